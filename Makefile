@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench tidy install-tools
+.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,7 +42,7 @@ race: ## all tests of the library and of the command under the race detector
 	go test -race -timeout 1h ./... ./cmd/keywright/...
 
 mutations: ## take each guard out of the code: a test must fail by what it asserts
-	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' . ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate
+	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' . ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate ./internal/lease ./cache ./pressure ./source/rdb
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
@@ -51,13 +51,13 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_KILLS=500 KEYWRIGHT_SOAK=100000 go test -timeout 2h -run 'TestKill|TestWalks' -v ./migrate/...
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
-	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance
+	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$|TestHostileTextsCompile' -v ./gen/conformance
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run Found ./fallback/bbolt
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	KEYWRIGHT_SOAK=10 KEYWRIGHT_KILLS=200 go test -timeout 4h -run 'TestHistory|TestProcesses' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
-	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledVerbs|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
+	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledPlans|TestKilledACLApply|TestKilledVerbs|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
 	cd cmd/keywright && go test -count=20 -timeout 4h -run TestVerbsOnAClusterThatFailsOver ./internal/command
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
@@ -67,11 +67,22 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -timeout 2h -run 'Relations|Inverts|SameSlot|GoesOn|AddUp' -rapid.checks=20000 ./keyspace/pattern ./audit
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v . ./queue ./guard ./gen/acl ./entity
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./poppobuilder
-	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./cunningbot
+	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run 'TestSystem|TestMigration$$' -v ./cunningbot
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue ./guard ./gen/acl
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench movebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench movebench migratebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+
+dashboard: ## build the dashboard's files from their sources (needs npm)
+	scripts/build-dashboard.sh
+
+dashboard-test: ## look at each page of the dashboard in Chromium, with made-up answers and with a real server
+	scripts/install-test-deps.sh chromium
+	cd cmd/keywright && go test -tags dashboard -count=1 -timeout 30m -v -run TestInABrowser ./internal/serve/dash
+
+prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate the generated rules and queries
+	scripts/install-test-deps.sh prometheus
+	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestGeneratedNames' .
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy

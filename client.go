@@ -124,11 +124,14 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	}
 	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
 	if err != nil {
-		hint := openHint(err)
+		class, hint := NotApplied, openHint(err)
+		if refusal(err) != "" {
+			class, _, _ = judge(err, true) // time does not heal a wrong login
+		}
 		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 			err = fmt.Errorf("%w: %w", ended, err)
 		}
-		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: hint}
+		return nil, &Error{Class: class, Op: "open", Server: config.String(), Err: err, Hint: hint}
 	}
 	c.hub, c.database = hub, config.DB
 	return c, nil

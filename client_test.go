@@ -440,17 +440,24 @@ func TestHooksAndLogs(t *testing.T) {
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Password("hunter2"))
-	for url, want := range map[string]string{
-		"redis://127.0.0.1:1":                 "keywright doctor",
-		"redis://user:wrong@" + s.Addr():      "keywright acl print",
-		"http://x":                            "redis://host:port",
-		"redis+sentinel://127.0.0.1:1/master": "check the URL",
+	for url, want := range map[string]struct {
+		hint  string
+		class keywright.Class
+	}{
+		"redis://127.0.0.1:1":                 {"keywright doctor", keywright.NotApplied},
+		"redis://user:wrong@" + s.Addr():      {"keywright acl print", keywright.Refused},
+		"redis://" + s.Addr():                 {"keywright acl print", keywright.Refused},
+		"http://x":                            {"redis://host:port", keywright.Invalid},
+		"redis+sentinel://127.0.0.1:1/master": {"check the URL", keywright.NotApplied},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		_, err := keywright.Open(ctx, url, keywright.Options{Timeout: time.Second})
 		cancel()
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "wrong@") {
+		if err == nil || !strings.Contains(err.Error(), want.hint) || strings.Contains(err.Error(), "wrong@") {
 			t.Errorf("%s: %v", url, err)
+		}
+		if class, _ := keywright.ClassOf(err); class != want.class {
+			t.Errorf("%s: %v is %v, not %v", url, err, class, want.class)
 		}
 	}
 	open(t, "redis://:hunter2@"+s.Addr(), keywright.Options{})

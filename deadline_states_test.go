@@ -15,16 +15,13 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// poolFull has all connections that calls may take in use by others: each
-// transaction and each command that blocks has one for itself.
-func poolFull(t *testing.T) {
-	const blocking = 8
-	free := keywright.BlockingFor(blocking)
-	s := keywrighttest.Start(t, keywrighttest.Redis)
-	c := patient(t, s.URL())
-	free()
-	t.Parallel()
-	life, end := context.WithCancel(t.Context())
+// blocking is how many commands that block a client sends at a time, with BlockingFor.
+const blocking = 8
+
+// fillPool takes all connections of a client that others may have for themselves, until end.
+func fillPool(t *testing.T, s *keywrighttest.Server, c *keywright.Client) (full func() bool, end func()) {
+	t.Helper()
+	life, over := context.WithCancel(t.Context())
 	var holders sync.WaitGroup
 	held := make(chan struct{}, keywright.MostOwn)
 	for range keywright.MostOwn {
@@ -35,7 +32,20 @@ func poolFull(t *testing.T) {
 	for range blocking {
 		holders.Go(func() { _ = c.Raw().Do(life, c.Raw().B().Blpop().Key("every:none").Timeout(0).Build()).Error() })
 	}
-	until(t, "the pool is full", func() bool { return len(held) == keywright.MostOwn && number(t, s, "blocked_clients") == blocking })
+	full = func() bool { return len(held) == keywright.MostOwn && number(t, s, "blocked_clients") == blocking }
+	until(t, "the pool is full", full)
+	return full, func() { over(); holders.Wait() }
+}
+
+// poolFull has all connections that calls may take in use by others: each
+// transaction and each command that blocks has one for itself.
+func poolFull(t *testing.T) {
+	free := keywright.BlockingFor(blocking)
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c := patient(t, s.URL())
+	free()
+	t.Parallel()
+	full, end := fillPool(t, s, c)
 	hurry(t, c, func(name string, err error) {
 		if slices.Contains(ownConnection, name) || strings.HasSuffix(name, ".DoAndWait") {
 			unsent(t)(name, err)
@@ -55,11 +65,10 @@ func poolFull(t *testing.T) {
 		stop()
 	}
 	truthful(t, s, c)
-	if len(held) != keywright.MostOwn || number(t, s, "blocked_clients") != blocking {
+	if !full() {
 		t.Error("the pool was not full all the time")
 	}
 	end()
-	holders.Wait()
 	must(t, everything(t, c)["transaction"](t.Context()))
 }
 

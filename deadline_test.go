@@ -41,7 +41,12 @@ func sound(ctx context.Context, call func(context.Context) error) (err error) {
 // two times of three.
 func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)) {
 	t.Helper()
-	all := everything(t, c)
+	hurryOf(t, everything(t, c), check)
+}
+
+// hurryOf is hurry for some calls.
+func hurryOf(t *testing.T, all map[string]func(context.Context) error, check func(name string, err error)) {
+	t.Helper()
 	once := func(name string) (late string) {
 		h := hurried(t.Context(), all[name])
 		if h.hangs {

@@ -122,7 +122,7 @@ func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 		g.unrest.Add(-1)
 		return nil, err
 	}
-	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: d.Resolver != nil && d.Resolver == g.login.sentinels}
+	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: g.ofSentinel(d)}
 	g.mu.Lock()
 	g.links[l] = struct{}{}
 	if g.shut || g.open.Err() != nil {
@@ -160,7 +160,15 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 		}
 		return nil, g.dialError(err)
 	}
+	if g.ofSentinel(d) {
+		return wire.GuardSentinel(conn), nil
+	}
 	return wire.Guard(conn), nil // the client library believes what a reply says of itself
+}
+
+// ofSentinel reports whether a dialer is that of the connections to sentinels.
+func (g *dialGate) ofSentinel(d *net.Dialer) bool {
+	return d.Resolver != nil && d.Resolver == g.login.sentinels
 }
 
 // attempt tells of a dial to a server that was lost, unless another one is under way.

@@ -31,6 +31,7 @@ var mutations = map[string][]mutation.Row{
 		{"without a connection a call counts as sent", "prompt.go", "d.gate.unconnected() && ", "false && ", "TestWithoutAConnectionNothingIsSent"},
 		{"the class does not say that nothing was sent", "errors.go", "errors.As(err, &u) ||", "errors.As(err, &u) && false ||", "TestNothingIsSentForACallerWhoLeft"},
 		{"a caller waits for a server that was down", "dial.go", "if wait > 0 && patient {", "if false {", "TestDialErrorsAreNotSent"},
+		{"messages of a sentinel are not counted", "dial.go", "if g.ofSentinel(d) {", "if false {", "TestASentinelCannotEndTheProgram"},
 		{"a failed login counts as sent", "link.go", "case loggingIn:\n\t\tvar network", "case -1:\n\t\tvar network", "TestALoginThatFails"},
 		{"a closed client goes on", "prompt.go", "if r.life.Err() != nil {\n\t\treturn &unsent{ErrClosed}", "if false {\n\t\treturn &unsent{ErrClosed}", "TestAClosedClient"},
 		{"notices for a slow hook are not bounded", "notices.go", "if len(x.waiting) >= maxWaiting {", "if false {", "TestASlowHookIsToldWhatItMissed"},

@@ -15,7 +15,7 @@ type Notice struct {
 	Entry   string        // "tasks", "" for what belongs to the client
 	Elapsed time.Duration // what Kind says it is; 0: it says nothing
 	Attempt int           // of Reconnecting: which one since the connection was lost; else 0
-	Dropped int           // of a notice of a connection: how many before it no hook heard, as one was too slow
+	Dropped int           // of a notice of a connection: how many just before it were dropped, as a hook was slow
 	Err     error         // why, without keys and values; nil where there is no reason
 }
 
@@ -104,7 +104,7 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 }
 
 // maxWaiting is how many notices of connections may wait for a slow hook. Then the oldest are
-// not told, so that the last one says how it is; the next one that is told has their number.
+// dropped: the newest says how it is now. The next one that is told has their number in Dropped.
 const maxWaiting = 100
 
 // connections tells of connections in the order in which it happened. It is called by the

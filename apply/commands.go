@@ -23,7 +23,8 @@ var changeCommands = []string{
 
 // renameCommands are what a rename sends beside that: it moves jobs of queues one by one.
 var renameCommands = []string{
-	"hdel", "hexists", "hget", "hset", "lrange", "lrem", "rename", "rpush", "zadd", "zrange", "zrem", "zscore",
+	"hdel", "hexists", "hget", "hset", "lrange", "lrem", "rename", "rpush", "zadd", "zrange", "zrem",
+	"zscan", "zscore",
 }
 
 // RenameACL is what a user who may change and restore keys must be allowed beside that to

@@ -42,3 +42,8 @@ func Bounds(decided, begun int) (restore func()) {
 	maxDecided, maxBegun = decided, begun
 	return func() { maxDecided, maxBegun = was, then }
 }
+
+// MutateMerge is Mutate for the script that moves jobs.
+func MutateMerge(guard, instead string) (restore func(), ok bool) {
+	return mutate(&mergeText, guard, instead)
+}

@@ -12,8 +12,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
@@ -261,31 +259,14 @@ func (j *Journal) rewrite() error {
 		return err
 	}
 	_, err = f.Write(out.Bytes())
-	if err = errors.Join(err, f.Sync(), filelock.Lock(f)); err == nil {
-		err = os.Rename(j.path+".part", j.path)
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Sync()); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	_ = j.file.Close()
+	if f, err = filelock.Replace(j.file, f, j.path, filelock.Lock); err != nil {
+		return err
+	}
 	j.file, j.size = f, int64(out.Len())
-	return syncFolder(filepath.Dir(j.path))
-}
-
-// syncFolder makes a new name in a folder last.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // it syncs no folder
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
+	return filelock.SyncFolder(filepath.Dir(j.path))
 }
 
 // Close closes the file.

@@ -87,7 +87,12 @@ type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summa
 func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
 	return Walk(ctx, func(ctx context.Context, run *Run) (source.Summary, error) {
 		r := &changes{Run: run, clients: clients, rule: rule, id: rand.Text()}
+		told, err := r.tell(ctx, scan)
+		if err != nil {
+			return told, err
+		}
 		sum, err := r.through(ctx, scan)
+		sum.Incomplete = append(told.Incomplete, sum.Incomplete...)
 		if err == nil && r.later {
 			r.last = true
 			var again source.Summary
@@ -121,6 +126,9 @@ type changes struct {
 	content map[string]*plan.Content // by key, of those that are being moved or compared
 
 	tried map[string]bool // keys that were kept and not deleted, by database and name
+
+	telling bool // sets of names are told new names, and nothing else is done
+	copies  bool // of those that get new names themselves, there are copies: they stay as they are
 
 	later bool // there are keys that come last
 	last  bool // it is their turn, and only theirs
@@ -163,15 +171,11 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 		if !d.Meant {
 			continue
 		}
+		if !r.turn(&d) {
+			continue
+		}
 		if r.decided != nil {
 			r.decided(k, &d)
-		}
-		if d.Leave == "" && d.Step.Last && !r.last {
-			r.later = true
-			continue
-		}
-		if r.last && (d.Leave != "" || !d.Step.Last) {
-			continue
 		}
 		if d.Leave != "" {
 			r.leave(d.Entry, d.Leave, k.Name, k.DB)
@@ -199,6 +203,20 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 	return ctx.Err()
 }
 
+// turn reports whether it is the turn of a key.
+func (r *changes) turn(d *plan.Decision) bool {
+	switch last := d.Leave == "" && d.Step.Last; {
+	case r.telling:
+		return d.Leave == "" && d.Step.Members != nil && (d.Step.How == plan.Retag || !r.copies)
+	case r.last:
+		return last
+	case last:
+		r.later = true
+		return false
+	}
+	return true
+}
+
 // name is the name of an entry, "" for keys that none declares.
 func (r *changes) name(entry int) string {
 	if entry == selection.Undeclared {
@@ -214,8 +232,8 @@ func (r *changes) leave(entry int, why plan.Code, key []byte, db int) {
 
 // lost counts what was found and not sent.
 func (r *changes) lost() {
-	for _, s := range r.open {
-		r.count(s, KeyCounts{Unknown: 1})
+	if !r.telling {
+		r.unknown(r.open)
 	}
 	r.open, r.size = nil, 0
 }
@@ -236,6 +254,9 @@ func (r *changes) flush(ctx context.Context) error {
 	}
 	steps, bytes := r.open, int64(0)
 	r.open, r.size = nil, 0
+	if r.telling {
+		return r.toldAll(ctx, steps)
+	}
 	steps, err := r.keeping(ctx, steps)
 	if err != nil || len(steps) == 0 {
 		return err

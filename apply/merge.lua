@@ -2,22 +2,24 @@
 -- runs.
 -- KEYS: 1 the key, 2 its new name, 3 and 4 the runs under both names, then the sorted sets that must have no score in
 -- the future
--- ARGV[1] and ARGV[2] the key of a job before and after its id, ARGV[3] and ARGV[4] under the new name, ARGV[5] how many
--- elements at the front are to stay, ARGV[6] how many elements are looked at
--- Returns {'done', how many elements were moved, jobs moved, elements that stay}, or {why not}: 'gone', 'works', 'type'
--- Round trips: 1. O(ARGV[6]).
+-- ARGV[1] and ARGV[2] the key of a job before and after its id, ARGV[3] and ARGV[4] under the new name, ARGV[5] how
+-- many elements at the front are to stay, ARGV[6] how many elements are looked at
+-- Returns {'done', elements moved, jobs moved, elements that stay}, or {why not, 0, 0, 0}: 'gone', 'works', 'type'
+-- Round trips: 1. O(ARGV[5] × ARGV[6]) for a list: LREM passes by the elements that stay.
 local call = redis.call
 local kind, there = call('TYPE', KEYS[1]).ok, call('TYPE', KEYS[2]).ok
-if kind == 'none' then return { 'gone' } end
+if kind == 'none' then return { 'gone', 0, 0, 0 } end
 for i = 3, 4 do
   local runs = call('TYPE', KEYS[i]).ok
-  if runs ~= 'hash' and runs ~= 'none' then return { 'type' } end
+  if runs ~= 'hash' and runs ~= 'none' then return { 'type', 0, 0, 0 } end
 end
-if there ~= 'none' and there ~= kind then return { 'type' } end
+if there ~= 'none' and there ~= kind then return { 'type', 0, 0, 0 } end
 local t = call('TIME')
 local now = string.format('(%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 for i = 5, #KEYS do
-  if call('TYPE', KEYS[i]).ok == 'zset' and call('ZCOUNT', KEYS[i], now, '+inf') > 0 then return { 'works' } end
+  if call('TYPE', KEYS[i]).ok == 'zset' and call('ZCOUNT', KEYS[i], now, '+inf') > 0 then
+    return { 'works', 0, 0, 0 }
+  end
 end
 local first, count = tonumber(ARGV[5]), tonumber(ARGV[6])
 local ids, scores, ttl = {}, {}, call('PTTL', KEYS[1])
@@ -27,7 +29,7 @@ elseif kind == 'zset' then
   local all = call('ZRANGE', KEYS[1], first, first + count - 1, 'WITHSCORES')
   for i = 1, #all, 2 do ids[#ids + 1], scores[#ids + 1] = all[i], all[i + 1] end
 else
-  return { 'type' }
+  return { 'type', 0, 0, 0 }
 end
 local moves, jobs, stay = {}, 0, 0
 for n, id in ipairs(ids) do
@@ -37,12 +39,14 @@ for n, id in ipairs(ids) do
     stay = stay + 1 -- another job has this id there
   else
     local run = call('HGET', KEYS[3], id)
-    moves[#moves + 1] = { id = id, score = scores[n], old = job and old, new = new, run = run and call('HEXISTS', KEYS[4], id) == 0 and run }
+    run = run and call('HEXISTS', KEYS[4], id) == 0 and run
+    moves[#moves + 1] = { id = id, score = scores[n], old = job and old, new = new, run = run }
   end
 end
-call('HDEL', KEYS[3], '') -- of nothing, and first: a server whose memory is full refuses RPUSH, unless a script has written already
+-- A write of nothing comes first: where memory is full a server refuses RPUSH, unless the script has written already.
+call('HDEL', KEYS[3], '')
 for _, m in ipairs(moves) do
-  if m.old then
+  if m.old and call('EXISTS', m.old) == 1 then -- an id may be in a list twice
     call('RENAME', m.old, m.new)
     jobs = jobs + 1
   end
@@ -58,5 +62,6 @@ for _, m in ipairs(moves) do
     call('ZADD', KEYS[2], m.score, m.id)
   end
 end
-if ttl > 0 and #moves > 0 then call('PEXPIRE', KEYS[2], string.format('%.0f', ttl), 'NX') end
+-- A key that was there keeps its TTL, or that it has none.
+if ttl > 0 and there == 'none' and #moves > 0 then call('PEXPIRE', KEYS[2], string.format('%.0f', ttl)) end
 return { 'done', #moves, jobs, stay }

@@ -22,6 +22,9 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 		r.unknown(steps)
 		return nil, err
 	}
+	if steps, err = r.retagged(ctx, c, steps); err != nil {
+		return nil, err
+	}
 	var moves, drops, merges []*keyChange
 	cluster := c.Mode() == rueidis.ClientModeCluster
 	for _, s := range steps {
@@ -121,7 +124,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 	}
 	var list rueidis.Commands
 	for i := range batch {
-		if d := &decisions[i]; d.Meant && d.Leave == "" {
+		if d := &decisions[i]; named(d) {
 			for _, name := range append([]string{d.Step.To}, d.Step.Rivals...) {
 				list = append(list, c.Raw().B().Exists().Key(name).Build())
 			}
@@ -131,7 +134,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 	compared := &changes{Run: &Run{KeysOptions: KeysOptions{Live: live}}}
 	for i := range batch {
 		d := &decisions[i]
-		if !d.Meant || d.Leave != "" {
+		if !named(d) {
 			continue
 		}
 		compared.content = map[string]*plan.Content{string(batch[i].Name): d.Step.Content}
@@ -160,8 +163,14 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 			}
 		}
 	}
+	if err := compared.tagged(ctx, c.Raw(), batch, decisions); err != nil {
+		return err
+	}
 	return held(ctx, c.Raw(), decisions)
 }
+
+// named reports whether a key is to get a new name, or has one already.
+func named(d *plan.Decision) bool { return d.Meant && d.Leave == "" && d.Step.How != plan.Retag }
 
 // held corrects decisions whose conditions do not hold now.
 func held(ctx context.Context, c rueidis.Client, decisions []plan.Decision) error {

@@ -47,7 +47,7 @@ func renameChild(url, folder string, back bool) {
 	if back {
 		u, err := apply.ReadUndo(folder + "/undo")
 		fail(err)
-		undo, err := plan.NewUndo(ks, pairs)
+		undo, err := plan.NewUndo(ks, pairs, true)
 		fail(err)
 		decides, scan = undo, u.Scan(func(old []byte, _ int64) { undo.Known(old) })
 	} else {

@@ -66,7 +66,7 @@ func (r *renamed) back(t testing.TB, url, file string) *apply.KeysReport {
 	t.Helper()
 	u, err := apply.ReadUndo(file)
 	must(t, err)
-	rule, err := plan.NewUndo(r.ks, r.pairs)
+	rule, err := plan.NewUndo(r.ks, r.pairs, true)
 	must(t, err)
 	return renameBy(t, url, rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), apply.KeysOptions{})
 }

@@ -21,7 +21,7 @@ var changeText string
 // batch changes keys of one database: in one pipeline those that go by a command, side
 // by side those that go through a store. What a lost reply leaves in doubt is sent again.
 func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
-	var items, named, large []*keyChange
+	var items, named, large, tags []*keyChange
 	send, err := r.kept(ctx, c, steps)
 	if err != nil {
 		r.unknown(steps)
@@ -33,6 +33,8 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 		switch {
 		case s.How == plan.Item:
 			items = append(items, s)
+		case s.How == plan.Retag:
+			tags = append(tags, s)
 		case s.How == plan.Move, s.How == plan.Drop:
 			named = append(named, s)
 		case cluster && !s.oneSlot():
@@ -51,9 +53,15 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 	}
 	named, err = r.renames(ctx, c, named)
 	if err == nil {
+		err = r.retags(ctx, c, tags)
+	} else {
+		r.unknown(tags)
+	}
+	if err == nil {
 		err = r.commands(ctx, c, append(plain, named...))
 	} else {
 		r.unknown(plain)
+		r.unknown(named)
 	}
 	if err != nil {
 		r.unknown(items)

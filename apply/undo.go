@@ -13,12 +13,13 @@ import (
 	"path/filepath"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 
-// Undo is a file of what was renamed, or given a TTL: a line before each batch, on the disk
+// Undo is a file of what was renamed, told new names, or given a TTL: a line before each batch, on the disk
 // before the batch is sent, and one after it that says which of its keys were not changed. A
 // run that goes on adds to it.
 type Undo struct {
@@ -119,7 +120,7 @@ func (u *Undo) resume() error {
 	if err := u.write(head); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(u.path))
+	return filelock.SyncFolder(filepath.Dir(u.path))
 }
 
 // openOwn opens a file to go on with it, or makes it. What is no file of a folder, as a
@@ -203,10 +204,16 @@ func (u *Undo) begin(steps []*keyChange) ([]*keyChange, error) {
 	l := undoLine{DB: steps[0].db}
 	var noted []*keyChange
 	for _, s := range steps {
-		if s.How == plan.Move || s.How == plan.Expire {
-			noted = append(noted, s)
-			l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(s.To), s.Ends})
+		to := s.To
+		switch s.How {
+		case plan.Retag:
+			to = string(s.key)
+		case plan.Move, plan.Expire:
+		default:
+			continue
 		}
+		noted = append(noted, s)
+		l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(to), s.Ends})
 	}
 	if len(noted) == 0 {
 		return nil, nil
@@ -275,6 +282,7 @@ func (u *Undo) Scan(named func(old []byte, ends int64)) Scan {
 		lines.Scan()
 		var open undoLine
 		give := func(left []int) error {
+			var keys []source.Key
 			for i, k := range open.Keys {
 				if len(left) > 0 && left[0] == i {
 					left = left[1:]
@@ -286,12 +294,13 @@ func (u *Undo) Scan(named func(old []byte, ends int64)) Scan {
 				if k.Ends > 0 {
 					name = k.Old
 				}
-				if err := each([]source.Key{{Name: name, DB: open.DB, TTL: source.NoTTL, Bytes: -1}}); err != nil {
-					return err
-				}
+				keys = append(keys, source.Key{Name: name, DB: open.DB, TTL: source.NoTTL, Bytes: -1})
 			}
 			open = undoLine{}
-			return ctx.Err()
+			if len(keys) == 0 {
+				return ctx.Err()
+			}
+			return each(keys)
 		}
 		for lines.Scan() {
 			l, err := parseBatch(lines.Bytes())

@@ -40,9 +40,9 @@ type Options struct {
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
 	Schema func(file string) (func([]byte) error, error)
-	// Offender is told every key that is not as declared, once per code, as it is
-	// met; nil: not asked for. The key is valid until it returns.
-	Offender func(code, entry string, k *source.Key)
+	// Offender is told every key that is not as declared, once with all its codes, as it
+	// is met; nil: not asked for. The codes and the key are valid until it returns.
+	Offender func(codes []string, entry string, k *source.Key)
 	// Grace is how much longer than allowed a TTL may be, for clocks and
 	// rounding; 0: one second.
 	Grace time.Duration
@@ -123,15 +123,20 @@ var kinds = map[keyspace.Kind]source.Kind{
 // Run feeds everything src yields into the audit and reports. When src fails or
 // ctx ends, the report covers what was seen, and says so.
 func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) (*Report, error) {
-	a.request(&req)
-	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
-		a.Add(keys)
-		return nil
-	})
+	sum, err := a.Scan(ctx, src, req)
 	if sum.Endpoint == "" && err != nil {
 		return nil, err
 	}
-	return a.Report(sum, req.Sample > 0), err
+	return a.Report(sum, req.Sample > 0 && (sum.Expected == 0 || req.Sample < sum.Expected)), err
+}
+
+// Scan feeds everything src yields into the audit.
+func (a *Audit) Scan(ctx context.Context, src source.Source, req source.Request) (source.Summary, error) {
+	a.request(&req)
+	return src.Scan(ctx, req, func(keys []source.Key) error {
+		a.Add(keys)
+		return nil
+	})
 }
 
 // request adds to a request what the audit needs to know of keys.
@@ -277,14 +282,14 @@ func (a *Audit) offends(code string) {
 
 // tell tells what was noted of a key.
 func (a *Audit) tell(k *source.Key, item int) {
-	for _, code := range a.told {
-		a.opt.Offender(code, a.itemName(item), k)
+	if len(a.told) > 0 {
+		a.opt.Offender(a.told, a.itemName(item), k)
 	}
 	a.told = a.told[:0]
 }
 
 func keepSmallest(list []finding.Example, k *source.Key, keep int) []finding.Example {
-	example := finding.Example{DB: k.DB, Key: k.Name}
+	example := finding.Example{DB: k.DB, Key: finding.Cut(k.Name)}
 	if len(list) == keep && compareExamples(example, list[keep-1]) >= 0 {
 		return list
 	}
@@ -295,7 +300,7 @@ func keepSmallest(list []finding.Example, k *source.Key, keep int) []finding.Exa
 	if len(list) == keep {
 		list = list[:keep-1]
 	}
-	example.Key = slices.Clone(k.Name)
+	example.Key = slices.Clone(example.Key)
 	return slices.Insert(list, i, example)
 }
 

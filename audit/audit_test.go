@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -162,6 +163,7 @@ func TestValues(t *testing.T) {
 		{"app:e:1", source.Set, pairs("1", "2"), ""},
 		{"app:e:1", source.Set, pairs("1", canary), "KW511"},
 		{"app:z", source.ZSet, &source.Value{Elements: [][]byte{[]byte("1")}, Scores: []float64{1.7e9}}, ""},
+		{"app:z", source.ZSet, &source.Value{Elements: [][]byte{[]byte("1")}, Scores: []float64{math.Copysign(0, -1)}}, ""},
 		{"app:z", source.ZSet, &source.Value{Elements: [][]byte{[]byte("1")}, Scores: []float64{1.5}}, "KW512"},
 		{"app:j:1", source.String, str(`{"id":1}`), ""},
 		{"app:j:1", source.String, str(`{"id":1,"name":null}`), ""},

@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"bytes"
+	"cmp"
 	"math/bits"
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
 )
 
@@ -152,30 +155,49 @@ func (t *topList) offer(k *source.Key, item int) {
 	if rank < 0 || t.size == 0 {
 		return
 	}
-	if len(t.list) == t.size { // full: of keys of one rank the smaller names stay, in whatever order they come
-		least := &t.list[t.size-1]
-		if rank < least.rank || rank == least.rank && slices.Compare(k.Name, least.Name) >= 0 {
-			return
-		}
-	}
-	for _, known := range t.list { // SCAN may repeat a key
-		if known.DB == k.DB && string(known.Name) == string(k.Name) {
-			return
-		}
-	}
-	i, _ := slices.BinarySearchFunc(t.list, k, func(a topKey, k *source.Key) int {
-		if a.rank != rank {
-			return int(min(max(rank-a.rank, -1), 1))
-		}
-		return slices.Compare(a.Name, k.Name)
-	})
+	name := finding.Cut(k.Name)
 	if len(t.list) == t.size {
-		t.list = t.list[:t.size-1]
+		if least := &t.list[t.size-1]; cmp.Or(cmp.Compare(least.rank, rank), slices.Compare(name, least.Name), cmp.Compare(k.DB, least.DB)) >= 0 {
+			return
+		}
+	}
+	if t.holds(k.DB, name) { // SCAN may repeat a key
+		return
 	}
 	top := topKey{Key: *k, rank: rank, item: item, facts: source.Facts{Elements: -1, Stored: -1, Idle: -1, Freq: -1}}
 	if k.Facts != nil {
 		top.facts = *k.Facts
 	}
-	top.Name, top.Value, top.Facts = slices.Clone(k.Name), nil, nil
-	t.list = slices.Insert(t.list, i, top)
+	top.Name, top.Value, top.Facts = name, nil, nil
+	t.insert(&top)
+}
+
+func (t *topList) holds(db int, name []byte) bool {
+	for i := range t.list {
+		if known := &t.list[i]; known.DB == db && bytes.Equal(known.Name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareTop is the order of the list: of keys of one rank the smaller names come first,
+// in whatever order they are met.
+func compareTop(a, b *topKey) int {
+	return cmp.Or(cmp.Compare(b.rank, a.rank), slices.Compare(a.Name, b.Name), cmp.Compare(a.DB, b.DB))
+}
+
+// insert puts a key in its place, if there is one for it. Its name is copied.
+func (t *topList) insert(top *topKey) {
+	if t.holds(top.DB, top.Name) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(t.list, top, func(a topKey, b *topKey) int { return compareTop(&a, b) })
+	if i == t.size {
+		return
+	}
+	t.list = t.list[:min(len(t.list), t.size-1)]
+	one := *top
+	one.Name = slices.Clone(top.Name)
+	t.list = slices.Insert(t.list, i, one)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -60,7 +61,11 @@ func TestThePartsAddUp(t *testing.T) {
 	ks := load(t, partsOf)
 	rapid.Check(t, func(t *rapid.T) {
 		offenders := map[string]int64{}
-		a, err := New(ks, Options{Groups: rapid.IntRange(1, 60).Draw(t, "groups"), Top: 3, Offender: func(code, _ string, _ *source.Key) { offenders[code]++ }})
+		a, err := New(ks, Options{Groups: rapid.IntRange(1, 60).Draw(t, "groups"), Top: 3, Offender: func(codes []string, _ string, _ *source.Key) {
+			for _, code := range codes {
+				offenders[code]++
+			}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +103,12 @@ func TestThePartsAddUp(t *testing.T) {
 			t.Fatalf("the groups of undeclared keys have %+v, all of them %+v", undeclared, r.Undeclared)
 		}
 		violations["KW501"], violations["KW502"] = r.Undeclared.Owned, r.Undeclared.Other
+		prints := map[string]bool{}
 		for _, f := range r.Findings {
+			if prints[finding.Fingerprint(f)] {
+				t.Fatalf("two findings have one fingerprint: %+v", f)
+			}
+			prints[finding.Fingerprint(f)] = true
 			if violations[f.Code] < f.Count || offenders[f.Code] != violations[f.Code] {
 				t.Fatalf("%s: %d keys in a finding, %d in rows, %d told one by one", f.Code, f.Count, violations[f.Code], offenders[f.Code])
 			}
@@ -158,7 +168,11 @@ func TestOffendersOfValues(t *testing.T) {
 	met := map[string]bool{}
 	rapid.Check(t, func(t *rapid.T) {
 		told, found := map[string]int{}, map[string]int{}
-		a, err := New(ks, Options{Values: true, Examples: 1000, Offender: func(code, _ string, k *source.Key) { told[code+" "+string(k.Name)]++ }})
+		a, err := New(ks, Options{Values: true, Examples: 1000, Offender: func(codes []string, _ string, k *source.Key) {
+			for _, code := range codes {
+				told[code+" "+string(k.Name)]++
+			}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

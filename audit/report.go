@@ -170,7 +170,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 			r.Foreign = append(r.Foreign, GlobRow{t.Foreign.Text, a.figures(&s.figures)})
 		case t.Legacy != nil:
 			r.Legacy = append(r.Legacy, a.legacyRow(t.Legacy, i, s))
-			r.Findings = append(r.Findings, a.legacy(t.Legacy, s)...)
+			r.Findings = append(r.Findings, a.legacy(t.Legacy, i, s)...)
 		case t.Owned != nil:
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
@@ -311,12 +311,12 @@ func (a *Audit) legacyRow(e *keyspace.Entry, item int, s *stat) EntryRow {
 	return row
 }
 
-func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
+func (a *Audit) legacy(e *keyspace.Entry, item int, s *stat) []finding.Finding {
 	m := s.marks[legacyKey]
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: "keys still have an old name of " + e.Name, Count: m.count, Examples: slices.Clone(m.examples)}}
+	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: fmt.Sprintf("keys still have an old name of %s, %s", e.Name, a.items[item].Pattern), Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
 func undeclared(s *stat, v violation, pos finding.Position, message, near string) []finding.Finding {
@@ -329,6 +329,9 @@ func undeclared(s *stat, v violation, pos finding.Position, message, near string
 
 func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
 	listed, others, left := a.sketch.suggestions(a.opt.Groups)
+	if a.sketch.full {
+		notes = append(notes, fmt.Sprintf("undeclared keys have more than %d kinds of names: those that are left over are grouped as {rest}", maxNodes))
+	}
 	if left > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", left, len(listed)+len(others)))
 	}
@@ -386,5 +389,10 @@ func (a *Audit) itemName(id int) string {
 	return ""
 }
 
-// Duration is a count of seconds as a time.Duration.
-func Duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+// Duration is a count of seconds as a time.Duration, source.MaxTTL at most.
+func Duration(seconds float64) time.Duration {
+	if seconds >= source.MaxTTL.Seconds() {
+		return source.MaxTTL
+	}
+	return time.Duration(seconds * float64(time.Second))
+}

@@ -27,12 +27,15 @@ const (
 // sketch groups undeclared keys into patterns that would declare them: a tree
 // of segments in which a segment that looks like an id (a number, a UUID …) is
 // a placeholder, and a node with too many different children turns them into
-// one. Which words stay literal can depend on the order of keys only where a
-// node is near its bound.
+// one. The same keys make the same tree in any order, and in any number of sketches that
+// are merged, as long as none of these is full.
 type sketch struct {
 	root  *branch
 	nodes int
+	full  bool           // keys ended as {rest} for want of nodes
 	near  *keyspace.Near // for "did you mean"
+
+	fanOut, namespaces, most int // maxFanOut, maxNamespaces, maxNodes, and less in tests
 }
 
 // branch is one segment in the tree; group is what ends here.
@@ -49,7 +52,7 @@ type group struct {
 }
 
 func newSketch(ks *keyspace.Keyspace) *sketch {
-	return &sketch{root: &branch{}, near: keyspace.NewNear(ks)}
+	return &sketch{root: &branch{}, near: keyspace.NewNear(ks), fanOut: maxFanOut, namespaces: maxNamespaces, most: maxNodes}
 }
 
 func (s *sketch) add(k *source.Key) {
@@ -72,8 +75,8 @@ func (s *sketch) add(k *source.Key) {
 	g := b.group
 	g.add(k)
 	g.kinds[k.Kind]++
-	if g.example == nil || slices.Compare(k.Name, g.example) < 0 {
-		g.example = append(g.example[:0], k.Name...)
+	if name := finding.Cut(k.Name); g.example == nil || slices.Compare(name, g.example) < 0 {
+		g.example = append(g.example[:0], name...)
 	}
 }
 
@@ -85,18 +88,23 @@ func (s *sketch) child(b *branch, name string) (*branch, bool) {
 	if c := b.children[name]; c != nil {
 		return c, true
 	}
-	if s.nodes >= maxNodes {
+	if s.nodes >= s.most {
+		s.full = true
 		return s.leaf(b, "{rest}"), false
 	}
-	limit := maxFanOut
-	if b == s.root {
-		limit = maxNamespaces
-	}
-	if !b.collapsed && len(b.children) >= limit {
+	if !b.collapsed && len(b.children) >= s.limit(b) {
 		s.collapse(b)
 		return s.child(b, name)
 	}
 	return s.leaf(b, name), true
+}
+
+// limit is how many children a node may have before they are made one.
+func (s *sketch) limit(b *branch) int {
+	if b == s.root {
+		return s.namespaces
+	}
+	return s.fanOut
 }
 
 // leaf is the child of that name, made if there is none.
@@ -138,21 +146,58 @@ func (s *sketch) collapse(b *branch) {
 	}
 }
 
-func (s *sketch) merge(into, from *branch) {
-	if from.group != nil {
-		if into.group == nil {
-			into.group = &group{}
-		}
-		into.group.merge(from.group)
+// merge takes a node of this sketch into another of its nodes.
+func (s *sketch) merge(into, from *branch) { s.graft(into, from, true) }
+
+// take adds another sketch to this one.
+func (s *sketch) take(o *sketch) {
+	s.full = s.full || o.full
+	s.graft(s.root, o.root, false)
+}
+
+// graft takes a node into another: own, of this sketch, whose nodes are counted.
+func (s *sketch) graft(into, from *branch, own bool) {
+	into.take(from.group)
+	if from.collapsed && !into.collapsed { // it had too many children alone
+		s.collapse(into)
 	}
 	for name, c := range from.children {
 		name = into.nameOf(name)
-		s.nodes--
-		s.merge(s.leaf(into, name), c)
-		if !into.collapsed && len(into.children) > maxFanOut {
+		if own {
+			s.nodes--
+		}
+		if into.children[name] == nil && s.nodes >= s.most {
+			s.rest(s.leaf(into, "{rest}"), c, own)
+			continue
+		}
+		s.graft(s.leaf(into, name), c, own)
+		if !into.collapsed && len(into.children) > s.limit(into) {
 			s.collapse(into)
 		}
 	}
+}
+
+// rest takes all that is below a node into one group, for want of nodes.
+func (s *sketch) rest(into, from *branch, own bool) {
+	s.full = true
+	into.take(from.group)
+	for _, c := range from.children {
+		if own {
+			s.nodes--
+		}
+		s.rest(into, c, own)
+	}
+}
+
+// take adds a group to the one that ends at the node.
+func (b *branch) take(g *group) {
+	if g == nil {
+		return
+	}
+	if b.group == nil {
+		b.group = &group{}
+	}
+	b.group.merge(g)
 }
 
 func (g *group) merge(o *group) {

@@ -20,6 +20,7 @@ type state struct {
 	Total   figuresState           `json:"total"`
 	Skipped int64                  `json:"skipped,omitempty"`
 	Sketch  *branchState           `json:"sketch"`
+	Full    bool                   `json:"full,omitempty"` // the sketch
 	Top     []topState             `json:"top,omitempty"`
 	Open    map[string]openReading `json:"open,omitempty"`
 }
@@ -90,7 +91,7 @@ type openReading struct {
 
 // State is what the audit has made of the keys so far: Restore goes on with it.
 func (a *Audit) State() ([]byte, error) {
-	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(), Open: map[string]openReading{}}
+	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(), Full: a.sketch.full, Open: map[string]openReading{}}
 	for _, item := range a.stats {
 		s.Items = append(s.Items, item.state())
 	}
@@ -120,22 +121,18 @@ func (a *Audit) Restore(text []byte) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("the state of the audit cannot be read: %w", err)
 	}
-	if len(s.Items) != len(a.stats) || s.Sketch == nil {
-		return ErrOtherState
+	if err := a.fits(&s); err != nil {
+		return err
 	}
 	for i, item := range s.Items {
 		item.restore(a.stats[i])
 	}
 	s.Stray.restore(&a.stray)
 	a.total, a.skipped = s.Total.figures(), s.Skipped
-	a.sketch.root, a.sketch.nodes = s.Sketch.branch(), s.Sketch.nodes()-1
+	a.sketch.root, a.sketch.nodes, a.sketch.full = s.Sketch.branch(), s.Sketch.nodes()-1, s.Full
 	a.top.list = nil
 	for _, t := range s.Top {
-		if t.Item >= len(a.items) {
-			return ErrOtherState
-		}
-		k := source.Key{Name: t.Key.Key, DB: t.Key.DB, Kind: t.Kind, TTL: t.TTL, Bytes: t.Bytes, Size: t.Size}
-		a.top.list = append(a.top.list, topKey{k, t.Facts, t.Rank, t.Item})
+		a.top.list = append(a.top.list, *t.top())
 	}
 	for name, o := range s.Open {
 		v := &valueReading{looked: o.Looked, seen: map[string]bool{}}

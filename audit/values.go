@@ -233,7 +233,7 @@ type Coverage struct {
 	Unread   int64   `json:"keys_unread,omitempty"` // not even in part: not permitted, or gone
 	Elements int64   `json:"elements"`
 	Looked   int64   `json:"looked_at"`
-	Share    float64 `json:"share"` // of the elements; 1 where there are none
+	Share    float64 `json:"share"` // of the elements of values that were read; 1 where there are none, and no value is unread
 }
 
 func (c *Coverage) add(o Coverage) {
@@ -246,9 +246,11 @@ func (c *Coverage) All() bool { return c.Looked == c.Elements && c.Unread == 0 }
 
 // shared is c with its share.
 func (c Coverage) shared() *Coverage {
-	c.Share = 1
-	if c.Elements > 0 {
+	switch {
+	case c.Elements > 0:
 		c.Share = float64(c.Looked) / float64(c.Elements)
+	case c.Unread == 0:
+		c.Share = 1
 	}
 	return &c
 }
@@ -414,7 +416,7 @@ func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 			}
 		}
 		if c.key.Score != nil && i < len(v.Scores) {
-			text := strconv.FormatFloat(v.Scores[i], 'f', -1, 64)
+			text := strconv.FormatFloat(v.Scores[i]+0, 'f', -1, 64) // -0 is 0
 			if reason := c.reason(*c.key.Score, nil, []byte(text)); reason != "" {
 				fault("KW512", "a score is %s", reason)
 			}
@@ -425,24 +427,44 @@ func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 // fault counts a key whose value has a fault. Each code has room of its own, so
 // that many warnings cannot hide an error.
 func (s *stat) fault(code, message string, k *source.Key, keep int) {
-	kinds := 0
 	for i := range s.value {
-		f := &s.value[i]
-		if f.code != code {
-			continue
-		}
-		kinds++
-		if f.message == message {
+		if f := &s.value[i]; f.code == code && f.message == message {
 			f.count++
 			f.examples = keepSmallest(f.examples, k, keep)
 			return
 		}
 	}
-	if kinds >= maxValueFaults && message != moreFaults {
-		s.fault(code, moreFaults, k, keep)
+	s.faulty(code, message, mark{1, keepSmallest(nil, k, keep)}, keep)
+}
+
+// faulty adds keys with a fault. Of the kinds of one code those with the smallest messages
+// are kept, in whatever order they come; the others are one kind together.
+func (s *stat) faulty(code, message string, m mark, keep int) {
+	kinds, last := 0, -1
+	for i := range s.value {
+		f := &s.value[i]
+		switch {
+		case f.code != code:
+			continue
+		case f.message == message:
+			f.merge(&m, keep)
+			return
+		case f.message == moreFaults:
+			continue
+		}
+		if kinds++; last < 0 || f.message > s.value[last].message {
+			last = i
+		}
+	}
+	if message == moreFaults || kinds < maxValueFaults {
+		s.value = append(s.value, valueFault{code: code, message: message, mark: m})
 		return
 	}
-	s.value = append(s.value, valueFault{code: code, message: message, mark: mark{1, keepSmallest(nil, k, keep)}})
+	if large := &s.value[last]; message < large.message {
+		large.message = message
+		large.mark, m = m, large.mark
+	}
+	s.faulty(code, moreFaults, m, keep)
 }
 
 // maxLength is the declared length of a stream, 0 if it has none.

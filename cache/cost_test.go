@@ -40,19 +40,29 @@ func TestByCost(t *testing.T) {
 	})
 }
 
-// TestByCostOfMany: the loader of many is shared by what it loaded.
+// TestByCostOfMany: the time of the loader of many is shared by what it loaded.
 func TestByCostOfMany(t *testing.T) {
 	worlds(t, func(w world) {
-		c := w.cache(cache.Options{ByCost: func(spent time.Duration) time.Duration { return 30 * time.Minute }})
+		var each time.Duration
+		began := time.Now()
+		c := w.cache(cache.Options{ByCost: func(spent time.Duration) time.Duration {
+			each = max(each, spent)
+			return 30 * time.Minute
+		}})
 		items := []cache.Item[string]{c.Key("page:1", nil), c.Key("page:2", nil)}
 		for _, r := range c.GetOrLoadMany(w.Context(), items, func(_ context.Context, missing []int) (map[int]string, error) {
 			found := map[int]string{}
-			for _, n := range missing {
-				found[n] = "x"
+			for from := time.Now(); time.Since(from) < 20*time.Millisecond; { // a loader that takes a while
+				for _, n := range missing {
+					found[n] = "x"
+				}
 			}
 			return found, nil
 		}) {
 			w.ok(r.Err)
+		}
+		if all := time.Since(began); each <= 0 || each > all/2 {
+			w.Errorf("one of two cost %v of %v", each, all)
 		}
 		for _, i := range items {
 			if ms := w.do(i.Name(), "PTTL", i.Name()).(int64); ms < (29 * time.Minute).Milliseconds() {
@@ -60,6 +70,20 @@ func TestByCostOfMany(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestByCostOfNothing: a chosen TTL of less than nothing is the least there is.
+func TestByCostOfNothing(t *testing.T) {
+	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	brief := page
+	brief.TTL.Min = 0
+	for _, chosen := range []time.Duration{0, -time.Hour} {
+		c := cache.New(w.c, &brief, &text, cache.Options{ByCost: func(time.Duration) time.Duration { return chosen }})
+		v, err := c.Key("page:1", nil).GetOrLoad(t.Context(), func(context.Context) (string, error) { return "x", nil })
+		if v != "x" || err != nil {
+			t.Errorf("%v: %q, %v", chosen, v, err)
+		}
+	}
 }
 
 // TestByCostNotWithFresh: a value is stale after a share of a TTL that is known; and one

@@ -33,7 +33,7 @@ local function take(id, e)
     end
   end
   members = union(members, e.record)
-  e.intents[#e.intents + 1] = {t = ARGV[3], o = now, k = kind, m = members}
+  e.intents[#e.intents + 1] = opened(ARGV[3], kind, members)
   save(id, e)
   return {id, ARGV[3], kind, now, e.stamp, e.state, e.record, e.ends, members}
 end

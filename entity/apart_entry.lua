@@ -7,7 +7,8 @@
 --   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
 --   '!' an open intent, of segments: 't' its token, 'o' ms when it was opened,
 --     'k' its kind ('w' write, 'd' delete, 't' a TTL, 'r' repair; of a sweep 't', 's', 'x', see `apart_due`),
---     'm' the segments of where its owner may put or remove the id
+--     'm' the segments of where its owner may put or remove the id,
+--     'b' the builders that were at work when it was opened (no such segment: none)
 local call, fmt = redis.call, string.format
 local due, ledger = KEYS[1], KEYS[2]
 call('ZCARD', due) -- of another type it is refused before anything is written
@@ -22,7 +23,17 @@ local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local now = fmt('%.0f', ms)
 
 --include marks.lua
-if foreign(call('HGET', ledger, '')) then return redis.error_reply(newer) end
+local said = call('HGET', ledger, '')
+if foreign(said) then return redis.error_reply(newer) end
+
+-- opened is an intent of this moment.
+local function opened(token, kind, members)
+  local builders = ''
+  for b in string.gmatch(said and '\n' .. string.sub(said, 17) or '', '\n~(........)') do
+    if not string.find(builders, b, 1, true) then builders = builders .. b end
+  end
+  return {t = token, o = now, k = kind, m = members, b = builders ~= '' and builders or nil}
+end
 
 local function segment(name, text) return name .. '=' .. #text .. ':' .. text end
 
@@ -82,7 +93,8 @@ local function save(id, e)
   local next = e.state == 'x' and tonumber(e.ends) or nil
   local out = {'=' .. segment('#', e.stamp) .. segment('@', e.ends) .. segment('~', e.state) .. e.record}
   for n, i in ipairs(e.intents) do
-    out[n + 1] = segment('!', segment('t', i.t) .. segment('o', i.o) .. segment('k', i.k) .. segment('m', i.m))
+    local text = segment('t', i.t) .. segment('o', i.o) .. segment('k', i.k) .. segment('m', i.m)
+    out[n + 1] = segment('!', i.b and text .. segment('b', i.b) or text)
     local over = i.o + grace
     if not next or over < next then next = over end
   end

@@ -271,12 +271,12 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	n := 0
 	for guard, m := range map[string]struct{ instead, scene string }{
 		"if not e then return redis.error_reply(newer) end":                         {"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end", "a newer program keeps the ledger"},
-		"if foreign(call('HGET', ledger, '')) then return redis.error_reply(newer)": {"if false then return", "a newer program keeps the ledger"},
+		"if foreign(said) then return redis.error_reply(newer)":                     {"if false then return", "a newer program keeps the ledger"},
 		"  if foreign(nil, text) then return nil end\n":                             {"", "a newer program keeps the ledger"},
 		"if ms > tonumber(ARGV[2]) then return {'late'":                             {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
 		"> tonumber(ARGV[1]) then return 'late' end":                                {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
 		"> tonumber(ARGV[1]) then return 'late' end ":                               {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
-		"ARGV[5], m = members}\nsave(id, e)":                                        {"ARGV[5], m = members}", "a writer dies before the indexes"},
+		"opened(token, ARGV[5], members)\nsave(id, e)":                              {"opened(token, ARGV[5], members)", "a writer dies before the indexes"},
 		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":                 {"if false then", "another moves the item before the indexes"},
 		"intent.m = union(intent.m, e.record)":                                      {"", "another makes the item when the intent is open"},
 		"members = union(members, over.m)":                                          {"", "a writer dies behind the indexes, and the item by hand"},

@@ -22,7 +22,7 @@ for n = #e.intents, 1, -1 do
   if e.intents[n].t == token then members = union(members, table.remove(e.intents, n).m) end
 end
 members = union(members, e.record)
-e.intents[#e.intents + 1] = {t = token, o = now, k = ARGV[5], m = members}
+e.intents[#e.intents + 1] = opened(token, ARGV[5], members)
 save(id, e)
 renew(ARGV[2])
 return {now, e.stamp, e.state, e.record, e.ends, members}

@@ -66,7 +66,7 @@ func TestApart(t *testing.T) {
 			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies, "late": apartLateCommand,
 			"never": apartNever, "damage": apartDamage, "events": apartEvents, "pages": apartPages,
 			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped, "trips": apartTrips,
-			"skew": apartSkew, "blind": apartBlind,
+			"skew": apartSkew, "blind": apartBlind, "same": apartSame,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

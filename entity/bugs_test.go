@@ -99,33 +99,64 @@ func TestDeleteItem(t *testing.T) {
 // TestDeleteSame: an item is deleted if it has all the texts that were read of it, and no others.
 func TestDeleteSame(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
-		for _, c := range []struct {
-			then []string
-			same bool
-		}{
-			{nil, true}, {[]string{"HSET", "n:1", "kind", "task"}, false}, {[]string{"HSET", "n:1", "other", "x"}, false},
-			{[]string{"HDEL", "n:1", "kind"}, false}, {[]string{"RENAME", "n:1", "gone"}, false},
-		} {
-			s.Do("FLUSHALL")
-			_, err := notes.Create(t.Context(), "1", a("fact", 1))
-			must(t, err)
-			key, err := notes.Texts().Key("1")
-			must(t, err)
-			sums := map[string]string{}
-			all := s.Do("HGETALL", key).([]any)
-			for i := 0; i < len(all); i += 2 {
-				sums[all[i].(string)] = fmt.Sprintf("%x", sha1.Sum([]byte(all[i+1].(string))))
-			}
-			if len(c.then) > 0 {
-				s.Do(append([]string{c.then[0], key}, c.then[2:]...)...)
-			}
-			ok, err := notes.Texts().DeleteSame(t.Context(), key, sums)
-			gone := len(c.then) > 0 && c.then[0] == "RENAME"
-			if ok != c.same || errors.Is(err, ErrVersion) != (!c.same && !gone) || c.same && len(keysOf(s, "n:")) > 0 {
-				t.Errorf("%q: %v %v", c.then, ok, err)
-			}
+		deletesTheSame(t, notes, func(string) *keywrighttest.Server { return s })
+		if left := keysOf(s, "n:"); len(left) > 0 {
+			t.Errorf("%q are left", left)
 		}
 	})
+}
+
+// apartSame is the same where an item and its indexes are in several slots.
+func apartSame(t *testing.T, c *keywrighttest.Cluster) {
+	notes := spread(t, c.URL(), "same")
+	deletesTheSame(t, notes, func(key string) *keywrighttest.Server { return serverOf(c, key) })
+	sound(t, notes)
+	if n := keysLeft(c, "same"); n > 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+// deletesTheSame deletes an item that was changed after it was read, or was not.
+func deletesTheSame(t *testing.T, notes *Store[string, note], of func(key string) *keywrighttest.Server) {
+	key, err := notes.Texts().Key("1")
+	must(t, err)
+	s := of(key)
+	for _, c := range []struct {
+		then []string
+		same bool
+	}{
+		{nil, true}, {[]string{"HSET", key, "kind", "task"}, false}, {[]string{"HSET", key, "other", "x"}, false},
+		{[]string{"HDEL", key, "kind"}, false}, {[]string{"DEL", key}, false},
+	} {
+		_, err := notes.Create(t.Context(), "1", a("fact", 1))
+		must(t, err)
+		all := s.Do("HGETALL", key).([]any)
+		texts, sums := []string{"HSET", key}, map[string]string{}
+		for i := 0; i < len(all); i += 2 {
+			name, text := all[i].(string), all[i+1].(string)
+			texts, sums[name] = append(texts, name, text), fmt.Sprintf("%x", sha1.Sum([]byte(text)))
+		}
+		ttl := fmt.Sprint(s.Do("PEXPIRETIME", key))
+		if len(c.then) > 0 {
+			s.Do(c.then...)
+		}
+		ok, err := notes.Texts().DeleteSame(t.Context(), key, sums)
+		gone := len(c.then) > 0 && c.then[0] == "DEL"
+		if ok != c.same || errors.Is(err, ErrVersion) != (!c.same && !gone) {
+			t.Errorf("%q: %v %v", c.then, ok, err)
+		}
+		if !c.same { // what was read is there again
+			s.Do("DEL", key)
+			s.Do(texts...)
+			s.Do("PEXPIREAT", key, ttl)
+			if ok, err := notes.Texts().DeleteSame(t.Context(), key, sums); !ok || err != nil {
+				t.Errorf("%q, and as it was again: %v %v", c.then, ok, err)
+			}
+		}
+		if list := notes.listed(t, Query[note]{Of: notes.By("kind", "fact")}); len(list) > 0 {
+			t.Errorf("%q: an index still has %q", c.then, list)
+		}
+	}
 }
 
 // TestTTLInOneScript: an index that loses its last id in the middle of a script,

@@ -15,7 +15,9 @@ import (
 // ledger says so and no intent is open that may change that without a word: one that was
 // opened before the building began may be of a program that does not know the index, and
 // so may one that a sweep took over. All others are of programs that know every index, or
-// take back in the ledger that they are complete. So what was put right is looked at once
+// take back in the ledger that they are complete. Which intents those are no clock says,
+// as it may have been put back: an intent names the builders that were at work when it
+// was opened. So what was put right is looked at once
 // more, and what is being written is waited for; of a process that died until a sweep may
 // take over its intents, and then that is done here.
 
@@ -135,7 +137,8 @@ func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registr
 // or is not yet where it belongs.
 func (b *indexing[I, T]) isWritten(record string) bool {
 	i := intentsOf(record)
-	return i.open && (i.first <= b.began || i.taken || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
+	before := b.builds && !i.since(b.builder)
+	return i.open && (before || i.taken || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
 }
 
 // look counts an item, and says whether there is something to do. In several slots an item
@@ -185,6 +188,13 @@ type intents struct {
 	open  bool
 	first int64 // ms when the first of them was opened
 	taken bool  // a sweep has one of a process that died
+
+	builders []string // of each, those that were at work when it was opened
+}
+
+// since is whether all of them were opened after a builder began.
+func (all intents) since(builder string) bool {
+	return !slices.ContainsFunc(all.builders, func(of string) bool { return !strings.Contains(of, builder) })
 }
 
 func intentsOf(record string) (all intents) {
@@ -192,8 +202,11 @@ func intentsOf(record string) (all intents) {
 		if name != "!" {
 			continue
 		}
+		builders := ""
 		for name, text := range pairs(text) {
 			switch name {
+			case "b":
+				builders = text
 			case "o":
 				if ms, err := strconv.ParseInt(text, 10, 64); err != nil || !all.open || ms < all.first {
 					all.open, all.first = true, ms
@@ -202,6 +215,7 @@ func intentsOf(record string) (all intents) {
 				all.taken = all.taken || text == taken || text == takenDeleting
 			}
 		}
+		all.builders = append(all.builders, builders)
 	}
 	return all
 }

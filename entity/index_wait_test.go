@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +10,85 @@ import (
 
 	"github.com/keywright/keywright/keywrighttest"
 )
+
+// TestIntentsOfABuild: an intent is of before a building unless it names its builder, whatever
+// the clock says: it may have been put back by less than the building has lasted.
+func TestIntentsOfABuild(t *testing.T) {
+	b := &indexing[string, note]{store: &Store[string, note]{spec: &Spec[string, note]{}}, builder: "BUILDER1",
+		builds: true}
+	intent := func(opened int64, builders string) string {
+		text := fmt.Sprintf("t=1:tm=0:k=1:wo=%d:%d", len(fmt.Sprint(opened)), opened)
+		if builders != "" {
+			text += fmt.Sprintf("b=%d:%s", len(builders), builders)
+		}
+		return fmt.Sprintf("!=%d:%s", len(text), text)
+	}
+	now := time.Now().UnixMilli()
+	for entry, want := range map[string]bool{
+		intent(now, "BUILDER1"):                                            false,
+		intent(now, "BUILDER0BUILDER1"):                                    false,
+		intent(now-time.Hour.Milliseconds(), "BUILDER1"):                   false,
+		intent(now+time.Hour.Milliseconds(), "BUILDER1"):                   false,
+		intent(now, "BUILDER0"):                                            true,
+		intent(now, ""):                                                    true,
+		intent(now+1, ""):                                                  true,
+		intent(now+time.Hour.Milliseconds(), ""):                           true,
+		intent(now, "BUILDER1") + intent(now+1, ""):                        true,
+		intent(now, "") + intent(now+1, "BUILDER1"):                        true,
+		intent(now, "BUILDER1") + intent(now+1, "BUILDER1BUILDER2"):        false,
+		strings.Replace(intent(now, "BUILDER1"), "k=1:w", "k=1:"+taken, 1): true,
+		"#=1:x": false,
+	} {
+		if got := b.isWritten("=" + entry); got != want {
+			t.Errorf("%s: %t", entry, got)
+		}
+	}
+	b.builds = false // all is complete: no intent may make it less
+	if b.isWritten("=" + intent(now, "")) {
+		t.Error("an item waits though nothing is built")
+	}
+}
+
+// TestIntentsNameTheBuilders: what is opened while indexes are built says by which calls; what
+// was opened before does not, and what is opened after the end neither.
+func TestIntentsNameTheBuilders(t *testing.T) {
+	t.Parallel()
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	notes := spread(t, c.URL(), "n")
+	ledger := serverOf(c, notes.spec.Ledger)
+	_, err := notes.Create(t.Context(), "whole", a("k", 1))
+	must(t, err)
+	builders := func(id string) []string {
+		t.Helper()
+		must(t, notes.open(t.Context(), newIntent(id, writing), ""))
+		record, _ := ledger.Do("HGET", notes.spec.Ledger, id).(string)
+		return intentsOf(record).builders
+	}
+	if got := builders("before"); len(got) != 1 || got[0] != "" {
+		t.Errorf("before: %q", got)
+	}
+	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builder: "BUILDER1"}
+	must(t, b.begin(t.Context()))
+	if b.builds {
+		t.Error("all is complete, and it builds")
+	}
+	said := ledger.Do("HGET", notes.spec.Ledger, "").(string)
+	ledger.Do("HSET", notes.spec.Ledger, "", said[:tokenSize]+strings.ReplaceAll(said[tokenSize:], "+", "-"))
+	must(t, b.begin(t.Context()))
+	if !b.builds {
+		t.Error("it does not build")
+	}
+	if got := builders("meanwhile"); len(got) != 1 || got[0] != "BUILDER1" {
+		t.Errorf("meanwhile: %q", got)
+	}
+	if got := builders("before"); len(got) != 2 || got[0] != "" || got[1] != "BUILDER1" {
+		t.Errorf("one more of an item that was being written before: %q", got)
+	}
+	must(t, b.end(t.Context()))
+	if got := builders("after"); len(got) != 1 || got[0] != "" {
+		t.Errorf("after: %q", got)
+	}
+}
 
 // TestABuildThatWaits: an intent that was opened later than now, before the clock was put
 // back or by a hand that is not ours, holds a build up no longer than one of this moment;
@@ -38,9 +118,9 @@ func TestABuildThatWaits(t *testing.T) {
 		cancel()
 	}
 
-	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}}
+	b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, builds: true}
 	b.again()
-	b.began, b.waiting, b.report.Items = now+time.Hour.Milliseconds(), []string{"gone", "whole", "open"}, 3
+	b.waiting, b.report.Items = []string{"gone", "whole", "open"}, 3
 	must(t, b.giveUp(t.Context()))
 	if b.left != 1 || len(b.waiting) > 0 || b.report.Items != 2 {
 		t.Errorf("%d left, %d wait, %d items", b.left, len(b.waiting), b.report.Items)

@@ -68,7 +68,7 @@ type indexing[I, T any] struct {
 	rows    map[string]int // tag → place in the report
 	left    int            // items that the last pass could not settle
 	waiting []string       // items to look at again: they were being written, or were put right
-	began   int64          // ms by the clock of the ledger
+	builds  bool           // the ledger says that this call builds indexes
 	said    string         // what the ledger says of indexes
 }
 
@@ -111,9 +111,8 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 	if m := readMarks(b.said); m.newer {
 		return b.store.newer("")
 	}
-	if err = b.say(ctx, b.start); err == nil && b.store.apart {
-		b.began, err = b.store.now(ctx)
-	}
+	err = b.say(ctx, b.start)
+	b.builds = slices.ContainsFunc(readMarks(b.said).lines, func(l mark) bool { return l.builder == b.builder })
 	return err
 }
 

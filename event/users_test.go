@@ -2,6 +2,8 @@ package event_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,10 +13,13 @@ import (
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/redis/rueidis"
 )
 
 const declared = `keywright: 1
 owner: shop
+keys:
+  kept: {key: "kept:{n}", type: string, ttl: 1h, owner: keeper}
 channels:
   open: {channel: "notes:open", readers: [mail]}
   plain: {channel: "notes:plain", envelope: plain, readers: [mail]}
@@ -54,6 +59,16 @@ func TestUnderTheirUsers(t *testing.T) {
 			testJournal(t, journal(shop, event.StreamConfig{MaxLen: 1000}), journal(mail, event.StreamConfig{Retry: 1}))
 			serving(t, exchange(mail, event.Config{}), event.ServeOptions{}, double)
 			first(t, exchange(shop, event.Config{}))
+			keeper := as(t, s, "keeper") // it may use no channel, and the connection of a transaction ends what it may have subscribed to
+			must(t, keeper.Raw().Dedicated(func(own rueidis.DedicatedClient) error {
+				return own.Do(t.Context(), own.B().Exists().Key("kept:1").Build()).Error()
+			}))
+			newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
+			for _, refused := range s.Do("ACL", "LOG", "1000").([]any) {
+				if text := fmt.Sprint(refused); !newer.MatchString(text) {
+					t.Errorf("a program was refused what it needs: %s", text)
+				}
+			}
 		})
 	}
 }

@@ -29,10 +29,10 @@ func TestConstructsUnderTheirUsers(t *testing.T) {
 	})
 }
 
-// TestItemsUnderTheirUsers: who owns items may do all with them, and who reads
-// them finds them.
+// TestItemsUnderTheirUsers: the owner of items may do all with them, and a reader
+// finds them.
 func TestItemsUnderTheirUsers(t *testing.T) {
-	watched := func(ks *keyspace.Keyspace) { // somebody who only reads
+	watched := func(ks *keyspace.Keyspace) { // with a program that only reads
 		_, k := ks.Lookup("context")
 		k.Entry.Readers = []string{"dashboard"}
 	}
@@ -69,7 +69,8 @@ func TestItemsUnderTheirUsers(t *testing.T) {
 }
 
 // underTheirUsers runs against servers that have the users of a declaration.
-func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client), edits ...func(*keyspace.Keyspace)) {
+func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client),
+	edits ...func(*keyspace.Keyspace)) {
 	ks, _ := keyspace.Load(os.DirFS("."), declaration)
 	for _, edit := range edits {
 		edit(ks)
@@ -121,7 +122,9 @@ func couponsAsOwner(t *testing.T, a, b *shopkeys.Keyspace) {
 
 func productsAsOwner(t *testing.T, k *shopkeys.Keyspace) {
 	ctx, day := t.Context(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	if _, err := k.ProductDetail(1).GetOrLoad(ctx, func(context.Context) (json.RawMessage, error) { return json.RawMessage(`1`), nil }); err != nil {
+	if _, err := k.ProductDetail(1).GetOrLoad(ctx, func(context.Context) (json.RawMessage, error) {
+		return json.RawMessage(`1`), nil
+	}); err != nil {
 		t.Error(err)
 	}
 	if err := k.ProductUpdated(ctx, 1); err != nil {

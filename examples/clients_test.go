@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-var update = flag.Bool("update", false, "write the generated modules anew")
+var update = flag.Bool("update", false, "write the generated modules again")
 
 // clients are the programs in other languages that use the shop's keys. Debian
 // has redis-py for its own Python only, so that one is named by its path.
@@ -28,8 +28,10 @@ var clients = []struct {
 	build    []string
 	run      []string // and the URL of a server
 }{
-	{"shop/ts", typescript.Generate, []string{"node", "node_modules/typescript/bin/tsc"}, []string{"node", "build/main.js"}},
-	{"shop/py", python.Generate, []string{"/usr/bin/python3", "-W", "error", "-m", "py_compile", "main.py", "shopkeys.py"}, []string{"/usr/bin/python3", "main.py"}},
+	{"shop/ts", typescript.Generate, []string{"node", "node_modules/typescript/bin/tsc"},
+		[]string{"node", "build/main.js"}},
+	{"shop/py", python.Generate, []string{"/usr/bin/python3", "-W", "error", "-m", "py_compile", "main.py",
+		"shopkeys.py"}, []string{"/usr/bin/python3", "main.py"}},
 }
 
 // TestClientsAreFresh: the modules beside the programs are what would be
@@ -140,7 +142,8 @@ func awaitAnother(t *testing.T, sentinel, dead *keywrighttest.Server) {
 // the declared time.
 func leftByShop(t *testing.T, s *keywrighttest.Server) {
 	want := map[string]string{
-		"cache:product:detail:42": "product_detail", "cache:product:option:42:1": "product_option", "cache:product:option:42:2": "product_option",
+		"cache:product:detail:42": "product_detail", "cache:product:option:42:1": "product_option",
+		"cache:product:option:42:2": "product_option",
 		"cache:product:option:42:3": "product_option", "ranking:product:sales:2026-11-20": "daily_sales",
 	}
 	declared := load(t, "shop")
@@ -169,7 +172,8 @@ func command(t *testing.T, dir string, words ...string) string {
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &errs
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	if err := c.Run(); err != nil || errs.Len() > 0 {
-		t.Fatalf("%s: %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", dir, strings.Join(words, " "), err, out.String(), errs.String())
+		t.Fatalf("%s: %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", dir,
+			strings.Join(words, " "), err, out.String(), errs.String())
 	}
 	return out.String()
 }

@@ -39,7 +39,8 @@ func TestDocumentsReplaceThePages(t *testing.T) {
 						continue
 					}
 					checked++
-					if !strings.Contains(text, strings.ReplaceAll(k.Pattern.String(), `\`, "")) || k.Role == "" && fact.ttl != "" && !strings.Contains(text, fact.ttl) {
+					if !strings.Contains(text, strings.ReplaceAll(k.Pattern.String(), `\`, "")) || k.Role == "" && fact.ttl != "" &&
+						!strings.Contains(text, fact.ttl) {
 						t.Errorf("%s lacks %s with the TTL %s, of %s/facts.tsv:%d", f.Name, k.Pattern, fact.ttl, team, fact.line)
 					}
 				}

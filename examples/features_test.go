@@ -15,8 +15,10 @@ var features = []struct {
 	has  func(entry map[string]any) bool
 }{
 	{"entity", ofType("entity")}, {"cache", ofType("cache")}, {"lock", ofType("lock")}, {"queue", ofType("queue")},
-	{"script", ofType("script")}, {"channel", with("channel")}, {"encrypted", mentions("encrypted")}, {"sliding TTL", mentions("sliding")},
+	{"script", ofType("script")}, {"channel", with("channel")}, {"encrypted", mentions("encrypted")},
+	{"sliding TTL", mentions("sliding")},
 	{"clean-up", top("cleanup")}, {"memory pressure", top("pressure")}, {"namespace", top("namespace")},
+	{"migration from files", top("migrations")},
 }
 
 func ofType(name string) func(map[string]any) bool {
@@ -83,7 +85,8 @@ func TestSideBySide(t *testing.T) {
 		t.Fatal("README.md has no table of features")
 	}
 	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
-		if err := os.WriteFile("README.md", []byte(before+"<!-- features -->\n\n"+table+"\n<!-- end of features -->"+after), 0o644); err != nil {
+		if err := os.WriteFile("README.md", []byte(before+"<!-- features -->\n\n"+table+"\n<!-- end of features -->"+after),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if have != table {

@@ -351,7 +351,8 @@ func (x *touching) window() string {
 	return step.Window(moment(x.t, x.place(main.Own[0]), x.values[main.Own[0]]), []float64{1})
 }
 
-var steps = map[any]ranking.Step{parts.Word("Hour"): ranking.Hour, parts.Word("Day"): ranking.Day, parts.Word("Month"): ranking.Month}
+var steps = map[any]ranking.Step{parts.Word("Hour"): ranking.Hour, parts.Word("Day"): ranking.Day,
+	parts.Word("Month"): ranking.Month}
 
 // constructs use the handle of each construct so that it needs its keys, and name the
 // parts that are not needed then.
@@ -378,10 +379,11 @@ func locks(x *touching) []string {
 	other := *x
 	other.of = x.next
 	waiter := other.method("", parts.Values(x.e)).Interface().(lock.Lock)
-	ctx := x.t.Context()
+	ctx, cancel := context.WithTimeout(x.t.Context(), 2*time.Minute)
+	defer cancel()
 	held, err := l.Acquire(ctx)
 	x.fail("acquire", err)
-	next := make(chan error)
+	next := make(chan error, 1)
 	go func() {
 		waited, err := waiter.Acquire(ctx)
 		if err == nil {
@@ -424,7 +426,8 @@ func queues(x *touching) []string {
 		return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
 	})
 	w := worker.Call([]reflect.Value{handle, reflect.Zero(worker.Type().In(1))})[0]
-	if err, _ := w.MethodByName("Run").Call([]reflect.Value{reflect.ValueOf(ctx)})[0].Interface().(error); err != nil && ctx.Err() == nil {
+	if err, _ := w.MethodByName("Run").Call([]reflect.Value{reflect.ValueOf(ctx)})[0].Interface().(error); err != nil &&
+		ctx.Err() == nil {
 		x.fail("run", err)
 	}
 	x.call(q, "Dead", reflect.ValueOf(int64(0)), reflect.ValueOf(int64(1)))
@@ -435,14 +438,16 @@ func caches(x *touching) []string {
 	item := x.method("", parts.Values(x.e))
 	load := item.MethodByName("GetOrLoad").Type().In(1)
 	x.call(item, "GetOrLoad", reflect.MakeFunc(load, func([]reflect.Value) []reflect.Value {
-		return []reflect.Value{x.filled(load.Out(0), x.e.Keys[0].JSON, x.e.Keys[0].Value), reflect.Zero(reflect.TypeFor[error]())}
+		return []reflect.Value{x.filled(load.Out(0), x.e.Keys[0].JSON, x.e.Keys[0].Value),
+			reflect.Zero(reflect.TypeFor[error]())}
 	}))
 	return nil
 }
 
 func topics(x *touching) []string {
 	stream := x.method("", parts.Values(x.e))
-	x.call(stream, "Publish", x.filled(stream.MethodByName("Publish").Type().In(1), x.e.Topic.Message, &scalar.Type{Kind: scalar.JSON}))
+	x.call(stream, "Publish", x.filled(stream.MethodByName("Publish").Type().In(1), x.e.Topic.Message,
+		&scalar.Type{Kind: scalar.JSON}))
 	dead := stream.MethodByName("Dead")
 	x.call(stream, "Dead", reflect.Zero(dead.Type().In(1)), reflect.ValueOf(1))
 	return nil
@@ -458,7 +463,8 @@ func rankings(x *touching) (idle []string) {
 	main, _ := h.Part("Main")
 	at := moment(x.t, x.place(main.Own[0]), x.values[main.Own[0]])
 	set := board.MethodByName("Set").Type()
-	x.call(board, "Set", reflect.ValueOf(at), x.filled(set.In(2), nil, x.e.Keys[0].Member), x.filled(set.In(3), nil, &scalar.Type{Kind: scalar.Int}))
+	x.call(board, "Set", reflect.ValueOf(at), x.filled(set.In(2), nil, x.e.Keys[0].Member),
+		x.filled(set.In(3), nil, &scalar.Type{Kind: scalar.Int}))
 	windows := x.method("windows", parts.Values(x.e), []float64{1})
 	if !windows.IsValid() { // none are kept, or ties are ordered by time
 		return []string{"Window"}

@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/seal"
 )
 
-// sealing is a client of harca's keyspace behind a guard, with a key ring.
+// sealing is a client of harca's keyspace with a guard and a key ring.
 func sealing(t *testing.T, url string) *keywright.Client {
 	t.Helper()
 	ks, _ := keyspace.Load(os.DirFS("harca"), "keyspace.yaml")
@@ -90,7 +90,8 @@ func remember(t *testing.T, k *harcakeys.Keyspace, each int, priorities ...int64
 			running.Go(func() {
 				defer func() { <-room }()
 				id := newID()
-				item := harcakeys.ItemValue{ID: id, Type: "fact", Content: []byte(`{}`), ContextID: "global", Priority: p, Metadata: long}
+				item := harcakeys.ItemValue{ID: id, Type: "fact", Content: []byte(`{}`), ContextID: "global", Priority: p,
+					Metadata: long}
 				if _, err := k.ItemStore().Create(context.Background(), id, item, keywright.ExpiresIn(time.Hour)); err != nil {
 					t.Error(err)
 				}

@@ -35,7 +35,8 @@ func officialSchema(t *testing.T) *jsonschema.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := parser.ParseFile(token.NewFileSet(), strings.TrimSpace(string(dir))+"/pkg/report/v210/sarif/schema.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), strings.TrimSpace(string(dir))+"/pkg/report/v210/sarif/schema.go",
+		nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,17 +66,22 @@ func officialSchema(t *testing.T) *jsonschema.Schema {
 func TestSARIFIsValid(t *testing.T) {
 	schema := officialSchema(t)
 	_, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(flawed)}}, "k.yaml")
-	sound, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: bytes.Replace([]byte(flawed), []byte("  상품"), []byte("# 상품"), 1)}}, "k.yaml")
+	sound, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: bytes.Replace([]byte(flawed), []byte("  상품"), []byte("# 상품"),
+		1)}}, "k.yaml")
 	findings = append(findings, lint.Run(sound)...)
 	findings = append(findings,
-		finding.Finding{Code: "KW502", Severity: finding.Warning, Message: "nowhere", Count: 3, Examples: []finding.Example{{Key: []byte("a\x1b")}, {DB: 3, Key: []byte{0xff}}}},
-		finding.Finding{Code: "KW505", Severity: finding.Error, Entry: "one", Message: "an entry", Pos: finding.Position{File: "dir/k.yaml"}},
-		finding.Finding{Code: "KW401", Severity: finding.Note, Message: "unknown code's rule is absent", Pos: finding.Position{File: "k.yaml", Line: 3}},
+		finding.Finding{Code: "KW502", Severity: finding.Warning, Message: "nowhere", Count: 3,
+			Examples: []finding.Example{{Key: []byte("a\x1b")}, {DB: 3, Key: []byte{0xff}}}},
+		finding.Finding{Code: "KW505", Severity: finding.Error, Entry: "one", Message: "an entry",
+			Pos: finding.Position{File: "dir/k.yaml"}},
+		finding.Finding{Code: "KW401", Severity: finding.Note, Message: "unknown code's rule is absent",
+			Pos: finding.Position{File: "k.yaml", Line: 3}},
 	)
 	rules := append(append(keyspace.Rules(), lint.Rules()...), audit.Rules()...)
 	for name, some := range map[string][]finding.Finding{"many": findings, "none": nil} {
 		var out bytes.Buffer
-		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, File: "k.yaml", Failed: "was flushed"}); err != nil {
+		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, File: "k.yaml",
+			Failed: "was flushed"}); err != nil {
 			t.Fatal(err)
 		}
 		doc, err := jsonschema.UnmarshalJSON(&out)

@@ -13,7 +13,7 @@ import (
 
 // commanding are texts that a terminal, a CI system or a spreadsheet would obey.
 var commanding = []string{
-	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "a ##vso[task.setvariable]x", "##teamcity[x]", "a\n::error::b",
+	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "a ##vso[task.setvariable]x", "##teamcity[x]", "###[error]x", "####vso[x]", "a\n::error::b",
 	"\x1b]0;title\x07", "\x1b[2J", "\u009b31m", "\u202eabc", "a\rb", "\x7f", "\xff", "=1+1", "\uff1d1+1", "+1", "-1", "@SUM(A1)", "\uff201", "\tx", "\rx", " =1",
 }
 

@@ -50,14 +50,16 @@ type JSONKey []byte
 type jsonKey struct {
 	Text   string `json:"text"`             // the key itself, or where base64 is there, the key with escapes, for people
 	Base64 []byte `json:"base64,omitempty"` // the bytes of a key that is not UTF-8
+	Length int    `json:"length,omitempty"` // bytes of a very long key, of which this is the beginning
 }
 
 // MarshalJSON implements json.Marshaler.
 func (k JSONKey) MarshalJSON() ([]byte, error) {
-	if utf8.Valid(k) {
-		return json.Marshal(jsonKey{Text: string(k)})
+	begin, length := uncut(k)
+	if utf8.Valid(begin) {
+		return json.Marshal(jsonKey{Text: string(begin), Length: length})
 	}
-	return json.Marshal(jsonKey{Text: quote(k), Base64: k})
+	return json.Marshal(jsonKey{Text: quote(begin), Base64: begin, Length: length})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -68,6 +70,9 @@ func (k *JSONKey) UnmarshalJSON(text []byte) error {
 	}
 	if *k = JSONKey(j.Text); j.Base64 != nil {
 		*k = j.Base64
+	}
+	if j.Length > 0 {
+		*k = fmt.Appendf(*k, "%s%d%s", cutMark, j.Length, cutEnd)
 	}
 	return nil
 }
@@ -115,15 +120,15 @@ type Document struct {
 
 // Balance is what a baseline lets be, and what it does not; its names are stable.
 type Balance struct {
-	Accepted int      `json:"accepted"`        // findings
-	Keys     int64    `json:"accepted_keys"`   // that these are about
-	Gone     int      `json:"gone"`            // accepted findings that are not there any more
-	Grown    []Growth `json:"grown,omitempty"` // of the findings of the report, those that were accepted for fewer keys
+	Accepted   int      `json:"accepted"`        // findings
+	Violations int64    `json:"violations"`      // keys of each of them, in sum: a key may have several
+	Gone       int      `json:"gone"`            // accepted findings that are not there any more
+	Grown      []Growth `json:"grown,omitempty"` // of the findings of the report, those that were accepted for fewer keys
 }
 
 // Balance sums up what the baseline did.
 func (s Settled) Balance() *Balance {
-	return &Balance{Accepted: len(s.Known), Keys: s.Keys(), Gone: len(s.Gone), Grown: s.Grown}
+	return &Balance{Accepted: len(s.Known), Violations: s.Violations(), Gone: len(s.Gone), Grown: s.Grown}
 }
 
 // NewDocument folds findings into a document.
@@ -213,7 +218,9 @@ func Cell(text string) string {
 // \u escapes: DEL, C1 control characters, direction marks and what else is not
 // printable; and what CI systems take for commands.
 func EscapeJSON(text []byte) []byte {
-	text = bytes.ReplaceAll(text, []byte("##"), []byte(`\u0023#`)) // ##[error] is a command in the log of a CI system, and only a string has it
+	for bytes.Contains(text, []byte("##")) { // ##[error] is a command in the log of a CI system, and only a string has it
+		text = bytes.ReplaceAll(text, []byte("##"), []byte(`\u0023#`))
+	}
 	if !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x7f }) {
 		return text
 	}

@@ -277,8 +277,8 @@ func (g Growth) MarshalJSON() ([]byte, error) {
 // JSONShape is the struct whose fields the JSON form has, for a schema.
 func (Growth) JSONShape() any { return jsonGrowth{} }
 
-// Keys is how many keys the accepted findings have.
-func (s Settled) Keys() (n int64) {
+// Violations is how many keys the accepted findings have, in sum: a key may have several.
+func (s Settled) Violations() (n int64) {
 	for _, f := range s.Known {
 		n += f.Count
 	}

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -82,7 +83,16 @@ func sentence(f Finding) string {
 	case 1:
 		return f.Message + " (1 key)"
 	}
-	return fmt.Sprintf("%s (%d keys)", f.Message, f.Count)
+	return fmt.Sprintf("%s (%s keys)", f.Message, grouped(f.Count))
+}
+
+// grouped is a count in groups of three digits, as tables have it.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 func place(p Position) string {
@@ -115,7 +125,7 @@ func exampleList(f Finding) string {
 	}
 	list := strings.Join(shown, "  ")
 	if more := f.Count - int64(len(f.Examples)); more > 0 {
-		list += fmt.Sprintf("  and %d more", more)
+		list += fmt.Sprintf("  and %s more", grouped(more))
 	}
 	return list
 }
@@ -138,7 +148,8 @@ func visible(line string) string {
 // else quoted with escapes. A hostile name cannot steer a terminal.
 func Key(k []byte) string {
 	if len(k) > shownKey {
-		return quote(k[:shownKey]) + fmt.Sprintf("… (%d bytes)", len(k))
+		_, length := uncut(k)
+		return quote(k[:shownKey]) + fmt.Sprintf("%s%d%s", cutMark, cmp.Or(length, len(k)), cutEnd)
 	}
 	if plain(k) {
 		return string(k)

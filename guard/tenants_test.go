@@ -38,3 +38,28 @@ func TestOtherTenants(t *testing.T) {
 		}
 	}
 }
+
+// The keys that a declared migration keeps its epochs in are its own.
+func TestMigrations(t *testing.T) {
+	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+keys: {persona: {key: "p:{g}", type: string, value: text, ttl: none}}
+vars: {g: slug}
+migrations:
+  files:
+    sources: {state: {file: state.json}}
+    parts: {all: {moves: [{from: "state:/{g}", to: persona, value: .}]}}
+`)}}, "k.yaml")
+	if finding.Count(findings).Errors > 0 {
+		t.Fatal(findings)
+	}
+	g, err := guard.New(ks, guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, declared := range map[string]bool{"keywright:migrate:files": true, "keywright:migrate:files:tickets": true,
+		"keywright:migrate:file": false, "keywright:migrate:files2": false, "keywright:migrate:": false} {
+		if found := g.Check("HMGET", key, "x"); (len(found) == 0) != declared {
+			t.Errorf("%s: %v", key, found)
+		}
+	}
+}

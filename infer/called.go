@@ -189,7 +189,7 @@ func (e *Entry) entryWords(prefix string) []string {
 	return words
 }
 
-// maxName is how long a name may be, with room for a number behind it.
+// maxName is how long a name may be, with room for a number after it.
 const maxName = 56
 
 func uniqueName(words []string, e *Entry, taken map[string]bool) string {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/source"
 )
 
@@ -25,16 +26,17 @@ type content struct {
 
 // fields are the fields of hashes or of JSON objects.
 type fields struct {
-	values int // hashes or objects seen
+	values int // hashes, objects or entries of streams seen
 	byName map[string]*field
 	open   bool // too many different ones to be fixed
-	whole  int  // of the values: seen in full
+	parts  bool // a hash was seen in part: it may have fields that were not seen
 	any    sketch
 	names  sketch
 }
 
 type field struct {
-	n      int
+	n      int // values that have it
+	last   int // the number of the last of them
 	nulls  int
 	nested bool // a JSON object or array
 	sketch
@@ -55,8 +57,15 @@ func (c *content) add(kind source.Kind, v *source.Value) {
 			c.bits++
 		}
 		c.object(v)
-	case source.Hash, source.Stream:
-		c.fields.add(v)
+	case source.Hash:
+		c.fields.parts = c.fields.parts || v.Partial
+		c.fields.add(v.Elements)
+	case source.Stream:
+		start := 0
+		for _, end := range v.Ends {
+			c.fields.add(v.Elements[start:end])
+			start = end
+		}
 	default:
 		for _, e := range v.Elements {
 			c.member.add(e)
@@ -69,7 +78,7 @@ func (c *content) add(kind source.Kind, v *source.Value) {
 
 // object looks into a string that is a JSON object.
 func (c *content) object(v *source.Value) {
-	if v.Partial || len(v.Str) < 2 || v.Str[0] != '{' || len(v.Str) > 64<<10 || c.objects >= firstValues {
+	if v.Partial || len(v.Str) < 2 || v.Str[0] != '{' || len(v.Str) > 64<<10 {
 		return
 	}
 	var object map[string]json.RawMessage
@@ -78,7 +87,6 @@ func (c *content) object(v *source.Value) {
 	}
 	c.objects++
 	c.fields.values++
-	c.fields.whole++
 	names := make([]string, 0, len(object))
 	for name := range object {
 		names = append(names, name)
@@ -106,17 +114,18 @@ func (c *content) object(v *source.Value) {
 	}
 }
 
-func (f *fields) add(v *source.Value) {
+// add takes the fields of one hash, or of one entry of a stream, which may have a field
+// twice.
+func (f *fields) add(pairs [][]byte) {
 	f.values++
-	if !v.Partial {
-		f.whole++
-	}
-	for i := 0; i+1 < len(v.Elements); i += 2 {
-		f.names.add(v.Elements[i])
-		f.any.add(v.Elements[i+1])
-		if one := f.get(string(v.Elements[i])); one != nil {
-			one.n++
-			one.add(v.Elements[i+1])
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.names.add(pairs[i])
+		f.any.add(pairs[i+1])
+		if one := f.get(string(pairs[i])); one != nil {
+			if one.last != f.values {
+				one.n, one.last = one.n+1, f.values
+			}
+			one.add(pairs[i+1])
 		}
 	}
 }
@@ -154,7 +163,7 @@ func (c *content) merge(o *content) {
 
 func (f *fields) merge(o *fields) {
 	f.values += o.values
-	f.whole += o.whole
+	f.parts = f.parts || o.parts
 	f.names.merge(&o.names)
 	f.any.merge(&o.any)
 	if o.open {
@@ -175,7 +184,7 @@ func (f *fields) merge(o *fields) {
 // fixed reports whether the fields are a set that somebody decided on: most
 // values have most of them, and they are names.
 func (f *fields) fixed() bool {
-	if f.open || len(f.byName) == 0 || f.values < 2 && len(f.byName) > 12 {
+	if f.open || f.parts || len(f.byName) == 0 || f.values < 2 && len(f.byName) > 12 {
 		return false
 	}
 	common := 0
@@ -387,9 +396,9 @@ func looksLike(v []byte) look {
 		l |= lookUUID
 	case len(v) == 26 && isULID(v):
 		l |= lookULID
-	case len(v) == 10 && isDate(v):
+	case len(v) == 10 && isDate(v) && isDay(v):
 		l |= lookDate
-	case len(v) >= 20 && len(v) <= 35 && v[10] == 'T' && isDate(v[:10]) && isTimestamp(v):
+	case len(v) >= 20 && len(v) <= 35 && v[10] == 'T' && isTimestamp(v):
 		l |= lookTimestamp
 	}
 	if all&isHex != 0 && or&isUpper == 0 && len(v) >= 8 && len(v)%2 == 0 {
@@ -421,10 +430,11 @@ func isFloat(v []byte) bool {
 	return err == nil && !bytes.ContainsAny(v, "xX_pP")
 }
 
-func isTimestamp(v []byte) bool {
-	last := v[len(v)-1]
-	return v[13] == ':' && v[16] == ':' && (last == 'Z' || v[len(v)-6] == '+' || v[len(v)-6] == '-')
-}
+// isDay and isTimestamp are what an audit asks: 2026-02-30 is no day.
+var (
+	isDay       = scalar.Type{Kind: scalar.Date, Layout: "YYYY-MM-DD"}.Prepared()
+	isTimestamp = scalar.Type{Kind: scalar.Timestamp}.Prepared()
+)
 
 // types are the forms, the narrowest first, and what a declaration calls them.
 var types = []struct {

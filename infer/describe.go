@@ -92,7 +92,7 @@ func (e *Entry) str(c *content) {
 	case e.expires() && e.says(limitWords) && (typ == "int" || typ == "float"):
 		e.guess("a rate limit? `type: ratelimit` says how many are allowed")
 	}
-	if c.objects > 0 && c.objects == min(c.whole.n, firstValues) && typ == "json" && c.fields.fixed() {
+	if c.objects > 0 && c.objects == c.whole.n && typ == "json" && c.fields.fixed() {
 		e.Props = append(e.Props, Prop{Name: "value", Fields: c.fields.vars()})
 		return
 	}

@@ -35,7 +35,7 @@ func FromPage(text []byte, options Options) *Draft {
 	return d
 }
 
-// rankOf puts channels behind keys.
+// rankOf puts channels after keys.
 func rankOf(e *Entry) int {
 	if e.Type == channel {
 		return 1

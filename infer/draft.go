@@ -17,6 +17,7 @@ type Draft struct {
 	Package string
 	All     Count // looked at
 	Known   Count // of these, declared already
+	Looked  int64 // of these, those whose value was read whole: types of values come from them
 	About   bool  // the counts of entries are near the truth only: of a sample, or of too many keys to keep
 	Vars    []Var
 	Entries []*Entry
@@ -86,7 +87,8 @@ const maxEntries = 300
 
 // Draft drafts a declaration of what has been added so far.
 func (in *Infer) Draft() *Draft {
-	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, options: in.options}
+	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, Looked: in.looked,
+		options: in.options}
 	if in.tree != nil {
 		d.draft(in.tree.paths(), noNames)
 	} else {
@@ -138,7 +140,7 @@ func (d *Draft) round(k *kept, values []sample) {
 	tree, groups := grow(k, values)
 	d.draft(tree.paths(), k.named)
 	for range maxRecounts {
-		if !d.recount(k, groups) {
+		if !d.recount(k, groups, values) {
 			return
 		}
 		d.vars()

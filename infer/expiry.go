@@ -77,7 +77,7 @@ func roundTTL(d time.Duration) time.Duration {
 		}
 	}
 	const year = 365 * 24 * time.Hour
-	return (d + year - 1) / year * year
+	return (min(d, 289*year) + year - 1) / year * year // a declaration may say 290 years at most
 }
 
 // duration writes a TTL in its largest unit.

@@ -39,6 +39,7 @@ type Infer struct {
 	seen    Count // all keys
 	covered Count // by the known declaration
 	long    Count // with a name that is longer than any pattern
+	looked  int64 // keys whose value was read whole
 	recent  ring
 	words   scratch
 }
@@ -108,6 +109,9 @@ func (in *Infer) add(k *source.Key) {
 	}
 	if int(k.Kind) >= source.Kinds {
 		k.Kind = source.Unknown
+	}
+	if k.Value != nil && !k.Value.Partial {
+		in.looked++
 	}
 	if in.tree == nil && in.keep(k, asked, found) {
 		return

@@ -3,25 +3,31 @@ package infer
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	yaml "go.yaml.in/yaml/v4"
 )
 
-// ErrFlow is a declaration that cannot be added to: its keys, or a list that goes
-// over several lines, are written in braces.
-var ErrFlow = errors.New("a section is written in braces ({…}); write it as a block, one entry below the other, so " +
-	"that entries can be added")
+// ErrFlow is a declaration that cannot be added to: all of it, or its keys, are written
+// in braces, or the name of a section is in quotes.
+var ErrFlow = errors.New("a section is written in braces ({…}), or its name in quotes; write it as a block, one entry " +
+	"below the other, so that entries can be added")
+
+// ErrPlaces is a declaration in which no places for entries were found that leave what is
+// there as it is.
+var ErrPlaces = errors.New("entries cannot be added without a change of others; indent the lines of texts that go over " +
+	"several, so that none begins like a section or a comment")
 
 // Merge adds the draft to a declaration: its vars, entries and globs of foreign
-// software behind those that are there. What is there stays as it is, byte by
+// software after those that are there. What is there stays as it is, byte by
 // byte; with nothing to add so does all of it.
 func (d *Draft) Merge(original []byte) ([]byte, error) {
 	if len(d.Entries)+len(d.Foreign) == 0 {
 		return original, nil
 	}
-	text := strings.TrimSuffix(strings.ReplaceAll(string(original), "\r\n", "\n"), "\n")
-	lines := strings.Split(text, "\n")
+	text, marked := strings.CutPrefix(string(original), byteOrderMark)
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	keys, channels := d.entryLines()
 	var err error
 	for _, part := range []struct {
@@ -39,8 +45,17 @@ func (d *Draft) Merge(original []byte) ([]byte, error) {
 	if strings.Contains(string(original), "\r\n") {
 		end = "\r\n"
 	}
-	return []byte(strings.Join(lines, end) + end), nil
+	merged := strings.Join(lines, end) + end
+	if !extends([]byte(text), []byte(merged)) {
+		return nil, ErrPlaces
+	}
+	if marked {
+		merged = byteOrderMark + merged
+	}
+	return []byte(merged), nil
 }
+
+const byteOrderMark = "\ufeff"
 
 func (d *Draft) foreignLines() []string {
 	var out []string
@@ -72,29 +87,50 @@ func (d *Draft) entryLines() (keys, channels []string) {
 	return lines, nil
 }
 
-var sectionLine = regexp.MustCompile(`^([a-z]+):(\s|$)`)
-
-// sectionLines names the section that begins at each line, "" where none does.
-func sectionLines(lines []string) []string {
+// sectionLines names the section that begins at each line, "" where none does. Only YAML
+// tells: a comment, or a text of several lines, may look like one.
+func sectionLines(lines []string) ([]string, error) {
 	out := make([]string, len(lines))
-	for i, l := range lines {
-		if m := sectionLine.FindStringSubmatch(l); m != nil {
-			out[i] = m[1]
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(strings.Join(lines, "\n")), &doc); err != nil {
+		return nil, fmt.Errorf("%w (%w)", ErrPlaces, err)
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return out, nil
+	}
+	root := doc.Content[0]
+	if root.Style&yaml.FlowStyle != 0 {
+		return nil, ErrFlow
+	}
+	for i := 0; i < len(root.Content); i += 2 {
+		key := root.Content[i]
+		at := key.Line - 1
+		if out[at] = key.Value; !strings.HasPrefix(lines[at], key.Value+":") {
+			out[at] = quotedSection + key.Value
 		}
 	}
-	return out
+	return out, nil
 }
 
-// behind are the sections that a new one is put before.
-var behind = map[string][]string{"foreign": {"vars", "ttls", "keys"}, "vars": {"ttls", "keys"}}
+// quotedSection is what comes before the name of a section that is not written plainly.
+const quotedSection = "\""
+
+// later are the sections that a new one is put before.
+var later = map[string][]string{"foreign": {"vars", "ttls", "keys"}, "vars": {"ttls", "keys"}}
 
 // insert adds lines at the end of a section, which is made if there is none.
 func insert(lines []string, section string, added []string) ([]string, error) {
-	names := sectionLines(lines)
+	names, err := sectionLines(lines)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, quotedSection+section) {
+		return nil, ErrFlow
+	}
 	start := slices.Index(names, section)
 	if start < 0 {
 		at := len(lines)
-		for _, next := range behind[section] {
+		for _, next := range later[section] {
 			if i := slices.Index(names, next); i >= 0 {
 				at = min(at, i)
 			}
@@ -114,7 +150,7 @@ func insert(lines []string, section string, added []string) ([]string, error) {
 	head := lines[start][len(section)+1:]
 	switch value := strings.TrimSpace(strings.SplitN(head+" ", " #", 2)[0]); value {
 	case "{}", "[]":
-		lines[start] = section + ":"
+		lines[start] = strings.TrimRight(section+":"+strings.Replace(head, " "+value, "", 1), " ")
 	case "":
 	default:
 		if section == "keys" || section == "channels" {
@@ -140,11 +176,8 @@ func insert(lines []string, section string, added []string) ([]string, error) {
 // insertFlow adds to a list in brackets or a mapping in braces, on one line or
 // several.
 func insertFlow(lines []string, start int, added []string) ([]string, error) {
-	end := start
-	for end < len(lines) && strings.LastIndexAny(lines[end], "}]") < 0 {
-		end++
-	}
-	if end == len(lines) {
+	line, column, last, ok := flowEnd(lines, start)
+	if !ok {
 		return nil, ErrFlow
 	}
 	var items []string
@@ -158,18 +191,60 @@ func insertFlow(lines []string, start int, added []string) ([]string, error) {
 		}
 		items = append(items, a)
 	}
-	shut := strings.LastIndexAny(lines[end], "}]")
-	before := strings.TrimRight(lines[end][:shut], " ")
-	if !strings.HasSuffix(before, ",") && before != "" {
-		before += ","
-	} else if before == "" {
-		lines[end-1] = strings.TrimSuffix(lines[end-1], ",") + ","
+	between := ", "
+	switch last {
+	case ',':
+		between = " "
+	case '[', '{':
+		between = ""
 	}
-	lines[end] = strings.TrimSpace(before + " " + strings.Join(items, ", ") + lines[end][shut:])
-	if end > start {
-		lines[end] = "  " + lines[end]
-	}
+	lines[line] = lines[line][:column] + between + strings.Join(items, ", ") + lines[line][column:]
 	return lines, nil
+}
+
+// flowEnd is the place after the last item of the list or mapping in brackets that begins
+// on a line, and the byte before it: a comma, the opening bracket, or the item's.
+func flowEnd(lines []string, start int) (line, column int, last byte, ok bool) {
+	depth, quote := 0, byte(0)
+	line, column = start, strings.IndexByte(lines[start], ':')+1
+	for at := start; at < len(lines); at++ {
+		from := 0
+		if at == start {
+			from = column
+		}
+		for i := from; i < len(lines[at]); i++ {
+			b := lines[at][i]
+			switch {
+			case quote == '"' && b == '\\':
+				i++
+				continue
+			case quote == '\'' && strings.HasPrefix(lines[at][i:], "''"):
+				i++
+				continue
+			case quote != 0:
+				if b == quote {
+					quote = 0
+				}
+			case b == '#' && (i == 0 || lines[at][i-1] == ' ' || lines[at][i-1] == '\t'):
+				i = len(lines[at])
+				continue
+			case (b == '"' || b == '\'') && strings.IndexByte("[{,: ", last) >= 0:
+				quote = b
+			case b == '[' || b == '{':
+				depth++
+			case b == ']' || b == '}':
+				if depth--; depth == 0 {
+					return line, column, last, true
+				}
+			case depth == 0 && b != ' ':
+				return 0, 0, 0, false // no bracket
+			}
+			if b != ' ' && b != '\t' && b != '\r' {
+				line, column, last = at, i+1, b
+			}
+		}
+	}
+	return 0, 0, 0, false
 }
 
 // indentOf is how far the entries of a section are indented.

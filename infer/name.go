@@ -1,9 +1,12 @@
 package infer
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/keywright/keywright/infer/noun"
 )
 
 // token is a piece of a pattern: literal bytes, or a placeholder.
@@ -120,7 +123,7 @@ func nameRun(tokens []token, members []int, nouns, soft, all []string) {
 	if len(words) == 0 {
 		words = soft[max(0, len(soft)-1):]
 	}
-	if len(words) == 0 && len(all) == 0 { // nothing before: what is behind
+	if len(words) == 0 && len(all) == 0 { // nothing before: what comes after
 		words = firstNoun(tokens)
 	}
 	for k := len(things) - 1; k >= 0; k-- {
@@ -150,9 +153,9 @@ func firstNoun(tokens []token) []string {
 var plainNames = set("page level version step shard slot bucket partition part chunk year hour minute day days " +
 	"week month season round index rank score code otp port ip lang locale name key email date")
 
-// called is the name of a placeholder that stands behind a word.
+// called is the name of a placeholder that comes after a word.
 func (t *token) called(w string) string {
-	w = clean(singular(w))
+	w = clean(noun.Singular(w))
 	switch {
 	case t.vocab != "":
 		return t.vocab
@@ -251,13 +254,14 @@ func (t *token) ordered() []string {
 	words := slices.Clone(t.words)
 	for _, v := range vocabularies {
 		if v.name == t.vocab {
-			slices.SortFunc(words, func(a, b string) int { return slices.Index(v.order, a) - slices.Index(v.order, b) })
+			place := func(w string) uint { return uint(slices.Index(v.order, w)) } // what it does not have comes last
+			slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 		}
 	}
 	return words
 }
 
-// spell writes tokens as a pattern. The first { with a } behind it is a hash
+// spell writes tokens as a pattern. The first { with a } after it is a hash
 // tag; other braces are literal.
 func spell(tokens []token) string {
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/infer/noun"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 )
@@ -129,7 +130,7 @@ func (p *path) differsBy(f family) string {
 // plural, and not another number.
 func isTypo(a, b string) bool {
 	if len(a) < minTypo || len(b) < minTypo || strings.EqualFold(a, b) || a+"s" == b || b+"s" == a ||
-		singular(a) == singular(b) {
+		noun.Singular(a) == noun.Singular(b) {
 		return false
 	}
 	if len(a) > len(b) {

@@ -51,6 +51,7 @@ func hostile(t *rapid.T) []source.Key {
 		same := rapid.IntRange(0, 3).Draw(t, "same") > 0
 		plain := rapid.SampledFrom([]*rapid.Generator[string]{data, rapid.StringMatching(`[1-9][0-9]{0,5}`), word}).Draw(t,
 			"data")
+		valued, look := rapid.Bool().Draw(t, "valued"), valuesOf(t)
 		for range rapid.IntRange(1, 40).Draw(t, "keys") {
 			name := shape
 			for strings.Contains(name, "#") && len(name) < 200 {
@@ -62,6 +63,9 @@ func hostile(t *rapid.T) []source.Key {
 			}
 			if names[name] {
 				continue
+			}
+			if valued {
+				k.Value = look.of(t, k.Kind)
 			}
 			names[name] = true
 			keys = append(keys, k)
@@ -89,7 +93,7 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	for _, f := range finding.Ignore(lint.Run(ks), files, lint.Rules(), lint.Rules(), time.Time{}) {
 		t.Fatalf("lint: %s %s: %s\n%s", f.Code, f.Entry, f.Message, text)
 	}
-	fold, err := audit.New(ks, audit.Options{})
+	fold, err := audit.New(ks, audit.Options{Values: true, Whole: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +192,7 @@ func TestMergesHold(t *testing.T) {
 		text := []byte(rapid.SampledFrom(declarations).Draw(t, "declaration"))
 		keys := hostile(t)
 		before := loaded(t, text)
-		fold, err := audit.New(before, audit.Options{})
+		fold, err := audit.New(before, audit.Options{Values: true, Whole: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +217,7 @@ func TestMergesHold(t *testing.T) {
 				t.Fatalf("lint: %s %s: %s\n%s", f.Code, f.Entry, f.Message, once)
 			}
 		}
-		after, err := audit.New(ks, audit.Options{})
+		after, err := audit.New(ks, audit.Options{Values: true, Whole: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package infer_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func TestRecognised(t *testing.T) {
 		"ISO weeks": {lines(1, "top:2026-W01 zset", "top:2026-W52 zset"), "key: top:{week}", ""},
 		"two types under one month": {slices.Concat(lines(1, "top:2026-01:de zset", "top:2026-02:de zset", "top:2026-01:fr zset", "top:2026-02:fr zset"), lines(1, "top:2026-01:jp hash", "top:2026-02:jp hash")),
 			"key: top:{month}:jp", ""},
+		"countries":            {lines(1, "top:2026-01:de zset", "top:2026-01:fr zset", "top:2026-01:jp zset"), "key: top:{month}:{country}", ":jp"},
+		"a word in company":    {lines(9, "conf:#:en", "conf:#:de", "conf:#:tlh"), "lang: en|de|tlh", "key: conf:{conf_id}:tlh"},
+		"a word of other size": {slices.Concat(lines(9, "conf:#:en", "conf:#:de"), lines(2, "conf:#:tlh")), "key: conf:{conf_id}:tlh", "en|de|tlh"},
 		"a month": {[]source.Key{{Name: []byte("x:1"), Kind: source.String, TTL: 31*24*time.Hour - time.Minute}},
 			"ttl: 31d", ""},
 		"one prefix": {lines(20, "app1_user:# hash", "app1_cart:# set"), "key: app1_user:{user_id}", "app_id"},
@@ -65,6 +69,18 @@ func TestRecognised(t *testing.T) {
 		"a text no bits": {valued(5, "dau:%d", source.String, text("hello")), "value: text", "guess: bitmaps"},
 		"places": {valued(5, "shops:%d", source.ZSet, scored(3673983964876493, 3673983950397063)),
 			"guess: places (GEOADD)", ""},
+		"entries that differ": {valued(1, "log:%d", source.Stream, func(int) *source.Value {
+			return &source.Value{Elements: bytes.Fields([]byte("id 1 at 1763700000 id 2 at 1763700001 id 3 totl 2")), Ends: []int{4, 8, 12}}
+		}), "at: unix_s optional\n      id: int\n", ""},
+		"hashes read in part": {valued(5, "h:%d", source.Hash, func(i int) *source.Value {
+			return &source.Value{Elements: [][]byte{[]byte("name"), []byte("x")}, Partial: i == 3}
+		}), "field: text", "fields:"},
+		"many objects": {valued(100, "o:%d", source.String, func(i int) *source.Value {
+			return &source.Value{Str: fmt.Appendf(nil, `{"id": %d%s}`, i, strings.Repeat(`, "late": 1`, i/90))}
+		}), "late: int optional", ""},
+		"no day": {valued(3, "h:%d", source.String, text("2026-02-30")), "value: text", ""},
+		"values not read": {slices.Concat(valued(3, "h:%d", source.String, text("1")), lines(4, "h:a:#")),
+			"# Types of values come from 3 values; 4 others were not read, or in part.", ""},
 		"no places": {valued(5, "ranking:%d", source.ZSet, scored(17, 2000)), "type: ranking", "GEOADD"},
 		"microseconds": {valued(5, "seen:%d", source.ZSet, scored(1763700000000000, 1763700001000000)), "score: int",
 			"GEOADD"},

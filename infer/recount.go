@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/keywright/keywright/keyspace"
@@ -11,7 +12,7 @@ import (
 // recount asks of every key that was kept what it belongs to, exactly as an audit
 // does, and describes the entries by what they have. It says whether the draft is
 // another one then.
-func (d *Draft) recount(k *kept, groups []*group) bool {
+func (d *Draft) recount(k *kept, groups []*group, values []sample) bool {
 	ks, _, _ := d.load()
 	items, targets := ks.Items()
 	m, _, err := match.Compile(items)
@@ -27,7 +28,7 @@ func (d *Draft) recount(k *kept, groups []*group) bool {
 	d.leftCounts(t)
 	changed := false
 	for _, e := range slices.Clone(d.Entries) {
-		changed = d.redescribe(e, t.entries[e]) || changed
+		changed = d.redescribe(e, t.entries[e], values) || changed
 	}
 	d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
 	return changed
@@ -49,9 +50,21 @@ type belonging struct {
 	noTTL  int64 // of all
 	names  [source.Kinds][][]byte
 	shapes map[*group]bool // of the tree, that these keys are in
+	looked map[int32]bool  // samples that values of these keys are in
 }
 
-func newBelonging() *belonging { return &belonging{group: newGroup(), shapes: map[*group]bool{}} }
+func newBelonging() *belonging {
+	return &belonging{group: newGroup(), shapes: map[*group]bool{}, looked: map[int32]bool{}}
+}
+
+// content is what the values look like: of all samples that one of these keys is in.
+func (b *belonging) content(values []sample) *content {
+	c := &content{}
+	for _, i := range slices.Sorted(maps.Keys(b.looked)) {
+		c.merge(&values[i].content)
+	}
+	return c
+}
 
 func (d *Draft) tally(targets []keyspace.Target) *tally {
 	t := &tally{targets: targets, byItem: make([]*belonging, len(targets)), entries: map[*Entry]*belonging{},
@@ -96,6 +109,9 @@ func (t *tally) add(item int, name []byte, f *fact, shape *group) {
 	}
 	b.count(name, f)
 	b.shapes[shape] = true
+	if f.sample >= 0 {
+		b.looked[f.sample] = true
+	}
 	if len(b.names[f.kind]) <= maxApart {
 		b.names[f.kind] = append(b.names[f.kind], name)
 	}
@@ -103,7 +119,7 @@ func (t *tally) add(item int, name []byte, f *fact, shape *group) {
 
 // redescribe describes an entry by what was counted. It says whether that makes
 // another entry of it, one more, or none.
-func (d *Draft) redescribe(e *Entry, b *belonging) bool {
+func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 	if b == nil || b.all.Keys == 0 || b.keys == 0 {
 		e.Name = "" // all its keys are others'
 		return true
@@ -113,7 +129,7 @@ func (d *Draft) redescribe(e *Entry, b *belonging) bool {
 		return true
 	}
 	was, ttl := e.Type, e.TTL
-	b.values = e.path.values
+	b.values = b.content(values)
 	e.path.group = b.group
 	e.path.origins = nil
 	for shape := range b.shapes {

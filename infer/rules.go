@@ -19,7 +19,7 @@ type merge struct {
 type rule func(family []*path, at int) merge
 
 // rules decide what is data. The first that applies is taken.
-var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, strays, collections, matrix}
+var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, company, strays, collections, matrix}
 
 // numbers: digits of any kind are one number; a date among them is not.
 func numbers(family []*path, at int) merge {
@@ -221,8 +221,9 @@ func strays(family []*path, at int) merge {
 
 func (g *group) mostlyExpires() bool { return g.ttl.some > g.ttl.none }
 
-// vocabulary: words that are known to go together.
-func vocabulary(family []*path, at int) merge {
+// vocabulary: words that are known to go together; of several vocabularies the one that
+// has most of them.
+func vocabulary(family []*path, at int) (best merge) {
 	for _, v := range vocabularies {
 		m := pick(family, at, func(s segment) bool {
 			if len(s.words) > 0 {
@@ -231,9 +232,32 @@ func vocabulary(family []*path, at int) merge {
 			return word(s.shape) && v.has[s.shape]
 		}, enumeration(v.name))
 		if len(m.members) >= 2 && (!v.weak && sameTTLs(m.members) || sameContent(m.members)) && (!v.weak ||
-			at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) {
-			return m
+			at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) && len(m.members) > len(best.members) {
+			best = m
 		}
+	}
+	return best
+}
+
+// company: a word that no vocabulary has, beside words of one, with about as many keys of
+// the same content: en, de and jp.
+func company(family []*path, at int) merge {
+	i := slices.IndexFunc(family, func(p *path) bool { return p.segments[at].vocab != "" })
+	if i < 0 {
+		return merge{}
+	}
+	known := family[i]
+	each := float64(known.keys) / float64(len(known.segments[at].words))
+	members := []*path{known}
+	for _, p := range family {
+		s := p.segments[at]
+		if keys := float64(p.keys); word(s.shape) && !generic[s.shape] && canEnumerate([]string{s.shape}) &&
+			each >= keysInMatrix && keys >= evenly*each && each >= evenly*keys && sameContent([]*path{known, p}) {
+			members = append(members, p)
+		}
+	}
+	if words := len(known.segments[at].words); len(members) > 1 && len(members)-1 <= words {
+		return merge{members, enumeration(known.segments[at].vocab)(members, at)}
 	}
 	return merge{}
 }

@@ -343,7 +343,7 @@ func divided(p []byte) (c class, n int) {
 }
 
 // appendWord writes the shape of a word with digits in it: a class, letters and
-// a number behind them, or the word itself if it is one like v2 or utf8.
+// a number after them, or the word itself if it is one like v2 or utf8.
 func appendWord(out, word []byte, all byte) ([]byte, bool) {
 	if c := whole(word, all); c != 0 {
 		return append(out, byte(c)), true

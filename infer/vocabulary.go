@@ -32,6 +32,9 @@ var vocabularies = []vocab{
 	vocabOf("lang", false,
 		"en ja ko zh de fr es it pt ru nl pl sv tr ar hi id th vi en-US en-GB ja-JP ko-KR zh-CN zh-TW pt-BR en_US ja_JP "+
 			"ko_KR zh_CN"),
+	vocabOf("country", false,
+		"us gb uk de fr es it nl pl pt se dk fi ch jp kr cn tw hk sg au nz ca mx br US GB UK DE FR ES IT NL PL PT SE DK "+
+			"FI CH JP KR CN TW HK SG AU NZ CA MX BR"),
 	vocabOf("env", false, "dev development staging stage prod production test qa sandbox local"),
 	vocabOf("platform", false, "ios android web desktop mobile pc windows macos linux"),
 	vocabOf("period", false, "hourly daily weekly monthly yearly"),
@@ -77,18 +80,3 @@ var generic = set(`info data detail details meta metadata status state states re
 // dateNames are what a placeholder of a date or time is called.
 var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day",
 	seconds: "ts", millis: "ts"}
-
-// singular is the word for one of many.
-func singular(w string) string {
-	switch {
-	case len(w) > 3 && strings.HasSuffix(w, "ies"):
-		return w[:len(w)-3] + "y"
-	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") ||
-		strings.HasSuffix(w, "shes")):
-		return w[:len(w)-2]
-	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
-		!strings.HasSuffix(w, "is") && w != "news" && w != "sms" && w != "rss":
-		return w[:len(w)-1]
-	}
-	return w
-}

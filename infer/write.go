@@ -14,6 +14,13 @@ func (d *Draft) YAML() []byte {
 	return text
 }
 
+// EntryYAML is one entry of the draft as it is written under keys.
+func (d *Draft) EntryYAML(e *Entry) string {
+	w := &writer{}
+	e.write(w, d)
+	return w.String()
+}
+
 // write gives the text, and the line each entry begins at.
 func (d *Draft) write(vars []Var) ([]byte, []int) {
 	w := &writer{}
@@ -41,6 +48,10 @@ func (d *Draft) head(w *writer) {
 		w.line("# A draft, read from a page: %s.", plural(int64(len(d.Entries)), "pattern"))
 	} else {
 		w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.All.Keys-d.Known.Keys, "key"))
+	}
+	if others := d.All.Keys - d.Known.Keys - d.Looked; d.Looked > 0 && others > 0 {
+		w.line("# Types of values come from %s; %s were not read, or in part.", plural(d.Looked, "value"),
+			plural(others, "other"))
 	}
 	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
 	w.line("keywright: 1")

@@ -25,6 +25,15 @@ func atMost(d time.Duration) TTL {
 	return TTL{Policy: TTLExpires, Default: d, Min: d, Max: d, Text: FormatDuration(d)}
 }
 
+// gate is the newest fencing token that a gate of package lock has seen, beside the key that it
+// protects.
+func (b *builder) gate() {
+	if b.e.Gate = b.d.duration(b.props, "gate"); b.e.Gate > 0 {
+		b.addRole(&Key{Role: "seen", Kind: String, TTL: atMost(b.e.Gate), Value: &scalar.Type{Kind: scalar.Int},
+			Doc: "The newest fencing token with which " + b.e.Name + " was written."}, b.main, "seen")
+	}
+}
+
 // plainString has one value: a scalar type, or a mapping of fields for a JSON
 // object written out.
 func (b *builder) plainString() {

@@ -30,12 +30,12 @@ var common = []string{"doc", "key", "type", "ttl", "owner", "readers", "was", "s
 // kinds is the table of types. A new construct is a row here and a function in
 // construct.go.
 var kinds = map[string]kind{
-	"string":    {Plain, String, []string{"value"}, (*builder).plainString},
-	"hash":      {Plain, Hash, []string{"fields", "field", "value"}, (*builder).plainHash},
-	"list":      {Plain, List, []string{"member"}, (*builder).plainCollection},
-	"set":       {Plain, Set, []string{"member"}, (*builder).plainCollection},
-	"zset":      {Plain, ZSet, []string{"member", "score"}, (*builder).plainCollection},
-	"stream":    {Plain, Stream, []string{"fields", "maxlen", "groups"}, (*builder).plainStream},
+	"string":    {Plain, String, []string{"value", "gate"}, (*builder).plainString},
+	"hash":      {Plain, Hash, []string{"fields", "field", "value", "gate"}, (*builder).plainHash},
+	"list":      {Plain, List, []string{"member", "gate"}, (*builder).plainCollection},
+	"set":       {Plain, Set, []string{"member", "gate"}, (*builder).plainCollection},
+	"zset":      {Plain, ZSet, []string{"member", "score", "gate"}, (*builder).plainCollection},
+	"stream":    {Plain, Stream, []string{"fields", "maxlen", "groups", "gate"}, (*builder).plainStream},
 	"cache":     {Cache, String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "runs", "unique", "notify", "lease", "retry"}, (*builder).queue},
@@ -140,6 +140,7 @@ func (l *loader) entry(d *document, v property) {
 		return
 	}
 	k.expand(b)
+	b.gate()
 	l.ks.Entries = append(l.ks.Entries, b.e)
 	l.ks.Keys = append(l.ks.Keys, b.e.Keys...)
 }
@@ -396,7 +397,11 @@ func (b *builder) addRole(k *Key, base *pattern.Pattern, derive string) *Key {
 	}
 	derived, err := base.DeriveIn(b.d.space.name(), derive)
 	if err != nil {
-		b.d.report("KW105", b.e.Pos, fmt.Sprintf("name it: %s: …", k.Role), "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
+		fix := fmt.Sprintf("name it: %s: …", k.Role)
+		if k.Role == "seen" { // the library has no other name for it
+			fix = "write the key so that one more word may follow it"
+		}
+		b.d.report("KW105", b.e.Pos, fix, "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
 		return k
 	}
 	k.Pattern, k.Derived, k.Base, k.Suffix = derived, true, base.String(), derive

@@ -41,6 +41,9 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 	for i := range ks.Foreign {
 		items, targets = append(items, match.Item{Pattern: ks.Foreign[i].Pattern, Rank: RankForeign}), append(targets, Target{Foreign: &ks.Foreign[i]})
 	}
+	for _, g := range ks.moving() {
+		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankForeign}), append(targets, Target{Foreign: &g})
+	}
 	for i := range ks.Owns {
 		items, targets = append(items, match.Item{Pattern: ks.Owns[i].Pattern, Rank: RankOwned}), append(targets, Target{Owned: &ks.Owns[i]})
 	}

@@ -154,6 +154,7 @@ type Entry struct {
 	Lease  time.Duration     // queue
 	Retry  int               // queue: attempts, 0 = not written
 	Shape  []Field           // queue: the payload as a JSON object, field by field
+	Gate   time.Duration     // plain types: how long the fencing token of the last write is kept, 0 = not
 	Fresh  time.Duration     // cache: after that it is refreshed, 0 = never early
 	Absent time.Duration     // cache: how long "there is none" is remembered, 0 = not
 	Ties   Ties              // ranking: who comes first of those with the same score

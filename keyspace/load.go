@@ -38,7 +38,15 @@ func Load(fsys fs.FS, name string) (*Keyspace, []finding.Finding) {
 // that patterns, channels and globs are to have; "" is the declared one, and
 // BeforeNamespaces none at all. Choose says which names may be.
 func LoadIn(fsys fs.FS, name string, names map[string]string) (*Keyspace, []finding.Finding) {
-	l := &loader{fsys: fsys, chosen: names, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
+	return loadWithin(maxStates, fsys, name, names)
+}
+
+// loadWithin is LoadIn with room for so many automaton states.
+func loadWithin(room int, fsys fs.FS, name string, names map[string]string) (*Keyspace, []finding.Finding) {
+	l := &loader{
+		fsys: fsys, chosen: names, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{},
+		places: map[string]Pos{}, priced: map[string]bool{}, room: room,
+	}
 	l.read(path.Clean(name), nil, Pos{})
 	l.resolve()
 	slices.SortStableFunc(l.findings, func(a, b finding.Finding) int {
@@ -58,9 +66,11 @@ type loader struct {
 	pending  map[string]pendingVar // vars whose type has not been read yet
 	vars     map[string]*Var
 	ttls     map[string]*NamedTTL
-	places   map[string]Pos // where each entry, channel and event name was taken
-	full     bool           // a file too many was reported
-	moves    int            // of all migrations
+	places   map[string]Pos  // where each entry, channel and event name was taken
+	full     bool            // a file too many was reported
+	moves    int             // of all migrations
+	priced   map[string]bool // regular expressions whose states are counted
+	room     int             // for the automaton states of more of them
 }
 
 // pendingVar is a var as it stands in its file.
@@ -380,6 +390,10 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 	if !ok {
 		return scalar.Type{}, false
 	}
+	if l.room <= 0 && strings.HasPrefix(text, "/") { // reading an expression makes its states
+		d.report("KW103", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
+		return scalar.Type{}, false
+	}
 	t, err := scalar.Parse(text, l.useVar)
 	var fault *scalar.SyntaxError
 	if errors.As(err, &fault) {
@@ -392,6 +406,10 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 		return t, false
 	}
 	if !d.isText(n, what) { // a var with such a name
+		return t, false
+	}
+	if !l.affords(t) {
+		d.report("KW103", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
 		return t, false
 	}
 	if t.Kind == scalar.JSON && t.File != "" {

@@ -3,13 +3,18 @@ package keyspace
 import (
 	"time"
 
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/route"
 )
+
+// MigrationKeys is what the keys begin with that a migration keeps its epochs in.
+const MigrationKeys = "keywright:migrate:"
 
 // Migration is one mapping under `migrations`: how the records of JSON files
 // become keys, part by part.
 type Migration struct {
 	Name    string
+	Package string // of the declaration: what is sealed is bound to it
 	Doc     string
 	Sources []*Source
 	Parts   []*Part
@@ -143,6 +148,31 @@ const (
 	CompareInstant CompareAs = "instant" // two texts or numbers of one time are equal
 	CompareIgnore  CompareAs = "ignore"  // not at all, until a day
 )
+
+// ID is the name of the migration where its keys are: with the namespace before it where a
+// program has chosen another one than the declared one, so that each has phases of its own.
+func (m *Migration) ID() string {
+	for _, p := range m.Parts {
+		for _, mv := range p.Moves {
+			if n := mv.To.Namespace; n != nil && n.Name != n.Default {
+				return n.Name + "." + m.Name
+			}
+		}
+	}
+	return m.Name
+}
+
+// moving are the keys that the migrations keep their epochs in.
+func (ks *Keyspace) moving() (out []Glob) {
+	for _, m := range ks.Migrations {
+		for _, text := range []string{MigrationKeys + m.ID(), MigrationKeys + m.ID() + ":*"} {
+			if p, err := pattern.Glob(text); err == nil {
+				out = append(out, Glob{Text: text, Pattern: p, Pos: m.Pos})
+			}
+		}
+	}
+	return out
+}
 
 // Migration is the migration of that name, nil if there is none.
 func (ks *Keyspace) Migration(name string) *Migration {

@@ -30,7 +30,7 @@ func (l *loader) sectionMigrations(d *document) {
 			d.wrongKind(v.value, what, "a mapping with sources and parts")
 			continue
 		}
-		m := &migrant{loader: l, d: d, m: &Migration{Name: v.name, Pos: d.at(v.key)}}
+		m := &migrant{loader: l, d: d, m: &Migration{Name: v.name, Package: l.ks.Package, Pos: d.at(v.key)}}
 		m.read(d.known(v.value, what, childProperties["migrations"]), what)
 		l.ks.Migrations = append(l.ks.Migrations, m.m)
 	}

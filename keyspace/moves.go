@@ -115,7 +115,7 @@ func (m *migrant) moveProps(mv *Move, props map[string]property, s moveShape) {
 	}
 	for _, name := range s.need {
 		if _, there := props[name]; !there {
-			m.d.report("KW006", mv.Pos, "add "+name+": "+moveExamples[name], "a move to %s, which is a %s, has no %s", mv.To.Name, mv.To.Type, name)
+			m.d.report("KW311", mv.Pos, "add "+name+": "+moveExamples[name], "a move to %s, which is a %s, has no %s", mv.To.Name, mv.To.Type, name)
 		}
 	}
 	types := mv.Types()

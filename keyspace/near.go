@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type Near struct {
 	list []candidateKey
-	rows [3][]int
+	rows [4][]int
 	work int
 }
 
@@ -149,7 +149,7 @@ const skipped = 2
 // distance is an edit distance between literal text and a key, in which what a
 // placeholder takes costs nothing. It ends where the distance can only be too large.
 func (n *Near) distance(k *candidateKey, key []byte) (int, bool) {
-	row, next, segment := n.rows[0], n.rows[1], n.rows[2]
+	row, next, segment, before := n.rows[0], n.rows[1], n.rows[2], n.rows[3]
 	for j := range row {
 		row[j] = j
 	}
@@ -161,7 +161,10 @@ func (n *Near) distance(k *candidateKey, key []byte) (int, bool) {
 			text++
 		}
 		advance(next, row, s, key)
-		row, next = next, row
+		if i > 0 {
+			swap(next, before, k.steps[i-1], s, key)
+		}
+		before, row, next = row, next, before
 		ends := i+1 == len(k.steps) || k.steps[i+1].literal == ':'
 		if ends {
 			for j := range row {
@@ -195,6 +198,19 @@ func advance(next, row []int, s step, key []byte) {
 			next[j+1] = row[j]
 		default:
 			next[j+1] = 1 + min(row[j], row[j+1], next[j])
+		}
+	}
+}
+
+// swap lets two letters that changed places be one mistake; before is the row of two steps
+// ago.
+func swap(next, before []int, last, s step, key []byte) {
+	if last.placeholder || s.placeholder || last.literal == ':' || s.literal == ':' {
+		return
+	}
+	for j := 1; j < len(key); j++ {
+		if key[j-1] == s.literal && key[j] == last.literal {
+			next[j+1] = min(next[j+1], before[j-1]+1)
 		}
 	}
 }

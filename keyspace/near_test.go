@@ -35,6 +35,9 @@ func TestNear(t *testing.T) {
 `))
 	for key, want := range map[string]string{
 		"albun:7":                           "album", // a typo in the only word
+		"ablum:7":                           "album", // two letters that changed places are one mistake
+		"albmu:7":                           "album",
+		"blaum:7":                           "", // three that changed places are two
 		"albums:7":                          "album",
 		"lbum:7":                            "album",
 		"album":                             "",

@@ -221,6 +221,9 @@ func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(stri
 	if !ok {
 		return nil
 	}
+	if l.room <= 0 {
+		return nil // which is said of what needs them
+	}
 	p, err := pattern.Parse(text, func(name string) (scalar.Type, bool) {
 		if local != nil {
 			if t, ok := local(name); ok {
@@ -241,6 +244,10 @@ func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(stri
 			fix = "" // nothing of a name was there to propose
 		}
 		d.report(code, d.within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
+		return nil
+	}
+	if !l.affordsPattern(p) {
+		d.report("KW101", d.at(n), simpler, "%s: "+tooManyStates, what, maxStates)
 		return nil
 	}
 	return l.inNamespace(d, n, what, p)
@@ -461,7 +468,7 @@ func (l *loader) shapeParts(text string) ([]ShapePart, error) {
 }
 
 // targets are what `gen` can name.
-var targets = []string{"go", "ts", "py", "docs", "acl", "conformance"}
+var targets = []string{"go", "ts", "py", "docs", "acl", "conformance", "prometheus", "grafana"}
 
 // Targets are the words `gen` may have.
 func Targets() []string { return slices.Clone(targets) }

@@ -20,12 +20,14 @@ type Cluster struct {
 const slotCount = 16384
 
 // StartCluster starts a cluster with so many primaries and replicas of each.
-func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
+func StartCluster(t testing.TB, brand Brand, primaries, replicas int, options ...Option) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Primaries: primaries}
+	options = append([]Option{Config("cluster-enabled", "yes"), Config("cluster-node-timeout", "2000"),
+		Config("cluster-config-file", "nodes.conf"), Config("cluster-require-full-coverage", "no"),
+		Config("cluster-allow-replica-migration", "no"), busPort}, append(options, primaryLogin)...)
 	for range primaries * (1 + replicas) {
-		c.Nodes = append(c.Nodes, Start(t, brand, Config("cluster-enabled", "yes"), Config("cluster-node-timeout", "2000"), Config("cluster-config-file", "nodes.conf"),
-			Config("cluster-require-full-coverage", "no"), Config("cluster-allow-replica-migration", "no"), busPort))
+		c.Nodes = append(c.Nodes, Start(t, brand, options...))
 	}
 	for i, n := range c.Nodes[:primaries] {
 		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slotCount/primaries), strconv.Itoa((i+1)*slotCount/primaries-1))
@@ -46,6 +48,16 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
 		return strings.Contains(fmt.Sprint(n.Do("CLUSTER", "INFO")), "cluster_state:ok") && strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries
 	})
 	return c
+}
+
+// primaryLogin lets a replica log in to its primary as the test does.
+func primaryLogin(s *Server) {
+	if s.user != "" {
+		Config("masteruser", s.user)(s)
+	}
+	if s.password != "" {
+		Config("masterauth", s.password)(s)
+	}
 }
 
 // busPort keeps the bus below the ephemeral ports.
@@ -110,7 +122,11 @@ func (c *Cluster) move(slot string, from, to int) {
 		}
 		var all [][]string
 		for _, k := range keys {
-			all = append(all, []string{"MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000"})
+			words := []string{"MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000"}
+			if s := c.Nodes[to]; s.user != "" {
+				words = append(words, "AUTH2", s.user, s.password)
+			}
+			all = append(all, words)
 		}
 		c.Nodes[from].Pipe(all...)
 	}
@@ -131,12 +147,22 @@ func assignment(n *Server) string {
 	return strings.Join(lines, "\n")
 }
 
-// Failover makes a replica the primary of its shard, in agreement with the old
-// one.
+// Failover makes a replica the primary of its shard. A server gives a failover up after five seconds,
+// and refuses a second one of a shard within some seconds, so that it is asked for again.
 func (c *Cluster) Failover(replica int) {
 	c.t.Helper()
-	c.Nodes[replica].Do("CLUSTER", "FAILOVER")
-	c.Nodes[replica].Await("role", "master")
+	next := c.Nodes[replica]
+	var asked time.Time
+	err := within(2*time.Minute, "no failover", func() bool {
+		if time.Since(asked) > 2*time.Second {
+			asked = time.Now()
+			_, _ = next.Try("CLUSTER", "FAILOVER")
+		}
+		return next.Info("role") == "master"
+	})
+	if err != nil {
+		c.t.Fatalf("%v\n%s", err, next.Log())
+	}
 }
 
 // Sentinels is a primary with replicas under sentinels.
@@ -147,17 +173,18 @@ type Sentinels struct {
 }
 
 // StartSentinel starts a primary called mymaster with replicas and sentinels
-// that agree on it.
-func StartSentinel(t testing.TB, brand Brand, replicas, sentinels int) *Sentinels {
+// that agree on it. The options are those of the primary and the replicas.
+func StartSentinel(t testing.TB, brand Brand, replicas, sentinels int, options ...Option) *Sentinels {
 	t.Helper()
-	s := &Sentinels{Primary: Start(t, brand)}
+	options = append(options, primaryLogin)
+	s := &Sentinels{Primary: Start(t, brand, options...)}
 	for range replicas {
-		r := Start(t, brand, ReplicaOf(s.Primary))
+		r := Start(t, brand, append(slices.Clip(options), ReplicaOf(s.Primary))...)
 		r.Await("master_link_status", "up")
 		s.Replicas = append(s.Replicas, r)
 	}
 	for range sentinels {
-		s.Sentinels = append(s.Sentinels, Start(t, brand, sentinelMode(s.Primary.Port, sentinels/2+1)))
+		s.Sentinels = append(s.Sentinels, Start(t, brand, sentinelMode(s.Primary, sentinels/2+1)))
 	}
 	for _, n := range s.Sentinels {
 		line := fmt.Sprintf("name=mymaster,status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=%d", s.Primary.Port, replicas, sentinels)
@@ -168,9 +195,16 @@ func StartSentinel(t testing.TB, brand Brand, replicas, sentinels int) *Sentinel
 
 // sentinelMode turns the server into a sentinel. It reads its settings from a
 // file, which it also writes to.
-func sentinelMode(port, quorum int) Option {
+func sentinelMode(primary *Server, quorum int) Option {
 	return func(s *Server) {
-		s.sentinel = fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d %d\nsentinel down-after-milliseconds mymaster 1000\nsentinel failover-timeout mymaster 5000\n", port, quorum)
+		s.sentinel = fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d %d\n"+
+			"sentinel down-after-milliseconds mymaster 1000\nsentinel failover-timeout mymaster 5000\n", primary.Port, quorum)
+		if primary.user != "" {
+			s.sentinel += "sentinel auth-user mymaster " + primary.user + "\n"
+		}
+		if primary.password != "" {
+			s.sentinel += "sentinel auth-pass mymaster " + primary.password + "\n"
+		}
 	}
 }
 

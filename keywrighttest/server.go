@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,33 +134,6 @@ func tempDir(t testing.TB) string {
 		}
 	})
 	return dir
-}
-
-var nextPort atomic.Int64
-
-// freePort tries ports below the range of ephemeral ones, so that no outgoing
-// connection can take it in between; the cluster bus takes port+1000.
-func freePort(t testing.TB) int {
-	t.Helper()
-	if nextPort.Load() == 0 {
-		nextPort.CompareAndSwap(0, int64(20000+os.Getpid()*37%8000))
-	}
-	for range 5000 {
-		port := 20000 + int(nextPort.Add(1))%9000
-		if bindable(port) && bindable(port+1000) {
-			return port
-		}
-	}
-	t.Fatal("there is no free port between 20000 and 30000")
-	return 0
-}
-
-func bindable(port int) bool {
-	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
 }
 
 // launch starts the process and waits until it answers. A shell in between ends

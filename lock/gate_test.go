@@ -7,9 +7,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -102,5 +105,47 @@ func TestStrangeGate(t *testing.T) {
 	}
 	if _, err := gate.Do(t.Context(), 7, "RPUSH", make([]string, 7000)...); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGatesAreDeclared: the second key of a gate is the one that `gate` declares, with its type and
+// its TTL, whatever the key that it protects.
+func TestGatesAreDeclared(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	c := open(t, s.URL(), keywright.Options{})
+	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+vars: {id: int}
+keys:
+  plain: {key: "plain:{id}", type: string, ttl: none, gate: 1d}
+  tagged: {key: "tagged:{#u:{id}}:x", type: string, ttl: none, gate: 1d}
+  words: {key: report, type: string, ttl: none, gate: 1d}
+`)}}, "k.yaml")
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	items, targets := ks.Items()
+	m, _, err := match.Compile(items)
+	must(t, err)
+	for _, key := range []string{"plain:7", "tagged:{u:7}:x", "report"} {
+		_, err := lock.NewGate(c, key, 0).Do(t.Context(), 5, "SET", "x")
+		must(t, err)
+	}
+	keys := s.Do("EVAL", "return redis.call('SCAN', 0, 'COUNT', 1000)[2]", "0").([]any)
+	if len(keys) != 6 {
+		t.Errorf("%q", keys)
+	}
+	for _, key := range keys {
+		i := m.Match([]byte(key.(string)), nil)
+		if i == match.None || targets[i].Key == nil {
+			t.Errorf("%s is not declared", key)
+			continue
+		}
+		k := targets[i].Key
+		left := time.Duration(s.Do("PTTL", key.(string)).(int64)) * time.Millisecond
+		if kind := s.Do("TYPE", key.(string)); kind != string(k.Kind) || k.Role == "seen" && (left <= 0 || left > k.TTL.Max) {
+			t.Errorf("%s is a %v that lives for %v, and %s is a %s that lives for %v", key, kind, left, k.Name, k.Kind,
+				k.TTL.Max)
+		}
 	}
 }

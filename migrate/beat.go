@@ -2,10 +2,14 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/internal/filelock"
 )
 
 // beatFile is what a process says of itself.
@@ -13,7 +17,7 @@ type beatFile struct {
 	At     time.Time         `json:"at"`
 	Pid    int               `json:"pid"`
 	Epochs map[string]uint64 `json:"epochs"` // by which it works, by part
-	Seen   uint64            `json:"seen"`   // the last ticket
+	Seen   map[string]uint64 `json:"seen"`   // the last ticket of each part
 }
 
 // looks is how often a process looks whether the phases have changed.
@@ -36,7 +40,7 @@ func (m *Migration) beat() {
 			}
 		}
 		if now.After(replayAt) {
-			ctx, cancel := context.WithTimeout(m.life, m.config.Lease)
+			ctx, cancel := context.WithTimeout(m.life, m.config.Lease/2) // the next word must come in time
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)
 			cancel()
@@ -58,23 +62,11 @@ func (m *Migration) sayAlive() error {
 		return err
 	}
 	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.Load()})
+	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all()})
 	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".tmp", path)
-}
-
-// highest is the last ticket that any process has seen.
-func (m *Migration) highest() (seen uint64) {
-	ids, _ := m.processes()
-	for _, id := range ids {
-		var b beatFile
-		if _, err := readJSON(m.processPath(id, "beat"), &b); err == nil {
-			seen = max(seen, b.Seen)
-		}
-	}
-	return seen
 }
 
 // Process is a process that takes part.
@@ -89,7 +81,10 @@ type Process struct {
 // Processes are those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
 	ids, err := m.processes()
-	for _, id := range append(ids, m.id) {
+	if !m.config.Look {
+		ids = append(ids, m.id)
+	}
+	for _, id := range ids {
 		var b beatFile
 		there, err := readJSON(m.processPath(id, "beat"), &b)
 		if err != nil || !there {
@@ -112,8 +107,7 @@ func (m *Migration) holdsLock(id string) bool {
 		return false
 	}
 	defer f.Close()
-	free, err := flock(f, true)
-	return err == nil && !free
+	return errors.Is(filelock.Share(f), filelock.ErrInUse)
 }
 
 // confirm waits until every process that lives works by an epoch, or later ones.
@@ -152,3 +146,8 @@ func (e *Unconfirmed) Error() string {
 
 // Unwrap gives why it was no longer waited for.
 func (e *Unconfirmed) Unwrap() error { return e.err }
+
+func encodeBeat(b beatFile) []byte {
+	text, _ := json.Marshal(b) // of numbers, texts and times
+	return text
+}

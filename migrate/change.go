@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type ChangeOptions struct {
 	Limits *phase.Limits // nil: as declared
 	Force  bool          // also where a gate is closed
+	Only   []phase.Gate  // that Force goes on without; nil: all of them, and the order of the parts
 	By     string        // the person or program that changes it, for the history
 }
 
@@ -63,8 +65,8 @@ func (m *Migration) Rollback(ctx context.Context, part string, o ChangeOptions) 
 }
 
 // Change brings a part to a phase that is the next one, or the one before; from any other
-// it is ErrStep. It is Advance or Rollback for who has seen the phase before: another may
-// have changed it since.
+// it is ErrStep. Use it in place of Advance or Rollback where you have looked at the phase
+// first: another process may have changed it since.
 func (m *Migration) Change(ctx context.Context, part string, to phase.Phase, o ChangeOptions) (*Changed, error) {
 	return m.step(ctx, part, o, func(phase.Phase) (phase.Phase, bool) { return to, true })
 }
@@ -73,6 +75,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 	choose func(phase.Phase) (phase.Phase, bool)) (*Changed, error) {
 	if !m.known(part) {
 		return nil, m.wrong("change the phase", part, errUnknown)
+	}
+	if err := m.takesPart("change the phase", part); err != nil {
+		return nil, err
 	}
 	lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
 	if err != nil {
@@ -125,7 +130,7 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 
 // gates are asked before anything is closed.
 func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o ChangeOptions) error {
-	if err := m.inOrder(p, done); err != nil && !o.Force {
+	if err := m.inOrder(p, done); err != nil && (!o.Force || o.Only != nil) {
 		return err
 	}
 	facts, err := m.Facts(ctx, done.Part)
@@ -137,15 +142,24 @@ func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o Change
 	if o.Limits != nil {
 		limits = *o.Limits
 	}
-	closed := phase.Check(done.From, done.To, limits, facts)
-	closed = m.withoutDrained(closed, done)
-	if len(closed) > 0 && !o.Force {
+	closed := closedGates(done.From, done.To, limits, facts)
+	if len(closed) > 0 && !o.lets(closed) {
 		return &GateError{done.Part, done.From, done.To, closed}
 	}
 	for _, c := range closed {
 		done.Forced = append(done.Forced, c.Gate.String())
 	}
 	return nil
+}
+
+// lets is whether a change goes on although gates are closed.
+func (o *ChangeOptions) lets(closed []phase.Closed) bool {
+	for _, c := range closed {
+		if o.Only != nil && !slices.Contains(o.Only, c.Gate) {
+			return false
+		}
+	}
+	return o.Force
 }
 
 // limits are the declared ones of a part.
@@ -158,15 +172,16 @@ func (m *Migration) limits(part string) phase.Limits {
 	return phase.Limits{}
 }
 
-// withoutDrained leaves the gate of marks out where the change itself replays them: it
-// does not come to its end with one.
-func (m *Migration) withoutDrained(closed []phase.Closed, done *Changed) (out []phase.Closed) {
-	for _, c := range closed {
-		if c.Gate != phase.Marks || !drains(done) {
-			out = append(out, c)
-		}
+// drainable is how many marks a change replays itself, while no process can write.
+const drainable = 1000
+
+// closedGates are the gates of a change that do not open. That of marks is open up to what
+// the change replays itself: it does not come to its end with one.
+func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) []phase.Closed {
+	if phase.Of(from).Both() {
+		limits.Marks = max(limits.Marks, drainable)
 	}
-	return out
+	return phase.Check(from, to, limits, facts)
 }
 
 // drains is whether a change makes both sides equal before it opens the part again.
@@ -248,13 +263,18 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 	for id := range open.ids {
 		marks = append(marks, mark{ID: id})
 	}
-	for from := 0; from < len(marks); from += replayBatch {
-		if err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(marks[from:min(from+replayBatch, len(marks))]),
-			true); err != nil {
-			return from, err
+	drained := 0
+	for some := range slices.Chunk(marks, replayBatch) {
+		err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(some), true)
+		if err != nil && ofRecord(err) && phase.Of(is.Phase).Authority == phase.Files && is.Intent.To < is.Phase {
+			continue // the files are right as they are, and the marks stay
 		}
+		if err != nil {
+			return drained, err
+		}
+		drained += len(some)
 	}
-	return len(marks), nil
+	return drained, nil
 }
 
 // history adds a line to the record of all changes.
@@ -269,9 +289,4 @@ func (m *Migration) history(c Changed) error {
 	}
 	_, err = f.Write(append(text, '\n'))
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func encodeBeat(b beatFile) []byte {
-	text, _ := json.Marshal(b) // of numbers, texts and times
-	return text
 }

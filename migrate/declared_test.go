@@ -225,3 +225,44 @@ func TestDamagedDocuments(t *testing.T) {
 		})
 	}
 }
+
+// A list that is in a document in two pieces is one in Redis: a plan finds it. Names that a hash
+// keeps, and the names of files too, are asked of the files where there is no server.
+func TestPlansWithoutAServer(t *testing.T) {
+	const text = `keywright: 1
+vars: {g: slug, n: slug}
+keys:
+  words: {key: "w:{g}", type: list, member: json, ttl: none}
+  named: {key: "names", type: hash, field: text, value: text, ttl: none}
+  seen: {key: "s:{n}", type: set, member: text, ttl: none}
+migrations:
+  files:
+    sources: {state: {file: state.json}, each: {file: "each/{name}.json"}, names: {file: names.json}}
+    parts:
+      all:
+        moves:
+          - {from: "state:/{of}/[]", to: words, with: {g: "slug({of})"}, member: ., kept: {of: .of}}
+          - {from: "names:/{name}", to: named, field: "{name}", value: .}
+          - {from: "each:/[]", to: seen, with: {n: "slug({name})"}, member: ., kept: {name: named}}
+`
+	for state, faulty := range map[string]int64{
+		`{"a b": [{"of": "a b"}], "c": [{"of": "c"}], "d": [{"of": "d"}]}`:     0,
+		`{"a b": [{"of": "a b"}], "c": [{"of": "c"}], "a-b": [{"of": "a-b"}]}`: 1,
+	} {
+		root := t.TempDir()
+		writeFile(t, root, "state.json", state)
+		writeFile(t, root, "names.json", `{"San Diego": "x"}`)
+		writeFile(t, root, "each/San Diego.json", `["x", "y"]`)
+		m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Map: declaredMap(t, text), Look: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := m.Plan(t.Context(), "all")
+		if err != nil || p.Faulty != faulty || p.RoundTrip != (faulty == 0) {
+			t.Errorf("%s: %+v %v", state, p, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -14,6 +14,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/migrate/record"
 )
 
 // disk is the folder of the sources, and in it the engine's own files.
@@ -48,7 +51,8 @@ func newDisk(root, name string, at func(string) error) (*disk, error) {
 	return d, nil
 }
 
-// source is the path of a file of the sources. What leads out of their folder is refused.
+// source is the path of a file of the sources. A name that leads out of their folder is
+// refused; a symbolic link is followed.
 func (d *disk) source(file string) (string, error) {
 	local := filepath.FromSlash(file)
 	if !filepath.IsLocal(local) {
@@ -77,8 +81,14 @@ func (d *disk) tryLock(path string, shared bool) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	ok, err := flock(f, shared)
-	if err != nil || !ok {
+	take := filelock.Lock
+	if shared {
+		take = filelock.Share
+	}
+	switch err = take(f); {
+	case errors.Is(err, filelock.ErrInUse):
+		return nil, f.Close()
+	case err != nil:
 		return nil, errors.Join(err, f.Close())
 	}
 	return &fileLock{f}, nil
@@ -109,6 +119,25 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// room is a file for what does not fit into memory. It has no name from the beginning, so
+// that a process that dies leaves none; where that cannot be, it goes when it is closed.
+func (d *disk) room() (record.Spill, error) {
+	f, err := os.CreateTemp(d.own, "room-*")
+	if err != nil {
+		return nil, err
+	}
+	if os.Remove(f.Name()) != nil {
+		return &named{f}, nil
+	}
+	return f, nil
+}
+
+// named is a file that goes when it is closed.
+type named struct{ *os.File }
+
+// Close closes and removes the file.
+func (f *named) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+
 // lockPath is the lock of a source file: beside the engine's files, since the source
 // itself is replaced.
 func (d *disk) lockPath(file string) string {
@@ -118,6 +147,13 @@ func (d *disk) lockPath(file string) string {
 
 func (d *disk) partLock(part string) string {
 	return filepath.Join(d.own, lockFolder, "part-"+part)
+}
+
+// locked takes a lock of the engine's own files, which is held for a moment only.
+func (m *Migration) locked(name string) (*fileLock, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.life), lockWait)
+	defer cancel()
+	return m.disk.lock(ctx, filepath.Join(m.disk.own, lockFolder, name), false)
 }
 
 func (d *disk) changeLock() string { return filepath.Join(d.own, lockFolder, "change") }
@@ -142,7 +178,11 @@ func (d *disk) prepare(path string, write func(io.Writer) error) (*replacement, 
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(d.at("temp"), write(f))
+	// The mode that was given is cut by the umask, and is not that of a file that a killed
+	// process has left.
+	if err = errors.Join(f.Chmod(mode), d.at("temp")); err == nil {
+		err = write(f)
+	}
 	if err == nil {
 		err = errors.Join(f.Sync(), d.at("synced"))
 	}
@@ -169,7 +209,7 @@ func (r *replacement) commit() (renamed bool, err error) {
 	if err := r.d.at("renamed"); err != nil {
 		return true, err
 	}
-	return true, errors.Join(syncFolder(filepath.Dir(r.path)), r.d.at("folder"))
+	return true, errors.Join(filelock.SyncFolder(filepath.Dir(r.path)), r.d.at("folder"))
 }
 
 // write replaces one of the engine's own files.

@@ -55,7 +55,7 @@
 //
 // A program that writes the files without this package is not seen. The locks are those of
 // one machine: the folder of the sources must be a local disk. A cluster is refused, since
-// the epoch must be in the same step as the record. Entities, queues and streams have their
+// the epoch must be in the same step as the record. Entities and queues have their
 // own steps on the server, and are not written to both sides.
 //
 // API: may change until 1.0.

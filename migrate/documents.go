@@ -20,14 +20,19 @@ type Documents interface {
 	// Parts are the parts in their order, each with its moves.
 	Parts() []PartOf
 	// File is the file that has a record, or would get it, below the folder of the sources.
-	File(id record.ID) (string, error)
-	// Files calls each for every file that there is of a part, and has not the order of anything.
+	File(ctx context.Context, id record.ID) (string, error)
+	// Files calls each for every file that there is of a part, in no order.
 	Files(ctx context.Context, root, part string, each func(file string) error) error
 	// Read calls each for every record of a file, those of one list in their order. reject is called
 	// for what cannot be a record; where it is nil that is left out.
 	Read(in io.Reader, file string, each func(*record.Record) error, reject func(*record.Reject) error) error
+	// Back calls each for every record of a file, and asks of what it gives (what Redis would have)
+	// whether it makes the bytes that are there, in the place that it is from. fault is called where
+	// it does not.
+	Back(ctx context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
+		fault func(*record.Record, error) error, reject func(*record.Reject) error) error
 	// Rewrite copies a file with the edits done, and says whether anything is another than before.
-	Rewrite(out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
+	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
 }
 
 // PartOf is a part with what the engine must know of its moves.
@@ -44,17 +49,26 @@ type MoveOf struct {
 	Kind  keyspace.RecordKind
 	TTL   keyspace.TTL
 	Match string // of the keys of its entry, for SCAN
+	// Example is a key of its entry, by which rights are tried; "": they are not.
+	Example string
 	// Of is the ID of a record by its key; ok is false for a key that is not of the entry.
 	Of func(key, sub string) (id record.ID, ok bool)
 	// Same compares two records of one ID, as of now. Either may be nil.
 	Same func(a, b *record.Record) []record.Difference
+
+	seals *seals // what of its records is encrypted; nil: nothing
 }
 
 // slack is by how much two times may differ at which a record ends.
 const slack = 2 * time.Second
 
 // declared are the documents of a declared migration.
-type declared struct{ m *record.Map }
+type declared struct {
+	m      *record.Map
+	root   string
+	room   func() (record.Spill, error)                             // for the names of large objects
+	fields func(ctx context.Context, hash string) ([]string, error) // of a hash in Redis
+}
 
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
@@ -68,6 +82,7 @@ func (d declared) Parts() (out []PartOf) {
 			}
 			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
 				Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
+				Example: string(mv.To.Keys[0].Pattern.Example()), seals: sealsOf(d.m.Migration.Package, mv),
 				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
 		}
 		out = append(out, part)
@@ -76,12 +91,12 @@ func (d declared) Parts() (out []PartOf) {
 }
 
 // File implements Documents.
-func (d declared) File(id record.ID) (string, error) {
+func (d declared) File(ctx context.Context, id record.ID) (string, error) {
 	mv := d.m.Move(id.Move)
 	if mv == nil {
 		return "", fmt.Errorf("%q is no move of the migration", id.Move)
 	}
-	return mv.FileOf(&record.Record{Move: mv, Key: id.Key, Sub: id.Sub}, nil)
+	return mv.FileOf(&record.Record{Move: mv, Key: id.Key, Sub: id.Sub}, d.names(ctx))
 }
 
 // Files implements Documents.
@@ -112,14 +127,36 @@ func (d declared) Files(ctx context.Context, root, part string, each func(string
 	})
 }
 
+// Back implements Documents.
+func (d declared) Back(ctx context.Context, in io.Reader, file string,
+	each func(*record.Record) (*record.Record, error), fault func(*record.Record, error) error,
+	reject func(*record.Reject) error) error {
+	names := d.names(ctx)
+	return d.matches(in, file, func(m *record.Match, r *record.Record) error {
+		back, err := each(r)
+		if err != nil || back == nil {
+			return err
+		}
+		if err := back.Move.Returns(m, back, file, names); err != nil {
+			return fault(r, err)
+		}
+		return nil
+	}, reject)
+}
+
 // Read implements Documents.
 func (d declared) Read(in io.Reader, file string, each func(*record.Record) error,
+	reject func(*record.Reject) error) error {
+	return d.matches(in, file, func(_ *record.Match, r *record.Record) error { return each(r) }, reject)
+}
+
+func (d declared) matches(in io.Reader, file string, each func(*record.Match, *record.Record) error,
 	reject func(*record.Reject) error) error {
 	s := d.source(file)
 	if s == nil {
 		return fmt.Errorf("%s is no file of the migration", file)
 	}
-	_, err := s.Read(in, file, record.Options{}, func(m *record.Match) error {
+	_, err := s.Read(in, file, record.Options{Spill: d.room}, func(m *record.Match) error {
 		for _, mv := range m.Moves {
 			r, err := mv.Record(m)
 			if bad, ok := err.(*record.Reject); ok {
@@ -132,7 +169,7 @@ func (d declared) Read(in io.Reader, file string, each func(*record.Record) erro
 				continue
 			}
 			if err == nil {
-				err = each(r)
+				err = each(m, r)
 			}
 			if err != nil {
 				return err
@@ -144,12 +181,13 @@ func (d declared) Read(in io.Reader, file string, each func(*record.Record) erro
 }
 
 // Rewrite implements Documents.
-func (d declared) Rewrite(out io.Writer, in io.Reader, file string, edits []record.Edit) (bool, error) {
+func (d declared) Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string,
+	edits []record.Edit) (bool, error) {
 	s := d.source(file)
 	if s == nil {
 		return false, fmt.Errorf("%s is no file of the migration", file)
 	}
-	done, err := s.Rewrite(out, in, file, edits, nil, record.Options{})
+	done, err := s.Rewrite(out, in, file, edits, d.names(ctx), record.Options{Spill: d.room})
 	return done.Changed+done.Added+done.Deleted > 0, err
 }
 

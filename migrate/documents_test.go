@@ -23,7 +23,8 @@ type plain struct{ parts map[string]string } // kind → part
 
 var kinds = map[string]keyspace.RecordKind{"string": keyspace.StringRecord, "field": keyspace.FieldRecord,
 	"hash":   keyspace.HashRecord,
-	"member": keyspace.MemberRecord, "scored": keyspace.ScoredRecord, "list": keyspace.ElementRecord}
+	"member": keyspace.MemberRecord, "scored": keyspace.ScoredRecord, "list": keyspace.ElementRecord,
+	"stream": keyspace.EntryRecord}
 
 func (p plain) Parts() (out []migrate.PartOf) {
 	byPart := map[string][]migrate.MoveOf{}
@@ -64,7 +65,7 @@ func text(r *record.Record) string {
 	return out.String()
 }
 
-func (p plain) File(id record.ID) (string, error) {
+func (p plain) File(_ context.Context, id record.ID) (string, error) {
 	words := strings.Split(id.Key, ":")
 	if len(words) != 3 {
 		return "", fmt.Errorf("%d words", len(words))
@@ -106,7 +107,7 @@ func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ f
 	return err
 }
 
-func (p plain) Rewrite(out io.Writer, in io.Reader, _ string, edits []record.Edit) (bool, error) {
+func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit) (bool, error) {
 	d, err := load(in)
 	if err != nil {
 		return false, err
@@ -141,6 +142,8 @@ func values(r *record.Record) []string {
 		return []string{"1"}
 	case "scored":
 		return []string{r.Score}
+	case "stream":
+		return []string{r.Fields[0].Value}
 	}
 	return []string{string(r.Value)}
 }
@@ -163,6 +166,8 @@ func records(id record.ID, values ...string) (out []*record.Record) {
 		case "member":
 		case "scored":
 			one.Score = v
+		case "stream":
+			one.Fields, one.Place = []record.Field{{Name: "f", Value: v}}, int64(i)
 		default:
 			one.Value, one.Place = []byte(v), int64(i)
 		}
@@ -189,7 +194,7 @@ func shown(rs []*record.Record) (out []string) {
 
 // fileHas is what a file has of a record.
 func fileHas(root string, i record.ID) []string {
-	file, _ := plain{}.File(i)
+	file, _ := plain{}.File(context.Background(), i)
 	f, err := os.Open(filepath.Join(root, file))
 	if err != nil {
 		return nil
@@ -200,4 +205,15 @@ func fileHas(root string, i record.ID) []string {
 		return []string{err.Error()}
 	}
 	return d[i.Key+"|"+i.Sub]
+}
+
+func (p plain) Back(_ context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
+	fault func(*record.Record, error) error, reject func(*record.Reject) error) error {
+	return p.Read(in, file, func(r *record.Record) error {
+		back, err := each(r)
+		if err == nil && back != nil && text(back) != text(r) {
+			return fault(r, fmt.Errorf("%s does not come back", r.Key))
+		}
+		return err
+	}, reject)
 }

@@ -22,6 +22,9 @@ func Tracing(c Config, wrote func(side phase.Side, part string, epoch uint64, dr
 	return c
 }
 
+// RewriteMarksAt lets files of marks be written again when they have so many lines.
+func RewriteMarksAt(lines int) { rewriteAt = lines }
+
 // Abandon frees the lock that says that a process lives, as its death does.
 func Abandon(m *Migration) { m.lock.free() }
 
@@ -45,4 +48,9 @@ func Serving(m *Migration, file string) bool {
 	defer m.files.mu.Unlock()
 	w := m.files.writers[file]
 	return w != nil && len(w.waiting) == 0
+}
+
+// Lacks is what a server lacks that says this of itself.
+func Lacks(info, config map[string]string, planned int64, expires bool) []string {
+	return serverFacts{info, config, planned, expires}.lacks()
 }

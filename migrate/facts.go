@@ -15,7 +15,9 @@ type noted struct {
 	Imported  bool      `json:"imported"`
 	Verified  bool      `json:"verified"`
 	RoundTrip bool      `json:"round_trip"`
-	Backup    time.Time `json:"backup"` // of a backup that was verified; for all epochs
+	Planned   int64     `json:"planned"` // bytes of memory that the records need; for all epochs
+	Loaded    bool      `json:"loaded"`  // the records have been imported; until the phase off
+	Backup    time.Time `json:"backup"`  // of a backup that was verified; for all epochs
 }
 
 func (m *Migration) notedPath(part string) string {
@@ -28,13 +30,18 @@ func (m *Migration) noted(part string) (n noted, err error) {
 		_, err = readJSON(m.notedPath(part), &n)
 	}
 	if n.Epoch != is.Epoch {
-		n = noted{Epoch: is.Epoch, Backup: n.Backup}
+		n = noted{Epoch: is.Epoch, Backup: n.Backup, Planned: n.Planned, Loaded: n.Loaded && is.Phase != phase.Off}
 	}
 	return n, err
 }
 
 // note changes what is known of a part.
 func (m *Migration) note(part string, epoch uint64, change func(*noted)) error {
+	lock, err := m.locked("facts")
+	if err != nil {
+		return err
+	}
+	defer lock.free()
 	n, err := m.noted(part)
 	if err != nil {
 		return err
@@ -85,6 +92,10 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 	if err != nil {
 		return f, err
 	}
-	f.Unfit = m.Unfit(ctx)
+	for _, p := range m.parts {
+		if p.Name == part {
+			f.Unfit, f.Unanswered = m.unfit(ctx, p)
+		}
+	}
 	return f, nil
 }

@@ -128,7 +128,7 @@ func (f *files) serveBatch(file string, batch []*change) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.life), lockWait)
 	defer cancel()
 	err := f.write(ctx, file, batch)
-	if err != nil && len(batch) > 1 && !isDoubt(err) { // the fault of one is not the others'
+	if err != nil && len(batch) > 1 && !isDoubt(err) && ctx.Err() == nil { // the fault of one is not the others'
 		for _, c := range batch {
 			f.serveBatch(file, []*change{c})
 		}
@@ -192,7 +192,7 @@ func (f *files) write(ctx context.Context, file string, batch []*change) error {
 	if err != nil {
 		return err
 	}
-	return f.replace(path, file, edits, going)
+	return f.replace(ctx, path, file, edits, going)
 }
 
 // allowed is nil if a change may be written in this state.
@@ -232,7 +232,7 @@ func allEdits(ctx context.Context, going []*change) ([]record.Edit, error) {
 	return out, nil
 }
 
-func (f *files) replace(path, file string, edits []record.Edit, going []*change) error {
+func (f *files) replace(ctx context.Context, path, file string, edits []record.Edit, going []*change) error {
 	old, err := os.Open(path)
 	var in io.Reader = bytes.NewReader(nil)
 	if err == nil {
@@ -244,7 +244,7 @@ func (f *files) replace(path, file string, edits []record.Edit, going []*change)
 	}
 	changed := false
 	next, err := f.disk.prepare(path, func(out io.Writer) (err error) {
-		changed, err = f.docs.Rewrite(out, in, file, edits)
+		changed, err = f.docs.Rewrite(ctx, out, in, file, edits)
 		return err
 	})
 	_ = old.Close() // nil if there is none

@@ -2,86 +2,171 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+	"github.com/redis/rueidis"
 )
+
+var errNoServer = errors.New("no server was named")
 
 // Unfit is what the server lacks to be the only place of the records: each is a reason not
 // to go live. A server that does not answer is one.
 func (m *Migration) Unfit(ctx context.Context) (out []string) {
-	raw := m.config.Client.Raw()
-	text, err := raw.Do(ctx, raw.B().Info().Build()).ToString()
-	if err != nil {
-		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}
-	}
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			info[name] = value
+	for _, p := range m.parts {
+		lacks, _ := m.unfit(ctx, p)
+		for _, lack := range lacks {
+			if !strings.Contains("\n"+strings.Join(out, "\n")+"\n", "\n"+lack+"\n") {
+				out = append(out, lack)
+			}
 		}
-	}
-	for _, rule := range fitness {
-		if lack := rule(info); lack != "" {
-			out = append(out, lack)
-		}
-	}
-	if info["aof_enabled"] != "1" {
-		save, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("save").Build()).AsStrMap()
-		switch {
-		case err != nil:
-			out = append(out, "appendonly is off, and whether it saves snapshots is not known (CONFIG GET is refused)")
-		case save["save"] == "":
-			out = append(out, "it writes nothing to its disk: set appendonly yes")
-		}
-	}
-	if a, err := m.server.ticket("", 0, 0).Do(ctx); err != nil {
-		out = append(out, "the login may not run the scripts of a migration: "+m.wrong("try a script", "", err).Error())
-	} else {
-		_ = a // no part has that name: nothing was changed
 	}
 	return out
 }
 
-// fitness has a rule for each fact of INFO.
-var fitness = []func(info map[string]string) string{
-	func(info map[string]string) string {
-		policy := info["maxmemory_policy"]
-		if policy == "noeviction" || policy == "" {
+// serverFacts are what a server says of itself, with what a part needs.
+type serverFacts struct {
+	info    map[string]string
+	config  map[string]string // nil: CONFIG GET is refused
+	planned int64             // bytes that are not yet imported
+	expires bool              // an entry of the part has a TTL
+}
+
+// unfit is what the server lacks for one part. The error says why it could not be asked all; it is
+// among what it lacks, too.
+func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
+	if m.config.Client == nil {
+		return []string{errNoServer.Error()}, errNoServer
+	}
+	raw := m.config.Client.Raw()
+	text, err := raw.Do(ctx, raw.B().Info().Build()).ToString()
+	if err != nil {
+		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, unrefused(err)
+	}
+	is := serverFacts{info: map[string]string{}}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			is.info[name] = value
+		}
+	}
+	config, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+	if unrefused(err) != nil {
+		return []string{"CONFIG GET is not answered: " + m.wrong("look at the server", "", err).Error()}, err
+	}
+	is.config = config
+	if n, err := m.noted(p.Name); err == nil && !n.Loaded {
+		is.planned = n.Planned
+	}
+	for _, mv := range p.Moves {
+		is.expires = is.expires || mv.TTL.Policy == keyspace.TTLExpires
+	}
+	lacks, unanswered := m.rights(ctx, p)
+	return append(is.lacks(), lacks...), unanswered
+}
+
+// unrefused is nil for an error that the server answers with.
+func unrefused(err error) error {
+	if _, refused := errors.AsType[*rueidis.RedisError](err); refused {
+		return nil
+	}
+	return err
+}
+
+// rights are the entries that the login may not write by script. No part has the name that
+// is tried with, so that nothing is changed.
+func (m *Migration) rights(ctx context.Context, p PartOf) (out []string, unanswered error) {
+	if _, err := m.server.ticket("", 0, 0).Do(ctx); err != nil {
+		return []string{"the scripts of a migration do not run: " + m.wrong("try a script", "", err).Error()}, unrefused(err)
+	}
+	for _, mv := range p.Moves {
+		if mv.Example == "" || kindOf[mv.Kind] == "" {
+			continue
+		}
+		try := put{ticket: "1", items: []item{{mv: mv, id: record.ID{Move: mv.Name, Key: mv.Example}}}}
+		if _, err := m.server.put(try).Do(ctx); err != nil {
+			out = append(out, "the login may not write the keys of "+mv.Name+": "+m.wrong("try a script", "", err).Error())
+			unanswered = errors.Join(unanswered, unrefused(err))
+		}
+	}
+	return out, unanswered
+}
+
+func (s serverFacts) lacks() (out []string) {
+	for _, rule := range fitness {
+		if lack := rule(s); lack != "" {
+			out = append(out, lack)
+		}
+	}
+	return out
+}
+
+// fitness has a rule for each thing that a server may lack.
+var fitness = []func(s serverFacts) string{
+	func(s serverFacts) string {
+		policy := s.info["maxmemory_policy"]
+		if policy == "noeviction" || policy == "" || strings.HasPrefix(policy, "volatile-") && !s.expires {
 			return ""
 		}
 		return "maxmemory-policy " + policy + " throws records away when the memory is full: set noeviction"
 	},
-	func(info map[string]string) string {
-		most, used := integer(info["maxmemory"]), integer(info["used_memory"])
-		if most == 0 || used < most/10*8 {
+	func(s serverFacts) string {
+		most, of := integer(s.info["maxmemory"]), "maxmemory"
+		if most == 0 {
+			most, of = integer(s.info["total_system_memory"]), "the memory of the machine"
+		}
+		used := integer(s.info["used_memory"])
+		if most == 0 || used+s.planned < most/10*8 {
 			return ""
 		}
-		return fmt.Sprintf("%d %% of maxmemory is used: records grow in it", used*100/max(most, 1))
+		return fmt.Sprintf("%s are %d bytes, %d are used and the plan needs %d more: at most 80 %% may be used, since "+
+			"records grow", of, most, used, s.planned)
 	},
-	func(info map[string]string) string {
-		if info["role"] == "master" || info["role"] == "" {
+	func(s serverFacts) string {
+		if s.info["role"] == "master" || s.info["role"] == "" {
 			return ""
 		}
 		return "it is a replica"
 	},
-	func(info map[string]string) string {
-		for i := range integer(info["connected_slaves"]) {
-			if state := info["slave"+strconv.FormatInt(i, 10)]; !strings.Contains(state, "state=online") {
+	func(s serverFacts) string {
+		for i := range integer(s.info["connected_slaves"]) {
+			if state := s.info["slave"+strconv.FormatInt(i, 10)]; !strings.Contains(state, "state=online") {
 				return "a replica is not online"
 			}
 		}
 		return ""
 	},
-	func(info map[string]string) string {
-		if info["aof_last_write_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
+	func(s serverFacts) string {
+		if s.info["aof_last_write_status"] == "err" || s.info["rdb_last_bgsave_status"] == "err" {
 			return "its last write to the disk has failed"
 		}
 		return ""
+	},
+	func(s serverFacts) string {
+		if s.info["aof_enabled"] == "1" {
+			return ""
+		}
+		return "appendonly is off: a crash loses what was written since the last snapshot; set appendonly yes"
+	},
+	func(s serverFacts) string {
+		if s.info["aof_enabled"] != "1" || s.config["appendfsync"] != "no" {
+			return ""
+		}
+		return "appendfsync is no: a crash of the machine loses what the kernel has not written; set everysec or always"
 	},
 }
 
 func integer(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
+}
+
+// costOf is about how much memory the server needs for a record beside the bytes of its key,
+// its name and its values.
+var costOf = map[keyspace.RecordKind]int64{
+	keyspace.StringRecord: 80, keyspace.FieldRecord: 72, keyspace.HashRecord: 120, keyspace.MemberRecord: 64,
+	keyspace.ScoredRecord: 96, keyspace.ElementRecord: 16, keyspace.EntryRecord: 32,
 }

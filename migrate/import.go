@@ -1,13 +1,11 @@
 package migrate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,150 +15,6 @@ import (
 
 // maxListed bounds the rejects and faults that a report lists. All are counted.
 const maxListed = 100
-
-// PlanReport is what an import would do, from the files alone.
-type PlanReport struct {
-	Part      string
-	Files     int64
-	Records   int64
-	Bytes     int64 // of the files
-	Moves     []MoveCount
-	Rejects   []*record.Reject // at most 100
-	Rejected  int64
-	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
-	Faulty    int64
-	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
-}
-
-// MoveCount is the records of a move.
-type MoveCount struct {
-	Move    string
-	Records int64
-	Bytes   int64 // of keys and values as they are stored
-}
-
-// Plan reads the files and says what an import would do. It makes of each record what Redis
-// would have, and of that the file again, and compares.
-func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) {
-	if !m.known(part) {
-		return nil, m.wrong("plan", part, errUnknown)
-	}
-	is, err := m.Phase(part)
-	if err != nil {
-		return nil, err
-	}
-	p := &PlanReport{Part: part}
-	for _, fault := range m.unsupported(part) {
-		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
-	}
-	counts := map[string]*MoveCount{}
-	for _, mv := range m.movesOf(part) {
-		counts[mv.Name] = &MoveCount{Move: mv.Name}
-	}
-	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
-		p.Files++
-		if fault := m.planFile(ctx, part, file, p, counts); fault != nil {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if p.Faulty++; len(p.Faults) < maxListed {
-				p.Faults = append(p.Faults, fault)
-			}
-		}
-		return nil
-	})
-	for _, mv := range m.movesOf(part) {
-		p.Moves = append(p.Moves, *counts[mv.Name])
-	}
-	if err != nil {
-		return p, m.wrong("plan", part, err)
-	}
-	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
-		err = m.note(part, is.Epoch, func(n *noted) { n.RoundTrip = p.RoundTrip })
-	}
-	return p, err
-}
-
-// unsupported are the moves of a part that cannot be written to both sides.
-func (m *Migration) unsupported(part string) (out []error) {
-	for _, mv := range m.movesOf(part) {
-		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
-			out = append(out, err)
-		}
-	}
-	return out
-}
-
-// planRecords and planBytes bound the records of a file that are held to be written back
-// at once: each time the whole file is read.
-const (
-	planRecords = 200_000
-	planBytes   = 32 << 20
-)
-
-func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanReport,
-	counts map[string]*MoveCount) error {
-	in, err := m.openSource(file)
-	if err != nil || in == nil {
-		return err
-	}
-	defer in.Close()
-	p.Bytes += in.was.Size()
-	var edits []record.Edit
-	var held int64
-	flush := func() error {
-		defer func() { edits, held = nil, 0 }()
-		return m.comesBack(file, edits)
-	}
-	err = m.groups(in, file, part, func(g group) error {
-		p.Records += int64(len(g.records))
-		count := counts[g.id.Move]
-		count.Records++
-		values := stored(m.moves[g.id.Move].Kind, g.records)
-		size := int64(len(g.id.Key) + len(g.id.Sub))
-		for _, v := range values {
-			size += int64(len(v))
-		}
-		count.Bytes, held = count.Bytes+size, held+size
-		mv := m.moves[g.id.Move]
-		back := taken(mv.Kind, mv.Move, g.id, answer{more: append([]string{"0", "-1"}, values...)})
-		if edits = append(edits, editsOf(mv, g.id, back)...); len(edits) < planRecords && held < planBytes {
-			return ctx.Err()
-		}
-		return flush()
-	}, func(r *record.Reject) error {
-		if m.partOf[r.Move.Name] != part {
-			return nil
-		}
-		if p.Rejected++; len(p.Rejects) < maxListed {
-			p.Rejects = append(p.Rejects, r)
-		}
-		return nil
-	})
-	if err == nil {
-		err = flush()
-	}
-	return errors.Join(err, unchanged(in))
-}
-
-// comesBack is nil if a file is the same, byte by byte, after records that were made of
-// what Redis would have were written into it.
-func (m *Migration) comesBack(file string, edits []record.Edit) error {
-	in, err := m.openSource(file)
-	if err != nil || in == nil {
-		return err
-	}
-	defer in.Close()
-	before, after := sha256.New(), sha256.New()
-	changed, err := m.docs.Rewrite(after, io.TeeReader(in, before), file, edits)
-	if err == nil {
-		_, err = io.Copy(before, in)
-	}
-	if err == nil && (changed || !bytes.Equal(before.Sum(nil), after.Sum(nil))) {
-		err = fmt.Errorf("%s: its records do not come back from Redis as they are written", file)
-	}
-	return err
-}
 
 // ImportOptions bound an import.
 type ImportOptions struct {
@@ -182,11 +36,15 @@ type ImportReport struct {
 	Rejected int64
 }
 
-// Import brings every record of the files to Redis, in the phases dual-write and backfill.
+// Import brings every record of the files to Redis, in the phases dual-write, backfill and
+// shadow. The gate of backfill asks for an import in that phase.
 // What processes write meanwhile is not undone. It may be stopped, killed and run again: a
 // run that finds all there changes nothing. Only a run that comes to its end without a
 // reject opens the gate.
 func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*ImportReport, error) {
+	if err := m.takesPart("import", part); err != nil {
+		return nil, err
+	}
 	is, err := m.inPhase(ctx, "import", part, phase.DualWrite, phase.Backfill, phase.Shadow)
 	if err != nil {
 		return nil, err
@@ -202,7 +60,7 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 		return m.importFile(ctx, part, is.Epoch, file, report, o, pace)
 	})
 	if err == nil && report.Rejected == 0 {
-		err = m.note(part, is.Epoch, func(n *noted) { n.Imported = true })
+		err = m.note(part, is.Epoch, func(n *noted) { n.Imported, n.Loaded = true, true })
 	}
 	return report, m.wrong("import", part, err)
 }
@@ -219,19 +77,18 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	}
 	defer in.Close()
 	batch := m.follow(part, epoch, ticket, false)
+	loads := &loads{m: m, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads)}
 	flush := func() error {
 		defer func() { batch.items = nil }()
 		if err := pace.wait(ctx, len(batch.items)); err != nil {
 			return err
 		}
-		err := m.load(ctx, batch, report)
-		if o.Progress != nil && err == nil {
-			o.Progress(*report)
-		}
-		return err
+		return loads.begin(ctx, batch)
 	}
 	err = m.groups(in, file, part, func(g group) error {
+		loads.mu.Lock()
 		report.Records++
+		loads.mu.Unlock()
 		if batch.items = append(batch.items, item{mv: m.moves[g.id.Move], id: g.id,
 			records: g.records}); len(batch.items) < o.Batch {
 			return nil
@@ -241,6 +98,8 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		if m.partOf[r.Move.Name] != part {
 			return nil
 		}
+		loads.mu.Lock()
+		defer loads.mu.Unlock()
 		if report.Rejected++; len(report.Rejects) < maxListed {
 			report.Rejects = append(report.Rejects, r)
 		}
@@ -249,20 +108,95 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	if err == nil {
 		err = flush()
 	}
+	if failed := loads.end(); err == nil || errors.Is(err, errLoad) {
+		err = failed
+	}
 	if errors.Is(err, errAgain) {
 		err = fmt.Errorf("%s: it takes more than an hour: import it faster", file)
 	}
 	return errors.Join(err, unchanged(in))
 }
 
-// load writes a batch of an import: its steps go to the server together.
-func (m *Migration) load(ctx context.Context, batch put, report *ImportReport) error {
-	batch.now, batch.seen = time.Now(), m.seen.Load()
+// maxLoads is how many batches of an import are under way while more of the file is read.
+const maxLoads = 2
+
+// errLoad is a batch that is not begun, since one before it has failed.
+var errLoad = errors.New("a batch has failed")
+
+// loads are the batches of an import that are under way. No record is in two files, and of
+// two of one file that are one in Redis any may be the last: a plan refuses such files.
+type loads struct {
+	m        *Migration
+	progress func(ImportReport)
+	free     chan struct{}
+	work     sync.WaitGroup
+
+	mu     sync.Mutex
+	report *ImportReport
+	err    error
+}
+
+// begin loads a batch, and waits where too many are under way.
+func (l *loads) begin(ctx context.Context, batch put) error {
+	if len(batch.items) == 0 {
+		return nil
+	}
+	select {
+	case l.free <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	l.mu.Lock()
+	failed := l.err != nil
+	l.mu.Unlock()
+	if failed {
+		<-l.free
+		return errLoad
+	}
+	l.work.Go(func() {
+		defer func() { <-l.free }()
+		words, err := l.m.load(ctx, batch)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.count(batch, words)
+		if l.err == nil {
+			l.err = err
+		}
+		if l.progress != nil && err == nil {
+			l.progress(*l.report)
+		}
+	})
+	return nil
+}
+
+// end waits for all of them.
+func (l *loads) end() error {
+	l.work.Wait()
+	return l.err
+}
+
+func (l *loads) count(batch put, words []string) {
+	now := time.Now()
 	for _, x := range batch.items {
-		if ends := endOf(x.records); !ends.IsZero() && !ends.After(batch.now) {
-			report.Over++
+		if len(x.living(now)) == 0 {
+			l.report.Over++
 		}
 	}
+	for _, w := range words {
+		switch w {
+		case "ok":
+			l.report.Written++
+		case "same":
+			l.report.Same++
+		case "stale":
+			l.report.Newer++
+		}
+	}
+}
+
+// load writes a batch of an import: its steps go to the server together.
+func (m *Migration) load(ctx context.Context, batch put) (out []string, err error) {
+	batch.now, batch.seen = time.Now(), m.seen.of(batch.part)
 	steps := batch.parts()
 	words := make([][]string, len(steps))
 	errs := make([]error, len(steps))
@@ -271,17 +205,5 @@ func (m *Migration) load(ctx context.Context, batch put, report *ImportReport) e
 		work.Go(func() { words[i], errs[i] = m.put(ctx, step) })
 	}
 	work.Wait()
-	for i := range steps {
-		for _, w := range words[i] {
-			switch w {
-			case "ok":
-				report.Written++
-			case "same":
-				report.Same++
-			case "stale":
-				report.Newer++
-			}
-		}
-	}
-	return errors.Join(errs...)
+	return slices.Concat(words...), errors.Join(errs...)
 }

@@ -22,7 +22,7 @@ func sources(t *testing.T, root string, n int) (ids []record.ID) {
 	for _, file := range []string{"a", "b"} {
 		var members []string
 		for i := range n {
-			for _, kind := range []string{"string", "field", "hash", "member", "scored", "list"} {
+			for _, kind := range []string{"string", "field", "hash", "member", "scored", "list", "stream"} {
 				key, sub, value := fmt.Sprintf("%s:%s:%d", kind, file, i), "", `["v"]`
 				switch kind {
 				case "field", "member", "scored":
@@ -35,7 +35,7 @@ func sources(t *testing.T, root string, n int) (ids []record.ID) {
 					value = `["1"]`
 				case "scored":
 					value = `["7"]`
-				case "list":
+				case "list", "stream":
 					value = `["x","y","x"]`
 				}
 				ids = append(ids, id(key, sub))
@@ -79,7 +79,7 @@ func TestWholeWay(t *testing.T) {
 	}
 	closed(phase.RoundTrip)
 	plan, err := m.Plan(t.Context(), "a")
-	if err != nil || !plan.RoundTrip || plan.Files != 2 || len(plan.Moves) != 6 || plan.Records != int64(len(ids)+2*80) {
+	if err != nil || !plan.RoundTrip || plan.Files != 2 || len(plan.Moves) != 7 || plan.Records != int64(len(ids)+4*80) {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	next()
@@ -178,21 +178,22 @@ func TestDifferencesAreFoundAndRepaired(t *testing.T) {
 	raw := c.Raw()
 	for _, words := range [][]string{{"DEL", "string:a:1"}, {"SET", "string:a:2", "other"}, {"SET",
 		"string:b:extra", "x"}, {"HDEL", "field:a:1", "s"},
-		{"HSET", "field:a:2", "t", "extra"}, {"RPUSH", "list:b:1", "z"}, {"SADD", "member:a:1", "extra"}, {"ZADD",
+		{"HSET", "field:a:2", "t", "extra"}, {"RPUSH", "list:b:1", "z"}, {"XADD", "stream:b:1",
+			"*", "f", "z"}, {"SADD", "member:a:1", "extra"}, {"ZADD",
 			"scored:a:1", "8", "s"}} {
 		if err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r, err := m.Verify(t.Context(), "a", migrate.VerifyOptions{})
-	if err != nil || r.Missing != 2 || r.Extra != 4 || r.Unequal != 2 || r.Whole() || r.Repaired != 0 {
+	if err != nil || r.Missing != 2 || r.Extra != 5 || r.Unequal != 2 || r.Whole() || r.Repaired != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true, Move: "string",
 		Kind: record.DiffMissing}); err != nil || r.Repaired != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true}); err != nil || r.Repaired != 7 {
+	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true}); err != nil || r.Repaired != 8 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	verified(t, m, int64(len(ids)))

@@ -27,7 +27,7 @@ import (
 // The points at which a process can be killed: before and after each thing that it leaves.
 var points = []string{"begin", "mark", "marked", "locked", "temp", "synced", "rename", "renamed", "folder",
 	"ticket", "read", "pushed",
-	"script", "answered", "taken", "raise", "raised", "closed", "drained", "opened", "undo", "taken over"}
+	"script", "answered", "taken", "raise", "raised", "closed", "drained", "opened", "undo", "taken over", "marks"}
 
 // worker is what a child process does: it writes until its input ends, and dies as it was
 // told, by kill -9 from within.
@@ -44,6 +44,7 @@ type worker struct {
 }
 
 func child() {
+	migrate.RewriteMarksAt(16)
 	w := &worker{name: os.Getenv("MIGRATE_NAME"), root: os.Getenv("MIGRATE_ROOT"),
 		steps: os.Getenv("MIGRATE_STEPS") != "", point: os.Getenv("MIGRATE_POINT")}
 	w.times, _ = strconv.ParseInt(os.Getenv("MIGRATE_TIMES"), 10, 64)
@@ -121,7 +122,7 @@ func (w *worker) run(ctx context.Context) error {
 func (w *worker) write(ctx context.Context, n int) {
 	value := w.name + "-" + strconv.Itoa(n)
 	i := []record.ID{id("string:a:shared"), id("field:b:h", w.name), id("field:b:h", "shared"), id("list:a:l"),
-		id("string:b:" + w.name)}[w.r.IntN(5)]
+		id("string:b:" + w.name), id("stream:b:s")}[w.r.IntN(6)]
 	var err error
 	w.line("try", i.Key+"|"+i.Sub, value)
 	if w.r.IntN(8) == 0 {

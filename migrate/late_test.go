@@ -143,6 +143,20 @@ func TestMutations(t *testing.T) {
 			Instead: "if false {", Test: "TestWholeWay"},
 		{Name: "a file below its folder", File: "disk.go", Guard: "if !filepath.IsLocal(local) {",
 			Instead: "if false {", Test: "TestFilesStayInTheirFolder"},
+		{Name: "files of an old phase", File: "ahead.go", Guard: "err := m.inRedis(ctx, part); err != nil || is {",
+			Instead: "err := m.inRedis(ctx, part); err == nil && is {", Test: "TestThePhaseFilesAreGone"},
+		{Name: "the phase that the files have lost", File: "repair.go", Guard: "case had == phase.Complete:",
+			Instead: "case is.Phase == phase.Complete:", Test: "TestTheFilesOfACompletedPart"},
+		{Name: "marks that went with the phase", File: "repair.go", Guard: "case redisDecides && ahead && !o.Accept:",
+			Instead: "case redisDecides && ahead && false:", Test: "TestThePhaseFilesAreGone"},
+		{Name: "records that are too large together", File: "repository.go", Guard: "if values > maxValues {",
+			Instead: "if values < 0 {", Test: "TestLargeRecordsInEachPhase"},
+		{Name: "a key of a wrong type", File: "take.go", Guard: "\t\t\terr = errType\n", Instead: "",
+			Test: "TestAWrongTypeWhereRedisDecides"},
+		{Name: "a list in two pieces", File: "plan.go", Guard: "strconv.FormatInt(p.Records, 10)",
+			Instead: "strconv.FormatInt(0, 10)", Test: "TestPlansWithoutAServer"},
+		{Name: "a plan without a server", File: "kept.go", Guard: "if c == nil { //", Instead: "if false { //",
+			Test: "TestPlansWithoutAServer"},
 	})
 }
 

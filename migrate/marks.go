@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -55,6 +56,9 @@ type flush struct {
 	done chan struct{}
 	err  error
 }
+
+// rewriteAt is the lines of a file of marks from which on it is written again; fewer in tests.
+var rewriteAt = 4096
 
 // ErrMarks is returned for a write when so many records may differ that no more can be
 // marked: the other side has been away for too long.
@@ -172,13 +176,14 @@ func (m *marks) settle(seqs []uint64, equal bool) {
 	}
 }
 
-// waiting gives the marks that no write is about to end, oldest first, at most so many.
-func (m *marks) waiting(part string, most int) []mark {
+// waiting gives the marks after one that no write is about to end, oldest first, at most so
+// many.
+func (m *marks) waiting(part string, after uint64, most int) []mark {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []mark
 	for seq, k := range m.open {
-		if !m.trying[seq] && k.Part == part {
+		if seq > after && !m.trying[seq] && k.Part == part {
 			out = append(out, k)
 		}
 	}
@@ -203,7 +208,7 @@ func (m *marks) flushLazily() error {
 	if m.broken != nil {
 		return m.broken
 	}
-	if m.lines > 4096 && m.lines > 4*len(m.open) {
+	if m.lines > rewriteAt && m.lines > 4*len(m.open) {
 		return m.rewrite()
 	}
 	if len(m.buffer) == 0 {
@@ -232,15 +237,14 @@ func (m *marks) rewrite() error {
 	if err = errors.Join(err, m.at("marks")); err == nil {
 		err = f.Sync()
 	}
-	if err == nil {
-		err = os.Rename(temp, m.path)
-	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	_ = m.file.Close()
+	if f, err = filelock.Replace(m.file, f, m.path, nil); err != nil {
+		return err
+	}
 	m.file, m.size, m.lines, m.buffer = f, int64(len(text)), len(m.open), nil
-	return syncFolder(folderOf(m.path))
+	return filelock.SyncFolder(folderOf(m.path))
 }
 
 // close ends the file. left is how many marks are open: those stay for the next process.
@@ -261,7 +265,7 @@ func (m *marks) close() (left int, err error) {
 const maxMarkFile = 1 << 30
 
 // errDamaged is a file of marks that was not written by this program as it is.
-var errDamaged = errors.New("it is damaged: which records may differ is not known, verify the part")
+var errDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, accepting that, and verify it")
 
 // readMarks reads the open marks of a process, which may be adding some.
 func readMarks(path string) ([]mark, error) {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 var oneOfEach = plain{map[string]string{"string": "a", "field": "a", "hash": "a", "member": "a", "scored": "a",
-	"list": "a"}}
+	"list": "a", "stream": "a"}}
 
 func dial(t testing.TB, url string) *keywright.Client {
 	t.Helper()
@@ -106,6 +106,13 @@ func redisHas(t testing.TB, c *keywright.Client, i record.ID) []string {
 		if v, err := raw.Do(ctx, raw.B().Zscore().Key(i.Key).Member(i.Sub).Build()).AsFloat64(); err == nil {
 			return []string{fmt.Sprint(v)}
 		}
+	case "stream":
+		all, _ := raw.Do(ctx, raw.B().Xrange().Key(i.Key).Start("-").End("+").Build()).AsXRange()
+		var out []string
+		for _, e := range all {
+			out = append(out, e.FieldValues["f"])
+		}
+		return out
 	case "list":
 		all, _ := raw.Do(ctx, raw.B().Lrange().Key(i.Key).Start(0).Stop(-1).Build()).AsStrSlice()
 		return all
@@ -123,14 +130,14 @@ func TestEveryKindInEveryPhase(t *testing.T) {
 			root := t.TempDir()
 			m := open(t, root, server.URL(), oneOfEach, nil)
 			ids := []record.ID{id("string:a:1"), id("field:a:1", "f"), id("hash:b:1"), id("member:b:1", "x"),
-				id("scored:b:1", "y"), id("list:a:2")}
+				id("scored:b:1", "y"), id("list:a:2"), id("stream:b:2")}
 			for at := phase.Off; at <= phase.Complete; at++ {
 				to(t, m, "a", at)
 				for _, i := range ids {
 					for n, values := range [][]string{{"7"}, {"8"}, nil, {"9"}} {
 						if i.Move == "hash" && values != nil {
 							values = []string{"f=" + values[0], "g=1"}
-						} else if i.Move == "list" && values != nil {
+						} else if (i.Move == "list" || i.Move == "stream") && values != nil {
 							values = []string{values[0], "z", values[0]}
 						} else if i.Move == "member" && values != nil {
 							values = []string{"1"}
@@ -174,12 +181,12 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 func TestRedisIsAway(t *testing.T) {
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	root := t.TempDir()
-	away, behind := atomic.Bool{}, atomic.Bool{}
+	away, lagging := atomic.Bool{}, atomic.Bool{}
 	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
 		if point == "closed" && away.CompareAndSwap(true, false) {
 			server.Kill()
 		}
-		if point == "taken" && behind.Load() {
+		if point == "taken" && lagging.Load() {
 			return errFull
 		}
 		return nil
@@ -211,7 +218,7 @@ func TestRedisIsAway(t *testing.T) {
 		t.Errorf("Redis has %v", has)
 	}
 	to(t, m, "a", phase.Live)
-	behind.Store(true)
+	lagging.Store(true)
 	if err := m.Write(t.Context(), change(j, "of Redis alone")); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +234,7 @@ func TestRedisIsAway(t *testing.T) {
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.NotApplied && class != keywright.UnknownOutcome {
 		t.Errorf("a write without Redis: %v", err)
 	}
-	behind.Store(false)
+	lagging.Store(false)
 	server.Restart()
 }
 

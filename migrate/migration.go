@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/redis/rueidis"
@@ -32,6 +33,13 @@ type Config struct {
 
 	Shadow ShadowConfig // of the comparisons in the phases shadow and live
 
+	// Look only: this process is none of the migration, writes no record and changes no phase. What
+	// asks nothing of Redis then needs no Client.
+	Look bool
+	// Progress is called now and then while files are read, with what was read of them since Open;
+	// nil: it is not asked for.
+	Progress func(bytes, records int64)
+
 	documents Documents
 	at        func(point string) error
 	wrote     func(side phase.Side, part string, epoch uint64, drain bool) // where a write has just been done
@@ -39,24 +47,28 @@ type Config struct {
 
 // Migration is one process's part in a migration. It is safe for concurrent use.
 type Migration struct {
-	config  Config
-	docs    Documents
-	parts   []PartOf
-	moves   map[string]MoveOf
-	partOf  map[string]string // of a move
-	disk    *disk
-	server  *server
-	files   *files
-	marks   *marks
-	id      string
-	lock    *fileLock // that this process lives
-	name    atomic.Uint64
-	seen    atomic.Uint64 // the last ticket
-	doubt   atomic.Bool   // a write of this process may arrive yet
-	renewal sync.Mutex
-	flight  flights
-	shadow  *shadow
-	stats   counters
+	config   Config
+	docs     Documents
+	parts    []PartOf
+	moves    map[string]MoveOf
+	partOf   map[string]string // of a move
+	disk     *disk
+	server   *server
+	files    *files
+	marks    *marks
+	id       string
+	lock     *fileLock // that this process lives
+	name     atomic.Uint64
+	seen     tickets // the last one of each part
+	ahead    ahead
+	pushes   pushes
+	doubt    atomic.Bool // a write of this process may arrive yet
+	renewal  sync.Mutex
+	flight   flights
+	shadow   *shadow
+	stats    counters
+	exported sync.Map                              // paths of files that parts were exported to
+	read     struct{ bytes, records atomic.Int64 } // of files, by commands
 
 	life context.Context
 	end  context.CancelFunc
@@ -65,6 +77,9 @@ type Migration struct {
 	gone error
 }
 
+// errLook is a change by a process that only looks.
+var errLook = errors.New("it was opened to look only")
+
 var errUnknown = errors.New("it is not of this migration")
 
 // Open makes this process one of the migration: it says that it lives, until Close, and
@@ -72,9 +87,11 @@ var errUnknown = errors.New("it is not of this migration")
 func Open(ctx context.Context, c Config) (*Migration, error) {
 	c.Lease, c.Wait = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.Wait, 10*time.Second)
 	c.Marks = cmp.Or(c.Marks, 100_000)
+	if c.documents == nil && c.Map == nil {
+		return nil, invalidConfig("there is no Map")
+	}
 	if c.documents == nil {
-		c.documents = declared{c.Map}
-		c.Name = cmp.Or(c.Name, c.Map.Migration.Name)
+		c.Name = cmp.Or(c.Name, c.Map.Migration.ID())
 	}
 	if c.at == nil {
 		c.at = func(string) error { return nil }
@@ -82,7 +99,13 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	if c.wrote == nil {
 		c.wrote = func(phase.Side, string, uint64, bool) {}
 	}
-	if c.Client.Raw().Mode() == rueidis.ClientModeCluster {
+	if !filepath.IsLocal(c.Name) || filepath.Base(c.Name) != c.Name {
+		return nil, invalidConfig("the Name is no name of a file")
+	}
+	if c.Client == nil && !c.Look {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
+	}
+	if c.Client != nil && c.Client.Raw().Mode() == rueidis.ClientModeCluster {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration",
 			Err:  errors.New("a cluster has no one place for the epoch of a migration"),
 			Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
@@ -90,6 +113,9 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	d, err := newDisk(c.Root, c.Name, c.at)
 	if err != nil {
 		return nil, err
+	}
+	if c.documents == nil {
+		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client)}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
@@ -102,14 +128,26 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	}
 	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote,
 		writers: map[string]*writer{}}
+	m.pushes.m = m
+	if c.Look {
+		m.marks, m.config.Shadow.Off = &marks{}, true
+		m.seen.sawAll(m.highest())
+		m.shadow = newShadow(m)
+		return m, nil
+	}
 	if err := m.enter(); err != nil {
 		end()
 		return nil, err
 	}
+	m.lookAhead(ctx)
 	m.shadow = newShadow(m)
 	m.work.Add(1)
 	go m.beat()
 	return m, nil
+}
+
+func invalidConfig(what string) error {
+	return &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New(what)}
 }
 
 func (m *Migration) processPath(id, kind string) string {
@@ -148,7 +186,7 @@ func (m *Migration) enter() error {
 		err = m.sayAlive()
 	}
 	if err == nil {
-		err = syncFolder(filepath.Join(m.disk.own, processFolder))
+		err = filelock.SyncFolder(filepath.Join(m.disk.own, processFolder))
 	}
 	if err != nil {
 		m.lock.free()
@@ -156,7 +194,7 @@ func (m *Migration) enter() error {
 	}
 	m.name.Store(1)
 	m.doubt.Store(true) // Redis has to be told the name
-	m.seen.Store(m.highest())
+	m.seen.sawAll(m.highest())
 	return nil
 }
 
@@ -168,7 +206,11 @@ func (m *Migration) Close() error {
 		m.end()
 		m.work.Wait()
 		m.files.work.Wait()
+		if m.config.Look {
+			return
+		}
 		left, err := m.marks.close()
+		err = errors.Join(err, m.keepSeen(m.seen.all()))
 		if left == 0 && err == nil {
 			_ = os.Remove(m.processPath(m.id, "marks"))
 			_ = os.Remove(m.processPath(m.id, "beat"))
@@ -178,6 +220,14 @@ func (m *Migration) Close() error {
 		m.gone = err
 	})
 	return m.gone
+}
+
+// takesPart is nil for a process that may change something.
+func (m *Migration) takesPart(op, part string) error {
+	if m.config.Look {
+		return &keywright.Error{Class: keywright.Invalid, Op: op, Entry: part, Err: errLook}
+	}
+	return nil
 }
 
 // Part is the part of a record.
@@ -214,19 +264,19 @@ func (m *Migration) known(part string) bool {
 }
 
 // counters are what this process has done.
-type counters struct{ replayed, behind, fallbacks atomic.Int64 }
+type counters struct{ replayed, deferred, fallbacks atomic.Int64 }
 
 // Stats are what a process has done since it was opened.
 type Stats struct {
 	Replayed  int64 // marks whose record was made equal by a replay
-	Behind    int64 // writes whose other side had to wait for a replay
+	Deferred  int64 // writes whose other side had to wait for a replay
 	Fallbacks int64 // reads that the files answered in place of Redis
 	Shadow    ShadowStats
 }
 
 // Stats says what this process has done.
 func (m *Migration) Stats() Stats {
-	return Stats{Replayed: m.stats.replayed.Load(), Behind: m.stats.behind.Load(),
+	return Stats{Replayed: m.stats.replayed.Load(), Deferred: m.stats.deferred.Load(),
 		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
 }
 
@@ -274,3 +324,6 @@ func (m *Migration) confirmed(p phases) map[string]uint64 {
 	}
 	return out
 }
+
+// Move is the move of that name, nil if there is none.
+func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }

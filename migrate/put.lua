@@ -5,11 +5,11 @@
 -- ARGV[5] ticket or '', ARGV[6] "1" to keep the ticket, ARGV[7] a ticket that was given before, or 0,
 -- then of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in ms or 0,
 -- how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those that it
--- must have; at most 4,000 of all
--- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed', the epoch that the part has, or '', the last ticket,
--- and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
+-- must have; at most 4,000 of all that are written, and for each record as many that it must have
+-- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed'|'large', the epoch that the part has, or '', the last
+-- ticket, and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
 -- Round trips: 1. O(values).
-local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'process:' .. ARGV[3], 'ticket')
+local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'process:' .. ARGV[3], 'ticket:' .. ARGV[1])
 local epoch, last = has[1] or '', tonumber(has[3] or '0')
 if epoch == '' or tonumber(epoch) < tonumber(ARGV[2]) or last < tonumber(ARGV[7]) then return {'lost', epoch} end
 if tonumber(epoch) > tonumber(ARGV[2]) then return {'epoch', epoch} end
@@ -20,21 +20,53 @@ local old = t[1] * 1000000 + t[2] - 3600000000
 local ended = {}
 if ARGV[5] ~= '' then
   if tonumber(ARGV[5]) < old then return {'old', epoch} end
-  ended = redis.call('ZRANGE', KEYS[2], '-inf', string.format('(%.0f', old), 'BYSCORE', 'LIMIT', 0, 4)
+  ended = redis.call('ZRANGE', KEYS[2], '-inf', string.format('(%.0f', old), 'BYSCORE', 'LIMIT', 0,
+    2 * (#KEYS - 2))
+end
+
+-- how many entries of a stream are as they are to be, from the first one on; all that there are, and where the
+-- values of the next one are
+local function alike(key, first, count)
+  local now, n, at = redis.call('XRANGE', key, '-', '+'), 0, first
+  while n < #now and at < first + count do
+    local fields, want = now[n + 1][2], tonumber(ARGV[at])
+    local has = {}
+    for i = 1, #fields, 2 do has[fields[i]] = fields[i + 1] end
+    local same = #fields == 2 * want
+    for i = at + 1, at + 2 * want, 2 do same = same and has[ARGV[i]] == ARGV[i + 1] end
+    if not same then break end
+    n, at = n + 1, at + 1 + 2 * want
+  end
+  return n, now, at
+end
+
+-- What is asked of a key is asked once for all of its records: nothing is written before all is read.
+local types, ends, fields, values = {}, {}, {}, {}
+local function once(of, command, key)
+  if of[key] == nil then of[key] = redis.call(command, key) end
+  return of[key]
+end
+local function field(key, sub)
+  if not values[key] then
+    values[key] = {}
+    local all = redis.call('HMGET', key, unpack(fields[key])) -- at most 100
+    for i, v in ipairs(all) do values[key][fields[key][i]] = v end
+  end
+  return values[key][sub]
 end
 
 -- whether a record is as it is to be
 local function equal(key, kind, sub, is, first, count)
   if count == 0 then
     if is == 'none' then return true end
-    if kind == 'field' then return redis.call('HEXISTS', key, sub) == 0 end
+    if kind == 'field' then return not field(key, sub) end
     if kind == 'member' then return redis.call('SISMEMBER', key, sub) == 0 end
     if kind == 'scored' then return not redis.call('ZSCORE', key, sub) end
     return false
   end
   if is == 'none' then return false end
   if kind == 'string' then return redis.call('GET', key) == ARGV[first] end
-  if kind == 'field' then return redis.call('HGET', key, sub) == ARGV[first] end
+  if kind == 'field' then return field(key, sub) == ARGV[first] end
   if kind == 'member' then return redis.call('SISMEMBER', key, sub) == 1 end
   if kind == 'scored' then
     local score = redis.call('ZSCORE', key, sub)
@@ -47,6 +79,10 @@ local function equal(key, kind, sub, is, first, count)
     end
     return true
   end
+  if kind == 'stream' then
+    local n, now, at = alike(key, first, count)
+    return n == #now and at == first + count
+  end
   if redis.call('LLEN', key) ~= count then return false end
   local now = redis.call('LRANGE', key, 0, -1)
   for i = 1, #now do
@@ -55,15 +91,31 @@ local function equal(key, kind, sub, is, first, count)
   return true
 end
 
-local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list'}
+-- Where no key is there and no ticket, as in most of an import, each record need not be asked about.
+local digests, first = {}, 8
+for n = 3, #KEYS do
+  digests[n - 2] = ARGV[first]
+  if ARGV[first + 1] == 'field' then
+    local of = fields[KEYS[n]] or {}
+    fields[KEYS[n]], of[#of + 1] = of, ARGV[first + 2]
+  end
+  first = first + 7 + tonumber(ARGV[first + 5]) + math.max(tonumber(ARGV[first + 6]), 0)
+end
+local none = #KEYS > 2 and redis.call('EXISTS', unpack(KEYS, 3)) == 0
+local others = ARGV[5] ~= '' and #KEYS > 2 and redis.call('ZMSCORE', KEYS[2], unpack(digests)) or {} -- at most 100
+
+local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list',
+  stream = 'stream'}
 local words, todo, at = {}, {}, 8
 for n = 3, #KEYS do
   local kind, sub, count, must = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
-  local is = redis.call('TYPE', KEYS[n]).ok
-  local other = ARGV[5] ~= '' and redis.call('ZSCORE', KEYS[2], ARGV[at])
+  local is = none and 'none' or once(types, 'TYPE', KEYS[n]).ok
+  local other = others[n - 2]
   if is ~= 'none' and is ~= kinds[kind] then
     if ARGV[3] ~= '' then return {'type', epoch} end
     words[n - 2] = 'type'
+  elseif kind == 'stream' and is ~= 'none' and redis.call('XLEN', KEYS[n]) > 4000 then
+    return {'large', epoch}
   elseif other and tonumber(other) >= tonumber(ARGV[5]) then
     words[n - 2] = 'stale'
   elseif must >= 0 and not equal(KEYS[n], kind, sub, is, at + 7 + count, must) then
@@ -71,9 +123,8 @@ for n = 3, #KEYS do
   else
     local same = equal(KEYS[n], kind, sub, is, at + 7, count)
     words[n - 2] = same and 'same' or 'ok'
-    local ends = is == 'none' and -2 or redis.call('PEXPIRETIME', KEYS[n])
-    todo[#todo + 1] = {key = KEYS[n], at = at, kind = kind, sub = sub, count = count, same = same, ends = ends,
-      n = n - 2}
+    todo[#todo + 1] = {key = KEYS[n], at = at, kind = kind, sub = sub, count = count, same = same,
+      ends = is == 'none' and -2 or once(ends, 'PEXPIRETIME', KEYS[n]), n = n - 2}
   end
   at = at + 7 + count + math.max(must, 0)
 end
@@ -93,7 +144,16 @@ for _, r in ipairs(todo) do
     elseif kind == 'scored' then redis.call('ZADD', key, ARGV[first], sub)
     elseif kind == 'hash' then
       redis.call('UNLINK', key)
-      for i = first, first + r.count - 1, 2 do redis.call('HSET', key, ARGV[i], ARGV[i + 1]) end
+      redis.call('HSET', key, unpack(ARGV, first, first + r.count - 1)) -- at most 4,000
+    elseif kind == 'stream' then
+      -- Entries that are as they should be keep their ids, and the groups of the stream stay.
+      local n, now, at = alike(key, first, r.count)
+      for i = n + 1, #now do redis.call('XDEL', key, now[i][1]) end
+      while at < first + r.count do
+        local last = at + 2 * tonumber(ARGV[at])
+        redis.call('XADD', key, '*', unpack(ARGV, at + 1, last))
+        at = last + 1
+      end
     else
       redis.call('UNLINK', key)
       for i = first, first + r.count - 1 do redis.call('RPUSH', key, ARGV[i]) end
@@ -112,8 +172,9 @@ for _, r in ipairs(todo) do
   end
   if ARGV[6] == '1' then redis.call('ZADD', KEYS[2], ARGV[5], ARGV[r.at]) end
 end
-for i = 1, #ended do redis.call('ZREM', KEYS[2], ended[i]) end
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'ticket', ticket) end
+if #ended > 0 then redis.call('ZREM', KEYS[2], unpack(ended)) end -- at most 200
+if ARGV[6] == '1' then redis.call('PEXPIRE', KEYS[2], 7200000) end
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'ticket:' .. ARGV[1], ticket) end
 local out = {'ok', epoch, ticket}
 for i = 1, #words do out[3 + i] = words[i] end
 return out

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -50,6 +51,9 @@ const maxValues = 4000
 // errAgain is an answer after which the same may be tried again: a ticket is too old, or
 // Redis does not know the process.
 var errAgain = errors.New("try again")
+
+// errType is a key of another type.
+var errType = errors.New("the key holds another type than its entry declares")
 
 // errChanged is a record that another process has written since it was read.
 var errChanged = errors.New("the record was written meanwhile")
@@ -97,7 +101,7 @@ func (a answer) failed() error {
 	case "large":
 		return ErrTooLarge
 	case "type":
-		return errors.New("the key holds another type than its entry declares")
+		return errType
 	}
 	return fmt.Errorf("an unknown answer of a script: %q", a.word)
 }
@@ -139,7 +143,7 @@ func (s *server) raise(part string, from phase.State, to uint64, phased phase.Ph
 	if from.Lag > 0 {
 		low = from.Lag
 	}
-	missing := flag(lost || from.Phase == phase.Off)
+	missing := flag(lost || from.Phase == phase.Off) // a part in phase off has nothing in Redis that could be lost
 	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low),
 		decimal(to), phased.String(), missing, decimal(seen)})
 }
@@ -161,6 +165,12 @@ func (s *server) ticket(part string, epoch, seen uint64) keywright.Op[answer] {
 var kindOf = map[keyspace.RecordKind]string{
 	keyspace.StringRecord: "string", keyspace.FieldRecord: "field", keyspace.HashRecord: "hash",
 	keyspace.MemberRecord: "member", keyspace.ScoredRecord: "scored", keyspace.ElementRecord: "list",
+	keyspace.EntryRecord: "stream",
+}
+
+// ordered is whether a record is all that a key has, in its order.
+func ordered(kind keyspace.RecordKind) bool {
+	return kind == keyspace.ElementRecord || kind == keyspace.EntryRecord
 }
 
 // take reads a record.
@@ -187,8 +197,9 @@ type item struct {
 	mv      MoveOf
 	id      record.ID
 	records []*record.Record // none: the record is not there
+	values  []string         // of the records, as Redis gets them
 	expects bool             // the record must be as follows
-	was     []*record.Record
+	was     []string         // as Redis has it
 }
 
 // maxItems is how many records one step writes.
@@ -208,9 +219,9 @@ func (s *server) put(p put) keywright.Op[answer] {
 	total := 0
 	for _, x := range p.items {
 		keys = append(keys, x.id.Key)
-		n := x.values()
+		n := x.size()
 		total += n
-		args = x.args(args, p.now)
+		args = x.args(args)
 	}
 	op := s.op("put", effect, putScript, keys, args)
 	if total > maxValues || len(p.items) > maxItems {
@@ -219,41 +230,51 @@ func (s *server) put(p put) keywright.Op[answer] {
 	return op
 }
 
-// values is how many values a record has as it is stored.
-func (x item) values() int {
-	if x.mv.Kind == keyspace.HashRecord {
-		n := 0
-		for _, r := range slices.Concat(x.records, x.was) {
+// size is how many values a record has as it is to be stored. What Redis has, and has given
+// to an update, is not of it.
+func (x item) size() int {
+	n := 0
+	for _, r := range x.records {
+		switch x.mv.Kind {
+		case keyspace.HashRecord:
 			n += 2 * len(r.Fields)
+		case keyspace.EntryRecord:
+			n += 1 + 2*len(r.Fields)
+		default:
+			n++
 		}
-		return n
 	}
-	return len(x.records) + len(x.was)
+	return n
+}
+
+// living are the records whose time is not over.
+func (x item) living(now time.Time) []*record.Record {
+	if ends := endOf(x.records); !ends.IsZero() && !ends.After(now) {
+		return nil
+	}
+	return x.records
 }
 
 // args are what the script must know of a record.
-func (x item) args(args []string, now time.Time) []string {
-	records := x.records
-	if ends := endOf(records); !ends.IsZero() && !ends.After(now) {
-		records = nil
-	}
+func (x item) args(args []string) []string {
 	sum := sha256.Sum256([]byte(x.id.Move + "\x00" + x.id.Key + "\x00" + x.id.Sub))
-	mode, ms := ttlOf(records, x.mv.TTL)
-	values := stored(x.mv.Kind, records)
-	args = append(args, string(sum[:16]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(values)))
-	if !x.expects {
-		return append(append(args, "-1"), values...)
+	mode, ms := "", "0"
+	if len(x.values) > 0 {
+		mode, ms = ttlOf(x.records, x.mv.TTL)
 	}
-	was := stored(x.mv.Kind, x.was)
-	return append(append(append(args, strconv.Itoa(len(was))), values...), was...)
+	args = append(args, string(sum[:16]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(x.values)))
+	if !x.expects {
+		return append(append(args, "-1"), x.values...)
+	}
+	return append(append(append(args, strconv.Itoa(len(x.was))), x.values...), x.was...)
 }
 
 // parts cuts a put into steps that are small enough.
 func (p put) parts() (out []put) {
 	for len(p.items) > 0 {
 		n, values := 0, 0
-		for n < len(p.items) && n < maxItems && (n == 0 || values+p.items[n].values() <= maxValues) {
-			values += p.items[n].values()
+		for n < len(p.items) && n < maxItems && (n == 0 || values+p.items[n].size() <= maxValues) {
+			values += p.items[n].size()
 			n++
 		}
 		next := p
@@ -281,7 +302,6 @@ func endOf(records []*record.Record) time.Time {
 func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
 	ends := endOf(records)
 	switch {
-	case len(records) == 0:
 	case !ends.IsZero():
 		return "at", strconv.FormatInt(max(ends.UnixMilli(), 1), 10)
 	case ttl.Policy == keyspace.TTLExpires && ttl.Default > 0:
@@ -303,9 +323,23 @@ func stored(kind keyspace.RecordKind, records []*record.Record) (out []string) {
 			for _, f := range r.Fields {
 				out = append(out, f.Name, f.Value)
 			}
+		case keyspace.EntryRecord:
+			out = append(out, strconv.Itoa(len(r.Fields)))
+			for _, f := range slices.SortedFunc(slices.Values(r.Fields), byName) {
+				out = append(out, f.Name, f.Value)
+			}
 		default:
 			out = append(out, string(r.Value))
 		}
+	}
+	return out
+}
+
+func byName(a, b record.Field) int { return strings.Compare(a.Name, b.Name) }
+
+func fieldsOf(values []string) (out []record.Field) {
+	for i := 0; i+1 < len(values); i += 2 {
+		out = append(out, record.Field{Name: values[i], Value: values[i+1]})
 	}
 	return out
 }
@@ -325,9 +359,15 @@ func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) 
 		r.Score = values[0]
 	case keyspace.MemberRecord:
 	case keyspace.HashRecord:
-		for i := 0; i+1 < len(values); i += 2 {
-			r.Fields = append(r.Fields, record.Field{Name: values[i], Value: values[i+1]})
+		r.Fields = fieldsOf(values)
+	case keyspace.EntryRecord:
+		for i := 0; len(values) > 0; i++ {
+			n := min(1+2*int(number(values[0])), len(values))
+			entry := *r
+			entry.Fields, entry.Place = fieldsOf(values[1:n]), int64(i)
+			out, values = append(out, &entry), values[n:]
 		}
+		return out
 	case keyspace.ElementRecord:
 		for i, v := range values {
 			element := *r

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
@@ -17,6 +18,7 @@ type RepairOptions struct {
 	From phase.Side
 	// Accept that records with a mark, of which Redis may have had a later one, are those of the
 	// files. Without it a part with marks is not repaired from the files while Redis decides.
+	// A damaged file of marks is set aside, too.
 	Accept bool
 	By     string // the person or program that repairs, for the history
 }
@@ -36,6 +38,9 @@ var ErrMarked = errors.New("records have a mark: Redis may have had later ones t
 // Repair gives Redis the phase and the epoch of a part again, by name: after a flush, an
 // older backup, a failover that lost writes. No process writes until it is done.
 func (m *Migration) Repair(ctx context.Context, part string, o RepairOptions) (*Repaired, error) {
+	if err := m.takesPart("repair", part); err != nil {
+		return nil, err
+	}
 	r, err := m.repair(ctx, part, o)
 	return r, m.wrong("repair", part, err)
 }
@@ -55,19 +60,35 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	}
 	is := p.of(part)
 	open, err := m.openMarks(part)
+	if errors.Is(err, errDamaged) && o.Accept {
+		if err = m.setAside(); err == nil {
+			open, err = m.openMarks(part)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	out := &Repaired{Part: part, Was: is.Phase, Phase: is.Phase, Marks: open.Count}
-	redisDecides := phase.Of(is.Phase).Authority == phase.Redis
+	had, _, ahead, err := m.inRedis(ctx, part)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ahead:
+		had = is.Phase
+	case o.From == phase.Redis:
+		out.Phase = had // the files that say the phase were lost
+	}
 	if o.From == phase.Files {
+		redisDecides := phase.Of(had).Authority == phase.Redis
 		switch {
-		case is.Phase == phase.Complete:
+		case had == phase.Complete:
 			return nil, errors.New("the files have not been written since the phase complete: restore a backup of Redis")
+		case redisDecides && ahead && !o.Accept: // the marks were lost with the phase
+			return nil, fmt.Errorf("%w: the files that say the phase and have the marks are gone", ErrMarked)
 		case redisDecides && open.Count > 0 && !o.Accept:
 			return nil, fmt.Errorf("%w: %d of them", ErrMarked, open.Count)
 		}
-		out.Phase = min(is.Phase, phase.DualWrite)
+		out.Phase = min(had, phase.DualWrite)
 	}
 	next, err := m.closeFor(ctx, p, part, is)
 	if err != nil {
@@ -83,6 +104,18 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	}
 	return out, m.history(Changed{Part: part, From: is.Phase, To: out.Phase, Epoch: out.Epoch, At: now, By: o.By,
 		Forced: []string{"repair from " + o.From.String()}})
+}
+
+// setAside renames the damaged files of the marks of dead processes.
+func (m *Migration) setAside() error {
+	ids, err := m.processes()
+	for _, id := range ids {
+		path := m.processPath(id, "marks")
+		if _, damaged := readMarks(path); errors.Is(damaged, errDamaged) && !m.holdsLock(id) {
+			err = errors.Join(err, os.Rename(path, m.processPath(id, "damaged")))
+		}
+	}
+	return err
 }
 
 // closeFor lets no process write, as a change of phase does.
@@ -101,7 +134,7 @@ func (m *Migration) closeFor(ctx context.Context, p phases, part string, is Part
 func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State, to phase.Phase) (uint64, error) {
 	epoch := is.Intent.Epoch + 3 // later than an undo of what was under way
 	for {
-		a, err := m.server.raise(part, is, epoch, to, 0, true).Do(ctx)
+		a, err := m.server.raise(part, is, epoch, to, max(m.seen.of(part), m.highest()[part]), true).Do(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -20,6 +22,9 @@ const replayBatch = 100
 // write is about to end, and those of processes that have died. Of processes that live it
 // takes none. left is how many it could not.
 func (m *Migration) Replay(ctx context.Context) (replayed, left int64, err error) {
+	if err := m.takesPart("replay", ""); err != nil {
+		return 0, 0, err
+	}
 	for _, part := range m.parts {
 		n, more, failed := m.replayOwn(ctx, part.Name)
 		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
@@ -30,26 +35,53 @@ func (m *Migration) Replay(ctx context.Context) (replayed, left int64, err error
 }
 
 func (m *Migration) replayOwn(ctx context.Context, part string) (replayed, left int64, err error) {
-	for {
-		open := m.marks.waiting(part, replayBatch)
+	for after := uint64(0); ; {
+		open := m.marks.waiting(part, after, replayBatch)
 		if len(open) == 0 {
-			return replayed, 0, nil
+			if err != nil {
+				left = int64(len(m.marks.waiting(part, 0, m.config.Marks)))
+			}
+			return replayed, left, err
 		}
 		if m.doubt.Load() { // a write of these may arrive yet
 			if err := m.renew(ctx); err != nil && m.needsRedis(part) {
 				return replayed, int64(len(open)), err
 			}
 		}
-		if err := m.replay(ctx, part, open); err != nil {
-			return replayed, int64(len(m.marks.waiting(part, m.config.Marks))), err
+		after = open[len(open)-1].seq
+		done, failed := m.replayEach(ctx, part, open)
+		m.marks.settle(done, true)
+		replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
+		if failed != nil && !ofRecord(failed) {
+			return replayed, int64(len(m.marks.waiting(part, 0, m.config.Marks))), err
 		}
-		seqs := make([]uint64, len(open))
-		for i, k := range open {
-			seqs[i] = k.seq
-		}
-		m.marks.settle(seqs, true)
-		replayed += int64(len(open))
 	}
+}
+
+// replayEach replays marks. Where they cannot be replayed together each is by itself, so
+// that one record that cannot be written holds up no other.
+func (m *Migration) replayEach(ctx context.Context, part string, open []mark) (done []uint64, err error) {
+	if err = m.replay(ctx, part, open); err == nil {
+		for _, k := range open {
+			done = append(done, k.seq)
+		}
+		return done, nil
+	}
+	if len(open) == 1 || !ofRecord(err) {
+		return nil, err
+	}
+	var errs []error
+	for i := range open {
+		some, err := m.replayEach(ctx, part, open[i:i+1])
+		done, errs = append(done, some...), append(errs, err)
+	}
+	return done, errors.Join(errs...)
+}
+
+// ofRecord is whether an error is of one record, and another one may be written.
+func ofRecord(err error) bool {
+	return errors.Is(err, ErrTooLarge) || errors.Is(err, errType) || errors.As(err, new(*record.Reject)) ||
+		errors.As(err, new(*keywright.DecodeError))
 }
 
 // needsRedis is whether a replay of a part asks Redis for anything.
@@ -142,6 +174,13 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 			return replayed, int64(len(open)) - replayed, err
 		}
 	}
+	var b beatFile
+	if there, err := readJSON(m.processPath(id, "beat"), &b); err == nil && there {
+		if err := m.keepSeen(b.Seen); err != nil {
+			return replayed, 0, err
+		}
+		m.seen.sawAll(b.Seen)
+	}
 	for _, kind := range []string{"marks", "marks.tmp", "beat", "shadow", "lock"} {
 		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err
@@ -171,15 +210,15 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (repla
 		if !m.known(part) {
 			return replayed, m.wrong("replay", part, errUnknown)
 		}
-		for len(marks) > 0 {
-			n := min(len(marks), replayBatch)
-			if err := m.replay(ctx, part, marks[:n]); err != nil {
+		for some := range slices.Chunk(marks, replayBatch) {
+			done, failed := m.replayEach(ctx, part, some)
+			replayed, err = replayed+int64(len(done)), errors.Join(err, failed)
+			if failed != nil && !ofRecord(failed) {
 				return replayed, err
 			}
-			marks, replayed = marks[n:], replayed+int64(n)
 		}
 	}
-	return replayed, nil
+	return replayed, err
 }
 
 // openSet are marks of all processes.
@@ -190,6 +229,16 @@ type openSet struct {
 }
 
 func (o openSet) has(id record.ID) bool { return o.ids[id] }
+
+// hasKey is whether a record of a key has a mark.
+func (o openSet) hasKey(key string) bool {
+	for id := range o.ids {
+		if id.Key == key {
+			return true
+		}
+	}
+	return false
+}
 
 // openMarks reads the marks of a part, of all processes.
 func (m *Migration) openMarks(part string) (openSet, error) {

@@ -52,6 +52,11 @@ func (m *Migration) Write(ctx context.Context, changes ...Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
+	for i, c := range changes {
+		if slices.ContainsFunc(changes[:i], func(other Change) bool { return other.ID == c.ID }) {
+			return m.wrong("write", part, errTwice)
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, errWaited)
 	defer cancel()
 	for {
@@ -80,17 +85,34 @@ func (m *Migration) Delete(ctx context.Context, id record.ID) error {
 	return m.Write(ctx, Change{ID: id})
 }
 
+// errTwice is a write that says twice what a record is to be.
+var errTwice = errors.New("a record is in the write twice")
+
+// large is whether a record has more values than one step of the server takes.
+func (m *Migration) large(id record.ID, records []*record.Record) bool {
+	return item{mv: m.moves[id.Move], records: records}.size() > maxValues
+}
+
 var errWaited = errors.New("it has taken too long")
 
 func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, changes []Change) error {
 	defer m.flight.begin(part, is.Epoch)()
-	if err := m.disk.at("begin"); err != nil {
+	if err := errors.Join(m.takesPart("write", part), m.disk.at("begin")); err != nil {
 		return err
 	}
 	rule := phase.Of(is.Phase)
 	ids := make([]record.ID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.ID
+	}
+	if rule.Authority != phase.Files || rule.Both() {
+		values := 0
+		for _, c := range changes {
+			values += item{mv: m.moves[c.ID.Move], records: c.Records}.size()
+		}
+		if values > maxValues {
+			return ErrTooLarge
+		}
 	}
 	if !rule.Both() {
 		return m.writeAuthority(ctx, part, is, changes, nil)
@@ -110,7 +132,7 @@ func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, ch
 	}
 	err = m.sync(ctx, part, is.State, is.Epoch, ids, false)
 	if err != nil {
-		m.stats.behind.Add(1)
+		m.stats.deferred.Add(1)
 	}
 	m.marks.settle(seqs, err == nil)
 	return nil
@@ -151,13 +173,13 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 	if err := m.disk.at("script"); err != nil {
 		return err
 	}
-	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.Load(), now: time.Now()}
+	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.of(part), now: time.Now()}
 	for _, c := range changes {
 		x := item{mv: m.moves[c.ID.Move], id: c.ID, records: c.Records, expects: c.update != nil}
 		if c.update != nil {
 			var err error
-			if x.was, err = m.readRedis(ctx, part, x.mv, is.Epoch, c.ID); err == nil {
-				x.records, err = c.update(x.was)
+			if x.records, x.was, err = m.readRaw(ctx, part, x.mv, is.Epoch, c.ID); err == nil {
+				x.records, err = c.update(x.records)
 			}
 			if err != nil {
 				return err
@@ -185,7 +207,7 @@ func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, c
 	marked *flush) error {
 	of := map[string][]Change{}
 	for _, c := range changes {
-		file, err := m.docs.File(c.ID)
+		file, err := m.docs.File(ctx, c.ID)
 		if err != nil {
 			return &keywright.Error{Class: keywright.Invalid, Op: "write", Entry: c.ID.Move, Err: err}
 		}
@@ -196,7 +218,9 @@ func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, c
 		all := of[file]
 		err := m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
 			alone: slices.ContainsFunc(all, func(c Change) bool { return c.update != nil }),
-			edits: func(context.Context) ([]record.Edit, error) { return m.editsOfChanges(file, all) }})
+			edits: func(context.Context) ([]record.Edit, error) {
+				return m.editsOfChanges(file, all, phase.Of(is.Phase).Both())
+			}})
 		switch {
 		case err == nil:
 			done++
@@ -211,7 +235,7 @@ func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, c
 }
 
 // editsOfChanges are the edits of changes, under the lock of their file.
-func (m *Migration) editsOfChanges(file string, changes []Change) (out []record.Edit, err error) {
+func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (out []record.Edit, err error) {
 	for _, c := range changes {
 		records := c.Records
 		if c.update != nil {
@@ -221,6 +245,9 @@ func (m *Migration) editsOfChanges(file string, changes []Change) (out []record.
 			}
 			if records, err = c.update(found[c.ID]); err != nil {
 				return nil, err
+			}
+			if both && m.large(c.ID, records) {
+				return nil, ErrTooLarge
 			}
 		}
 		out = append(out, editsOf(m.moves[c.ID.Move], c.ID, records)...)
@@ -270,18 +297,18 @@ func (m *Migration) readOnce(ctx context.Context, part string, mv MoveOf, is Par
 	defer m.flight.begin(part, is.Epoch)()
 	rule := phase.Of(is.Phase)
 	if rule.Reads == phase.Files {
-		return m.readFiles(id)
+		return m.readFiles(ctx, id)
 	}
 	out, err := m.readRedis(ctx, part, mv, is.Epoch, id)
 	class, _ := keywright.ClassOf(err)
 	if err != nil && class == keywright.Retryable && rule.Fallback == phase.Files && ctx.Err() == nil {
-		return m.fallback(part, id, err)
+		return m.fallback(ctx, part, id, err)
 	}
 	return out, err
 }
 
-func (m *Migration) readFiles(id record.ID) ([]*record.Record, error) {
-	file, err := m.docs.File(id)
+func (m *Migration) readFiles(ctx context.Context, id record.ID) ([]*record.Record, error) {
+	file, err := m.docs.File(ctx, id)
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "read", Entry: id.Move, Err: err}
 	}
@@ -291,35 +318,53 @@ func (m *Migration) readFiles(id record.ID) ([]*record.Record, error) {
 
 func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,
 	id record.ID) ([]*record.Record, error) {
-	a, err := m.server.take(part, mv.Kind, id, m.seen.Load()).Do(ctx)
+	records, _, err := m.readRaw(ctx, part, mv, epoch, id)
+	return records, err
+}
+
+// readRaw gives a record, and its values as Redis has them.
+func (m *Migration) readRaw(ctx context.Context, part string, mv MoveOf, epoch uint64,
+	id record.ID) (records []*record.Record, values []string, err error) {
+	a, err := m.server.take(part, mv.Kind, id, m.seen.of(part)).Do(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return m.takenAt(mv, id, a, epoch)
+	if records, err = m.takenAt(mv, id, a, epoch); err == nil && len(a.more) > 2 {
+		values = a.more[2:]
+	}
+	return records, values, err
 }
 
 // takenAt are the records of an answer, if its epoch is the one given.
 func (m *Migration) takenAt(mv MoveOf, id record.ID, a answer, epoch uint64) ([]*record.Record, error) {
-	if err := a.failed(); err != nil {
+	if err := a.of(epoch); err != nil {
 		return nil, err
+	}
+	return m.opened(mv, id, a)
+}
+
+// of is nil if an answer is of the epoch given.
+func (a answer) of(epoch uint64) error {
+	if err := a.failed(); err != nil {
+		return err
 	}
 	switch has := number(a.more[0]); {
 	case has < epoch:
-		return nil, phase.ErrLost
+		return phase.ErrLost
 	case has > epoch:
-		return nil, phase.ErrEpoch
+		return phase.ErrEpoch
 	}
-	return taken(mv.Kind, mv.Move, id, a), nil
+	return nil
 }
 
 // fallback reads the files where Redis does not answer. A record with a mark may be older
 // there, so that the error stays.
-func (m *Migration) fallback(part string, id record.ID, cause error) ([]*record.Record, error) {
+func (m *Migration) fallback(ctx context.Context, part string, id record.ID, cause error) ([]*record.Record, error) {
 	open, err := m.openMarks(part)
 	if err != nil || open.has(id) {
 		return nil, cause
 	}
-	out, err := m.readFiles(id)
+	out, err := m.readFiles(ctx, id)
 	if err != nil {
 		return nil, errors.Join(cause, err)
 	}

@@ -56,6 +56,9 @@ type shadowPart struct {
 	Cut      int64   `json:"cut"` // differences of classes beyond the most that are kept
 }
 
+// maxRest bounds how long a worker rests.
+const maxRest = 100 * time.Millisecond
+
 // maxClasses bounds the log of differences of a part.
 const maxClasses = 500
 
@@ -130,10 +133,14 @@ func (s *shadow) serve() {
 		if closed {
 			continue
 		}
+		began := time.Now()
 		ctx, cancel := context.WithTimeout(s.m.life, s.c.Deadline)
 		epoch, diffs, err := s.guarded(ctx, id)
 		cancel()
 		s.report(id, epoch, diffs, err)
+		// A worker rests nine times as long as it has worked, so that comparisons take no time that
+		// reads need: beyond that they are dropped, and counted.
+		_ = pause(s.m.life, min(9*time.Since(began), maxRest))
 	}
 }
 
@@ -180,7 +187,7 @@ func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []
 		return is, nil, phase.ErrEpoch
 	}
 	defer s.m.flight.begin(part, is.Epoch)()
-	file, err := s.m.readFiles(id)
+	file, err := s.m.readFiles(ctx, id)
 	if err != nil {
 		return is, nil, err
 	}
@@ -239,7 +246,7 @@ func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, e
 	}
 }
 
-// hidden is a digest of an identity: a key may say who somebody is.
+// hidden returns a digest of an identity: a key may name a person.
 func hidden(id record.ID) string {
 	sum := sha256.Sum256([]byte(id.Move + "\x00" + id.Key + "\x00" + id.Sub))
 	return hex.EncodeToString(sum[:8])

@@ -63,7 +63,7 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 			return PartState{}, err
 		}
 		if is := p.of(part); is.Intent == nil {
-			return is, nil
+			return is, m.notAhead(ctx, part)
 		}
 		if n%8 == 7 {
 			if err := m.undoDead(ctx); err != nil && !errors.Is(err, phase.ErrChanging) {
@@ -163,7 +163,7 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 	if err := m.disk.at("raise"); err != nil {
 		return err
 	}
-	a, err := m.server.raise(part, from, to, phased, m.seen.Load(), false).Do(ctx)
+	a, err := m.server.raise(part, from, to, phased, m.seen.of(part), false).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
@@ -175,7 +175,7 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 
 // probe is nil if Redis is there and has lost nothing.
 func (m *Migration) probe(ctx context.Context, part string, is phase.State) error {
-	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.seen.Load(), false).Do(ctx)
+	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.seen.of(part), false).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
@@ -196,7 +196,7 @@ func (m *Migration) wrong(op, part string, err error) error {
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
 	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.As(err, new(*record.Reject)):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice), errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
 	case errors.Is(err, phase.ErrChanging):
 		e.Hint = "try again; the change is undone by the next command if its process has died"

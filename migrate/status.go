@@ -40,10 +40,10 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 		return s, err
 	}
 	if next, ok := s.State.Phase.Next(); ok {
-		s.Forward = phase.Check(s.State.Phase, next, p.Gates, s.Facts)
+		s.Forward = closedGates(s.State.Phase, next, p.Gates, s.Facts)
 	}
 	if before, ok := s.State.Phase.Previous(); ok {
-		s.Back = phase.Check(s.State.Phase, before, p.Gates, s.Facts)
+		s.Back = closedGates(s.State.Phase, before, p.Gates, s.Facts)
 	}
 	if s.Processes, err = m.Processes(p.Name); err != nil {
 		return s, err

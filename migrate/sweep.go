@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
-	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
@@ -29,17 +28,24 @@ type group struct {
 func (m *Migration) groups(in io.Reader, file, part string, each func(group) error,
 	reject func(*record.Reject) error) error {
 	lists := map[string]*group{} // by move
-	err := m.docs.Read(in, file, func(r *record.Record) error {
+	give := each
+	each = func(g group) error {
+		m.readOne()
+		return give(g)
+	}
+	defer m.progress()
+	err := m.docs.Read(&counted{in, &m.read.bytes}, file, func(r *record.Record) error {
 		id := r.ID()
 		if m.partOf[id.Move] != part {
 			return nil
 		}
-		if m.moves[id.Move].Kind != keyspace.ElementRecord {
+		if !ordered(m.moves[id.Move].Kind) {
 			return each(group{id, []*record.Record{r}})
 		}
 		open := lists[id.Move]
 		if open != nil && open.id == id {
-			if open.records = append(open.records, r); len(open.records) > maxValues {
+			open.records = append(open.records, r)
+			if item := (item{mv: m.moves[id.Move], records: open.records}); len(open.records)%64 == 0 && item.size() > maxValues {
 				return fmt.Errorf("%s: %w", file, ErrTooLarge)
 			}
 			return nil
@@ -58,6 +64,53 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 	return err
 }
 
+// progressEvery is how many records are read between two calls of Config.Progress.
+const progressEvery = 500
+
+// readOne counts a record that was read.
+func (m *Migration) readOne() {
+	if n := m.read.records.Add(1); n%progressEvery == 0 {
+		m.progress()
+	}
+}
+
+func (m *Migration) progress() {
+	if m.config.Progress != nil {
+		m.config.Progress(m.read.bytes.Load(), m.read.records.Load())
+	}
+}
+
+// counted counts what is read of a file.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Size is how many files a part has now, and their bytes.
+func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, err error) {
+	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+		path, err := m.disk.source(file)
+		if err != nil {
+			return err
+		}
+		is, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			files, bytes = files+1, bytes+is.Size()
+		}
+		return err
+	})
+	return files, bytes, m.wrong("look at the files", part, err)
+}
+
 // sweep reads all of a part, on both sides, with what it finds.
 type sweep struct {
 	m      *Migration
@@ -71,14 +124,12 @@ type sweep struct {
 	Bytes   int64
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
-	known   []uint64 // digests of the IDs of the files
+	known   digests // of the IDs of the files
+	was     map[string]os.FileInfo
 }
 
-// maxKnown bounds the identities that a sweep remembers: 8 bytes each.
-const maxKnown = 32 << 20
-
-// ErrTooMany is a part with more records than one sweep remembers.
-var ErrTooMany = errors.New("the part has more records than can be compared in one go")
+// ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
+var ErrTooMany = errors.New("there are more records than are taken in one go")
 
 func digest(id record.ID) uint64 {
 	sum := sha256.Sum256([]byte(id.Key + "\x00" + id.Sub))
@@ -88,6 +139,8 @@ func digest(id record.ID) uint64 {
 // run compares every record of the files with Redis, and looks for those of Redis that no
 // file has.
 func (s *sweep) run(ctx context.Context) error {
+	s.known.room = s.m.disk.room
+	defer s.known.close()
 	err := s.m.docs.Files(ctx, s.m.disk.root, s.part, func(file string) error {
 		s.Files++
 		return s.file(ctx, file)
@@ -95,7 +148,9 @@ func (s *sweep) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(s.known)
+	if err := s.known.sort(func(pair) {}); err != nil {
+		return err
+	}
 	for _, mv := range s.m.movesOf(s.part) {
 		if err := s.scan(ctx, mv); err != nil {
 			return err
@@ -122,19 +177,28 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		return err
 	}
 	defer in.Close()
-	if is, err := in.Stat(); err == nil {
-		s.Bytes += is.Size()
+	s.Bytes += in.was.Size()
+	if s.was != nil {
+		s.was[file] = in.was
 	}
 	var batch []group
+	var before *fetch // is under way while the next batch is read
 	flush := func() error {
-		defer func() { batch = batch[:0] }()
-		return s.compare(ctx, file, batch)
+		next, err := s.fetch(ctx, batch)
+		batch = nil
+		if err == nil {
+			err = s.compare(file, before)
+		} else {
+			before.wait()
+		}
+		before = next
+		return err
 	}
 	err = s.m.groups(in, file, s.part, func(g group) error {
-		if s.Records++; len(s.known) >= maxKnown {
-			return ErrTooMany
+		s.Records++
+		if err := s.known.add(pair{id: digest(g.id)}); err != nil {
+			return err
 		}
-		s.known = append(s.known, digest(g.id))
 		if batch = append(batch, g); len(batch) < sweepBatch {
 			return ctx.Err()
 		}
@@ -143,6 +207,10 @@ func (s *sweep) file(ctx context.Context, file string) error {
 	if err == nil {
 		err = flush()
 	}
+	if err == nil {
+		err = s.compare(file, before)
+	}
+	before.wait()
 	return errors.Join(err, unchanged(in))
 }
 
@@ -184,125 +252,51 @@ func unchanged(f *sourceFile) error {
 	return err
 }
 
-func (s *sweep) compare(ctx context.Context, file string, batch []group) error {
+// fetch is a batch whose records are being read from Redis.
+type fetch struct {
+	groups []group
+	done   chan struct{}
+	stored [][]*record.Record
+	err    error
+}
+
+func (f *fetch) wait() {
+	if f != nil {
+		<-f.done
+	}
+}
+
+// fetch begins to read a batch; nil for none.
+func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
 	if len(batch) == 0 {
-		return nil
+		return nil, ctx.Err()
 	}
 	if err := s.pace.wait(ctx, len(batch)); err != nil {
-		return err
+		return nil, err
 	}
-	stored, err := s.m.takeAll(ctx, s.part, s.epoch, batch)
-	if err != nil {
-		return err
+	f := &fetch{groups: batch, done: make(chan struct{})}
+	go func() { // it ends with its call, which is waited for
+		defer close(f.done)
+		f.stored, f.err = s.m.takeAll(ctx, s.part, s.epoch, f.groups)
+	}()
+	return f, nil
+}
+
+func (s *sweep) compare(file string, f *fetch) error {
+	if f == nil {
+		return nil
 	}
-	for i, g := range batch {
-		if diffs := different(s.m.moves[g.id.Move], g.records, stored[i]); len(diffs) > 0 {
-			if err := s.found(file, g, stored[i], diffs); err != nil {
+	if f.wait(); f.err != nil {
+		return f.err
+	}
+	for i, g := range f.groups {
+		if diffs := different(s.m.moves[g.id.Move], g.records, f.stored[i]); len(diffs) > 0 {
+			if err := s.found(file, g, f.stored[i], diffs); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// takeAll reads records from Redis, with their times, in one round trip. The epoch is
-// asked for before them and after them: it only grows.
-func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
-	error) {
-	raw, seen := m.config.Client.Raw(), m.seen.Load()
-	ask := func() rueidis.Completed {
-		return raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "ticket").Build()
-	}
-	commands := make([]rueidis.Completed, 0, 2+2*len(groups))
-	commands = append(commands, ask())
-	for _, g := range groups {
-		commands = append(commands, valueOf(raw.B(), m.moves[g.id.Move].Kind, g.id))
-		if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
-			commands = append(commands, raw.B().Pexpiretime().Key(g.id.Key).Build())
-		}
-	}
-	results := raw.DoMulti(ctx, append(commands, ask())...)
-	out := make([][]*record.Record, len(groups))
-	at := 1
-	for i, g := range groups {
-		mv := m.moves[g.id.Move]
-		values, err := valuesOf(mv.Kind, results[at])
-		ms := int64(-1)
-		if at++; err == nil && mv.TTL.Policy != keyspace.TTLNone {
-			ms, err = results[at].AsInt64()
-			at++
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading a record of %s: %w", g.id.Move, err)
-		}
-		out[i] = taken(mv.Kind, mv.Move, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
-	}
-	return out, errors.Join(epochIs(results[0], epoch, seen), epochIs(results[len(results)-1], epoch, seen))
-}
-
-// epochIs is nil if a part has this epoch, and the server has lost nothing.
-func epochIs(r rueidis.RedisResult, epoch, seen uint64) error {
-	has, err := r.AsStrSlice()
-	switch {
-	case err != nil:
-		return err
-	case number(has[0]) < epoch || has[0] == "" || number(has[1]) < seen:
-		return phase.ErrLost
-	case number(has[0]) > epoch:
-		return phase.ErrEpoch
-	}
-	return nil
-}
-
-// valueOf reads what a record is.
-func valueOf(b rueidis.Builder, kind keyspace.RecordKind, id record.ID) rueidis.Completed {
-	switch kind {
-	case keyspace.FieldRecord:
-		return b.Hget().Key(id.Key).Field(id.Sub).Build()
-	case keyspace.HashRecord:
-		return b.Hgetall().Key(id.Key).Build()
-	case keyspace.MemberRecord:
-		return b.Sismember().Key(id.Key).Member(id.Sub).Build()
-	case keyspace.ScoredRecord:
-		return b.Zscore().Key(id.Key).Member(id.Sub).Build()
-	case keyspace.ElementRecord:
-		return b.Lrange().Key(id.Key).Start(0).Stop(maxValues).Build()
-	}
-	return b.Get().Key(id.Key).Build()
-}
-
-// valuesOf are the values of an answer to valueOf; none: the record is not there.
-func valuesOf(kind keyspace.RecordKind, r rueidis.RedisResult) (out []string, err error) {
-	switch kind {
-	case keyspace.HashRecord:
-		all, err := r.AsStrMap()
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			out = append(out, name, all[name])
-		}
-		return out, err
-	case keyspace.MemberRecord:
-		is, err := r.AsBool()
-		if is {
-			out = []string{"1"}
-		}
-		return out, err
-	case keyspace.ElementRecord:
-		return r.AsStrSlice()
-	case keyspace.ScoredRecord:
-		var score float64
-		if score, err = r.AsFloat64(); err == nil {
-			out = []string{strconv.FormatFloat(score, 'g', -1, 64)}
-		}
-	default:
-		var text string
-		if text, err = r.ToString(); err == nil {
-			out = []string{text}
-		}
-	}
-	if rueidis.IsRedisNil(err) {
-		err = nil
-	}
-	return out, err
 }
 
 // scan looks for records of Redis that no file has.
@@ -345,7 +339,7 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 		step = 2
 		page = func(c uint64) rueidis.Completed { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	default:
-		return s.one(mv, key, "")
+		return s.one(ctx, mv, key, "")
 	}
 	for cursor := uint64(0); ; {
 		entry, err := raw.Do(ctx, page(cursor)).AsScanEntry()
@@ -353,7 +347,7 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 			return err
 		}
 		for i := 0; i < len(entry.Elements); i += step {
-			if err := s.one(mv, key, entry.Elements[i]); err != nil {
+			if err := s.one(ctx, mv, key, entry.Elements[i]); err != nil {
 				return err
 			}
 		}
@@ -363,16 +357,16 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 	}
 }
 
-func (s *sweep) one(mv MoveOf, key, sub string) error {
+func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
 	id, ok := mv.Of(key, sub)
 	if !ok {
 		return nil
 	}
-	if _, known := slices.BinarySearch(s.known, digest(id)); known {
-		return nil
+	if known, err := s.known.has(digest(id)); known || err != nil {
+		return err
 	}
 	s.Extra++
-	file, err := s.m.docs.File(id)
+	file, err := s.m.docs.File(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -409,6 +403,9 @@ func (p *pace) wait(ctx context.Context, n int) error {
 func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phase.Phase) (PartState, error) {
 	if !m.known(part) {
 		return PartState{}, m.wrong(op, part, errUnknown)
+	}
+	if m.config.Client == nil {
+		return PartState{}, m.wrong(op, part, errNoServer)
 	}
 	is, err := m.settled(ctx, part)
 	if err == nil && !slices.Contains(phases, is.Phase) {

@@ -18,14 +18,21 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 	drain bool) error {
 	byFile := map[string][]record.ID{}
 	for _, id := range ids {
-		file, err := m.docs.File(id)
+		file, err := m.docs.File(ctx, id)
 		if err != nil {
 			return err
 		}
 		byFile[file] = append(byFile[file], id)
 	}
 	if phase.Of(is.Phase).Authority == phase.Files {
-		return m.push(ctx, part, epoch, byFile, true)
+		if drain {
+			return m.push(ctx, part, epoch, byFile)
+		}
+		var errs []error
+		for file, ids := range byFile {
+			errs = append(errs, m.pushes.push(ctx, pushTo{part, file, epoch}, ids))
+		}
+		return errors.Join(errs...)
 	}
 	var errs []error
 	for file, ids := range byFile {
@@ -37,8 +44,7 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 // push brings records of files to Redis: a ticket first, then the file is read, then Redis
 // is written where no later ticket was. Whatever was committed before a later ticket is in
 // what its holder has read, so the write with the last ticket has all of it.
-func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID,
-	keep bool) error {
+func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID) error {
 	ticket, err := m.ticket(ctx, part, epoch)
 	if err != nil {
 		return err
@@ -58,7 +64,7 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		if err := m.disk.at("read"); err != nil {
 			return err
 		}
-		p := m.follow(part, epoch, ticket, keep)
+		p := m.follow(part, epoch, ticket, true)
 		for id := range wanted {
 			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: found[id]})
 		}
@@ -72,24 +78,27 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 }
 
 func (m *Migration) ticket(ctx context.Context, part string, epoch uint64) (string, error) {
-	a, err := m.server.ticket(part, epoch, m.seen.Load()).Do(ctx)
+	a, err := m.server.ticket(part, epoch, m.seen.of(part)).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
 	if err != nil {
 		return "", err
 	}
-	m.sawTicket(number(a.more[0]))
+	m.seen.saw(part, number(a.more[0]))
 	return a.more[0], nil
 }
 
 // follow is a write to Redis where the files decide.
 func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool) put {
-	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.Load(), now: time.Now()}
+	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.of(part), now: time.Now()}
 }
 
 // put writes records to Redis, and gives a word for each: what was done.
 func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
+	if err := m.prepare(ctx, &p); err != nil {
+		return nil, err
+	}
 	a, err := m.server.put(p).Do(ctx)
 	if err == nil {
 		err = a.failed()
@@ -97,7 +106,9 @@ func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.saw(a)
+	if len(a.more) > 1 {
+		m.seen.saw(p.part, number(a.more[1]))
+	}
 	words := a.more[2:]
 	for _, w := range words {
 		if err := (answer{word: w}).failed(); err != nil {
@@ -143,23 +154,6 @@ func number(text string) uint64 {
 	return n
 }
 
-// saw remembers the ticket of an answer to put: a server that has an earlier one has lost
-// data.
-func (m *Migration) saw(a answer) {
-	if len(a.more) > 1 {
-		m.sawTicket(number(a.more[1]))
-	}
-}
-
-func (m *Migration) sawTicket(t uint64) {
-	for {
-		old := m.seen.Load()
-		if t <= old || m.seen.CompareAndSwap(old, t) {
-			return
-		}
-	}
-}
-
 func (m *Migration) writingName() string { return decimal(m.name.Load()) }
 
 // renew gives this process another name in Redis. What it has sent under the old one does
@@ -172,7 +166,7 @@ func (m *Migration) renew(ctx context.Context) error {
 	if _, err := m.server.join(m.id, decimal(next)).Do(ctx); err != nil {
 		return err
 	}
+	m.doubt.Store(false) // first: the doubt of a write by the new name must stay
 	m.name.Store(next)
-	m.doubt.Store(false)
 	return nil
 }

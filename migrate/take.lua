@@ -5,9 +5,10 @@
 -- Returns {'ok'|'lost'|'type'|'large', epoch or '', when it ends in ms or -1, what is stored …}; nothing
 -- where the record is missing
 -- Round trips: 1. O(values).
-local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'ticket')
+local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'ticket:' .. ARGV[1])
 if not has[1] or tonumber(has[2] or '0') < tonumber(ARGV[5]) then return {'lost', has[1] or '', -1} end
-local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list'}
+local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list',
+  stream = 'stream'}
 local is = redis.call('TYPE', KEYS[2]).ok
 if is == 'none' then return {'ok', has[1], -1} end
 if is ~= kinds[ARGV[2]] then return {'type', has[1], -1} end
@@ -25,6 +26,13 @@ elseif ARGV[2] == 'member' then
   if redis.call('SISMEMBER', KEYS[2], ARGV[3]) == 1 then values = {'1'} end
 elseif ARGV[2] == 'scored' then
   values = {redis.call('ZSCORE', KEYS[2], ARGV[3])}
+elseif ARGV[2] == 'stream' then
+  if redis.call('XLEN', KEYS[2]) > most then return {'large', has[1], -1} end
+  for _, e in ipairs(redis.call('XRANGE', KEYS[2], '-', '+')) do
+    values[#values + 1] = tostring(#e[2] / 2)
+    for i = 1, #e[2] do values[#values + 1] = e[2][i] end
+    if #values > most then return {'large', has[1], -1} end
+  end
 else
   if redis.call('LLEN', KEYS[2]) > most then return {'large', has[1], -1} end
   values = redis.call('LRANGE', KEYS[2], 0, -1)

@@ -44,6 +44,9 @@ func (r *VerifyReport) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Marke
 // Verify compares every record of a part in both directions, with values and times. A
 // difference counts when it is still there a moment later and the record has no mark.
 func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*VerifyReport, error) {
+	if err := m.takesPart("repair", part); o.Repair && err != nil {
+		return nil, err
+	}
 	is, err := m.inPhase(ctx, "verify", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown)
 	if err != nil {
 		return nil, err
@@ -51,7 +54,12 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	report := &VerifyReport{Part: part}
 	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
 	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond),
-		reject: func(*record.Reject) error { report.Rejected++; return nil }}
+		reject: func(r *record.Reject) error {
+			if m.partOf[r.Move.Name] == part {
+				report.Rejected++
+			}
+			return nil
+		}}
 	s.found = func(file string, g group, _ []*record.Record, _ []record.Difference) error {
 		return v.add(ctx, file, g.id)
 	}

@@ -34,7 +34,7 @@ func (r *Rename) content(k *source.Key, p *pair) *Content {
 		return nil
 	case p.key.Entry.Construct == keyspace.Entity && p.key.Role == ledgerRole:
 		return r.ledger(k, p)
-	case p.key.Entry.Construct == keyspace.Plain && p.key.Kind == keyspace.ZSet && r.tags != nil:
+	case tagging(p.key) && r.tags != nil && !r.retags():
 		return &Content{Member: r.tags.member}
 	}
 	return nil
@@ -107,30 +107,6 @@ func sealedEntry(e *keyspace.Entry) bool {
 		}
 	}
 	return false
-}
-
-// tags finds the members of sorted sets that are names of cached values: the tags of a
-// cache are such sets.
-type tags struct{ rule *Rename }
-
-// newTags makes it; nil if no cached value gets a new name.
-func (r *Rename) newTags(ks *keyspace.Keyspace, pairs *Pairs) (*tags, error) {
-	cached := &Pairs{}
-	for _, p := range pairs.list {
-		if p.key != nil && p.key.Entry.Construct == keyspace.Cache && p.key.Role == "" && p.fault == "" {
-			cached.list = append(cached.list, p)
-		}
-	}
-	if len(cached.list) == 0 {
-		return nil, nil
-	}
-	rule, err := newRename(ks, cached, RenameOptions{Back: true})
-	return &tags{rule}, err
-}
-
-func (t *tags) member(name []byte) ([]byte, bool) {
-	d := t.rule.Decide(&source.Key{Name: name})
-	return []byte(d.Step.To), d.Meant && d.Step.To != ""
 }
 
 // Elsewhere tells which names the keys of a namespace get in another one. It is for one

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // The codes of what no longer holds.
 const (
 	OtherServer      Code = "other-server"
+	OtherDatabase    Code = "other-database"
 	Restarted        Code = "restarted"
 	FailedOver       Code = "failed-over"
 	OtherVersion     Code = "other-version"
@@ -42,6 +44,7 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 	} else if p.From != nil {
 		out = append(out, p.From.Drift(now.From)...)
 	}
+	out = append(out, OtherDatabaseThan(p.Request.DB, now.Request.DB)...)
 	if p.Declaration != now.Declaration {
 		out = append(out, Reason{OtherDeclaration, "the declaration is another one than that of the plan", "make a new plan"})
 	}
@@ -53,6 +56,23 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 			is), "give the ring that the plan was made with, or make a new plan"})
 	}
 	return append(append(out, p.moved(now, t)...), p.others(now, t)...)
+}
+
+// OtherDatabaseThan says that a plan of one database, or of all (-1), is not for another one.
+func OtherDatabaseThan(was, is int) []Reason {
+	if was == is {
+		return nil
+	}
+	return []Reason{{OtherDatabase, "the plan is for " + database(was) + ", and this is " + database(is),
+		"name the database that the plan is for, or make a new plan"}}
+}
+
+// database describes the database of a request.
+func database(n int) string {
+	if n < 0 {
+		return "all databases"
+	}
+	return "database " + strconv.Itoa(n)
 }
 
 // Drift compares the servers of two plans, shard by shard.

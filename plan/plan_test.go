@@ -288,6 +288,8 @@ func TestDrift(t *testing.T) {
 		{"flushed", func(p *plan.Plan) { p.From.Shards[0].Flushes++ }},
 		{"other-server", func(p *plan.Plan) { p.From = nil }},
 		{"other-archive", func(p *plan.Plan) { p.Request.Archive = "x" }},
+		{"other-database", func(p *plan.Plan) { p.Request.DB = 4 }},
+		{"other-database", func(p *plan.Plan) { p.Request.DB = -1 }},
 	} {
 		got := ""
 		for _, r := range was.Drift(of(c.change), plan.Tolerance{Share: 0.1, Least: 10}) {

@@ -44,6 +44,7 @@ const (
 
 	NotHeld     Code = "not-held"        // of a lock
 	NotDead     Code = "not-dead"        // of a job
+	NotWaiting  Code = "not-waiting"     // of a job
 	NameTaken   Code = "name-taken"      // of a job: another one has its unique name
 	AsAsked     Code = "as-asked"        // it is in the state that was asked for
 	ByHand      Code = "by-hand"         // of an ACL user: only a person can decide it
@@ -92,7 +93,7 @@ var sentences = map[Code][2]string{
 	OtherSlot: {"what must be checked or go in the same step is in another cluster slot",
 		"give the pattern a hash tag, {#…}"},
 	Changed: {"it changed since it was looked at", "run it again"},
-	NotKept: {"it could not be kept: it was written to each time it was read, or is too large for an archive",
+	NotKept: {"it could not be kept: it was written to each time it was read, or is too large to be compared: an item of over 1000 fields or 512 KiB",
 		"run it again when it is at rest, or without --keep"},
 	AsItIs:      {"it is there with the same value and expiry", ""},
 	There:       {"it is there, and stays", "--existing says what becomes of it"},
@@ -116,10 +117,11 @@ var sentences = map[Code][2]string{
 	NotCopied: {"there is no key with the new name", "run it with --phase copy first"},
 	Differs: {"under the new name it has another value or expiry",
 		"--superseded removes the old one if programs write the new one by now"},
-	NotHeld:   {"nothing holds the lock", ""},
-	NotDead:   {"it is not among the dead jobs", "`keywright queues ENTRY --dead` lists them"},
-	NameTaken: {"another job has its unique name", "wait until that one is done, or discard this one"},
-	AsAsked:   {"it is so already", ""},
+	NotHeld:    {"nothing holds the lock", ""},
+	NotWaiting: {"it does not wait: it runs, is done, or never was", "`keywright queues` counts those that wait"},
+	NotDead:    {"it is not among the dead jobs", "`keywright queues ENTRY --dead` lists them"},
+	NameTaken:  {"another job has its unique name", "wait until that one is done, or discard this one"},
+	AsAsked:    {"it is so already", ""},
 	ByHand: {"it is off, or needs no password: that is decided by hand",
 		"ACL SETUSER NAME on, or resetpass and >password"},
 	OwnLogin:    {"keywright is logged in as this user", "use another login"},

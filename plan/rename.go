@@ -23,6 +23,7 @@ type RenameOptions struct {
 	Back       bool              // the pairs were turned round: new names need not be declared
 	Copied     bool              // keys are copied to another place: nothing works on them there
 	Merge      bool              // queues may be in use under both names: jobs go one by one. Not in a cluster
+	Retag      bool              // sets of names that keep theirs are told the new names of what they tag
 }
 
 // Rename is the rule that gives keys with an old name the new one.
@@ -35,6 +36,7 @@ type Rename struct {
 	from    *match.Matcher
 	near    *match.Matcher // old patterns with any text in their placeholders
 	tags    *tags          // nil: no cached value gets a new name
+	sets    bool           // keys that keep their names may be tags
 	globs   *match.Matcher
 	caught  match.Captures
 }
@@ -45,7 +47,9 @@ func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, e
 	if err != nil {
 		return nil, err
 	}
-	r.tags, err = r.newTags(ks, pairs)
+	if r.tags, err = r.newTags(ks, pairs); err == nil && r.Tags() {
+		r.findSets(ks)
+	}
 	return r, err
 }
 
@@ -117,14 +121,21 @@ func (r *Rename) entryOf(k *keyspace.Key) int {
 
 // Glob implements Rule.
 func (r *Rename) Glob() string {
-	if len(r.Request.Globs) == 1 {
+	if len(r.Request.Globs) == 1 && !r.sets {
 		return r.Request.Globs[0]
 	}
 	return r.glob
 }
 
 // Decide implements Rule. A key of an unknown type is taken for one of the declared type.
-func (r *Rename) Decide(k *source.Key) (d Decision) {
+func (r *Rename) Decide(k *source.Key) Decision {
+	if d := r.decide(k); d.Meant {
+		return d
+	}
+	return r.tagged(k)
+}
+
+func (r *Rename) decide(k *source.Key) (d Decision) {
 	id := r.from.Match(k.Name, &r.caught)
 	if id == match.None {
 		return r.unlike(k)
@@ -225,6 +236,9 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 		if name, ok := r.rival(k, p, q); ok {
 			s.Rivals = append(s.Rivals, name)
 		}
+	}
+	if p.key != nil && tagging(p.key) && r.retags() {
+		s.Members, s.Last = r.tags.members(), true
 	}
 	return r.conditions(k, p, s)
 }
@@ -345,7 +359,7 @@ func (r *Rename) around(k *source.Key, p *pair, of *pattern.Pattern) (out [2]str
 func (r *Rename) Kind() keyspace.Kind {
 	kind := keyspace.Kind("")
 	for i, p := range r.pairs {
-		if p.key == nil || i > 0 && p.key.Kind != kind {
+		if p.key == nil || i > 0 && p.key.Kind != kind || r.sets && p.key.Kind != keyspace.ZSet {
 			return ""
 		}
 		kind = p.key.Kind
@@ -365,9 +379,10 @@ type Undo struct {
 	old  []string         // names that keys had, those of the next keys first
 }
 
-// NewUndo makes the rule, for the pairs of the rename.
-func NewUndo(ks *keyspace.Keyspace, pairs *Pairs) (*Undo, error) {
-	r, err := NewRename(ks, pairs.Back(), RenameOptions{Back: true})
+// NewUndo makes the rule, for the pairs of the rename. With merge the jobs of queues go back one by
+// one, as RenameOptions.Merge says.
+func NewUndo(ks *keyspace.Keyspace, pairs *Pairs, merge bool) (*Undo, error) {
+	r, err := NewRename(ks, pairs.Back(), RenameOptions{Back: true, Merge: merge, Retag: true})
 	if err != nil {
 		return nil, err
 	}
@@ -393,6 +408,9 @@ func (u *Undo) Decide(k *source.Key) (d Decision) {
 	}
 	old := u.old[0]
 	u.old = u.old[1:]
+	if old == string(k.Name) {
+		return u.tagged(k)
+	}
 	d = Decision{Entry: selection.Undeclared, Meant: true, Leave: NotReadable}
 	for i, p := range u.pairs {
 		if u.each[i].Match(k.Name, &u.caught) == match.None {

@@ -155,7 +155,7 @@ keys:
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	undo, err := plan.NewUndo(to, pairs)
+	undo, err := plan.NewUndo(to, pairs, false)
 	must(t, err)
 	for name, old := range map[string]string{"app-eu:user:7": "app:user:7", "app-eu:user:8": "app:user:9"} {
 		undo.Known([]byte(old))

@@ -47,6 +47,7 @@ const (
 	Move               // give it the name To
 	Drop               // remove it if the key To is the same
 	Persist            // take its TTL away if it ends at Ends
+	Retag              // give Members their new names
 )
 
 // Step is a change of one key, and the conditions that hold in the same step of the
@@ -68,6 +69,7 @@ type Step struct {
 	Last       bool     // it is changed after all that are not
 	Merge      *Merge   // its elements go to the key with the new name, which may be there; nil: the key goes
 	Superseded bool     // of Drop: also if To is another value
+	Members    *Members // of Retag, and of Move before it: what it holds gets new names; nil: nothing does
 }
 
 // book knows what a key is: which declared key, which old or foreign name.

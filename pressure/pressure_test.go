@@ -222,6 +222,57 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestRest: a step that went through all its items rests before it does so again.
+func TestRest(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	fill(s, 200, 1)
+	c := open(t, s.URL())
+	for rest, want := range map[time.Duration]int{time.Hour: 0, time.Nanosecond: 1} {
+		w := watcher(c, &shelf{c: c}, pressure.Options{Rest: rest, Pause: time.Nanosecond})
+		for _, want := range []int{1, want} {
+			press(t, s, .85)
+			if r := once(t, w); len(r) != want {
+				t.Errorf("a rest of %v: %+v", rest, r)
+			}
+		}
+		press(t, s, .5)
+		once(t, w) // gives the lease back
+	}
+}
+
+// TestALeaseAtRest: a lease that ends between two looks was not lost: no work was under way. One
+// that ends in the middle of a run is one notice.
+func TestALeaseAtRest(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	fill(s, 500, 1)
+	lost := 0
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+		Notice: func(_ context.Context, n keywright.Notice) {
+			if n.Kind == keywright.LeaseLost {
+				lost++
+			}
+		}}}})
+	must(t, err)
+	t.Cleanup(c.Close)
+	press(t, s, .95)
+	target := &shelf{c: c}
+	w := watcher(c, target, pressure.Options{Batch: 10, Pause: time.Nanosecond})
+	if once(t, w); lost > 0 {
+		t.Error("a lease that is held was lost")
+	}
+	give(s, "12345 another")
+	press(t, s, .95)
+	if r := once(t, w); len(r) > 0 || lost > 0 {
+		t.Errorf("between two looks: %d notices, %+v", lost, r)
+	}
+	s.Do("DEL", "lease")
+	target.before = func() { give(s, "12345 another") }
+	press(t, s, .95)
+	if r := once(t, w); len(r) != 1 || r[0].End != pressure.Lost || lost != 1 {
+		t.Errorf("in the middle: %d notices, %+v", lost, r)
+	}
+}
+
 // give writes the lease, on a full server too.
 func give(s *keywrighttest.Server, lease string) {
 	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1", "lease", lease)
@@ -340,13 +391,13 @@ func TestTwoRun(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 4000 {
+	for range 12000 {
 		if ok() {
 			return
 		}
 		<-time.After(5 * time.Millisecond)
 	}
-	t.Fatalf("not within 20 s: %s", what)
+	t.Fatalf("not within 60 s: %s", what)
 }
 
 // TestNoLimit: a server without maxmemory is told, once, and left alone; with a

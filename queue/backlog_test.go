@@ -288,32 +288,49 @@ func scripts(t *testing.T, s *keywrighttest.Server) (calls, micros int) {
 	return calls, micros
 }
 
-// TestDelayIsShort: on an idle queue a delayed job begins within 10 ms of its time, as
-// exactly as a timer beside it. bench/cmd/queuebench measures the slowest of a hundred.
+// TestDelayIsShort: on an idle queue a delayed job is claimed within 10 ms of its time, by the clock
+// of the server, and begins then, as exactly as a timer beside it; and nothing asks for it before.
+// On a machine that is busy the best of three tries counts. bench/cmd/queuebench measures the
+// slowest of a hundred.
 func TestDelayIsShort(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
-	began := make(chan time.Time, 1)
-	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { began <- time.Now(); return nil },
-		queue.WorkerOptions{Concurrency: 2}))
-	short := 0
-	var all []time.Duration
+	type run struct{ claimed, began time.Time }
+	runs := make(chan run, 1)
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		runs <- run{time.UnixMicro(j.Fence), time.Now()}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 2}))
 	const rounds = 21
-	for i := range rounds {
-		due := time.Now().Add(300*time.Millisecond + time.Duration(i)*7*time.Millisecond).Truncate(time.Millisecond)
+	round := func(i int) (late time.Duration, short bool) {
+		due := time.Now().Add(100*time.Millisecond + time.Duration(i)*7*time.Millisecond).Truncate(time.Millisecond)
 		idle := make(chan time.Duration, 1)
 		time.AfterFunc(time.Until(due), func() { idle <- time.Since(due) })
 		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{At: due})))
-		late, noise := (<-began).Sub(due), <-idle
-		if late < 0 {
-			t.Errorf("%v early", -late)
+		r, noise := <-runs, <-idle
+		if late = r.began.Sub(due); late < 0 || r.claimed.Before(due) {
+			t.Errorf("claimed %v and begun %v early", due.Sub(r.claimed), -late)
 		}
-		all = append(all, late)
-		if late < 10*time.Millisecond+4*noise {
-			short++
+		return late, max(late, r.claimed.Sub(due)) < 10*time.Millisecond+4*noise
+	}
+	var all []time.Duration
+	for range 3 {
+		short := 0
+		before, _ := scripts(t, s)
+		all = nil
+		for i := range rounds {
+			late, ok := round(i)
+			if all = append(all, late); ok {
+				short++
+			}
+		}
+		after, _ := scripts(t, s)
+		if asked := after - before; asked > 8*rounds { // to enqueue, to look, to claim, to settle
+			t.Errorf("%d calls for %d jobs", asked, rounds)
+		}
+		if short >= rounds-1 {
+			return
 		}
 	}
-	if short <= rounds/2 {
-		t.Errorf("%d of %d began within 10 ms: %v", short, rounds, all)
-	}
+	t.Errorf("they begin late: %v", all)
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: redis-server, valkey-server (from
 # Debian's backports), a C compiler, Python with redis-py, staticcheck, and by npm the YAML
-# language server, the TypeScript compiler and ioredis. It can be run again at any
+# language server, the TypeScript compiler, ioredis and what builds the dashboard. It can be run again at any
 # time. On other systems than Debian it says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,8 +49,27 @@ if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
   as_root apt-get install -y -qq python3-redis >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq python3-redis >/dev/null; }
 fi
 
-# A folder with a lock file is installed anew when the lock file has changed.
-for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker; do
+# With the word chromium: the browser of `make dashboard-test`, which CI does not run.
+if [ "${1-}" = chromium ] && ! command -v chromium >/dev/null; then
+  command -v apt-get >/dev/null || { echo "missing: chromium" >&2; exit 1; }
+  as_root apt-get install -y -qq --no-install-recommends chromium fonts-noto-core >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends chromium fonts-noto-core >/dev/null; }
+fi
+
+# With the word prometheus: what `make prometheus-test` scrapes and evaluates with, which CI does not run. Debian's package
+# would start a service: see above.
+if [ "${1-}" = prometheus ] && ! command -v promtool >/dev/null; then
+  command -v apt-get >/dev/null || { echo "missing: prometheus and promtool" >&2; exit 1; }
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod +x "$policy"
+    trap 'as_root rm -f "$policy"' EXIT
+  fi
+  as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null; }
+fi
+
+# A folder with a lock file is installed again when the lock file has changed.
+for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web; do
   [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
   command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; exit 1; }
   npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error

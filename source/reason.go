@@ -18,10 +18,12 @@ const (
 	Interrupted  Code = "interrupted"        // the caller stopped it
 	Failed       Code = "failed"             // What is the error that ended it
 	Missing      Code = "shard-missing"      // nothing of a shard was read
+	PartMissing  Code = "part-missing"       // of an audit in parts
 	Ended        Code = "ended-early"        // reading a server or a database of it ended early
 	Disconnected Code = "disconnected"       // likewise: the connection broke
 	Endless      Code = "scan-endless"       // SCAN does not come to an end
 	Denied       Code = "keys-denied"        // Keys are out of the user's reach
+	ValuesDenied Code = "values-denied"      // the user may not read the values, or the sizes, of Keys
 	ValueCut     Code = "value-cut"          // the value of a key was not read whole
 	Unsettled    Code = "value-unsettled"    // What changes faster than it can be read
 	Blind        Code = "info-denied"        // a restart or flush would go unseen
@@ -46,10 +48,12 @@ var texts = map[Code]string{
 	Interrupted:  "interrupted",
 	Failed:       "{at}{what}",
 	Missing:      "shard {server} is missing: {what}",
+	PartMissing:  "{what}",
 	Ended:        "{at}{what}",
 	Disconnected: "{what}",
 	Endless:      "{at}SCAN does not come to an end",
 	Denied:       "{at}{keys} keys are out of the user's reach (NOPERM)",
+	ValuesDenied: "{at}the user may not read what is in {keys} keys (NOPERM)",
 	ValueCut:     "{at}{what}",
 	Unsettled:    "{what} changes faster than it can be read",
 	Blind:        "{server} does not let us read INFO: a restart or flush would go unseen",

@@ -37,17 +37,29 @@ var kindNames = [...]string{Unknown: "unknown", String: "string", List: "list", 
 // NoTTL is the TTL of a key that never expires.
 const NoTTL time.Duration = -1
 
+// MaxTTL is the longest TTL that is told, some 292 years: a longer one counts as this.
+const MaxTTL = time.Duration(1<<63 - 1)
+
+// TTL is what remains of a key that ends in so many milliseconds, MaxTTL at most.
+func TTL(ms int64) time.Duration {
+	if ms > int64(MaxTTL/time.Millisecond) {
+		return MaxTTL
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
 // Key is what is known of one live key. Name and Value are only valid until
 // the callback that received them returns.
 type Key struct {
-	Name  []byte
-	DB    int
-	Kind  Kind
-	TTL   time.Duration // remaining; NoTTL
-	Bytes int64         // MEMORY USAGE or its estimate; -1 unknown
-	Size  int64         // fields, members, entries, where Request.Sizes asked or a snapshot tells; 0 unknown
-	Value *Value        // nil unless Request.Values asked for it
-	Facts *Facts        // nil where keys are not read from a snapshot
+	Name   []byte
+	DB     int
+	Kind   Kind
+	TTL    time.Duration // remaining; NoTTL
+	Bytes  int64         // MEMORY USAGE or its estimate; -1 unknown
+	Size   int64         // fields, members, entries, where Request.Sizes asked or a snapshot tells; 0 unknown
+	Value  *Value        // nil unless Request.Values asked for it
+	Closed bool          // its value or size was asked for, and the user may not read it
+	Facts  *Facts        // nil where keys are not read from a snapshot
 }
 
 // Facts are what only a snapshot tells of every key at no cost.
@@ -136,7 +148,19 @@ type Summary struct {
 	Elapsed    time.Duration
 	Incomplete Reasons
 	Notes      []string // e.g. "bytes unknown: user lacks MEMORY USAGE"
+	Origins    []Origin // the servers that were read; none of a file
 }
+
+// Origin is one server that was read, and what tells that another one has the same keys.
+type Origin struct {
+	ID        string // of its replication, which a primary shares with its replicas; "": not known
+	Address   string
+	Databases []int
+	Slots     []SlotRange // of a cluster
+}
+
+// SlotRange is the slots from the first to the last.
+type SlotRange struct{ First, Last int }
 
 // Source yields the facts of keys. Scan calls each from one goroutine at a
 // time, with batches that are only valid during the call. An error of each stops the scan

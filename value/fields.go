@@ -169,7 +169,7 @@ func marshalObject[T any](columns []ObjectColumn[T], v *T, seal Seals) ([]byte, 
 	for _, c := range columns {
 		text, present, err := c.marshal(v)
 		if err == nil && present && c.sealed {
-			text, err = sealMember(c.name, text, seal)
+			text, err = SealMember(c.name, text, seal)
 		}
 		if err != nil {
 			return nil, In(c.name, err)
@@ -210,7 +210,7 @@ func unmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T, open S
 		}
 		var err error
 		if c.sealed {
-			field, err = openMember(c.name, field, open)
+			field, err = OpenMember(c.name, field, open)
 		}
 		if err != nil {
 			return In(c.name, err)

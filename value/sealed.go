@@ -111,7 +111,8 @@ func inside(field string, do Seals) Seals {
 // stored sealed, as base64.
 func EncryptedMember[T any](c ObjectColumn[T]) ObjectColumn[T] { c.sealed = true; return c }
 
-func sealMember(name string, plain []byte, seal Seals) ([]byte, error) {
+// SealMember seals the JSON of a member of an object: it becomes a text, as base64.
+func SealMember(name string, plain []byte, seal Seals) ([]byte, error) {
 	text, err := apply(seal, name, string(plain))
 	if err != nil {
 		return nil, err
@@ -122,11 +123,11 @@ func sealMember(name string, plain []byte, seal Seals) ([]byte, error) {
 	return Marshal(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// openMember opens a member. What does not have the form of package seal is given
+// OpenMember opens a member. What does not have the form of package seal is given
 // to open as it is stored: whether plain text is taken is for the sealer to say. A
 // sealer that refuses it is then given what the base64 holds, which may have its
 // own form.
-func openMember(name string, stored []byte, open Seals) ([]byte, error) {
+func OpenMember(name string, stored []byte, open Seals) ([]byte, error) {
 	var text string
 	var sealed []byte
 	isSealed := json.Unmarshal(stored, &text) == nil

@@ -43,7 +43,7 @@ type Sample struct {
 type Contest struct {
 	All   []*Contestant
 	Meter func() (time.Duration, error) // nil: nothing is metered
-	After func() error                  // is called behind every run; nil: nothing is
+	After func() error                  // is called after every run; nil: nothing is
 }
 
 // Run lets everybody run once in each round, in turns.

@@ -1,6 +1,6 @@
 // Package costs counts what an operation uses up: CPU of this process and of the
 // server's main thread, allocations, commands. Other than time, that hardly
-// depends on who else is on the machine.
+// depends on what else the machine does.
 //
 // It is for benchmarks in one process; processes of their own are package
 // contest's.

@@ -109,7 +109,7 @@ func (g *generator) foreign() {
 	g.stray()
 }
 
-// stray gives a key of nobody's a string or a hash, and every second a TTL.
+// stray gives a key that is not declared a string or a hash, and every second a TTL.
 func (g *generator) stray() {
 	fill := rawText
 	if g.rand.Chance(300) {

@@ -90,7 +90,7 @@ var makers = map[string]keygen.Maker{
 	"bytes":     notUTF8,
 }
 
-// stray is a kind of key that nobody declared.
+// stray is a kind of key that is not declared.
 type stray struct {
 	template *keygen.Template
 	owned    bool // under an `owns` glob

@@ -173,7 +173,7 @@ func group(c *commands, key []byte, name string) {
 	c.start(5).text("XGROUP").text("CREATE").bytes(key).text(name).text("0")
 }
 
-// pend delivers up to n entries, which nobody acknowledges.
+// pend delivers up to n entries, which are never acknowledged.
 func pend(c *commands, key []byte, group, consumer string, n int64) {
 	c.start(9).text("XREADGROUP").text("GROUP").text(group).text(consumer).
 		text("COUNT").int(n).text("STREAMS").bytes(key).text(">")

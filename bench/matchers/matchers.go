@@ -1,5 +1,5 @@
-// Package matchers puts keywright's matcher and what people use instead behind
-// one function, so that a benchmark can run them side by side on the same keys.
+// Package matchers gives keywright's matcher and what people use instead one
+// function, so that a benchmark can run them side by side on the same keys.
 //
 // Those that capture are to be compared with each other, and those that do not:
 // the rivals are compiled once and anchored, which lets Go's regexp reject most

@@ -1,6 +1,6 @@
 // Package peers are the loops an audit of a live server is measured against:
-// the same commands as the audit, sent by somebody who does nothing with the
-// answers. Rueidis is what a good Go programmer writes with a good client,
+// the same commands as the audit, sent by a program that does nothing with
+// the answers. Rueidis is what a good Go programmer writes with a good client,
 // Floor what the wire allows.
 //
 // They are no auditors and survive nothing: any surprise is an error.

@@ -24,7 +24,7 @@ type Contestant struct {
 	Size int                                               // how many operations one call counts as; 0: 1
 
 	// Ready, if it is there, is called before every turn, and what it returns
-	// behind it; neither is timed.
+	// after it; neither is timed.
 	Ready func(ctx context.Context, goroutines int) (done func(), err error)
 }
 

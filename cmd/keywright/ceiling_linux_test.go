@@ -47,6 +47,7 @@ func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
 	}
 	all := bombs()
 	maps.Copy(all, packedBombs())
+	maps.Copy(all, keptBombs())
 	for name, b := range all {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -79,20 +79,31 @@ var interruptions = map[string]interruption{
 	"infer": {server: []string{"infer -u URL"},
 		stdin: []string{"infer -", "infer --from-doc -"},
 		fifo:  []string{"infer --from-doc FIFO"}},
-	"init":            {brief: "writes two small files"},
-	"lint":            {stdin: []string{"lint -"}, unread: []string{"lint -f large.yaml -o json"}},
-	"locks":           {server: []string{"locks -u URL"}},
-	"locks break":     {server: []string{"locks break lock:1 -u URL --apply"}},
-	"ls":              {server: []string{"ls -u URL"}, stdin: []string{"ls -"}, unread: []string{"ls a.kwa"}},
-	"match":           {stdin: []string{"match"}},
-	"queues":          {server: []string{"queues -u URL"}},
-	"rankings around": {server: []string{"rankings around board:2025-01-15 a -u URL"}},
-	"rankings top":    {server: []string{"rankings top board:2025-01-15 -u URL", "rankings -u URL"}},
-	"queues discard":  {server: []string{"queues discard jobs --all -u URL --apply"}},
-	"queues pause":    {server: []string{"queues pause jobs -u URL --apply"}},
-	"queues repair":   {server: []string{"queues repair jobs -u URL --apply"}},
-	"queues resume":   {server: []string{"queues resume jobs -u URL --apply"}},
-	"queues retry":    {server: []string{"queues retry jobs --all -u URL --apply"}},
+	"init":             {brief: "writes two small files"},
+	"lint":             {stdin: []string{"lint -"}, unread: []string{"lint -f large.yaml -o json"}},
+	"locks":            {server: []string{"locks -u URL"}},
+	"locks break":      {server: []string{"locks break lock:1 -u URL --apply"}},
+	"ls":               {server: []string{"ls -u URL"}, stdin: []string{"ls -"}, unread: []string{"ls a.kwa"}},
+	"match":            {stdin: []string{"match"}},
+	"merge":            {stdin: []string{"merge -"}, fifo: []string{"merge FIFO"}},
+	"migrate advance":  {server: []string{"migrate advance -u URL --apply"}},
+	"migrate diff":     {stdin: []string{"migrate diff -f -"}},
+	"migrate export":   {server: []string{"migrate export -u URL --to exported"}},
+	"migrate import":   {server: []string{"migrate import -u URL --apply"}},
+	"migrate plan":     {stdin: []string{"migrate plan -f -"}},
+	"migrate repair":   {server: []string{"migrate repair -u URL --all --apply"}},
+	"migrate rollback": {server: []string{"migrate rollback -u URL --apply"}},
+	"migrate status":   {server: []string{"migrate status -u URL"}},
+	"migrate verify":   {server: []string{"migrate verify -u URL"}},
+	"queues":           {server: []string{"queues -u URL"}},
+	"rankings around":  {server: []string{"rankings around board:2025-01-15 a -u URL"}},
+	"rankings top":     {server: []string{"rankings top board:2025-01-15 -u URL", "rankings -u URL"}},
+	"queues cancel":    {server: []string{"queues cancel jobs --all -u URL --apply"}},
+	"queues discard":   {server: []string{"queues discard jobs --all -u URL --apply"}},
+	"queues pause":     {server: []string{"queues pause jobs -u URL --apply"}},
+	"queues repair":    {server: []string{"queues repair jobs -u URL --apply"}},
+	"queues resume":    {server: []string{"queues resume jobs -u URL --apply"}},
+	"queues retry":     {server: []string{"queues retry jobs --all -u URL --apply"}},
 	"rename": {server: []string{
 		"rename -u URL --map user:{x}=person:{x} --apply",
 		"rename -u URL --map user:{x}=person:{x} --plan y.plan"}},
@@ -105,10 +116,12 @@ var interruptions = map[string]interruption{
 	"seal rotate": {server: []string{"seal rotate -u URL --keys-file ring.json --apply"}},
 	"seal status": {server: []string{"seal status -u URL --keys-file ring.json"},
 		stdin: []string{"seal status -u URL --keys-file ring.json -f -"}},
-	"top":     {server: []string{"top -u URL"}, stdin: []string{"top -"}},
-	"ttl":     {server: []string{"ttl -u URL --apply"}},
-	"verify":  {server: []string{"verify URL OTHER"}, fifo: []string{"verify FIFO a.kwa"}},
-	"version": {brief: "prints a line"},
+	"serve":       {brief: "TestServe interrupts it"},
+	"serve token": {brief: "prints a line"},
+	"top":         {server: []string{"top -u URL"}, stdin: []string{"top -"}},
+	"ttl":         {server: []string{"ttl -u URL --apply"}},
+	"verify":      {server: []string{"verify URL OTHER"}, fifo: []string{"verify FIFO a.kwa"}},
+	"version":     {brief: "prints a line"},
 }
 
 // interruptKeyspace has what each command looks for.
@@ -122,9 +135,12 @@ keys:
   note: {key: "note:{id}", type: entity, ttl: 1d, fields: {kind: slug}, index: {kind: "notes:kind:{kind}"}}
   token: {key: "t:{id}", type: string, value: text encrypted, ttl: none}
   user: {key: "user:{x}", type: string, ttl: 1h}
+  moved: {key: "moved:{x}", type: string, value: text, ttl: none}
 vars: {day: date YYYY-MM-DD}
 cleanup:
   - {match: "user:*", keep: 1}
+migrations:
+  files: {sources: {state: {file: state.json}}, parts: {users: {moves: [{from: "state:/{x}", to: moved, value: .}]}}}
 `
 
 // fillInterrupted makes keys that each command has something to do with.
@@ -252,6 +268,12 @@ func TestEveryCommandEndsWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
+// ending is how a line ends that nothing halts.
+type ending struct {
+	code, requests int
+	said           string
+}
+
 // interrupter runs the lines of a command.
 type interrupter struct {
 	interruption
@@ -261,18 +283,20 @@ type interrupter struct {
 	servers  [2]*keywrighttest.Server
 	replace  *strings.Replacer
 	signals  int
-	whole    string // what a run says that comes to its end
-	complete int    // exit code of a run that has said all, and only says goodbye; -1: none is
+	ends     map[string]ending // of the lines that were run
+	whole    string            // what a run says that comes to its end
+	complete int               // exit code of a run that has said all, and only says goodbye; -1: none is
 }
 
 func newInterrupter(t *testing.T, i interruption) *interrupter {
-	r := &interrupter{interruption: i, T: t, dir: t.TempDir(), halt: &halting{}, complete: -1}
+	r := &interrupter{interruption: i, T: t, dir: t.TempDir(), halt: &halting{}, ends: map[string]ending{}, complete: -1}
 	r.halt.set(-1)
 	large := "keywright: 1\npackage: large\nowner: o\nkeys:\n"
 	for n := range 300 {
 		large += fmt.Sprintf("  e%d: {key:   \"e%d:{x}:{y}\", type: string}\n", n, n)
 	}
-	for name, text := range map[string]string{"keyspace.yaml": interruptKeyspace, "large.yaml": large} {
+	for name, text := range map[string]string{"keyspace.yaml": interruptKeyspace, "large.yaml": large,
+		"state.json": `{"a": "1", "b": "2"}`} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -294,12 +318,39 @@ func newInterrupter(t *testing.T, i interruption) *interrupter {
 	r.fill()
 	url, other := "redis://"+r.halt.front(t, r.servers[0].Addr()), "redis://"+r.halt.front(t, r.servers[1].Addr())
 	r.replace = strings.NewReplacer("URL", url, "OTHER", other, "FIFO", "fifo")
-	for _, line := range []string{"seal key ring.json", "backup -u URL --to a.kwa", "backup -u URL --to empty.kwa --match nosuch"} {
-		if code, said := r.toItsEnd(line); code != 0 {
-			t.Fatalf("%s: %d, %s", line, code, said)
+	r.made()
+	return r
+}
+
+// made gives the files that the lines read: the first command makes them for all.
+func (r *interrupter) made() {
+	madeFiles.Lock()
+	defer madeFiles.Unlock()
+	if madeFiles.text == nil {
+		for _, line := range []string{"seal key ring.json", "backup -u URL --to a.kwa", "backup -u URL --to empty.kwa --match nosuch"} {
+			if code, said := r.toItsEnd(line); code != 0 {
+				r.Fatalf("%s: %d, %s", line, code, said)
+			}
+		}
+		text := map[string][]byte{}
+		for _, name := range []string{"ring.json", "a.kwa", "empty.kwa"} {
+			var err error
+			if text[name], err = os.ReadFile(filepath.Join(r.dir, name)); err != nil {
+				r.Fatal(err)
+			}
+		}
+		madeFiles.text = text
+	}
+	for name, text := range madeFiles.text {
+		if err := os.WriteFile(filepath.Join(r.dir, name), text, 0o600); err != nil {
+			r.Fatal(err)
 		}
 	}
-	return r
+}
+
+var madeFiles struct {
+	sync.Mutex
+	text map[string][]byte
 }
 
 // fill makes the servers and the plans as they are before each run.
@@ -349,6 +400,7 @@ func (r *interrupter) atRequest(line string, part int, run func(waits string, ha
 	prepare := func() {
 		r.halt.set(-1)
 		r.fill()
+		r.migrating(line)
 		if name, isPlan := strings.CutSuffix(strings.Fields(line)[1], ".plan"); isPlan {
 			for _, ending := range []string{"", ".journal", ".undo"} {
 				_ = os.Remove(filepath.Join(r.dir, name+".plan"+ending))
@@ -360,31 +412,56 @@ func (r *interrupter) atRequest(line string, part int, run func(waits string, ha
 			r.halt.set(-1)
 		}
 	}
-	for _, old := range []string{"x.plan", "y.plan", "y.plan.undo"} {
-		_ = os.Remove(filepath.Join(r.dir, old))
+	clear := func() {
+		for _, old := range []string{"x.plan", "y.plan", "y.plan.undo"} {
+			_ = os.Remove(filepath.Join(r.dir, old))
+		}
 	}
-	prepare()
-	code, said := r.toItsEnd(line)
-	if code > 1 && code != 5 {
-		r.Fatalf("%s ends with %d: %s", line, code, said)
+	clear()
+	end, known := r.ends[line]
+	if !known {
+		prepare()
+		code, said := r.toItsEnd(line)
+		if code > 1 && code != 5 {
+			r.Fatalf("%s ends with %d: %s", line, code, said)
+		}
+		end = ending{code: code, requests: r.halt.seen, said: said}
+		r.ends[line] = end
+		clear()
 	}
-	for _, old := range []string{"x.plan", "y.plan", "y.plan.undo"} {
-		_ = os.Remove(filepath.Join(r.dir, old))
-	}
-	requests := r.halt.seen
-	r.whole = said
+	r.whole = end.said
 	defer func() { r.complete = -1 }()
-	for at := part * (requests - 1) / 2; at >= 0; at-- { // a run may have fewer requests than another one
+	for at := part * (end.requests - 1) / 2; at >= 0; at-- { // a run may have fewer requests than another one
 		prepare()
 		halted := r.halt.set(at)
-		if r.complete = -1; at == requests-1 {
-			r.complete = code
+		if r.complete = -1; at == end.requests-1 {
+			r.complete = end.code
 		}
-		if run(fmt.Sprintf("request %d of %d", at+1, requests), halted) {
+		if run(fmt.Sprintf("request %d of %d", at+1, end.requests), halted) {
 			return
 		}
 	}
 	r.Errorf("%s is never halted", line)
+}
+
+// migrating brings a migration to the phase that a line begins in.
+func (r *interrupter) migrating(line string) {
+	if !strings.HasPrefix(line, "migrate ") {
+		return
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(r.dir, ".keywright")), os.RemoveAll(filepath.Join(r.dir, "exported"))); err != nil {
+		r.Fatal(err)
+	}
+	steps := []string{"migrate plan", "migrate advance -u URL --apply"}
+	if strings.Contains(line, "advance") {
+		steps = steps[:1]
+	}
+	for _, step := range steps {
+		if code, said := r.toItsEnd(step); code != 0 {
+			r.Fatalf("%s: %d, %s", step, code, said)
+		}
+	}
+	r.halt.set(-1)
 }
 
 // reading gives more than a pipe holds: the program is up and reads.

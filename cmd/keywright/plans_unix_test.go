@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,13 @@ var planCases = map[string]planCase{
 			seen[id] = true
 		end
 		return wrong + math.abs(redis.call('LLEN', 'jobs') - tonumber(ARGV[1]))`},
+	"queues discard": {[]string{"queues", "discard", "jobs", "--error", "error N"},
+		`for i = 1, tonumber(ARGV[1]) do
+			redis.call('SET', '{jobs}:job:j'..i, 'q1 1 - 0 - -\nx')
+			redis.call('HSET', '{jobs}:runs', 'j'..i, '- 6 5 1 0 0 r1\nerror '..i..'\n')
+			redis.call('ZADD', '{jobs}:dead', i, 'j'..i)
+		end`,
+		`return redis.call('ZCARD', '{jobs}:dead') + redis.call('EXISTS', '{jobs}:job:j1')`},
 	"seal adopt": {[]string{"seal", "adopt"},
 		`for i = 1, tonumber(ARGV[1]) do redis.call('SET', 't:'..i, 'plain') end`,
 		`local wrong = 0
@@ -74,59 +82,90 @@ var planCases = map[string]planCase{
 		`return math.abs(redis.call('ZCARD', 'notes:at') - tonumber(ARGV[1]))`},
 }
 
+// killsPerPlan is how often one plan is killed: its journal has more batches than that.
+const killsPerPlan = 8
+
 // A plan that is killed while it is executed, again and again, is gone on with: in the
 // end all is done once, and the report counts all of it.
 func TestKilledPlans(t *testing.T) {
-	kills, n := 4, 3000
+	kills := 4
 	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills, n = of, 100_000
+		kills = of
 	}
 	for name, c := range planCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(plansKeyspace), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			ran(t, 0, dir, "seal", "key", "ring.json")
-			s.Do("EVAL", c.fill, "0", strconv.Itoa(n))
-			of := []string{"-u", s.URL(), "--progress", "none"}
-			apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
-			make := append(append(c.args, "--plan", "a.plan"), of...)
-			if strings.HasPrefix(name, "seal") {
-				make, apply = append(make, "--keys-file", "ring.json"), append(apply, "--keys-file", "ring.json")
-			}
-			ran(t, 0, dir, make...)
-			for range kills {
-				killOnce(t, s, dir, apply)
-			}
-			s.Do("DEL", "keywright:acting")
-			if _, done := planEnded(t, dir); !done {
-				adds(t, ran(t, 0, dir, apply...), n, strings.HasPrefix(name, "queues"))
-			}
-			if left := s.Do("EVAL", c.left, "0", strconv.Itoa(n)); left != int64(0) {
-				t.Errorf("%v of %d are not as they should be", left, n)
-			}
-			if text := ran(t, 2, dir, apply...); !strings.Contains(text, "was executed to its end") {
-				t.Error(text)
-			}
-			for _, key := range s.Do("KEYS", "keywright:*").([]any) {
-				t.Errorf("%v is left", key)
+			s := keywrighttest.Start(t, keywrighttest.Redis)
+			for left := kills; left > 0; { // many small plans: each run looks at all of its plan first
+				killed := c.killed(t, s, name == "queues retry", min(left, killsPerPlan))
+				if left -= killed; t.Failed() {
+					return
+				}
 			}
 		})
 	}
+}
+
+// killed executes a plan that is killed so often at most, looks at what became of it, and says
+// how often it was.
+func (c *planCase) killed(t *testing.T, s *keywrighttest.Server, exact bool, kills int) (killed int) {
+	t.Helper()
+	const n = 3000
+	dir := t.TempDir()
+	s.Do("FLUSHALL")
+	if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(plansKeyspace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran(t, 0, dir, "seal", "key", "ring.json")
+	s.Do("EVAL", c.fill, "0", strconv.Itoa(n))
+	of := []string{"-u", s.URL(), "--progress", "none"}
+	apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
+	make := append(append(slices.Clone(c.args), "--plan", "a.plan"), of...)
+	if c.args[0] == "seal" {
+		make, apply = append(make, "--keys-file", "ring.json"), append(apply, "--keys-file", "ring.json")
+	}
+	ran(t, 0, dir, make...)
+	for range kills {
+		if killOnce(t, s, dir, apply) {
+			killed++
+		}
+	}
+	s.Do("DEL", "keywright:acting")
+	if _, done := planEnded(t, dir); !done {
+		adds(t, ran(t, 0, dir, apply...), n, exact)
+	}
+	if left := s.Do("EVAL", c.left, "0", strconv.Itoa(n)); left != int64(0) {
+		t.Errorf("%v of %d are not as they should be", left, n)
+	}
+	if text := ran(t, 2, dir, apply...); !strings.Contains(text, "was executed to its end") {
+		t.Error(text)
+	}
+	for _, key := range s.Do("KEYS", "keywright:*").([]any) {
+		t.Errorf("%v is left", key)
+	}
+	return killed
 }
 
 // TestKilledACLApply: users that are changed by a plan that is killed in the middle are
 // whole: in the end all have their rules, each user of the plan counts once, and none has
 // lost its password.
 func TestKilledACLApply(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	for left := max(killsOr(4), 1); left > 0 && !t.Failed(); {
+		left -= killedUsers(t, s, min(left, killsPerPlan))
+	}
+}
+
+// killedUsers changes users by a plan that is killed so often at most, looks at them, and says how
+// often it was.
+func killedUsers(t *testing.T, s *keywrighttest.Server, kills int) (killed int) {
+	t.Helper()
 	const users = 200
-	s, dir := keywrighttest.Start(t, keywrighttest.Valkey), t.TempDir()
+	dir := t.TempDir()
 	text := "keywright: 1\npackage: many\nkeys:\n"
 	for i := range users {
 		text += fmt.Sprintf("  k%d: {doc: d, key: \"k%d:{id}\", type: string, ttl: none, owner: user%d}\n", i, i, i)
-		s.Do("ACL", "SETUSER", fmt.Sprint("user", i), "on", ">secret", "+get", "~other:*")
+		s.Do("ACL", "SETUSER", fmt.Sprint("user", i), "reset", "on", ">secret", "+get", "~other:*")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -134,8 +173,10 @@ func TestKilledACLApply(t *testing.T) {
 	of := []string{"-u", s.URL(), "--progress", "none"}
 	ran(t, 0, dir, append([]string{"acl", "apply", "--plan", "a.plan"}, of...)...)
 	apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
-	for range 4 {
-		killOnce(t, s, dir, apply)
+	for range kills {
+		if killOnce(t, s, dir, apply) {
+			killed++
+		}
 	}
 	s.Do("DEL", "keywright:acting")
 	if _, done := planEnded(t, dir); !done {
@@ -150,14 +191,15 @@ func TestKilledACLApply(t *testing.T) {
 			t.Errorf("user%d has lost its password: %s", i, got)
 		}
 	}
+	return killed
 }
 
 // killOnce executes the plan, and kills that after a while: when so many batches more are
-// in the journal, or at some moment before the first.
-func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string) {
+// in the journal, or at some moment before the first. It says whether the run was killed.
+func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string) (killed bool) {
 	t.Helper()
 	if _, done := planEnded(t, dir); done {
-		return
+		return false
 	}
 	s.Do("DEL", "keywright:acting") // of the process that was killed; else it ends after 15 s
 	cmd := runProgram(t, dir, apply...)
@@ -172,7 +214,7 @@ func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string)
 		select {
 		case <-ended:
 			look.Stop()
-			return
+			return cmd.ProcessState.ExitCode() < 0
 		case <-look.C:
 			if lines, _ := planEnded(t, dir); lines >= until {
 				_ = cmd.Process.Kill()

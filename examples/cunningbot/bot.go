@@ -48,9 +48,14 @@ func (b *Bot) Handler(key ed25519.PublicKey) http.Handler {
 }
 
 func reply(w http.ResponseWriter, code int, v any) {
+	text, err := encode(v)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(encode(v), '\n')) // the other side is gone otherwise
+	_, _ = w.Write(append(text, '\n')) // the other side is gone otherwise
 }
 
 // signed checks the signature of Discord.
@@ -190,7 +195,8 @@ type options map[string]string
 // manage is the permission that changing settings needs: to manage the guild.
 const manage = "32"
 
-func command(name, does, permission string, run func(*Bot, context.Context, string, string, options) (string, error), args ...string) Command {
+func command(name, does, permission string, run func(*Bot, context.Context, string, string, options) (string, error),
+	args ...string) Command {
 	c := Command{Name: name, Description: does, Permissions: permission, run: run}
 	for _, a := range args {
 		arg, optional := strings.CutSuffix(a, "?")
@@ -220,7 +226,7 @@ func (b *Bot) command(ctx context.Context, guild string, i interaction) (string,
 	}
 	c := Commands[at]
 	if c.Permissions != "" && !mayManage(i) {
-		return "", &usageError{"Only those who may manage the server can do that."}
+		return "", &usageError{"This needs the permission to manage the server."}
 	}
 	given := options{}
 	for _, o := range i.Data.Options {

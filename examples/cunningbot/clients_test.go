@@ -24,7 +24,8 @@ func TestDiscord(t *testing.T) {
 	must(t, err)
 	ctx, began := t.Context(), time.Now()
 	for i := range 130 {
-		_, err := c.Post(ctx, bot.Message{Channel: "7", Ref: fmt.Sprint("ref", i), Title: strings.Repeat("x", 300), Text: strings.Repeat("é", 5000)})
+		_, err := c.Post(ctx, bot.Message{Channel: "7", Ref: fmt.Sprint("ref", i), Title: strings.Repeat("x", 300),
+			Text: strings.Repeat("é", 5000)})
 		must(t, err)
 	}
 	same(t, "messages", len(d.Messages()), 130)
@@ -77,7 +78,8 @@ func TestReader(t *testing.T) {
 	s := httptest.NewServer(n)
 	t.Cleanup(s.Close)
 	for i := range 3 {
-		n.Publish("x", local.NewsItem{Title: fmt.Sprintf("A <b>&</b> %d", i), URL: fmt.Sprintf("https://news.example/%d", i), Text: "more & more", At: time.Unix(int64(1e9+i), 0)})
+		n.Publish("x", local.NewsItem{Title: fmt.Sprintf("A <b>&</b> %d", i), URL: fmt.Sprintf("https://news.example/%d", i),
+			Text: "more & more", At: time.Unix(int64(1e9+i), 0)})
 	}
 	r := bot.NewWeb(true)
 	for _, kind := range []string{"rss", "atom"} {
@@ -96,7 +98,8 @@ func TestReader(t *testing.T) {
 			t.Errorf("%s was read", bad)
 		}
 	}
-	if _, err := bot.NewWeb(false).Read(t.Context(), s.URL+"/x.rss"); err == nil || !strings.Contains(err.Error(), "private") {
+	if _, err := bot.NewWeb(false).Read(t.Context(), s.URL+"/x.rss"); err == nil ||
+		!strings.Contains(err.Error(), "private") {
 		t.Errorf("a private address: %v", err)
 	}
 }
@@ -115,24 +118,28 @@ func TestInteractions(t *testing.T) {
 	answer.Body.Close()
 	same(t, "not signed", answer.StatusCode, 401)
 	say := func(permissions, name string, options ...map[string]string) string {
-		return w.interact(map[string]any{"type": 2, "guild_id": guild, "channel_id": channel, "data": map[string]any{"name": name, "options": options},
+		return w.interact(map[string]any{"type": 2, "guild_id": guild, "channel_id": channel,
+			"data":   map[string]any{"name": name, "options": options},
 			"member": map[string]any{"user": map[string]string{"id": "555000000000000001"}, "permissions": permissions}})
 	}
 	option := func(name, value string) map[string]string { return map[string]string{"name": name, "value": value} }
 	for _, c := range []struct{ want, said string }{
-		{"Only those who may manage the server can do that.", say("0", "persona", option("text", "x"))},
+		{"This needs the permission to manage the server.", say("0", "persona", option("text", "x"))},
 		{"It is chosen.", say("8", "persona", option("text", "x"))},
 		{"text is missing.", say("32", "persona")},
 		{"This command is not known.", say("32", "nothing")},
 		{"It must be 6 to 168 hours.", say("32", "window", option("hours", "169"))},
-		{"The time must be like 18:30.", say("32", "daily", option("name", "x"), option("time", "24:00"), option("text", "x"))},
-		{"There is a game each day.", say("32", "trivia", option("id", "quiz"), option("time", "18:30"), option("topic", "x"))},
+		{"The time must be like 18:30.", say("32", "daily", option("name", "x"), option("time", "24:00"),
+			option("text", "x"))},
+		{"There is a game each day.", say("32", "trivia", option("id", "quiz"), option("time", "18:30"),
+			option("topic", "x"))},
 		{"There is no such game.", say("32", "close", option("game", "quiz-20260101"))},
 		{"The url must begin with https:// or http://.", say("32", "feed", option("name", "x"), option("url", "file:///x"))},
 	} {
 		same(t, "what the bot says", c.said, c.want)
 	}
-	same(t, "a button that is not known", w.interact(map[string]any{"type": 3, "guild_id": guild, "data": map[string]string{"custom_id": "x"}}), "This button is not known.")
+	same(t, "a button that is not known", w.interact(map[string]any{"type": 3, "guild_id": guild,
+		"data": map[string]string{"custom_id": "x"}}), "This button is not known.")
 	if got(store.Trivia.Registrations(context.Background(), guild))(t)["quiz"].Minute != 18*60+30 {
 		t.Error("the registration is not there")
 	}

@@ -92,17 +92,21 @@ func TestEachPlace(t *testing.T) {
 		if i == 7 {
 			title += " hurricane"
 		}
-		items = append(items, bot.FeedItem{ID: fmt.Sprint(i), Title: title, URL: fmt.Sprintf("https://news.example/%d", i), Published: time.Unix(int64(1e9+i), 0)})
+		items = append(items, bot.FeedItem{ID: fmt.Sprint(i), Title: title, URL: fmt.Sprintf("https://news.example/%d", i),
+			Published: time.Unix(int64(1e9+i), 0)})
 	}
-	b := &bot.Bot{Store: bot.NewRedis(open(t, s.URL(), f.hook())), Discord: fused{client, f}, Reader: items, Log: slog.New(slog.DiscardHandler)}
+	b := &bot.Bot{Store: bot.NewRedis(open(t, s.URL(), f.hook())), Discord: fused{client, f}, Reader: items,
+		Log: slog.New(slog.DiscardHandler)}
 	places := 0
 	for place := 1; ; place++ {
 		guild := fmt.Sprint(900000000000000000 + place)
-		news, breaking, games := fmt.Sprint(910000000000000000+place), fmt.Sprint(920000000000000000+place), fmt.Sprint(930000000000000000+place)
+		of := func(first int) string { return fmt.Sprint(first + place) }
+		news, breaking, games := of(910000000000000000), of(920000000000000000), of(930000000000000000)
 		f.set(0, nil)
 		prepare(t, b.Store, guild, news, breaking, games)
 		run := func(ctx context.Context) {
-			for _, task := range []string{"rssfeed", "breaking-news-validator", "rsssummary", "dailygame", "trivia-poster", "trivia-closer"} {
+			for _, task := range []string{"rssfeed", "breaking-news-validator", "rsssummary", "dailygame", "trivia-poster",
+				"trivia-closer"} {
 				_ = bot.Tasks[task].Run(b, ctx, guild)
 				if task == "trivia-poster" { // it is over at once, so that the closer has work
 					_ = b.Store.Trivia.Close(ctx, guild, "reg-"+time.Now().UTC().Format("20060102"), true)
@@ -117,7 +121,8 @@ func TestEachPlace(t *testing.T) {
 		blow()
 		await(t, fmt.Sprint("all is posted after an end at place ", place), func() bool {
 			run(t.Context())
-			return s.Do("EXISTS", "rss:"+guild+":channels", "trivia:"+guild+":games:active") == int64(0) && len(messages(discord, games)) >= 3
+			return s.Do("EXISTS", "rss:"+guild+":channels", "trivia:"+guild+":games:active") == int64(0) &&
+				len(messages(discord, games)) >= 3
 		})
 		check(t, discord, place, news, breaking, games)
 		if !blown {
@@ -140,7 +145,8 @@ func prepare(t *testing.T, s *bot.Store, guild, news, breaking, games string) {
 	must(t, s.Feeds.PutFeed(ctx, guild, "feed", bot.Feed{URL: "x", ChannelID: bot.ID(news)}))
 	must(t, s.Breaking.PutTopic(ctx, guild, "hurricane", breaking))
 	must(t, s.Daily.PutGame(ctx, guild, "wordle", bot.DailyGame{ChannelID: bot.ID(games), Text: "x", Minute: minute}))
-	must(t, s.Trivia.PutRegistration(ctx, guild, "reg", bot.Registration{ChannelID: bot.ID(games), Topic: "x", Minute: minute, Lasts: 600}))
+	must(t, s.Trivia.PutRegistration(ctx, guild, "reg", bot.Registration{ChannelID: bot.ID(games), Topic: "x",
+		Minute: minute, Lasts: 600}))
 }
 
 func messages(d *local.Discord, channel string) (all []local.Message) {
@@ -168,7 +174,8 @@ func check(t *testing.T, d *local.Discord, place int, news, breaking, games stri
 	for _, m := range messages(d, games) {
 		titles = append(titles, m.Title)
 	}
-	if text := strings.Join(titles, ", "); text != "wordle, Trivia: x, Trivia: the answer" && text != "Trivia: x, wordle, Trivia: the answer" && text != "Trivia: x, Trivia: the answer, wordle" {
+	if text := strings.Join(titles, ", "); text != "wordle, Trivia: x, Trivia: the answer" &&
+		text != "Trivia: x, wordle, Trivia: the answer" && text != "Trivia: x, Trivia: the answer, wordle" {
 		t.Errorf("ended at place %d: %s", place, text)
 	}
 }

@@ -19,22 +19,17 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
 )
 
 // TestDeployedUsers: the ACL file has the default user off, for each program what is printed for it,
 // and what a backup and a look at the health need.
 func TestDeployedUsers(t *testing.T) {
-	want := "user default off\n" + deployedUsers(t)
-	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
-		must(t, os.WriteFile("deploy/users.acl", []byte(want), 0o644))
-		return
-	}
-	text, err := os.ReadFile("deploy/users.acl")
-	must(t, err)
-	if string(text) != want {
-		t.Error("deploy/users.acl is not what `keywright acl print` prints now: KEYWRIGHT_UPDATE=1 writes it")
-	}
+	sitetest.DeployedUsers(t, sitetest.Off+deployedUsers(t), os.Getenv("KEYWRIGHT_UPDATE") != "")
 }
 
 // TestEachToItsOwn: each container may do its work, and nothing else.
@@ -45,17 +40,27 @@ func TestEachToItsOwn(t *testing.T) {
 			user, command, key string
 			may                bool
 		}{
-			{"rssfeed", "HSET", "rss:" + guild + ":pending:" + channel, true}, {"rssfeed", "HSET", "rss:" + guild + ":feeds", false},
-			{"rsssummary", "HDEL", "rss:" + guild + ":pending:" + channel, true}, {"rsssummary", "SET", "rss:" + guild + ":batch:" + channel, true},
-			{"rsssummary", "SET", "lock:rss:" + guild + ":summary:" + channel, true}, {"dailygame", "SET", "lock:rss:" + guild + ":summary:" + channel, false},
-			{"breaking_news_validator", "LPOP", "breaking:" + guild + ":pending", true}, {"breaking_news_validator", "SADD", "breaking:" + guild + ":topics", false},
-			{"trivia_closer", "HSET", "trivia:" + guild + ":game:g-1", true}, {"trivia_closer", "SET", "lock:trivia:" + guild + ":game:g-1", true},
-			{"trivia_poster", "SET", "lock:trivia:" + guild + ":game:g-1", false}, {"trivia_closer", "HSET", "trivia:" + guild + ":registrations", false},
-			{"cunningbot", "HSET", "rss:" + guild + ":feeds", true}, {"cunningbot", "ZADD", "history:" + guild + ":stories:" + channel, false},
-			{"dailygame", "HSET", "daily:" + guild + ":posted:2026-11-23", true}, {"dailygame", "HSET", "daily:" + guild + ":games", false},
-			{"backup", "SET", "meta:last_backup", true}, {"archive", "SET", "meta:last_backup", false}, {"health", "GET", "meta:last_backup", false},
+			{"rssfeed", "HSET", "rss:" + guild + ":pending:" + channel, true},
+			{"rssfeed", "HSET", "rss:" + guild + ":feeds", false},
+			{"rsssummary", "HDEL", "rss:" + guild + ":pending:" + channel, true},
+			{"rsssummary", "SET", "rss:" + guild + ":batch:" + channel, true},
+			{"rsssummary", "SET", "lock:rss:" + guild + ":summary:" + channel, true},
+			{"dailygame", "SET", "lock:rss:" + guild + ":summary:" + channel, false},
+			{"breaking_news_validator", "LPOP", "breaking:" + guild + ":pending", true},
+			{"breaking_news_validator", "SADD", "breaking:" + guild + ":topics", false},
+			{"trivia_closer", "HSET", "trivia:" + guild + ":game:g-1", true},
+			{"trivia_closer", "SET", "lock:trivia:" + guild + ":game:g-1", true},
+			{"trivia_poster", "SET", "lock:trivia:" + guild + ":game:g-1", false},
+			{"trivia_closer", "HSET", "trivia:" + guild + ":registrations", false},
+			{"cunningbot", "HSET", "rss:" + guild + ":feeds", true}, {"cunningbot", "ZADD", "history:" + guild + ":stories:" +
+				channel, false},
+			{"dailygame", "HSET", "daily:" + guild + ":posted:2026-11-23", true},
+			{"dailygame", "HSET", "daily:" + guild + ":games", false},
+			{"backup", "SET", "meta:last_backup", true}, {"archive", "SET", "meta:last_backup", false},
+			{"health", "GET", "meta:last_backup", false},
 		} {
-			words := append([]string{"ACL", "DRYRUN", c.user, c.command, c.key}, strings.Fields(map[string]string{"GET": "", "HSET": "1 x", "ZADD": "1 x"}[c.command])...)
+			words := append([]string{"ACL", "DRYRUN", c.user, c.command, c.key},
+				strings.Fields(map[string]string{"GET": "", "HSET": "1 x", "ZADD": "1 x"}[c.command])...)
 			if len(words) == 5 && c.command != "GET" {
 				words = append(words, "1")
 			}
@@ -74,7 +79,7 @@ type site struct {
 	services map[string]types.ServiceConfig
 }
 
-func newSite(t *testing.T, w *world) *site {
+func newSite(t *testing.T, w *world, compose ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: filepath.Join(t.TempDir(), "site")}
 	if out, err := exec.Command("sh", "deploy/secrets.sh", s.dir).CombinedOutput(); err != nil {
@@ -88,15 +93,16 @@ func newSite(t *testing.T, w *world) *site {
 	same(t, "the mode of .env", info.Mode().Perm(), os.FileMode(0o600))
 	s.env, err = dotenv.Read(filepath.Join(s.dir, ".env"))
 	must(t, err)
-	for name, value := range map[string]string{"CUNNINGBOT_DIR": s.dir, "CUNNINGBOT_BIN": "/bin-of-the-test", "CUNNINGBOT_USER": "1000:1000",
-		"DISCORD_TOKEN": "a-token", "DISCORD_PUBLIC_KEY": hex.EncodeToString(w.public), "OPENAI_API_KEY": "a-key"} {
+	for name, value := range map[string]string{"CUNNINGBOT_DIR": s.dir, "CUNNINGBOT_BIN": "/bin-of-the-test",
+		"CUNNINGBOT_USER": "1000:1000",
+		"DISCORD_TOKEN":   "a-token", "DISCORD_PUBLIC_KEY": hex.EncodeToString(w.public), "OPENAI_API_KEY": "a-key"} {
 		s.env[name] = value
 	}
 	var env []string
 	for name, value := range s.env {
 		env = append(env, name+"="+value)
 	}
-	o, err := cli.NewProjectOptions([]string{"deploy/compose.yaml"}, cli.WithEnv(env))
+	o, err := cli.NewProjectOptions(append([]string{"deploy/compose.yaml"}, compose...), cli.WithEnv(env))
 	must(t, err)
 	project, err := o.LoadProject(context.Background())
 	must(t, err)
@@ -107,7 +113,8 @@ func newSite(t *testing.T, w *world) *site {
 // server starts Redis by its files, but for where it is; the tests have a user, too.
 func (s *site) server(brand keywrighttest.Brand) *keywrighttest.Server {
 	s.t.Helper()
-	same(s.t, "the command of Redis", []string(s.services["redis"].Command), []string{"redis-server", "/etc/cunningbot/redis.conf"})
+	same(s.t, "the command of Redis", []string(s.services["redis"].Command),
+		[]string{"redis-server", "/etc/cunningbot/redis.conf"})
 	users, err := os.ReadFile(filepath.Join(s.dir, "etc/users.acl"))
 	must(s.t, err)
 	file := filepath.Join(s.t.TempDir(), "users.acl")
@@ -116,7 +123,8 @@ func (s *site) server(brand keywrighttest.Brand) *keywrighttest.Server {
 	text, err := os.ReadFile(filepath.Join(s.dir, "etc/redis.conf"))
 	must(s.t, err)
 	for line := range strings.Lines(string(text)) {
-		if words := strings.Fields(line); len(words) > 0 && !slices.Contains([]string{"#", "port", "bind", "protected-mode", "dir", "aclfile"}, words[0]) {
+		if words := strings.Fields(line); len(words) > 0 && !slices.Contains([]string{"#", "port", "bind", "protected-mode",
+			"dir", "aclfile"}, words[0]) {
 			options = append(options, keywrighttest.Config(words...))
 		}
 	}
@@ -124,15 +132,17 @@ func (s *site) server(brand keywrighttest.Brand) *keywrighttest.Server {
 }
 
 // start runs a service as compose.yaml says, but for where things are.
-func (s *site) start(name string, w *world, redis *keywrighttest.Server) *process {
+func (s *site) start(name string, w *world, redis *keywrighttest.Server) *sitetest.Process {
 	s.t.Helper()
 	host, port, err := net.SplitHostPort(redis.Addr())
 	must(s.t, err)
-	bin, err := programs()
-	must(s.t, err)
+	bin := filepath.Dir(program(s.t, "cunningbotd"))
+	program(s.t, "keywright")
 	v := s.services[name]
-	moved := strings.NewReplacer("/opt/cunningbot/", bin+"/", "/data/", s.dir+"/data/", "/etc/cunningbot/", s.dir+"/etc/", "0.0.0.0:8080", w.http, "127.0.0.1:8080", w.http)
-	env := []string{"DISCORD_API=" + w.urls["discord"], "OPENAI_BASE_URL=" + w.urls["openai"], "CUNNINGBOT_PRIVATE_FEEDS=true"}
+	moved := strings.NewReplacer("/opt/cunningbot/", bin+"/", "/data/", s.dir+"/data/", "/etc/cunningbot/", s.dir+"/etc/",
+		"0.0.0.0:8080", w.http, "127.0.0.1:8080", w.http)
+	env := []string{"DISCORD_API=" + w.urls["discord"], "OPENAI_BASE_URL=" + w.urls["openai"],
+		"CUNNINGBOT_PRIVATE_FEEDS=true"}
 	for key, value := range v.Environment {
 		if value == nil {
 			s.t.Fatalf("%s: %s has no value", name, key)
@@ -164,7 +174,7 @@ func TestDeployed(t *testing.T) {
 		t.Error("the server would lose what it has")
 	}
 	same(t, "snapshots", s.Do("CONFIG", "GET", "save"), "[save 900 1 300 10 60 10000]")
-	running := map[string]*process{"cunningbot": at.start("cunningbot", w, s)}
+	running := map[string]*sitetest.Process{"cunningbot": at.start("cunningbot", w, s)}
 	w.command(guild, newsChannel, "feed", "name", "San Diego", "url", w.urls["news"]+"/diego.rss")
 	w.news.Publish("diego", local.NewsItem{Title: "One", URL: "https://news.example/1", Text: "x", At: time.Now()})
 	for _, name := range []string{"rssfeed", "dailygame", "breaking-news-validator", "trivia-poster", "trivia-closer"} {
@@ -178,24 +188,27 @@ func TestDeployed(t *testing.T) {
 	await(t, "there is a backup", func() bool { return s.Do("EXISTS", "meta:last_backup") == int64(1) })
 
 	check := at.services["cunningbot"].HealthCheck.Test
-	same(t, "the health check", []string(check), []string{"CMD", "/opt/cunningbot/cunningbotd", "health", "http://127.0.0.1:8080/health"})
+	same(t, "the health check", []string(check), []string{"CMD", "/opt/cunningbot/cunningbotd", "health",
+		"http://127.0.0.1:8080/health"})
 	same(t, "healthy", exec.Command(program(t, "cunningbotd"), "health", "http://"+w.http+"/health").Run(), nil)
-	shell := strings.Replace(at.services["redis"].HealthCheck.Test[1], "redis-cli", "redis-cli -p "+s.Addr()[strings.LastIndex(s.Addr(), ":")+1:], 1)
+	shell := strings.Replace(at.services["redis"].HealthCheck.Test[1], "redis-cli",
+		"redis-cli -p "+s.Addr()[strings.LastIndex(s.Addr(), ":")+1:], 1)
 	same(t, "Redis is healthy", exec.Command("sh", "-c", shell).Run(), nil)
 	for name, p := range running {
-		if err := p.stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Errorf("%s was asked to stop: %v", name, err)
 		}
 	}
-	refusals(t, s)
+	sitetest.Refusals(t, s)
+	sitetest.Survives(t, s)
 
 	// The drill of README.md, on a server that has nothing.
 	files, err := filepath.Glob(filepath.Join(at.dir, "data/backups/*.kwa"))
 	must(t, err)
 	same(t, "one backup", len(files), 1)
 	other := at.server(keywrighttest.Redis)
-	keywrightSays(t, urlOf(other, "test"), "restore", files[0], "--apply", "--quiet")
-	keywrightSays(t, urlOf(other, "test"), "verify", files[0], urlOf(other, "test"), "--quiet")
+	sitetest.Keywright(t, sitetest.URL(other, "test"), "restore", files[0], "--apply", "--quiet")
+	sitetest.Keywright(t, sitetest.URL(other, "test"), "verify", files[0], sitetest.URL(other, "test"), "--quiet")
 	same(t, "the feed is back", other.Do("HEXISTS", "rss:"+guild+":feeds", "San Diego"), int64(1))
 	same(t, "it outlives a restart", other.Do("CONFIG", "GET", "appendonly"), "[appendonly yes]")
 }
@@ -237,7 +250,8 @@ func TestBackup(t *testing.T) {
 	c := open(t, s.URL())
 	dir := t.TempDir()
 	now := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
-	b := bot.Backup{Dir: filepath.Join(dir, "b"), URL: s.URL(), Keywright: program(t, "keywright"), Declaration: "keyspace.yaml", Now: func() time.Time { return now }}
+	b := bot.Backup{Dir: filepath.Join(dir, "b"), URL: s.URL(), Keywright: program(t, "keywright"),
+		Declaration: "keyspace.yaml", Now: func() time.Time { return now }}
 	must(t, bot.NewRedis(c).Settings.AddGuild(t.Context(), guild))
 	names := func() (out []string) {
 		files, err := os.ReadDir(b.Dir)
@@ -255,7 +269,9 @@ func TestBackup(t *testing.T) {
 	want := []string{"cunningbot_20261109_030000.kwa", "cunningbot_20261113_030000.kwa"}
 	same(t, "what is kept", names(), want)
 	same(t, "the last one", s.Do("GET", "meta:last_backup"), "2026-11-13T03:00:00Z")
-	for what, script := range map[string]string{"it fails": "exit 3", "it is torn": `case $1 in backup) while [ $1 != --to ]; do shift; done; echo torn >"$2";; *) exec ` + b.Keywright + ` "$@";; esac`} {
+	for what, script := range map[string]string{"it fails": "exit 3",
+		"it is torn": `case $1 in backup) while [ $1 != --to ]; do shift; done; echo torn >"$2";; *) exec ` + b.Keywright +
+			` "$@";; esac`} {
 		bad := b
 		bad.Keywright = filepath.Join(dir, strings.ReplaceAll(what, " ", "-"))
 		must(t, os.WriteFile(bad.Keywright, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
@@ -275,13 +291,52 @@ func TestSecrets(t *testing.T) {
 		args []string
 		env  string
 	}{
-		{[]string{"rssfeed"}, "REDIS_PORT=1"}, {[]string{"bot"}, "DISCORD_PUBLIC_KEY=" + secret}, {[]string{"rssfeed"}, "DISCORD_TOKEN="},
-		{[]string{"rssfeed"}, "REDIS_DB=" + secret}, {[]string{"nothing"}, ""}, {nil, ""}, {[]string{"dailygame", "-poll", "x"}, ""}, {[]string{"backup"}, "REDIS_PORT=1"},
+		{[]string{"rssfeed"}, "REDIS_PORT=1"}, {[]string{"bot"}, "DISCORD_PUBLIC_KEY=" + secret},
+		{[]string{"rssfeed"}, "DISCORD_TOKEN="},
+		{[]string{"rssfeed"}, "REDIS_DB=" + secret}, {[]string{"nothing"}, ""}, {nil, ""},
+		{[]string{"dailygame", "-poll", "x"}, ""}, {[]string{"backup"}, "REDIS_PORT=1"},
 	} {
-		env := []string{"REDIS_HOST=127.0.0.1", "REDIS_PASSWORD=" + secret, "DISCORD_TOKEN=" + secret, "OPENAI_API_KEY=" + secret, "USE_REDIS=true", c.env}
+		env := []string{"REDIS_HOST=127.0.0.1", "REDIS_PASSWORD=" + secret, "DISCORD_TOKEN=" + secret, "OPENAI_API_KEY=" +
+			secret, "USE_REDIS=true", c.env}
 		p := start(t, env, program(t, "cunningbotd"), c.args...)
-		if err := p.Wait(); err == nil || strings.Contains(p.said.String(), secret) || p.said.String() == "" {
-			t.Errorf("%v %s: %v, %s", c.args, c.env, err, p.said)
+		if err := p.Wait(); err == nil || strings.Contains(p.Said.String(), secret) || p.Said.String() == "" {
+			t.Errorf("%v %s: %v, %s", c.args, c.env, err, p.Said)
 		}
 	}
+}
+
+// TestDeployedMigration: with migration.yaml all seven programs have the user of the migration, and work
+// on the files, since every subsystem is at off. The server says that it is fit for more.
+func TestDeployedMigration(t *testing.T) {
+	w := newWorld(t)
+	at := newSite(t, w, "deploy/migration.yaml")
+	s := at.server(keywrighttest.Redis)
+	state := filepath.Join(at.dir, "data/state")
+	must(t, seed.Write(state, seed.Options{Seed: 2, Now: time.Now(), Guilds: 1, Articles: 3, Items: 1, Stories: 1}))
+	names := []string{"cunningbot"}
+	for task := range bot.Tasks {
+		names = append(names, task)
+	}
+	var running []*sitetest.Process
+	for _, name := range names {
+		same(t, "where "+name+" works",
+			*at.services[name].Environment["USE_REDIS"]+*at.services[name].Environment["REDIS_USERNAME"], "migratingmigration")
+		running = append(running, at.start(name, w, s))
+	}
+	// the item comes with the next poll
+	await(t, "what waited is posted", func() bool { return len(w.discord.Links()) >= 3 })
+	m, err := bot.NewMigration(t.Context(), state, open(t, "redis://migration:"+at.env["MIGRATION_PASSWORD"]+"@"+s.Addr()))
+	must(t, err)
+	t.Cleanup(func() { _ = m.Close() })
+	_, err = m.Plan(t.Context(), "history")
+	must(t, err)
+	_, err = m.Advance(t.Context(), "history", migrate.ChangeOptions{Limits: &phase.Limits{}})
+	must(t, err)
+	status := got(m.Status(t.Context()))(t)
+	same(t, "processes", len(status[0].Processes), 8)
+	same(t, "what the server lacks", len(status[0].Facts.Unfit), 0)
+	for _, p := range running {
+		must(t, p.Stop())
+	}
+	sitetest.Refusals(t, s)
 }

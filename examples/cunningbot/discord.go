@@ -75,7 +75,8 @@ type discordButton struct {
 // Post posts a message. Its Ref is the nonce: Discord gives the message that is there when a
 // nonce comes again within minutes. It is shown in the footer too, where Find looks for it.
 func (d *Discord) Post(ctx context.Context, m Message) (string, error) {
-	out := discordMessage{Embeds: []discordEmbed{{cut(m.Title, maxTitle), cut(m.Text, maxText), &discordFooter{footer(m.Ref)}}},
+	out := discordMessage{Embeds: []discordEmbed{{cut(m.Title, maxTitle), cut(m.Text, maxText),
+		&discordFooter{footer(m.Ref)}}},
 		Nonce: m.Ref, Enforce: true, Mentions: map[string]any{"parse": []string{}}}
 	for row := range slices.Chunk(m.Buttons, 5) {
 		r := discordRow{Type: 1}
@@ -106,7 +107,8 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 	after := max(since.Add(-5*time.Minute).UnixMilli()-epoch, 0) << 22
 	for range findPages {
 		var page []discordMessage
-		if err := d.web.call(ctx, http.MethodGet, fmt.Sprintf("%s?limit=%d&after=%d", path, maxFound, after), "GET "+path, nil, &page); err != nil {
+		if err := d.web.call(ctx, http.MethodGet, fmt.Sprintf("%s?limit=%d&after=%d", path, maxFound, after), "GET "+path,
+			nil, &page); err != nil {
 			return "", err
 		}
 		for _, m := range page {
@@ -126,7 +128,8 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 			return "", ErrNone
 		}
 	}
-	return "", fmt.Errorf("Discord: more than %d messages were posted since, and it is among none of them", findPages*maxFound)
+	return "", fmt.Errorf("Discord: more than %d messages were posted since, and it is among none of them",
+		findPages*maxFound)
 }
 
 // self is the bot's own id, which is asked for once.
@@ -164,7 +167,8 @@ type OpenAI struct {
 
 // NewOpenAI is a client; base is "" for https://api.openai.com, model "" for gpt-4o-mini.
 func NewOpenAI(base, key, model string) *OpenAI {
-	return &OpenAI{newWeb("the language model", cmp.Or(base, "https://api.openai.com"), "Bearer "+key), cmp.Or(model, "gpt-4o-mini")}
+	return &OpenAI{newWeb("the language model", cmp.Or(base, "https://api.openai.com"), "Bearer "+key),
+		cmp.Or(model, "gpt-4o-mini")}
 }
 
 // Ask asks for a completion.
@@ -179,7 +183,8 @@ func (o *OpenAI) Ask(ctx context.Context, system, prompt string) (string, error)
 		} `json:"choices"`
 	}
 	const path = "/v1/chat/completions"
-	err := o.web.call(ctx, http.MethodPost, path, path, map[string]any{"model": o.model, "messages": []message{{"system", system}, {"user", prompt}}}, &answer)
+	err := o.web.call(ctx, http.MethodPost, path, path, map[string]any{"model": o.model, "messages": []message{{"system",
+		system}, {"user", prompt}}}, &answer)
 	if err != nil {
 		return "", err
 	}

@@ -25,6 +25,7 @@ type Environment struct {
 	Health      string // the same for a user that may ask how the server is; "": Redis
 	Connections int
 	UseRedis    bool
+	Migrating   bool   // each subsystem is where its phase says; UseRedis is false
 	State       string // folder of the JSON files
 	Discord     string // base URL, "": Discord
 	Token       string
@@ -54,7 +55,8 @@ func Read(getenv func(string) string) (e Environment, err error) {
 		}
 		return v
 	}
-	u := url.URL{Scheme: "redis", Host: net.JoinHostPort(cmp.Or(getenv("REDIS_HOST"), "redis"), strconv.Itoa(number("REDIS_PORT", 6379))),
+	u := url.URL{Scheme: "redis", Host: net.JoinHostPort(cmp.Or(getenv("REDIS_HOST"), "redis"),
+		strconv.Itoa(number("REDIS_PORT", 6379))),
 		Path: "/" + strconv.Itoa(number("REDIS_DB", 0))}
 	if user, password := getenv("REDIS_USERNAME"), getenv("REDIS_PASSWORD"); password != "" {
 		u.User = url.UserPassword(user, password)
@@ -66,10 +68,16 @@ func Read(getenv func(string) string) (e Environment, err error) {
 		health = other.String()
 	}
 	e = Environment{
-		Redis: u.String(), Health: health, Connections: number("REDIS_MAX_CONNECTIONS", 20), UseRedis: truth("USE_REDIS", true),
-		State: cmp.Or(getenv("CUNNINGBOT_STATE"), "bot/app"), Discord: getenv("DISCORD_API"), Token: getenv("DISCORD_TOKEN"),
+		Redis: u.String(), Health: health, Connections: number("REDIS_MAX_CONNECTIONS", 20),
+		Migrating: getenv("USE_REDIS") == migrating,
+		State:     cmp.Or(getenv("CUNNINGBOT_STATE"), "bot/app"), Discord: getenv("DISCORD_API"),
+		Token:  getenv("DISCORD_TOKEN"),
 		OpenAI: getenv("OPENAI_BASE_URL"), Key: getenv("OPENAI_API_KEY"), Model: getenv("OPENAI_MODEL"),
-		HTTP: cmp.Or(getenv("CUNNINGBOT_HTTP"), "127.0.0.1:8080"), Private: truth("CUNNINGBOT_PRIVATE_FEEDS", false), Debug: truth("CUNNINGBOT_DEBUG", false),
+		HTTP: cmp.Or(getenv("CUNNINGBOT_HTTP"), "127.0.0.1:8080"), Private: truth("CUNNINGBOT_PRIVATE_FEEDS", false),
+		Debug: truth("CUNNINGBOT_DEBUG", false),
+	}
+	if !e.Migrating {
+		e.UseRedis = truth("USE_REDIS", true)
 	}
 	if e.Zone, _ = time.LoadLocation(cmp.Or(getenv("TZ"), "UTC")); e.Zone == nil {
 		err = errors.Join(err, errors.New("TZ is no time zone"))
@@ -82,8 +90,16 @@ func Read(getenv func(string) string) (e Environment, err error) {
 	return e, err
 }
 
-// Open opens the store: Redis or the files. It fails if the store cannot be used now.
+// migrating is what USE_REDIS says while subsystems move from the files to Redis.
+const migrating = "migrating"
+
+// Open opens the store: Redis, the files, or each subsystem where its phase says. It fails if the
+// store cannot be used now; while subsystems migrate it waits until Redis can be reached, and fails
+// if Redis refuses the login.
 func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
+	if e.Migrating {
+		return e.openMigrating(ctx, name, log)
+	}
 	if !e.UseRedis {
 		s, err := NewFiles(e.State)
 		if err == nil {
@@ -110,16 +126,44 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 	return s, nil
 }
 
+// openMigrating waits for Redis: a program that is started while it is away begins when it is back.
+func (e Environment) openMigrating(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
+	c, err := e.client(ctx, e.Redis, name, e.Connections, log)
+	for err != nil {
+		class, known := keywright.ClassOf(err)
+		if !known || class == keywright.Invalid || class == keywright.Refused { // time does not heal it
+			return nil, err
+		}
+		log.Warn("Redis cannot be reached, and is tried again", "error", err)
+		if !pause(ctx, time.Second) {
+			return nil, err
+		}
+		c, err = e.client(ctx, e.Redis, name, e.Connections, log)
+	}
+	m, err := NewMigration(ctx, e.State, c)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	s := NewMigrating(m, c)
+	s.Close = func() { _ = m.Close(); c.Close() } // what it could not write is replayed by another process
+	log.Info("the subsystems are where their phases say", "folder", e.State, "server", c.Server())
+	return s, nil
+}
+
 // client opens a client: 5 s for a reply, three attempts half a second, then a second apart. What
 // it does is logged at the level DEBUG, by entry and never by key: keys have ids of users.
-func (e Environment) client(ctx context.Context, at, name string, connections int, log *slog.Logger) (*keywright.Client, error) {
+func (e Environment) client(ctx context.Context, at, name string, connections int,
+	log *slog.Logger) (*keywright.Client, error) {
 	// Commands share connections, as a power of two; locks, queues and transactions take more.
 	power := max(bits.Len(uint(max(connections, 1)))-3, 0)
 	if power == 0 {
 		power = -1 // one
 	}
-	return keywright.Open(ctx, at, keywright.Options{Name: name, Timeout: 5 * time.Second, Attempts: 3, Backoff: 500 * time.Millisecond,
-		Connections: power, NoCache: true, Logger: log, Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
+	return keywright.Open(ctx, at, keywright.Options{Name: name, Timeout: 5 * time.Second, Attempts: 3,
+		Backoff:     500 * time.Millisecond,
+		Connections: power, NoCache: true, Logger: log, Hooks: []keywright.Hook{{Done: func(_ context.Context,
+			call keywright.Call, o keywright.Outcome) {
 			log.Debug("[Redis:"+strings.ToUpper(call.Op)+"]", "entry", call.Entry, "elapsed", o.Elapsed, "attempts", o.Attempts)
 		}}}})
 }

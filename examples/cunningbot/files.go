@@ -26,10 +26,10 @@ const (
 // NewFiles is the store on JSON files in a folder: each access reads the whole file, each change
 // is made under a lock, in a temporary file that is synced and renamed.
 func NewFiles(dir string) (*Store, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
+	d, err := newFolder(dir)
+	if err != nil {
 		return nil, err
 	}
-	d := files{dir}
 	return &Store{
 		Settings: fileSettings{d}, Feeds: fileFeeds{d}, Pending: filePending{d}, Breaking: fileBreaking{d},
 		History: fileHistory{d}, Trivia: fileTrivia{d}, Daily: fileDaily{d}, Locks: fileLocks{d},
@@ -39,6 +39,10 @@ func NewFiles(dir string) (*Store, error) {
 
 // files are the files of a folder.
 type files struct{ dir string }
+
+func newFolder(dir string) (files, error) {
+	return files{dir}, os.MkdirAll(filepath.Join(dir, "locks"), 0o700)
+}
 
 // read decodes a file; one that is not there is empty. A number is as it was written.
 func read[T any](d files, name string) (v T, err error) {
@@ -172,14 +176,15 @@ func member[T any](s state, guild, name string) (v T, err error) {
 	return v, nil
 }
 
-func (s *state) set(guild, name string, v any) {
+func (s *state) set(guild, name string, v any) error {
 	if *s == nil {
 		*s = state{}
 	}
 	if (*s)[guild] == nil {
 		(*s)[guild] = map[string]json.RawMessage{}
 	}
-	(*s)[guild][name] = encode(v)
+	of := (*s)[guild]
+	return putEncoded(&of, name, v)
 }
 
 // readMember reads a member of a guild from the file.
@@ -200,7 +205,7 @@ func changeMember[T any](ctx context.Context, d files, guild, name string, fn fu
 		}
 		changed, err := fn(&v)
 		if changed && err == nil {
-			s.set(guild, name, v)
+			err = s.set(guild, name, v)
 		}
 		return changed, err
 	})
@@ -242,7 +247,8 @@ func (f fileSettings) Persona(_ context.Context, guild string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, at := range [][2]string{{guild, "current_personality"}, {guild, "default_persona"}, {global, "default_persona"}} {
+	for _, at := range [][2]string{{guild, "current_personality"}, {guild, "default_persona"},
+		{global, "default_persona"}} {
 		if persona, err := member[string](s, at[0], at[1]); err != nil || persona != "" {
 			return persona, err
 		}
@@ -251,7 +257,8 @@ func (f fileSettings) Persona(_ context.Context, guild string) (string, error) {
 }
 
 func (f fileSettings) SetPersona(ctx context.Context, guild, persona string) error {
-	return changeMember(ctx, f.files, guild, "current_personality", func(v *string) (bool, error) { *v = persona; return true, nil })
+	return changeMember(ctx, f.files, guild, "current_personality",
+		func(v *string) (bool, error) { *v = persona; return true, nil })
 }
 
 func (f fileSettings) Started(context.Context, string) error { return nil } // the files had no place for it
@@ -284,11 +291,9 @@ func (f fileDaily) PutGame(ctx context.Context, guild, name string, g DailyGame)
 	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
 		games, err1 := member[map[string]json.RawMessage](*s, guild, "daily_games")
 		minutes, err2 := member[map[string]int](*s, guild, "schedules")
-		put(&games, name, encode(g))
 		put(&minutes, name, g.Minute)
-		s.set(guild, "daily_games", games)
-		s.set(guild, "schedules", minutes)
-		return true, errors.Join(err1, err2)
+		return true, errors.Join(err1, err2, putEncoded(&games, name, g), s.set(guild, "daily_games", games),
+			s.set(guild, "schedules", minutes))
 	})
 }
 

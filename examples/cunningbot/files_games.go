@@ -3,18 +3,21 @@ package cunningbot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 )
 
-// channelStories is a channel in story_history.json, oldest first.
-type channelStories struct {
-	Stories []Story `json:"stories"`
+// guildStories are the stories of a guild in story_history.json: when each was posted to which channel, and what
+// it says.
+type guildStories struct {
+	Channels map[string]map[string]time.Time `json:"channels"`
+	Stories  map[string]Story                `json:"stories"`
 }
 
-// stories is story_history.json: by guild and channel.
-type stories map[string]map[string]channelStories
+// stories is story_history.json, by guild.
+type stories map[string]guildStories
 
 type fileHistory struct{ files }
 
@@ -24,31 +27,37 @@ func (f fileHistory) Known(ctx context.Context, guild, channel string, hashes []
 		return nil, err
 	}
 	all, err := read[stories](f.files, historyFile)
-	known := map[string]bool{}
-	for _, s := range all[guild][channel].Stories {
-		if time.Since(s.PostedAt) < window && slices.Contains(hashes, s.Hash) {
-			known[s.Hash] = true
+	known, posted := map[string]bool{}, all[guild].Channels[channel]
+	for _, hash := range hashes {
+		if at, there := posted[hash]; there && time.Since(at) < window {
+			known[hash] = true
 		}
 	}
 	return known, err
 }
 
 func (f fileHistory) Record(ctx context.Context, guild, channel string, posted []Story) error {
-	return f.change(ctx, guild, channel, func(list []Story) []Story {
+	return f.change(ctx, guild, channel, func(g *guildStories, times map[string]time.Time) {
 		for _, s := range posted {
-			if !slices.ContainsFunc(list, func(have Story) bool { return have.Hash == s.Hash }) {
-				list = append(list, s)
+			if _, there := times[s.Hash]; !there {
+				times[s.Hash] = s.PostedAt
+				put(&g.Stories, s.Hash, s)
 			}
 		}
-		return list
 	})
 }
 
-func (f fileHistory) change(ctx context.Context, guild, channel string, fn func([]Story) []Story) error {
+func (f fileHistory) change(ctx context.Context, guild, channel string,
+	fn func(*guildStories, map[string]time.Time)) error {
 	return change(ctx, f.files, historyFile, func(all *stories) (bool, error) {
-		channels := (*all)[guild]
-		put(&channels, channel, channelStories{fn(channels[channel].Stories)})
-		put((*map[string]map[string]channelStories)(all), guild, channels)
+		of := (*all)[guild]
+		times := of.Channels[channel]
+		if times == nil {
+			times = map[string]time.Time{}
+		}
+		fn(&of, times)
+		put(&of.Channels, channel, times)
+		put((*map[string]guildStories)(all), guild, of)
 		return true, nil
 	})
 }
@@ -73,10 +82,14 @@ func (f fileHistory) Cleanup(ctx context.Context, guild, channel string) (droppe
 	if err != nil {
 		return 0, err
 	}
-	err = f.change(ctx, guild, channel, func(list []Story) []Story {
-		kept := slices.DeleteFunc(slices.Clone(list), func(s Story) bool { return time.Since(s.PostedAt) > window })
-		dropped = len(list) - len(kept)
-		return kept
+	err = f.change(ctx, guild, channel, func(g *guildStories, times map[string]time.Time) {
+		for hash, at := range times {
+			if time.Since(at) > window {
+				delete(times, hash)
+				delete(g.Stories, hash)
+				dropped++
+			}
+		}
 	})
 	return dropped, err
 }
@@ -92,16 +105,16 @@ type fileGame struct {
 	Status      string            `json:"status"`
 	Message     string            `json:"message_id,omitempty"`
 	Submissions map[string]Answer `json:"submissions"`
-	Result      *Result           `json:"result,omitempty"` // of a game that is over with
 }
 
-// over reports whether a game has its result, and gone whether that is old enough to be dropped.
-func (g fileGame) over() bool { return g.Result != nil }
-func (g fileGame) gone() bool {
-	return time.Since(time.Unix(g.EndsAt, 0)) > 30*24*time.Hour || !g.over() && time.Since(time.Unix(g.StartedAt, 0)) > 24*time.Hour
-}
+// gone reports whether a game without a result is so old that it is dropped.
+func (g fileGame) gone() bool { return time.Since(time.Unix(g.StartedAt, 0)) > 24*time.Hour }
 
-const gamesMember = "trivia_games"
+// The members of a guild that have its games, and the results of those that are over with, for 30 days.
+const (
+	gamesMember   = "trivia_games"
+	resultsMember = "trivia_results"
+)
 
 type fileTrivia struct{ files }
 
@@ -111,40 +124,68 @@ func (f fileTrivia) Registrations(_ context.Context, guild string) (map[string]R
 
 func (f fileTrivia) PutRegistration(ctx context.Context, guild, id string, r Registration) error {
 	return changeMember(ctx, f.files, guild, "trivia_registrations", func(all *map[string]json.RawMessage) (bool, error) {
-		put(all, id, encode(r))
-		return true, nil
+		return true, putEncoded(all, id, r)
 	})
 }
 
 func (f fileTrivia) Open(ctx context.Context, guild, id string, g NewGame) (made bool, err error) {
-	err = changeMember(ctx, f.files, guild, gamesMember, func(all *map[string]fileGame) (bool, error) {
-		for old, g := range *all {
+	err = f.both(ctx, guild, func(games map[string]fileGame, results map[string]Result) (bool, error) {
+		for old, g := range games {
 			if g.gone() {
-				delete(*all, old)
+				delete(games, old)
 			}
 		}
-		_, there := (*all)[id]
-		if made = !there; made {
+		_, there := games[id]
+		_, played := results[id]
+		if made = !there && !played; made {
 			now := time.Now()
-			put(all, id, fileGame{Question: g.Question, Options: g.Options, Answer: g.Answer, ChannelID: ID(g.ChannelID),
-				StartedAt: now.Unix(), EndsAt: now.Add(g.Lasts).Unix(), Status: "open", Submissions: map[string]Answer{}})
+			games[id] = fileGame{Question: g.Question, Options: g.Options, Answer: g.Answer, ChannelID: ID(g.ChannelID),
+				StartedAt: now.Unix(), EndsAt: now.Add(g.Lasts).Unix(), Status: "open", Submissions: map[string]Answer{}}
 		}
 		return made, nil
 	})
 	return made, err
 }
 
+// both changes games and results of a guild in one step.
+func (f fileTrivia) both(ctx context.Context, guild string, fn func(map[string]fileGame, map[string]Result) (bool,
+	error)) error {
+	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
+		games, err1 := member[map[string]fileGame](*s, guild, gamesMember)
+		results, err2 := member[map[string]Result](*s, guild, resultsMember)
+		if err := errors.Join(err1, err2); err != nil {
+			return false, err
+		}
+		if games == nil {
+			games = map[string]fileGame{}
+		}
+		if results == nil {
+			results = map[string]Result{}
+		}
+		changed, err := fn(games, results)
+		if err != nil || !changed {
+			return false, err
+		}
+		return true, errors.Join(s.set(guild, gamesMember, games), s.set(guild, resultsMember, results))
+	})
+}
+
 func (f fileTrivia) Game(_ context.Context, guild, id string) (Game, error) {
 	g, err := f.game(guild, id)
-	if err == nil && (g.over() || g.gone()) {
+	if err == nil && g.gone() {
 		err = ErrNone
 	}
 	if err != nil {
 		return Game{}, err
 	}
+	return g.game(), nil
+}
+
+// game is a game as the bot has it.
+func (g fileGame) game() Game {
 	from, to := time.Unix(g.StartedAt, 0), time.Unix(g.EndsAt, 0)
-	return Game{NewGame: NewGame{g.Question, g.Options, g.Answer, string(g.ChannelID), to.Sub(from)}, StartedAt: from, EndsAt: to,
-		Closed: g.Status == "closed", Submissions: len(g.Submissions), Message: g.Message}, nil
+	return Game{NewGame: NewGame{g.Question, g.Options, g.Answer, string(g.ChannelID), to.Sub(from)}, StartedAt: from,
+		EndsAt: to, Closed: g.Status == "closed", Submissions: len(g.Submissions), Message: g.Message}
 }
 
 func (f fileTrivia) game(guild, id string) (fileGame, error) {
@@ -160,7 +201,7 @@ func (f fileTrivia) game(guild, id string) (fileGame, error) {
 func (f fileTrivia) change(ctx context.Context, guild, id string, fn func(g *fileGame) error) error {
 	return changeMember(ctx, f.files, guild, gamesMember, func(all *map[string]fileGame) (bool, error) {
 		g, there := (*all)[id]
-		if !there || g.over() || g.gone() {
+		if !there || g.gone() {
 			return false, ErrNone
 		}
 		err := fn(&g)
@@ -170,11 +211,9 @@ func (f fileTrivia) change(ctx context.Context, guild, id string, fn func(g *fil
 }
 
 func (f fileTrivia) Played(_ context.Context, guild, id string) (bool, error) {
-	g, err := f.game(guild, id)
-	if err == ErrNone {
-		return false, nil
-	}
-	return g.over(), err
+	results, err := readMember[map[string]Result](f.files, guild, resultsMember)
+	_, played := results[id]
+	return played, err
 }
 
 func (f fileTrivia) Posted(ctx context.Context, guild, id, message string) error {
@@ -200,7 +239,7 @@ func (f fileTrivia) Submit(ctx context.Context, guild, id, user string, a Answer
 func (f fileTrivia) Due(_ context.Context, guild string) (due []string, err error) {
 	games, err := readMember[map[string]fileGame](f.files, guild, gamesMember)
 	for id, g := range games {
-		if !g.over() && !g.gone() && g.EndsAt <= time.Now().Unix() {
+		if !g.gone() && g.EndsAt <= time.Now().Unix() {
 			due = append(due, id)
 		}
 	}
@@ -209,17 +248,20 @@ func (f fileTrivia) Due(_ context.Context, guild string) (due []string, err erro
 }
 
 func (f fileTrivia) Close(ctx context.Context, guild, id string, early bool) error {
-	return f.change(ctx, guild, id, func(g *fileGame) error {
-		now := time.Now().Unix()
-		if g.EndsAt > now && g.Status != "closed" {
-			if !early {
-				return ErrEarly
-			}
-			g.EndsAt = now
+	return f.change(ctx, guild, id, func(g *fileGame) error { return g.close(early) })
+}
+
+// close closes a game whose time is over, or now if it is early.
+func (g *fileGame) close(early bool) error {
+	now := time.Now().Unix()
+	if g.EndsAt > now && g.Status != "closed" {
+		if !early {
+			return ErrEarly
 		}
-		g.Status = "closed"
-		return nil
-	})
+		g.EndsAt = now
+	}
+	g.Status = "closed"
+	return nil
 }
 
 func (f fileTrivia) Submissions(_ context.Context, guild, id string) (map[string]Answer, error) {
@@ -230,21 +272,28 @@ func (f fileTrivia) Submissions(_ context.Context, guild, id string) (map[string
 	return g.Submissions, err
 }
 
+// Finish keeps the first result of a game, and drops those that are older than 30 days.
 func (f fileTrivia) Finish(ctx context.Context, guild, id string, r Result) error {
-	err := f.change(ctx, guild, id, func(g *fileGame) error { g.Result = &r; return nil })
-	if err == ErrNone {
-		return nil
-	}
-	return err
+	return f.both(ctx, guild, func(games map[string]fileGame, results map[string]Result) (bool, error) {
+		for old, r := range results {
+			if time.Since(r.EndedAt) > 30*24*time.Hour {
+				delete(results, old)
+			}
+		}
+		g, there := games[id]
+		if _, played := results[id]; there && !played && !g.gone() {
+			results[id] = r
+		}
+		delete(games, id)
+		return there, nil
+	})
 }
 
 func (f fileTrivia) Result(_ context.Context, guild, id string) (Result, error) {
-	g, err := f.game(guild, id)
-	if err != nil {
-		return Result{}, err
+	results, err := readMember[map[string]Result](f.files, guild, resultsMember)
+	r, there := results[id]
+	if err == nil && (!there || time.Since(r.EndedAt) > 7*24*time.Hour) {
+		err = ErrNone
 	}
-	if !g.over() || time.Since(g.Result.EndedAt) > 7*24*time.Hour {
-		return Result{}, ErrNone
-	}
-	return *g.Result, nil
+	return r, err
 }

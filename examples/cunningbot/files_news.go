@@ -1,39 +1,44 @@
 package cunningbot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
-// seenMember is where the seen items of a feed are in its settings, oldest first.
-const seenMember = "seen_items"
+// The members of a guild that have its feeds, and what was seen of each: when, as Unix seconds, by
+// slug and item.
+const (
+	feedsMember = "rss_feeds"
+	seenMember  = "rss_seen"
+)
 
 // fileFeed is a feed with all its members: what this program does not know stays.
 type fileFeed map[string]json.RawMessage
 
-func (f fileFeed) seen() (items []string, err error) {
-	if text := f[seenMember]; text != nil {
-		err = json.Unmarshal(text, &items)
-	}
-	return items, err
-}
+// seenItems are those of a guild.
+type seenItems map[string]map[string]int64
 
 type fileFeeds struct{ files }
 
 func (f fileFeeds) Feeds(_ context.Context, guild string) (map[string]Feed, error) {
-	return readMember[map[string]Feed](f.files, guild, "rss_feeds")
+	return readMember[map[string]Feed](f.files, guild, feedsMember)
 }
 
 func (f fileFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
-	return changeMember(ctx, f.files, guild, "rss_feeds", func(feeds *map[string]fileFeed) (bool, error) {
+	return changeMember(ctx, f.files, guild, feedsMember, func(feeds *map[string]fileFeed) (bool, error) {
 		known := (*feeds)[name]
+		text, err := encode(feed)
+		if err != nil {
+			return false, err
+		}
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal(encode(feed), &members); err != nil {
+		if err := json.Unmarshal(text, &members); err != nil {
 			return false, err
 		}
 		for member, text := range members {
@@ -45,7 +50,7 @@ func (f fileFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) e
 }
 
 func (f fileFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
-	return changeMember(ctx, f.files, guild, "rss_feeds", func(feeds *map[string]fileFeed) (bool, error) {
+	return changeMember(ctx, f.files, guild, feedsMember, func(feeds *map[string]fileFeed) (bool, error) {
 		_, there := (*feeds)[name]
 		delete(*feeds, name)
 		return there, nil
@@ -53,13 +58,9 @@ func (f fileFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
 }
 
 func (f fileFeeds) Unseen(_ context.Context, guild, name string, items []string) (unseen []string, err error) {
-	feeds, err := readMember[map[string]fileFeed](f.files, guild, "rss_feeds")
-	if err != nil {
-		return nil, err
-	}
-	seen, err := feeds[name].seen()
+	seen, err := readMember[seenItems](f.files, guild, seenMember)
 	for _, item := range items {
-		if !slices.Contains(seen, item) {
+		if seen[Slug(name)][item] == 0 {
 			unseen = append(unseen, item)
 		}
 	}
@@ -67,50 +68,51 @@ func (f fileFeeds) Unseen(_ context.Context, guild, name string, items []string)
 }
 
 func (f fileFeeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
-	return changeMember(ctx, f.files, guild, "rss_feeds", func(feeds *map[string]fileFeed) (bool, error) {
-		feed := (*feeds)[name]
-		if feed == nil {
-			return false, nil // it was removed meanwhile
-		}
-		seen, err := feed.seen()
-		n := len(seen)
+	return changeMember(ctx, f.files, guild, seenMember, func(seen *seenItems) (bool, error) {
+		of, now := (*seen)[Slug(name)], time.Now().Unix()
+		n := len(of)
 		for _, item := range items {
-			if !slices.Contains(seen, item) {
-				seen = append(seen, item)
+			if of[item] == 0 {
+				put(&of, item, now)
 			}
 		}
-		if err != nil || len(seen) == n {
-			return false, err
+		if len(of) == n {
+			return false, nil
 		}
-		feed[seenMember] = encode(seen[max(0, len(seen)-keep):])
+		for _, item := range oldest(of, len(of)-keep) {
+			delete(of, item)
+		}
+		put((*map[string]map[string]int64)(seen), Slug(name), of)
 		return true, nil
 	})
+}
+
+// oldest gives the n items that were seen first.
+func oldest(seen map[string]int64, n int) []string {
+	if n <= 0 {
+		return nil
+	}
+	items := slices.Collect(maps.Keys(seen))
+	slices.SortFunc(items, func(a, b string) int { return cmp.Or(cmp.Compare(seen[a], seen[b]), cmp.Compare(a, b)) })
+	return items[:n]
 }
 
 // waiting is pending_news.json: by guild, channel and feed.
 type waiting map[string]map[string]map[string][]Article
 
-// taken is pending_batches.json: by guild and channel.
-type taken map[string]map[string]*fileBatch
-
-type fileBatch struct {
-	ID       string    `json:"id"`
-	Articles []Article `json:"articles"` // oldest first
-}
+// taken is pending_batches.json: by guild and channel, the batch that is being posted. Its name says up to
+// when articles are in it.
+type taken map[string]map[string]string
 
 type filePending struct{ files }
 
 func (f filePending) Channels(_ context.Context, guild string) ([]string, error) {
-	w, err1 := read[waiting](f.files, pendingFile)
-	t, err2 := read[taken](f.files, batchFile)
+	w, err := read[waiting](f.files, pendingFile)
 	all := map[string]bool{}
 	for channel := range w[guild] {
 		all[channel] = true
 	}
-	for channel := range t[guild] {
-		all[channel] = true
-	}
-	return sorted(all), errors.Join(err1, err2)
+	return sorted(all), err
 }
 
 // sorted gives the members of a set.
@@ -125,7 +127,14 @@ func sorted(set map[string]bool) (out []string) {
 func (f filePending) Add(ctx context.Context, guild, channel string, articles []Article) (n int, err error) {
 	err = change(ctx, f.files, pendingFile, func(w *waiting) (bool, error) {
 		feeds := (*w)[guild][channel]
-		there, now := map[string]bool{}, time.Now()
+		there, now := map[string]bool{}, time.Now().UTC()
+		t, err := read[taken](f.files, batchFile)
+		if err != nil {
+			return false, err
+		}
+		if name := t[guild][channel]; name != "" { // what comes after a batch was taken is not in it
+			now = latest(now, Batch{ID: name}.taken().Add(time.Millisecond))
+		}
 		for feed, list := range feeds {
 			feeds[feed] = slices.DeleteFunc(list, func(a Article) bool { return now.Sub(a.Queued) > pendingLife })
 			for _, a := range feeds[feed] {
@@ -150,60 +159,66 @@ func (f filePending) Add(ctx context.Context, guild, channel string, articles []
 	return n, err
 }
 
-// Take writes the batch first: killed before the articles leave their file, they are in both, and
-// the history keeps them from being posted again.
+// latest is the later one.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Take names a batch under the lock of the articles, so that none is queued in between.
 func (f filePending) Take(ctx context.Context, guild, channel string) (b Batch, err error) {
 	err = change(ctx, f.files, pendingFile, func(w *waiting) (bool, error) {
-		var all []Article
-		for _, list := range (*w)[guild][channel] {
-			all = append(all, list...)
-		}
-		slices.SortFunc(all, func(a, b Article) int {
-			if c := a.Queued.Compare(b.Queued); c != 0 {
-				return c
-			}
-			return strings.Compare(a.ID, b.ID)
-		})
-		again := true
-		if err := change(ctx, f.files, batchFile, func(t *taken) (bool, error) {
-			channels := (*t)[guild]
-			batch := channels[channel]
-			if again = batch != nil; again {
-				b = Batch{guild, channel, batch.ID, true}
-				return false, nil
-			}
+		return false, change(ctx, f.files, batchFile, func(t *taken) (bool, error) {
+			all := inOrder((*w)[guild][channel])
 			if len(all) == 0 {
 				return false, ErrNone
 			}
-			b = Batch{guild, channel, fmt.Sprintf("b%d", time.Now().UnixMicro()), false}
-			put(&channels, channel, &fileBatch{b.ID, all})
-			put((*map[string]map[string]*fileBatch)(t), guild, channels)
+			b = Batch{guild, channel, (*t)[guild][channel], true}
+			if b.ID != "" && !all[0].Queued.After(b.until()) {
+				return false, nil
+			}
+			b = Batch{guild, channel, newBatch(time.Now(), all[len(all)-1].Queued), false}
+			channels := (*t)[guild]
+			put(&channels, channel, b.ID)
+			put((*map[string]map[string]string)(t), guild, channels)
 			return true, nil
-		}); err != nil {
-			return false, err
-		}
-		if !again {
-			delete((*w)[guild], channel)
-		}
-		return !again, nil
+		})
 	})
 	return b, err
 }
 
+// newBatch names a batch of all that was queued up to now, or to the last article if that is later.
+func newBatch(now, last time.Time) string { return fmt.Sprintf("b%d", latest(now, last).UnixMicro()) }
+
+// until is the last moment of a batch: its last millisecond.
+func (b Batch) until() time.Time { return b.taken().Add(time.Millisecond - 1) }
+
+// inOrder are the articles of all feeds, oldest first.
+func inOrder(feeds map[string][]Article) (all []Article) {
+	for _, list := range feeds {
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b Article) int {
+		return cmp.Or(cmp.Compare(a.Queued.UnixMilli(), b.Queued.UnixMilli()), cmp.Compare(a.ID, b.ID))
+	})
+	return all
+}
+
 func (f filePending) Next(ctx context.Context, b Batch, n int) (out []Article, err error) {
-	t, err := read[taken](f.files, batchFile)
-	if err != nil {
+	t, err1 := read[taken](f.files, batchFile)
+	w, err2 := read[waiting](f.files, pendingFile)
+	if err := errors.Join(err1, err2); err != nil || t[b.Guild][b.Channel] != b.ID {
 		return nil, err
 	}
-	batch := t[b.Guild][b.Channel]
-	if batch == nil || batch.ID != b.ID {
-		return nil, nil
-	}
 	var over []string
-	for _, a := range batch.Articles {
-		if time.Since(a.Queued) > pendingLife {
+	for _, a := range inOrder(w[b.Guild][b.Channel]) {
+		switch {
+		case a.Queued.After(b.until()):
+		case time.Since(a.Queued) > pendingLife:
 			over = append(over, a.ID)
-		} else if len(out) < n {
+		case len(out) < n:
 			out = append(out, a)
 		}
 	}
@@ -213,15 +228,25 @@ func (f filePending) Next(ctx context.Context, b Batch, n int) (out []Article, e
 	return out, err
 }
 
+// Drop looks for the batch under the lock of the articles, as Take does.
 func (f filePending) Drop(ctx context.Context, b Batch, ids []string) error {
-	return change(ctx, f.files, batchFile, func(t *taken) (bool, error) {
-		batch := (*t)[b.Guild][b.Channel]
-		if batch == nil || batch.ID != b.ID {
-			return false, ErrStale
+	return change(ctx, f.files, pendingFile, func(w *waiting) (bool, error) {
+		t, err := read[taken](f.files, batchFile)
+		if err == nil && t[b.Guild][b.Channel] != b.ID {
+			err = ErrStale
 		}
-		batch.Articles = slices.DeleteFunc(batch.Articles, func(a Article) bool { return slices.Contains(ids, a.ID) })
-		if len(batch.Articles) == 0 {
-			delete((*t)[b.Guild], b.Channel)
+		if err != nil {
+			return false, err
+		}
+		feeds := (*w)[b.Guild][b.Channel]
+		for feed, list := range feeds {
+			feeds[feed] = slices.DeleteFunc(list, func(a Article) bool { return slices.Contains(ids, a.ID) })
+			if len(feeds[feed]) == 0 {
+				delete(feeds, feed)
+			}
+		}
+		if len(feeds) == 0 {
+			delete((*w)[b.Guild], b.Channel)
 		}
 		return true, nil
 	})
@@ -268,7 +293,8 @@ func (f fileBreaking) RemoveTopic(ctx context.Context, guild, topic string) erro
 }
 
 // topics changes both lists; fn gets the topics without the one that it is about.
-func (f fileBreaking) topics(ctx context.Context, guild, topic string, fn func([]string, map[string]ID) []string) error {
+func (f fileBreaking) topics(ctx context.Context, guild, topic string,
+	fn func([]string, map[string]ID) []string) error {
 	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
 		topics, err1 := member[[]string](*s, guild, "breaking_news_topics")
 		channels, err2 := member[map[string]ID](*s, guild, "breaking_news_channels")
@@ -276,9 +302,8 @@ func (f fileBreaking) topics(ctx context.Context, guild, topic string, fn func([
 			channels = map[string]ID{}
 		}
 		topics = fn(slices.DeleteFunc(topics, func(t string) bool { return t == topic }), channels)
-		s.set(guild, "breaking_news_topics", topics)
-		s.set(guild, "breaking_news_channels", channels)
-		return true, errors.Join(err1, err2)
+		return true, errors.Join(err1, err2, s.set(guild, "breaking_news_topics", topics),
+			s.set(guild, "breaking_news_channels", channels))
 	})
 }
 
@@ -294,7 +319,8 @@ func (f fileBreaking) AddItem(ctx context.Context, guild string, item Item) erro
 }
 
 // Work counts a try before it is made, so that a process that dies has had it.
-func (f fileBreaking) Work(ctx context.Context, guild string, handle func(context.Context, Item, int) error) (done int, err error) {
+func (f fileBreaking) Work(ctx context.Context, guild string, handle func(context.Context, Item, int) error) (done int,
+	err error) {
 	all, err := read[toCheck](f.files, breakingFile)
 	if err != nil {
 		return 0, err
@@ -342,7 +368,8 @@ func (f fileBreaking) count(ctx context.Context, guild, id string, by int) (trie
 
 func (f fileBreaking) remove(ctx context.Context, guild, id string) error {
 	return change(ctx, f.files, breakingFile, func(all *toCheck) (bool, error) {
-		put((*map[string][]fileItem)(all), guild, slices.DeleteFunc((*all)[guild], func(i fileItem) bool { return i.Article.ID == id }))
+		put((*map[string][]fileItem)(all), guild, slices.DeleteFunc((*all)[guild],
+			func(i fileItem) bool { return i.Article.ID == id }))
 		return true, nil
 	})
 }

@@ -141,7 +141,8 @@ func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, e
 		}
 		articles, lines := fitting(articles)
 		ids := idsOf(articles)
-		m := Message{Channel: channel, Ref: hash(append([]string{"summary", guild, channel, batch.ID}, ids...)...), Title: fmt.Sprintf("%d articles", len(articles))}
+		m := Message{Channel: channel, Ref: hash(append([]string{"summary", guild, channel, batch.ID}, ids...)...),
+			Title: fmt.Sprintf("%d articles", len(articles))}
 		there := false
 		if again {
 			_, err := b.Discord.Find(ctx, channel, m.Ref, taken)
@@ -156,7 +157,8 @@ func (b *Bot) Summary(ctx context.Context, guild, channel string) (posted int, e
 			} else if gone {
 				continue
 			}
-			m.Text = strings.TrimSpace(cut(b.ask(ctx, guild, "Summarise these articles in three sentences.", titlesOf(articles)), 700) + "\n\n" + lines)
+			m.Text = strings.TrimSpace(cut(b.ask(ctx, guild, "Summarise these articles in three sentences.",
+				titlesOf(articles)), 700) + "\n\n" + lines)
 			if _, err := b.Discord.Post(ctx, m); err != nil {
 				return posted, err
 			}
@@ -298,7 +300,8 @@ func (b *Bot) isBreaking(ctx context.Context, item Item) (bool, error) {
 // postBreaking looks first whether an earlier try has posted it: crashes are no tries.
 func (b *Bot) postBreaking(ctx context.Context, guild, channel string, item Item) error {
 	a := item.Article
-	m := Message{Channel: channel, Ref: hash("breaking", guild, channel, a.ID), Title: "Breaking: " + item.Topic, Text: line(a) + a.Summary}
+	m := Message{Channel: channel, Ref: hash("breaking", guild, channel, a.ID), Title: "Breaking: " + item.Topic,
+		Text: line(a) + a.Summary}
 	if _, err := post(ctx, b.Discord, m, true, a.Queued); err != nil {
 		return err
 	}

@@ -94,7 +94,10 @@ func (w *Web) Read(ctx context.Context, url string) (Items, error) {
 		return nothing, errors.Join(err, fmt.Errorf("the feed cannot be read, or has more than %d bytes", maxFeed))
 	}
 	list, err := parse(body)
-	return Items{list, func() { w.keep(url, validators{answer.Header.Get("ETag"), answer.Header.Get("Last-Modified")}) }}, err
+	return Items{list, func() {
+		w.keep(url, validators{answer.Header.Get("ETag"),
+			answer.Header.Get("Last-Modified")})
+	}}, err
 }
 
 func (w *Web) keep(url string, v validators) {
@@ -113,11 +116,12 @@ func parse(body []byte) (list []FeedItem, err error) {
 		return nil, fmt.Errorf("the feed cannot be read: %w", err)
 	}
 	for _, i := range feed.Items[:min(len(feed.Items), maxFeedItems)] {
-		item := FeedItem{ID: cmp.Or(i.GUID, i.Link), Title: clean(i.Title), URL: i.Link, Summary: cut(clean(i.Description), 500)}
+		item := FeedItem{ID: cmp.Or(i.GUID, i.Link), Title: clean(i.Title), URL: i.Link,
+			Summary: cut(clean(i.Description), 500)}
 		if item.URL == "" && strings.HasPrefix(i.GUID, "http") {
 			item.URL = i.GUID
 		}
-		if at := cmp.Or(i.PublishedParsed, i.UpdatedParsed); at != nil {
+		if at := cmp.Or(i.PublishedParsed, i.UpdatedParsed); at != nil && at.Year() > 0 && at.Year() < 9999 {
 			item.Published = at.UTC()
 		}
 		if item.ID != "" && item.URL != "" {

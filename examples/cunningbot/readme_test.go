@@ -40,7 +40,8 @@ func TestReadme(t *testing.T) {
 		case strings.HasPrefix(command, "export "):
 			env = append(env, strings.Fields(moved.Replace(strings.TrimPrefix(command, "export ")))...)
 		case strings.HasPrefix(command, "redis-cli"):
-			if out, err := exec.Command("sh", "-c", moved.Replace(command)).CombinedOutput(); err != nil || strings.Contains(string(out), "ERR") {
+			if out, err := exec.Command("sh", "-c", moved.Replace(command)).CombinedOutput(); err != nil ||
+				strings.Contains(string(out), "ERR") {
 				t.Fatalf("%s: %v %s", command, err, out)
 			}
 		case strings.HasPrefix(command, "./cunningbotd"):
@@ -60,7 +61,8 @@ func TestReadme(t *testing.T) {
 		defer answer.Body.Close()
 		posted, err := io.ReadAll(answer.Body)
 		must(t, err)
-		return strings.Contains(string(posted), strings.Join(want, "\n")) && strings.Contains(string(posted), "A hurricane is remembered")
+		return strings.Contains(string(posted), strings.Join(want, "\n")) &&
+			strings.Contains(string(posted), "A hurricane is remembered")
 	})
 }
 

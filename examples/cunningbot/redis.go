@@ -121,10 +121,14 @@ func (d redisDaily) Games(ctx context.Context, guild string) (map[string]DailyGa
 }
 
 func (d redisDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
-	if _, err := d.k.DailyGames(guild).Set(ctx, name, encode(g)); err != nil {
+	text, err := encode(g)
+	if err != nil {
 		return err
 	}
-	_, err := d.k.DailySchedule(guild).Add(ctx, name, int64(g.Minute)) // last: without it there is no game
+	if _, err := d.k.DailyGames(guild).Set(ctx, name, text); err != nil {
+		return err
+	}
+	_, err = d.k.DailySchedule(guild).Add(ctx, name, int64(g.Minute)) // last: without it there is no game
 	return err
 }
 

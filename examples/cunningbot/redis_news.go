@@ -31,7 +31,10 @@ func (f redisFeeds) Feeds(ctx context.Context, guild string) (map[string]Feed, e
 }
 
 func (f redisFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
-	_, err := f.k.RSSFeeds(guild).Set(ctx, name, encode(feed))
+	text, err := encode(feed)
+	if err == nil {
+		_, err = f.k.RSSFeeds(guild).Set(ctx, name, text)
+	}
 	return err
 }
 
@@ -47,7 +50,8 @@ func (f redisFeeds) Unseen(ctx context.Context, guild, name string, items []stri
 }
 
 // missing gives those of which an operation finds nothing, in their order.
-func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string, ask func(string) keywright.Op[T]) ([]string, error) {
+func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string,
+	ask func(string) keywright.Op[T]) ([]string, error) {
 	var out []string
 	for some := range slices.Chunk(items, piece) {
 		var b keywright.Batch
@@ -69,7 +73,11 @@ func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string
 
 func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
 	for some := range slices.Chunk(items, piece) {
-		if _, err := f.k.BatchAddSeen(ctx, guild, Slug(name), int64(keep), encode(some)); err != nil {
+		text, err := encode(some)
+		if err == nil {
+			_, err = f.k.BatchAddSeen(ctx, guild, Slug(name), int64(keep), text)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -88,9 +96,17 @@ func (p redisPending) Add(ctx context.Context, guild, channel string, articles [
 	for some := range slices.Chunk(articles, piece) {
 		var list []string
 		for _, a := range some {
-			list = append(list, a.ID, string(encode(a)))
+			text, err := encode(a)
+			if err != nil {
+				return n, err
+			}
+			list = append(list, a.ID, string(text))
 		}
-		there, err := p.k.AddPending(ctx, guild, channel, channel, maxPending, encode(list))
+		text, err := encode(list)
+		if err != nil {
+			return n, err
+		}
+		there, err := p.k.AddPending(ctx, guild, channel, channel, maxPending, text)
 		if n += int(there); err != nil || int(there) < len(some) {
 			return n, err
 		}
@@ -158,7 +174,11 @@ func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, erro
 
 func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
 	for some := range slices.Chunk(ids, piece) {
-		left, err := p.k.DropBatch(ctx, b.Guild, b.Channel, b.ID, b.Channel, encode(some))
+		text, err := encode(some)
+		if err != nil {
+			return err
+		}
+		left, err := p.k.DropBatch(ctx, b.Guild, b.Channel, b.ID, b.Channel, text)
 		if err != nil {
 			return err
 		}
@@ -200,7 +220,11 @@ func (r redisBreaking) RemoveTopic(ctx context.Context, guild, topic string) err
 }
 
 func (r redisBreaking) AddItem(ctx context.Context, guild string, item Item) error {
-	_, err := r.k.BreakingPending(guild).Enqueue(ctx, queue.Task[json.RawMessage]{ID: item.Article.ID, Payload: encode(item)})
+	text, err := encode(item)
+	if err != nil {
+		return err
+	}
+	_, err = r.k.BreakingPending(guild).Enqueue(ctx, queue.Task[json.RawMessage]{ID: item.Article.ID, Payload: text})
 	if errors.Is(err, queue.ErrExists) {
 		return nil
 	}
@@ -208,7 +232,9 @@ func (r redisBreaking) AddItem(ctx context.Context, guild string, item Item) err
 }
 
 // Work looks what there is, and runs a worker until there is nothing more that can be done now.
-func (r redisBreaking) Work(ctx context.Context, guild string, handle func(context.Context, Item, int) error) (int, error) {
+func (r redisBreaking) Work(
+	ctx context.Context, guild string, handle func(context.Context, Item, int) error,
+) (int, error) {
 	q := r.k.BreakingPending(guild)
 	if todo, err := ready(ctx, q); err != nil || todo == 0 {
 		return 0, err
@@ -303,7 +329,11 @@ func (h redisHistory) Record(ctx context.Context, guild, channel string, stories
 	for some := range slices.Chunk(stories, piece) {
 		var b keywright.Batch
 		for _, s := range some {
-			keywright.Queue(&b, h.k.LaterRecordStory(guild, channel, s.Hash, s.Hash, hours, encode(s)))
+			text, err := encode(s)
+			if err != nil {
+				return err
+			}
+			keywright.Queue(&b, h.k.LaterRecordStory(guild, channel, s.Hash, s.Hash, hours, text))
 		}
 		if err := b.Run(ctx, h.k.Client()); err != nil {
 			return err

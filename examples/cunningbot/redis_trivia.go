@@ -18,12 +18,19 @@ func (r redisTrivia) Registrations(ctx context.Context, guild string) (map[strin
 }
 
 func (r redisTrivia) PutRegistration(ctx context.Context, guild, id string, reg Registration) error {
-	_, err := r.k.TriviaRegistrations(guild).Set(ctx, id, encode(reg))
+	text, err := encode(reg)
+	if err == nil {
+		_, err = r.k.TriviaRegistrations(guild).Set(ctx, id, text)
+	}
 	return err
 }
 
 func (r redisTrivia) Open(ctx context.Context, guild, id string, g NewGame) (bool, error) {
-	n, err := r.k.TriviaOpen(ctx, guild, id, id, g.Question, encode(g.Options), g.Answer, g.ChannelID, int64(g.Lasts/time.Second))
+	text, err := encode(g.Options)
+	if err != nil {
+		return false, err
+	}
+	n, err := r.k.TriviaOpen(ctx, guild, id, id, g.Question, text, g.Answer, g.ChannelID, int64(g.Lasts/time.Second))
 	return n == 1, err
 }
 
@@ -32,8 +39,12 @@ func (r redisTrivia) Game(ctx context.Context, guild, id string) (g Game, err er
 	if err != nil {
 		return g, none(err)
 	}
-	g = Game{NewGame: NewGame{Question: v.Question, Answer: v.Answer, ChannelID: v.ChannelID, Lasts: v.EndsAt.Sub(v.StartedAt)},
-		StartedAt: v.StartedAt, EndsAt: v.EndsAt, Closed: v.Status == cunningkeys.TriviaGameValueStatusClosed, Submissions: int(v.SubmissionCount)}
+	g = Game{NewGame: NewGame{Question: v.Question, Answer: v.Answer, ChannelID: v.ChannelID,
+		Lasts: v.EndsAt.Sub(v.StartedAt)},
+		StartedAt: v.StartedAt, EndsAt: v.EndsAt, Closed: v.Status == cunningkeys.TriviaGameValueStatusClosed}
+	if v.SubmissionCount != nil {
+		g.Submissions = int(*v.SubmissionCount)
+	}
 	if v.MessageID != nil {
 		g.Message = *v.MessageID
 	}
@@ -57,7 +68,11 @@ func (r redisTrivia) Posted(ctx context.Context, guild, id, message string) erro
 }
 
 func (r redisTrivia) Submit(ctx context.Context, guild, id, user string, a Answer) (int, error) {
-	n, err := r.k.TriviaSubmit(ctx, guild, id, user, encode(a))
+	text, err := encode(a)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.k.TriviaSubmit(ctx, guild, id, user, text)
 	switch {
 	case err != nil:
 		return 0, err
@@ -112,7 +127,10 @@ func (r redisTrivia) Submissions(ctx context.Context, guild, id string) (map[str
 }
 
 func (r redisTrivia) Finish(ctx context.Context, guild, id string, result Result) error {
-	_, err := r.k.TriviaFinish(ctx, guild, id, id, result.EndedAt, encode(result))
+	text, err := encode(result)
+	if err == nil {
+		_, err = r.k.TriviaFinish(ctx, guild, id, id, result.EndedAt, text)
+	}
 	return err
 }
 

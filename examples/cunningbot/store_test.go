@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,8 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
 )
 
 const (
@@ -19,8 +22,46 @@ const (
 	channel = "944003671334977609"
 )
 
-// onStores runs a test on each store: both brands, each key checked by a guard, and files.
+// onStores runs a test on each store: both brands, each key checked by a guard, files, and both while
+// they are moved.
 func onStores(t *testing.T, run func(t *testing.T, s *bot.Store)) {
+	t.Helper()
+	onPlainStores(t, run)
+	phases := []phase.Phase{phase.Shadow, phase.Live}
+	if os.Getenv("KEYWRIGHT_KILLS") != "" {
+		phases = []phase.Phase{phase.Off, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown,
+			phase.Complete}
+	}
+	for _, at := range phases {
+		t.Run("migrating, "+at.String(), func(t *testing.T) {
+			t.Parallel()
+			run(t, moving(t, keywrighttest.Start(t, keywrighttest.Redis), t.TempDir(), at))
+		})
+	}
+}
+
+// moving is a store whose subsystems are in a phase; those that are named stay where they were.
+func moving(t *testing.T, s *keywrighttest.Server, dir string, at phase.Phase, but ...string) *bot.Store {
+	t.Helper()
+	c := open(t, s.URL())
+	m, err := bot.NewMigration(t.Context(), dir, c)
+	must(t, err)
+	store := bot.NewMigrating(m, c)
+	t.Cleanup(store.Close)
+	for _, part := range bot.Subsystems {
+		for range at {
+			if slices.Contains(but, part) {
+				break
+			}
+			_, err := m.Advance(t.Context(), part, migrate.ChangeOptions{Force: true})
+			must(t, err)
+		}
+	}
+	return store
+}
+
+// onPlainStores runs a test on those that do not move.
+func onPlainStores(t *testing.T, run func(t *testing.T, s *bot.Store)) {
 	t.Helper()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
@@ -54,7 +95,8 @@ func got[T any](v T, err error) func(t *testing.T) T {
 func articles(from, to int) (all []bot.Article) {
 	for i := from; i < to; i++ {
 		at := fmt.Sprintf("https://news.example/%d", i)
-		all = append(all, bot.Article{ID: bot.StoryHash(at), Item: at, Title: fmt.Sprint("article ", i), URL: at, Feed: "San Diego", Published: time.Unix(1e9, 0).UTC(), Queued: time.Now()})
+		all = append(all, bot.Article{ID: bot.StoryHash(at), Item: at, Title: fmt.Sprint("article ", i), URL: at,
+			Feed: "San Diego", Published: time.Unix(1e9, 0).UTC(), Queued: time.Now()})
 	}
 	return all
 }
@@ -95,6 +137,9 @@ func TestFeeds(t *testing.T) {
 		same(t, "unseen", got(s.Feeds.Unseen(ctx, guild, name, []string{"c", "a", "d"}))(t), []string{"c", "d"})
 		must(t, s.Feeds.PutFeed(ctx, guild, name, bot.Feed{URL: "https://y.example", ChannelID: channel}))
 		same(t, "seen with another address", got(s.Feeds.Unseen(ctx, guild, name, []string{"a"}))(t), []string(nil))
+		must(t, s.Feeds.MarkSeen(ctx, guild, name, []string{"c", "d", "e", "f"}, 3)) // more than are kept, in one second
+		unseen := got(s.Feeds.Unseen(ctx, guild, name, []string{"a", "b", "c", "d", "e", "f"}))(t)
+		same(t, "of more than are kept", len(unseen), 3)
 		must(t, s.Feeds.RemoveFeed(ctx, guild, name))
 		same(t, "no feeds", len(got(s.Feeds.Feeds(ctx, guild))(t)), 0)
 	})
@@ -141,10 +186,16 @@ func TestPending(t *testing.T) {
 }
 
 // TestPendingLives: an article lives for 48 hours from when it was queued, not from when another
-// one was.
+// one was; one that is too old can come again.
 func TestPendingLives(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
-	store := bot.NewRedis(open(t, s.URL()))
+	pendingLives(t, s, bot.NewRedis(open(t, s.URL())))
+	s.Do("FLUSHALL")
+	pendingLives(t, s, moving(t, s, t.TempDir(), phase.Live))
+}
+
+func pendingLives(t *testing.T, s *keywrighttest.Server, store *bot.Store) {
+	t.Helper()
 	ctx, p := t.Context(), store.Pending
 	key := "rss:" + guild + ":pending:" + channel
 	all := articles(0, 3)
@@ -163,11 +214,16 @@ func TestPendingLives(t *testing.T) {
 	s.Do("ZADD", key+":order", fmt.Sprint(now-49*hour), all[1].ID)
 	same(t, "one that became old in the batch", len(got(p.Next(ctx, b, 10))(t)), 2)
 	same(t, "it is dropped", s.Do("HEXISTS", key, all[1].ID), int64(0))
+	s.Do("ZADD", key+":order", fmt.Sprint(now-49*hour), all[2].ID)
+	same(t, "an old one comes again", got(p.Add(ctx, guild, channel, all[2:]))(t), 1)
+	must(t, p.Drop(ctx, b, ids(articles(3, 4))))
+	b = got(p.Take(ctx, guild, channel))(t)
+	same(t, "it is there", ids(got(p.Next(ctx, b, 10))(t)), ids(all[2:]))
 }
 
 // TestPendingBound: a channel that is full takes no more, and says so.
 func TestPendingBound(t *testing.T) {
-	onStores(t, func(t *testing.T, s *bot.Store) {
+	onPlainStores(t, func(t *testing.T, s *bot.Store) {
 		n := got(s.Pending.Add(t.Context(), guild, channel, articles(0, 10_100)))(t)
 		same(t, "as many as find room", n, 10_000)
 	})
@@ -178,7 +234,8 @@ func TestHistory(t *testing.T) {
 		ctx, h := t.Context(), s.History
 		story := bot.Story{Hash: "story_hash_abc", Title: "t", URL: "https://x.example", PostedAt: time.Now()}
 		must(t, h.Record(ctx, guild, channel, []bot.Story{story, story}))
-		same(t, "known", got(h.Known(ctx, guild, channel, []string{"other", story.Hash}))(t), map[string]bool{story.Hash: true})
+		same(t, "known", got(h.Known(ctx, guild, channel, []string{"other", story.Hash}))(t),
+			map[string]bool{story.Hash: true})
 		same(t, "of another channel", len(got(h.Known(ctx, guild, "944003671334977610", []string{story.Hash}))(t)), 0)
 		same(t, "the window", got(h.Window(ctx, guild, channel))(t), 24*time.Hour)
 		must(t, h.SetWindow(ctx, guild, channel, 168))
@@ -239,7 +296,8 @@ func TestTrivia(t *testing.T) {
 		same(t, "another user's", got(tr.Submit(ctx, guild, "quiz-1", "123456789012345679", answer))(t), 2)
 		must(t, tr.Posted(ctx, guild, "quiz-1", "17"))
 		game := got(tr.Game(ctx, guild, "quiz-1"))(t)
-		same(t, "the game", strings.TrimSpace(fmt.Sprintln(game.Options, game.Answer, game.ChannelID, game.Lasts, game.Submissions, game.Message, game.Closed)), "[a b] b "+channel+" 1h0m0s 2 17 false")
+		same(t, "the game", strings.TrimSpace(fmt.Sprintln(game.Options, game.Answer, game.ChannelID, game.Lasts,
+			game.Submissions, game.Message, game.Closed)), "[a b] b "+channel+" 1h0m0s 2 17 false")
 		same(t, "nothing is due", len(got(tr.Due(ctx, guild))(t)), 0)
 		same(t, "too early", errors.Is(tr.Close(ctx, guild, "quiz-1", false), bot.ErrEarly), true)
 		must(t, tr.Close(ctx, guild, "quiz-1", true))
@@ -247,8 +305,10 @@ func TestTrivia(t *testing.T) {
 		_, err = tr.Submit(ctx, guild, "quiz-1", "123456789012345680", answer)
 		same(t, "closed", errors.Is(err, bot.ErrClosed), true)
 		await(t, "it is due", func() bool { return slices.Equal(got(tr.Due(ctx, guild))(t), []string{"quiz-1"}) })
-		same(t, "the answers", got(tr.Submissions(ctx, guild, "quiz-1"))(t), map[string]bot.Answer{"123456789012345678": answer, "123456789012345679": answer})
-		r := bot.Result{Question: "Which?", Answer: "b", Answers: 2, Right: []string{"1", "2"}, EndedAt: time.Now().UTC().Truncate(time.Second)}
+		same(t, "the answers", got(tr.Submissions(ctx, guild, "quiz-1"))(t),
+			map[string]bot.Answer{"123456789012345678": answer, "123456789012345679": answer})
+		r := bot.Result{Question: "Which?", Answer: "b", Answers: 2, Right: []string{"1", "2"},
+			EndedAt: time.Now().UTC().Truncate(time.Second)}
 		must(t, tr.Finish(ctx, guild, "quiz-1", r))
 		must(t, tr.Finish(ctx, guild, "quiz-1", bot.Result{EndedAt: time.Now()}))
 		same(t, "the result", got(tr.Result(ctx, guild, "quiz-1"))(t), r)
@@ -288,7 +348,8 @@ func TestTogether(t *testing.T) {
 					if _, err := s.Pending.Add(ctx, guild, channel, articles(i*5+n, i*5+n+1)); err != nil {
 						t.Error(err)
 					}
-					if _, err := s.Trivia.Submit(ctx, guild, "quiz", fmt.Sprint(100000000000000000+i*5+n), bot.Answer{Answer: "a"}); err != nil {
+					if _, err := s.Trivia.Submit(ctx, guild, "quiz", fmt.Sprint(100000000000000000+i*5+n),
+						bot.Answer{Answer: "a"}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -37,8 +37,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, discord: &local.Discord{Token: "a-token", Limit: 7, Fail: 11, Lose: 13}, news: &local.News{}, urls: map[string]string{}, http: address(t)}
-	for name, h := range map[string]http.Handler{"discord": w.discord, "openai": &local.Model{Key: "a-key", Limit: 9}, "news": w.news} {
+	w := &world{t: t, discord: &local.Discord{Token: "a-token", Limit: 7, Fail: 11, Lose: 13}, news: &local.News{},
+		urls: map[string]string{}, http: address(t)}
+	for name, h := range map[string]http.Handler{"discord": w.discord, "openai": &local.Model{Key: "a-key", Limit: 9},
+		"news": w.news} {
 		s := httptest.NewServer(h)
 		s.Config.ErrorLog = nil
 		t.Cleanup(s.Close)
@@ -54,9 +56,12 @@ func newWorld(t *testing.T) *world {
 func (w *world) env(s *keywrighttest.Server, user string) []string {
 	host, port, err := net.SplitHostPort(s.Addr())
 	must(w.t, err)
-	return []string{"REDIS_HOST=" + host, "REDIS_PORT=" + port, "REDIS_DB=0", "REDIS_USERNAME=" + user, "REDIS_PASSWORD=" + word, "REDIS_HEALTH_PASSWORD=",
-		"REDIS_MAX_CONNECTIONS=20", "USE_REDIS=true", "DISCORD_TOKEN=a-token", "DISCORD_API=" + w.urls["discord"], "OPENAI_API_KEY=a-key", "OPENAI_BASE_URL=" + w.urls["openai"],
-		"DISCORD_PUBLIC_KEY=" + hex.EncodeToString(w.public), "CUNNINGBOT_HTTP=" + w.http, "CUNNINGBOT_PRIVATE_FEEDS=true", "TZ=UTC"}
+	return []string{"REDIS_HOST=" + host, "REDIS_PORT=" + port, "REDIS_DB=0", "REDIS_USERNAME=" + user,
+		"REDIS_PASSWORD=" + word, "REDIS_HEALTH_PASSWORD=",
+		"REDIS_MAX_CONNECTIONS=20", "USE_REDIS=true", "DISCORD_TOKEN=a-token", "DISCORD_API=" + w.urls["discord"],
+		"OPENAI_API_KEY=a-key", "OPENAI_BASE_URL=" + w.urls["openai"],
+		"DISCORD_PUBLIC_KEY=" + hex.EncodeToString(w.public), "CUNNINGBOT_HTTP=" +
+			w.http, "CUNNINGBOT_PRIVATE_FEEDS=true", "TZ=UTC"}
 }
 
 // interact sends what a user does, signed as Discord signs it, and gives what the bot says; "" if
@@ -65,7 +70,8 @@ func (w *world) interact(body any) string {
 	text, err := json.Marshal(body)
 	must(w.t, err)
 	at := strconv.FormatInt(time.Now().Unix(), 10)
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.http+"/interactions", bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.http+"/interactions",
+		bytes.NewReader(text))
 	must(w.t, err)
 	r.Header.Set("X-Signature-Timestamp", at)
 	r.Header.Set("X-Signature-Ed25519", hex.EncodeToString(ed25519.Sign(w.private, append([]byte(at), text...))))
@@ -89,7 +95,8 @@ func (w *world) command(guild, channel, name string, options ...string) (said st
 		given = append(given, map[string]string{"name": options[i], "value": options[i+1]})
 	}
 	await(w.t, "the bot answers /"+name, func() bool {
-		said = w.interact(map[string]any{"type": 2, "guild_id": guild, "channel_id": channel, "data": map[string]any{"name": name, "options": given},
+		said = w.interact(map[string]any{"type": 2, "guild_id": guild, "channel_id": channel,
+			"data":   map[string]any{"name": name, "options": given},
 			"member": map[string]any{"user": map[string]string{"id": "555000000000000001"}, "permissions": "32"}})
 		return said != "" && !strings.HasPrefix(said, "This cannot be done now")
 	})
@@ -132,7 +139,8 @@ func (p *players) press(w *world, m local.Message, game, user string) {
 		return
 	}
 	n, _ := strconv.Atoi(user[15:])
-	said := w.interact(map[string]any{"type": 3, "guild_id": guild, "channel_id": m.Channel, "data": map[string]string{"custom_id": m.Buttons[n%len(m.Buttons)]},
+	said := w.interact(map[string]any{"type": 3, "guild_id": guild, "channel_id": m.Channel,
+		"data":   map[string]string{"custom_id": m.Buttons[n%len(m.Buttons)]},
 		"member": map[string]any{"user": map[string]string{"id": user}, "permissions": "0"}})
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,7 +184,7 @@ func TestSystem(t *testing.T) {
 		}
 		s := protected(t, brand)
 		w := newWorld(t)
-		running := map[string]*process{}
+		running := map[string]*sitetest.Process{}
 		begin := func(name string) {
 			verb := strings.TrimRight(name, "-0123456789")
 			user, args := "cunningbot", []string{verb}
@@ -196,16 +204,19 @@ func TestSystem(t *testing.T) {
 		w.command(guild, newsChannel, "feed", "name", "San Diego", "url", w.urls["news"]+"/diego.rss")
 		w.command(guild, atomChannel, "feed", "name", "東京", "url", w.urls["news"]+"/tokyo.atom")
 		w.command(guild, breakingChannel, "topic", "word", "hurricane")
-		same(t, "a second feed of that name", w.command(guild, newsChannel, "feed", "name", "san-diego", "url", "https://x.example"), `The name is too much like "San Diego".`)
+		same(t, "a second feed of that name", w.command(guild, newsChannel, "feed", "name", "san-diego", "url",
+			"https://x.example"), `The name is too much like "San Diego".`)
 
 		// What is due today was chosen yesterday.
 		n := kills(t)
-		store := bot.NewRedis(open(t, urlOf(s, "test")))
+		store := bot.NewRedis(open(t, sitetest.URL(s, "test")))
 		now := time.Now().UTC()
 		minute := now.Hour()*60 + now.Minute()
 		for i := range 4 {
-			must(t, store.Trivia.PutRegistration(t.Context(), guild, fmt.Sprint("reg", i), bot.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 15 + i}))
-			must(t, store.Daily.PutGame(t.Context(), guild, fmt.Sprint("daily ", i), bot.DailyGame{ChannelID: gamesChannel, Text: "play", Minute: minute}))
+			must(t, store.Trivia.PutRegistration(t.Context(), guild, fmt.Sprint("reg", i),
+				bot.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 6 + i}))
+			must(t, store.Daily.PutGame(t.Context(), guild, fmt.Sprint("daily ", i),
+				bot.DailyGame{ChannelID: gamesChannel, Text: "play", Minute: minute}))
 		}
 
 		p, over := &players{accepted: map[string]map[string]bool{}, closed: map[string]bool{}}, make(chan struct{})
@@ -247,7 +258,7 @@ func TestSystem(t *testing.T) {
 			}
 			victim := names[order[0]]
 			order = order[1:]
-			running[victim].kill()
+			running[victim].Kill()
 			t.Logf("%s killed %s", time.Now().Format(time.TimeOnly+".000"), victim)
 			begin(victim)
 		}
@@ -286,13 +297,13 @@ func TestSystem(t *testing.T) {
 		}
 		p.check(t, store, w)
 		for name, p := range running {
-			if err := p.stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Errorf("%s was asked to stop: %v", name, err)
 			}
 		}
 		t.Logf("%d messages, %d repetitions stopped, %d articles", len(refs), w.discord.Stopped(), len(want))
-		keywrightSays(t, urlOf(s, "test"), "audit", "--values=all", "--quiet")
-		refusals(t, s)
+		sitetest.Keywright(t, sitetest.URL(s, "test"), "audit", "--values=all", "--quiet")
+		sitetest.Refusals(t, s)
 	})
 }
 
@@ -318,15 +329,4 @@ func (p *players) check(t *testing.T, store *bot.Store, w *world) {
 		}
 	}
 	same(t, "results of games that were posted", results, games)
-}
-
-// refusals: no program was refused what it needs.
-func refusals(t *testing.T, s *keywrighttest.Server) {
-	t.Helper()
-	newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
-	for _, refused := range s.Do("ACL", "LOG").([]any) {
-		if text := fmt.Sprint(refused); !newer.MatchString(text) {
-			t.Errorf("a program was refused what it needs: %s", text)
-		}
-	}
 }

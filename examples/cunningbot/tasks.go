@@ -114,7 +114,8 @@ func (b *Bot) dailyGame(ctx context.Context, guild, name string, g DailyGame, s 
 	if err != nil || before == "posted" {
 		return err
 	}
-	m := Message{Channel: string(g.ChannelID), Ref: hash("daily", guild, name, s.day.Format(time.DateOnly)), Title: name, Text: g.Text}
+	m := Message{Channel: string(g.ChannelID), Ref: hash("daily", guild, name, s.day.Format(time.DateOnly)), Title: name,
+		Text: g.Text}
 	if _, err := post(ctx, b.Discord, m, before != "", s.at); err != nil {
 		return fmt.Errorf("the daily game %q: %w", name, err)
 	}

@@ -75,7 +75,8 @@ const maxLasts = 43_200
 
 // question asks the model for one; without, or if it answers something else, it is of the bank.
 func (b *Bot) question(ctx context.Context, guild, id string, r Registration) NewGame {
-	says := b.ask(ctx, guild, `Write a trivia question. Answer with JSON only: {"question": "...", "options": ["...", "...", "...", "..."], "answer": "one of the options"}`, "Topic: "+r.Topic)
+	says := b.ask(ctx, guild, `Write a trivia question. Answer with JSON only: {"question": "...", `+
+		`"options": ["...", "...", "...", "..."], "answer": "one of the options"}`, "Topic: "+r.Topic)
 	var g struct {
 		Question, Answer string
 		Options          []string
@@ -83,7 +84,8 @@ func (b *Bot) question(ctx context.Context, guild, id string, r Registration) Ne
 	if from, to := strings.Index(says, "{"), strings.LastIndex(says, "}"); from >= 0 && to > from {
 		says = says[from : to+1]
 	}
-	ok := json.Unmarshal([]byte(says), &g) == nil && g.Question != "" && slices.Contains(g.Options, g.Answer) && len(g.Options) > 1 && len(g.Options) <= 10
+	ok := json.Unmarshal([]byte(says), &g) == nil && g.Question != "" && slices.Contains(g.Options, g.Answer) &&
+		len(g.Options) > 1 && len(g.Options) <= 10
 	if !ok {
 		n := 0
 		for _, c := range hash(id) {
@@ -95,11 +97,15 @@ func (b *Bot) question(ctx context.Context, guild, id string, r Registration) Ne
 }
 
 var bank = []NewGame{
-	{Question: "Which planet has the shortest year?", Options: []string{"Mars", "Mercury", "Venus", "Jupiter"}, Answer: "Mercury"},
+	{Question: "Which planet has the shortest year?", Options: []string{"Mars", "Mercury", "Venus", "Jupiter"},
+		Answer: "Mercury"},
 	{Question: "How many strings has a violin?", Options: []string{"Four", "Five", "Six"}, Answer: "Four"},
-	{Question: "Which metal is liquid at room temperature?", Options: []string{"Lead", "Tin", "Mercury", "Zinc"}, Answer: "Mercury"},
-	{Question: "Which ocean is the deepest?", Options: []string{"Atlantic", "Indian", "Pacific", "Arctic"}, Answer: "Pacific"},
-	{Question: "What does a lexicographer write?", Options: []string{"Maps", "Dictionaries", "Laws"}, Answer: "Dictionaries"},
+	{Question: "Which metal is liquid at room temperature?", Options: []string{"Lead", "Tin", "Mercury", "Zinc"},
+		Answer: "Mercury"},
+	{Question: "Which ocean is the deepest?", Options: []string{"Atlantic", "Indian", "Pacific", "Arctic"},
+		Answer: "Pacific"},
+	{Question: "What does a lexicographer write?", Options: []string{"Maps", "Dictionaries", "Laws"},
+		Answer: "Dictionaries"},
 }
 
 // TriviaCloser closes the games whose time is over: no answer after that, then the result is
@@ -108,7 +114,8 @@ var bank = []NewGame{
 func (b *Bot) TriviaCloser(ctx context.Context, guild string) error {
 	games, err := b.Store.Trivia.Due(ctx, guild)
 	for _, id := range games {
-		failed := b.Store.Locks.Try(ctx, LockTriviaGame, guild, id, func(ctx context.Context) error { return b.closeTrivia(ctx, guild, id) })
+		failed := b.Store.Locks.Try(ctx, LockTriviaGame, guild, id,
+			func(ctx context.Context) error { return b.closeTrivia(ctx, guild, id) })
 		if failed != nil && !errors.Is(failed, ErrHeld) {
 			err = errors.Join(err, fmt.Errorf("game %s: %w", id, failed))
 		}

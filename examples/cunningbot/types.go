@@ -156,11 +156,20 @@ func Slug(name string) string {
 	return slug
 }
 
-// encode is v as JSON. What the bot stores can be encoded.
-func encode(v any) json.RawMessage {
+// encode returns v as JSON.
+func encode(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("cunningbot: %T: %v", v, err)) // a type of this package: a mistake here
+		return nil, fmt.Errorf("a %T cannot be stored: %w", v, err)
 	}
-	return text
+	return text, nil
+}
+
+// putEncoded puts v into a map as JSON.
+func putEncoded(m *map[string]json.RawMessage, name string, v any) error {
+	text, err := encode(v)
+	if err == nil {
+		put(m, name, text)
+	}
+	return err
 }

@@ -33,8 +33,10 @@ type web struct {
 }
 
 func newWeb(name, base, token string) *web {
-	return &web{name: name, base: strings.TrimSuffix(base, "/"), header: http.Header{"Authorization": {token}, "Content-Type": {"application/json"},
-		"User-Agent": {"DiscordBot (https://github.com/keywright/keywright, 1)"}}, client: &http.Client{Timeout: time.Minute}, until: map[string]time.Time{}}
+	header := http.Header{"Authorization": {token}, "Content-Type": {"application/json"},
+		"User-Agent": {"DiscordBot (https://github.com/keywright/keywright, 1)"}}
+	return &web{name: name, base: strings.TrimSuffix(base, "/"), header: header,
+		client: &http.Client{Timeout: time.Minute}, until: map[string]time.Time{}}
 }
 
 // call sends a request that may be repeated, and reads the answer. Limits hold by route.
@@ -76,7 +78,9 @@ func (w *web) wait(ctx context.Context, route string) error {
 func (w *web) once(ctx context.Context, method, path, route string, body, into any) (again time.Duration, err error) {
 	var text []byte
 	if body != nil {
-		text = encode(body)
+		if text, err = encode(body); err != nil {
+			return 0, fmt.Errorf("%s: %w", w.name, err)
+		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(text))
 	if err != nil {

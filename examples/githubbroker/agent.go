@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
 )
 
@@ -87,13 +86,16 @@ func (a *Agent) work(ctx context.Context, task *Task, until time.Time) error {
 		defer cancel()
 		return a.insist(end, "giveback", show{Ticket: task.Ticket})
 	default:
-		return errors.Join(fmt.Errorf("%s %d: %w", task.Kind, task.Number, failed), a.insist(end, "giveback", show{task.Ticket, failed.Error()}))
+		told := a.insist(end, "giveback", show{task.Ticket, failed.Error()})
+		return errors.Join(fmt.Errorf("%s %d: %w", task.Kind, task.Number, failed), told)
 	}
 }
 
 // keep keeps the work, a third of the lease after it did so last, and stops the command when
 // it is lost, or when its time is over without an answer.
-func (a *Agent) keep(ctx context.Context, stop context.CancelCauseFunc, ticket string, until time.Time, lease time.Duration) {
+func (a *Agent) keep(
+	ctx context.Context, stop context.CancelCauseFunc, ticket string, until time.Time, lease time.Duration,
+) {
 	over := time.AfterFunc(time.Until(until), func() { stop(errLost) })
 	defer over.Stop()
 	for {
@@ -121,7 +123,8 @@ func (a *Agent) keep(ctx context.Context, stop context.CancelCauseFunc, ticket s
 	}
 }
 
-// run runs the command. It is asked to end when ctx ends, and killed five seconds later.
+// run runs the command. When ctx ends its process group is asked to end, and the command is killed
+// five seconds later. What is left of the group when the command has ended is killed at once.
 func (a *Agent) run(ctx context.Context, task *Task) error {
 	text, err := json.Marshal(task)
 	if err != nil {
@@ -131,9 +134,11 @@ func (a *Agent) run(ctx context.Context, task *Task) error {
 	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader(text), os.Stdout, os.Stderr
 	c.Env = append(os.Environ(), "BROKER_KIND="+string(task.Kind), fmt.Sprint("BROKER_NUMBER=", task.Number),
 		fmt.Sprint("BROKER_FENCE=", task.Fence), "BROKER_AGENT="+a.Name)
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	end := group(c)
 	c.WaitDelay = 5 * time.Second
-	return c.Run()
+	err = c.Run()
+	end()
+	return err
 }
 
 // insist says something until it is heard, or refused.

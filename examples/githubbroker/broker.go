@@ -91,6 +91,15 @@ func (b *Broker) RequestTask(ctx context.Context, agent string) (*Task, error) {
 		waiting[n] = true
 	}
 	issues = slices.DeleteFunc(issues, func(n int64) bool { return waiting[n] })
+	t, err := b.of(ctx, agent, fixes, reviews, issues)
+	if t == nil && err == nil {
+		_, err = b.keys.AgentCurrentTask(agent).Delete(ctx) // what was tried last
+	}
+	return t, err
+}
+
+// of gives the first of some fixes, reviews and issues that an agent can have.
+func (b *Broker) of(ctx context.Context, agent string, fixes, reviews, issues []int64) (*Task, error) {
 	for _, of := range []struct {
 		kind    Kind
 		numbers []int64
@@ -120,8 +129,12 @@ func (b *Broker) first(ctx context.Context, agent string, kind Kind, numbers []i
 }
 
 // assign takes the lock of an issue for an agent, and reads under the lock what there is to
-// do: another agent may have done it a moment ago.
+// do: another agent may have done it a moment ago. It is noted first, so that forget finds the
+// lock if this broker is killed, or the answer is lost, before the agent hears of it.
 func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int64) (*Task, error) {
+	if err := b.keys.AgentCurrentTask(agent).Set(ctx, number, keywright.ExpiresIn(b.o.Lease)); err != nil {
+		return nil, err
+	}
 	lease, err := b.keys.IssueLock(number).As(agent).Try(ctx)
 	if errors.Is(err, lock.ErrHeld) {
 		return nil, nil
@@ -131,9 +144,6 @@ func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int
 	}
 	t, err := b.prepare(lease.Context(), agent, kind, number)
 	if t == nil || err != nil {
-		return nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
-	}
-	if err := b.keys.AgentCurrentTask(agent).Set(lease.Context(), number, keywright.ExpiresIn(b.o.Lease)); err != nil {
 		return nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	t.Fence, t.Seconds = lease.Fence(), time.Until(lease.Deadline()).Seconds()

@@ -27,13 +27,18 @@ func TestEachToItsOwn(t *testing.T) {
 			user, command, key string
 			may                bool
 		}{
-			{"sync_issues", "SET", "issue:1", true}, {"task_service", "SET", "issue:1", false}, {"task_service", "GET", "issue:1", true},
-			{"sync_issues", "SADD", "issues:fixes", true}, {"task_service", "SADD", "issues:fixes", false}, {"task_service", "SMEMBERS", "issues:fixes", true},
+			{"sync_issues", "SET", "issue:1", true}, {"task_service", "SET", "issue:1", false},
+			{"task_service", "GET", "issue:1", true},
+			{"sync_issues", "SADD", "issues:fixes", true}, {"task_service", "SADD", "issues:fixes", false},
+			{"task_service", "SMEMBERS", "issues:fixes", true},
 			{"sync_issues", "SET", "task:fix:1", true}, {"task_service", "DEL", "task:fix:1", false},
-			{"sync_issues", "DEL", "review_issue_detected_timestamp:1", true}, {"task_service", "DEL", "review_issue_detected_timestamp:1", false},
+			{"sync_issues", "DEL", "review_issue_detected_timestamp:1", true},
+			{"task_service", "DEL", "review_issue_detected_timestamp:1", false},
 			{"task_service", "SET", "issue_lock_1", true}, {"sync_issues", "DEL", "issue_lock_1", false},
-			{"task_service", "SET", "agent_current_task:agent-7", true}, {"sync_issues", "GET", "agent_current_task:agent-7", false},
-			{"task_service", "SET", "task_done:1", true}, {"sync_issues", "SET", "task_done:1", false}, {"sync_issues", "GET", "task_done:1", true},
+			{"task_service", "SET", "agent_current_task:agent-7", true},
+			{"sync_issues", "GET", "agent_current_task:agent-7", false},
+			{"task_service", "SET", "task_done:1", true}, {"sync_issues", "SET", "task_done:1", false},
+			{"sync_issues", "GET", "task_done:1", true},
 			{"sync_issues", "GET", "other", false}, {"task_service", "GET", "other", false},
 		} {
 			words := []string{"ACL", "DRYRUN", c.user, c.command, c.key}
@@ -62,7 +67,8 @@ func TestDeployed(t *testing.T) {
 		// The addresses are those of the test; all else is as it is written.
 		at, done := sitetest.Address(t), filepath.Join(t.TempDir(), "done")
 		secrets := map[string][]string{
-			"/etc/broker/poll.env":  {"BROKER_REDIS=" + sitetest.URL(s, "sync_issues"), "GITHUB_TOKEN=" + token, "BROKER_GITHUB=" + github},
+			"/etc/broker/poll.env": {"BROKER_REDIS=" + sitetest.URL(s, "sync_issues"), "GITHUB_TOKEN=" + token,
+				"BROKER_GITHUB=" + github},
 			"/etc/broker/serve.env": {"BROKER_REDIS=" + sitetest.URL(s, "task_service")},
 		}
 		moved := strings.NewReplacer("owner/name", repo, "127.0.0.1:8090", at)
@@ -74,12 +80,14 @@ func TestDeployed(t *testing.T) {
 		// The agent's program is one of the test.
 		agent.Run = append(agent.Run[:command+1], "sh", "-c", `cat >"`+done+`.new" && mv "`+done+`.new" "`+done+`"`)
 		var running []*sitetest.Process
-		for _, u := range []sitetest.Unit{sitetest.ReadUnit(t, "brokerd-poll.service", ""), sitetest.ReadUnit(t, "brokerd-serve.service", ""), agent} {
+		for _, u := range []sitetest.Unit{sitetest.ReadUnit(t, "brokerd-poll.service", ""),
+			sitetest.ReadUnit(t, "brokerd-serve.service", ""), agent} {
 			running = append(running, u.Start(t, secrets, moved))
 		}
 		await(t, "the issue is done", func() bool {
 			text, err := os.ReadFile(done)
-			return err == nil && strings.Contains(string(text), `"agent":"agent-7"`) && fmt.Sprint(s.Do("EXISTS", "task_done:1")) == "1"
+			return err == nil && strings.Contains(string(text), `"agent":"agent-7"`) &&
+				fmt.Sprint(s.Do("EXISTS", "task_done:1")) == "1"
 		})
 		for _, p := range running {
 			if err := p.Stop(); err != nil {

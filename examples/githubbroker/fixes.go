@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/githubbroker/brokerkeys"
 )
 
@@ -47,13 +46,13 @@ func (p *Poller) fixes(ctx context.Context, pulls []Issue) error {
 	}
 	var long error
 	for _, pull := range p.part(pulls) {
+		p.from = pull.Number + 1 // also after an error: one that cannot be read holds up no other one
 		switch err := p.fix(ctx, pull); {
-		case errors.Is(err, ErrTooMany): // it holds up no other one
+		case errors.Is(err, ErrTooMany):
 			long = errors.Join(long, fmt.Errorf("comments of pull request %d: %w", pull.Number, err))
 		case err != nil:
 			return err
 		}
-		p.from = pull.Number + 1
 	}
 	return long
 }
@@ -69,12 +68,12 @@ func (p *Poller) fix(ctx context.Context, pull Issue) error {
 	if err != nil {
 		return err
 	}
-	done, err := p.keys.TaskDone(pull.Number).Get(ctx)
-	if err != nil && !errors.Is(err, keywright.ErrNotFound) {
+	seen, err := p.seen(ctx, pull.Number)
+	if err != nil {
 		return err
 	}
 	// What the author says there is an answer, often an agent's, and asks for no fix.
-	left := slices.DeleteFunc(comments, func(c Comment) bool { return c.ID <= done.Comment || c.Author == pull.Author })
+	left := slices.DeleteFunc(comments, func(c Comment) bool { return c.ID <= seen || c.Author == pull.Author })
 	fix := fixOf(pull.Number, left)
 	if len(fix.Comments) == 0 {
 		return p.over(ctx, pull.Number)
@@ -89,6 +88,18 @@ func (p *Poller) fix(ctx context.Context, pull Issue) error {
 	}
 	_, err = p.keys.OpenFixes().Add(ctx, fix.PullRequest) // after the task: a reader of the number finds it
 	return err
+}
+
+// seen is the last comment of a pull request that an agent has seen to. The poller keeps it,
+// too: a mark of what was done ends some time after the broker read it last, and a pull request
+// without a task may be open for longer.
+func (p *Poller) seen(ctx context.Context, number int64) (int64, error) {
+	done, _, err1 := maybe(p.keys.TaskDone(number).Peek(ctx))
+	kept, _, err2 := maybe(p.keys.FixSeen(number).Get(ctx)) // which keeps it for longer
+	if err := errors.Join(err1, err2); err != nil || done.Comment <= kept {
+		return kept, err
+	}
+	return done.Comment, p.keys.FixSeen(number).Set(ctx, done.Comment)
 }
 
 // fixOf makes a task of comments, of as many as fit.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -35,10 +36,12 @@ type bench struct {
 func newBench(t *testing.T, url string) *bench {
 	t.Helper()
 	h, github := repository(t)
-	at := &bench{T: t, hub: h, github: github, now: time.Now().Add(time.Minute)} // after what the repository does in the test
+	// after what the repository does in the test
+	at := &bench{T: t, hub: h, github: github, now: time.Now().Add(time.Minute)}
 	clock := func() time.Time { return at.now }
 	at.poller = broker.NewPoller(open(t, url), reader(t, github), broker.PollerOptions{Now: clock})
-	at.b, at.another = broker.New(open(t, url), broker.Options{Now: clock}), broker.New(open(t, url), broker.Options{Now: clock})
+	at.b, at.another = broker.New(open(t, url), broker.Options{Now: clock}), broker.New(open(t, url),
+		broker.Options{Now: clock})
 	at.keys = brokerkeys.New(open(t, url))
 	return at
 }
@@ -120,7 +123,8 @@ func TestFlow(t *testing.T) {
 			t.Errorf("%v are left", left)
 		}
 		must(t, at.another.Done(ctx, "agent-7", first.Ticket))
-		for what, err := range map[string]error{"done": at.b.Done(ctx, "agent-7", first.Ticket), "given back": at.b.GiveBack(ctx, "agent-7", first.Ticket, "")} {
+		for what, err := range map[string]error{"done": at.b.Done(ctx, "agent-7", first.Ticket),
+			"given back": at.b.GiveBack(ctx, "agent-7", first.Ticket, "")} {
 			if !errors.Is(err, lock.ErrLost) {
 				t.Errorf("%s after it was done: %v", what, err)
 			}
@@ -168,7 +172,8 @@ func TestDoneOnce(t *testing.T) {
 	at.sync()
 	done("agent-7", broker.Development)
 	at.now = time.Now() // a person writes something later than that
-	must(t, at.keys.TaskDone(n).Set(t.Context(), brokerkeys.TaskDoneValue{Kind: broker.Development, By: "agent-7", At: at.now.Add(-time.Minute)}))
+	must(t, at.keys.TaskDone(n).Set(t.Context(), brokerkeys.TaskDoneValue{Kind: broker.Development, By: "agent-7",
+		At: at.now.Add(-time.Minute)}))
 	at.take("agent-7", broker.Development, n)
 }
 
@@ -270,7 +275,8 @@ func TestFixes(t *testing.T) {
 		at.hub.Comment(closed, "reviewer", "no")
 		at.sync()
 		fix := at.take("agent-7", broker.FixTask, n)
-		if len(fix.Fix.Comments) != 1 || fix.Fix.Comments[0].Body != "名前を直す" || fix.Fix.Comments[0].Path != "README.md" || fix.Fix.Comments[0].Line != 1 {
+		if len(fix.Fix.Comments) != 1 || fix.Fix.Comments[0].Body != "名前を直す" || fix.Fix.Comments[0].Path != "README.md" ||
+			fix.Fix.Comments[0].Line != 1 {
 			t.Errorf("%+v", fix.Fix)
 		}
 
@@ -301,6 +307,94 @@ func TestFixes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLongOpen: a pull request that is open for longer than what was done is remembered gets no
+// task again of comments that were seen to; of an issue, the mark lives while it is open.
+func TestLongOpen(t *testing.T) {
+	s := server(t)
+	at := newBench(t, s.URL())
+	n := at.hub.OpenPull("a change", "agent-1")
+	issue := at.hub.Open("an issue")
+	at.hub.Comment(n, "reviewer", "no")
+	at.sync()
+	must(t, at.b.Done(t.Context(), "agent-7", at.take("agent-7", broker.FixTask, n).Ticket))
+	must(t, at.b.Done(t.Context(), "agent-7", at.take("agent-7", broker.Development, issue).Ticket))
+	at.sync()
+	s.Do("DEL", "task_done:1") // 90 days later
+	s.Do("PEXPIRE", "task_done:2", "60000")
+	s.Do("PEXPIRE", "task:fix:1:seen", "60000")
+	at.sync()
+	at.nothing("agent-7")
+	for _, key := range []string{"task_done:2", "task:fix:1:seen"} {
+		if left := s.Do("PTTL", key).(int64); left <= 60_000 {
+			t.Errorf("%s lives for %d ms", key, left)
+		}
+	}
+	later := at.hub.Comment(n, "reviewer", "here, too")
+	at.sync()
+	if fix := at.take("agent-8", broker.FixTask, n).Fix; len(fix.Comments) != 1 || fix.Comments[0].ID != later {
+		t.Errorf("%+v", fix)
+	}
+}
+
+// TestBrokerDies: a broker that ends between the lock and the answer leaves work that its agent
+// has when it asks another broker, not when the lock has ended.
+func TestBrokerDies(t *testing.T) {
+	url := redis(t)
+	at := newBench(t, url)
+	n := at.hub.Open("an issue")
+	at.sync()
+	dead, locked := make(chan struct{}), make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	var once sync.Once
+	dies := broker.New(open(t, url, keywright.Hook{Done: func(_ context.Context, call keywright.Call,
+		_ keywright.Outcome) {
+		if call.Op == "acquire" {
+			once.Do(func() { close(locked); <-dead })
+		}
+	}}), broker.Options{})
+	ended := make(chan struct{})
+	go func() { defer close(ended); _, _ = dies.RequestTask(ctx, "agent-7") }()
+	<-locked
+	if by, _, err := at.b.Worker(t.Context(), n); err != nil || by != "agent-7" {
+		t.Errorf("the lock has %q, %v", by, err)
+	}
+	at.take("agent-7", broker.Development, n)
+	stop()
+	close(dead)
+	<-ended
+	if by, _, err := at.b.Worker(t.Context(), n); err != nil || by != "agent-7" {
+		t.Errorf("then the lock has %q, %v", by, err)
+	}
+}
+
+// TestOneCannotBeRead: a pull request whose comments cannot be read does not keep the others
+// from being read.
+func TestOneCannotBeRead(t *testing.T) {
+	h, github := repository(t)
+	for range 3 {
+		h.Comment(h.OpenPull("a change", "agent-1"), "reviewer", "no")
+	}
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/pulls/1/") {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer broken.Close()
+	c := open(t, redis(t))
+	p := broker.NewPoller(c, reader(t, broken.URL), broker.PollerOptions{})
+	for range 2 {
+		if err := p.Sync(t.Context()); err == nil {
+			t.Error("comments were read that cannot be")
+		}
+	}
+	if n, err := brokerkeys.New(c).OpenFixes().Len(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d tasks, %v", n, err)
+	}
+	must(t, broker.NewPoller(c, reader(t, github), broker.PollerOptions{}).Sync(t.Context()))
 }
 
 // TestManyComments: a task has as many comments as an agent gets at once, and says how many
@@ -356,11 +450,13 @@ func TestHandler(t *testing.T) {
 	}
 	at.now = at.now.Add(5 * time.Minute)
 	var task broker.Task
-	if code := ask(t, "POST", web.URL+"/agents/agent-7/task", nil, &task); code != 200 || task.Number != n || task.Kind != broker.ReviewTask {
+	if code := ask(t, "POST", web.URL+"/agents/agent-7/task", nil, &task); code != 200 || task.Number != n ||
+		task.Kind != broker.ReviewTask {
 		t.Errorf("%d %+v", code, task)
 	}
 	var state broker.State
-	if code := ask(t, "GET", web.URL+"/issues/1", nil, &state); code != 200 || state.Worker != "agent-7" || state.Kind != broker.ReviewTask || state.Since == nil || state.Seconds <= 0 || !json.Valid(state.Issue) {
+	if code := ask(t, "GET", web.URL+"/issues/1", nil, &state); code != 200 || state.Worker != "agent-7" ||
+		state.Kind != broker.ReviewTask || state.Since == nil || state.Seconds <= 0 || !json.Valid(state.Issue) {
 		t.Errorf("%d %+v", code, state)
 	}
 	for _, c := range []struct {
@@ -391,7 +487,8 @@ func TestHandler(t *testing.T) {
 		}
 	}
 	state = broker.State{}
-	if ask(t, "GET", web.URL+"/issues/1", nil, &state); state.Worker != "" || state.Kind != "" || state.Done == nil || state.Done.By != "agent-7" {
+	if ask(t, "GET", web.URL+"/issues/1", nil, &state); state.Worker != "" || state.Kind != "" || state.Done == nil ||
+		state.Done.By != "agent-7" {
 		t.Errorf("%+v", state)
 	}
 }

@@ -123,7 +123,8 @@ func (g *GitHub) IsOpen(ctx context.Context, number int64) (bool, error) {
 	switch {
 	case errors.As(err, &moved):
 		return false, nil
-	case errors.As(err, &refused) && slices.Contains([]int{http.StatusNotFound, http.StatusGone}, refused.Response.StatusCode):
+	case errors.As(err, &refused) && slices.Contains([]int{http.StatusNotFound, http.StatusGone},
+		refused.Response.StatusCode):
 		return false, nil
 	case err != nil:
 		return false, err

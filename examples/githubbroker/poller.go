@@ -1,6 +1,7 @@
 package githubbroker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -39,12 +40,13 @@ func NewPoller(c *keywright.Client, g *GitHub, o PollerOptions) *Poller {
 	return &Poller{keys: keys, github: g, o: o}
 }
 
-// Run syncs until ctx ends; several processes may do so, one of them does it at a time.
-// failed hears of syncs that failed. While GitHub is not to be asked it waits.
+// Run syncs until ctx ends; several processes may do so, one of them does it at a time, and
+// GitHub is read as often as if there were one. failed hears of syncs that failed. While GitHub
+// is not to be asked it waits.
 func (p *Poller) Run(ctx context.Context, failed func(error)) {
 	for {
 		pause := p.o.Poll
-		if err := p.Sync(ctx); err != nil && ctx.Err() == nil {
+		if err := p.turn(ctx); err != nil && ctx.Err() == nil {
 			failed(err)
 			if limited := (*Limited)(nil); errors.As(err, &limited) {
 				pause = max(pause, time.Until(limited.Until))
@@ -58,6 +60,19 @@ func (p *Poller) Run(ctx context.Context, failed func(error)) {
 			return
 		}
 	}
+}
+
+// turn syncs, unless another process has a moment ago.
+func (p *Poller) turn(ctx context.Context) error {
+	synced, there, err := maybe(p.keys.Synced().Get(ctx))
+	if err != nil {
+		return err
+	}
+	// A time to come is that of a clock which is wrong.
+	if age := p.o.Now().Sub(synced); there && age >= 0 && age < p.o.Poll/2 {
+		return nil
+	}
+	return p.Sync(ctx)
 }
 
 // Sync brings the cache in line with GitHub. There is no moment without the issues that
@@ -168,8 +183,18 @@ func (p *Poller) reviews(ctx context.Context, reviews map[int64]bool, closed []i
 	return change(ctx, p.keys.ReviewIssues().Remove, slices.Compact(slices.Sorted(slices.Values(append(over, closed...)))))
 }
 
-// store writes an issue, and when its label was first seen.
+// store writes an issue, and when its label was first seen, if that is not what is there.
 func (p *Poller) store(ctx context.Context, fence int64, issue Issue) error {
+	stored, there, err1 := maybe(p.keys.Issue(issue.Number).Get(ctx))
+	_, noted, err2 := maybe(p.keys.ReviewDetected(issue.Number).Get(ctx))
+	broken, _ := errors.AsType[*keywright.DecodeError](err1)
+	if err := errors.Join(err1, err2); err != nil && broken == nil { // what cannot be read is written again
+		return err
+	}
+	same, review := there && bytes.Equal(stored, issue.Raw), issue.Kind() == ReviewTask
+	if same && noted == review {
+		return nil
+	}
 	key, err := brokerkeys.IssueKey(issue.Number)
 	if err != nil {
 		return err
@@ -178,10 +203,12 @@ func (p *Poller) store(ctx context.Context, fence int64, issue Issue) error {
 	if err != nil {
 		return err
 	}
-	if err := p.pass(ctx, fence, key, "SET", string(issue.Raw)); err != nil {
-		return err
+	if !same {
+		if err := p.pass(ctx, fence, key, "SET", string(issue.Raw)); err != nil {
+			return err
+		}
 	}
-	if issue.Kind() == ReviewTask {
+	if review {
 		return p.pass(ctx, fence, seen, "SET", p.o.Now().UTC().Format(time.RFC3339Nano), "NX")
 	}
 	return p.pass(ctx, fence, seen, "DEL")

@@ -16,7 +16,8 @@ func TestReadme(t *testing.T) {
 	hub, at := sitetest.Address(t), sitetest.Address(t)
 	brokerd := sitetest.Program(t, "brokerd")
 	sitetest.Start(t, nil, sitetest.Program(t, "hubd"), "-http", hub)
-	sitetest.Start(t, nil, brokerd, "poll", "-redis", s.URL(), "-github", "http://"+hub, "-repo", "demo/demo", "-poll", "50ms")
+	sitetest.Start(t, nil, brokerd, "poll", "-redis", s.URL(), "-github", "http://"+hub, "-repo", "demo/demo", "-poll",
+		"50ms")
 	sitetest.Start(t, nil, brokerd, "serve", "-redis", s.URL(), "-http", at, "-review-delay", "1h")
 	requests := sitetest.Exchanges(t, sitetest.Block(t, "README.md", "TestReadme"), 12)
 	sitetest.Play(t, requests, strings.NewReplacer("localhost:8089", hub, "localhost:8090", at),

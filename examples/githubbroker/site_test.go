@@ -47,7 +47,8 @@ func redis(t *testing.T) string { t.Helper(); return server(t).URL() }
 // open is a client with a guard that refuses whatever is not declared.
 func open(t *testing.T, url string, hooks ...keywright.Hook) *keywright.Client {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20, Hooks: hooks})
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20,
+		Hooks: hooks})
 	must(t, err)
 	t.Cleanup(c.Close)
 	return c

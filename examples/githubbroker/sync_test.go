@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	broker "github.com/keywright/keywright/examples/githubbroker"
@@ -51,12 +52,74 @@ func TestNoEmptyMoment(t *testing.T) {
 		}
 		must(t, p.Sync(t.Context()))
 		want := h.Numbers()
-		if got, err := keys.OpenIssues().Members(t.Context()); err != nil || !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		if got, err := keys.OpenIssues().Members(t.Context()); err != nil ||
+			!slices.Equal(slices.Sorted(slices.Values(got)), want) {
 			t.Errorf("%v %v, want %v", got, err, want)
 		}
 	}
 	cancel()
 	readers.Wait()
+}
+
+// TestNothingNew: a sync that finds nothing new writes no issue again; one that cannot be read
+// in the cache, or has no time of its label, is written.
+func TestNothingNew(t *testing.T) {
+	ctx, s := t.Context(), server(t)
+	h, github := repository(t)
+	h.Open("an issue")
+	h.Open("another one", "needs-review")
+	p := broker.NewPoller(open(t, s.URL()), reader(t, github), broker.PollerOptions{})
+	must(t, p.Sync(ctx))
+	heard := s.Monitor()
+	must(t, p.Sync(ctx))
+	for _, line := range heard() {
+		if strings.Contains(line, `:seen"`) { // what each write of an issue passes
+			t.Errorf("nothing was new, and this was sent: %s", line)
+		}
+	}
+	first := s.Do("GET", "issue:1")
+	s.Do("SET", "issue:1", "no JSON")
+	s.Do("DEL", "review_issue_detected_timestamp:2")
+	must(t, p.Sync(ctx))
+	if s.Do("GET", "issue:1") != first || s.Do("EXISTS", "review_issue_detected_timestamp:2") != int64(1) {
+		t.Error("a sync leaves what cannot be read, or no time of a label")
+	}
+}
+
+// TestTwoPollers: a poller does not read GitHub when another one has a moment ago; it does when
+// that is long ago, or at a time to come.
+func TestTwoPollers(t *testing.T) {
+	s := server(t)
+	h, github := repository(t)
+	h.Open("an issue")
+	must(t, broker.NewPoller(open(t, s.URL()), reader(t, github), broker.PollerOptions{}).Sync(t.Context()))
+	for _, c := range []struct {
+		after time.Duration
+		reads bool
+	}{{time.Minute, false}, {29 * time.Minute, false}, {31 * time.Minute, true}, {-24 * time.Hour, true}} {
+		must(t, brokerkeys.New(open(t, s.URL())).Synced().Set(t.Context(), time.Now()))
+		before, looked := len(h.Requests()), make(chan struct{}, 100)
+		hook := keywright.Hook{Done: func(_ context.Context, call keywright.Call,
+			_ keywright.Outcome) {
+			looked <- struct{}{}
+		}}
+		o := broker.PollerOptions{Poll: time.Hour, Now: func() time.Time { return time.Now().Add(c.after) }}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			broker.NewPoller(open(t, s.URL(), hook), reader(t, github), o).Run(ctx, func(err error) { t.Error(err) })
+		}()
+		<-looked // at the time of the last sync
+		if c.reads {
+			await(t, "GitHub is read", func() bool { return len(h.Requests()) > before })
+		}
+		stop()
+		<-ended
+		if reads := len(h.Requests()) > before; reads != c.reads {
+			t.Errorf("%v after a sync GitHub is read: %t", c.after, reads)
+		}
+	}
 }
 
 // TestPagesMove: an issue that moves to a page that was read already, while the pages are
@@ -118,8 +181,10 @@ func TestHalfWay(t *testing.T) {
 		h.Open("another one")
 		whole := broker.NewPoller(open(t, s.URL()), reader(t, github), broker.PollerOptions{})
 		must(t, whole.Sync(ctx))
-		s.Do("ACL", "SETUSER", "half", "on", ">pw", "+@all", "&*", "%R~issue:*", "~issue:2", "~{issue:2}:seen", "~issues:*", "~{issues:*", "~*review_*", "~task*")
-		half := broker.NewPoller(open(t, strings.Replace(s.URL(), "//", "//half:pw@", 1)), reader(t, github), broker.PollerOptions{})
+		s.Do("ACL", "SETUSER", "half", "on", ">pw", "+@all", "&*", "%R~issue:*", "~issue:2", "~{issue:2}:seen", "~issues:*",
+			"~{issues:*", "~*review_*", "~task*")
+		half := broker.NewPoller(open(t, strings.Replace(s.URL(), "//", "//half:pw@", 1)), reader(t, github),
+			broker.PollerOptions{})
 		h.Close(1)
 		if class, _ := keywright.ClassOf(half.Sync(ctx)); class != keywright.Refused {
 			t.Errorf("the sync was not refused: %v", class)

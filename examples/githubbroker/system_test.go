@@ -2,16 +2,18 @@ package githubbroker_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	broker "github.com/keywright/keywright/examples/githubbroker"
@@ -28,8 +30,10 @@ type ledger struct {
 
 	mu     sync.Mutex
 	fences map[int64]int64
-	done   map[string]int // by kind and number, or the id of a comment
+	agents map[string]string // by number and fencing token
+	done   map[string]int    // by kind and number, or the id of a comment
 	late   int
+	two    []string // what two agents had under one fencing token
 }
 
 // ServeHTTP takes a task, does on GitHub what an agent would, and answers 409 to one that
@@ -49,6 +53,11 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l.fences[task.Number] = fence
+	one := fmt.Sprint(task.Number, " ", fence)
+	if before, had := l.agents[one]; had && before != task.Agent {
+		l.two = append(l.two, fmt.Sprintf("%s and %s have %s", before, task.Agent, one))
+	}
+	l.agents[one] = task.Agent
 	switch task.Kind {
 	case broker.FixTask:
 		for _, c := range task.Fix.Comments {
@@ -67,6 +76,22 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// has demands that all that was wanted is done, by one agent under each fencing token.
+func (l *ledger) has(t *testing.T, want map[string]bool) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for what := range want {
+		if l.done[what] == 0 {
+			t.Errorf("%s was not done", what)
+		}
+	}
+	for _, two := range l.two {
+		t.Error(two)
+	}
+	t.Logf("%d pieces of work, %d late ones refused", len(want), l.late)
+}
+
 // count is how many pieces of work were done, each counted once.
 func (l *ledger) count() int {
 	l.mu.Lock()
@@ -76,7 +101,7 @@ func (l *ledger) count() int {
 
 // kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
 func kills(t *testing.T) int {
-	n := 8
+	n := 5
 	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
@@ -87,12 +112,12 @@ func kills(t *testing.T) int {
 
 // TestSystem: pollers, brokers and agents as processes of their own, each under the user that
 // is printed for it, the default user off for them. Whatever is killed, all that GitHub has
-// is done, by one agent at a time, and nothing is left of it.
+// is done, by one agent under each fencing token, and nothing is left of it.
 func TestSystem(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := protected(t, brand)
 		h, github := repository(t)
-		l := &ledger{hub: h, fences: map[int64]int64{}, done: map[string]int{}}
+		l := &ledger{hub: h, fences: map[int64]int64{}, agents: map[string]string{}, done: map[string]int{}}
 		book := httptest.NewServer(l)
 		t.Cleanup(book.Close)
 
@@ -112,7 +137,8 @@ func TestSystem(t *testing.T) {
 			}
 		}
 
-		at := &programsOf{t: t, s: s, github: github, book: book.URL, http: []string{sitetest.Address(t), sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
+		at := &programsOf{t: t, s: s, github: github, book: book.URL,
+			http: []string{sitetest.Address(t), sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
 		for _, name := range []string{"poll-0", "poll-1", "serve-0", "serve-1", "agent-0", "agent-1", "agent-2"} {
 			at.start(name)
 		}
@@ -137,12 +163,7 @@ func TestSystem(t *testing.T) {
 			at.start(victim)
 		}
 		await(t, "all is done", func() bool { return l.count() == len(want) })
-		for what := range want {
-			if l.done[what] == 0 {
-				t.Errorf("%s was not done", what)
-			}
-		}
-		t.Logf("%d pieces of work, %d late ones refused", len(want), l.late)
+		l.has(t, want)
 
 		keys := brokerkeys.New(open(t, sitetest.URL(s, "test")))
 		for _, number := range h.Numbers() {
@@ -213,13 +234,19 @@ func TestStop(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[1])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
+	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+		running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
 	url := "http://" + at.http[0]
 	file := filepath.Join(t.TempDir(), "at-work")
-	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", url, "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c", `echo "$BROKER_KIND $BROKER_NUMBER" >`+file+`; exec sleep 1000`)
-	await(t, "the agent is at work", func() bool { text, err := os.ReadFile(file); return err == nil && string(text) == "development 1\n" })
+	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", url, "-name", "agent-7", "-idle",
+		"20ms", "--", "sh", "-c", `echo "$BROKER_KIND $BROKER_NUMBER" >`+file+`; exec sleep 1000`)
+	await(t, "the agent is at work", func() bool {
+		text, err := os.ReadFile(file)
+		return err == nil &&
+			string(text) == "development 1\n"
+	})
 	if err := agent.Stop(); err != nil {
 		t.Errorf("the agent ended with %v", err)
 	}
@@ -235,16 +262,50 @@ func TestStop(t *testing.T) {
 	sitetest.Refusals(t, s)
 }
 
+// TestStopsAll: what the command of an agent has started, and does not end when it is asked to,
+// is killed with it.
+func TestStopsAll(t *testing.T) {
+	s := protected(t, keywrighttest.Brands()[0])
+	h, github := repository(t)
+	h.Open("an issue")
+	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+		running: map[string]*sitetest.Process{}}
+	at.start("poll-0")
+	at.start("serve-0")
+	file := filepath.Join(t.TempDir(), "at-work")
+	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", "http://"+at.http[0], "-name",
+		"agent-7",
+		"-idle", "20ms", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$ >`+file+`.new; mv `+file+`.new `+file+
+			`; exec sleep 1000'; exit 0`)
+	pid := 0
+	await(t, "the agent is at work", func() bool {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		return err == nil
+	})
+	if err := agent.Stop(); err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	await(t, "what the command had started has ended", func() bool {
+		return errors.Is(syscall.Kill(pid, 0),
+			syscall.ESRCH)
+	})
+}
+
 // TestLostWork: an agent whose work another one has taken ends its command.
 func TestLostWork(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[0])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
+	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+		running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
 	file := filepath.Join(t.TempDir(), "at-work")
-	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", "http://"+at.http[0], "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c",
+	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", "http://"+at.http[0], "-name",
+		"agent-7", "-idle", "20ms", "--", "sh", "-c",
 		`trap 'echo ended >>`+file+`; kill $!; exit 1' TERM; echo began >>`+file+`; sleep 1000 & wait`)
 	says := func(want string) func() bool {
 		return func() bool { text, err := os.ReadFile(file); return err == nil && string(text) == want }
@@ -260,15 +321,22 @@ func TestLostWork(t *testing.T) {
 // TestSecrets: no flag has a password, and none is in what a program says.
 func TestSecrets(t *testing.T) {
 	const secret = "a-secret"
-	for _, args := range [][]string{{"poll", "-repo", repo, "-redis", "redis://u:" + secret + "@127.0.0.1:1"}, {"serve", "-redis", "redis://:" + secret + "@127.0.0.1:1"}} {
+	for _, args := range [][]string{
+		{"poll", "-repo", repo, "-redis", "redis://u:" + secret + "@127.0.0.1:1"},
+		{"serve", "-redis", "redis://:" + secret + "@127.0.0.1:1"},
+		{"serve", "-redis", "redis+sentinel://127.0.0.1:1/m?sentinel_password=" + secret},
+	} {
 		p := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), args...)
-		if err := p.Wait(); err == nil || !regexp.MustCompile("BROKER_REDIS").MatchString(p.Said.String()) {
-			t.Errorf("%s: %v, %s", args[0], err, p.Said)
+		said := func() string { return p.Said.String() }
+		if err := p.Wait(); err == nil || !strings.Contains(said(), "BROKER_REDIS") || strings.Contains(said(), secret) {
+			t.Errorf("%s: %v, %s", args[0], err, said())
 		}
 	}
-	for _, args := range [][]string{{"poll", "-repo", repo, "-help"}, {"poll", "-repo", "nonsense"}, {"serve", "-http", "nonsense"}, {"agent"}, {"nothing"}, {}} {
-		p := sitetest.Start(t, []string{"BROKER_REDIS=redis://u:" + secret + "@127.0.0.1:1", "GITHUB_TOKEN=" + secret}, sitetest.Program(t, "brokerd"), args...)
-		if err := p.Wait(); err == nil || regexp.MustCompile(secret).MatchString(p.Said.String()) {
+	for _, args := range [][]string{{"poll", "-repo", repo, "-help"}, {"poll", "-repo", "nonsense"},
+		{"serve", "-http", "nonsense"}, {"agent"}, {"nothing"}, {}} {
+		p := sitetest.Start(t, []string{"BROKER_REDIS=redis://u:" + secret + "@127.0.0.1:1", "GITHUB_TOKEN=" + secret},
+			sitetest.Program(t, "brokerd"), args...)
+		if err := p.Wait(); err == nil || strings.Contains(p.Said.String(), secret) {
 			t.Errorf("%v: %v, %s", args, err, p.Said)
 		}
 	}

@@ -50,7 +50,8 @@ func (d *Daemon) backup(ctx context.Context) error {
 	}
 	file := filepath.Join(b.Dir, fmt.Sprintf("%s-%s.kwa", d.o.Namespace, today))
 	_ = os.Remove(file) // one that was not read back is none
-	if err := tool.run(ctx, b.URL, "backup", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--to", file, "--quiet"); err != nil {
+	if err := tool.run(ctx, b.URL, "backup", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--to", file,
+		"--quiet"); err != nil {
 		return err
 	}
 	if err := tool.run(ctx, "", "archive", "verify", file); err != nil {
@@ -60,7 +61,8 @@ func (d *Daemon) backup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.keys.BackupLast().Set(ctx, poppokeys.BackupLastValue{Day: now, File: file, Bytes: info.Size(), Taken: now}); err != nil {
+	if err := d.keys.BackupLast().Set(ctx, poppokeys.BackupLastValue{Day: now, File: file, Bytes: info.Size(),
+		Taken: now}); err != nil {
 		return err
 	}
 	d.log.Info("the backup of today is whole", "file", file, "bytes", info.Size())

@@ -61,8 +61,10 @@ func New(c *keywright.Client, o Options) (*Daemon, error) {
 	o.Name, o.Namespace = cmp.Or(o.Name, "poppo"), cmp.Or(o.Namespace, poppokeys.Namespace{}.String())
 	o.Concurrency = cmp.Or(o.Concurrency, 4)
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, 30*time.Minute), cmp.Or(o.Lease, 30*time.Second)
-	o.Look, o.Upkeep, o.MirinWait = cmp.Or(o.Look, time.Second), cmp.Or(o.Upkeep, 30*time.Second), cmp.Or(o.MirinWait, time.Minute)
-	o.Wait, o.Backup.Every, o.Cleanup.Every = cmp.Or(o.Wait, time.Minute), cmp.Or(o.Backup.Every, time.Minute), cmp.Or(o.Cleanup.Every, time.Hour)
+	o.Look, o.Upkeep, o.MirinWait = cmp.Or(o.Look, time.Second), cmp.Or(o.Upkeep, 30*time.Second), cmp.Or(o.MirinWait,
+		time.Minute)
+	o.Wait, o.Backup.Every, o.Cleanup.Every = cmp.Or(o.Wait, time.Minute), cmp.Or(o.Backup.Every,
+		time.Minute), cmp.Or(o.Cleanup.Every, time.Hour)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -75,10 +77,12 @@ func New(c *keywright.Client, o Options) (*Daemon, error) {
 	}
 	leases := lock.Options{Lease: o.Lease, Owner: o.Name}
 	keys := poppokeys.NewTuned(c, poppokeys.Tuning{
-		Namespace: ns, LockIssue: leases, LockProcess: leases, LockMigration: leases, LockBackupDaily: leases, LockUpkeep: leases, LockCleanup: leases,
+		Namespace: ns, LockIssue: leases, LockProcess: leases, LockMigration: leases, LockBackupDaily: leases,
+		LockUpkeep: leases, LockCleanup: leases,
 		Tasks: queue.Options{Lease: o.Lease, Backoff: o.Backoff},
 	})
-	return &Daemon{keys: keys, o: o, log: o.Log.With("daemon", o.Name, "namespace", o.Namespace), now: defaults, outcome: newWaiters(), load: readLoad()}, nil
+	return &Daemon{keys: keys, o: o, log: o.Log.With("daemon", o.Name, "namespace", o.Namespace), now: defaults,
+		outcome: newWaiters(), load: readLoad()}, nil
 }
 
 // Keys are the keys of the daemon's namespace.
@@ -97,7 +101,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	worker := d.keys.Tasks().Worker(d.work, queue.WorkerOptions{Concurrency: d.o.Concurrency, Name: d.o.Name, Grace: 3 * time.Second, OnError: func(err error) { d.log.Warn("queue", "error", err) }})
+	worker := d.keys.Tasks().Worker(d.work, queue.WorkerOptions{Concurrency: d.o.Concurrency, Name: d.o.Name,
+		Grace: 3 * time.Second, OnError: func(err error) { d.log.Warn("queue", "error", err) }})
 	var all sync.WaitGroup
 	all.Go(func() { d.every(ctx, d.o.Look, "settings", d.settings) })
 	all.Go(func() { d.every(ctx, d.o.Upkeep, "upkeep", d.upkeep) })

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -20,7 +21,8 @@ func TestDeployedUsers(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := protected(t, brand, "poppo", "poppo-test")
 		for user, key := range map[string]string{
-			"poppo": "poppo-test:issue:status:1", "agent": "poppo-test:task:runs", "poppo-test.poppo": "poppo:issue:status:1", "poppo-test.agent": "poppo:task:runs",
+			"poppo": "poppo-test:issue:status:1", "agent": "poppo-test:task:runs", "poppo-test.poppo": "poppo:issue:status:1",
+			"poppo-test.agent": "poppo:task:runs",
 		} {
 			own := strings.Replace(key, "poppo-test:", "poppo:", 1)
 			if own == key {
@@ -43,13 +45,16 @@ func TestDeployedUsers(t *testing.T) {
 }
 
 // TestDeployedConfiguration: a server starts with redis.conf and users.acl, but for where it is
-// and the passwords.
+// and the passwords; a task is there after it was restarted.
 func TestDeployedConfiguration(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := sitetest.Protected(t, brand, sitetest.Deployed(t), sitetest.Configuration(t)...)
 		if s.Info("maxmemory_policy") != "noeviction" || s.Info("aof_enabled") != "1" {
 			t.Error("the queue would lose tasks")
 		}
+		_, err := open(t, s, "poppo").d.Submit(t.Context(), poppo.Task{Issue: 123, Prompt: "please"})
+		must(t, err)
+		sitetest.Survives(t, s)
 	})
 }
 
@@ -85,5 +90,37 @@ func TestDeployedUnits(t *testing.T) {
 	}
 	if found < 6 {
 		t.Errorf("%d variables in %d units", found, len(units))
+	}
+}
+
+// TestSecrets: no flag of a daemon or an agent has a password, and none is in what they say.
+func TestSecrets(t *testing.T) {
+	const secret = "a-secret"
+	with := "redis://u:" + secret + "@127.0.0.1:1"
+	for name, args := range map[string][]string{
+		"POPPO_REDIS":         {"-redis", with},
+		"POPPO_MIRIN_REDIS":   {"-mirin-redis", "redis+sentinel://127.0.0.1:1/m?sentinel_password=" + secret},
+		"POPPO_BACKUP_REDIS":  {"-backup-redis", with},
+		"POPPO_CLEANUP_REDIS": {"-cleanup-redis", "redis://u:" + secret + "%zz@127.0.0.1:1"},
+	} {
+		p := sitetest.Start(t, nil, sitetest.Program(t, "poppobuilderd"), args...)
+		if err := p.Wait(); err == nil || !strings.Contains(p.Said.String(), name) ||
+			strings.Contains(p.Said.String(), secret) {
+			t.Errorf("%s: %v, %s", name, err, p.Said)
+		}
+	}
+	for _, args := range [][]string{{"-help"}, {"-concurrency", "x"}, {"-namespace", "*"}} {
+		p := sitetest.Start(t, []string{"POPPO_REDIS=" + with}, sitetest.Program(t, "poppobuilderd"), args...)
+		if err := p.Wait(); err == nil || strings.Contains(p.Said.String(), secret) {
+			t.Errorf("%v: %v, %s", args, err, p.Said)
+		}
+	}
+	must(t, worker())
+	for _, url := range []string{with, "redis://127.0.0.1:1/0?password=" + secret} {
+		p := sitetest.Start(t, nil, "node", "worker/build/worker.js", "--redis", url, "--", "true")
+		if err := p.Wait(); err == nil || !strings.Contains(p.Said.String(), "POPPO_REDIS") ||
+			strings.Contains(p.Said.String(), secret) {
+			t.Errorf("%s: %v, %s", url, err, p.Said)
+		}
 	}
 }

@@ -61,11 +61,12 @@ func TestDaemonsInTrouble(t *testing.T) {
 		at := open(t, s, "poppo")
 		var mu sync.Mutex
 		var dead []string
-		stop, err := at.d.Keys().ProcessDeadTopic().Subscribe(t.Context(), event.Options{}, func(m event.Message[poppokeys.ProcessDeadMessage], err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			dead = append(dead, m.Data.Process)
-		})
+		stop, err := at.d.Keys().ProcessDeadTopic().Subscribe(t.Context(), event.Options{},
+			func(m event.Message[poppokeys.ProcessDeadMessage], err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				dead = append(dead, m.Data.Process)
+			})
 		must(t, err)
 		defer stop()
 		at.start("agenta")
@@ -89,7 +90,8 @@ func TestDaemonsInTrouble(t *testing.T) {
 		})
 		at.signal("one", syscall.SIGCONT)
 		await(t, "the frozen one gives up", func() bool {
-			return s.Do("SISMEMBER", "poppo:processes:active", "issue-7-one") == int64(0) && s.Do("SISMEMBER", "poppo:processes:zombies", "issue-7-one") == int64(0)
+			return s.Do("SISMEMBER", "poppo:processes:active", "issue-7-one") == int64(0) &&
+				s.Do("SISMEMBER", "poppo:processes:zombies", "issue-7-one") == int64(0)
 		})
 		at.issue(7, "processing")
 		at.kill("one")
@@ -112,7 +114,8 @@ func TestDaemonsInTrouble(t *testing.T) {
 		}
 		delete(at.running, "three")
 		at.issue(7, "queued")
-		if st := at.status(); st.Waiting["normal"] != 1 || st.Running+int64(len(st.Processing)+len(st.Active)) > 1 { // the agent's is active
+		// the agent's is active
+		if st := at.status(); st.Waiting["normal"] != 1 || st.Running+int64(len(st.Processing)+len(st.Active)) > 1 {
 			t.Errorf("after SIGTERM: %+v", st)
 		}
 
@@ -121,7 +124,11 @@ func TestDaemonsInTrouble(t *testing.T) {
 		s.Kill()
 		s.Restart()
 		letGo(t, file)
-		await(t, "the task is done", func() bool { i, err := at.d.Issue(t.Context(), 7); return err == nil && i.Status == "completed" })
+		await(t, "the task is done", func() bool {
+			i, err := at.d.Issue(t.Context(), 7)
+			return err == nil &&
+				i.Status == "completed"
+		})
 		await(t, "all is quiet", at.quiet)
 		at.figures(1, 0)
 		at.signal("agenta", syscall.SIGTERM)
@@ -156,7 +163,8 @@ func TestPoison(t *testing.T) {
 		s.Do("XCLAIM", "poppo:task:runs", "agents", "killed", "0", last, "RETRYCOUNT", "5", "IDLE", "60000")
 		at.start("agenta")
 		slow := at.submit(poppo.Task{Issue: 3, Prompt: "slow"})
-		for id, want := range map[string]string{unread: "the run cannot be read", begun: "given up: 5 agents", slow: "ended by SIGKILL"} {
+		for id, want := range map[string]string{unread: "the run cannot be read", begun: "given up: 5 agents",
+			slow: "ended by SIGKILL"} {
 			await(t, id+" has an outcome", func() bool { return at.outcome(id) != nil })
 			if out := at.outcome(id); out.Ok || !strings.HasPrefix(out.Text, want) {
 				t.Errorf("%s: %+v, want %s", id, out, want)

@@ -56,10 +56,17 @@ func (d *Daemon) Handler() http.Handler {
 			return nil, err
 		}
 		id := rand.Text()
-		return map[string]string{"id": id}, d.keys.Session(id).Set(r.Context(), poppokeys.SessionValue{User: s.User, Started: time.Now()})
+		return map[string]string{"id": id}, d.keys.Session(id).Set(r.Context(),
+			poppokeys.SessionValue{User: s.User, Started: time.Now()})
 	})
-	answer("GET /sessions/{id}", func(r *http.Request) (any, error) { return d.keys.Session(r.PathValue("id")).Get(r.Context()) })
-	answer("DELETE /sessions/{id}", func(r *http.Request) (any, error) { return d.keys.Session(r.PathValue("id")).Delete(r.Context()) })
+	answer("GET /sessions/{id}", func(r *http.Request) (any,
+		error) {
+		return d.keys.Session(r.PathValue("id")).Get(r.Context())
+	})
+	answer("DELETE /sessions/{id}", func(r *http.Request) (any,
+		error) {
+		return d.keys.Session(r.PathValue("id")).Delete(r.Context())
+	})
 	return mux
 }
 

@@ -36,7 +36,8 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 		return "", err
 	}
 	if id, err = d.keys.Tasks().Enqueue(ctx, queue.Task[poppokeys.TasksValue]{
-		ID: id, Lane: string(t.Priority), Payload: poppokeys.TasksValue{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt, Ask: t.Ask},
+		ID: id, Lane: string(t.Priority), Payload: poppokeys.TasksValue{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt,
+			Ask: t.Ask},
 	}); err != nil {
 		return "", err
 	}
@@ -107,7 +108,8 @@ func (d *Daemon) change(ctx context.Context, issue int64, c change) (string, err
 	now := time.Now().UTC()
 	for range 3 {
 		today := now.Unix() / int64(day/time.Second)
-		said, err := d.keys.ChangeIssue(ctx, issue, now, c.task, issue, c.status, c.task, c.fence, today, now, now.Add(-7*day), c.took.Milliseconds(), channel, int64(d.keys.Client().Database()))
+		said, err := d.keys.ChangeIssue(ctx, issue, now, c.task, issue, c.status, c.task, c.fence, today, now,
+			now.Add(-7*day), c.took.Milliseconds(), channel, int64(d.keys.Client().Database()))
 		if err != nil {
 			return "", err
 		}

@@ -12,7 +12,8 @@ import (
 
 // refused asks Mirin whether a task may run. What refuses it is the task's outcome:
 // written once, so that a daemon that takes the task over does not ask again.
-func (d *Daemon) refused(ctx context.Context, job *queue.Job[poppokeys.TasksValue]) (no poppokeys.TaskOutcomeValue, refused bool, err error) {
+func (d *Daemon) refused(ctx context.Context, job *queue.Job[poppokeys.TasksValue]) (no poppokeys.TaskOutcomeValue,
+	refused bool, err error) {
 	t := job.Payload
 	answer, err := d.AskMirin(ctx, poppokeys.MirinRequestsMessage{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt})
 	var answered *event.Answered
@@ -47,18 +48,21 @@ func (d *Daemon) AskMirin(ctx context.Context, q poppokeys.MirinRequestsMessage)
 }
 
 // ServeMirin answers requests until ctx ends. An error of decide is an answer, too.
-func (d *Daemon) ServeMirin(ctx context.Context, decide func(poppokeys.MirinRequestsMessage) (poppokeys.MirinRequestsReply, error)) error {
+func (d *Daemon) ServeMirin(ctx context.Context,
+	decide func(poppokeys.MirinRequestsMessage) (poppokeys.MirinRequestsReply, error)) error {
 	o := event.ServeOptions{OnError: func(err error) { d.log.Warn("mirin", "error", err) }}
-	return d.keys.MirinRequestsExchange().Serve(ctx, o, func(_ context.Context, m event.Message[poppokeys.MirinRequestsMessage]) (poppokeys.MirinRequestsReply, error) {
+	return d.keys.MirinRequestsExchange().Serve(ctx, o, func(_ context.Context,
+		m event.Message[poppokeys.MirinRequestsMessage]) (poppokeys.MirinRequestsReply, error) {
 		return decide(m.Data)
 	})
 }
 
 // listen hears of outcomes.
 func (d *Daemon) listen(ctx context.Context) (stop func(), err error) {
-	return d.keys.TaskDoneTopic().Subscribe(ctx, event.Options{}, func(m event.Message[poppokeys.TaskDoneMessage], err error) {
-		if err == nil {
-			d.outcome.tell(m.Data.Task)
-		}
-	})
+	return d.keys.TaskDoneTopic().Subscribe(ctx, event.Options{},
+		func(m event.Message[poppokeys.TaskDoneMessage], err error) {
+			if err == nil {
+				d.outcome.tell(m.Data.Task)
+			}
+		})
 }

@@ -47,7 +47,8 @@ func daemon(t *testing.T, s *keywrighttest.Server, o poppo.Options) (d *poppo.Da
 // says answers a task in the place of an agent.
 func says(t *testing.T, d *poppo.Daemon, id string, ok bool) {
 	t.Helper()
-	must(t, d.Keys().TaskOutcome(id).Set(t.Context(), poppokeys.TaskOutcomeValue{Ok: ok, Text: "done", Ms: 5, By: "issue-7-test"}))
+	must(t, d.Keys().TaskOutcome(id).Set(t.Context(), poppokeys.TaskOutcomeValue{Ok: ok, Text: "done", Ms: 5,
+		By: "issue-7-test"}))
 }
 
 func submit(t *testing.T, d *poppo.Daemon, task poppo.Task) string {
@@ -76,7 +77,11 @@ func becomes(t *testing.T, d *poppo.Daemon, id, want string) {
 
 func hasStatus(t *testing.T, d *poppo.Daemon, issue int64, want string) {
 	t.Helper()
-	await(t, fmt.Sprintf("issue %d is %s", issue, want), func() bool { i, err := d.Issue(t.Context(), issue); return err == nil && i.Status == want })
+	await(t, fmt.Sprintf("issue %d is %s", issue, want), func() bool {
+		i, err := d.Issue(t.Context(),
+			issue)
+		return err == nil && i.Status == want
+	})
 }
 
 // handed is how many tasks agents have been given and have not ended.
@@ -115,7 +120,8 @@ func TestSettings(t *testing.T) {
 		if got := d.Settings(); got != (poppo.Settings{ClaudeTimeout: 300, GitHubRate: 7, Maintenance: true, Debug: true}) {
 			t.Errorf("after three patches: %+v", got)
 		}
-		if n := s.Do("EXISTS", "poppo:config:claude:timeout"); n != int64(0) || strings.Contains(log.String(), "a task is taken") {
+		if n := s.Do("EXISTS", "poppo:config:claude:timeout"); n != int64(0) ||
+			strings.Contains(log.String(), "a task is taken") {
 			t.Errorf("a default was written (%v), or a task begun:\n%s", n, log)
 		}
 		must(t, d.Set(ctx, poppo.Patch{Maintenance: &no}))
@@ -143,11 +149,12 @@ func TestPriority(t *testing.T) {
 			says(t, d, submit(t, d, poppo.Task{Issue: int64(1 + i), Prompt: "x", Priority: p}), true)
 		}
 		var order []int64
-		stop, err := d.Keys().IssueStatusChangedTopic().Subscribe(t.Context(), event.Options{}, func(m event.Message[poppokeys.IssueStatusChangedMessage], err error) {
-			if err == nil && m.Data.Status == "completed" {
-				order = append(order, m.Data.Number)
-			}
-		})
+		stop, err := d.Keys().IssueStatusChangedTopic().Subscribe(t.Context(), event.Options{},
+			func(m event.Message[poppokeys.IssueStatusChangedMessage], err error) {
+				if err == nil && m.Data.Status == "completed" {
+					order = append(order, m.Data.Number)
+				}
+			})
 		must(t, err)
 		must(t, d.Set(t.Context(), poppo.Patch{Maintenance: &off}))
 		await(t, "all are done", func() bool { return status(t, d).Completed == 6 })
@@ -166,7 +173,10 @@ func TestRate(t *testing.T) {
 		none, one := int64(0), int64(1)
 		must(t, d.Set(t.Context(), poppo.Patch{GitHubRate: &none}))
 		id := submit(t, d, poppo.Task{Issue: 7, Prompt: "x"})
-		await(t, "it has waited more often than it has attempts", func() bool { return strings.Count(log.String(), "no more calls") > 6 })
+		await(t, "it has waited more often than it has attempts", func() bool {
+			return strings.Count(log.String(),
+				"no more calls") > 6
+		})
 		if i, err := d.Issue(t.Context(), 7); err != nil || i.Status != "queued" || handed(t, d) != 0 {
 			t.Errorf("while it waits: %+v, %v", i, err)
 		}
@@ -212,7 +222,8 @@ func TestMirin(t *testing.T) {
 		if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if st, err := d.Task(t.Context(), no); err != nil || st.Outcome == nil || st.Outcome.Text != "Mirin: because" || st.Outcome.By != "issue-2-mirin" {
+		if st, err := d.Task(t.Context(), no); err != nil || st.Outcome == nil || st.Outcome.Text != "Mirin: because" ||
+			st.Outcome.By != "issue-2-mirin" {
 			t.Errorf("the refused one: %+v, %v", st, err)
 		}
 	})
@@ -230,7 +241,10 @@ func TestLostRuns(t *testing.T) {
 		await(t, "it is with them again", func() bool { return handed(t, d) == 1 })
 		second := submit(t, d, poppo.Task{Issue: 2, Prompt: "x"})
 		await(t, "the other one has its turn", func() bool { return handed(t, d) == 2 })
-		await(t, "both wait more often than they have attempts", func() bool { return strings.Count(log.String(), "no agent has ended") > 12 })
+		await(t, "both wait more often than they have attempts", func() bool {
+			return strings.Count(log.String(),
+				"no agent has ended") > 12
+		})
 		for _, id := range []string{first, second} {
 			says(t, d, id, true)
 			becomes(t, d, id, "completed")
@@ -272,7 +286,8 @@ func TestDeadLetters(t *testing.T) {
 		says(t, d, id, true)
 		hasStatus(t, d, 7, "completed")
 		await(t, "it is over", func() bool { return status(t, d).Running == 0 })
-		if st := status(t, d); st.Dead != 0 || st.Today["dead"] != 1 || st.Today["completed"] != 1 || len(st.Processing) != 0 {
+		if st := status(t, d); st.Dead != 0 || st.Today["dead"] != 1 || st.Today["completed"] != 1 ||
+			len(st.Processing) != 0 {
 			t.Errorf("after it was tried again: %+v", st)
 		}
 		if n := s.Do("EXISTS", "poppo:task:issue:"+id); n != int64(0) {
@@ -294,7 +309,8 @@ func TestWhatADayIs(t *testing.T) {
 		if now := time.Now().Unix(); at%86400 != 0 || at < now-60 || at > now+86400+60 {
 			t.Errorf("what was completed today ends at %s", time.Unix(at, 0).UTC())
 		}
-		_, err := keys.RegisterProcess(ctx, 9, "gone", "issue-9-gone", "x", poppokeys.RegisterProcessProgramPoppo, 9, "task-9", 1, 60_000)
+		_, err := keys.RegisterProcess(ctx, 9, "gone", "issue-9-gone", "x", poppokeys.RegisterProcessProgramPoppo, 9,
+			"task-9", 1, 60_000)
 		must(t, err)
 		before := s.Do("PEXPIRETIME", "poppo:process:heartbeat:issue-9-gone")
 		_, err = keys.ProcessHeartbeat(9, "gone").Get(ctx)

@@ -46,7 +46,8 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 		defer stop()
 		_ = own.Release(ctx)
 	}
-	if _, err := d.keys.RegisterProcess(ctx, p.number, p.who, p.id(), p.instance, poppokeys.RegisterProcessProgramPoppo, p.number, p.task, p.fence, ttl.Milliseconds()); err != nil {
+	if _, err := d.keys.RegisterProcess(ctx, p.number, p.who, p.id(), p.instance, poppokeys.RegisterProcessProgramPoppo,
+		p.number, p.task, p.fence, ttl.Milliseconds()); err != nil {
 		release()
 		return nil, nil, err
 	}
@@ -143,7 +144,8 @@ func (d *Daemon) repair(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := d.keys.ProcessDeadTopic().Publish(ctx, poppokeys.ProcessDeadMessage{Process: id, Issue: number, Task: info["task"]}); err != nil {
+	if err := d.keys.ProcessDeadTopic().Publish(ctx, poppokeys.ProcessDeadMessage{Process: id, Issue: number,
+		Task: info["task"]}); err != nil {
 		return err
 	}
 	_, err = d.keys.ProcessesZombies().Remove(ctx, id)

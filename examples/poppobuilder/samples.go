@@ -16,7 +16,8 @@ import (
 func (d *Daemon) sampleMemory(ctx context.Context) error {
 	used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
 	metrics.Read(used)
-	memory := poppokeys.MetricsMemoryHistoryValue{UsedBytes: int64(used[0].Value.Uint64()), RSSBytes: int64(used[1].Value.Uint64()), By: d.o.Name}
+	memory := poppokeys.MetricsMemoryHistoryValue{UsedBytes: int64(used[0].Value.Uint64()),
+		RSSBytes: int64(used[1].Value.Uint64()), By: d.o.Name}
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil { // Linux knows it better
 		if fields := strings.Fields(string(text)); len(fields) > 1 {
 			if pages, err := strconv.ParseInt(fields[1], 10, 64); err == nil {

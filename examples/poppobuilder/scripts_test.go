@@ -95,7 +95,8 @@ func TestProcessScripts(t *testing.T) {
 		keys, ctx := keysOf(t, s), t.Context()
 		const id = "issue-9-poppo"
 		begin := func(instance string) {
-			_, err := keys.RegisterProcess(ctx, 9, "poppo", id, instance, poppokeys.RegisterProcessProgramPoppo, 9, "task-1", 3, 60_000)
+			_, err := keys.RegisterProcess(ctx, 9, "poppo", id, instance, poppokeys.RegisterProcessProgramPoppo, 9, "task-1", 3,
+				60_000)
 			must(t, err)
 		}
 		check := func(what string, got bool, err error, want bool) {
@@ -129,7 +130,8 @@ func TestProcessScripts(t *testing.T) {
 		check("it is dead", ok, err, true)
 		ok, err = bury()
 		check("it is dead twice", ok, err, false)
-		if n := s.Do("SISMEMBER", "poppo:processes:zombies", id); n != int64(1) || s.Do("SCARD", "poppo:processes:active") != int64(0) {
+		if n := s.Do("SISMEMBER", "poppo:processes:zombies", id); n != int64(1) ||
+			s.Do("SCARD", "poppo:processes:active") != int64(0) {
 			t.Errorf("a dead one is among the zombies %v", n)
 		}
 		begin("three")
@@ -187,7 +189,8 @@ func TestRunScripts(t *testing.T) {
 		keep("b", true)
 		end := func(ok string, want bool) {
 			t.Helper()
-			first, err := keys.FinishRun(ctx, "task-1", "agents", entry, `{"ok":`+ok+`,"text":"x","ms":1,"by":"issue-7-b"}`, 60_000, "x", "x")
+			first, err := keys.FinishRun(ctx, "task-1", "agents", entry, `{"ok":`+ok+`,"text":"x","ms":1,"by":"issue-7-b"}`,
+				60_000, "x", "x")
 			if err != nil || first != want {
 				t.Errorf("the outcome is the first one: %t, %v", first, err)
 			}
@@ -214,7 +217,8 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 		must(t, err)
 		t.Cleanup(c.Close)
 		keys, ctx, now := poppokeys.New(c), t.Context(), time.Now().UTC()
-		if said, err := keys.ChangeIssue(ctx, 5, now, "task-1", 5, "queued", "task-1", 0, now.Unix()/86400, now, now, 1, "x", 0); err == nil {
+		if said, err := keys.ChangeIssue(ctx, 5, now, "task-1", 5, "queued", "task-1", 0, now.Unix()/86400, now, now, 1, "x",
+			0); err == nil {
 			t.Errorf("an issue is moved: %s", said)
 		}
 		if _, err := keys.FinishRun(ctx, "task-1", "agents", "1-1", `{"ok":true}`, 60_000, "x", "x"); err == nil {

@@ -52,13 +52,15 @@ func printed(t *testing.T, namespaces ...string) string {
 // protected starts a server with these users. What is written is on the disk at once.
 func protected(t *testing.T, brand keywrighttest.Brand, namespaces ...string) *keywrighttest.Server {
 	t.Helper()
-	return sitetest.Protected(t, brand, printed(t, namespaces...), keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	return sitetest.Protected(t, brand, printed(t, namespaces...), keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 }
 
 // toolUsers are the arguments of acl print for the users of a namespace: the programs
 // that the declaration names, and the two that back up and clean up.
 func toolUsers(ns string) [][]string {
-	return [][]string{{}, {"--self", "--backup", "--user", ns + "-backup"}, {"--self", "--change", "--user", ns + "-cleanup"}}
+	return [][]string{{}, {"--self", "--backup", "--user", ns + "-backup"},
+		{"--self", "--change", "--user", ns + "-cleanup"}}
 }
 
 // admin is the URL of the tests' own user of a protected server.
@@ -83,7 +85,8 @@ func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
 	t.Cleanup(c.Close)
 	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
 	must(t, err)
-	at := &site{t, s, namespace, d, sitetest.Address(t), t.TempDir(), map[string]*exec.Cmd{}, map[string]*sitetest.Output{}}
+	at := &site{t, s, namespace, d, sitetest.Address(t), t.TempDir(), map[string]*exec.Cmd{},
+		map[string]*sitetest.Output{}}
 	t.Cleanup(func() {
 		for name := range at.running {
 			at.signal(name, syscall.SIGCONT)
@@ -120,12 +123,17 @@ func (at *site) start(name string, more ...string) {
 	var cmd *exec.Cmd
 	if strings.HasPrefix(name, "agent") {
 		must(at.t, worker())
-		cmd = exec.Command("node", append(append([]string{"worker/build/worker.js", "--namespace", at.namespace, "--name", name, "--heartbeat", "3000", "--takeover", "1500"}, more...), "--", "sh", "-c", script)...)
+		cmd = exec.Command("node", append(append([]string{"worker/build/worker.js", "--namespace", at.namespace, "--name",
+			name, "--heartbeat", "3000", "--takeover", "1500"}, more...), "--", "sh", "-c", script)...)
 		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("agent"))
 	} else {
-		cmd = exec.Command(sitetest.Program(at.t, "poppobuilderd"), append([]string{"-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s", "-look", "100ms", "-upkeep", "300ms",
-			"-mirin-wait", "20s", "-backup", filepath.Join(at.backups, "new"), "-backup-every", "500ms", "-keywright", sitetest.Program(at.t, "keywright")}, more...)...)
-		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("poppo"), "POPPO_MIRIN_REDIS="+at.url("mirin"), "POPPO_BACKUP_REDIS="+at.url("backup"), "POPPO_CLEANUP_REDIS="+at.url("cleanup"))
+		cmd = exec.Command(sitetest.Program(at.t, "poppobuilderd"),
+			append([]string{"-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s", "-look", "100ms",
+				"-upkeep", "300ms",
+				"-mirin-wait", "20s", "-backup", filepath.Join(at.backups,
+					"new"), "-backup-every", "500ms", "-keywright", sitetest.Program(at.t, "keywright")}, more...)...)
+		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("poppo"), "POPPO_MIRIN_REDIS="+at.url("mirin"),
+			"POPPO_BACKUP_REDIS="+at.url("backup"), "POPPO_CLEANUP_REDIS="+at.url("cleanup"))
 	}
 	said := &sitetest.Output{}
 	cmd.Stdout, cmd.Stderr = said, said

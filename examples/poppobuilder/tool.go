@@ -61,7 +61,8 @@ func (d *Daemon) cleanUp(ctx context.Context) error {
 		return nil
 	}
 	tool := d.o.Tool
-	if err := tool.run(ctx, d.o.Cleanup.URL, "clean", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--apply", "--quiet"); err != nil {
+	if err := tool.run(ctx, d.o.Cleanup.URL, "clean", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--apply",
+		"--quiet"); err != nil {
 		return err
 	}
 	d.log.Debug("scratch keys are cleaned up")

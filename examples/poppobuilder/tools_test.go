@@ -39,7 +39,8 @@ func TestBackup(t *testing.T) {
 		must(t, os.WriteFile(name(now.AddDate(0, 0, -3))+".part", []byte("killed"), 0o600))
 		s.Do("SET", "poppo:issue:status:1", "open")
 		s.Do("SET", "poppo-test:issue:status:1", "other")
-		o := poppo.Options{Tool: tool(t), Backup: poppo.Backup{Dir: dir, URL: s.URL(), Every: 20 * time.Millisecond}, Cleanup: poppo.Cleanup{URL: s.URL()}}
+		o := poppo.Options{Tool: tool(t), Backup: poppo.Backup{Dir: dir, URL: s.URL(), Every: 20 * time.Millisecond},
+			Cleanup: poppo.Cleanup{URL: s.URL()}}
 		d, log := daemon(t, s, o)
 		o.Name = "second"
 		_, log2 := daemon(t, s, o)
@@ -50,15 +51,23 @@ func TestBackup(t *testing.T) {
 		must(t, err)
 		before := s.Info("total_commands_processed")
 		await(t, "both have looked again", func() bool { return s.Info("total_commands_processed") > before })
-		if n := strings.Count(log.String()+log2.String(), "the backup of today is whole"); n != 1 || last.Bytes != info.Size() || info.Size() < 100 {
+		if n := strings.Count(log.String()+log2.String(), "the backup of today is whole"); n != 1 ||
+			last.Bytes != info.Size() || info.Size() < 100 {
 			t.Errorf("%d backups on one day, %+v", n, last)
 		}
-		await(t, "seven are kept", func() bool { all, err := filepath.Glob(filepath.Join(dir, "*")); must(t, err); return len(all) == 7 })
+		await(t, "seven are kept", func() bool {
+			all, err := filepath.Glob(filepath.Join(dir, "*"))
+			must(t,
+				err)
+			return len(all) == 7
+		})
 
 		s.Do("DEL", "poppo:issue:status:1")
 		s.Do("SET", "poppo-test:issue:status:1", "changed")
-		sitetest.Keywright(t, s.URL(), "restore", last.File, "--namespace", "poppo", "--existing", "skip", "--apply", "--quiet")
-		if is, other := s.Do("GET", "poppo:issue:status:1"), s.Do("GET", "poppo-test:issue:status:1"); is != "open" || other != "changed" {
+		sitetest.Keywright(t, s.URL(), "restore", last.File, "--namespace", "poppo", "--existing", "skip", "--apply",
+			"--quiet")
+		if is, other := s.Do("GET", "poppo:issue:status:1"), s.Do("GET", "poppo-test:issue:status:1"); is != "open" ||
+			other != "changed" {
 			t.Errorf("after the restore: %v, and %v in the other namespace", is, other)
 		}
 	})
@@ -70,7 +79,9 @@ func TestBrokenBackup(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
 	good, dir := tool(t), t.TempDir()
 	broken := filepath.Join(dir, "broken")
-	must(t, os.WriteFile(broken, []byte(fmt.Sprintf("#!/bin/sh\nif test $1 = backup && ! test -e %[1]s/tried; then : >%[1]s/tried; echo torn >%[1]s/poppo-$(date -u +%%F).kwa; exit 0; fi\nexec %[2]s \"$@\"\n", dir, good.Keywright)), 0o700))
+	must(t, os.WriteFile(broken,
+		[]byte(fmt.Sprintf("#!/bin/sh\nif test $1 = backup && ! test -e %[1]s/tried; "+
+			"then : >%[1]s/tried; echo torn >%[1]s/poppo-$(date -u +%%F).kwa; exit 0; fi\nexec %[2]s \"$@\"\n", dir, good.Keywright)), 0o700))
 	d, log := daemon(t, s, poppo.Options{Tool: poppo.Tool{Keywright: broken, Declaration: good.Declaration},
 		Backup: poppo.Backup{Dir: dir, URL: s.URL(), Every: 20 * time.Millisecond}, Cleanup: poppo.Cleanup{URL: s.URL()}})
 	await(t, "a backup", func() bool { _, err := d.Keys().BackupLast().Get(t.Context()); return err == nil })
@@ -91,7 +102,8 @@ func TestCleanUp(t *testing.T) {
 		}
 		const hour = time.Hour
 		gone := []string{"poppo:temp:old", "poppo:session:expired:1", "poppo:stats:issues:old"}
-		stay := []string{"poppo:temp:new", "poppo:session:expired:2", "poppo:stats:issues:2:old", "poppo-test:temp:old", "poppo:session:kept", "elsewhere"}
+		stay := []string{"poppo:temp:new", "poppo:session:expired:2", "poppo:stats:issues:2:old", "poppo-test:temp:old",
+			"poppo:session:kept", "elsewhere"}
 		for i, idle := range []time.Duration{2 * hour, 25 * hour, 25 * hour} {
 			dump(gone[i], idle)
 		}
@@ -173,7 +185,8 @@ func TestReadme(t *testing.T) {
 	run := func(command string) string {
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KEYWRIGHT_FILE=poppobuilder/keyspace.yaml", "KEYWRIGHT_NAMESPACE=poppo-test", "KEYWRIGHT_URL="+s.URL())
+		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KEYWRIGHT_FILE=poppobuilder/keyspace.yaml",
+			"KEYWRIGHT_NAMESPACE=poppo-test", "KEYWRIGHT_URL="+s.URL())
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
@@ -191,7 +204,8 @@ func TestReadme(t *testing.T) {
 		t.Errorf("%d commands", commands)
 	}
 	all := run("keywright ls --where number=123 -o names | tr '\\0' '\\n'")
-	for _, key := range []string{"issue:status:123", "issue:metadata:123", "process:info:issue-123-poppo", "process:heartbeat:issue-123-poppo", "lock:issue:123", "lock:process:issue-123-poppo"} {
+	for _, key := range []string{"issue:status:123", "issue:metadata:123", "process:info:issue-123-poppo",
+		"process:heartbeat:issue-123-poppo", "lock:issue:123", "lock:process:issue-123-poppo"} {
 		if !strings.Contains(all, "poppo-test:"+key) || strings.Contains(all, "1234") {
 			t.Errorf("of issue 123, %s is missing, or there is more:\n%s", key, all)
 		}

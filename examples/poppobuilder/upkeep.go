@@ -56,7 +56,8 @@ func (d *Daemon) countDead(ctx context.Context) error {
 			if err := d.givenUp(ctx, issue, task.ID); err != nil {
 				return err
 			}
-			d.log.Warn("a task is given up", "task", task.ID, "issue", issue, "why", task.Reason, "attempts", task.Attempts, "crashes", task.Crashes)
+			d.log.Warn("a task is given up", "task", task.ID, "issue", issue, "why", task.Reason, "attempts", task.Attempts,
+				"crashes", task.Crashes)
 		}
 		if fresh == 0 || len(dead) < deadPage {
 			return nil

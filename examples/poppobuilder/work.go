@@ -49,7 +49,9 @@ var errStale = errors.New("another daemon has taken the issue over")
 var errOver = errors.New("the task has ended")
 
 // run is what comes of a task: known, refused, or said by an agent.
-func (d *Daemon) run(ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process) (poppokeys.TaskOutcomeValue, error) {
+func (d *Daemon) run(
+	ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process,
+) (poppokeys.TaskOutcomeValue, error) {
 	outcome, err := d.result(ctx, job, p)
 	if errors.Is(err, errOver) {
 		return outcome, nil
@@ -61,7 +63,8 @@ func (d *Daemon) run(ctx context.Context, job *queue.Job[poppokeys.TasksValue], 
 	if !outcome.Ok {
 		status = "failed"
 	}
-	said, err := d.change(ctx, p.number, change{status: status, task: p.task, fence: p.fence, took: time.Duration(outcome.Ms) * time.Millisecond})
+	said, err := d.change(ctx, p.number, change{status: status, task: p.task, fence: p.fence,
+		took: time.Duration(outcome.Ms) * time.Millisecond})
 	if err == nil && said == stale {
 		err = errStale
 	}
@@ -86,7 +89,8 @@ var (
 )
 
 // result is what an agent, or before it Mirin, says about a task.
-func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process) (poppokeys.TaskOutcomeValue, error) {
+func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue],
+	p process) (poppokeys.TaskOutcomeValue, error) {
 	outcome := d.keys.TaskOutcome(job.ID)
 	known, err := outcome.Get(ctx)
 	if !errors.Is(err, keywright.ErrNotFound) {
@@ -130,7 +134,8 @@ func (d *Daemon) withinRate(ctx context.Context) error {
 // await hands a task over and waits for its outcome. Each look asks whether the run
 // is still before the agents: a stream that was lost is no reason to wait for ever.
 // A daemon that has waited for long lets other tasks take their turn.
-func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue], fence int64) (known poppokeys.TaskOutcomeValue, err error) {
+func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue],
+	fence int64) (known poppokeys.TaskOutcomeValue, err error) {
 	heard, done := d.outcome.of(job.ID)
 	defer done()
 	look := time.NewTicker(d.o.Look)
@@ -139,7 +144,8 @@ func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue]
 	defer patience.Stop()
 	t := job.Payload
 	for {
-		said, err := d.keys.HandOver(ctx, job.ID, time.Now().UTC(), job.ID, t.Issue, t.Kind, t.Prompt, fence, d.Settings().GitHubRate)
+		said, err := d.keys.HandOver(ctx, job.ID, time.Now().UTC(), job.ID, t.Issue, t.Kind, t.Prompt, fence,
+			d.Settings().GitHubRate)
 		if err != nil {
 			return known, err
 		}

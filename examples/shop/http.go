@@ -54,21 +54,29 @@ func (p *Products) Handler() http.Handler {
 	r.On("PUT /products/{product}", func(r *http.Request) (any, error) {
 		return withIDs(r, func(id []int64) (any, error) {
 			v, err := Body[Product](r)
+			if err != nil {
+				return nil, err
+			}
 			v.ID = id[0]
-			return v, errors.Join(err, ifNone(err, func() error { return p.SaveProduct(r.Context(), v) }))
+			return v, p.SaveProduct(r.Context(), v)
 		}, "product")
 	})
 	r.On("GET /products/{product}/options", func(r *http.Request) (any, error) {
 		return withIDs(r, func(id []int64) (any, error) { return p.Options(r.Context(), id[0]) }, "product")
 	})
 	r.On("GET /products/{product}/options/{option}", func(r *http.Request) (any, error) {
-		return withIDs(r, func(id []int64) (any, error) { return p.Option(r.Context(), id[0], id[1]) }, "product", "option")
+		return withIDs(r, func(id []int64) (any, error) {
+			return p.Option(r.Context(), id[0], id[1])
+		}, "product", "option")
 	})
 	r.On("PUT /products/{product}/options/{option}", func(r *http.Request) (any, error) {
 		return withIDs(r, func(id []int64) (any, error) {
 			v, err := Body[Option](r)
+			if err != nil {
+				return nil, err
+			}
 			v.ID = id[1]
-			return v, errors.Join(err, ifNone(err, func() error { return p.SaveOption(r.Context(), id[0], v) }))
+			return v, p.SaveOption(r.Context(), id[0], v)
 		}, "product", "option")
 	})
 	r.On("GET /categories/{category}", func(r *http.Request) (any, error) {
@@ -184,13 +192,6 @@ func Body[T any](r *http.Request) (v T, err error) {
 		return v, ErrAsked
 	}
 	return v, nil
-}
-
-func ifNone(err error, fn func() error) error {
-	if err != nil {
-		return nil
-	}
-	return fn()
 }
 
 // codes are the errors that cross HTTP, and how.

@@ -33,7 +33,9 @@ func NewProducts(c *keywright.Client, catalog Catalog, patience time.Duration) *
 // Product reads a product: one round trip when it is cached. When it is not, one process
 // asks the catalog, however many wait for it.
 func (p *Products) Product(ctx context.Context, id int64) (Product, error) {
-	return through(ctx, p.keys.ProductDetail(id), func(ctx context.Context) (Product, error) { return p.catalog.Product(ctx, id) })
+	return through(ctx, p.keys.ProductDetail(id), func(ctx context.Context) (Product, error) {
+		return p.catalog.Product(ctx, id)
+	})
 }
 
 // Options reads the list of a product's options.
@@ -57,12 +59,16 @@ func (p *Products) Option(ctx context.Context, product, option int64) (Option, e
 
 // Category reads a category.
 func (p *Products) Category(ctx context.Context, id int64) (Category, error) {
-	return through(ctx, p.keys.Category(id), func(ctx context.Context) (Category, error) { return p.catalog.Category(ctx, id) })
+	return through(ctx, p.keys.Category(id), func(ctx context.Context) (Category, error) {
+		return p.catalog.Category(ctx, id)
+	})
 }
 
 // through reads JSON through its cache. What there is not is remembered for a moment, so
 // that a wrong link does not reach the database each time.
-func through[T any](ctx context.Context, item cache.Item[json.RawMessage], load func(context.Context) (T, error)) (v T, err error) {
+func through[T any](
+	ctx context.Context, item cache.Item[json.RawMessage], load func(context.Context) (T, error),
+) (v T, err error) {
 	text, err := item.GetOrLoad(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		loaded, err := load(ctx)
 		if errors.Is(err, ErrUnknown) {
@@ -83,21 +89,27 @@ func through[T any](ctx context.Context, item cache.Item[json.RawMessage], load 
 }
 
 // SaveProduct changes a product. What that makes stale is dropped, and a load that began
-// before is not stored either.
+// before is not stored either. It is dropped after an error, too: the catalog may have written,
+// and its answer is lost.
 func (p *Products) SaveProduct(ctx context.Context, v Product) error {
-	if err := p.catalog.SaveProduct(ctx, v); err != nil {
-		return err
-	}
-	return p.keys.ProductUpdated(ctx, v.ID)
+	err := p.catalog.SaveProduct(ctx, v)
+	ctx, stop := finish(ctx)
+	defer stop()
+	return errors.Join(err, p.keys.ProductUpdated(ctx, v.ID))
+}
+
+// finish is for what follows a write: it is done also for a caller that has gone.
+func finish(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), Wait)
 }
 
 // SaveOption changes an option of a product, or adds it.
 func (p *Products) SaveOption(ctx context.Context, product int64, o Option) error {
 	return p.stock(ctx, o.ID, func(ctx context.Context, fence int64) error {
-		if err := p.catalog.SaveOption(ctx, product, o, fence); err != nil {
-			return err
-		}
-		return p.keys.OptionUpdated(context.WithoutCancel(ctx), product, o.ID)
+		err := p.catalog.SaveOption(ctx, product, o, fence)
+		ctx, stop := finish(ctx)
+		defer stop()
+		return errors.Join(err, p.keys.OptionUpdated(ctx, product, o.ID))
 	})
 }
 
@@ -113,25 +125,43 @@ func (p *Products) stock(ctx context.Context, option int64, fn func(ctx context.
 // counts the sale. A process that was too slow and has lost the lock is refused by the
 // catalog: its fencing token is too old.
 func (p *Products) Take(ctx context.Context, o Order, now time.Time) (sale Sale, err error) {
-	now = now.UTC()
 	err = p.stock(ctx, o.Option, func(ctx context.Context, fence int64) error {
-		if sale, err = p.catalog.Sale(ctx, o.ID); !errors.Is(err, ErrUnknown) {
-			return err
+		sale, err = p.catalog.Sale(ctx, o.ID)
+		if errors.Is(err, ErrUnknown) {
+			left, err := p.left(ctx, o)
+			if err != nil {
+				return err // nothing is written, and nothing is stale
+			}
+			sale, err = p.catalog.Take(ctx, o, left, now.UTC().Format(time.DateOnly), fence)
+			return p.sold(ctx, o, sale, err)
 		}
-		option, err := p.catalog.Option(ctx, o.Product, o.Option)
 		if err != nil {
 			return err
 		}
-		if option.Stock < o.Units {
-			return ErrSoldOut
-		}
-		sale, err = p.catalog.Take(ctx, o, option.Stock-o.Units, now.Format(time.DateOnly), fence)
-		return err
+		return p.sold(ctx, o, sale, nil) // by a process that may have died before it did this
 	})
-	if err != nil {
-		return sale, err
+	return sale, err
+}
+
+// left is the stock that an order leaves, which has none yet.
+func (p *Products) left(ctx context.Context, o Order) (int64, error) {
+	option, err := p.catalog.Option(ctx, o.Product, o.Option)
+	if err == nil && option.Stock < o.Units {
+		err = ErrSoldOut
 	}
-	return sale, errors.Join(p.keys.StockChanged(ctx, o.Product, o.Option), p.count(ctx, o.Product, sale))
+	return option.Stock - o.Units, err
+}
+
+// sold drops what a sale makes stale, after an error of the catalog, too, as in SaveProduct, and
+// counts the sale.
+func (p *Products) sold(ctx context.Context, o Order, sale Sale, err error) error {
+	ctx, stop := finish(ctx)
+	defer stop()
+	stale := p.keys.StockChanged(ctx, o.Product, o.Option)
+	if err != nil {
+		return errors.Join(err, stale)
+	}
+	return errors.Join(stale, p.count(ctx, o.Product, sale))
 }
 
 // count brings the ranking of a day to what the catalog has counted. It raises and never
@@ -200,13 +230,17 @@ func (p *Products) sums(now time.Time, days int64) (sums ranking.View[int64, flo
 // locked runs fn while a lock is held, with its fencing token, gives it back and announces
 // that. The announcement is a hint: a process that dies tells none, and its lock ends by its
 // TTL.
-func locked(ctx context.Context, l lock.Lock, fn func(ctx context.Context, fence int64) error, announce func(context.Context) error) error {
+func locked(
+	ctx context.Context, l lock.Lock, fn func(ctx context.Context, fence int64) error,
+	announce func(context.Context) error,
+) error {
 	lease, err := l.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	err = fn(lease.Context(), lease.Fence())
-	ctx = context.WithoutCancel(ctx)
+	ctx, stop := finish(ctx)
+	defer stop()
 	released := lease.Release(ctx)
 	if released == nil {
 		_ = announce(ctx)

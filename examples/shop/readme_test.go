@@ -24,7 +24,8 @@ func TestReadme(t *testing.T) {
 	moved := strings.NewReplacer(pairs...)
 	start(t, nil, "catalogd", "-http", at["catalog"])
 	for _, name := range []string{"products", "coupons", "orders"} {
-		start(t, nil, "shopd", name, "-redis", s.URL(), "-http", at[name], "-catalog", "http://"+at["catalog"], "-products", "http://"+at["products"])
+		start(t, nil, "shopd", name, "-redis", s.URL(), "-http", at[name], "-catalog", "http://"+at["catalog"], "-products",
+			"http://"+at["products"])
 		await(t, name+" is up", func() bool {
 			code, _ := sitetest.Ask(t, "GET", "http://"+at[name]+"/health", "", nil)
 			return code == 200
@@ -111,7 +112,8 @@ var shows = map[string][]string{
 	"ls --match lock:*":        {"lock:coupon:issue:7", "!cache:"},
 	"locks":                    {"lock:coupon:issue:7", "coupon_issue"},
 	"rankings":                 {"ranking:product:sales:2025-01-15 ", " 12  130 "},
-	"rankings top ranking:product:sales:2025-01-15":        {"   1  130 ", "   2  131 ", "  10  123 ", "and 2 more members", "!120"},
+	"rankings top ranking:product:sales:2025-01-15": {"   1  130 ", "   2  131 ", "  10  123 ",
+		"and 2 more members", "!120"},
 	"rankings around ranking:product:sales:2025-01-15 123": {"  10  123 ", "   9  122 ", "  12  121 "},
 	"explain --key cache:product:detail:123":               {"product_detail (cache)"},
 	"delete --match cache:product:detail:123":              {"Nothing was changed"},
@@ -119,7 +121,9 @@ var shows = map[string][]string{
 
 // gone are the keys that commands delete.
 var gone = map[string][]string{
-	"delete --where productId=123 --apply":                                 {"cache:product:detail:123", "cache:product:options:123", "cache:product:option:123:456"},
-	"delete --entry product_detail,product_options,product_option --apply": {"cache:product:detail:1234", "cache:product:options:1234"},
-	"delete --entry temp_sales,temp_rank --apply":                          {"temp:ranking:sales:1704067200000:a1b2c3d4"},
+	"delete --where productId=123 --apply": {"cache:product:detail:123",
+		"cache:product:options:123", "cache:product:option:123:456"},
+	"delete --entry product_detail,product_options,product_option --apply": {"cache:product:detail:1234",
+		"cache:product:options:1234"},
+	"delete --entry temp_sales,temp_rank --apply": {"temp:ranking:sales:1704067200000:a1b2c3d4"},
 }

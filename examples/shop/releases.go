@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"errors"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
@@ -25,12 +26,14 @@ func Releases(ctx context.Context, c *keywright.Client, hear func(lock string, e
 		}
 		return err
 	}
-	if err = add(keys.CouponReleasedTopics().Subscribe(ctx, event.Options{}, func(m event.Message[shopkeys.CouponReleasedMessage], err error) { hear(m.Data.Lock, err) })); err == nil {
-		err = add(keys.OrderReleasedTopics().Subscribe(ctx, event.Options{}, func(m event.Message[shopkeys.OrderReleasedMessage], err error) { hear(m.Data.Lock, err) }))
-	}
-	if err == nil {
-		err = add(keys.StockReleasedTopics().Subscribe(ctx, event.Options{}, func(m event.Message[shopkeys.StockReleasedMessage], err error) { hear(m.Data.Lock, err) }))
-	}
+	coupon := func(m event.Message[shopkeys.CouponReleasedMessage], err error) { hear(m.Data.Lock, err) }
+	order := func(m event.Message[shopkeys.OrderReleasedMessage], err error) { hear(m.Data.Lock, err) }
+	stock := func(m event.Message[shopkeys.StockReleasedMessage], err error) { hear(m.Data.Lock, err) }
+	err = errors.Join(
+		add(keys.CouponReleasedTopics().Subscribe(ctx, event.Options{}, coupon)),
+		add(keys.OrderReleasedTopics().Subscribe(ctx, event.Options{}, order)),
+		add(keys.StockReleasedTopics().Subscribe(ctx, event.Options{}, stock)),
+	)
 	if err != nil {
 		stop()
 		return nil, err

@@ -77,7 +77,8 @@ func (r Remote) Option(ctx context.Context, product, option int64) (Option, erro
 
 // SaveOption tells the catalog.
 func (r Remote) SaveOption(ctx context.Context, product int64, o Option, fence int64) error {
-	return r.ask(ctx, http.MethodPut, fmt.Sprintf("/products/%d/options/%d", product, o.ID), Fenced[Option]{Value: o, Fence: fence}, &o)
+	path := fmt.Sprintf("/products/%d/options/%d", product, o.ID)
+	return r.ask(ctx, http.MethodPut, path, Fenced[Option]{Value: o, Fence: fence}, &o)
 }
 
 // Category asks the catalog.
@@ -103,7 +104,8 @@ func (r Remote) Coupon(ctx context.Context, coupon, user int64) (Coupon, error) 
 // Issue tells the catalog.
 func (r Remote) Issue(ctx context.Context, coupon, user, left, fence int64) error {
 	var out any
-	return r.ask(ctx, http.MethodPut, fmt.Sprintf("/coupons/%d/%d", coupon, user), Fenced[int64]{Value: user, Left: left, Fence: fence}, &out)
+	path := fmt.Sprintf("/coupons/%d/%d", coupon, user)
+	return r.ask(ctx, http.MethodPut, path, Fenced[int64]{Value: user, Left: left, Fence: fence}, &out)
 }
 
 // Order asks the catalog.

@@ -37,7 +37,8 @@ func TestCaches(t *testing.T) {
 				list, err2 := p.Options(ctx, id)
 				option, err3 := p.Option(ctx, id, 100*id+2)
 				must(t, errors.Join(err1, err2, err3))
-				if product.Price != 100*id || len(list) != 2 || list[1] != (shop.Listed{ID: 100*id + 2, Name: "blue"}) || option.Stock != 3 {
+				if product.Price != 100*id || len(list) != 2 || list[1] != (shop.Listed{ID: 100*id + 2, Name: "blue"}) ||
+					option.Stock != 3 {
 					t.Fatalf("%+v %+v %+v", product, list, option)
 				}
 			}
@@ -48,8 +49,20 @@ func TestCaches(t *testing.T) {
 		if n := facts.asked.Load(); n != 61 {
 			t.Errorf("the catalog was asked %d times for 61 things", n)
 		}
-		if _, err := p.Product(ctx, 5000); !errors.Is(err, shop.ErrUnknown) {
-			t.Errorf("%v", err)
+		facts.asked.Store(0)
+		for range 2 { // what there is not is remembered, too
+			_, err1 := p.Product(ctx, 5000)
+			_, err2 := p.Options(ctx, 5000)
+			_, err3 := p.Option(ctx, 5000, 1)
+			_, err4 := p.Category(ctx, 5000)
+			for _, err := range []error{err1, err2, err3, err4} {
+				if !errors.Is(err, shop.ErrUnknown) {
+					t.Errorf("%v", err)
+				}
+			}
+		}
+		if n := facts.asked.Load(); n != 4 {
+			t.Errorf("the catalog was asked %d times for 4 things that there are not", n)
 		}
 		if len(servers) == 1 {
 			if ms := servers[0].Do("PTTL", "cache:product:category:12").(int64); ms > 3_600_000 || ms < 1_800_000 {
@@ -77,9 +90,16 @@ func TestInvalidation(t *testing.T) {
 			change func() error
 			stale  string
 		}{
-			{"a product changes", func() error { return p.SaveProduct(ctx, shop.Product{ID: 7, Name: "new", Price: 7}) }, "detail options"},
-			{"an option changes", func() error { return p.SaveOption(ctx, 7, shop.Option{ID: 701, Name: "new", Stock: 50}) }, "option options"},
+			{"a product changes", func() error { return p.SaveProduct(ctx, shop.Product{ID: 7, Name: "new", Price: 7}) },
+				"detail options"},
+			{"an option changes", func() error { return p.SaveOption(ctx, 7, shop.Option{ID: 701, Name: "new", Stock: 50}) },
+				"option options"},
 			{"the stock changes", func() error { _, err := p.Take(ctx, order(1, 7, 2), noon); return err }, "option"},
+			{"the order is asked for again", func() error { _, err := p.Take(ctx, order(1, 7, 2), noon); return err }, "option"},
+			{"it is sold out", func() error { return is(shop.ErrSoldOut)(p.Take(ctx, order(2, 7, 1_000_000), noon)) }, ""},
+			{"there is none", func() error {
+				return is(shop.ErrUnknown)(p.Take(ctx, shop.Order{ID: 3, Product: 7, Option: 799, Units: 1}, noon))
+			}, ""},
 		} {
 			for _, read := range reads { // all is cached
 				must(t, read())
@@ -101,8 +121,90 @@ func TestInvalidation(t *testing.T) {
 		product, err1 := p.Product(ctx, 7)
 		list, err2 := p.Options(ctx, 7)
 		option, err3 := p.Option(ctx, 7, 701)
-		if err := errors.Join(err1, err2, err3); err != nil || product.Name != "new" || list[0].Name != "new" || option.Stock != 48 {
+		if err := errors.Join(err1, err2, err3); err != nil || product.Name != "new" || list[0].Name != "new" ||
+			option.Stock != 48 {
 			t.Errorf("%+v %+v %+v %v", product, list, option, err)
+		}
+	})
+}
+
+// is takes one error of a sale for none, and any other for one.
+func is(want error) func(shop.Sale, error) error {
+	return func(_ shop.Sale, err error) error {
+		if errors.Is(err, want) {
+			return nil
+		}
+		return fmt.Errorf("instead of %w: %w", want, err)
+	}
+}
+
+// leaving is a catalog that has written when the client of the request has gone; its answer may
+// be lost, too.
+type leaving struct {
+	*counted
+	leave func()
+	lost  error
+}
+
+func (l leaving) SaveProduct(ctx context.Context, p shop.Product) error {
+	defer l.leave()
+	return errors.Join(l.counted.SaveProduct(ctx, p), l.lost)
+}
+
+func (l leaving) SaveOption(ctx context.Context, product int64, o shop.Option, fence int64) error {
+	defer l.leave()
+	return errors.Join(l.counted.SaveOption(ctx, product, o, fence), l.lost)
+}
+
+func (l leaving) Take(ctx context.Context, o shop.Order, left int64, day string, fence int64) (shop.Sale, error) {
+	defer l.leave()
+	sale, err := l.counted.Take(ctx, o, left, day, fence)
+	return sale, errors.Join(err, l.lost)
+}
+
+// TestClientLeaves: what is written to the catalog is seen, also when the client of the request
+// has gone by then, or the catalog's answer is lost; and its sale is counted.
+func TestClientLeaves(t *testing.T) {
+	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		for name, lost := range map[string]error{"the client leaves": nil, "the answer is lost": errors.New("lost")} {
+			c, facts, ctx := open(t, keywrighttest.Start(t, brand).URL()), stocked(), t.Context()
+			reader := shop.NewProducts(c, facts, 0)
+			look := func() string {
+				product, err1 := reader.Product(ctx, 7)
+				list, err2 := reader.Options(ctx, 7)
+				option, err3 := reader.Option(ctx, 7, 701)
+				must(t, errors.Join(err1, err2, err3))
+				return fmt.Sprint(product.Name, " ", list[0].Name, " ", option.Name, " ", option.Stock)
+			}
+			look() // all is cached
+			for _, change := range []struct {
+				do   func(context.Context, *shop.Products) error
+				want string
+			}{
+				{func(ctx context.Context, p *shop.Products) error {
+					return p.SaveProduct(ctx, shop.Product{ID: 7, Name: "new"})
+				}, "new red red 10000"},
+				{func(ctx context.Context, p *shop.Products) error {
+					return p.SaveOption(ctx, 7, shop.Option{ID: 701, Name: "blue", Stock: 9})
+				}, "new blue blue 9"},
+				{func(ctx context.Context, p *shop.Products) error {
+					_, err := p.Take(ctx, order(1, 7, 2), noon)
+					return err
+				}, "new blue blue 7"},
+			} {
+				asked, leave := context.WithCancel(ctx)
+				if err := change.do(asked, shop.NewProducts(c, leaving{facts, leave, lost}, 0)); !errors.Is(err, lost) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if got := look(); got != change.want {
+					t.Errorf("%s: the shop shows %s, the catalog has %s", name, got, change.want)
+				}
+			}
+			_, err := reader.Take(ctx, order(1, 7, 2), noon) // asked again, it is counted, once
+			must(t, err)
+			if _, sold, err := reader.Rank(ctx, noon, 7, 1); err != nil || sold != 2 {
+				t.Errorf("%s: %d are counted, %v", name, sold, err)
+			}
 		}
 	})
 }
@@ -124,7 +226,8 @@ func TestSales(t *testing.T) {
 			_, err := p.Take(ctx, order(1000, 2, 1000), noon)
 			must(t, err)
 		}
-		for _, want := range []struct{ product, days, rank, sold int64 }{{2, 3, 1, 1012}, {9, 3, 2, 54}, {9, 1, 2, 9}, {1, 3, 9, 6}, {1, 7, 9, 6}} {
+		for _, want := range []struct{ product, days, rank, sold int64 }{{2, 3, 1, 1012}, {9, 3, 2, 54}, {9, 1, 2, 9},
+			{1, 3, 9, 6}, {1, 7, 9, 6}} {
 			rank, sold, err := p.Rank(ctx, noon, want.product, want.days)
 			if err != nil || rank != want.rank || sold != want.sold {
 				t.Errorf("product %d over %d days: rank %d, sold %d, %v", want.product, want.days, rank, sold, err)
@@ -141,7 +244,8 @@ func TestSales(t *testing.T) {
 				t.Errorf("popular over %d days", days)
 			}
 		}
-		for n, want := range map[int64]string{3: "[2 9 8]", 1: "[2]", 1000: "[2 9 8 7 6 5 4 3 1]"} { // however many the first one asked for
+		// however many the first one asked for
+		for n, want := range map[int64]string{3: "[2 9 8]", 1: "[2]", 1000: "[2 9 8 7 6 5 4 3 1]"} {
 			if popular, err := p.Popular(ctx, noon, 3, n); err != nil || fmt.Sprint(popular) != want {
 				t.Errorf("popular: %v %v", popular, err)
 			}
@@ -165,7 +269,8 @@ func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server, least int) {
 				t.Errorf("%s has the TTL %d", k, ms)
 			}
 		}
-		for line := range strings.Lines(sitetest.Keywright(t, s.URL(), "ls", "--undeclared", "-o", "jsonl", "--quiet", "--progress", "none")) {
+		for line := range strings.Lines(sitetest.Keywright(t, s.URL(), "ls", "--undeclared", "-o", "jsonl", "--quiet",
+			"--progress", "none")) {
 			t.Errorf("not declared: %s", line)
 		}
 	}
@@ -242,7 +347,8 @@ func TestCoupons(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		facts, c := stocked(), open(t, url)
 		own, general := make(chan string, 1000), make(chan string, 1000)
-		for channel, to := range map[string]chan string{"pubsub:lock:coupon:issue:7": own, "pubsub:lock:release:lock-coupon-issue-7": general} {
+		for channel, to := range map[string]chan string{"pubsub:lock:coupon:issue:7": own,
+			"pubsub:lock:release:lock-coupon-issue-7": general} {
 			stop, err := c.Subscribe(t.Context(), channel, keywright.Listener{Message: func(text string) { to <- text }})
 			must(t, err)
 			defer stop()
@@ -332,7 +438,8 @@ func TestFailover(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if class, ok := keywright.ClassOf(err); ctx.Err() != nil || !ok || class == keywright.Invalid || class == keywright.Refused {
+		if class, ok := keywright.ClassOf(err); ctx.Err() != nil || !ok || class == keywright.Invalid ||
+			class == keywright.Refused {
 			t.Fatal(err)
 		}
 	}

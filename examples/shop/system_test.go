@@ -53,7 +53,8 @@ func running(t *testing.T, brand keywrighttest.Brand, db *catalog.Memory) *site 
 }
 
 func (st *site) env(name string) []string {
-	return []string{"SHOP_REDIS=" + sitetest.URL(st.s, userOf[name]), "SHOP_HTTP=" + st.at[name], "SHOP_CATALOG=" + st.catalog, "SHOP_PRODUCTS=http://" + st.at["products"]}
+	return []string{"SHOP_REDIS=" + sitetest.URL(st.s, userOf[name]), "SHOP_HTTP=" + st.at[name], "SHOP_CATALOG=" +
+		st.catalog, "SHOP_PRODUCTS=http://" + st.at["products"]}
 }
 
 // start runs a program, or runs it again in its place.
@@ -87,7 +88,7 @@ func (st *site) until(name, method, path, body string, codes ...int) (int, strin
 
 // kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
 func kills(t *testing.T) int {
-	n := 6
+	n := 3 // each once
 	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
@@ -105,14 +106,22 @@ func TestSystem(t *testing.T) {
 		db, n := catalog.New(), kills(t)
 		orders := int64(30 + 20*n)
 		stock := orders * 2 / 3
-		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: stock})
+		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"},
+			shop.Option{ID: 456, Name: "red", Stock: stock})
 		db.AddCoupons(7, stock)
 		st := running(t, brand, db)
-		await(t, "the watcher listens", func() bool { return strings.Contains(st.running["watch"].Said.String(), "listening") })
+		await(t, "the watcher listens", func() bool {
+			return strings.Contains(st.running["watch"].Said.String(),
+				"listening")
+		})
 
 		var done, soldOut, answered atomic.Int64
 		var wg sync.WaitGroup
-		next := make(chan int64)
+		next := make(chan int64, orders)
+		for id := int64(1); id <= orders; id++ {
+			next <- id
+		}
+		close(next)
 		for range 4 {
 			wg.Go(func() {
 				for id := range next {
@@ -121,26 +130,29 @@ func TestSystem(t *testing.T) {
 					if err := json.Unmarshal([]byte(said), &o); err != nil {
 						t.Error(err)
 					}
-					map[string]*atomic.Int64{shop.Done: &done, shop.SoldOut: &soldOut}[o.State].Add(1)
+					switch o.State {
+					case shop.Done:
+						done.Add(1)
+					case shop.SoldOut:
+						soldOut.Add(1)
+					default:
+						t.Errorf("an order is %q", o.State)
+					}
 					st.until("coupons", "POST", "/coupons/7/issue", fmt.Sprintf(`{"user":%d}`, id), 200, 410)
 					st.until("products", "GET", "/products/123/options/456", "", 200)
 					answered.Add(1)
 				}
 			})
 		}
-		wg.Go(func() {
-			defer close(next)
-			for id := int64(1); id <= orders; id++ {
-				next <- id
-			}
-		})
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		random := rand.New(rand.NewPCG(3, seed))
-		for range n { // each time when there is something to lose
+		victims := []string{"products", "coupons", "orders"}
+		first := random.IntN(len(victims))
+		for i := range n { // each time when there is something to lose
 			before := answered.Load()
 			await(t, "customers are served", func() bool { return answered.Load() > before+2 || answered.Load() == orders })
-			victim := []string{"products", "coupons", "orders"}[random.IntN(3)]
+			victim := victims[(first+i)%len(victims)]
 			st.running[victim].Kill()
 			st.start(victim)
 		}
@@ -148,7 +160,8 @@ func TestSystem(t *testing.T) {
 		option, err := db.Option(t.Context(), 123, 456)
 		must(t, err)
 		if done.Load() != stock || soldOut.Load() != orders-stock || option.Stock != 0 || int64(db.Issued(7)) != stock {
-			t.Errorf("of %d: %d sold, %d sold out, %d left, %d coupons", stock, done.Load(), soldOut.Load(), option.Stock, db.Issued(7))
+			t.Errorf("of %d: %d sold, %d sold out, %d left, %d coupons", stock, done.Load(), soldOut.Load(), option.Stock,
+				db.Issued(7))
 		}
 		// A sale that was not counted, since its program was killed, is with the next one.
 		st.until("products", "PUT", "/products/123/options/456", `{"name":"red","stock":1}`, 200)
@@ -159,7 +172,8 @@ func TestSystem(t *testing.T) {
 		})
 		await(t, "the releases are heard", func() bool {
 			said := st.running["watch"].Said.String()
-			return strings.Contains(said, "released lock:coupon:issue:7\n") && strings.Contains(said, "released lock:product:stock:456\n") &&
+			return strings.Contains(said, "released lock:coupon:issue:7\n") &&
+				strings.Contains(said, "released lock:product:stock:456\n") &&
 				strings.Contains(said, fmt.Sprintf("released lock:order:process:%d\n", orders+1))
 		})
 		for name := range userOf {
@@ -197,19 +211,26 @@ func TestHealth(t *testing.T) {
 // TestRequests: what cannot be read is the asker's fault, and what there is not is not there.
 func TestRequests(t *testing.T) {
 	db := catalog.New()
-	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: 1})
+	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"},
+		shop.Option{ID: 456, Name: "red", Stock: 1})
 	st := running(t, keywrighttest.Brands()[1], db)
 	for _, c := range []struct {
 		program, method, path, body string
 		code                        int
 	}{
-		{"products", "GET", "/products/0", "", 400}, {"products", "GET", "/products/x", "", 400}, {"products", "GET", "/products/9", "", 404},
-		{"products", "GET", "/products/123/options/9", "", 404}, {"products", "GET", "/products/9/options", "", 404}, {"products", "GET", "/categories/9", "", 404},
-		{"products", "PUT", "/products/123", "{", 400}, {"products", "PUT", "/products/123", `{"colour":1}`, 400}, {"products", "PUT", "/products/9/options/1", `{"name":"x"}`, 404},
-		{"products", "GET", "/popular?days=8", "", 400}, {"products", "GET", "/popular?n=x", "", 400}, {"products", "GET", "/products/123/rank", "", 404},
-		{"products", "POST", "/take", `{"id":1,"product":123,"option":456,"units":2}`, 410}, {"products", "POST", "/take", `{"id":1,"product":123,"option":456,"units":-2}`, 400},
+		{"products", "GET", "/products/0", "", 400}, {"products", "GET", "/products/x", "", 400},
+		{"products", "GET", "/products/9", "", 404},
+		{"products", "GET", "/products/123/options/9", "", 404}, {"products", "GET", "/products/9/options", "", 404},
+		{"products", "GET", "/categories/9", "", 404},
+		{"products", "PUT", "/products/123", "{", 400}, {"products", "PUT", "/products/123", `{"colour":1}`, 400},
+		{"products", "PUT", "/products/9/options/1", `{"name":"x"}`, 404},
+		{"products", "GET", "/popular?days=8", "", 400}, {"products", "GET", "/popular?n=x", "", 400},
+		{"products", "GET", "/products/123/rank", "", 404},
+		{"products", "POST", "/take", `{"id":1,"product":123,"option":456,"units":2}`, 410},
+		{"products", "POST", "/take", `{"id":1,"product":123,"option":456,"units":-2}`, 400},
 		{"coupons", "POST", "/coupons/9/issue", `{"user":1}`, 404}, {"coupons", "POST", "/coupons/7/issue", `{}`, 400},
-		{"orders", "POST", "/orders/1", `{"product":123}`, 400}, {"orders", "GET", "/orders/9", "", 404}, {"orders", "POST", "/orders/2", `{"product":9,"option":9,"units":1}`, 404},
+		{"orders", "POST", "/orders/1", `{"product":123}`, 400}, {"orders", "GET", "/orders/9", "", 404},
+		{"orders", "POST", "/orders/2", `{"product":9,"option":9,"units":1}`, 404},
 	} {
 		st.until(c.program, c.method, c.path, c.body, c.code)
 	}
@@ -219,9 +240,13 @@ func TestRequests(t *testing.T) {
 // TestSecrets: no flag has a password, and none is in what a program says.
 func TestSecrets(t *testing.T) {
 	const secret = "a-secret"
-	p := start(t, nil, "shopd", "products", "-redis", "redis://u:"+secret+"@127.0.0.1:1")
-	if err := p.Wait(); err == nil || !strings.Contains(p.Said.String(), "SHOP_REDIS") || strings.Contains(p.Said.String(), secret) {
-		t.Errorf("%v, %s", err, p.Said)
+	for _, url := range []string{"redis://u:" + secret + "@127.0.0.1:1", "redis://u:" + secret + "%zz@127.0.0.1:1",
+		"redis+sentinel://127.0.0.1:1/m?sentinel_password=" + secret} {
+		p := start(t, nil, "shopd", "products", "-redis", url)
+		if err := p.Wait(); err == nil || !strings.Contains(p.Said.String(), "SHOP_REDIS") ||
+			strings.Contains(p.Said.String(), secret) {
+			t.Errorf("%v, %s", err, p.Said)
+		}
 	}
 	for _, args := range [][]string{{"products", "-help"}, {"coupons", "-http", "nonsense"}, {"nothing"}, {}} {
 		p := start(t, []string{"SHOP_REDIS=redis://u:" + secret + "@127.0.0.1:1"}, "shopd", args...)
@@ -246,13 +271,15 @@ func TestDeployed(t *testing.T) {
 			t.Error("the server would lose locks")
 		}
 		db := catalog.New()
-		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: 10})
+		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"},
+			shop.Option{ID: 456, Name: "red", Stock: 10})
 		st := newSite(t, s, db)
 		for name := range userOf {
 			files := map[string][]string{"/etc/shop/" + name + ".env": st.env(name)}
 			st.running[name] = sitetest.ReadUnit(t, "shopd@.service", name).Start(t, files, strings.NewReplacer())
 		}
-		if _, said := st.until("orders", "POST", "/orders/1", `{"product":123,"option":456,"units":2}`, 200); !strings.Contains(said, `"state":"done"`) {
+		if _, said := st.until("orders", "POST", "/orders/1", `{"product":123,"option":456,"units":2}`,
+			200); !strings.Contains(said, `"state":"done"`) {
 			t.Errorf("the order: %s", said)
 		}
 		for name, p := range st.running {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/filelock"
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -52,7 +53,7 @@ func Open(path string, o Options) (*File, error) {
 	switch {
 	case f.broken.Load(): // what the check did not find
 		defer f.file.Close()
-		return nil, aside(path, err)
+		return nil, aside(f.file, err)
 	case errors.Is(err, bolterrors.ErrTimeout):
 		err = ErrInUse
 	}
@@ -85,11 +86,13 @@ func prepare(path string, o Options) error {
 		return fmt.Errorf("second store %s: %w", path, err)
 	}
 	defer file.Close()
-	if err := lockFile(file, o.Wait); err != nil {
+	if err := filelock.Wait(file, o.Wait); errors.Is(err, filelock.ErrInUse) {
+		return fmt.Errorf("second store %s: %w", path, ErrInUse)
+	} else if err != nil {
 		return fmt.Errorf("second store %s: %w", path, err)
 	}
 	if err := check(file); err != nil {
-		return aside(path, err)
+		return aside(file, err)
 	}
 	return nil
 }
@@ -128,11 +131,12 @@ func create(path string) error {
 			return err
 		}
 	}
-	return syncFolder(folder)
+	return filelock.SyncFolder(folder)
 }
 
 // aside gives a damaged file another name that is free.
-func aside(path string, why error) error {
+func aside(file *os.File, why error) error {
+	path := file.Name()
 	d := &Damaged{Path: path, Err: why}
 	stamp := path + ".damaged-" + time.Now().UTC().Format("20060102T150405")
 	name := stamp
@@ -142,23 +146,11 @@ func aside(path string, why error) error {
 		}
 		name = fmt.Sprintf("%s-%d", stamp, i)
 	}
-	if err := os.Rename(path, name); err != nil {
+	if err := filelock.Rename(file, name); err != nil {
 		d.Err = errors.Join(why, err)
 		return d
 	}
 	d.Aside = name
-	_ = syncFolder(filepath.Dir(path)) // else it may have its old name after a loss of power, and is found again
+	_ = filelock.SyncFolder(filepath.Dir(path)) // else it may have its old name after a loss of power, and is found again
 	return d
-}
-
-func syncFolder(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
-	}
-	return nil
 }

@@ -73,7 +73,7 @@ func (b *builder) build() {
 // in the same step, and who reads it, too.
 func (b *builder) migrations() {
 	for _, m := range b.ks.Migrations {
-		key := migrationKey + m.Name
+		key := migrationKey + m.ID()
 		for _, p := range m.Parts {
 			for _, mv := range p.Moves {
 				if u := b.user(mv.To.Owner, mv.To.Name); u != nil {
@@ -234,7 +234,7 @@ func (b *builder) scripts(name, entry string) {
 // whether a channel is sharded.
 var words = map[role]map[bool]string{
 	publishes:  {false: "publish", true: "spublish"},
-	subscribes: {false: "subscribe unsubscribe psubscribe punsubscribe", true: "ssubscribe sunsubscribe"},
+	subscribes: {false: "subscribe psubscribe", true: "ssubscribe"},
 }
 
 func (b *builder) channel(c *keyspace.Channel, name string, r role) {

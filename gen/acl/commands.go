@@ -13,9 +13,11 @@ import (
 // server refuses an ACL file with a command that it does not know.
 
 // basics are what a client needs to connect, pipeline and follow a cluster or
-// sentinels.
+// sentinels. The client library ends the subscriptions of a connection that was used by
+// one caller alone, also where there was none; that needs the right to no channel.
 const basics = `auth hello ping echo quit command client|setname client|getname client|id client|tracking client|trackinginfo client|caching
 	time role wait multi exec discard watch unwatch asking readonly readwrite
+	unsubscribe punsubscribe sunsubscribe
 	cluster|slots cluster|shards cluster|myid cluster|info cluster|keyslot`
 
 // asksMemory is for those that must know how full a server is and what it does
@@ -38,7 +40,7 @@ const (
 // commands on both, and looksAtMigration those of who only reads.
 const (
 	migrationKey     = "keywright:migrate:"
-	migrates         = `hget hmget hset hdel hlen zscore zrange zadd zrem time type pexpiretime`
+	migrates         = `hget hmget hset hdel hlen zmscore zrange zadd zrem pexpire time type pexpiretime`
 	looksAtMigration = `hmget type pexpiretime`
 )
 

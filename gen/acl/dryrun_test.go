@@ -204,6 +204,14 @@ func (p *proof) belongs(user, key string) (target string, kind keyspace.Kind, ro
 	if i == match.None || p.targets[i].Owned != nil {
 		return "", keyspace.String, nil
 	}
+	for _, m := range p.ks.Migrations {
+		switch key {
+		case keyspace.MigrationKeys + m.ID():
+			return "the migration " + m.Name, keyspace.Hash, p.migrationRoles(user, m)
+		case keyspace.MigrationKeys + m.ID() + ":tickets":
+			return "the migration " + m.Name, keyspace.ZSet, slices.DeleteFunc(p.migrationRoles(user, m), func(role string) bool { return role == "read" })
+		}
+	}
 	switch t := p.targets[i]; {
 	case t.Foreign != nil:
 		return "other software (foreign: " + t.Foreign.Text + ")", keyspace.String, nil
@@ -249,6 +257,21 @@ func (n named) of(name string) *keyspace.Channel {
 		return n.list[i]
 	}
 	return nil
+}
+
+// migrationRoles: who writes what moves from files takes part in the migration.
+func (p *proof) migrationRoles(user string, m *keyspace.Migration) (roles []string) {
+	for _, part := range m.Parts {
+		for _, mv := range part.Moves {
+			if mv.To.Owner == user {
+				roles = append(roles, "write")
+			}
+			if slices.Contains(mv.To.Readers, user) {
+				roles = append(roles, "read")
+			}
+		}
+	}
+	return roles
 }
 
 func (p *proof) entryRoles(user string, e *keyspace.Entry) (roles []string) {

@@ -37,6 +37,7 @@ type reach struct {
 type realm struct {
 	targets []*target
 	globs   map[string]*reached
+	begins  beginnings // of targets, made when first asked for
 	budget  int
 }
 
@@ -135,10 +136,7 @@ func (r *realm) of(glob string) *reached {
 // search looks for what a glob reaches; false if the budget does not do.
 func (r *realm) search(glob string, p *pattern.Pattern, out *reached) bool {
 	var near []*pattern.Pattern
-	for _, t := range r.targets {
-		if !mayMeet(p, t.pattern) {
-			continue
-		}
+	for _, t := range r.near(p) {
 		if r.budget -= overlap; r.budget < 0 {
 			return false
 		}
@@ -181,8 +179,8 @@ func (r *realm) winners(t *target) []*target {
 		return t.wins
 	}
 	t.asked = true
-	for _, o := range r.targets {
-		if o == t || o.rank > t.rank || !mayMeet(o.pattern, t.pattern) {
+	for _, o := range r.near(t.pattern) {
+		if o == t || o.rank > t.rank {
 			continue
 		}
 		if r.budget -= overlap; r.budget < 0 {
@@ -202,12 +200,6 @@ func narrower(o, t *target) bool {
 		return inT
 	}
 	return o.order < t.order
-}
-
-// mayMeet is false if no text begins as both patterns do.
-func mayMeet(a, b *pattern.Pattern) bool {
-	x, y := literal(a), literal(b)
-	return strings.HasPrefix(x, y) || strings.HasPrefix(y, x)
 }
 
 // Excess is something that a user can do beyond what the declaration gives it,

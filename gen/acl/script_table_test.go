@@ -23,6 +23,7 @@ var scriptTexts = map[string]string{
 	"apply change":        "apply/change.lua",
 	"apply merge":         "apply/merge.lua",
 	"apply rename":        "apply/rename.lua",
+	"apply retag":         "apply/retag.lua",
 	"cache bump":          "cache/bump.lua",
 	"cache claim":         "cache/remember.lua cache/claim.lua",
 	"cache fill":          "cache/remember.lua cache/fill.lua",
@@ -72,6 +73,7 @@ var scriptTexts = map[string]string{
 	"lock renew":          "lock/renew.lua",
 	"lock share":          "lock/share.lua",
 	"migrate join":        "migrate/join.lua",
+	"migrate list":        "migrate/list.lua",
 	"migrate put":         "migrate/put.lua",
 	"migrate raise":       "migrate/raise.lua",
 	"migrate ticket":      "migrate/ticket.lua",
@@ -97,13 +99,13 @@ var scriptTexts = map[string]string{
 }
 
 // readers are the scripts that the server keeps from writing (EVAL_RO).
-var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "migrate/take.lua", "queue/state.lua", "queue/stats.lua",
+var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/state.lua", "queue/stats.lua",
 	"ranking/cached.lua", "fallback/testdata/read.lua"}
 
 // needless are steps after a script's first write of which the walk does not see that
 // they do not fail, and why that is so: by script, step and file.
 var needless = map[string]string{
-	"apply merge: RENAME m.old apply/merge.lua":                        "EXISTS has found the job, and nothing under its new name; it is in this slot: clusters do not merge",
+	"apply merge: RENAME m.old apply/merge.lua":                        "EXISTS has just found the job, and before it nothing under its new name; it is in this slot: clusters do not merge",
 	"cache claim: ZADD w.key cache/remember.lua":                       "plan has read the same keys",
 	"cache fill: ZADD w.key cache/remember.lua":                        "plan has read the same keys",
 	"entity close: unpack(add) entity/send.lua":                        "one id after the other: its event comes before its entry is written, and those before it are closed, which a repetition finds",

@@ -40,6 +40,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	g.pressure()
 	g.allTopics()
 	g.events()
+	g.repositories()
 	g.enums.write(g)
 	g.variables()
 	if len(g.faults) > 0 {
@@ -119,7 +120,7 @@ func (g *generator) variables() {
 const module = "github.com/keywright/keywright"
 
 // runtimePackages are what generated code may import, in the order of the file.
-var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key", module + "/limit", module + "/lock", module + "/pressure", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
+var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key", module + "/limit", module + "/lock", module + "/migrate", module + "/migrate/repository", module + "/pressure", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)

@@ -16,7 +16,7 @@ var initialisms = strings.Fields("acl api ascii cpu css db dns eof guid html htt
 var taken = strings.Fields(`k b ok err ctx rest part name text args keys batch op keywright key typed value context json math strconv strings time
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16 int32 int64 iota
 	len make max min new nil panic reason parts print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr init main options
-	cmp cache counter errors event limit lock queue ranking weights end t board name`)
+	cmp cache counter errors event limit lock queue ranking weights end t board name r field member migrate repository`)
 
 func reserved(name string) bool { return token.IsKeyword(name) || slices.Contains(taken, name) }
 

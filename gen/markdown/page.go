@@ -230,7 +230,7 @@ func more(e *keyspace.Entry) []row {
 	}
 	add("order", e.Order, "the lanes are drained in the order of its words")
 	if e.Lease > 0 {
-		add("lease", keyspace.FormatDuration(e.Lease), "a job that is not finished by then is given to somebody else")
+		add("lease", keyspace.FormatDuration(e.Lease), "a job that is not finished by then is given to another worker")
 	}
 	add("retry", fmt.Sprint(e.Retry), "attempts before a job is given up")
 	add("maxlen", fmt.Sprint(e.MaxLen), "about so many entries are kept")
@@ -245,6 +245,7 @@ func more(e *keyspace.Entry) []row {
 	}{
 		{"fresh", e.Fresh, "then one process loads it anew, and the others get the old value meanwhile"},
 		{"absent", e.Absent, "it is remembered for so long that there is none"},
+		{"gate", e.Gate, "writes under a lock carry its fencing token, and the newest one is kept for so long"},
 		{"cached", e.Cached, "the sum over several periods is kept for so long"},
 	} {
 		if d.of > 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/infer/noun"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -376,7 +377,7 @@ func fresh(name, before, typ string, used map[string]bool) string {
 		case strings.HasPrefix(typ, "date"):
 			name = "day"
 		case before != "":
-			name = singular(before) + "_id"
+			name = noun.Singular(before) + "_id"
 		default:
 			name = "id"
 		}
@@ -387,16 +388,6 @@ func fresh(name, before, typ string, used map[string]bool) string {
 	}
 	used[try] = true
 	return try
-}
-
-func singular(w string) string {
-	switch {
-	case strings.HasSuffix(w, "ies") && len(w) > 3:
-		return w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && len(w) > 3:
-		return w[:len(w)-1]
-	}
-	return w
 }
 
 // loads makes sure that the pattern is one of the language.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,5 +27,19 @@ func TestManyRows(t *testing.T) {
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("%v", took)
+	}
+}
+
+// A table of very many columns is read up to a bound, which is said.
+func TestManyColumns(t *testing.T) {
+	const columns = 20_000
+	text := "# Redis keys\n\n| Key | TTL |" + strings.Repeat(" n |", columns) + "\n" + strings.Repeat("|--", columns+2) + "|\n"
+	for i := range 3 {
+		text += fmt.Sprintf("| `user:{id}:%c` | 1h |", 'a'+i) + strings.Repeat(" user:{id}:x |", columns) + "\n"
+	}
+	p := Read([]byte(text))
+	told := slices.ContainsFunc(p.Passed, func(one Passed) bool { return strings.Contains(one.Why, "only 100 columns") })
+	if len(p.Keys) < 3 || !told {
+		t.Errorf("%d keys, passed over: %.200v", len(p.Keys), p.Passed)
 	}
 }

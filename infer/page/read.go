@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,6 +23,7 @@ type columns struct{ key, typ, ttl, doc, label int }
 
 // table reads a table.
 func (c *collector) table(b block) {
+	c.narrow(b.rows)
 	if len(b.rows) < 2 {
 		c.cells(b)
 		return
@@ -82,6 +84,26 @@ func (c *collector) table(b block) {
 				c.inline(cell, r.line, b.section)
 			}
 		}
+	}
+}
+
+// maxColumns bounds the columns of a table that are read: cells are held against each
+// other.
+const maxColumns = 100
+
+// narrow passes over the columns that are too many.
+func (c *collector) narrow(rows []row) {
+	told := false
+	for i := range rows {
+		r := &rows[i]
+		if len(r.cells) <= maxColumns {
+			continue
+		}
+		if !told {
+			c.pass(r.line, r.cells[maxColumns], fmt.Sprintf("only %d columns of a table are read", maxColumns))
+			told = true
+		}
+		r.cells = r.cells[:maxColumns]
 	}
 }
 

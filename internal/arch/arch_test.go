@@ -201,6 +201,8 @@ func TestLayers(t *testing.T) {
 		"gen/python":                  append([]string{"gen", "gen/portable"}, declared...),
 		"gen/conformance":             append([]string{"gen", "gen/portable"}, declared...),
 		"gen/markdown":                append([]string{"gen"}, declared...),
+		"gen/prometheus":              append([]string{"gen"}, declared...),
+		"gen/grafana":                 append([]string{"gen"}, declared...),
 		"gen/acl":                     append([]string{"gen"}, declared...),
 		"audit":                       append([]string{"source", "slot", "internal/typo"}, declared...),
 		"internal/arch":               nil,
@@ -216,16 +218,20 @@ func TestLayers(t *testing.T) {
 		"source/archive/export":       {"source", "source/archive", "source/rdb"},
 		"plan":                        append([]string{"internal/jsonbound", "keyspace/parts", "keyspace/selection", "source"}, declared...),
 		"keyspace/selection":          append([]string{"internal/typo"}, declared...),
-		"infer":                       append([]string{"source", "keyspace/lint", "infer/page", "infer/software"}, declared...),
-		"infer/page":                  {"keyspace/pattern", "keyspace/scalar"},
+		"infer":                       append([]string{"source", "keyspace/lint", "infer/noun", "infer/page", "infer/software"}, declared...),
+		"infer/noun":                  nil,
+		"infer/files":                 append([]string{"infer/noun", "keyspace/lint", "keyspace/route", "migrate/record"}, declared...),
+		"infer/page":                  {"infer/noun", "keyspace/pattern", "keyspace/scalar"},
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 		"internal/mutation":           {},
-		"migrate":                     {"keyspace", "migrate/phase", "migrate/record"},
+		"migrate":                     {"internal/filelock", "keyspace", "migrate/phase", "migrate/record", "value"},
+		"migrate/repository":          {"migrate", "migrate/record", "value"},
+		"internal/movedkeys":          {"key", "migrate", "migrate/repository", "typed", "value"},
 		"migrate/phase":               nil,
 		"internal/harm":               {"keywrighttest"},
 	}
-	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants", "migrate"} // who stands on the client
+	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants", "internal/movedkeys", "migrate", "migrate/repository"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

@@ -1,8 +1,14 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package filelock
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
-// Lock does nothing: these systems do not let two programs write one file.
-func Lock(*os.File) error { return nil }
+// renamesOpen reports whether a file that is open can be renamed, and another one renamed over it.
+const renamesOpen = false
+
+// lock is an error: two programs would write one file, and neither would know.
+func lock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -8,11 +8,21 @@ import (
 	"syscall"
 )
 
-// Lock keeps other programs away until the file is closed. ErrInUse: another one has it.
-func Lock(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrInUse
+// renamesOpen reports whether a file that is open can be renamed, and another one renamed over it.
+const renamesOpen = true
+
+func lock(f *os.File, shared bool) error {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
 	}
-	return err
+	for {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrInUse
+		case !errors.Is(err, syscall.EINTR):
+			return err
+		}
+	}
 }

@@ -225,6 +225,18 @@ func TestALossIsHeard(t *testing.T) {
 			}
 		}, 1},
 		"a script says that another has it": {func(l *lease.Lease, _ lease.Term) { l.Took(t.Context(), false) }, 1},
+		"the server is silent until it ends": {func(l *lease.Lease, term lease.Term) {
+			s.Stop()
+			for err := error(nil); err == nil || time.Now().Before(term.Until); {
+				_, err = l.Renew(t.Context(), term)
+			}
+			s.Continue()
+		}, 1},
+		"its caller has left": {func(l *lease.Lease, _ lease.Term) {
+			left, leave := context.WithCancel(t.Context())
+			leave()
+			l.Took(left, false)
+		}, 0},
 		"no work was under way": {func(l *lease.Lease, term lease.Term) {
 			l.Rest()
 			s.Do("DEL", "turn")
@@ -256,6 +268,57 @@ func TestALossIsHeard(t *testing.T) {
 	}
 }
 
+// TestAnEndByTheLocalClock: a lease ends by the local clock when it would if it had begun with
+// the question, and not with the answer: the server began it in between.
+func TestAnEndByTheLocalClock(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 20 * time.Millisecond})
+	l := lease.New(open(t, "redis://"+p.Addr()), "turn", time.Hour, lease.Options{})
+	for what, ask := range map[string]func(lease.Term) (lease.Term, error){
+		"taken":   func(lease.Term) (lease.Term, error) { return l.Acquire(t.Context()) },
+		"renewed": func(term lease.Term) (lease.Term, error) { return l.Renew(t.Context(), term) },
+	} {
+		term, err := l.Acquire(t.Context())
+		if err == nil {
+			began := time.Now()
+			term, err = ask(term)
+			asked := term.Until.Add(-(time.Hour - time.Hour/100)) // when it counts from
+			if took := time.Since(began); asked.Sub(began) > took/2 {
+				t.Errorf("%s: it counts from %v after the question, which took %v", what, asked.Sub(began), took)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestWorkIsOnePiece: what a loss interrupts began when the lease was taken, and not when it was
+// taken again.
+func TestWorkIsOnePiece(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 10 * time.Millisecond})
+	var elapsed time.Duration
+	c, err := keywright.Open(t.Context(), "redis://"+p.Addr(), keywright.Options{Hooks: []keywright.Hook{{
+		Notice: func(_ context.Context, n keywright.Notice) { elapsed = n.Elapsed }}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	l := lease.New(c, "turn", time.Hour, lease.Options{})
+	if _, err := l.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	taken := time.Now()
+	if _, err := l.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := time.Since(taken)
+	if l.Took(t.Context(), false); elapsed < again {
+		t.Errorf("%v of work, at least %v", elapsed, again)
+	}
+}
+
 // TestHold: a lease that is held goes on past its TTL, and its context ends when it is
 // lost or the server is not heard of for as long as it lasts.
 func TestHold(t *testing.T) {
@@ -283,7 +346,7 @@ func TestHold(t *testing.T) {
 		}
 	}
 	s.Do("DEL", "turn")
-	<-held.Done()
+	over(t, held)
 	if err := context.Cause(held); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("lost: %v", err)
 	}
@@ -291,7 +354,7 @@ func TestHold(t *testing.T) {
 
 	held, stop = l.Hold(t.Context(), acquire())
 	s.Stop()
-	<-held.Done()
+	over(t, held)
 	if err := context.Cause(held); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("the server is frozen: %v", err)
 	}
@@ -305,5 +368,15 @@ func TestHold(t *testing.T) {
 	}
 	if err := l.Release(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// over waits for the end of a context that must end by itself.
+func over(t *testing.T, ctx context.Context) {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("it goes on")
 	}
 }

@@ -19,6 +19,7 @@ var elsewhere = map[string]string{
 	"connect.Options":                     "as connect.Config",
 	"finding.Options":                     "how findings are printed: go doc",
 	"infer.Options":                       "of the library's draft: go doc; the command's flags are in docs/cli.md",
+	"infer/files.Options":                 "as infer.Options",
 	"source/rdb.Options":                  "of the library's reader: go doc",
 	"source/server.Options":               "of the library's scan: go doc",
 	"source/server.SnapshotOptions":       "as source/server.Options",

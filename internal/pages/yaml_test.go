@@ -31,6 +31,9 @@ func TestDeclarationsLoad(t *testing.T) {
 			case first == "steps:":
 				workflow(t, p.Path, text)
 				continue
+			case strings.HasPrefix(first, "apiVersion:"):
+				manifest(t, p.Path, text)
+				continue
 			case first != "keywright: 1":
 				text = "keywright: 1\n" + around[p.Path] + text
 			}
@@ -43,6 +46,19 @@ func TestDeclarationsLoad(t *testing.T) {
 	}
 	if seen < 4 {
 		t.Errorf("only %d declarations were found: the search is broken", seen)
+	}
+}
+
+// manifest holds an object of Kubernetes against what each has.
+func manifest(t *testing.T, page, text string) {
+	t.Helper()
+	var m struct {
+		APIVersion     string `yaml:"apiVersion"`
+		Kind           string
+		Metadata, Spec map[string]any
+	}
+	if err := yaml.Load([]byte(text), &m, yaml.WithKnownFields()); err != nil || m.Kind == "" || m.Metadata["name"] == nil || len(m.Spec) == 0 {
+		t.Errorf("%s: %v: %+v", page, err, m)
 	}
 }
 

@@ -49,6 +49,7 @@ const (
 	confirmation
 	pongAfter // as many confirmations as the server likes, and then a PONG or an error
 	results
+	address // of a server: a host and a port
 )
 
 // forms are those of the commands whose reply has one.
@@ -57,6 +58,7 @@ var forms = map[string]form{
 	"UNSUBSCRIBE": pongAfter, "PUNSUBSCRIBE": pongAfter, "SUNSUBSCRIBE": pongAfter,
 	"MULTI": scalar, "CLIENT CACHING": scalar, "PTTL": scalar, "EXEC": results,
 	"PING": scalar, "AUTH": scalar, // in RESP2, rueidis sends them where it takes lists for messages
+	"SENTINEL GET-MASTER-ADDR-BY-NAME": address,
 }
 
 // ask is told a command, by its name and the number of its words.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -32,6 +33,7 @@ type Guarded struct {
 	naming bool     // and its first element, the kind, is to come
 	word   [16]byte // the kind
 	named  int      // bytes of it
+	heard  *heard   // nil: it is no sentinel's
 
 	most  int64 // elements that a reply may have
 	total int64 // elements of this reply that were announced so far
@@ -92,9 +94,12 @@ func (g *Guarded) look(p []byte) error {
 			if g.naming {
 				g.named += copy(g.word[g.named:], p[:min(n, max(g.skip-2, 0))])
 			}
+			if g.hears() {
+				g.heard.add(p[:min(n, max(g.skip-2, 0))])
+			}
 			p = p[n:]
 			if g.skip -= n; g.skip == 0 {
-				if err := g.pushed(); err != nil {
+				if err := cmp.Or(g.pushed(), g.announced()); err != nil {
 					return err
 				}
 				g.complete()
@@ -164,6 +169,8 @@ func (g *Guarded) line() error {
 		return g.refuse("a reply")
 	case g.naming && g.kind != '$':
 		return g.refuse("the kind of a push")
+	case g.hears() && g.heard.isMessage() && (g.kind != '$' || head[1] == '-'):
+		return g.refuse("a text in a message")
 	case g.kind == '>' && len(g.open) > 0:
 		return g.refuse("no push in a reply")
 	case len(g.open) == 0 && g.now.form != whatever && !g.wanted(head):
@@ -210,10 +217,15 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 	}
 	attribute := g.kind == '|'
 	if len(g.open) == 0 {
-		if g.now.form == results && n != int64(g.now.n) {
+		switch f := g.now.form; {
+		case f == results && n != int64(g.now.n):
 			return g.refuse(fmt.Sprintf("%d results of a transaction", g.now.n))
+		case f == address && n != 2:
+			return g.refuse(wants[address])
 		}
-		g.naming, g.named = g.push != 0 && n > 0, 0
+		if g.naming, g.named = g.push != 0 && n > 0, 0; g.heard != nil {
+			g.heard.begin()
+		}
 	} else if g.now.most > 0 && len(g.open) == 1 && g.open[0].left == 1 && !attribute && n > int64(g.now.most) {
 		return g.refuse(fmt.Sprintf("at most %d elements", g.now.most))
 	}

@@ -8,6 +8,7 @@ var wants = [...]string{
 	confirmation: "a confirmation or an error",
 	pongAfter:    "a confirmation and PONG",
 	results:      "the results of a transaction",
+	address:      "a host and a port",
 }
 
 // reply is told how each reply begins: by a line, or a part of it. Pushes are no answers,

@@ -11,7 +11,7 @@ type requests struct {
 	head    [24]byte
 	args    int64 // of this command
 	left    int64 // of them are to come
-	name    [24]byte
+	name    [40]byte
 	named   int  // bytes of the name, or one more than there is place for
 	naming  bool // this argument is, or belongs to, the name
 }
@@ -76,7 +76,7 @@ func (r *requests) argument() {
 	r.left--
 	if r.naming {
 		name := string(r.name[:min(r.named, len(r.name))])
-		if r.naming = r.left > 0 && r.left == r.args-1 && (name == "CLIENT" || name == "HELLO"); r.naming {
+		if r.naming = r.left > 0 && r.left == r.args-1 && (name == "CLIENT" || name == "HELLO" || name == "SENTINEL"); r.naming {
 			r.append([]byte{' '})
 		}
 	}

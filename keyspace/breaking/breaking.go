@@ -50,7 +50,8 @@ type pair struct {
 type context struct {
 	old, new *keyspace.Keyspace
 	pairs    []pair
-	union    *pattern.Union // every key declared now, former names included
+	union    *pattern.Union               // every key declared now, former names included
+	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	current  rule
 	out      []finding.Finding
 }

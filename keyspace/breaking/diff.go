@@ -185,6 +185,7 @@ func properties(e *keyspace.Entry) facts {
 	for _, f := range e.Shape {
 		p.add("payload."+f.Name, typeText(&f.Type))
 	}
+	p.duration("gate", e.Gate)
 	p.duration("fresh", e.Fresh)
 	p.duration("absent", e.Absent)
 	p.duration("cached", e.Cached)

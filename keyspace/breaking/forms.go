@@ -43,12 +43,8 @@ func (c *context) keysMoved() {
 
 // formerly reports whether a pattern is under the former ones of an entry.
 func formerly(e *keyspace.Entry, p *pattern.Pattern) bool {
-	union, err := pattern.Join(patterns(e)...)
-	if err != nil {
-		return false
-	}
-	_, ok := union.Contains(p)
-	return ok
+	_, ok, err := within(p, patterns(e))
+	return ok && err == nil
 }
 
 // formChanged: what is stored under one key means something else.
@@ -123,10 +119,13 @@ var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, s
 // unreadable says why a reader of the old type refuses some value of the new one,
 // "" if it takes all. Readers parse, and check no bounds.
 func unreadable(new, old *scalar.Type) string {
-	if new == nil || !slices.Contains(parsed, old.Kind) || old.Encrypted || new.Encrypted {
+	if new == nil {
+		new = &scalar.Type{Kind: scalar.Bytes}
+	}
+	if !slices.Contains(parsed, old.Kind) || old.Encrypted != new.Encrypted {
 		return ""
 	}
-	return narrowedKind(*new, scalar.Type{Kind: old.Kind, Layout: old.Layout})
+	return narrowedKind(opened(*new), scalar.Type{Kind: old.Kind, Layout: old.Layout})
 }
 
 // writersDiffer: an older process writes past what the construct keeps in step.

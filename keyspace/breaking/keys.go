@@ -39,12 +39,11 @@ func (c *context) stranded() {
 		if new.Role == "" {
 			list = patterns(new.Entry)
 		}
-		union, err := pattern.Join(list...)
+		index := isIndex(old.Entry, old)
+		witness, ok, err := within(old.Pattern, list)
 		if err != nil {
 			return
 		}
-		index := isIndex(old.Entry, old)
-		witness, ok := union.Contains(old.Pattern)
 		if ok {
 			if u := unitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
 				causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, "give the other unit a placeholder of its own, under a pattern of its own", orderOfUnits,
@@ -71,6 +70,21 @@ func (c *context) stranded() {
 			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)})
 	})
 	causes.report()
+}
+
+// within reports whether every key of p is one of a list of patterns; if not, witness is
+// the shortest that is none. Most keys stay what they are, which needs no automaton.
+func within(p *pattern.Pattern, list []*pattern.Pattern) (witness []byte, ok bool, err error) {
+	language := p.Language()
+	if slices.ContainsFunc(list, func(q *pattern.Pattern) bool { return q.Language() == language }) {
+		return nil, true, nil
+	}
+	union, err := pattern.Join(list...)
+	if err != nil {
+		return nil, false, err
+	}
+	witness, ok = union.Contains(p)
+	return witness, ok, nil
 }
 
 // orderOfUnits is how a placeholder gets another unit.
@@ -189,12 +203,13 @@ func (c *context) channelMoved() {
 }
 
 func (c *context) channel(name string) *keyspace.Channel {
-	for _, ch := range c.new.Channels {
-		if ch.Name == name {
-			return ch
+	if c.channels == nil {
+		c.channels = make(map[string]*keyspace.Channel, len(c.new.Channels))
+		for _, ch := range slices.Backward(c.new.Channels) { // of two of one name the first
+			c.channels[ch.Name] = ch
 		}
 	}
-	return nil
+	return c.channels[name]
 }
 
 // cleanupWidened: keys that a rule takes now and none of the same kind took

@@ -1,7 +1,9 @@
 package breaking
 
 import (
+	"cmp"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -55,8 +57,12 @@ func (c *context) ttlShortened() {
 
 func (c *context) stopsExpiring() {
 	c.ttls(func(old, new *keyspace.Key) {
-		if old.TTL.Policy == keyspace.TTLExpires && new.TTL.Policy == keyspace.TTLNone {
+		switch {
+		case old.TTL.Policy != keyspace.TTLExpires:
+		case new.TTL.Policy == keyspace.TTLNone:
 			c.ttlReport(old, new, "keys that are there still go")
+		case new.TTL.Policy == keyspace.TTLAny:
+			c.ttlReport(old, new, "what writers leave without one stays for good")
 		}
 	})
 }
@@ -136,27 +142,44 @@ func (c *context) limitLowered() {
 			text     func(int64) string
 		}{
 			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number}, {"maxlen", o.MaxLen, n.MaxLen, number},
-			{"rate", perHour(o.Rate), perHour(n.Rate), func(n int64) string { return number(n) + " an hour" }}, {"burst", o.Rate.Burst, n.Rate.Burst, number},
 		} {
 			unbounded := limit.name == "maxlen" && limit.old == 0 && limit.new > 0
 			if limit.new > 0 && limit.new < limit.old || unbounded {
 				c.report(at(n, limit.name), at(o, limit.name), n.Name, "", "the %s of %s is %s and was %s", limit.name, n.Name, limit.text(limit.new), map[bool]string{true: "without bound", false: limit.text(limit.old)}[unbounded])
 			}
 		}
+		c.rateLowered(o, n)
 	}
 }
+
+// rateLowered: callers are refused earlier, over time or at once.
+func (c *context) rateLowered(o, n *keyspace.Entry) {
+	if o.Rate.Per <= 0 || n.Rate.Per <= 0 {
+		return
+	}
+	lower := slower(n.Rate, o.Rate)
+	if lower {
+		c.report(at(n, "rate"), at(o, "rate"), n.Name, "", "the rate of %s is %s and was %s", n.Name, rate(n.Rate), rate(o.Rate))
+	}
+	was, is := cmp.Or(o.Rate.Burst, o.Rate.Count), cmp.Or(n.Rate.Burst, n.Rate.Count)
+	if is < was && (!lower || n.Rate.Burst > 0 || o.Rate.Burst > 0) {
+		c.report(at(n, "rate"), at(o, "rate"), n.Name, "", "the burst of %s is %d and was %d", n.Name, is, was)
+	}
+}
+
+// slower compares two rates over any windows, exactly.
+func slower(a, b keyspace.Rate) bool {
+	product := func(count int64, per time.Duration) *big.Int {
+		return new(big.Int).Mul(big.NewInt(count), big.NewInt(int64(per)))
+	}
+	return product(a.Count, b.Per).Cmp(product(b.Count, a.Per)) < 0
+}
+
+func rate(r keyspace.Rate) string { return fmt.Sprintf("%d per %s", r.Count, duration(int64(r.Per))) }
 
 func duration(n int64) string { return keyspace.FormatDuration(time.Duration(n)) }
 
 func number(n int64) string { return fmt.Sprint(n) }
-
-// perHour makes rates over different windows comparable.
-func perHour(r keyspace.Rate) int64 {
-	if r.Per <= 0 {
-		return 0
-	}
-	return int64(float64(r.Count) * float64(time.Hour) / float64(r.Per))
-}
 
 func (c *context) nameGone() {
 	for _, p := range c.pairs {

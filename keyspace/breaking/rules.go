@@ -44,6 +44,11 @@ var rules = []rule{
 		Fix:     "stop the programs, run keywright rename --from-namespace - --apply (with another name: --from-namespace OLD), start the new programs"}, Key,
 		"stop the programs, then the declaration, then rename what is there, then the new programs", (*context).namespaceChanged},
 
+	{finding.Rule{Code: "KW609", Name: "keys-taken", Severity: errorLevel, Summary: "A new pattern matches keys of another entry, which are other things",
+		Explain: "The key shown could be written under the other entry before. Where it is there, commands of the new entry fail on it, or read a value of another type; and deployed code goes on writing it.",
+		Fix:     "give the new entry a pattern that no other entry could match"}, Key,
+		"first all code that writes such keys under the other entry, then rename or delete those that are there, then the declaration", (*context).keysTaken},
+
 	{finding.Rule{Code: "KW611", Name: "type-changed", Severity: errorLevel, Summary: "The keys of an entry have another Redis type",
 		Explain: "A key on the server keeps its type until it is deleted. Commands of the new type fail on it with WRONGTYPE.",
 		Fix:     "give the new type a new pattern and the old one its own entry until its keys are gone"}, Value,
@@ -93,7 +98,7 @@ var rules = []rule{
 		Explain: "Readers find the key gone earlier. Live keys may have a longer TTL than the new most, which an audit reports until they have expired.",
 		Fix:     "see that readers can do without"}, Policy,
 		"readers that bear a missing key, then writers", (*context).ttlShortened},
-	{finding.Rule{Code: "KW623", Name: "stops-expiring", Severity: warning, Summary: "Keys that expired are kept for good from now on",
+	{finding.Rule{Code: "KW623", Name: "stops-expiring", Severity: warning, Summary: "Keys that expired are kept for good from now on, or may be",
 		Explain: "Keys that are there still have their TTL and go, although the declaration says that they stay. And what used to clean itself up now grows.",
 		Fix:     "PERSIST what is to stay, and say who deletes it"}, Policy,
 		"writers, then PERSIST of what is there", (*context).stopsExpiring},

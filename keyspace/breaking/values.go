@@ -135,18 +135,23 @@ func text(t *scalar.Type) string {
 // they do.
 func narrowed(old, new *scalar.Type) string {
 	switch {
-	case new == nil:
+	case new == nil && (old == nil || !old.Encrypted):
 		return ""
+	case new == nil:
+		new = &scalar.Type{Kind: scalar.Bytes}
 	case old == nil:
 		old = &scalar.Type{Kind: scalar.Bytes}
 	}
 	if old.Encrypted != new.Encrypted {
 		return "what is stored is sealed in the one and not in the other"
 	}
-	if old.Encrypted {
-		return ""
-	}
-	return narrowedKind(*old, *new)
+	return narrowedKind(opened(*old), opened(*new))
+}
+
+// opened is the type of what is sealed: it is parsed when it has been opened.
+func opened(t scalar.Type) scalar.Type {
+	t.Encrypted = false
+	return t
 }
 
 // open are the kinds whose stored values are no regular language.
@@ -216,7 +221,8 @@ func (c *context) fieldRemoved() {
 	c.keys(func(old, new *keyspace.Key) {
 		for _, lists := range both(old, new) {
 			if len(lists[1]) == 0 {
-				continue // open fields now, or another type: nothing is refused
+				c.fieldsGone(old, new, lists[0])
+				continue
 			}
 			for _, f := range lists[0] {
 				if fieldIndex(lists[1], f.Name) < 0 {
@@ -225,6 +231,30 @@ func (c *context) fieldRemoved() {
 			}
 		}
 	})
+}
+
+// fieldsGone: no field is declared any more. Nothing that is stored is refused; but
+// deployed readers expect the fields. Of another type KW611 says it, of a value KW619.
+func (c *context) fieldsGone(old, new *keyspace.Key, fields []keyspace.Field) {
+	if len(fields) == 0 || old.Kind != new.Kind || slices.EqualFunc(fields, old.JSON, sameField) && new.Value != nil {
+		return
+	}
+	c.report(new.Pos, fields[0].Pos, new.Name, "", "%s has no declared fields any more; it had %s", new.Name, fieldNames(fields))
+}
+
+func sameField(a, b keyspace.Field) bool { return a.Name == b.Name }
+
+// fieldNames are the names of fields in a sentence, the first of very many.
+func fieldNames(fields []keyspace.Field) string {
+	var names []string
+	for _, f := range fields[:min(len(fields), maxNamed)] {
+		names = append(names, f.Name)
+	}
+	out := strings.Join(names, ", ")
+	if more := len(fields) - len(names); more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }
 
 func (c *context) fieldRequired() {
@@ -299,6 +329,16 @@ func (c *context) messageChanged() {
 
 // messageFields compares the fields of messages, or of answers.
 func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Channel, before, after []keyspace.Field) {
+	switch {
+	case len(before) == 0 && len(after) > 0 && old.Form() == new.Form():
+		c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
+			"%s had no declared fields and have %s: subscribers do not understand what deployed code sends", what, fieldNames(after))
+		return
+	case len(after) == 0 && len(before) > 0 && old.Form() == new.Form():
+		c.report(new.Pos, before[0].Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
+			"%s have no declared fields any more; deployed subscribers expect %s", what, fieldNames(before))
+		return
+	}
 	for _, f := range before {
 		if fieldIndex(after, f.Name) < 0 && len(after) > 0 {
 			c.report(new.Pos, f.Pos, new.Name, "", "%s have no field %s any more", what, f.Name)
@@ -327,7 +367,8 @@ func goType(t *scalar.Type) string {
 		scalar.Date: "time", scalar.Timestamp: "time", scalar.UnixS: "time", scalar.UnixMS: "time"}[t.Kind]
 	switch {
 	case t.Encrypted:
-		return "sealed"
+		plain := opened(*t)
+		return "sealed " + goType(&plain)
 	case t.Kind == scalar.Enum:
 		name = "enum " + t.Var
 	case name == "":

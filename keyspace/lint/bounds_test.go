@@ -135,3 +135,26 @@ func declared(t *testing.T, text string) *keyspace.Keyspace {
 	}
 	return ks
 }
+
+// Very many globs of owns are no reason to leave a key out: what is under a prefix
+// needs no automaton, and where one is needed and too large, that is said once.
+func TestManyGlobsOfOwns(t *testing.T) {
+	const many = 3000
+	var owns strings.Builder
+	for i := range many {
+		fmt.Fprintf(&owns, "  - \"app:e%d:*\"\n", i)
+	}
+	declare := func(last string) *keyspace.Keyspace {
+		text := declarationOf(many, func(i int) string {
+			return fmt.Sprintf(`{doc: D., key: "app:e%d:{a}:{b}", type: string, ttl: 1h}`, i)
+		})
+		return declared(t, strings.Replace(text, "keys:\n", "owns:\n"+owns.String()+"keys:\n"+last, 1))
+	}
+	if found := Run(declare("")); len(found) > 0 {
+		t.Errorf("%d findings, %+v", len(found), found[0])
+	}
+	found := Run(declare("  x: {doc: D., key: \"other:{a}\", type: string, ttl: 1h}\n  y: {doc: D., key: \"more:{a}\", type: string, ttl: 1h}\n"))
+	if len(found) != 1 || !strings.Contains(found[0].Message, "not all keys can be compared with owns") {
+		t.Errorf("%d findings, %+v", len(found), found)
+	}
+}

@@ -96,36 +96,6 @@ func (c *context) nearVars() {
 // fold is a name without what people vary: case and underscores.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-func (c *context) owned() {
-	for _, k := range c.Keys {
-		if k.Derived || slices.Contains(k.Entry.Skip, "owns") {
-			continue
-		}
-		if key, ok := c.outside(k.Pattern); ok {
-			c.report(k.Pos, k.Name, "", "%s lies outside of owns: %s is under none of its globs", k.Pattern, finding.Key(key))
-		}
-	}
-}
-
-// outside finds a key of p that is under none of the globs of owns.
-func (c *context) outside(p *pattern.Pattern) ([]byte, bool) {
-	if len(c.Owns) == 0 {
-		return nil, false
-	}
-	if c.ours == nil {
-		globs := make([]*pattern.Pattern, len(c.Owns))
-		for i, g := range c.Owns {
-			globs[i] = g.Pattern
-		}
-		var err error
-		if c.ours, err = pattern.Join(globs...); err != nil {
-			return nil, false // reported as too complex already
-		}
-	}
-	key, inside := c.ours.Contains(p)
-	return key, !inside
-}
-
 func (c *context) shape() {
 	for _, shape := range c.Shapes {
 		for _, k := range c.Keys {

@@ -15,7 +15,6 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
-	"github.com/keywright/keywright/keyspace/pattern"
 )
 
 // rule is a row of the table: what the code says, and the check behind it.
@@ -30,7 +29,7 @@ type context struct {
 	items     []match.Item
 	targets   []keyspace.Target
 	conflicts []match.Conflict
-	ours      *pattern.Union // all of owns together, made when asked for
+	ours      *owning // made when asked for
 	current   finding.Rule
 	out       []finding.Finding
 }

@@ -22,7 +22,7 @@ var rules = []rule{
 	{finding.Rule{Code: "KW124", Name: "placeholder-near-var", Severity: warning, Summary: "An undeclared placeholder whose name is almost a var's",
 		Explain: "A placeholder without a var means text. `{userid}` beside a var `user_id` is most likely a slip, and then any text passes for an id.",
 		Fix:     "write the name of the var"}, (*context).nearVars},
-	{finding.Rule{Code: "KW125", Name: "not-owned", Severity: warning, Summary: "A pattern lies outside of owns",
+	{finding.Rule{Code: "KW125", Name: "not-owned", Severity: warning, Summary: "A pattern is outside of owns",
 		Explain: "`owns` says which part of the server is ours: an undeclared key there is an error, elsewhere a warning. An entry outside of it is not protected against that. Derived keys are left out. `skip: [owns]` exempts an entry.",
 		Fix:     "add a glob to owns, or move the key"}, (*context).owned},
 	{finding.Rule{Code: "KW126", Name: "shape-violation", Severity: warning, Summary: "A pattern does not have the shape the team has agreed on",

@@ -33,7 +33,7 @@ type Limits struct {
 	Compared int64         // at least so many comparisons; 0: none are asked for
 	Unequal  int64         // at most so many of them unequal; 0: none
 	For      time.Duration // the phase has lasted for so long; 0: it is not asked for
-	Marks    int64         // at most so many records that may differ; 0: none
+	Marks    int64         // at most so many records that may differ; up to 1,000 are replayed by the change itself
 	Backup   time.Duration // a verified backup is at most so old; 0: none is asked for
 }
 
@@ -49,6 +49,8 @@ type Facts struct {
 	RoundTrip bool
 	Backup    time.Duration // age of the last verified backup; negative: there is none
 	Unfit     []string      // what the server lacks
+
+	Unanswered error // why it could not be asked all of that
 }
 
 // Closed is a gate that does not open.

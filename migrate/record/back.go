@@ -11,9 +11,10 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Names answers the text of a capture whose conversion cannot be had back, from
-// the hash that keeps it: the converted text gives the original one.
-type Names func(move *Move, capture, converted string) (original string, ok bool)
+// Names gives the texts that a capture of a record may be, where its conversion cannot be
+// had back: the fields of the hash that keeps them, the captures of the files that there
+// are. The one whose conversion gives what is stored is taken.
+type Names func(r *Record, capture string) ([]string, error)
 
 // part is a stored part of a record, with the slot that says where it is from.
 type part struct {
@@ -168,6 +169,25 @@ type want struct {
 	term   *route.Term
 	stored string
 	slot   *slot
+	ask    func() ([]string, error) // for the texts that it may be; nil: nothing says them
+}
+
+// find looks for the text among those that it may be. Two texts that have one conversion
+// say nothing.
+func (w *want) find(name string) error {
+	if w.known || w.ask == nil {
+		return nil
+	}
+	texts, err := w.ask()
+	if err != nil {
+		return err
+	}
+	texts = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return !w.is(name, text) })
+	slices.Sort(texts)
+	if texts = slices.Compact(texts); len(texts) == 1 {
+		w.text, w.known = texts[0], true
+	}
+	return nil
 }
 
 // is reports whether a text is what is wanted.
@@ -208,7 +228,7 @@ func (mv *Move) wants(r *Record, names Names) (map[string]*want, error) {
 		} else if p.term.Back() {
 			return nil, mv.fault(r, "%s (%s) cannot be written back: it %s", p.name, p.term, reason)
 		} else if names != nil {
-			w.text, w.known = names(mv, captured, p.stored)
+			w.ask = func() ([]string, error) { return names(r, captured) }
 		}
 		out[captured] = w
 	}
@@ -244,6 +264,11 @@ func (mv *Move) FileOf(r *Record, names Names) (string, error) {
 		}
 		for _, name := range mv.Source.File.Captures() {
 			w := wants[name]
+			if w != nil {
+				if err := w.find(name); err != nil {
+					return "", err
+				}
+			}
 			if w == nil || !w.known {
 				return "", mv.fault(r, "nothing says what {%s} of the file is", name)
 			}
@@ -255,4 +280,38 @@ func (mv *Move) FileOf(r *Record, names Names) (string, error) {
 		return "", mv.fault(r, "its captures make no name of a file of %s", mv.Source.Name)
 	}
 	return file, nil
+}
+
+// Returns is nil if a record belongs in a file, in the place of a match, and makes the bytes
+// that are there.
+func (mv *Move) Returns(m *Match, r *Record, file string, names Names) error {
+	r.At = m.At
+	if len(mv.Source.File.Captures()) > 0 {
+		if in, err := mv.FileOf(r, names); err != nil {
+			return err
+		} else if in != file {
+			return mv.fault(r, "it would be written back into another file")
+		}
+	}
+	wants, err := mv.wants(r, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range mv.From.Captures() {
+		switch w := wants[name]; {
+		case w == nil:
+		case !w.is(name, m.capture(name)):
+			return mv.fault(r, "it would be written back as another {%s}", name)
+		}
+	}
+	if m.Raw == nil {
+		return nil
+	}
+	st := &style{": ", " ", "  "}
+	if next, err := mv.apply(m, st, m.Raw, r); err != nil {
+		return err
+	} else if !bytes.Equal(next, m.Raw) {
+		return mv.fault(r, "its bytes do not come back")
+	}
+	return nil
 }

@@ -157,7 +157,11 @@ func unixText(unit time.Duration) func(time.Time) datum {
 		if unit == time.Millisecond {
 			whole = strconv.FormatInt(t.UnixMilli(), 10)
 		} else if t.Nanosecond() != 0 {
-			d, _ = parseDecimal(fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()))
+			sign, seconds, nanos := "", t.Unix(), t.Nanosecond()
+			if seconds < 0 { // the second before, and what is added to it
+				sign, seconds, nanos = "-", -seconds-1, 1e9-nanos
+			}
+			d, _ = parseDecimal(fmt.Sprintf("%s%d.%09d", sign, seconds, nanos))
 			whole = d.plain()
 		}
 		return datum{kind: number, text: whole}

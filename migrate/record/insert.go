@@ -221,6 +221,9 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 			return nil, a.fault("another record makes an object of an array")
 		}
 		if w != nil {
+			if err := w.find(step.Name); err != nil {
+				return nil, err
+			}
 			if !w.known {
 				return nil, a.fault("nothing says what {" + step.Name + "} is: only " + w.term.String() + " of it is kept")
 			}
@@ -393,8 +396,8 @@ func (e *editor) nest(value []byte, members []member, object bool) []byte {
 	return append(out, ']')
 }
 
-// anew writes a document that has nothing but the edits.
-func (e *editor) anew(w *walker) (Rewritten, error) {
+// alone writes a document that has nothing but the edits.
+func (e *editor) alone(w *walker) (Rewritten, error) {
 	var adds []*addition
 	for _, p := range e.all {
 		if len(p.records) == 0 {

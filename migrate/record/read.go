@@ -45,6 +45,17 @@ func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) 
 	return w.run()
 }
 
+// Check reads a document, or a document in each line, as a migration does, and takes nothing
+// of it. The error is an *Error with the place.
+func Check(in io.Reader, file string, lines bool, opt Options) (Stats, error) {
+	s := &Source{Source: &keyspace.Source{Format: keyspace.JSONDocument}, root: &node{}}
+	if lines {
+		s.Format = keyspace.JSONLines
+	}
+	s.File.Parts = []route.FilePart{{Literal: file}}
+	return s.Read(in, file, opt, func(*Match) error { return nil })
+}
+
 func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, error) {
 	captures, ok := s.Match(file)
 	if !ok {

@@ -34,7 +34,7 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 		return Rewritten{}, err
 	}
 	if empty {
-		return e.anew(w)
+		return e.alone(w)
 	}
 	e.result.Stats, err = w.run()
 	if err == nil {

@@ -131,12 +131,24 @@ func TestRewriteRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	names := func(mv *record.Move, capture, converted string) (string, bool) {
-		return "San Diego", mv.Name == "settings.seen" && capture == "name" && converted == "san_diego"
+	names := func(r *record.Record, capture string) ([]string, error) {
+		if r.Move.Name != "settings.seen" || capture != "name" {
+			return nil, errors.New("not asked for")
+		}
+		return []string{"San Jose", "San Diego", "Another"}, nil
 	}
 	got, done, err := rewrite(t, state, "state.json", `{}`, names, seen)
 	if want := `"San Diego"`; err != nil || !strings.Contains(got, want) || done.Added != 1 {
 		t.Error(got, done, err)
+	}
+	two := func(*record.Record, string) ([]string, error) { return []string{"San Diego", "san-diego"}, nil }
+	if _, _, err := rewrite(t, state, "state.json", `{}`, two, seen); err == nil || !strings.Contains(err.Error(), "nothing says") {
+		t.Errorf("two names of one slug: %v", err)
+	}
+	away := errors.New("Redis is away")
+	refused := func(*record.Record, string) ([]string, error) { return nil, away }
+	if _, _, err := rewrite(t, state, "state.json", `{}`, refused, seen); !errors.Is(err, away) {
+		t.Errorf("names that cannot be asked for: %v", err)
 	}
 	if _, _, err := rewrite(t, m.Source("guild"), "guilds/999.json", `{}`, nil, set(m, "settings.words", record.Record{Key: "w:123", Value: []byte("x")})); err == nil || !strings.Contains(err.Error(), "another file") {
 		t.Error(err)

@@ -3,6 +3,8 @@ package rdb_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/source"
@@ -107,4 +109,43 @@ func FuzzElements(f *testing.F) {
 			t.Errorf("%d elements of %d bytes", n, len(value))
 		}
 	})
+}
+
+// TestContentsOfMuch: what would take too much memory in parts is passed and named, and what comes
+// after it is read.
+func TestContentsOfMuch(t *testing.T) {
+	id, blob := node(1000, []string{"kind"}, []string{"a"})
+	group := func(c *craft) *craft {
+		return c.len(1).str(id).str(blob).len(1).len(1000).len(0).len(1).str("group").len(1000).len(0)
+	}
+	packed := "\x00\x00\x10\x01\x02\x00" // the head of a listpack of 17 MiB
+	for name, c := range map[string]struct {
+		typ  byte
+		body func(*craft) *craft
+		says string
+	}{
+		"an element": {2, func(c *craft) *craft { return c.len(1).raw(blown("x", 32<<20)...) }, rdb.ErrElement.Error()},
+		"a packed value": {16, func(c *craft) *craft { return c.raw(blown(packed, 17<<20)...) },
+			"17825792 bytes, more than the 16777216 that are unpacked"},
+		"pending entries": {15, func(c *craft) *craft {
+			group(c).len(1<<18 + 1)
+			for range 1<<18 + 1 {
+				c.raw([]byte(id)...).u64(5).len(1)
+			}
+			return c.len(1).str("consumer").u64(5).len(0)
+		}, rdb.ErrPending.Error()},
+		"consumers": {15, func(c *craft) *craft {
+			group(c).len(0).len(1<<16 + 1)
+			for range 1<<16 + 1 {
+				c.str("consumer").u64(5).len(0)
+			}
+			return c
+		}, "more than 65536 consumers"},
+	} {
+		file := c.body(snapshot("REDIS0011").db(0).key(c.typ, "much")).key(0, "next").str("x").end()
+		keys, sum, err := drainContents(file, 1)
+		if err != nil || !strings.Contains(fmt.Sprint(sum.Incomplete), c.says) || keys == 0 {
+			t.Errorf("%s: %d keys, %v, %q", name, keys, err, sum.Incomplete)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -67,9 +68,37 @@ func (r *reader) sizes() {
 		return
 	}
 	r.expected = min(r.expected+int64(keys), 1<<40)
-	if s := r.req.Sample; s > 0 {
-		r.every = max(1, r.expected/s)
+	if s := r.req.Sample; s > 0 && s < r.expected {
+		r.share = shareOf(int64(keys), s, r.expected)
 	}
+}
+
+// share is what a sample takes of the keys of one database: some of every so many, spread
+// evenly, beginning with the first.
+type share struct {
+	some, of int64
+	sum      int64
+	left     int64 // a file may have more keys than it says
+}
+
+// shareOf is the share of a database in a sample of all the keys that are known so far.
+func shareOf(keys, sample, known int64) share {
+	hi, lo := bits.Mul64(uint64(keys), uint64(sample))
+	whole, rest := bits.Div64(hi, lo, uint64(known))
+	if rest > 0 {
+		whole++
+	}
+	return share{some: sample, of: known, sum: known - sample, left: int64(whole)}
+}
+
+// takes reports whether the next key is one of the sample.
+func (s *share) takes() bool {
+	if s.sum += s.some; s.sum < s.of || s.left == 0 {
+		return false
+	}
+	s.sum -= s.of
+	s.left--
+	return true
 }
 
 // maxAux bounds the auxiliary fields kept.

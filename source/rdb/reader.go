@@ -57,7 +57,7 @@ type reader struct {
 	long, cut  bool          // an element is too long to be taken; something of the value was left out for that
 
 	keys, expired, expected int64
-	every, nth              int64 // sampling: one key of so many
+	share                   share // sampling
 	done                    bool
 	expires                 bool // some key does
 	notes                   []string
@@ -87,7 +87,6 @@ func newReader(ctx context.Context, in io.Reader, options Options, req source.Re
 		r.collect(newBatch())
 	}
 	r.skipsDB = options.OnlyDB > 0
-	r.every = 1
 	if options.Clock != nil {
 		r.started = options.Clock()
 		r.reported = r.started
@@ -275,10 +274,7 @@ func (r *reader) entry(l *layout) {
 			r.expired++
 			return
 		}
-		k.TTL = time.Duration(expiry-r.now) * time.Millisecond
-		if expiry-r.now > int64(maxTTL/time.Millisecond) {
-			k.TTL = maxTTL
-		}
+		k.TTL = source.TTL(expiry - r.now)
 	}
 	if r.req.Bytes && bytes >= 0 {
 		k.Bytes = bytes + r.model.key(len(k.Name))
@@ -299,9 +295,6 @@ func (r *reader) whole() {
 	}
 }
 
-// maxTTL is the longest a time.Duration holds, some 292 years.
-const maxTTL = time.Duration(1<<63 - 1)
-
 func (r *reader) add(k source.Key) {
 	b := r.batch
 	i := len(b.keys)
@@ -312,7 +305,7 @@ func (r *reader) add(k source.Key) {
 	if len(b.keys) == batchSize {
 		r.stick(r.deliver())
 	}
-	if r.req.Sample > 0 && r.keys >= r.req.Sample {
+	if r.req.Sample > 0 && r.expected == 0 && r.keys >= r.req.Sample { // with sizes each database has its share of the sample
 		r.stick(errEnough)
 	}
 }
@@ -328,10 +321,8 @@ func (r *reader) wanted() bool {
 	if r.skipsDB {
 		return false
 	}
-	if r.every > 1 {
-		if r.nth++; r.nth%r.every != 0 {
-			return false
-		}
+	if r.expected > r.req.Sample && r.req.Sample > 0 && !r.share.takes() {
+		return false
 	}
 	return r.req.Match == "" || source.Glob([]byte(r.req.Match), r.key)
 }

@@ -47,6 +47,7 @@ type Place struct {
 	Had     [][]byte       `json:"had,omitempty"` // keys from the cursor on that the consumer had
 	Looked  int64          `json:"looked,omitempty"`
 	Denied  int64          `json:"denied,omitempty"`
+	Closed  int64          `json:"closed,omitempty"`  // keys whose values or sizes the user may not read
 	Endless bool           `json:"endless,omitempty"` // SCAN did not come to an end
 	Values  []PlaceInValue `json:"values,omitempty"`  // values of which the consumer had a part
 }

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -23,6 +25,9 @@ type fleet struct {
 	shards  []*shard
 	notes   []string
 	again   []string // addresses that are read, where there is a choice
+	part    Part
+	missing source.Reasons // shards of a cluster that cannot be read
+	cause   error          // why the first of them cannot
 }
 
 // shard is one set of keys and the server from which it is read.
@@ -74,6 +79,9 @@ func (t *fleet) describe() string {
 	switch {
 	case t.cluster:
 		kind = fmt.Sprintf("cluster of %d shards", len(t.shards))
+		if t.part.Of > 0 {
+			kind = fmt.Sprintf("%d shards of a cluster (part %d of %d)", len(t.shards), t.part.Number, t.part.Of)
+		}
 	case t.through.Mode == connect.Sentinel:
 		kind = "found by sentinel"
 	}
@@ -89,9 +97,29 @@ func (t *fleet) describe() string {
 	return fmt.Sprintf("%s %s, %s", first.before.Brand, first.before.Version, kind)
 }
 
-// discover connects and finds the shards. Of a primary and its replicas it takes one
-// that is in again, if there is one.
+// discover connects and finds the shards, all of them. Of a primary and its replicas it
+// takes one that is in again, if there is one.
 func discover(ctx context.Context, c connect.Config, role Role, again ...string) (*fleet, error) {
+	t, err := discoverSome(ctx, c, role, Part{}, again...)
+	if err == nil && len(t.missing) > 0 {
+		t.close()
+		return nil, t.cause
+	}
+	return t, err
+}
+
+// discoverSome is discover for readers that say what is missing: one shard that can be
+// read is enough. Of a cluster it asks the shards of the part, and no other.
+func discoverSome(ctx context.Context, c connect.Config, role Role, part Part, again ...string) (*fleet, error) {
+	t, err := find(ctx, c, role, part, again...)
+	if err != nil && t != nil {
+		t.close()
+		return nil, err
+	}
+	return t, err
+}
+
+func find(ctx context.Context, c connect.Config, role Role, part Part, again ...string) (*fleet, error) {
 	through, address := c, c.Addresses[0]
 	if c.Mode == connect.Sentinel {
 		primary, err := c.Primary(ctx)
@@ -104,7 +132,7 @@ func discover(ctx context.Context, c connect.Config, role Role, again ...string)
 	if err != nil {
 		return nil, err
 	}
-	t := &fleet{through: through, config: c, again: again}
+	t := &fleet{through: through, config: c, again: again, part: part}
 	info, err := first.info(ctx)
 	if err != nil {
 		first.close()
@@ -189,29 +217,80 @@ func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) err
 		t.notes = append(t.notes, fmt.Sprintf("the cluster covers %d of %d slots", covered, topology.Slots))
 	}
 	t.moving = nodes.Moving()
-	for _, of := range nodes.Shards() {
-		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address, slots: of.Primary.Slots}
-		t.shards = append(t.shards, sh)
-		if role != Primary && !slices.Contains(t.again, sh.address) {
-			t.clusterReplica(ctx, sh, of.Replicas)
-		}
-		if sh.conn == nil {
-			if sh.conn, err = dial(ctx, sh.config); err != nil {
-				sh.conn = &link{}
-				return err
-			}
-		}
-		if err := sh.start(ctx, t); err != nil {
-			return err
-		}
+	all, err := t.dealt(nodes, first.address)
+	if err != nil {
+		return err
 	}
-	if len(t.shards) == 0 {
+	for _, of := range all {
+		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address, slots: of.Primary.Slots}
+		if err := t.join(ctx, sh, of, role); err != nil {
+			sh.conn.close()
+			t.missing, t.cause = t.missing.Add(source.Why(source.Missing, of.Primary.Address, err)), cmp.Or(t.cause, err)
+			continue
+		}
+		t.shards = append(t.shards, sh)
+	}
+	switch {
+	case len(t.shards) == 0 && t.cause != nil:
+		return t.cause
+	case len(t.shards) == 0:
 		return &connect.Error{Kind: connect.Unsupported, Server: first.address, Err: errors.New("the cluster has no primary with slots"), Hint: "is the cluster created?"}
 	}
 	return nil
 }
 
+// dealt are the shards of the part, by their first slot.
+func (t *fleet) dealt(nodes topology.Nodes, address string) (out []topology.Shard, err error) {
+	all := nodes.Shards()
+	if n := t.part.Of; n > len(all) && len(all) > 0 {
+		return nil, &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("the cluster has %d shards, which cannot be read in %d parts", len(all), n),
+			Hint: fmt.Sprintf("make %d parts, or fewer", len(all))}
+	}
+	for i, of := range all {
+		if t.part.has(i) {
+			out = append(out, of)
+		}
+	}
+	return out, nil
+}
+
+// origins are the shards, as the summary has them.
+func (t *fleet) origins() (out []source.Origin) {
+	for _, s := range t.shards {
+		o := source.Origin{ID: s.before.ReplID, Address: s.address, Databases: slices.Sorted(maps.Keys(s.dbs))}
+		for _, r := range s.slots {
+			o.Slots = append(o.Slots, source.SlotRange{First: r.First, Last: r.Last})
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// join connects to a shard of a cluster.
+func (t *fleet) join(ctx context.Context, sh *shard, of topology.Shard, role Role) (err error) {
+	if role != Primary && !slices.Contains(t.again, sh.address) {
+		t.clusterReplica(ctx, sh, of.Replicas)
+	}
+	if sh.conn == nil {
+		if sh.conn, err = dial(ctx, sh.config); err != nil {
+			return err
+		}
+	}
+	return sh.start(ctx, t)
+}
+
+// clusterReplica takes a replica that has all that its primary has. A primary that does not answer is
+// not waited for.
 func (t *fleet) clusterReplica(ctx context.Context, sh *shard, replicas []topology.Node) {
+	offset := ""
+	if len(replicas) == 0 {
+		return
+	}
+	if primary, err := dial(ctx, sh.config); err == nil {
+		info, _ := primary.info(ctx)
+		offset = info["master_repl_offset"]
+		primary.close()
+	}
 	for _, n := range replicas {
 		if len(t.again) > 0 && !slices.Contains(t.again, n.Address) {
 			continue
@@ -223,10 +302,14 @@ func (t *fleet) clusterReplica(ctx context.Context, sh *shard, replicas []topolo
 		}
 		info, err := conn.info(ctx)
 		if err == nil && info.Linked() {
-			if _, err = conn.ask(ctx, "READONLY"); err == nil {
+			if err = conn.reaches(ctx, offset); err == nil {
+				_, err = conn.ask(ctx, "READONLY")
+			}
+			if err == nil {
 				sh.conn, sh.address, sh.config, sh.replica = conn, n.Address, config, true
 				return
 			}
+			t.notes = append(t.notes, fmt.Sprintf("replica %s is not read: %v", n.Address, err))
 		}
 		conn.close()
 	}

@@ -50,7 +50,7 @@ func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
 	if ttl, err := sh.conn.ask(ctx, "PTTL", string(key)); err != nil {
 		return f, err
 	} else if ms, ok := ttl.(int64); ok && ms >= 0 {
-		f.TTL = time.Duration(ms) * time.Millisecond
+		f.TTL = source.TTL(ms)
 	}
 	if n, err := sh.conn.ask(ctx, "MEMORY", "USAGE", string(key)); err == nil {
 		if bytes, ok := n.(int64); ok {

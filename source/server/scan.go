@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
@@ -56,8 +56,10 @@ type walk struct {
 	seen   int64  // keys that SCAN returned
 	looked int64  // keys whose facts were read
 	denied int64
-	named  int                         // pages whose names were read
-	dice   *rand.Rand                  // sampling
+	named  int        // pages whose names were read
+	dice   *rand.Rand // sampling
+	seed   maphash.Seed
+	met    map[uint64]bool             // names of the sample, by their hashes: pages of random places overlap
 	pass   func(context.Context) error // walks from cursor to the end
 	pipeline
 }
@@ -69,7 +71,8 @@ const retries = 5
 // on from the last page that was delivered, if the server is still the same.
 func (w *walk) all(ctx context.Context) error {
 	w.cursor = w.track.Cursor
-	if w.req.Sample > 0 {
+	if w.req.Sample > 0 && w.req.Sample < w.fleet.size() { // of fewer keys all are the sample
+		w.met, w.seed = map[uint64]bool{}, maphash.MakeSeed()
 		w.dice = rand.New(rand.NewPCG(w.options.Seed, uint64(w.db)))
 		w.cursor = w.randomCursor()
 	}
@@ -243,12 +246,24 @@ func (w *walk) readNames(p *page) error {
 		if len(w.track.had) > 0 && w.again(p, name) {
 			continue
 		}
+		if w.dice != nil && w.sampledAlready(name) {
+			n--
+			continue
+		}
 		p.slab = append(p.slab, name...)
 		p.ends = append(p.ends, len(p.slab))
 	}
 	w.named++
 	w.seen += int64(n)
 	return nil
+}
+
+// sampledAlready says whether a name came with an earlier page of the sample.
+func (w *walk) sampledAlready(name []byte) bool {
+	h := maphash.Bytes(w.seed, name)
+	known := w.met[h]
+	w.met[h] = true
+	return known
 }
 
 const (
@@ -335,7 +350,7 @@ func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 	case ttl == -1:
 		k.TTL = source.NoTTL
 	default:
-		k.TTL = time.Duration(ttl) * time.Millisecond
+		k.TTL = source.TTL(ttl)
 	}
 	if !sized {
 		return there, nil
@@ -432,6 +447,9 @@ func kindOf(name []byte) source.Kind {
 func (w *walk) finish() {
 	if w.track.Denied > 0 {
 		w.note(source.Reason{Code: source.Denied, Server: w.sh.address, Database: w.db, Keys: w.track.Denied})
+	}
+	if w.track.Closed > 0 {
+		w.note(source.Reason{Code: source.ValuesDenied, Server: w.sh.address, Database: w.db, Keys: w.track.Closed})
 	}
 	if w.track.Endless {
 		w.note(source.Why(source.Endless, w.sh.address, nil).In(w.db))

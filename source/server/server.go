@@ -45,9 +45,16 @@ type Options struct {
 	Count      int           // first COUNT of SCAN; 0: 500. It adapts between 10 and 1000
 	OnlyDB     int           // scan this database only; -1 = the one the URL names, all if it names none or 0
 	Seed       uint64        // of sampling
+	Part       Part          // of the shards of a cluster
 
 	Checkpoints *Checkpoints // nil: the scan always begins at the beginning
 }
+
+// Part is one of Of parts of a cluster, from 1 on: the shards, in the order of their slots,
+// are dealt out to the parts in turn. The zero Part is all of them.
+type Part struct{ Number, Of int }
+
+func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
 
 // stepBudget is how long one SCAN may hold the server.
 const stepBudget = 2 * time.Millisecond
@@ -76,7 +83,7 @@ func New(config connect.Config, options Options) *Scanner {
 // error; one that fails in between makes the summary incomplete.
 func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
 	started := time.Now()
-	t, err := discover(ctx, s.config, s.options.Role, s.options.Checkpoints.addresses()...)
+	t, err := discoverSome(ctx, s.config, s.options.Role, s.options.Part, s.options.Checkpoints.addresses()...)
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -121,7 +128,7 @@ type run struct {
 // newRun makes a run. Values and Sizes are asked by several shards: one at a time,
 // and not while the consumer has a batch.
 func newRun(s *Scanner, req source.Request, t *fleet, each func([]source.Key) error, started time.Time) *run {
-	r := &run{Scanner: s, req: req, fleet: t, each: each, started: started}
+	r := &run{Scanner: s, req: req, fleet: t, each: each, started: started, incomplete: t.missing}
 	r.req.Values, r.req.Sizes = r.alone(req.Values), r.alone(req.Sizes)
 	if ask := req.Expect; ask != nil {
 		r.req.Expect = func(name []byte) source.Kind {
@@ -215,6 +222,9 @@ func (w *walk) hand(p *page) error {
 	}
 	for _, k := range p.batch[p.delivered:p.ready] {
 		delete(w.track.values, string(k.Name))
+		if k.Closed {
+			w.track.Closed++
+		}
 	}
 	p.delivered, p.gone, w.track.page = p.ready, 0, p
 	return w.checkpoint()
@@ -262,6 +272,7 @@ func (r *run) summary() source.Summary {
 	return source.Summary{
 		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys, Expected: t.size(), Gone: r.gone,
 		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Notes: append(t.notes, r.notes...),
+		Origins: t.origins(),
 	}
 }
 

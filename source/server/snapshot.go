@@ -24,6 +24,7 @@ type SnapshotOptions struct {
 	Role     Role          // Auto: a replica in step where there is one; Replica: never a primary
 	MaxForks int           // how many servers may make a snapshot at the same time; 0: 1
 	OnlyDB   int           // as in Options
+	Part     Part          // as in Options
 	Silence  time.Duration // how long a server may say nothing while it sends; 0: 60 s
 }
 
@@ -50,7 +51,7 @@ func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
 // one that fails in between makes the summary incomplete.
 func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
 	started := time.Now()
-	t, err := discover(ctx, s.scanner.config, Primary)
+	t, err := discoverSome(ctx, s.scanner.config, Primary, s.options.Part)
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -294,7 +295,7 @@ func (l *link) reaches(ctx context.Context, offset string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: l.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
+			return &connect.Error{Kind: connect.Unreachable, Server: l.address, Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
 		}
 		if err := sleep(ctx, patience/200); err != nil {
 			return err
@@ -309,7 +310,7 @@ func notListening(address string) bool {
 	return err != nil || n == 0
 }
 
-// again asks a shard anew over a new connection: the last one was idle for as
+// again asks a shard over a new connection: the last one was idle for as
 // long as the snapshot took, and may have been closed for that.
 func (s *shard) again(ctx context.Context) (topology.Info, error) {
 	conn, err := dial(ctx, s.config)

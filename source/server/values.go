@@ -294,7 +294,7 @@ func (r *reading) take(w *walk, a *arena) (again bool, err error) {
 	case ending:
 		return false, r.takeEnd(w, a)
 	case typing:
-		return false, r.takeType(w)
+		return r.takeType(w)
 	}
 	return r.takePart(w, a)
 }
@@ -308,6 +308,7 @@ func (r *reading) gone(w *walk, err error) error {
 	}
 	if answer.Code == "NOPERM" {
 		w.unreadable(answer.Message)
+		r.k.Closed = true
 	}
 	r.k.Value = nil
 	return nil
@@ -316,19 +317,53 @@ func (r *reading) gone(w *walk, err error) error {
 // unlike is gone for the first step of a value: of a key whose type was not asked for
 // it is asked now.
 func (r *reading) unlike(w *walk, err error) (again bool, _ error) {
-	if err := r.gone(w, err); err != nil || !r.guessed {
+	if err := r.gone(w, err); err != nil {
 		return false, err
 	}
-	r.stage = typing
-	return true, nil
+	if r.guessed {
+		r.stage, r.guessed = typing, false
+		return true, nil
+	}
+	return r.sizeInstead(w), nil
 }
 
-// takeType reads the type of a key that is not what its name tells, or whose value may
-// not be read.
-func (r *reading) takeType(w *walk) error {
+// sizeInstead asks for the size of a value that may not be read, where it is needed.
+func (r *reading) sizeInstead(w *walk) bool {
+	if !r.k.Closed || r.stage == sizing || r.access.size == "" || w.req.Sizes == nil || !w.req.Sizes(r.k.Name, r.k.Kind) {
+		return false
+	}
+	r.stage, r.wish = sizing, itsSize
+	return true
+}
+
+// takeType reads the type of a key that is not what its name tells, whose value may
+// not be read, or that may be gone.
+func (r *reading) takeType(w *walk) (again bool, _ error) {
+	was, empty := r.k.Kind, r.k.Value != nil
 	r.k.Kind = source.Unknown
-	_, err := w.readKind(r.k)
-	return err
+	there, err := w.readKind(r.k)
+	if err != nil {
+		return false, err
+	}
+	if there && r.k.Kind == was {
+		return r.sizeInstead(w), nil
+	}
+	if r.k.Value = nil; empty && !there {
+		r.k.Kind = was
+	}
+	return false, nil
+}
+
+// vanished says whether a reply without an element tells that the key is gone: only
+// a stream may be empty. An empty string is one, or none: the type tells.
+func (r *reading) vanished(got int) (gone, ask bool) {
+	switch r.k.Kind {
+	case source.Stream:
+		return false, false
+	case source.String:
+		return false, len(r.v.Str) == 0
+	}
+	return got == 0, false
 }
 
 func (r *reading) takeSize(w *walk) (bool, error) {
@@ -355,7 +390,15 @@ func (r *reading) takeSample(w *walk, a *arena) (bool, error) {
 		r.v.Partial = len(r.v.Str) >= source.SampleString
 		got = 1
 	}
-	r.v.Of, r.k.Value = int64(got), r.v
+	r.v.Of = int64(got)
+	gone, ask := r.vanished(got)
+	if gone {
+		return false, nil
+	}
+	if r.k.Value = r.v; ask {
+		r.stage = typing
+		return true, nil
+	}
 	if got < r.n && r.k.Kind != source.String {
 		r.k.Size = int64(got)
 		return false, nil
@@ -372,6 +415,8 @@ func (r *reading) takeEnd(w *walk, a *arena) error {
 		if err := r.gone(w, err); err != nil {
 			return err
 		}
+	} else {
+		r.k.Size = size
 	}
 	if r.access.end != nil {
 		skip := max(0, 2*r.n-int(min(size, int64(2*r.n))))
@@ -382,91 +427,7 @@ func (r *reading) takeEnd(w *walk, a *arena) error {
 	if r.k.Value == nil {
 		return nil
 	}
-	r.k.Size = size
 	r.v.Of = max(size, r.v.Looked(r.k.Kind))
 	r.v.Partial = r.v.Of > r.v.Looked(r.k.Kind)
 	return nil
-}
-
-// takePart reads one part of a whole value. All but the last go to the consumer at
-// once.
-func (r *reading) takePart(w *walk, a *arena) (bool, error) {
-	from := int64(0)
-	if r.v != nil && r.k.Kind != source.String {
-		from = r.v.From + r.v.Looked(r.k.Kind)
-	}
-	mark := a.mark()
-	v := a.value()
-	v.From = from
-	r.v = v
-	got, last, err := r.readPart(w.sh.conn, a)
-	if err != nil {
-		return r.unlike(w, err)
-	}
-	w.owed += got
-	r.k.Value = v
-	if last {
-		if r.k.Kind == source.String {
-			v.Of = 1
-		} else {
-			v.Of = from + v.Looked(r.k.Kind)
-			r.k.Size = v.Of
-		}
-		return false, nil
-	}
-	if r.k.Kind != source.String {
-		if err := w.part(r, from+v.Looked(r.k.Kind)); err != nil {
-			return false, err
-		}
-		kept := *v
-		kept.Elements, kept.Scores, kept.Ends = nil, nil, nil
-		kept.From, r.v = from+v.Looked(r.k.Kind), &kept
-	}
-	r.n = min(max(stepBytes*max(got, 1)/max(a.since(mark), 1), stepLeast), stepMost)
-	a.back(mark)
-	r.k.Value = nil
-	return true, nil
-}
-
-// readPart reads one reply and finds the place of the next part.
-func (r *reading) readPart(c *link, a *arena) (got int, last bool, err error) {
-	if r.access.cursor {
-		if n, err := c.Array(); err != nil || n != 2 {
-			return 0, false, otherwise(err, "the two of a SCAN reply")
-		}
-		cursor, _, err := c.Bulk()
-		if err != nil {
-			return 0, false, err
-		}
-		r.cursor = string(cursor)
-		got, err = r.elements(c, a, 0)
-		return got, r.cursor == "0", err
-	}
-	if got, err = r.elements(c, a, 0); err != nil {
-		return got, false, err
-	}
-	switch {
-	case r.k.Kind == source.String:
-		return r.takeText()
-	case r.access.nested:
-		r.cursor = "(" + a.id
-	default:
-		r.cursor = strconv.Itoa(atoi(r.cursor) + got)
-	}
-	return got, got < r.n, nil
-}
-
-// takeText puts a string together from its parts.
-func (r *reading) takeText() (got int, last bool, err error) {
-	part := r.v.Str
-	last = len(part) < source.SampleString
-	if len(r.text) > 0 || !last {
-		r.text = append(r.text, part...)
-		r.v.Str = r.text
-	}
-	r.cursor = strconv.Itoa(len(r.text))
-	if !last && len(r.text) >= source.WholeString {
-		r.v.Partial, last = true, true
-	}
-	return 1, last, nil
 }

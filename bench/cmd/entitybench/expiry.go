@@ -101,7 +101,7 @@ func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error
 }
 
 func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration, err error) {
-	if err = f.anew(ctx); err != nil {
+	if err = f.renew(ctx); err != nil {
 		return r, 0, err
 	}
 	empty, err := f.memory()
@@ -122,7 +122,7 @@ func (f *field) leak(ctx context.Context, create func(i int) error, sweep func()
 	return r, took, err
 }
 
-// sweeps cleans up behind many items at a rate and says what share of the
+// sweeps cleans up after many items at a rate and says what share of the
 // server's core that takes.
 func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, error) {
 	t := report.Table{Title: fmt.Sprintf("%d expiries are swept", f.o.expiries), Columns: []string{"contestant", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before"}}
@@ -208,7 +208,7 @@ type swept struct {
 
 // sweep lets items expire and measures how they are swept.
 func (f *field) sweep(ctx context.Context, clean func(context.Context) (int, error)) (s swept, err error) {
-	if err = f.anew(ctx); err != nil {
+	if err = f.renew(ctx); err != nil {
 		return s, err
 	}
 	err = many(f.o.expiries, func(i int) error {

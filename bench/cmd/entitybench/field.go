@@ -62,8 +62,8 @@ func (f *field) close() {
 	f.server.Stop()
 }
 
-// anew goes on with a new server. Connections are made before it returns.
-func (f *field) anew(ctx context.Context) error {
+// renew goes on with a new server. Connections are made before it returns.
+func (f *field) renew(ctx context.Context) error {
 	f.close()
 	if err := f.open(ctx); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (f *field) run(ctx context.Context, r race) ([]report.Table, []report.Goal,
 
 func (f *field) ready(ctx context.Context, empty bool, goroutines int, used map[int]*costs.Costs) (func(), error) {
 	if empty {
-		if err := f.anew(ctx); err != nil {
+		if err := f.renew(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // bare is what programs do by hand over rueidis: index entries beside the hash,
-// with MULTI, and nobody who takes them away when the hash expires.
+// with MULTI, and nothing that takes them away when the hash expires.
 type bare struct {
 	rueidis.Client
 	keys

@@ -16,7 +16,7 @@ const population = 10_000
 
 // fill makes items, with as many in each context as asked for.
 func (f *field) fill(ctx context.Context, each int) error {
-	if err := f.anew(ctx); err != nil {
+	if err := f.renew(ctx); err != nil {
 		return err
 	}
 	return many(population, func(i int) error {

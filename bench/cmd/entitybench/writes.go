@@ -9,7 +9,7 @@ import (
 )
 
 // writes races creations, updates that move an item to other indexes, and
-// deletions. The project has a goal for creations alone; the others' ratios stand
+// deletions. The project has a goal for creations alone; the others' ratios are
 // in their tables.
 func (f *field) writes(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
 	for _, r := range []race{

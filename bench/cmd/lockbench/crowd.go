@@ -19,7 +19,7 @@ type crowd struct {
 	waiters [][]mutex // by client
 	holder  mutex     // of a client of its own
 	wire    wirecount.Counter
-	inside  atomic.Int32 // who believes to have the lock
+	inside  atomic.Int32 // callers that believe to have the lock
 	broken  atomic.Int64 // how often that was more than one
 }
 

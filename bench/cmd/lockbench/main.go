@@ -1,4 +1,4 @@
-// Command lockbench compares locks: what one costs when nobody waits, how fast a
+// Command lockbench compares locks: what one costs when no caller waits, how fast a
 // queue of waiters drains and with how many commands, how evenly clients are
 // served that always want it, and what thousands of waiters of one process cost.
 // Peers are redsync, redislock, rueidislock, and bare rueidis with SET NX by hand.

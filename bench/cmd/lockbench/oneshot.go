@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// queueing is who takes part where waiters wait.
+// queueing takes part where waiters wait.
 func queueing() []contestant {
 	return []contestant{ours("keywright, fair", lock.Fair), withRedsync("redsync", 16, 0), withRedsync("redsync, every 5 ms", 16, 5*time.Millisecond),
 		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRedislock("redislock, every 5 ms", 16, 5*time.Millisecond), withRueidislock()}
@@ -29,8 +29,8 @@ type shot struct {
 // settle is the time that waiters get to begin waiting.
 const settle = 250 * time.Millisecond
 
-// drain lets all waiters queue up behind a held lock, gives that back, and lets
-// everybody have it once.
+// drain lets all waiters wait for a held lock, gives that back, and lets each have it
+// once.
 func drain(ctx context.Context, server *live.Server, who contestant, o options) (s shot, err error) {
 	c, err := gather(ctx, server, who, o)
 	defer c.close()
@@ -134,7 +134,7 @@ func oneShot(ctx context.Context, server *live.Server, o options) ([]report.Tabl
 			shots[i] = append(shots[i], s)
 		}
 	}
-	t := report.Table{Title: fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, behind a lock that is then given back", o.clients, o.waiters, o.hold),
+	t := report.Table{Title: fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, of a lock that is then given back", o.clients, o.waiters, o.hold),
 		Columns: []string{"contestant", "drain ms", "÷ ideal", "wait p50 ms", "p99 ms", "calls per lock", "server commands per lock", "never served"}}
 	var goals []report.Goal
 	for i, who := range all {
@@ -154,7 +154,7 @@ type figures struct {
 }
 
 // figuresOf takes the median of every figure over the rounds, and the sum of
-// those who were never served.
+// those that were never served.
 func figuresOf(shots []shot) (f figures) {
 	var drains, p50, p99 []time.Duration
 	var ideal, calls, commands []float64

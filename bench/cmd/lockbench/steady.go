@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// relocking is who takes part where everybody wants the lock again at once.
+// relocking takes part where each caller wants the lock again at once.
 func relocking() []contestant {
 	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast), withRedsync("redsync", 16, 0),
 		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRueidislock()}
@@ -72,7 +72,7 @@ type tally struct {
 	sync.Mutex
 	shares []float64 // acquisitions by client
 	waits  []time.Duration
-	worst  time.Duration // of those who waited in vain at the end, too
+	worst  time.Duration // of those that waited in vain at the end, too
 	err    error
 }
 

@@ -15,7 +15,7 @@ import (
 
 var callers = []int{1, 16, 128}
 
-// free is who takes part where nobody waits: the waits are never used.
+// free takes part where no caller waits: the waits are never used.
 func free() []contestant {
 	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast), bareRueidis(),
 		withRedsync("redsync", 128, 0), withRedislock("redislock", 128, 5), withRueidislock()}

@@ -141,7 +141,7 @@ func (f *field) meter() (time.Duration, error) {
 	return a + b, errors.Join(err1, err2)
 }
 
-// contest lets contestants run in turns; after is called behind each.
+// contest lets contestants run in turns; after is called after each.
 func (f *field) contest(ctx context.Context, title string, after func() error, all ...*contest.Contestant) (report.Table, error) {
 	c := &contest.Contest{All: all, Meter: f.meter, After: after}
 	if err := c.Run(ctx, f.rounds); err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 // places are where jobs wait that are all to be handled at once.
-var places = []string{"waiting", "due at once", "left by a frozen worker", "left by two"}
+var places = []string{"waiting", "due at once", "left by a frozen worker", "left by two workers in turn"}
 
-// leave lets a worker that is gone have claimed jobs, of which so many leases had ended
-// before: of the second it must be said that they begin.
+// leave moves waiting jobs to a worker that is gone. ARGV[2] is how many leases of each job had
+// ended before; from one on, a worker must announce that it begins the job.
 const leave = `local ids = redis.call('LRANGE', KEYS[1], 0, 4999)
 for _, id in ipairs(ids) do
   redis.call('ZADD', KEYS[2], ARGV[1], id)

@@ -25,7 +25,8 @@ func TestAllRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue",
-		"Idle queue, 2 jobs", "killed in mid-job", "left by a frozen worker", "A rate", "keywright", "bare rueidis", "asynq"} {
+		"Idle queue, 2 jobs", "killed in mid-job", "left by a frozen worker", "left by two workers in turn",
+		"A rate", "keywright", "bare rueidis", "asynq"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}

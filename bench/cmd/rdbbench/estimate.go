@@ -90,7 +90,7 @@ func (t *tally) ratio() float64 { return float64(t.estimated) / float64(t.real) 
 // exactKinds are the encodings whose estimate is to be right for every key.
 var exactKinds = []string{"string int", "string embstr", "string raw", "hash listpack", "zset listpack", "set listpack", "set intset", "list listpack"}
 
-// errorBounds say how far sums of estimates may lie from the truth.
+// errorBounds say how far sums of estimates may be from the truth.
 var errorBounds = []struct {
 	name  string
 	bound float64

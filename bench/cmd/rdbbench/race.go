@@ -21,7 +21,7 @@ type track struct {
 	cli, declaration string // files
 }
 
-// field is who runs.
+// field is what runs.
 type field struct{ audit, quick, bare, infer, check, cat *contest.Contestant }
 
 // race runs everybody on one file.
@@ -94,7 +94,7 @@ func (f field) goals(keys int) []report.Goal {
 	}
 }
 
-// bareRead is the reader with nobody behind it: the share of an audit that is
+// bareRead is the reader alone: the share of an audit that is
 // not matching and counting.
 func bareRead(ctx context.Context, file string, stdout io.Writer) error {
 	in, err := os.Open(file)

@@ -100,7 +100,7 @@ func onServer(ctx context.Context, out *report.Report, binary, cli, declaration 
 	return nil
 }
 
-// field is who runs.
+// field is what runs.
 type field struct{ snapshot, dump, scan *contest.Contestant }
 
 // enter makes the contestants. An audit finds the planted violations, so its

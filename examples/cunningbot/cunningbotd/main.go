@@ -1,4 +1,4 @@
-// Command cunningbotd has the seven programs of CunningBot, and three for its upkeep:
+// Command cunningbotd has the seven programs of CunningBot, and four for its upkeep:
 //
 //	cunningbotd bot                      commands, buttons and health over HTTP
 //	cunningbotd rssfeed                  reads feeds
@@ -11,6 +11,7 @@
 //	cunningbotd backup  -dir FOLDER      saves all keys, daily with -every 24h
 //	cunningbotd health  URL              exit code 0 if the bot at the URL is healthy
 //	cunningbotd seed    FOLDER           JSON files as the bot had them
+//	cunningbotd archive FOLDER           moves the JSON files there, after their migration
 //
 // What they need is in variables: REDIS_HOST, DISCORD_TOKEN, … (README.md lists them). Secrets
 // have no flags, since any user of the machine sees those.
@@ -22,7 +23,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -33,6 +33,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
+	"github.com/keywright/keywright/examples/internal/program"
 )
 
 // version is what runs: global:stats:bot_version.
@@ -54,7 +55,8 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to do: bot, rssfeed, rsssummary, breaking-news-validator, trivia-poster, trivia-closer, dailygame, backup, health or seed")
+		return errors.New("say what to do: bot, rssfeed, rsssummary, breaking-news-validator, trivia-poster, " +
+			"trivia-closer, dailygame, backup, health, seed or archive")
 	}
 	f := flag.NewFlagSet("cunningbotd "+args[0], flag.ContinueOnError)
 	switch args[0] {
@@ -64,6 +66,8 @@ func run(ctx context.Context, args []string) error {
 		return files(f, args[1:])
 	case "backup":
 		return backup(ctx, f, args[1:])
+	case "archive":
+		return archive(ctx, f, args[1:])
 	}
 	task, polls := cunningbot.Tasks[args[0]]
 	if !polls && args[0] != "bot" {
@@ -113,25 +117,7 @@ func bot(ctx context.Context, e cunningbot.Environment, b *cunningbot.Bot) error
 	if err := b.Discord.(*cunningbot.Discord).Register(ctx, cunningbot.Commands); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", e.HTTP)
-	if err != nil {
-		return err
-	}
-	fmt.Println("listening on", l.Addr())
-	s := &http.Server{Handler: b.Handler(e.PublicKey), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		<-ctx.Done()
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer stop()
-		_ = s.Shutdown(ctx)
-	}()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-done
-	return nil
+	return program.Listen(ctx, e.HTTP, b.Handler(e.PublicKey), 5*time.Second)
 }
 
 func health(ctx context.Context, f *flag.FlagSet, args []string) error {
@@ -171,6 +157,30 @@ func files(f *flag.FlagSet, args []string) error {
 	}
 	o.Now = time.Now()
 	return seed.Write(f.Arg(0), o)
+}
+
+// archive moves the files away when no subsystem needs them any more.
+func archive(ctx context.Context, f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() != 1 {
+		return errors.New("say where: cunningbotd archive FOLDER")
+	}
+	e, _, err := environment()
+	if err != nil {
+		return err
+	}
+	c, err := keywright.Open(ctx, e.Redis, keywright.Options{Name: "cunningbot-archive", NoCache: true})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	m, err := cunningbot.NewMigration(ctx, e.State, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.Archive(f.Arg(0)), m.Close())
 }
 
 // backup saves all keys; with -every again and again, when the last good one is so old.

@@ -14,6 +14,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/lock"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/repository"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
@@ -608,7 +610,7 @@ type TriviaGameValue struct {
 	StartedAt       time.Time             // started_at: unix_s
 	EndsAt          time.Time             // ends_at: unix_s
 	Status          TriviaGameValueStatus // status: open|closed
-	SubmissionCount int64                 // submission_count: int 0..
+	SubmissionCount *int64                // submission_count: int 0.. optional
 	MessageID       *string               // message_id: text optional
 }
 
@@ -632,7 +634,7 @@ var fields_TriviaGameValue = value.Fields[TriviaGameValue]{Read: read_TriviaGame
 	value.Required("started_at", codec_TriviaGameValue_StartedAt, func(v *TriviaGameValue) *time.Time { return &v.StartedAt }),
 	value.Required("ends_at", codec_TriviaGameValue_EndsAt, func(v *TriviaGameValue) *time.Time { return &v.EndsAt }),
 	value.Required("status", codec_TriviaGameValue_Status, func(v *TriviaGameValue) *TriviaGameValueStatus { return &v.Status }),
-	value.Required("submission_count", codec_TriviaGameValue_SubmissionCount, func(v *TriviaGameValue) *int64 { return &v.SubmissionCount }),
+	value.Optional("submission_count", codec_TriviaGameValue_SubmissionCount, func(v *TriviaGameValue) **int64 { return &v.SubmissionCount }),
 	value.Optional("message_id", codec_TriviaGameValue_MessageID, func(v *TriviaGameValue) **string { return &v.MessageID }),
 }}
 
@@ -672,10 +674,12 @@ func read_TriviaGameValue(fields map[string]string) (v TriviaGameValue, err erro
 	} else if v.Status, err = codec_TriviaGameValue_Status.Parse(text); err != nil {
 		return v, value.In("status", err)
 	}
-	if text, ok := fields["submission_count"]; !ok {
-		return v, value.Missing("submission_count")
-	} else if v.SubmissionCount, err = codec_TriviaGameValue_SubmissionCount.Parse(text); err != nil {
-		return v, value.In("submission_count", err)
+	if text, ok := fields["submission_count"]; ok {
+		x, err := codec_TriviaGameValue_SubmissionCount.Parse(text)
+		if err != nil {
+			return v, value.In("submission_count", err)
+		}
+		v.SubmissionCount = &x
 	}
 	if text, ok := fields["message_id"]; ok {
 		x, err := codec_TriviaGameValue_MessageID.Parse(text)
@@ -734,8 +738,8 @@ func (h TriviaGameHandle) Status() typed.Field[TriviaGameValueStatus] {
 }
 
 // SubmissionCount is the field submission_count.
-func (h TriviaGameHandle) SubmissionCount() typed.IntField {
-	return typed.IntField{Field: typed.NewField(h.Key, "submission_count", &codec_TriviaGameValue_SubmissionCount, false)}
+func (h TriviaGameHandle) SubmissionCount() typed.OptionalIntField {
+	return typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: typed.NewField(h.Key, "submission_count", &codec_TriviaGameValue_SubmissionCount, false)}}
 }
 
 // MessageID is the field message_id.
@@ -2656,7 +2660,7 @@ redis.call('ZCARD', KEYS[2])
 local now = tonumber(redis.call('TIME')[1])
 local ends = string.format('%d', now + tonumber(ARGV[6]))
 redis.call('HSET', KEYS[1], 'question', ARGV[2], 'options', ARGV[3], 'answer', ARGV[4], 'channel_id', ARGV[5],
-  'started_at', string.format('%d', now), 'ends_at', ends, 'status', 'open', 'submission_count', '0')
+  'started_at', string.format('%d', now), 'ends_at', ends, 'status', 'open')
 redis.call('PEXPIRE', KEYS[1], 86400000)
 redis.call('ZADD', KEYS[2], ends, ARGV[1])
 redis.call('PEXPIRE', KEYS[2], 172800000)
@@ -2752,22 +2756,21 @@ var script_TriviaSubmit = keywright.NewScript("trivia_submit", `-- trivia_submit
 -- The time is the server's: containers disagree, and users would find out. The
 -- answer is stored as it came. cjson is not used: decoding and encoding a game
 -- would round Discord ids above 2^53 and turn empty lists into objects.
-local game = redis.call('HMGET', KEYS[1], 'ends_at', 'status', 'submission_count')
+local game = redis.call('HMGET', KEYS[1], 'ends_at', 'status')
 if not game[1] then
   return -1
 end
 if game[2] == 'closed' or tonumber(redis.call('TIME')[1]) > tonumber(game[1]) then
   return -2
 end
-local added = redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then
   redis.call('PEXPIRE', KEYS[2], left)
 end
-if added == 0 then
-  return tonumber(game[3]) or 0
-end
-return redis.call('HINCRBY', KEYS[1], 'submission_count', 1)
+local users = redis.call('HLEN', KEYS[2])
+redis.call('HSET', KEYS[1], 'submission_count', string.format('%d', users))
+return users
 `)
 
 // TriviaSubmit: Records an answer if the game runs, by the server's clock. A second answer replaces the first and is not counted again.
@@ -3556,7 +3559,7 @@ func (k *Keyspace) LockTrivia(guildID, regID string) lock.Lock {
 	return lock.New(k.client, &entry_LockTrivia, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockTrivia)
 }
 
-// LockTriviaGame: Held while a game is closed. The page writes it with the guild in one place and as lock:trivia:game:{game_id} in another; two holders with two names exclude nobody, so the guild is always in it.
+// LockTriviaGame: Held while a game is closed. The page writes it with the guild in one place and as lock:trivia:game:{game_id} in another; holders of locks with two names do not exclude each other, so the guild is always in it.
 //
 // Key lock:trivia:{guild_id}:game:{game_id}, string, TTL 10s in 10s..1m.
 func (k *Keyspace) LockTriviaGame(guildID, gameID string) lock.Lock {
@@ -3566,6 +3569,162 @@ func (k *Keyspace) LockTriviaGame(guildID, gameID string) lock.Lock {
 	shared, err4 := LockTriviaGameSharedKey(guildID, gameID)
 	channel, err5 := LockTriviaGameReleasedChannel(guildID, gameID)
 	return lock.New(k.client, &entry_LockTriviaGame, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockTriviaGame)
+}
+
+// JSONFilesRepositories are the records that the migration json_files moves. Each is read and written where
+// the phase of its part says.
+type JSONFilesRepositories struct {
+	k *Keyspace
+	m *migrate.Migration
+}
+
+// JSONFilesRepositories gives the repositories of the records that an opened migration moves.
+func (k *Keyspace) JSONFilesRepositories(m *migrate.Migration) JSONFilesRepositories {
+	return JSONFilesRepositories{k, m}
+}
+
+// HistoryStories is a record of the move history.history_stories.
+func (r JSONFilesRepositories) HistoryStories(guildID, channelID string, member string) repository.Value[time.Time] {
+	name, err := HistoryStoriesKey(guildID, channelID)
+	return repository.NewScore(repository.At(r.m, "history.history_stories", string(name), err), member, &member_HistoryStories, &score_HistoryStories)
+}
+
+// HistoryStory is a record of the move history.history_story.
+func (r JSONFilesRepositories) HistoryStory(guildID, storyHash string) repository.Ending[json.RawMessage] {
+	name, err := HistoryStoryKey(guildID, storyHash)
+	return repository.NewValue(repository.At(r.m, "history.history_story", string(name), err), &value_HistoryStory).Ending()
+}
+
+// HistoryDedupWindow is a record of the move history.history_dedup_window.
+func (r JSONFilesRepositories) HistoryDedupWindow(guildID string, field string) repository.Value[int64] {
+	name, err := HistoryDedupWindowKey(guildID)
+	return repository.NewField(repository.At(r.m, "history.history_dedup_window", string(name), err), field, &field_HistoryDedupWindow, &value_HistoryDedupWindow)
+}
+
+// RSSPending is a record of the move pending.rss_pending.
+func (r JSONFilesRepositories) RSSPending(guildID, channelID string, field string) repository.Value[json.RawMessage] {
+	name, err := RSSPendingKey(guildID, channelID)
+	return repository.NewField(repository.At(r.m, "pending.rss_pending", string(name), err), field, &field_RSSPending, &value_RSSPending)
+}
+
+// RSSPendingOrder is a record of the move pending.rss_pending_order.
+func (r JSONFilesRepositories) RSSPendingOrder(guildID, channelID string, member string) repository.Value[time.Time] {
+	name, err := RSSPendingOrderKey(guildID, channelID)
+	return repository.NewScore(repository.At(r.m, "pending.rss_pending_order", string(name), err), member, &member_RSSPendingOrder, &score_RSSPendingOrder)
+}
+
+// RSSChannels is a record of the move pending.rss_channels.
+func (r JSONFilesRepositories) RSSChannels(guildID string, member string) repository.Member {
+	name, err := RSSChannelsKey(guildID)
+	return repository.NewMember(repository.At(r.m, "pending.rss_channels", string(name), err), member, &member_RSSChannels)
+}
+
+// RSSBatch is a record of the move pending.rss_batch.
+func (r JSONFilesRepositories) RSSBatch(guildID, channelID string) repository.Value[string] {
+	name, err := RSSBatchKey(guildID, channelID)
+	return repository.NewValue(repository.At(r.m, "pending.rss_batch", string(name), err), &value_RSSBatch)
+}
+
+// BreakingTopics is a record of the move breaking.breaking_topics.
+func (r JSONFilesRepositories) BreakingTopics(guildID string, member string) repository.Member {
+	name, err := BreakingTopicsKey(guildID)
+	return repository.NewMember(repository.At(r.m, "breaking.breaking_topics", string(name), err), member, &member_BreakingTopics)
+}
+
+// BreakingChannels is a record of the move breaking.breaking_channels.
+func (r JSONFilesRepositories) BreakingChannels(guildID string, field string) repository.Value[string] {
+	name, err := BreakingChannelsKey(guildID)
+	return repository.NewField(repository.At(r.m, "breaking.breaking_channels", string(name), err), field, &field_BreakingChannels, &value_BreakingChannels)
+}
+
+// RSSFeeds is a record of the move feeds.rss_feeds.
+func (r JSONFilesRepositories) RSSFeeds(guildID string, field string) repository.Value[json.RawMessage] {
+	name, err := RSSFeedsKey(guildID)
+	return repository.NewField(repository.At(r.m, "feeds.rss_feeds", string(name), err), field, &field_RSSFeeds, &value_RSSFeeds)
+}
+
+// RSSSeen is a record of the move feeds.rss_seen.
+func (r JSONFilesRepositories) RSSSeen(guildID, feedName string, member string) repository.Value[time.Time] {
+	name, err := RSSSeenKey(guildID, feedName)
+	return repository.NewScore(repository.At(r.m, "feeds.rss_seen", string(name), err), member, &member_RSSSeen, &score_RSSSeen)
+}
+
+// TriviaRegistrations is a record of the move trivia.trivia_registrations.
+func (r JSONFilesRepositories) TriviaRegistrations(guildID string, field string) repository.Value[json.RawMessage] {
+	name, err := TriviaRegistrationsKey(guildID)
+	return repository.NewField(repository.At(r.m, "trivia.trivia_registrations", string(name), err), field, &field_TriviaRegistrations, &value_TriviaRegistrations)
+}
+
+// TriviaGame is a record of the move trivia.trivia_game.
+func (r JSONFilesRepositories) TriviaGame(guildID, gameID string) repository.Ending[TriviaGameValue] {
+	name, err := TriviaGameKey(guildID, gameID)
+	return repository.NewFields(repository.At(r.m, "trivia.trivia_game", string(name), err), &fields_TriviaGameValue).Ending()
+}
+
+// TriviaActive is a record of the move trivia.trivia_active.
+func (r JSONFilesRepositories) TriviaActive(guildID string, member string) repository.Value[time.Time] {
+	name, err := TriviaActiveKey(guildID)
+	return repository.NewScore(repository.At(r.m, "trivia.trivia_active", string(name), err), member, &member_TriviaActive, &score_TriviaActive)
+}
+
+// TriviaSubmissions is a record of the move trivia.trivia_submissions.
+func (r JSONFilesRepositories) TriviaSubmissions(guildID, gameID string, field string) repository.Value[json.RawMessage] {
+	name, err := TriviaSubmissionsKey(guildID, gameID)
+	return repository.NewField(repository.At(r.m, "trivia.trivia_submissions", string(name), err), field, &field_TriviaSubmissions, &value_TriviaSubmissions)
+}
+
+// TriviaResult is a record of the move trivia.trivia_result.
+func (r JSONFilesRepositories) TriviaResult(guildID, gameID string) repository.Ending[json.RawMessage] {
+	name, err := TriviaResultKey(guildID, gameID)
+	return repository.NewValue(repository.At(r.m, "trivia.trivia_result", string(name), err), &value_TriviaResult).Ending()
+}
+
+// TriviaHistory is a record of the move trivia.trivia_history.
+func (r JSONFilesRepositories) TriviaHistory(guildID string, member string) repository.Value[time.Time] {
+	name, err := TriviaHistoryKey(guildID)
+	return repository.NewScore(repository.At(r.m, "trivia.trivia_history", string(name), err), member, &member_TriviaHistory, &score_TriviaHistory)
+}
+
+// Guilds is a record of the move settings.guilds.
+func (r JSONFilesRepositories) Guilds(member string) repository.Member {
+	name, err := GuildsKey()
+	return repository.NewMember(repository.At(r.m, "settings.guilds", string(name), err), member, &member_Guilds)
+}
+
+// DefaultPersona is a record of the move settings.default_persona.
+func (r JSONFilesRepositories) DefaultPersona() repository.Value[string] {
+	name, err := DefaultPersonaKey()
+	return repository.NewValue(repository.At(r.m, "settings.default_persona", string(name), err), &value_DefaultPersona)
+}
+
+// GuildPersonality is a record of the move settings.guild_personality.
+func (r JSONFilesRepositories) GuildPersonality(guildID string) repository.Value[string] {
+	name, err := GuildPersonalityKey(guildID)
+	return repository.NewValue(repository.At(r.m, "settings.guild_personality", string(name), err), &value_GuildPersonality)
+}
+
+// GuildDefaultPersona is a record of the move settings.guild_default_persona.
+func (r JSONFilesRepositories) GuildDefaultPersona(guildID string) repository.Value[string] {
+	name, err := GuildDefaultPersonaKey(guildID)
+	return repository.NewValue(repository.At(r.m, "settings.guild_default_persona", string(name), err), &value_GuildDefaultPersona)
+}
+
+// DailyGames is a record of the move settings.daily_games.
+func (r JSONFilesRepositories) DailyGames(guildID string, field string) repository.Value[json.RawMessage] {
+	name, err := DailyGamesKey(guildID)
+	return repository.NewField(repository.At(r.m, "settings.daily_games", string(name), err), field, &field_DailyGames, &value_DailyGames)
+}
+
+// DailySchedule is a record of the move settings.daily_schedule.
+func (r JSONFilesRepositories) DailySchedule(guildID string, member string) repository.Value[int64] {
+	name, err := DailyScheduleKey(guildID)
+	return repository.NewScore(repository.At(r.m, "settings.daily_schedule", string(name), err), member, &member_DailySchedule, &score_DailySchedule)
+}
+
+// DailyPosted is a record of the move settings.daily_posted.
+func (r JSONFilesRepositories) DailyPosted(guildID string, day time.Time, field string) repository.Value[Progress] {
+	name, err := DailyPostedKey(guildID, day)
+	return repository.NewField(repository.At(r.m, "settings.daily_posted", string(name), err), field, &field_DailyPosted, &value_DailyPosted)
 }
 
 // TriviaGameValueStatus is one of the words of TriviaGameValue_status.

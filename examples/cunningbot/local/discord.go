@@ -68,7 +68,10 @@ func (d *Discord) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /channels/{id}/messages", d.post)
 	mux.HandleFunc("GET /channels/{id}/messages", d.list)
-	mux.HandleFunc("GET /users/@me", func(w http.ResponseWriter, _ *http.Request) { say(w, 200, map[string]any{"id": Me, "bot": true}) })
+	mux.HandleFunc("GET /users/@me", func(w http.ResponseWriter,
+		_ *http.Request) {
+		say(w, 200, map[string]any{"id": Me, "bot": true})
+	})
 	mux.HandleFunc("PUT /applications/{id}/commands", func(w http.ResponseWriter, r *http.Request) {
 		var all json.RawMessage
 		if json.NewDecoder(r.Body).Decode(&all) != nil {
@@ -138,7 +141,8 @@ func (d *Discord) post(w http.ResponseWriter, r *http.Request) {
 			} `json:"components"`
 		} `json:"components"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.Nonce) > 25 || len(in.Embeds) > 10 || in.Content == "" && len(in.Embeds) == 0 {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.Nonce) > 25 || len(in.Embeds) > 10 ||
+		in.Content == "" && len(in.Embeds) == 0 {
 		say(w, 400, map[string]any{"message": "Invalid Form Body", "code": 50035})
 		return
 	}

@@ -54,9 +54,11 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			text = "Yes."
 		}
 	case strings.Contains(system, "trivia question"):
-		text = "Here it is:\n```json\n" + `{"question": "Two and two?", "options": ["three", "four", "five"], "answer": "four"}` + "\n```"
+		text = "Here it is:\n```json\n" +
+			`{"question": "Two and two?", "options": ["three", "four", "five"], "answer": "four"}` + "\n```"
 	}
-	say(w, 200, map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}}}})
+	say(w, 200, map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant",
+		"content": text}}}})
 }
 
 // News is a site with feeds, at /NAME.rss and /NAME.atom.
@@ -126,20 +128,25 @@ func escaped(text string) string {
 
 func rss(name string, items []NewsItem) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>%s</title><link>https://news.example</link><description>News</description>`, escaped(name))
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?><rss version="2.0"><channel><title>%s</title>`+
+		`<link>https://news.example</link><description>News</description>`, escaped(name))
 	for i := len(items) - 1; i >= 0; i-- {
-		fmt.Fprintf(&b, `<item><title>%s</title><link>%s</link><guid isPermaLink="false">%s</guid><description>%s</description><pubDate>%s</pubDate></item>`,
-			escaped(items[i].Title), escaped(items[i].URL), escaped("rss:"+items[i].URL), escaped("<p>"+items[i].Text+"</p>"), items[i].At.Format(time.RFC1123Z))
+		fmt.Fprintf(&b, `<item><title>%s</title><link>%s</link><guid isPermaLink="false">%s</guid>`+
+			`<description>%s</description><pubDate>%s</pubDate></item>`,
+			escaped(items[i].Title), escaped(items[i].URL), escaped("rss:"+items[i].URL),
+			escaped("<p>"+items[i].Text+"</p>"), items[i].At.Format(time.RFC1123Z))
 	}
 	return b.String() + `</channel></rss>`
 }
 
 func atom(name string, items []NewsItem) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>%s</title><id>urn:%s</id>`, escaped(name), escaped(name))
+	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?><feed xmlns="http://www.w3.org/2005/Atom">`+
+		`<title>%s</title><id>urn:%s</id>`, escaped(name), escaped(name))
 	for i := len(items) - 1; i >= 0; i-- {
-		fmt.Fprintf(&b, `<entry><title>%s</title><link href="%s"/><id>%s</id><summary>%s</summary><updated>%s</updated></entry>`,
-			escaped(items[i].Title), escaped(items[i].URL), escaped("urn:"+items[i].URL), escaped(items[i].Text), items[i].At.Format(time.RFC3339))
+		fmt.Fprintf(&b, `<entry><title>%s</title><link href="%s"/><id>%s</id><summary>%s</summary>`+
+			`<updated>%s</updated></entry>`, escaped(items[i].Title), escaped(items[i].URL),
+			escaped("urn:"+items[i].URL), escaped(items[i].Text), items[i].At.Format(time.RFC3339))
 	}
 	return b.String() + `</feed>`
 }

@@ -4,10 +4,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/examples/internal/program"
 )
 
 func main() {
@@ -32,7 +31,8 @@ func run(ctx context.Context) error {
 	flag.Parse()
 	discord, model, news := &local.Discord{Token: "local"}, &local.Model{Key: "local"}, &local.News{}
 	for i, title := range []string{"The harbour is open again", "A hurricane comes: urgent", "A hurricane is remembered"} {
-		news.Publish("demo", local.NewsItem{Title: title, URL: fmt.Sprintf("https://news.example/%d", i+1), Text: "More of it inside.", At: time.Now()})
+		at := fmt.Sprintf("https://news.example/%d", i+1)
+		news.Publish("demo", local.NewsItem{Title: title, URL: at, Text: "More of it inside.", At: time.Now()})
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/discord/", http.StripPrefix("/discord", discord))
@@ -43,16 +43,5 @@ func run(ctx context.Context) error {
 			fmt.Fprintf(w, "%s %s\n%s\n\n", m.Channel, m.Title, m.Text)
 		}
 	})
-	l, err := net.Listen("tcp", *at)
-	if err != nil {
-		return err
-	}
-	fmt.Println("listening on", l.Addr())
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	stopped := context.AfterFunc(ctx, func() { _ = s.Close() })
-	defer stopped()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return program.Listen(ctx, *at, mux, 5*time.Second)
 }

@@ -11,7 +11,7 @@ redis.call('ZCARD', KEYS[2])
 local now = tonumber(redis.call('TIME')[1])
 local ends = string.format('%d', now + tonumber(ARGV[6]))
 redis.call('HSET', KEYS[1], 'question', ARGV[2], 'options', ARGV[3], 'answer', ARGV[4], 'channel_id', ARGV[5],
-  'started_at', string.format('%d', now), 'ends_at', ends, 'status', 'open', 'submission_count', '0')
+  'started_at', string.format('%d', now), 'ends_at', ends, 'status', 'open')
 redis.call('PEXPIRE', KEYS[1], 86400000)
 redis.call('ZADD', KEYS[2], ends, ARGV[1])
 redis.call('PEXPIRE', KEYS[2], 172800000)

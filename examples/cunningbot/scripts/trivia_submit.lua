@@ -6,19 +6,18 @@
 -- The time is the server's: containers disagree, and users would find out. The
 -- answer is stored as it came. cjson is not used: decoding and encoding a game
 -- would round Discord ids above 2^53 and turn empty lists into objects.
-local game = redis.call('HMGET', KEYS[1], 'ends_at', 'status', 'submission_count')
+local game = redis.call('HMGET', KEYS[1], 'ends_at', 'status')
 if not game[1] then
   return -1
 end
 if game[2] == 'closed' or tonumber(redis.call('TIME')[1]) > tonumber(game[1]) then
   return -2
 end
-local added = redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then
   redis.call('PEXPIRE', KEYS[2], left)
 end
-if added == 0 then
-  return tonumber(game[3]) or 0
-end
-return redis.call('HINCRBY', KEYS[1], 'submission_count', 1)
+local users = redis.call('HLEN', KEYS[2])
+redis.call('HSET', KEYS[1], 'submission_count', string.format('%d', users))
+return users

@@ -1,13 +1,11 @@
 // Package seed makes JSON files as CunningBot had them before it kept its state in Redis: real
 // shapes and sizes, with what makes them hard to move. Ids of channels are numbers in some places
 // and texts in others, and above 2^53; names are in several scripts; times have zones; games are
-// open, over and long over.
+// open and over, and results of older ones are there; a batch was taken and not posted to its end.
 package seed
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/examples/cunningbot"
 )
 
 // Options say how much there is. The same ones make the same files, byte for byte.
@@ -59,6 +59,7 @@ func Write(dir string, o Options) error {
 	}{
 		{"app_state.json", state},
 		{"pending_news.json", m.pending(guilds, channels, feeds)},
+		{"pending_batches.json", object{guilds[0]: object{channels[guilds[0]][0]: fmt.Sprintf("b%d", m.Now.UnixMicro())}}},
 		{"pending_breaking_news.json", m.items(guilds, channels)},
 		{"story_history.json", m.history(guilds, channels)},
 	} {
@@ -66,7 +67,8 @@ func Write(dir string, o Options) error {
 		if err != nil {
 			return err
 		}
-		file, err := os.OpenFile(filepath.Join(dir, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never over a file in use
+		// never over a file in use
+		file, err := os.OpenFile(filepath.Join(dir, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
@@ -86,10 +88,12 @@ func (m *maker) snowflake() string {
 func pick[T any](m *maker, from []T) T { return from[m.r.IntN(len(from))] }
 
 var (
-	feedNames = []string{"San Diego News", "BBC World", "Hacker News", "Le Monde", "Süddeutsche", "朝日新聞", "NASA", "Ars Technica", "The Verge", "Reuters"}
-	words     = strings.Fields("council harbour storm election launch budget river museum strike bridge orbit tariff wildfire rescue verdict summit vaccine drought festival merger")
-	places    = []string{"San Diego", "Zürich", "東京", "São Paulo", "Oslo", "Québec", "Kyiv", "Nairobi"}
-	topics    = []string{"hurricane", "earthquake", "wildfire", "election", "outage"}
+	feedNames = []string{"San Diego News", "BBC World", "Hacker News", "Le Monde", "Süddeutsche", "朝日新聞", "NASA",
+		"Ars Technica", "The Verge", "Reuters"}
+	words = strings.Fields("council harbour storm election launch budget river museum strike bridge orbit " +
+		"tariff wildfire rescue verdict summit vaccine drought festival merger")
+	places = []string{"San Diego", "Zürich", "東京", "São Paulo", "Oslo", "Québec", "Kyiv", "Nairobi"}
+	topics = []string{"hurricane", "earthquake", "wildfire", "election", "outage"}
 )
 
 func (m *maker) sentence(n int) string {
@@ -104,15 +108,11 @@ func (m *maker) ago(most time.Duration) time.Time {
 	return m.Now.Add(-time.Duration(m.r.Int64N(int64(most)))).UTC().Truncate(time.Second)
 }
 
-func storyHash(url string) string {
-	sum := sha256.Sum256([]byte(strconv.Itoa(len(url)) + ":" + url))
-	return hex.EncodeToString(sum[:12])
-}
-
 func (m *maker) article(feed string, queued time.Time) object {
 	slug := strings.ReplaceAll(m.sentence(5), " ", "-")
 	url := fmt.Sprintf("https://news.example/%d/%s-%d", queued.Year(), slug, m.r.Uint64())
-	return object{"id": storyHash(url), "item": url, "title": fmt.Sprintf("%s: %s", pick(m, places), m.sentence(7)), "url": url,
+	return object{"id": cunningbot.StoryHash(url), "item": url,
+		"title": fmt.Sprintf("%s: %s", pick(m, places), m.sentence(7)), "url": url,
 		"summary": m.sentence(18) + " “" + m.sentence(4) + "” <b>&amp;</b>.", "feed": feed,
 		"published": queued.Add(-time.Hour).Format(time.RFC3339), "queued_at": queued.Format(time.RFC3339Nano)}
 }
@@ -124,7 +124,7 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 	state = object{"global": object{"default_persona": "You are a helpful bot with a dry humour."}}
 	feeds = map[string][]string{}
 	for i, g := range guilds {
-		of, rss := object{}, object{}
+		of, rss, seen := object{}, object{}, object{}
 		if i%2 == 0 {
 			of["current_personality"] = "A pirate from " + pick(m, places) + ". Arr!"
 		}
@@ -133,15 +133,16 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 		}
 		for _, n := range m.r.Perm(len(feedNames))[:2+m.r.IntN(4)] {
 			name := feedNames[n]
-			seen := make([]string, 5+m.r.IntN(10))
-			for k := range seen {
-				seen[k] = fmt.Sprintf("https://news.example/seen/%d", m.r.Uint64())
+			items := object{}
+			for range 5 + m.r.IntN(10) {
+				items[fmt.Sprintf("https://news.example/seen/%d", m.r.Uint64())] = m.ago(200 * time.Hour).Unix()
 			}
-			rss[name] = object{"url": fmt.Sprintf("https://feeds.example/%d.xml", n), "channel_id": number(pick(m, channels[g])), "enabled": m.r.IntN(5) > 0,
-				"added_by": m.snowflake(), "seen_items": seen}
+			rss[name] = object{"url": fmt.Sprintf("https://feeds.example/%d.xml", n), "enabled": m.r.IntN(5) > 0,
+				"channel_id": number(pick(m, channels[g])), "added_by": m.snowflake()}
+			seen[cunningbot.Slug(name)] = items
 			feeds[g] = append(feeds[g], name)
 		}
-		of["rss_feeds"] = rss
+		of["rss_feeds"], of["rss_seen"] = rss, seen
 		of["breaking_news_topics"] = topics[:1+i%len(topics)]
 		to := object{}
 		for _, topic := range topics[:1+i%len(topics)] {
@@ -149,10 +150,13 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 		}
 		of["breaking_news_channels"] = to
 		of["dedup_windows"] = object{channels[g][0]: 6 + m.r.IntN(163)}
-		of["trivia_registrations"] = object{fmt.Sprintf("reg%d", i): object{"channel_id": number(channels[g][0]), "topic": pick(m, words), "minute": m.r.IntN(1440), "lasts_seconds": 3600}}
-		of["trivia_games"] = m.games(channels[g][0])
-		of["daily_games"] = object{"Wordle": object{"channel_id": channels[g][0], "text": "https://wordle.example 🟩", "enabled": true},
-			"Crossword " + pick(m, places): object{"channel_id": number(channels[g][1]), "text": "A crossword", "enabled": i%4 != 0}}
+		of["trivia_registrations"] = object{fmt.Sprintf("reg%d", i): object{"channel_id": number(channels[g][0]),
+			"topic": pick(m, words), "minute": m.r.IntN(1440), "lasts_seconds": 3600}}
+		of["trivia_games"], of["trivia_results"] = m.games(channels[g][0])
+		of["daily_games"] = object{"Wordle": object{"channel_id": channels[g][0], "text": "https://wordle.example 🟩",
+			"enabled": true},
+			"Crossword " + pick(m, places): object{"channel_id": number(channels[g][1]), "text": "A crossword",
+				"enabled": i%4 != 0}}
 		minutes := object{}
 		for name := range of["daily_games"].(object) {
 			minutes[name] = 60 * (6 + i%12)
@@ -163,24 +167,27 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 	return state, feeds
 }
 
-// games are one that runs, one that is over and has no result, and one that has its result.
-func (m *maker) games(channel string) object {
-	out := object{}
+// games are one that runs and one that is over and has no result yet, and results of older ones.
+func (m *maker) games(channel string) (games, results object) {
+	games, results = object{}, object{}
 	for i, ends := range []time.Duration{time.Hour, -10 * time.Minute, -72 * time.Hour} {
 		answers := object{}
 		for range m.r.IntN(9) {
-			answers[m.snowflake()] = object{"answer": pick(m, []string{"Mercury", "Venus", "Mars"}), "at": m.Now.Add(ends - 30*time.Minute).UTC().Format(time.RFC3339)}
+			answers[m.snowflake()] = object{"answer": pick(m, []string{"Mercury", "Venus", "Mars"}),
+				"at": m.Now.Add(ends - 30*time.Minute).UTC().Format(time.RFC3339)}
 		}
-		at := m.Now.Add(ends)
-		g := object{"question": "Which planet is it? (" + m.sentence(3) + ")", "options": []string{"Mercury", "Venus", "Mars"}, "answer": "Venus",
-			"channel_id": number(channel), "started_at": at.Add(-time.Hour).Unix(), "ends_at": at.Unix(), "status": "open", "message_id": m.snowflake(), "submissions": answers}
+		at, question := m.Now.Add(ends), "Which planet is it? ("+m.sentence(3)+")"
+		id := fmt.Sprintf("game-%d", m.r.Uint32())
 		if i == 2 {
-			g["status"] = "closed"
-			g["result"] = object{"question": g["question"], "answer": "Venus", "answers": len(answers), "right": []string{}, "ended_at": at.UTC().Format(time.RFC3339)}
+			results[id] = object{"question": question, "answer": "Venus", "answers": len(answers), "right": []string{},
+				"ended_at": at.UTC().Format(time.RFC3339)}
+			continue
 		}
-		out[fmt.Sprintf("game-%d", m.r.Uint32())] = g
+		games[id] = object{"question": question, "options": []string{"Mercury", "Venus", "Mars"}, "answer": "Venus",
+			"channel_id": number(channel), "started_at": at.Add(-time.Hour).Unix(), "ends_at": at.Unix(), "status": "open",
+			"message_id": m.snowflake(), "submissions": answers}
 	}
-	return out
+	return games, results
 }
 
 func (m *maker) pending(guilds []string, channels, feeds map[string][]string) object {
@@ -209,7 +216,8 @@ func (m *maker) items(guilds []string, channels map[string][]string) object {
 		g := guilds[n%len(guilds)]
 		a := m.article("Reuters", m.ago(3*time.Hour))
 		list, _ := out[g].([]object)
-		out[g] = append(list, object{"article": a, "topic": topics[0], "channel_id": number(pick(m, channels[g])), "retry_count": m.r.IntN(3), "queued_at": a["queued_at"]})
+		out[g] = append(list, object{"article": a, "topic": topics[0], "channel_id": number(pick(m, channels[g])),
+			"retry_count": m.r.IntN(3), "queued_at": a["queued_at"]})
 	}
 	return out
 }
@@ -218,11 +226,10 @@ func (m *maker) history(guilds []string, channels map[string][]string) object {
 	out := object{}
 	for range m.Stories {
 		g := pick(m, guilds)
-		c := pick(m, channels[g])
 		a := m.article("", m.ago(96*time.Hour))
-		of := in(in(out, g), c)
-		list, _ := of["stories"].([]object)
-		of["stories"] = append(list, object{"hash": a["id"], "title": a["title"], "url": a["url"], "posted_at": a["queued_at"]})
+		hash, at := a["id"].(string), a["queued_at"]
+		in(in(in(out, g), "channels"), pick(m, channels[g]))[hash] = at
+		in(in(out, g), "stories")[hash] = object{"hash": hash, "title": a["title"], "url": a["url"], "posted_at": at}
 	}
 	return out
 }

@@ -16,17 +16,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/githubbroker"
+	"github.com/keywright/keywright/examples/internal/program"
 )
 
 func main() {
@@ -43,7 +40,9 @@ func main() {
 	}
 }
 
-var programs = map[string]func(context.Context, *flag.FlagSet, []string) error{"poll": poll, "serve": serve, "agent": agent}
+var programs = map[string]func(context.Context, *flag.FlagSet, []string) error{
+	"poll": poll, "serve": serve, "agent": agent,
+}
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || programs[args[0]] == nil {
@@ -52,28 +51,11 @@ func run(ctx context.Context, args []string) error {
 	return programs[args[0]](ctx, flag.NewFlagSet("brokerd "+args[0], flag.ContinueOnError), args[1:])
 }
 
-// parse reads the options, of the variables where no flag is given.
-func parse(f *flag.FlagSet, args []string) error {
-	var wrong error
-	f.VisitAll(func(f *flag.Flag) {
-		name := "BROKER_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value := os.Getenv(name); value != "" && f.Value.Set(value) != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("%s cannot be read", name))
-		}
-	})
-	return errors.Join(wrong, f.Parse(args))
-}
-
-// open connects to Redis. A flag with a password is refused.
+// open reads the options and connects to Redis.
 func open(ctx context.Context, f *flag.FlagSet, args []string, name string) (*keywright.Client, error) {
 	redis := f.String("redis", "redis://127.0.0.1:6379", "URL of the server; with a password only in BROKER_REDIS")
-	if err := parse(f, args); err != nil {
+	if err := program.Parse(f, args, "BROKER", "redis"); err != nil {
 		return nil, err
-	}
-	if u, err := url.Parse(*redis); err == nil && u.User != nil && *redis != os.Getenv("BROKER_REDIS") {
-		if _, has := u.User.Password(); has {
-			return nil, errors.New("-redis has a password, which any user of the machine can see: put the URL into BROKER_REDIS")
-		}
 	}
 	return keywright.Open(ctx, *redis, keywright.Options{Name: name, Attempts: 16})
 }
@@ -104,31 +86,14 @@ func serve(ctx context.Context, f *flag.FlagSet, args []string) error {
 	listen := f.String("http", "127.0.0.1:8090", "address to listen on")
 	f.DurationVar(&o.ReviewDelay, "review-delay", 0, "between the label needs-review and the review (default: 5m)")
 	f.DurationVar(&o.Lease, "lease", 0, "of work, without a sign of its agent (default: 10m)")
-	f.DurationVar(&o.Rest, "rest", 0, "until an agent is offered again what it failed at, doubled each time (default: 10m)")
+	rest := "until an agent is offered again what it failed at, doubled each time (default: 10m)"
+	f.DurationVar(&o.Rest, "rest", 0, rest)
 	c, err := open(ctx, f, args, "brokerd-serve")
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	l, err := net.Listen("tcp", *listen)
-	if err != nil {
-		return err
-	}
-	fmt.Println("listening on", l.Addr())
-	s := &http.Server{Handler: githubbroker.New(c, o).Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute}
-	done := make(chan struct{})
-	go func() { // what is under way is answered
-		defer close(done)
-		<-ctx.Done()
-		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer stop()
-		_ = s.Shutdown(ctx)
-	}()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-done
-	return nil
+	return program.Listen(ctx, *listen, githubbroker.New(c, o).Handler(), 7*time.Second)
 }
 
 func agent(ctx context.Context, f *flag.FlagSet, args []string) error {
@@ -136,7 +101,7 @@ func agent(ctx context.Context, f *flag.FlagSet, args []string) error {
 	f.StringVar(&a.Name, "name", "", "of this agent, and of no other one: letters, digits, . _ -")
 	f.StringVar(&a.Broker, "broker", "http://127.0.0.1:8090", "URL of a broker")
 	f.DurationVar(&a.Idle, "idle", 0, "between two questions when there is no work (default: 5s)")
-	if err := parse(f, args); err != nil {
+	if err := program.Parse(f, args, "BROKER"); err != nil {
 		return err
 	}
 	host, _ := os.Hostname()

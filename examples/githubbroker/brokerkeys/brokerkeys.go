@@ -240,6 +240,47 @@ func (k *Keyspace) OpenFixes() typed.Set[int64] {
 	return typed.NewSet(typed.NewKey(k.client, &entry_OpenFixes, name, err), &member_OpenFixes)
 }
 
+var entry_FixSeen = keywright.Entry{Name: "fix_seen", Pattern: "task:fix:{pull_request_number}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2160 * time.Hour, Min: 2160 * time.Hour, Max: 2160 * time.Hour, Sliding: true, Text: "90d sliding"}}
+
+// FixSeenKey builds the key task:fix:{pull_request_number}:seen.
+func FixSeenKey(pullRequestNumber int64) (string, error) {
+	if reason := key.Int(pullRequestNumber, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("fix_seen", "pull_request_number", reason)
+	}
+	b := make([]byte, 0, 34)
+	b = append(b, "task:fix:"...)
+	b = strconv.AppendInt(b, pullRequestNumber, 10)
+	b = append(b, ":seen"...)
+	return key.String(b), nil
+}
+
+// ParseFixSeenKey reads the placeholders of a key task:fix:{pull_request_number}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseFixSeenKey(text string) (pullRequestNumber int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "task:fix:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, ":seen")
+	if !ok {
+		return 0, false
+	}
+	if pullRequestNumber, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return pullRequestNumber, true
+}
+
+var value_FixSeen = value.Int(1, math.MaxInt64)
+
+// FixSeen: The last review comment of an open pull request that an agent has seen to. The sync keeps it for as long as the pull request is open, also when task_done has ended.
+//
+// Key task:fix:{pull_request_number}:seen, string, TTL 90d sliding.
+func (k *Keyspace) FixSeen(pullRequestNumber int64) typed.Counter {
+	name, err := FixSeenKey(pullRequestNumber)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_FixSeen, name, err), &value_FixSeen)
+}
+
 var entry_Synced = keywright.Entry{Name: "synced", Pattern: "issues:synced", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // SyncedKey builds the key issues:synced.
@@ -660,7 +701,7 @@ func (k *Keyspace) TaskCandidate(issueID int64, agentID string) typed.String[Tas
 	return typed.NewString(typed.NewKey(k.client, &entry_TaskCandidate, name, err), &value_TaskCandidate)
 }
 
-var entry_TaskDone = keywright.Entry{Name: "task_done", Pattern: "task_done:{issue_id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2160 * time.Hour, Min: 2160 * time.Hour, Max: 2160 * time.Hour, Text: "90d"}}
+var entry_TaskDone = keywright.Entry{Name: "task_done", Pattern: "task_done:{issue_id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2160 * time.Hour, Min: 2160 * time.Hour, Max: 2160 * time.Hour, Sliding: true, Text: "90d sliding"}}
 
 // TaskDoneKey builds the key task_done:{issue_id}.
 func TaskDoneKey(issueID int64) (string, error) {
@@ -721,9 +762,9 @@ func (v *TaskDoneValue) UnmarshalJSON(text []byte) error {
 
 var value_TaskDone = value.JSON[TaskDoneValue]()
 
-// TaskDone: What was done last about an issue or a pull request. It keeps the broker from handing out the same work again until GitHub has something new: a newer change or label of the issue, a newer review comment.
+// TaskDone: What was done last about an issue or a pull request. It keeps the broker from handing out the same work again until GitHub has something new: a newer change or label of the issue, a newer review comment. A look at an open issue keeps it for longer.
 //
-// Key task_done:{issue_id}, string, TTL 90d.
+// Key task_done:{issue_id}, string, TTL 90d sliding.
 func (k *Keyspace) TaskDone(issueID int64) typed.String[TaskDoneValue] {
 	name, err := TaskDoneKey(issueID)
 	return typed.NewString(typed.NewKey(k.client, &entry_TaskDone, name, err), &value_TaskDone)
@@ -731,7 +772,7 @@ func (k *Keyspace) TaskDone(issueID int64) typed.String[TaskDoneValue] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Issue, entry_OpenIssues, entry_ReviewIssues, entry_ReviewDetected, entry_FixTask, entry_OpenFixes, entry_Synced, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueSeen, entry_ReviewSeen, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_AgentCurrentTask, entry_TaskCandidate, entry_TaskDone}
+	return []keywright.Entry{entry_Issue, entry_OpenIssues, entry_ReviewIssues, entry_ReviewDetected, entry_FixTask, entry_OpenFixes, entry_FixSeen, entry_Synced, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueSeen, entry_ReviewSeen, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_AgentCurrentTask, entry_TaskCandidate, entry_TaskDone}
 }
 
 // IssueSyncReleasedChannel builds the channel {#issues:sync}:released.

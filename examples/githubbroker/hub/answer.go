@@ -20,21 +20,20 @@ type answer struct {
 }
 
 func say(status int, message string) answer {
-	return answer{status, http.Header{}, must(json.Marshal(map[string]string{"message": message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(status)}))}
+	return answer{status, http.Header{}, encoded(map[string]string{"message": message,
+		"documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(status)})}
 }
 
 // answer decides on a request. The order is GitHub's: the login, whether it may ask at this
 // time, what there is, and whether the client has it.
 func (s *Server) answer(r *http.Request) answer {
 	s.mu.Lock()
-	now, base := time.Now(), s.URL
-	if base == "" {
-		base = "http://" + r.Host
-	}
+	now, base := time.Now(), "http://"+r.Host
 	var early *answer
 	switch {
 	case r.Header.Get("User-Agent") == "":
-		early = ref(say(http.StatusForbidden, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header"))
+		early = ref(say(http.StatusForbidden,
+			"Request forbidden by administrative rules. Please make sure your request has a User-Agent header"))
 	case s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token:
 		early = ref(say(http.StatusUnauthorized, "Bad credentials"))
 	default:
@@ -52,7 +51,7 @@ func (s *Server) answer(r *http.Request) answer {
 	if a.status != http.StatusNotModified && a.status != http.StatusUnauthorized && early == nil {
 		s.limits.used++ // a 304 costs nothing
 	}
-	s.limits.tell(now, a.header)
+	s.limits.tell(a.header)
 	a.header.Set("Date", now.UTC().Format(http.TimeFormat))
 	return a
 }
@@ -111,7 +110,7 @@ func (s *Server) listIssues(r *http.Request, base string, _ int64) answer {
 	defer s.mu.Unlock()
 	var all []json.RawMessage
 	if state := r.URL.Query().Get("state"); state == "" || state == "open" {
-		for _, i := range s.sorted(r.URL.Query().Get("direction") == "asc") {
+		for _, i := range s.sorted() {
 			all = append(all, s.issue(base, i))
 		}
 	}
@@ -161,7 +160,7 @@ func page(u *url.URL, base string, all []json.RawMessage) answer {
 	}
 	last := (len(all) + size - 1) / size
 	part := all[min((n-1)*size, len(all)):min(n*size, len(all))]
-	a := answer{http.StatusOK, http.Header{}, must(json.Marshal(append([]json.RawMessage{}, part...)))}
+	a := answer{http.StatusOK, http.Header{}, encoded(append([]json.RawMessage{}, part...))}
 	var links []string
 	link := func(to int, rel string) {
 		q.Set("page", strconv.Itoa(to))

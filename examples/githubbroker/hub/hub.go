@@ -21,8 +21,6 @@ import (
 type Server struct {
 	Repo  string // owner/name
 	Token string // that is asked for; "": none
-	// URL is what links begin with; "": that of the request.
-	URL string
 
 	mu       sync.Mutex
 	items    map[int64]*item
@@ -203,55 +201,58 @@ func (s *Server) issue(base string, i *item) json.RawMessage {
 	url := fmt.Sprintf("%s/repos/%s/issues/%d", base, s.Repo, i.number)
 	labels := []map[string]any{}
 	for n, name := range i.labels {
-		labels = append(labels, map[string]any{"id": 1000 + n, "node_id": "LA_" + name, "url": base + "/repos/" + s.Repo + "/labels/" + name, "name": name, "color": "d73a4a", "default": false, "description": nil})
+		labels = append(labels, map[string]any{"id": 1000 + n, "node_id": "LA_" + name, "url": base + "/repos/" + s.Repo +
+			"/labels/" + name, "name": name, "color": "d73a4a", "default": false, "description": nil})
 	}
 	out := map[string]any{
-		"id": 9_007_199_254_740_993 + i.number, "node_id": "I_" + strconv.FormatInt(i.number, 10), "url": url, "repository_url": base + "/repos/" + s.Repo,
-		"comments_url": url + "/comments", "number": i.number, "state": i.state, "title": i.title, "body": "本文 <&>", "user": user(i.author), "labels": labels,
-		"assignee": nil, "assignees": []any{}, "milestone": nil, "locked": false, "comments": 0, "closed_at": nil, "author_association": "OWNER",
-		"created_at": i.created.Format(time.RFC3339), "updated_at": i.updated.Format(time.RFC3339), "reactions": map[string]any{"url": url + "/reactions", "total_count": 0, "+1": 0}, "state_reason": nil,
+		"id": 9_007_199_254_740_993 + i.number, "node_id": "I_" + strconv.FormatInt(i.number, 10), "url": url,
+		"repository_url": base + "/repos/" + s.Repo,
+		"comments_url":   url + "/comments", "number": i.number, "state": i.state, "title": i.title, "body": "本文 <&>",
+		"user": user(i.author), "labels": labels,
+		"assignee": nil, "assignees": []any{}, "milestone": nil, "locked": false, "comments": 0, "closed_at": nil,
+		"author_association": "OWNER",
+		"created_at":         i.created.Format(time.RFC3339), "updated_at": i.updated.Format(time.RFC3339),
+		"reactions": map[string]any{"url": url + "/reactions", "total_count": 0, "+1": 0}, "state_reason": nil,
 	}
 	if i.pull {
 		pull := fmt.Sprintf("%s/repos/%s/pulls/%d", base, s.Repo, i.number)
-		out["pull_request"] = map[string]any{"url": pull, "html_url": pull, "diff_url": pull + ".diff", "patch_url": pull + ".patch", "merged_at": nil}
+		out["pull_request"] = map[string]any{"url": pull, "html_url": pull, "diff_url": pull + ".diff", "patch_url": pull +
+			".patch", "merged_at": nil}
 	}
-	return must(json.Marshal(out))
+	return encoded(out)
 }
 
 func (s *Server) comment(base string, i *item, c comment) json.RawMessage {
-	return must(json.Marshal(map[string]any{
-		"id": c.id, "node_id": "PRRC_" + strconv.FormatInt(c.id, 10), "body": c.body, "path": c.path, "line": c.line, "side": "RIGHT", "diff_hunk": "@@ -1 +1 @@",
+	return encoded(map[string]any{
+		"id": c.id, "node_id": "PRRC_" + strconv.FormatInt(c.id, 10), "body": c.body, "path": c.path, "line": c.line,
+		"side": "RIGHT", "diff_hunk": "@@ -1 +1 @@",
 		"user": user(c.author), "created_at": c.created.Format(time.RFC3339), "updated_at": c.created.Format(time.RFC3339),
 		"html_url":         fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", base, s.Repo, i.number, c.id),
 		"pull_request_url": fmt.Sprintf("%s/repos/%s/pulls/%d", base, s.Repo, i.number),
-	}))
+	})
 }
 
 func user(login string) map[string]any {
 	return map[string]any{"login": login, "id": 1, "type": "User", "site_admin": false}
 }
 
-// must gives what cannot fail.
-func must[T any](v T, err error) T {
+// encoded returns v as JSON, or, for what cannot be encoded, an object that says why.
+func encoded(v any) json.RawMessage {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err)
+		return json.RawMessage(`{"message":` + strconv.Quote(err.Error()) + `}`)
 	}
-	return v
+	return text
 }
 
-// sorted are the open items in the order that GitHub has without a wish: newest first.
-func (s *Server) sorted(ascending bool) []*item {
+// sorted are the open items in the order that GitHub has: newest first.
+func (s *Server) sorted() []*item {
 	var all []*item
 	for _, i := range s.items {
 		if i.state == "open" {
 			all = append(all, i)
 		}
 	}
-	slices.SortFunc(all, func(a, b *item) int {
-		if ascending {
-			return cmp.Compare(a.number, b.number)
-		}
-		return cmp.Compare(b.number, a.number)
-	})
+	slices.SortFunc(all, func(a, b *item) int { return cmp.Compare(b.number, a.number) })
 	return all
 }

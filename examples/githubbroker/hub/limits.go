@@ -51,7 +51,8 @@ func (l *limits) refuse(now time.Time) *answer {
 	}
 	if l.secondary.Times > 0 {
 		l.secondary.Times--
-		a := say(l.secondary.Status, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
+		a := say(l.secondary.Status,
+			"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
 		if l.secondary.RetryAfter > 0 {
 			a.header.Set("Retry-After", strconv.Itoa(int(l.secondary.RetryAfter/time.Second)))
 		}
@@ -64,7 +65,7 @@ func (l *limits) refuse(now time.Time) *answer {
 }
 
 // tell writes the headers that each answer has.
-func (l *limits) tell(_ time.Time, h http.Header) {
+func (l *limits) tell(h http.Header) {
 	h.Set("X-RateLimit-Limit", strconv.Itoa(l.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(l.limit-l.used, 0)))
 	h.Set("X-RateLimit-Used", strconv.Itoa(min(l.used, l.limit)))

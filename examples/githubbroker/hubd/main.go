@@ -6,17 +6,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/keywright/keywright/examples/githubbroker/hub"
+	"github.com/keywright/keywright/examples/internal/program"
 )
 
 func main() {
@@ -37,15 +35,5 @@ func run(ctx context.Context) error {
 	s.Open("Translate the error messages", "needs-review")
 	pull := s.OpenPull("Faster search", "agent-1")
 	s.Comment(pull, "reviewer", "This name is too short")
-	l, err := net.Listen("tcp", *listen)
-	if err != nil {
-		return err
-	}
-	fmt.Println("listening on", l.Addr())
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 5 * time.Second}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return program.Listen(ctx, *listen, s, 5*time.Second)
 }

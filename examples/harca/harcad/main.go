@@ -60,7 +60,7 @@ func run() error {
 	return errors.Join(serve(ctx, m, listen, o.Client.Timeout), m.Close())
 }
 
-// reload reads the key ring anew at every SIGHUP.
+// reload reads the key ring again at every SIGHUP.
 func reload(ctx context.Context, keys *seal.Ring) (stop func()) {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
@@ -83,7 +83,8 @@ func flags() (o memory.Options, listen, ring string, patience time.Duration) {
 	flag.StringVar(&listen, "listen", "127.0.0.1:8080", "where to listen for HTTP")
 	flag.StringVar(&ring, "ring", "", "file of the key ring (else HARCA_RING holds it)")
 	flag.DurationVar(&patience, "patience", 30*time.Second, "how long to try to reach Redis at the start")
-	flag.StringVar(&o.URL, "redis", "", "URL of Redis, without a password (else KEYWRIGHT_URL, REDIS_URL, or REDIS_HOST and REDIS_PORT)")
+	flag.StringVar(&o.URL, "redis", "",
+		"URL of Redis, without a password (else KEYWRIGHT_URL, REDIS_URL, or REDIS_HOST and REDIS_PORT)")
 	flag.StringVar(&o.Backup, "backup", "", "file for when Redis is away, one per process (else in memory)")
 	flag.StringVar(&o.Client.Name, "name", "harcad", "name of the connections")
 	flag.StringVar(&o.Client.CAFile, "ca", "", "certificates that sign the server's, with TLS (else REDIS_CA)")
@@ -128,23 +129,25 @@ func serve(ctx context.Context, m *memory.Memory, listen string, timeout time.Du
 		return err
 	}
 	fmt.Println("listening on", l.Addr()) // a test, or a script, reads the port
-	server := &http.Server{Handler: m.Handler(ctx, timeout), ReadTimeout: timeout, WriteTimeout: 2 * timeout, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: m.Handler(ctx, timeout), ReadTimeout: timeout, WriteTimeout: 2 * timeout,
+		IdleTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	work, end := context.WithCancel(ctx)
 	defer end()
-	behind := make(chan error, 1)
-	go func() { behind <- m.Serve(work) }()
+	serving := make(chan error, 1)
+	go func() { serving <- m.Serve(work) }()
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
-	case err = <-behind:
-		behind <- nil
+	case err = <-serving:
+		serving <- nil
 	}
 	end()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+10*time.Second) // a connection that has asked nothing yet takes 5 s
+	// a connection that has asked nothing yet takes 5 s
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+10*time.Second)
 	defer cancel()
-	if bad := <-behind; ctx.Err() == nil {
+	if bad := <-serving; ctx.Err() == nil {
 		err = errors.Join(err, bad) // else it was told to end
 	}
 	if bad := server.Shutdown(last); bad != nil {

@@ -19,9 +19,8 @@ import (
 // is turned away; what was accepted for later is there afterwards.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 1, 3)
-	users(t, append(s.Replicas, s.Primary)...)
-	_, c := start(t, options(t, asUser(s.URL())))
+	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 1, 3, sitetest.Users(t, users(t))...)
+	_, c := start(t, options(t, as(user, s.URL())))
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)
@@ -41,7 +40,8 @@ func TestFailover(t *testing.T) {
 		default:
 			t.Fatalf("a write was answered %d: %s", status, text)
 		}
-		if status, text := c.try("GET", "/items/"+known, "", "", &seen); status != http.StatusOK || string(seen.Content) != `{"secret":"青い鳥"}` {
+		if status, text := c.try("GET", "/items/"+known, "", "", &seen); status != http.StatusOK ||
+			string(seen.Content) != `{"secret":"青い鳥"}` {
 			t.Fatalf("a read was answered %d: %s", status, text)
 		}
 		<-time.After(20 * time.Millisecond)
@@ -58,7 +58,8 @@ func TestFailover(t *testing.T) {
 		c.do(http.StatusOK, "GET", "/items/"+id, "", nil)
 	}
 	t.Logf("%d writes waited", len(later))
-	check(t, s.URL())
+	check(t, as("test", s.URL()))
+	sitetest.Refusals(t, s.Replicas[0])
 }
 
 // copies waits until the second store has so many.
@@ -75,7 +76,8 @@ func copies(t *testing.T, c *client, n int) {
 // written when both are back, and never over newer data.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	s := protected(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := protected(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 	backup := filepath.Join(t.TempDir(), "harcad.db")
 	p := harcad(t, sitetest.URL(s, user), "-backup", backup)
 	var contested memory.Item
@@ -99,18 +101,21 @@ func TestAway(t *testing.T) {
 	if status, _ := p.try("GET", "/health", "", "", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("health is %d without Redis", status)
 	}
-	for _, line := range []string{"ERROR Redis connection error error=", "WARN reconnecting to Redis attempt=1 ", "WARN reconnecting to Redis attempt=2 ",
+	for _, line := range []string{"ERROR Redis connection error error=", "WARN reconnecting to Redis attempt=1 ",
+		"WARN reconnecting to Redis attempt=2 ",
 		"Redis does not answer; reads are from the second store"} {
 		eventually(t, "the log says "+line, func() bool { return strings.Contains(p.log.String(), line) })
 	}
 	p.kill()
-	if file, err := os.ReadFile(backup); err != nil || bytes.Contains(file, []byte("青い鳥")) || !bytes.Contains(file, []byte(item)) {
+	if file, err := os.ReadFile(backup); err != nil || bytes.Contains(file, []byte("青い鳥")) ||
+		!bytes.Contains(file, []byte(item)) {
 		t.Errorf("the second store has what is sealed in Redis as plain text, or nothing: %v", err)
 	}
 
 	s.Restart()
 	writer := harcad(t, sitetest.URL(s, user)) // changes an item before the other one is back
-	if status, text := writer.try("PATCH", "/items/"+other, `{"content":"newer"}`, fmt.Sprint(contested.Version), nil); status != http.StatusOK {
+	if status, text := writer.try("PATCH", "/items/"+other, `{"content":"newer"}`, fmt.Sprint(contested.Version),
+		nil); status != http.StatusOK {
 		t.Fatal(status, text)
 	}
 	p = harcad(t, sitetest.URL(s, user), "-backup", backup)
@@ -130,7 +135,8 @@ func TestAway(t *testing.T) {
 	s.Restart() // of the second one, it is said that it is back
 	eventually(t, "the log says that the connection is ready", func() bool {
 		_, _ = p.try("GET", "/health", "", "", nil)
-		return strings.Count(p.log.String(), "INFO Redis connection ready") == 2 && strings.Contains(p.log.String(), "INFO Redis connection ready away=")
+		return strings.Count(p.log.String(), "INFO Redis connection ready") == 2 &&
+			strings.Contains(p.log.String(), "INFO Redis connection ready away=")
 	})
 	check(t, sitetest.URL(s, "test"))
 }

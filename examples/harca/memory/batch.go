@@ -3,13 +3,15 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Most is how many items a batch has at most.
 const Most = 1000
 
-// ErrMost is a batch of too many.
+// ErrMost is a batch without items, or with more than Most.
 var ErrMost = fmt.Errorf("a batch has 1 to %d items", Most)
 
 // atOnce is how many items of a batch are under way: what is under way at the same time
@@ -42,6 +44,7 @@ func (m *Memory) CreateMany(ctx context.Context, items []Item) ([]Result, error)
 	if len(items) == 0 || len(items) > Most {
 		return nil, ErrMost
 	}
+	items = slices.Clone(items)
 	results := make([]Result, len(items))
 	places := map[string][]int{} // by context
 	var contexts []string
@@ -75,12 +78,28 @@ type Read struct {
 	Err  error // keywright.ErrNotFound: there is none
 }
 
-// GetMany reads items as Get does, in few round trips and in the order of the ids.
+// mostRead is how many bytes of contents and metadata a batch gives, but for those that are
+// under way when it has so many: atOnce of them.
+const mostRead = 32 << 20
+
+// ErrLarge is an item of a batch that has given mostRead already: ask for it again.
+var ErrLarge = fmt.Errorf("a batch gives no more than %d MB", mostRead>>20)
+
+// GetMany reads items as Get does, in few round trips and in the order of the ids. Those that
+// are too much have ErrLarge.
 func (m *Memory) GetMany(ctx context.Context, ids []string) ([]Read, error) {
 	if len(ids) == 0 || len(ids) > Most {
 		return nil, ErrMost
 	}
 	found := make([]Read, len(ids))
-	each(len(ids), func(n int) { found[n].Item, found[n].Err = m.Get(ctx, ids[n]) })
+	var given atomic.Int64
+	each(len(ids), func(n int) {
+		if given.Load() >= mostRead {
+			found[n].Err = ErrLarge
+			return
+		}
+		found[n].Item, found[n].Err = m.Get(ctx, ids[n])
+		given.Add(int64(len(found[n].Item.Content) + len(found[n].Item.Metadata)))
+	})
 	return found, nil
 }

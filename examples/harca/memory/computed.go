@@ -23,10 +23,11 @@ func dear(spent time.Duration) time.Duration {
 }
 
 // Compute gives a result that was computed from the items of a context, and
-// computes it if nobody has: once, over all processes. It is void when its TTL
+// computes it if no process has: once, over all of them. It is void when its TTL
 // ends, when an item of the context changes, expires or goes, and with Outdate.
 // While Redis is away it is computed each time.
-func (m *Memory) Compute(ctx context.Context, name, contextID string, compute func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
+func (m *Memory) Compute(ctx context.Context, name, contextID string,
+	compute func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	generation, err := m.generation.Current(ctx)
 	if err != nil {
 		return compute(ctx)
@@ -35,7 +36,7 @@ func (m *Memory) Compute(ctx context.Context, name, contextID string, compute fu
 }
 
 // Outdate makes all results void at once: the code that computes them has changed,
-// or the data behind them. One round trip, whatever their number.
+// or the data that they came from. One round trip, whatever their number.
 func (m *Memory) Outdate(ctx context.Context) (generation int64, err error) {
 	return m.generation.Bump(ctx)
 }
@@ -53,7 +54,8 @@ func (m *Memory) Digest(ctx context.Context, contextID string) (d Digest, err er
 		m.figures.digests.Inc()
 		d := Digest{ByType: map[string]int{}}
 		store := m.keys.ItemStore()
-		for i, err := range store.Each(ctx, entity.Query[harcakeys.ItemValue]{Of: store.ByContextIDCreatedAt(contextID), Newest: true}) {
+		for i, err := range store.Each(ctx, entity.Query[harcakeys.ItemValue]{Of: store.ByContextIDCreatedAt(contextID),
+			Newest: true}) {
 			if err != nil {
 				return nil, err
 			}

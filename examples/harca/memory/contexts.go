@@ -39,7 +39,8 @@ func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) 
 	if c.TTL != 0 {
 		options = append(options, keywright.ExpiresIn(time.Duration(c.TTL)*time.Second))
 	}
-	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type, UsedAt: time.Now(), Metadata: c.Metadata}, options...)
+	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type,
+		UsedAt: time.Now(), Metadata: c.Metadata}, options...)
 	return showContext(made), err
 }
 
@@ -85,7 +86,8 @@ func (m *Memory) UpdateContext(ctx context.Context, id string, version int64, c 
 
 func showContext(x entity.Item[string, harcakeys.ContextValue]) Context {
 	v := x.Value
-	return Context{ID: x.ID, Name: v.Name, Type: v.Type, Metadata: v.Metadata, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, UsedAt: v.UsedAt, Version: x.Version}
+	return Context{ID: x.ID, Name: v.Name, Type: v.Type, Metadata: v.Metadata, CreatedAt: v.CreatedAt,
+		UpdatedAt: v.UpdatedAt, UsedAt: v.UsedAt, Version: x.Version}
 }
 
 // Context reads a context. Looking at it is no use of it: it is not prolonged.
@@ -122,9 +124,9 @@ func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Con
 }
 
 // use notes that a context is in use: it comes first among the active ones and lives
-// for another hour at least. That is no update: it has no event. Reads do so now and then, writes always. A
-// context that is gone is ErrNoContext; while Redis is away nobody knows, and the
-// item does not wait for it.
+// for another hour at least. That is no update: it has no event. Reads do so now and
+// then, writes always. A context that is gone is ErrNoContext; while Redis is away that
+// is not known, and the item does not wait for it.
 func (m *Memory) use(ctx context.Context, id string, writes bool) error {
 	if id == Global || !m.due(id, writes) || m.away(ctx) {
 		return nil

@@ -19,6 +19,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
@@ -59,10 +60,13 @@ type site struct {
 	ports map[string]string // by host:port as the files have it
 	run   map[string]*exec.Cmd
 	logs  map[string]string // files of the servers
+
+	restart func() // of the only server
 }
 
 func newSite(t *testing.T, brand keywrighttest.Brand) *site {
-	s := &site{t: t, brand: brand, dir: filepath.Join(t.TempDir(), "site"), ports: map[string]string{}, run: map[string]*exec.Cmd{}, logs: map[string]string{}}
+	s := &site{t: t, brand: brand, dir: filepath.Join(t.TempDir(), "site"), ports: map[string]string{},
+		run: map[string]*exec.Cmd{}, logs: map[string]string{}}
 	out, err := exec.Command("sh", "../deploy/secrets.sh", s.dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("secrets.sh: %v\n%s", err, out)
@@ -71,12 +75,13 @@ func newSite(t *testing.T, brand keywrighttest.Brand) *site {
 		t.Error("secrets.sh has written over secrets that are in use")
 	}
 	c := keywrighttest.NewCertificates(t)
-	for from, to := range map[string]string{c.CA: "tls/ca.crt", c.ServerCert: "tls/redis.crt", c.ServerKey: "tls/redis.key"} {
+	for from, to := range map[string]string{c.CA: "tls/ca.crt", c.ServerCert: "tls/redis.crt",
+		c.ServerKey: "tls/redis.key"} {
 		text, err := os.ReadFile(from)
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(s.dir, "etc", to), text, 0o600))
 	}
-	must(t, os.WriteFile(filepath.Join(s.dir, "etc/ring.json"), ringText(), 0o600))
+	must(t, os.WriteFile(filepath.Join(s.dir, "harcad/ring.json"), ringText(), 0o600))
 	return s
 }
 
@@ -94,14 +99,17 @@ func (s *site) port(at string) string {
 // moved gives what a file or a command says, with the addresses and folders of this machine.
 // host is the name of the machine that it is for.
 func (s *site) moved(host, etc, data string) *strings.Replacer {
-	words := []string{"/etc/harca", etc, "/data/harcad.db", data + "/harcad.db", "/var/lib/harcad", data, "%H", "127.0.0.1",
+	words := []string{"/etc/harcad", filepath.Join(s.dir, "harcad"), "/etc/harca", etc, "/data/harcad.db", data +
+		"/harcad.db", "/var/lib/harcad", data, "%H", "127.0.0.1",
 		"/usr/local/bin/harcad", "harcad", "/usr/bin/redis-server", string(s.brand), "redis-server", string(s.brand),
 		"127.0.0.1:8080", "127.0.0.1:0", "0.0.0.0:8080", "127.0.0.1:0"}
 	if host != "" {
-		words = append(words, "tls-port 26379", "tls-port "+s.port(host+":26379"), "tls-port 3710", "tls-port "+s.port(host+":3710"), "\nport 3710", "\nport "+s.port(host+":3710"))
+		words = append(words, "tls-port 26379", "tls-port "+s.port(host+":26379"), "tls-port 3710",
+			"tls-port "+s.port(host+":3710"), "\nport 3710", "\nport "+s.port(host+":3710"))
 	}
 	for _, name := range []string{"redis-1", "redis-2", "redis-3", "sentinel-1", "sentinel-2", "sentinel-3"} {
-		words = append(words, name+" 3710", "127.0.0.1 "+s.port(name+":3710"), name+":26379", "127.0.0.1:"+s.port(name+":26379"), "announce-ip "+name, "announce-ip 127.0.0.1")
+		words = append(words, name+" 3710", "127.0.0.1 "+s.port(name+":3710"), name+":26379",
+			"127.0.0.1:"+s.port(name+":26379"), "announce-ip "+name, "announce-ip 127.0.0.1")
 	}
 	return strings.NewReplacer(words...)
 }
@@ -118,10 +126,13 @@ type service struct {
 func (s *site) start(v service) (stdout io.Reader, log *bytes.Buffer) {
 	t := s.t
 	t.Helper()
-	etc, data := filepath.Join(t.TempDir(), "etc"), t.TempDir()
+	// when it is started again it finds what it had
+	data := filepath.Join(s.dir, "machines", strings.ReplaceAll(v.name, " ", "-"))
+	etc := filepath.Join(data, "etc")
 	moved := s.moved(v.host, etc, data)
+	must(t, os.RemoveAll(etc))
+	must(t, os.MkdirAll(data, 0o700))
 	must(t, os.CopyFS(etc, os.DirFS(filepath.Join(s.dir, "etc"))))
-	must(t, os.Chmod(filepath.Join(etc, "ring.json"), 0o600))
 	for _, name := range []string{"redis.conf", "sentinel.conf", "development.conf"} {
 		text, err := os.ReadFile(filepath.Join(s.dir, "etc", name))
 		must(t, err)
@@ -144,9 +155,7 @@ func (s *site) start(v service) (stdout io.Reader, log *bytes.Buffer) {
 		}
 		cmd := exec.Command("sh", args...)
 		cmd.Dir, cmd.SysProcAttr = data, &syscall.SysProcAttr{Setpgid: true}
-		path, err := program()
-		must(t, err)
-		cmd.Env = []string{"PATH=" + filepath.Dir(path) + ":" + os.Getenv("PATH")}
+		cmd.Env = []string{"PATH=" + filepath.Dir(sitetest.Program(t, "harcad")) + ":" + os.Getenv("PATH")}
 		for _, e := range v.env {
 			cmd.Env = append(cmd.Env, moved.Replace(e))
 		}
@@ -158,13 +167,13 @@ func (s *site) start(v service) (stdout io.Reader, log *bytes.Buffer) {
 			}
 			continue
 		}
-		_, err = cmd.StdinPipe() // it ends with this process
+		_, err := cmd.StdinPipe() // it ends with this process
 		must(t, err)
 		if isMemory {
 			stdout, err = cmd.StdoutPipe()
 		} else {
 			s.logs[v.name] = filepath.Join(data, "log")
-			cmd.Stdout, err = os.Create(s.logs[v.name])
+			cmd.Stdout, err = os.OpenFile(s.logs[v.name], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		}
 		must(t, err)
 		must(t, cmd.Start())
@@ -177,6 +186,14 @@ func (s *site) start(v service) (stdout io.Reader, log *bytes.Buffer) {
 		})
 	}
 	return stdout, log
+}
+
+// stop asks a server to end, and waits until it has.
+func (s *site) stop(name string) {
+	s.t.Helper()
+	cmd := s.run[name]
+	must(s.t, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+	_ = cmd.Wait()
 }
 
 func (s *site) kill(name string) {
@@ -201,7 +218,8 @@ func (s *site) memory(v service) *client {
 // composed are the services of a compose file, in the order in which they start.
 func (s *site) composed(file string) (all []service) {
 	s.t.Helper()
-	o, err := cli.NewProjectOptions([]string{"../deploy/" + file}, cli.WithEnv([]string{"HARCA_DIR=" + s.dir, "HARCA_BIN=/harcad", "HARCA_USER=1000:1000"}))
+	o, err := cli.NewProjectOptions([]string{"../deploy/" + file},
+		cli.WithEnv([]string{"HARCA_DIR=" + s.dir, "HARCA_BIN=/harcad", "HARCA_USER=1000:1000"}))
 	must(s.t, err)
 	project, err := o.LoadProject(context.Background())
 	must(s.t, err)
@@ -245,7 +263,7 @@ func (s *site) unit(file, host string) service {
 		case "Environment":
 			v.env = append(v.env, value)
 		case "EnvironmentFile":
-			secrets, err := os.ReadFile(filepath.Join(s.dir, "etc", filepath.Base(value)))
+			secrets, err := os.ReadFile(filepath.Join(s.dir, strings.TrimPrefix(value, "/etc")))
 			must(s.t, err)
 			v.env = append(v.env, strings.Fields(string(secrets))...)
 		}
@@ -294,6 +312,7 @@ func TestDeployed(t *testing.T) {
 		for _, v := range s.composed("compose.development.yaml") {
 			if v.name == "redis" {
 				s.start(v)
+				s.restart = func() { s.stop("redis"); s.start(v) }
 				continue
 			}
 			for n, e := range v.env {
@@ -318,7 +337,10 @@ func (s *site) works(c *client, most, primary string) {
 	if got := c.metric(fmt.Sprintf("harca_redis_memory_max_bytes{server=%q}", h.Servers[0])); !same(got, most) {
 		t.Errorf("maxmemory is %s, not %s", got, most)
 	}
-	for _, login := range []string{"", "default:@", "short_term_memory:wrong@", "replica:@", "sentinel:wrong@"} {
+	for login, want := range map[string]string{
+		"": "NOAUTH", "default:@": "WRONGPASS", "short_term_memory:wrong@": "WRONGPASS", "replica:@": "WRONGPASS",
+		"sentinel:wrong@": "WRONGPASS",
+	} {
 		url, o := "redis://"+login+h.Servers[0], keywright.Options{}
 		if primary != "" {
 			url, o.CAFile = "rediss://"+login+h.Servers[0], filepath.Join(s.dir, "etc/tls/ca.crt")
@@ -326,9 +348,13 @@ func (s *site) works(c *client, most, primary string) {
 		if client, err := keywright.Open(t.Context(), url, o); err == nil {
 			client.Close()
 			t.Errorf("%q may log in", login)
+		} else if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", login, err)
 		}
 	}
 	if primary == "" {
+		s.restart()
+		s.there(c, id)
 		return
 	}
 	eventually(t, "the copy is in the second store", func() bool {
@@ -336,14 +362,17 @@ func (s *site) works(c *client, most, primary string) {
 		_, _ = c.try("GET", "/health", "", "", &h)
 		return h.Copies >= 1
 	})
-	eventually(t, "all sentinels know the replica", func() bool {
-		known := 0
+	eventually(t, "all sentinels know the replica, and it has what the primary has", func() bool {
+		known, synced := 0, 0
 		for name, file := range s.logs {
-			if text, _ := os.ReadFile(file); strings.Contains(name, "sentinel") && strings.Contains(string(text), "+slave") {
+			switch text, _ := os.ReadFile(file); {
+			case strings.Contains(name, "sentinel") && strings.Contains(string(text), "+slave"):
 				known++
+			case strings.Contains(string(text), "REPLICA sync: Finished with success"):
+				synced++
 			}
 		}
-		return known == 3
+		return known == 3 && synced == 1
 	})
 	s.kill(primary)
 	before := h.Servers[0]
@@ -351,7 +380,21 @@ func (s *site) works(c *client, most, primary string) {
 		status, _ := c.try("GET", "/health", "", "", &h)
 		return status == http.StatusOK && len(h.Servers) == 1 && h.Servers[0] != before && h.Fallback == "up"
 	})
+	s.there(c, id)
 	c.create("fact", memory.Global, 9)
+}
+
+// there waits until an item is read from Redis, not from the copy of the service.
+func (s *site) there(c *client, id string) {
+	s.t.Helper()
+	eventually(s.t, "the item is read from Redis", func() bool {
+		var item memory.Item
+		status, _ := c.try("GET", "/items/"+id, "", "", &item)
+		if status == http.StatusNotFound {
+			s.t.Fatal("the item is lost")
+		}
+		return status == http.StatusOK && !item.FromCopy
+	})
 }
 
 // same is whether a figure of Prometheus is a whole number.

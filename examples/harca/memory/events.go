@@ -9,7 +9,7 @@ import (
 )
 
 // Event is something that happened to an item or a context. It is announced in the
-// same step as the change; an expiry by whoever sweeps, once.
+// same step as the change; an expiry by the process that sweeps, once.
 type Event struct {
 	Name      string    `json:"name"` // "item created", "ctx expired", …; "missed"
 	Time      time.Time `json:"timestamp"`
@@ -40,7 +40,7 @@ func fromContext[M ~struct{ ID, Type string }](m M) Event {
 }
 
 // Subscribe lets handle hear all events, one after the other within a channel,
-// until stop is called or ctx ends. Pub/sub: who does not listen misses them.
+// until stop is called or ctx ends. Pub/sub: a program that does not listen misses them.
 func (m *Memory) Subscribe(ctx context.Context, handle func(Event)) (stop func(), err error) {
 	l := listener{ctx: ctx, handle: handle, failed: m.failed("event")}
 	k := m.keys
@@ -104,7 +104,7 @@ func isNotice(err error) bool {
 }
 
 // forget makes void what was computed from an item that has changed. When events
-// were missed nobody knows which: then everything is.
+// were missed it is not known which: then everything is.
 func (m *Memory) forget(e Event) {
 	var err error
 	switch {

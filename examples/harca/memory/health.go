@@ -59,8 +59,10 @@ type figures struct {
 
 func newFigures() figures {
 	return figures{
-		digests:  prometheus.NewCounter(prometheus.CounterOpts{Name: "harca_digests_computed_total", Help: "Digests that were not in the cache."}),
-		fallback: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "harca_fallback_events_total", Help: "What happened at the second store."}, []string{"event"}),
+		digests: prometheus.NewCounter(prometheus.CounterOpts{Name: "harca_digests_computed_total",
+			Help: "Digests that were not in the cache."}),
+		fallback: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "harca_fallback_events_total",
+			Help: "What happened at the second store."}, []string{"event"}),
 	}
 }
 
@@ -100,7 +102,8 @@ func (m *Memory) observe() (keywright.Hook, error) {
 	swept, err3 := metrics.Sweep(m.metrics)
 	m.o.Pressure.Look, m.o.Pressure.Done, m.o.Pressure.Failed = look, done, m.failed("pressure")
 	m.o.Sweep.Swept = swept
-	return hook, errors.Join(err1, err2, err3, m.metrics.Register(m.figures.digests), m.metrics.Register(m.figures.fallback), m.metrics.Register(collector{m}))
+	return hook, errors.Join(err1, err2, err3, m.metrics.Register(m.figures.digests),
+		m.metrics.Register(m.figures.fallback), m.metrics.Register(collector{m}))
 }
 
 // gauge is one figure of a server.
@@ -121,24 +124,36 @@ var gauges = []gauge{
 		return 1
 	}),
 	ofServer("memory_bytes", "Memory in use.", func(s *keywright.ServerHealth) float64 { return float64(s.Memory) }),
-	ofServer("memory_max_bytes", "maxmemory, 0 without.", func(s *keywright.ServerHealth) float64 { return float64(s.MaxMemory) }),
-	ofServer("memory_peak_bytes", "The most there has been.", func(s *keywright.ServerHealth) float64 { return float64(s.Peak) }),
-	ofServer("memory_fragmentation", "What the system gives ÷ what is in use.", func(s *keywright.ServerHealth) float64 { return s.Fragmentation }),
+	ofServer("memory_max_bytes", "maxmemory, 0 without.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.MaxMemory) }),
+	ofServer("memory_peak_bytes", "The most there has been.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Peak) }),
+	ofServer("memory_fragmentation", "What the system gives ÷ what is in use.",
+		func(s *keywright.ServerHealth) float64 { return s.Fragmentation }),
 	ofServer("clients", "Connected clients.", func(s *keywright.ServerHealth) float64 { return float64(s.Clients) }),
-	ofServer("clients_blocked", "Clients that wait for something.", func(s *keywright.ServerHealth) float64 { return float64(s.Blocked) }),
-	ofServer("commands", "Commands since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Commands) }),
-	ofServer("input_bytes", "Bytes read since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Input) }),
-	ofServer("output_bytes", "Bytes written since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Output) }),
-	ofServer("expired_keys", "Keys that have expired since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Expired) }),
-	ofServer("evicted_keys", "Keys thrown away at maxmemory since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Evicted) }),
-	ofServer("hits", "Reads that found their key since it began.", func(s *keywright.ServerHealth) float64 { return float64(s.Hits) }),
+	ofServer("clients_blocked", "Clients that wait for something.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Blocked) }),
+	ofServer("commands", "Commands since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Commands) }),
+	ofServer("input_bytes", "Bytes read since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Input) }),
+	ofServer("output_bytes", "Bytes written since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Output) }),
+	ofServer("expired_keys", "Keys that have expired since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Expired) }),
+	ofServer("evicted_keys", "Keys thrown away at maxmemory since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Evicted) }),
+	ofServer("hits", "Reads that found their key since it began.",
+		func(s *keywright.ServerHealth) float64 { return float64(s.Hits) }),
 	ofServer("misses", "Reads that did not.", func(s *keywright.ServerHealth) float64 { return float64(s.Misses) }),
 	ofServer("hit_rate", "Hits ÷ reads.", func(s *keywright.ServerHealth) float64 { return s.HitRate() }),
 }
 
 var (
-	itemsDesc   = prometheus.NewDesc("harca_entities", "Items and contexts, those to be swept with them.", []string{"entity"}, nil)
-	lateDesc    = prometheus.NewDesc("harca_sweep_late_seconds", "For how long the first one waits to be swept.", []string{"entity"}, nil)
+	itemsDesc = prometheus.NewDesc("harca_entities", "Items and contexts, those to be swept with them.",
+		[]string{"entity"}, nil)
+	lateDesc = prometheus.NewDesc("harca_sweep_late_seconds", "For how long the first one waits to be swept.",
+		[]string{"entity"}, nil)
 	pendingDesc = prometheus.NewDesc("harca_fallback_pending", "Writes that wait for Redis.", nil, nil)
 )
 
@@ -161,7 +176,8 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 			tell(g.desc, g.value(&s), s.Address)
 		}
 	}
-	for name, stats := range map[string]func(context.Context) (entity.Stats, error){"item": c.m.keys.ItemStore().Stats, "context": c.m.keys.ContextStore().Stats} {
+	for name, stats := range map[string]func(context.Context) (entity.Stats, error){"item": c.m.keys.ItemStore().Stats,
+		"context": c.m.keys.ContextStore().Stats} {
 		if s, err := stats(ctx); err == nil {
 			tell(itemsDesc, float64(s.Items), name)
 			tell(lateDesc, s.Late.Seconds(), name)

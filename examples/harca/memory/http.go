@@ -84,7 +84,10 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, ErrQuery), errors.Is(err, errRequest), errors.Is(err, ErrMost), errors.Is(err, ErrNoChange):
 		return http.StatusBadRequest
-	case errors.Is(err, fallback.ErrFull), errors.Is(err, fallback.ErrNoCopy), class == keywright.NotApplied, class == keywright.Retryable, class == keywright.UnknownOutcome:
+	case errors.Is(err, ErrLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, fallback.ErrFull), errors.Is(err, fallback.ErrNoCopy),
+		class == keywright.NotApplied, class == keywright.Retryable, class == keywright.UnknownOutcome:
 		return http.StatusServiceUnavailable
 	case known && class == keywright.Invalid:
 		return http.StatusBadRequest
@@ -169,7 +172,8 @@ func (m *Memory) readItems(r *http.Request) (int, any, error) {
 	found, err := m.GetMany(r.Context(), asked.IDs)
 	var b batch
 	for n, f := range found {
-		b.add(result{Written: Written{ID: asked.IDs[n], Version: f.Item.Version}, Item: &f.Item, Status: http.StatusOK}, f.Err)
+		b.add(result{Written: Written{ID: asked.IDs[n], Version: f.Item.Version}, Item: &f.Item, Status: http.StatusOK},
+			f.Err)
 	}
 	return b.status(), b, err
 }
@@ -216,7 +220,9 @@ func (m *Memory) getItems(r *http.Request) (int, any, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}
-	items, next, err := m.List(r.Context(), Query{Type: v.Get("type"), ContextID: v.Get("contextId"), Priority: priority, Limit: int(limit), After: v.Get("after")})
+	q := Query{Type: v.Get("type"), ContextID: v.Get("contextId"), Priority: priority, Limit: int(limit),
+		After: v.Get("after")}
+	items, next, err := m.List(r.Context(), q)
 	return http.StatusOK, page[Item]{items, next}, err
 }
 
@@ -275,7 +281,8 @@ func (m *Memory) putState(r *http.Request) (int, any, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}
-	return http.StatusNoContent, nil, m.SetState(r.Context(), r.PathValue("part"), state, time.Duration(seconds)*time.Second)
+	return http.StatusNoContent, nil, m.SetState(r.Context(), r.PathValue("part"), state,
+		time.Duration(seconds)*time.Second)
 }
 
 func (m *Memory) getState(r *http.Request) (int, any, error) {
@@ -309,6 +316,7 @@ func (m *Memory) getEvents(ctx context.Context, w http.ResponseWriter, r *http.R
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	_ = out.SetWriteDeadline(time.Time{})
+	_ = out.SetReadDeadline(time.Time{}) // the server's own ends a request, too
 	_ = out.Flush()
 	for {
 		select {

@@ -75,7 +75,8 @@ func (i Item) filled() Item {
 }
 
 func (m *Memory) create(ctx context.Context, i Item) (Written, error) {
-	v := harcakeys.ItemValue{ID: i.ID, Type: i.Type, Content: i.Content, ContextID: i.ContextID, Priority: i.Priority, Metadata: i.Metadata}
+	v := harcakeys.ItemValue{ID: i.ID, Type: i.Type, Content: i.Content, ContextID: i.ContextID, Priority: i.Priority,
+		Metadata: i.Metadata}
 	r, err := m.items.Create(ctx, i.ID, v, lifetime(i.TTL)...)
 	return Written{i.ID, r.Version, r.Pending}, err
 }
@@ -105,7 +106,8 @@ func (m *Memory) Get(ctx context.Context, id string) (Item, error) {
 
 func show(x entity.Item[string, harcakeys.ItemValue]) Item {
 	v := x.Value
-	return Item{ID: x.ID, Type: v.Type, Content: v.Content, ContextID: v.ContextID, Priority: v.Priority, Metadata: v.Metadata,
+	return Item{ID: x.ID, Type: v.Type, Content: v.Content, ContextID: v.ContextID, Priority: v.Priority,
+		Metadata:  v.Metadata,
 		CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, Version: x.Version}
 }
 
@@ -113,7 +115,7 @@ func show(x entity.Item[string, harcakeys.ItemValue]) Item {
 type Change struct {
 	Type      *string         `json:"type"`
 	ContextID *string         `json:"contextId"`
-	Priority  *int64          `json:"priority"` // begins the TTL anew
+	Priority  *int64          `json:"priority"` // begins the TTL again
 	Content   json.RawMessage `json:"content"`
 	Metadata  json.RawMessage `json:"metadata"`
 }
@@ -138,8 +140,8 @@ func (c Change) changes() (all []entity.Change[harcakeys.ItemValue]) {
 	return all
 }
 
-// Update changes an item if it still has the version; 0 is any. An item that
-// somebody else has changed is fallback.ErrConflict. A change of type, context or
+// Update changes an item if it still has the version; 0 is any. An item that has
+// changed meanwhile is fallback.ErrConflict. A change of type, context or
 // priority moves its index entries in the same step.
 func (m *Memory) Update(ctx context.Context, id string, version int64, c Change) (Written, error) {
 	var options []fallback.WriteOption
@@ -188,7 +190,8 @@ func (m *Memory) List(ctx context.Context, q Query) (items []Item, next string, 
 	if len(in) == 0 {
 		return nil, "", ErrQuery
 	}
-	page, err := store.List(ctx, entity.Query[harcakeys.ItemValue]{Of: in[0], And: in[1:], Newest: true, Limit: q.Limit, After: q.After})
+	page, err := store.List(ctx, entity.Query[harcakeys.ItemValue]{Of: in[0], And: in[1:], Newest: true, Limit: q.Limit,
+		After: q.After})
 	for _, i := range page.Items {
 		items = append(items, show(i))
 	}

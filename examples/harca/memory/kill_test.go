@@ -27,35 +27,13 @@ type process struct {
 	log sitetest.Output
 }
 
-// program builds harcad once.
-var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(folder, "harcad")
-	out, err := exec.Command("go", "build", "-o", path, "../harcad").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, err
-})
-
-// folder is one for all tests.
-var folder string
-
-func TestMain(m *testing.M) {
-	var err error
-	if folder, err = os.MkdirTemp("", "harca"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(folder)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "../harcad")) }
 
 // harcad starts a process, and gives it when it answers.
 func harcad(t *testing.T, url string, flags ...string) *process {
 	t.Helper()
-	path, err := program()
-	must(t, err)
-	p := &process{client: &client{t, ""}, cmd: exec.Command(path, append([]string{"-listen", "127.0.0.1:0", "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
+	p := &process{client: &client{t, ""}, cmd: exec.Command(sitetest.Program(t, "harcad"),
+		append([]string{"-listen", "127.0.0.1:0", "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
 	p.cmd.Env = append(os.Environ(), "HARCA_RING="+string(ringText()), "KEYWRIGHT_URL="+url)
 	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
@@ -125,7 +103,8 @@ func TestKilled(t *testing.T) {
 	defer stop()
 	crew := &crew{t: t, url: sitetest.URL(s, user), dir: t.TempDir()}
 	for i := range 3 {
-		crew.all = append(crew.all, harcad(t, sitetest.URL(s, user), "-backup", filepath.Join(crew.dir, fmt.Sprint(i, ".db"))))
+		crew.all = append(crew.all, harcad(t, sitetest.URL(s, user), "-backup",
+			filepath.Join(crew.dir, fmt.Sprint(i, ".db"))))
 	}
 	writers := write(t, crew)
 	for round := range 8 {
@@ -146,7 +125,8 @@ func TestKilled(t *testing.T) {
 	}
 	s.MoveClock(30 * time.Minute)
 	eventually(t, "everything that has expired is swept", func() bool {
-		return s.Do("ZCOUNT", "harca:memory:short:idx:expiry", "-inf", fmt.Sprint(time.Now().Add(30*time.Minute).UnixMilli())) == int64(0)
+		return s.Do("ZCOUNT", "harca:memory:short:idx:expiry", "-inf",
+			fmt.Sprint(time.Now().Add(30*time.Minute).UnixMilli())) == int64(0)
 	})
 	check(t, sitetest.URL(s, "test"))
 	for _, id := range confirmed {
@@ -172,8 +152,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestStops: a process that is asked to end does so while somebody listens to
-// events, and somebody has connected and asked nothing.
+// TestStops: a process that is asked to end does so while a client listens to
+// events, and another one has connected and asked nothing.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	p := harcad(t, sitetest.URL(protected(t, keywrighttest.Valkey), user))
@@ -184,6 +164,23 @@ func TestStops(t *testing.T) {
 	defer silent.Close()
 	if err := p.stop(); err != nil {
 		t.Errorf("%v\n%s", err, p.log.String())
+	}
+}
+
+// TestEventsGoOn: events are heard for longer than a request may take.
+func TestEventsGoOn(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Second
+	p := harcad(t, sitetest.URL(protected(t, keywrighttest.Redis), user), "-timeout", timeout.String())
+	heard, began := p.events(), time.Now()
+	for last := false; !last; {
+		last = time.Since(began) > 3*timeout
+		var made memory.Written
+		eventually(t, "an item is made", func() bool { // a busy machine may need longer than the timeout
+			status, _ := p.try("POST", "/items", `{"type":"fact","content":1}`, "", &made)
+			return status == http.StatusCreated
+		})
+		heard.await(t, "item created", made.ID)
 	}
 }
 
@@ -218,7 +215,8 @@ func write(t *testing.T, crew *crew) *writers {
 func (w *writers) one(p *process, i int) {
 	priority := 9 - i%2*8
 	var made memory.Written
-	if status, _ := p.try("POST", "/items", fmt.Sprintf(`{"type":"t%d","content":%d,"priority":%d}`, i%5, i, priority), "", &made); status != http.StatusCreated {
+	if status, _ := p.try("POST", "/items", fmt.Sprintf(`{"type":"t%d","content":%d,"priority":%d}`, i%5, i, priority),
+		"", &made); status != http.StatusCreated {
 		return
 	}
 	status, _ := p.try("PATCH", "/items/"+made.ID, fmt.Sprintf(`{"type":"t%d"}`, i%3), fmt.Sprint(made.Version), nil)

@@ -78,7 +78,8 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	}
 	// Dear results live longer, and are computed again before they expire, the dearer the
 	// earlier; while Redis is away they are computed each time.
-	m.keys = harcakeys.NewTuned(m.client, harcakeys.Tuning{Computed: cache.Options{ByCost: dear, Early: 1, Down: cache.LoadThrough}})
+	m.keys = harcakeys.NewTuned(m.client, harcakeys.Tuning{Computed: cache.Options{ByCost: dear, Early: 1,
+		Down: cache.LoadThrough}})
 	m.generation = cache.NewVersion(m.client, m.keys.ComputedGeneration().Key)
 	if err = m.backUp(); err != nil {
 		m.client.Close()
@@ -87,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	return m, nil
 }
 
-// backUp puts the second store behind the items.
+// backUp gives the items their second store.
 func (m *Memory) backUp() (err error) {
 	var second fallback.Store = fallback.NewMemory(fallback.Limits{})
 	if m.o.Backup != "" {
@@ -121,7 +122,7 @@ func (m *Memory) Close() error {
 	return err
 }
 
-// Serve does what must go on behind the calls until ctx ends: it sweeps what has
+// Serve does what must go on beside the calls until ctx ends: it sweeps what has
 // expired, shortens and releases when memory is short, and makes computed results
 // void whose items have changed. Every process may do so; they take turns.
 func (m *Memory) Serve(ctx context.Context) error {

@@ -16,33 +16,19 @@ import (
 
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/seal"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must, eventually = sitetest.Must, sitetest.Await
 
-// eventually waits for something that is bound to happen.
 // nextMillisecond waits until the clock shows another millisecond.
 func nextMillisecond(t testing.TB) {
 	t.Helper()
 	now := time.Now().UnixMilli()
 	eventually(t, "a millisecond passes", func() bool { return time.Now().UnixMilli() > now+1 })
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !ok(); <-time.After(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in two minutes: %s", what)
-		}
-	}
 }
 
 // ringText is the key ring of all processes of these tests.
@@ -54,7 +40,7 @@ var ringText = sync.OnceValue(func() []byte {
 	return text
 })
 
-// options are those of a process behind a guard that refuses what is not declared.
+// options are those of a process whose guard refuses what is not declared.
 func options(t *testing.T, url string) memory.Options {
 	t.Helper()
 	ks, findings := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
@@ -76,8 +62,8 @@ func start(t *testing.T, o memory.Options) (*memory.Memory, *client) {
 	m, err := memory.Open(t.Context(), o)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	var behind sync.WaitGroup
-	behind.Go(func() {
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		if err := m.Serve(ctx); err != nil && ctx.Err() == nil {
 			t.Errorf("serve: %v", err)
 		}
@@ -86,7 +72,7 @@ func start(t *testing.T, o memory.Options) (*memory.Memory, *client) {
 	t.Cleanup(func() {
 		cancel()
 		web.Close()
-		behind.Wait()
+		serving.Wait()
 		must(t, m.Close())
 	})
 	return m, &client{t, web.URL}
@@ -136,7 +122,8 @@ func (c *client) do(want int, method, path, body string, into any) string {
 func (c *client) create(kind, contextID string, priority int) string {
 	c.t.Helper()
 	var made memory.Written
-	c.do(http.StatusCreated, "POST", "/items", fmt.Sprintf(`{"type":%q,"content":{"secret":"青い鳥"},"contextId":%q,"priority":%d}`, kind, contextID, priority), &made)
+	c.do(http.StatusCreated, "POST", "/items",
+		fmt.Sprintf(`{"type":%q,"content":{"secret":"青い鳥"},"contextId":%q,"priority":%d}`, kind, contextID, priority), &made)
 	return made.ID
 }
 
@@ -161,7 +148,10 @@ func check(t testing.TB, url string) {
 	m, err := memory.Open(t.Context(), memory.Options{URL: url})
 	must(t, err)
 	defer m.Close()
-	if n, err := m.Check(t.Context(), entity.CheckOptions{Found: func(p entity.Problem) { t.Errorf("%+v", p) }}); err != nil || n != 0 {
+	if n, err := m.Check(t.Context(), entity.CheckOptions{Found: func(p entity.Problem) {
+		t.Errorf("%+v",
+			p)
+	}}); err != nil || n != 0 {
 		t.Errorf("%d problems, %v", n, err)
 	}
 }

@@ -25,7 +25,8 @@ func TestReadme(t *testing.T) {
 	requests := sitetest.Exchanges(t, sitetest.Block(t, "../README.md", "TestReadme sends"), 17)
 	sitetest.Play(t, requests, at, map[string]*regexp.Regexp{
 		"CONTEXT": regexp.MustCompile(`^{"id":"([0-9a-f-]{36})","name"`), "BATCHED": id(`^{"results":\[{`),
-		"ITEM": regexp.MustCompile(`^{"id":"([0-9a-f-]{36})","version"`), "VERSION": regexp.MustCompile(`"version":([1-9][0-9]*)[,}]`),
+		"ITEM":    regexp.MustCompile(`^{"id":"([0-9a-f-]{36})","version"`),
+		"VERSION": regexp.MustCompile(`"version":([1-9][0-9]*)[,}]`),
 	}, false)
 	lines := bufio.NewScanner(response.Body)
 	for _, want := range sitetest.Block(t, "../README.md", "TestReadme hears")[1:] {

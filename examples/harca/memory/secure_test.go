@@ -20,33 +20,30 @@ import (
 // user is that of the one program.
 const user = "short_term_memory"
 
-// asUser is the URL of the program's user.
-func asUser(url string) string {
-	return strings.Replace(url, "://", "://short_term_memory:word@", 1)
+// as is the URL of servers for a user: that of the program, or test.
+func as(user, url string) string {
+	return strings.Replace(url, "://", "://"+user+":"+sitetest.Word+"@", 1)
 }
 
-// protected starts a server with the users that are printed for the declaration, the default
-// user off.
-func protected(t *testing.T, brand keywrighttest.Brand, options ...keywrighttest.Option) *keywrighttest.Server {
+// users are those that are printed for the declaration, and the default user, which is off.
+func users(t *testing.T) string {
 	t.Helper()
 	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
 	files, err := acl.Generate(ks)
 	must(t, err)
-	return sitetest.Protected(t, brand, sitetest.Off+string(files[0].Text), options...)
+	return sitetest.Off + string(files[0].Text)
 }
 
-// users makes the ACL users of the declaration, with the password "word", on servers of which
-// others log in as the default user: nodes of a cluster, and sentinels.
-func users(t *testing.T, servers ...*keywrighttest.Server) {
+// protected starts a server with the printed users.
+func protected(t *testing.T, brand keywrighttest.Brand, options ...keywrighttest.Option) *keywrighttest.Server {
 	t.Helper()
-	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
-	all, err := acl.Users(ks)
-	must(t, err)
-	for _, s := range servers {
-		for _, u := range all {
-			s.Do(append(append([]string{"ACL", "SETUSER"}, u.SetUser()...), "on", ">word")...)
-		}
-	}
+	return sitetest.Protected(t, brand, users(t), options...)
+}
+
+// cluster starts one whose nodes have the printed users.
+func cluster(t *testing.T, brand keywrighttest.Brand) *keywrighttest.Cluster {
+	t.Helper()
+	return keywrighttest.StartCluster(t, brand, 3, 0, sitetest.Users(t, users(t))...)
 }
 
 // TestSecure: the memory needs nothing that the declared user may not, over TLS,
@@ -58,7 +55,8 @@ func TestSecure(t *testing.T) {
 			certificates := keywrighttest.NewCertificates(t)
 			s := protected(t, brand, keywrighttest.TLS(certificates))
 			o := options(t, "rediss://short_term_memory:word@"+s.Addr())
-			o.Client.CAFile, o.Client.CertFile, o.Client.KeyFile = certificates.CA, certificates.ClientCert, certificates.ClientKey
+			o.Client.CAFile = certificates.CA
+			o.Client.CertFile, o.Client.KeyFile = certificates.ClientCert, certificates.ClientKey
 			flow(t, o, s)
 			pressed(t, o, s)
 			sitetest.Refusals(t, s)
@@ -71,10 +69,12 @@ func TestSecure(t *testing.T) {
 	}
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
-		c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
-		users(t, c.Nodes...)
-		flow(t, options(t, asUser(c.URL())), c.Nodes...)
-		check(t, c.URL())
+		c := cluster(t, keywrighttest.Valkey)
+		flow(t, options(t, as(user, c.URL())), c.Nodes...)
+		check(t, as("test", c.URL()))
+		for _, n := range c.Nodes {
+			sitetest.Refusals(t, n)
+		}
 	})
 }
 
@@ -86,7 +86,8 @@ func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
 	const each = 300
 	long := strings.Repeat("x", 4000)
 	for i := range 2 * each {
-		c.do(http.StatusCreated, "POST", "/items", fmt.Sprintf(`{"type":"note","content":%q,"priority":%d,"ttl":3600}`, long, 1+i%2*8), nil)
+		c.do(http.StatusCreated, "POST", "/items", fmt.Sprintf(`{"type":"note","content":%q,"priority":%d,"ttl":3600}`, long,
+			1+i%2*8), nil)
 	}
 	level := func(ratio float64) {
 		used, _ := strconv.ParseFloat(s.Info("used_memory"), 64)
@@ -100,7 +101,11 @@ func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
 		t.Errorf("%d items of low priority are left at 85 %%", len(ids))
 	}
 	level(.97)
-	eventually(t, "items of low priority go", func() bool { ids, _ := c.ids("priority=1&limit=1000"); return len(ids) < each })
+	eventually(t, "items of low priority go", func() bool {
+		ids,
+			_ := c.ids("priority=1&limit=1000")
+		return len(ids) < each
+	})
 	s.Do("CONFIG", "SET", "maxmemory", "0")
 	if ids, _ := c.ids("priority=9&limit=1000"); len(ids) != each {
 		t.Errorf("%d items of high priority are left", len(ids))

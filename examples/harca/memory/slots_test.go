@@ -10,19 +10,19 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestSlotsMove: slots move between the nodes of a cluster while clients write and
-// items expire. The names have no hash tags: an item and its indexes lie on
+// items expire. The names have no hash tags: an item and its indexes are on
 // different nodes, and agree nevertheless.
 func TestSlotsMove(t *testing.T) {
 	t.Parallel()
-	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
-	users(t, cluster.Nodes...)
-	_, c := start(t, options(t, asUser(cluster.URL())))
+	cluster := cluster(t, keywrighttest.Redis)
+	_, c := start(t, options(t, as(user, cluster.URL())))
 	heard := c.events()
-	client, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{})
+	client, err := keywright.Open(t.Context(), as("test", cluster.URL()), keywright.Options{})
 	must(t, err)
 	t.Cleanup(client.Close)
 	store := harcakeys.New(client).ItemStore()
@@ -69,6 +69,9 @@ func TestSlotsMove(t *testing.T) {
 	for _, id := range kept {
 		c.do(http.StatusOK, "GET", "/items/"+id, "", nil)
 	}
-	check(t, cluster.URL())
+	check(t, as("test", cluster.URL()))
+	for _, n := range cluster.Nodes {
+		sitetest.Refusals(t, n)
+	}
 	t.Logf("%d items live, %d have expired", len(kept), len(ended))
 }

@@ -20,6 +20,7 @@ local now = redis.call('TIME')
 local ms = string.format('%d%03d', tonumber(now[1]), math.floor(tonumber(now[2]) / 1000))
 local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HSET', KEYS[1], 'content', ARGV[2], 'updatedAt', ms)
-local data = '{"id":' .. cjson.encode(item[2] or '') .. ',"type":' .. cjson.encode(item[3] or '') .. ',"contextId":' .. cjson.encode(item[4] or '') .. '}'
+local data = '{"id":' .. cjson.encode(item[2] or '') .. ',"type":' .. cjson.encode(item[3] or '')
+  .. ',"contextId":' .. cjson.encode(item[4] or '') .. '}'
 redis.call('PUBLISH', ARGV[3], '{"timestamp":' .. ms .. ',"data":' .. data .. ',"db":' .. ARGV[4] .. '}')
 return version

@@ -2,6 +2,8 @@ package sitetest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"os"
@@ -56,21 +58,40 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
+// build builds a program in a folder that all test processes of this user share, one at a time:
+// what is up to date there is not linked again, which takes seconds.
 func build(name, path string) error {
-	cmd := exec.Command("go", "build", "-o", path, programs.folders[name])
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	folder, env := programs.folders[name], "GOWORK=off"
 	if name == "keywright" { // it is in the workspace
 		root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/keywright/keywright").Output()
 		if err != nil {
 			return err
 		}
-		cmd = exec.Command("go", "build", "-o", path, ".")
-		cmd.Dir, cmd.Env = filepath.Join(strings.TrimSpace(string(root)), "cmd/keywright"), append(os.Environ(), "GOWORK=")
+		folder, env = filepath.Join(strings.TrimSpace(string(root)), "cmd/keywright"), "GOWORK="
 	}
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(folder))
+	shared := filepath.Join(os.TempDir(), fmt.Sprintf("keywright-sites-%d", os.Getuid()), hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(shared, 0o700); err != nil {
+		return err
+	}
+	lock, err := os.Create(filepath.Join(shared, "lock"))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", filepath.Join(shared, name), ".")
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), env)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
-	return nil
+	return os.Link(filepath.Join(shared, name), path) // the next build makes another file
 }
 
 // Keywright runs keywright in the folder of the example on a server, and gives its output.

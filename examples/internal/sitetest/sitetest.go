@@ -99,7 +99,15 @@ func Printed(t *testing.T) string {
 
 // Protected starts a server with these users and one of the tests, which may do everything;
 // each has Word as its password.
-func Protected(t *testing.T, brand keywrighttest.Brand, users string, options ...keywrighttest.Option) *keywrighttest.Server {
+func Protected(
+	t *testing.T, brand keywrighttest.Brand, users string, options ...keywrighttest.Option,
+) *keywrighttest.Server {
+	t.Helper()
+	return keywrighttest.Start(t, brand, append(options, Users(t, users)...)...)
+}
+
+// Users are the options of a server with these users, as Protected has them.
+func Users(t *testing.T, users string) []keywrighttest.Option {
 	t.Helper()
 	with := "user test on >" + Word + " ~* &* +@all\n"
 	off := false
@@ -116,7 +124,7 @@ func Protected(t *testing.T, brand keywrighttest.Brand, users string, options ..
 	}
 	file := filepath.Join(t.TempDir(), "users.acl")
 	Must(t, os.WriteFile(file, []byte(with), 0o600))
-	return keywrighttest.Start(t, brand, append(options, keywrighttest.Login("test", Word), keywrighttest.Config("aclfile", file))...)
+	return []keywrighttest.Option{keywrighttest.Login("test", Word), keywrighttest.Config("aclfile", file)}
 }
 
 // URL is that of a user of a protected server.
@@ -131,7 +139,7 @@ var newer = regexp.MustCompile(`object client\|(setinfo|no-touch) `)
 // Refusals demands that no program was refused what it needs.
 func Refusals(t *testing.T, s *keywrighttest.Server) {
 	t.Helper()
-	for _, refused := range s.Do("ACL", "LOG").([]any) {
+	for _, refused := range s.Do("ACL", "LOG", "1000").([]any) {
 		if text := fmt.Sprint(refused); !newer.MatchString(text) {
 			t.Errorf("a program was refused what it needs: %s", text)
 		}

@@ -115,7 +115,7 @@ func (ns Namespace) ParseIssueStatusKey(text string) (number int64, ok bool) {
 
 var value_IssueStatus = value.Checked(key.Slug)
 
-// IssueStatus: Where an issue stands (処理状態). The page lists no states, so any one-word state goes.
+// IssueStatus: The state of an issue (処理状態). The page lists no states, so any one-word state goes.
 //
 // Key poppo:issue:status:{number}, string, TTL none.
 func (k *Keyspace) IssueStatus(number int64) typed.String[string] {
@@ -346,7 +346,7 @@ func (ns Namespace) ProcessesZombiesKey() (string, error) {
 
 var member_ProcessesZombies = value.Matched("/issue-[1-9][0-9]*-[a-z][a-z0-9]*/")
 
-// ProcessesZombies: Processes found without a heartbeat, until somebody has cleared them.
+// ProcessesZombies: Processes found without a heartbeat, until a daemon has cleared them.
 //
 // Key poppo:processes:zombies, set, TTL none.
 func (k *Keyspace) ProcessesZombies() typed.Set[string] {
@@ -881,7 +881,7 @@ func (v *TaskOutcomeValue) UnmarshalJSON(text []byte) error {
 
 var value_TaskOutcome = value.JSON[TaskOutcomeValue]()
 
-// TaskOutcome: What an agent, or Mirin who refused it, has to say about a task, once.
+// TaskOutcome: What an agent, or Mirin that refused it, has to say about a task, once.
 //
 // Key poppo:task:outcome:{task}, string, TTL 7d.
 func (k *Keyspace) TaskOutcome(task string) typed.String[TaskOutcomeValue] {
@@ -2032,7 +2032,9 @@ local hours = redis.call('HKEYS', KEYS[7])
 local over = redis.call('GET', KEYS[8])
 redis.call('STRLEN', KEYS[9])
 if today ~= tonumber(ARGV[5]) then return now[1] end
-if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then return redis.error_reply('ERR a figure of the day is no number') end
+if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then
+  return redis.error_reply('ERR a figure of the day is no number')
+end
 if #fence < #newest or #fence == #newest and fence < newest then
   if fence ~= '0' then return 'stale' end
 end
@@ -2051,7 +2053,8 @@ if count_it then
   figures = cjson.encode(figures)
 end
 local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
-redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
+redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number
+  .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 
 redis.call('SET', KEYS[1], status)
 redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])
@@ -2174,7 +2177,8 @@ redis.call('SCARD', KEYS[3])
 redis.call('SCARD', KEYS[4])
 local now = redis.call('TIME')
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'instance', ARGV[2], 'program', ARGV[3], 'issue', ARGV[4], 'task', ARGV[5], 'fence', ARGV[6], 'state', 'active', 'started', now[1])
+redis.call('HSET', KEYS[1], 'instance', ARGV[2], 'program', ARGV[3], 'issue', ARGV[4], 'task', ARGV[5],
+  'fence', ARGV[6], 'state', 'active', 'started', now[1])
 redis.call('PEXPIRE', KEYS[1], 604800000)
 redis.call('SET', KEYS[2], string.format('%d', now[1] * 1000 + math.floor(now[2] / 1000)), 'PX', ARGV[7])
 redis.call('SADD', KEYS[3], ARGV[1])
@@ -2422,7 +2426,8 @@ if calls >= tonumber(ARGV[6]) then return 'rate' end
 if waiting >= 10000 then return 'full' end
 redis.call('INCR', KEYS[4])
 redis.call('EXPIRE', KEYS[4], 7200, 'NX')
-local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3], 'prompt', ARGV[4], 'fence', ARGV[5])
+local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3],
+  'prompt', ARGV[4], 'fence', ARGV[5])
 redis.call('SET', KEYS[2], id, 'EX', 86400)
 return 'handed'
 `)

@@ -22,7 +22,9 @@ local hours = redis.call('HKEYS', KEYS[7])
 local over = redis.call('GET', KEYS[8])
 redis.call('STRLEN', KEYS[9])
 if today ~= tonumber(ARGV[5]) then return now[1] end
-if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then return redis.error_reply('ERR a figure of the day is no number') end
+if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then
+  return redis.error_reply('ERR a figure of the day is no number')
+end
 if #fence < #newest or #fence == #newest and fence < newest then
   if fence ~= '0' then return 'stale' end
 end
@@ -41,7 +43,8 @@ if count_it then
   figures = cjson.encode(figures)
 end
 local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
-redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
+redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number
+  .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 
 redis.call('SET', KEYS[1], status)
 redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])

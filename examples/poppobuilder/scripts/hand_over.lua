@@ -17,6 +17,7 @@ if calls >= tonumber(ARGV[6]) then return 'rate' end
 if waiting >= 10000 then return 'full' end
 redis.call('INCR', KEYS[4])
 redis.call('EXPIRE', KEYS[4], 7200, 'NX')
-local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3], 'prompt', ARGV[4], 'fence', ARGV[5])
+local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3],
+  'prompt', ARGV[4], 'fence', ARGV[5])
 redis.call('SET', KEYS[2], id, 'EX', 86400)
 return 'handed'

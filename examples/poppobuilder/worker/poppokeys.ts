@@ -904,7 +904,7 @@ const $in_issueStatus = ($ns: string): Key<[params: IssueStatusParams], IssueSta
 );
 
 /**
- * Where an issue stands (処理状態). The page lists no states, so any one-word state goes.
+ * The state of an issue (処理状態). The page lists no states, so any one-word state goes.
  * Key poppo:issue:status:{number}: string; ttl none.
  */
 export const issueStatus: Key<[params: IssueStatusParams], IssueStatusParams, string, TtlNone> & { readonly value: Codec<IssueStatusValue> } = $in_issueStatus("poppo");
@@ -1144,7 +1144,7 @@ const $in_processesZombies = ($ns: string): Key<[], Record<string, never>, strin
 );
 
 /**
- * Processes found without a heartbeat, until somebody has cleared them.
+ * Processes found without a heartbeat, until a daemon has cleared them.
  * Key poppo:processes:zombies: set; ttl none.
  */
 export const processesZombies: Key<[], Record<string, never>, string, TtlNone> & { readonly member: Codec<ProcessesZombiesMember> } = $in_processesZombies("poppo");
@@ -1750,7 +1750,7 @@ const $in_taskOutcome = ($ns: string): Key<[params: TaskOutcomeParams], TaskOutc
 );
 
 /**
- * What an agent, or Mirin who refused it, has to say about a task, once.
+ * What an agent, or Mirin that refused it, has to say about a task, once.
  * Key poppo:task:outcome:{task}: string; ttl 7d.
  */
 export const taskOutcome: Key<[params: TaskOutcomeParams], TaskOutcomeParams, string, TtlExpires> & { readonly value: Codec<TaskOutcomeValue> } = $in_taskOutcome("poppo");

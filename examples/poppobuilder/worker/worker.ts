@@ -4,6 +4,7 @@
 //	npm ci && npm run build
 //	node build/worker.js --redis redis://localhost:6379 --namespace poppo --name agent1 -- claude -p
 //
+// A URL with a password is in POPPO_REDIS only, since any user of the machine sees arguments.
 // What is after -- is run for each task, with the prompt on its standard input; what
 // it prints is the answer. Keys and values are those of ../keyspace.yaml; what takes
 // several keys in one step is done by the scripts that the daemon uses, too.
@@ -22,7 +23,7 @@ const mostBegun = 5;
 const { values: options, positionals: command } = parseArgs({
   allowPositionals: true,
   options: {
-    redis: { type: "string", default: process.env["POPPO_REDIS"] ?? "redis://127.0.0.1:6379" },
+    redis: { type: "string" },
     namespace: { type: "string", default: process.env["POPPO_NAMESPACE"] ?? "poppo" },
     name: { type: "string", default: "agent" },
     heartbeat: { type: "string", default: "1800000" }, // ms without a sign after which a process is dead
@@ -33,6 +34,11 @@ if (command.length === 0 || !/^[a-z][a-z0-9]*$/.test(options.name)) {
   console.error("usage: worker.js [--redis URL] [--namespace NAME] [--name LETTERS] -- COMMAND …");
   process.exit(2);
 }
+if (options.redis !== undefined && /^[^?]*:[^?]*@|password/i.test(options.redis.replace(/^[^/]*:\/\//, ""))) {
+  console.error("--redis has a password, which any user of the machine can see: put the URL into POPPO_REDIS");
+  process.exit(2);
+}
+const url = options.redis ?? process.env["POPPO_REDIS"] ?? "redis://127.0.0.1:6379";
 const heartbeat = Number(options.heartbeat);
 const takeover = Number(options.takeover);
 const keys = inNamespace(options.namespace);
@@ -52,7 +58,7 @@ interface Scripts {
   keepRun(...args: (string | number)[]): Promise<Reply>;
   finishRun(...args: (string | number)[]): Promise<Reply>;
 }
-const redis = new Redis(options.redis, {
+const redis = new Redis(url, {
   maxRetriesPerRequest: null,
   enableReadyCheck: false, // it asks INFO, which an agent may not, no more than CLIENT SETINFO
   disableClientInfo: true,
@@ -65,7 +71,9 @@ const redis = new Redis(options.redis, {
   },
 }) as Redis & Scripts;
 const reader = redis.duplicate(); // XREADGROUP blocks its connection
-for (const connection of [redis, reader]) connection.on("error", (error: Error) => console.error(`redis: ${error.message}`));
+for (const connection of [redis, reader]) {
+  connection.on("error", (error: Error) => console.error(`redis: ${error.message}`));
+}
 
 let stopping = false;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -96,12 +104,15 @@ type Pending = [id: string, consumer: string, idle: number, begun: number][];
 
 /** A run that its agent has left, else a new one; undefined after a while without any. */
 async function next(): Promise<Run | undefined> {
-  const [, left] = (await redis.xautoclaim(keys.taskRuns.key(), group, consumer, takeover, "0", "COUNT", 1)) as [string, Entries];
+  const runs = keys.taskRuns.key();
+  const [, left] = (await redis.xautoclaim(runs, group, consumer, takeover, "0", "COUNT", 1)) as [string, Entries];
   let entries = left;
   const again = entries.length > 0;
   if (!again) {
     const block = Math.min(takeover, 5000);
-    const read = (await reader.xreadgroup("GROUP", group, consumer, "COUNT", 1, "BLOCK", block, "STREAMS", keys.taskRuns.key(), ">")) as [string, Entries][] | null;
+    const read = (await reader.xreadgroup(
+      "GROUP", group, consumer, "COUNT", 1, "BLOCK", block, "STREAMS", runs, ">",
+    )) as [string, Entries][] | null;
     entries = read?.[0]?.[1] ?? [];
   }
   const [entry, fields] = entries[0] ?? [];
@@ -122,7 +133,8 @@ async function next(): Promise<Run | undefined> {
 /** Ends a run that cannot be worked on, so that no caller waits for it. */
 async function refuse(entry: string, fields: string[], why: string): Promise<undefined> {
   console.error(`${entry}: ${why}`);
-  const value = (name: string): string => fields[fields.findIndex((field, i) => i % 2 === 0 && field === name) + 1] ?? "";
+  const value = (name: string): string =>
+    fields[fields.findIndex((field, i) => i % 2 === 0 && field === name) + 1] ?? "";
   const issue = /^[1-9][0-9]*$/.test(value("issue")) ? value("issue") : "1";
   if (!/^task-[1-9][0-9]*$/.test(value("task"))) { // no task waits for it
     await redis.xack(keys.taskRuns.key(), group, entry);
@@ -134,27 +146,32 @@ async function refuse(entry: string, fields: string[], why: string): Promise<und
 
 /** Writes an outcome, the end of its run and the event; the first outcome counts. */
 async function end(entry: string, task: string, outcome: TaskOutcomeValue): Promise<void> {
-  const event = keys.taskDoneChannel.message.encode({ timestamp: new Date(), data: { task, ok: outcome.ok }, db: redis.options.db ?? 0 });
+  const db = redis.options.db ?? 0;
+  const event = keys.taskDoneChannel.message.encode({ timestamp: new Date(), data: { task, ok: outcome.ok }, db });
   const first = await redis.finishRun(
     keys.taskOutcome.key({ task }), keys.taskRun.key({ task }), keys.taskRuns.key(),
-    group, entry, keys.taskOutcome.value.encode(outcome), keys.taskOutcome.ttl.px(), keys.taskDoneChannel.channel(), event,
+    group, entry, keys.taskOutcome.value.encode(outcome), keys.taskOutcome.ttl.px(),
+    keys.taskDoneChannel.channel(), event,
   );
   debug(`${task} ended, ok ${outcome.ok}${first === 1 ? "" : "; another outcome was first"}`);
 }
 
 /**
  * The command, with a guard beside it that kills its process group when this agent ends
- * in whatever way: then the third descriptor is closed. Nobody works on a run twice.
+ * in whatever way: then the third descriptor is closed. No two commands work on one run.
  */
 const guarded = '(cat <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
 
 /** Runs the command, until it ends, or limit milliseconds are over, or signal says so. */
 function execute(prompt: string, limit: number, signal: AbortSignal): Promise<{ ok: boolean; text: string }> {
   return new Promise((resolve) => {
-    const child = spawn("sh", ["-c", guarded, "sh", ...command], { stdio: ["pipe", "pipe", "inherit", "pipe"], detached: true });
-    const [stdin, stdout, , alive] = child.stdio as unknown as [Writable, Readable, null, Writable]; // alive is open for as long as this agent is there
+    const stdio = ["pipe", "pipe", "inherit", "pipe"] as const;
+    const child = spawn("sh", ["-c", guarded, "sh", ...command], { stdio: [...stdio], detached: true });
+    // alive is open for as long as this agent is there
+    const [stdin, stdout, , alive] = child.stdio as unknown as [Writable, Readable, null, Writable];
     const kill = (): void => {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL"); // and what it has started
+      // and what it has started
+      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
     };
     const timer = setTimeout(kill, limit);
     signal.addEventListener("abort", kill);
@@ -183,7 +200,10 @@ async function work({ entry, task }: Run): Promise<void> {
   const beats = keys.processHeartbeat.key(self);
   const active = keys.processesActive.key();
   const zombies = keys.processesZombies.key();
-  await redis.registerProcess(info, beats, active, zombies, id, instance, "agent", String(task.issue), task.task, String(task.fence), heartbeat);
+  await redis.registerProcess(
+    info, beats, active, zombies,
+    id, instance, "agent", String(task.issue), task.task, String(task.fence), heartbeat,
+  );
   await lookAtFlag();
   debug(`works on ${task.task} of issue ${task.issue}`);
   const dead = new AbortController();
@@ -194,7 +214,8 @@ async function work({ entry, task }: Run): Promise<void> {
     debug(`a sign of life of ${id}`);
     if (alive !== 1 || ours !== 1) dead.abort(new Error("found dead, or the run is another agent's"));
   };
-  const timer = setInterval(() => sign().catch((error: unknown) => console.error(`a sign of life: ${String(error)}`)), Math.min(heartbeat, takeover) / 3);
+  const failed = (error: unknown): void => console.error(`a sign of life: ${String(error)}`);
+  const timer = setInterval(() => sign().catch(failed), Math.min(heartbeat, takeover) / 3);
   try {
     const set = await redis.get(keys.configClaudeTimeout.key());
     const limit = 1000 * (set === null ? 300 : Number(keys.configClaudeTimeout.value.decode(set)));

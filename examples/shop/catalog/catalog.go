@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// Memory holds it all. Its zero value is empty and ready.
+// Memory holds it all; New makes one.
 type Memory struct {
 	mu         sync.Mutex
 	products   map[int64]shop.Product
@@ -31,8 +31,9 @@ type Memory struct {
 // New makes a catalog without products.
 func New() *Memory {
 	return &Memory{
-		products: map[int64]shop.Product{}, options: map[int64]map[int64]shop.Option{}, categories: map[int64]shop.Category{}, left: map[int64]int64{}, issued: map[int64]map[int64]bool{},
-		orders: map[int64]shop.Order{}, sales: map[int64]shop.Sale{}, sold: map[string]int64{}, fences: map[string]int64{},
+		products: map[int64]shop.Product{}, options: map[int64]map[int64]shop.Option{}, categories: map[int64]shop.Category{},
+		left: map[int64]int64{}, issued: map[int64]map[int64]bool{}, orders: map[int64]shop.Order{},
+		sales: map[int64]shop.Sale{}, sold: map[string]int64{}, fences: map[string]int64{},
 	}
 }
 
@@ -149,7 +150,9 @@ func (m *Memory) Sale(_ context.Context, order int64) (shop.Sale, error) {
 }
 
 // Take sets the stock of an option and counts the sale, once for an order.
-func (m *Memory) Take(_ context.Context, o shop.Order, left int64, day string, fence int64) (sale shop.Sale, err error) {
+func (m *Memory) Take(
+	_ context.Context, o shop.Order, left int64, day string, fence int64,
+) (sale shop.Sale, err error) {
 	err = m.write("stock", o.Option, fence, func() error {
 		if before, there := m.sales[o.ID]; there {
 			sale = before

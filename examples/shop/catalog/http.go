@@ -10,12 +10,18 @@ import (
 // Handler is the catalog for shop.Remote.
 func (m *Memory) Handler() http.Handler {
 	r := shop.BareRoutes()
-	r.On("GET /products/{id}", func(r *http.Request) (any, error) { return m.Product(r.Context(), id(r, "id")) })
+	r.On("GET /products/{id}", func(r *http.Request) (any, error) {
+		return m.Product(r.Context(), id(r, "id"))
+	})
 	r.On("PUT /products/{id}", func(r *http.Request) (any, error) {
 		return saved(r, func(p shop.Product) error { return m.SaveProduct(r.Context(), p) })
 	})
-	r.On("GET /products/{id}/options", func(r *http.Request) (any, error) { return m.Options(r.Context(), id(r, "id")) })
-	r.On("GET /products/{id}/options/{option}", func(r *http.Request) (any, error) { return m.Option(r.Context(), id(r, "id"), id(r, "option")) })
+	r.On("GET /products/{id}/options", func(r *http.Request) (any, error) {
+		return m.Options(r.Context(), id(r, "id"))
+	})
+	r.On("GET /products/{id}/options/{option}", func(r *http.Request) (any, error) {
+		return m.Option(r.Context(), id(r, "id"), id(r, "option"))
+	})
 	r.On("PUT /products/{id}/options/{option}", func(r *http.Request) (any, error) {
 		return saved(r, func(f shop.Fenced[shop.Option]) error {
 			return m.SaveOption(r.Context(), id(r, "id"), f.Value, f.Fence)
@@ -30,7 +36,9 @@ func (m *Memory) Handler() http.Handler {
 		}
 		return m.Take(r.Context(), f.Value, f.Left, f.Day, f.Fence)
 	})
-	r.On("GET /coupons/{id}/{user}", func(r *http.Request) (any, error) { return m.Coupon(r.Context(), id(r, "id"), id(r, "user")) })
+	r.On("GET /coupons/{id}/{user}", func(r *http.Request) (any, error) {
+		return m.Coupon(r.Context(), id(r, "id"), id(r, "user"))
+	})
 	r.On("PUT /coupons/{id}/{user}", func(r *http.Request) (any, error) {
 		return saved(r, func(f shop.Fenced[int64]) error {
 			return m.Issue(r.Context(), id(r, "id"), id(r, "user"), f.Left, f.Fence)

@@ -15,13 +15,13 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/internal/program"
 	"github.com/keywright/keywright/examples/shop"
 )
 
@@ -39,13 +39,13 @@ func main() {
 	}
 }
 
-// program is one of those that serve: where it listens, and what it serves.
-type program struct {
+// serving is one of the programs that serve: where it listens, and what it serves.
+type serving struct {
 	listen  string
 	handler func(c *keywright.Client, catalog shop.Remote, stock shop.RemoteStock) http.Handler
 }
 
-var programs = map[string]program{
+var programs = map[string]serving{
 	"products": {"127.0.0.1:8091", func(c *keywright.Client, db shop.Remote, _ shop.RemoteStock) http.Handler {
 		return shop.NewProducts(c, db, 0).Handler()
 	}},
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string) error {
 	listen := f.String("http", p.listen, "address to listen on")
 	catalog := f.String("catalog", "http://127.0.0.1:8094", "URL of the catalog")
 	products := f.String("products", "http://127.0.0.1:8091", "URL of the products program")
-	if err := parse(f, args[1:], redis); err != nil {
+	if err := program.Parse(f, args[1:], "SHOP", "redis"); err != nil {
 		return err
 	}
 	c, err := keywright.Open(ctx, *redis, keywright.Options{Name: "shopd-" + args[0], Attempts: 16})
@@ -83,28 +83,9 @@ func run(ctx context.Context, args []string) error {
 		return watch(ctx, c)
 	}
 	web := &http.Client{Timeout: shop.Wait}
-	return shop.Serve(ctx, *listen, p.handler(c, shop.Remote{URL: *catalog, Client: web}, shop.RemoteStock{Remote: shop.Remote{URL: *products, Client: web}}))
-}
-
-// parse reads the options, of the variables where no flag is given. A flag with a password
-// is refused.
-func parse(f *flag.FlagSet, args []string, redis *string) error {
-	var wrong error
-	f.VisitAll(func(f *flag.Flag) {
-		name := "SHOP_" + strings.ToUpper(f.Name)
-		if value := os.Getenv(name); value != "" && f.Value.Set(value) != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("%s cannot be read", name))
-		}
-	})
-	if err := errors.Join(wrong, f.Parse(args)); err != nil {
-		return err
-	}
-	if u, err := url.Parse(*redis); err == nil && u.User != nil && *redis != os.Getenv("SHOP_REDIS") {
-		if _, has := u.User.Password(); has {
-			return errors.New("-redis has a password, which any user of the machine can see: put the URL into SHOP_REDIS")
-		}
-	}
-	return nil
+	db, stock := shop.Remote{URL: *catalog, Client: web}, shop.RemoteStock{Remote: shop.Remote{URL: *products,
+		Client: web}}
+	return program.Listen(ctx, *listen, p.handler(c, db, stock), shop.Wait+2*time.Second)
 }
 
 // watch prints the key of each lock that is released.

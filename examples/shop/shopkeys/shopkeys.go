@@ -56,9 +56,12 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k.tuning.ProductDetail.Fresh = cmp.Or(k.tuning.ProductDetail.Fresh, 25*time.Minute)
 	k.tuning.ProductDetail.Absent = cmp.Or(k.tuning.ProductDetail.Absent, 10*time.Second)
 	k.cache_ProductDetail = cache.New(c, &entry_ProductDetail, &value_ProductDetail, k.tuning.ProductDetail)
+	k.tuning.ProductOptions.Absent = cmp.Or(k.tuning.ProductOptions.Absent, 10*time.Second)
 	k.cache_ProductOptions = cache.New(c, &entry_ProductOptions, &value_ProductOptions, k.tuning.ProductOptions)
+	k.tuning.ProductOption.Absent = cmp.Or(k.tuning.ProductOption.Absent, 10*time.Second)
 	k.cache_ProductOption = cache.New(c, &entry_ProductOption, &value_ProductOption, k.tuning.ProductOption)
 	k.cache_Popular = cache.New(c, &entry_Popular, &value_Popular, k.tuning.Popular)
+	k.tuning.Category.Absent = cmp.Or(k.tuning.Category.Absent, 10*time.Second)
 	k.cache_Category = cache.New(c, &entry_Category, &value_Category, k.tuning.Category)
 	k.tuning.CouponIssue.Announce = true // others listen on the declared channel
 	return k

@@ -16,7 +16,10 @@ type Client = Redis | Cluster;
 /** The client for a URL, and the servers that hold keys. */
 function open(url: string): { redis: Client; servers: () => Redis[] } {
   const [, scheme = "", hosts = "", name = ""] = /^([a-z+]+):\/\/([^/]+)\/?(.*)$/.exec(url) ?? [];
-  const addresses = hosts.split(",").map((text) => ({ host: text.split(":")[0] ?? "", port: Number(text.split(":")[1]) }));
+  const addresses = hosts.split(",").map((text) => {
+    const [host = "", port] = text.split(":");
+    return { host, port: Number(port) };
+  });
   if (scheme === "redis+cluster") {
     const cluster = new Cluster(addresses);
     return { redis: cluster, servers: () => cluster.nodes("master") };
@@ -37,15 +40,21 @@ async function page(redis: Client, productId: number): Promise<string> {
 }
 //doc:end
 
-/** Keeps the options of a product; in a cluster they lie on several servers. */
+/** Keeps the options of a product; in a cluster they are on several servers. */
 async function keepOptions(redis: Client, productId: number, optionIds: readonly number[]): Promise<void> {
   await Promise.all(
-    optionIds.map((optionId) => redis.set(productOption.key({ productId, optionId }), productOption.value.encode({ id: optionId }), ...productOption.ttl.args())),
+    optionIds.map((optionId) => {
+      const value = productOption.value.encode({ id: optionId });
+      return redis.set(productOption.key({ productId, optionId }), value, ...productOption.ttl.args());
+    }),
   );
 }
 
 /** Adds to a ranking and gives it its TTL with the first member, in one step. */
-const count = "local n = redis.call('ZINCRBY', KEYS[1], ARGV[1], ARGV[2]) if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end return n";
+const count = `
+  local n = redis.call('ZINCRBY', KEYS[1], ARGV[1], ARGV[2])
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+  return n`;
 
 /** Counts units sold; the ranking of a day never stays without its TTL. */
 async function sold(redis: Client, day: Date | string, productId: number, units: number): Promise<void> {

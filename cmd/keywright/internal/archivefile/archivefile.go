@@ -13,9 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-	"syscall"
 
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/source/archive"
@@ -173,26 +171,10 @@ func (f *File) Finish() error {
 	if _, err := os.Lstat(f.path); err == nil && !f.replace { // it came meanwhile
 		return errors.Join(fmt.Errorf("%s: %w", f.path, fs.ErrExist), f.file.Close())
 	}
-	if err := rename(f.file, f.path+Part, f.path); err != nil {
+	if err := filelock.Rename(f.file, f.path); err != nil {
 		return err
 	}
-	return SyncFolder(filepath.Dir(f.path))
-}
-
-// SyncFolder makes a new name in a folder last over a loss of power.
-func SyncFolder(folder string) error {
-	if runtime.GOOS == "windows" { // it syncs no folder
-		return nil
-	}
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
+	return filelock.SyncFolder(filepath.Dir(f.path))
 }
 
 // Abandon closes the file and leaves it under its name that ends with Part: what is in

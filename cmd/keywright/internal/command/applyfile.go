@@ -25,6 +25,9 @@ const journalName = ".journal"
 // undoName is what the name of the file ends with that says what a plan has renamed.
 const undoName = ".undo"
 
+// usualDrift is the --drift of apply.
+const usualDrift = 10
+
 // leastDrift is by how many keys the counts of an entry may always differ.
 const leastDrift = 10
 
@@ -58,7 +61,7 @@ of copy need no journal: what is at the target with its value is not written aga
 	o.ring.flags(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
-	f.IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
+	f.IntVar(&o.drift, "drift", usualDrift, "by how many percent the counts of an entry may have moved")
 	f.StringVar(&o.from, "from", "", "of a plan of copy: the URL of the source, with its password")
 	f.StringVar(&o.to, "to", "", "of a plan of copy: the URL of the target, with its password")
 	o.keepFlag(c)
@@ -102,31 +105,48 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
 	}
-	o.plan = path
 	o.asIn(&p.Request)
-	r, err := a.prepare(ctx, p.Verb, p.Request, &o.changing, p)
+	r, journal, err := a.takeUp(ctx, path, p, o)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	journal, resumed, err := openJournal(path, p, r.verb.unit, r.nameKept)
-	if err != nil {
-		return err
-	}
 	defer journal.Close()
+	return r.execute(ctx, p, journal)
+}
+
+// takeUp prepares the execution of a plan of a verb, or goes on with one, if the plan holds.
+func (a *app) takeUp(ctx context.Context, path string, p *plan.Plan, o *applying) (r *changeRun,
+	journal *apply.Journal, err error) {
+	o.plan = path
+	if r, err = a.prepare(ctx, p.Verb, p.Request, &o.changing, p); err != nil {
+		return nil, nil, err
+	}
+	if journal, r.resumed, err = openJournal(path, p, r.verb.unit, r.nameKept); err == nil {
+		if err = r.hold(ctx, path, p, journal, o); err == nil {
+			return r, journal, nil
+		}
+		err = errors.Join(err, journal.Close())
+	}
+	r.close()
+	return nil, nil, err
+}
+
+// hold refuses a plan that does not hold any more, and opens what notes how it is undone.
+func (r *changeRun) hold(ctx context.Context, path string, p *plan.Plan, journal *apply.Journal,
+	o *applying) (err error) {
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
-	if err := a.drifted(path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
+	if err := r.app.drifted(path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
 		return err
 	}
-	r.resumed = resumed
 	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
 		if r.undoing, err = apply.OpenUndo(path+undoName, p); err != nil {
 			return usage("remove the file if the plan is a new one", "what is done cannot be noted: %v", err)
 		}
 	}
-	return r.execute(ctx, p, journal)
+	return nil
 }
 
 // onlyDeletions refuses --keep for another file than a plan that deletes.
@@ -151,9 +171,17 @@ func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	if done != nil {
 		err = errors.Join(err, done())
 	}
-	return nil, false, errors.Join(usage("make a new plan", "%s was executed to its end: %s changed", path,
-		terminal.Plural(j.Total().Changed, unit)), err)
+	return nil, false, errors.Join(&ended{usage("make a new plan", "%s was executed to its end: %s changed", path,
+		terminal.Plural(j.Total().Changed, unit)), j.Total()}, err)
 }
+
+// ended is the error of a plan that was executed to its end.
+type ended struct {
+	error
+	total apply.KeyCounts
+}
+
+func (e *ended) Unwrap() error { return e.error }
 
 // tolerance is how far counts may have moved.
 func (o *applying) tolerance(done, maybe map[string]int64) plan.Tolerance {

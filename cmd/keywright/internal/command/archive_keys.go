@@ -24,9 +24,13 @@ const unlockHelp = `An archive that is encrypted is read with --identity FILE (a
 age-keygen writes them), or with the key ring of --keys-file or KEYWRIGHT_KEY_RING.`
 
 func (o *unlocking) flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringArrayVar(&o.identities, "identity", nil, "a file with age identities that open an encrypted archive (again: this one, too)")
-	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+	o.identityFlag(c)
+	c.Flags().StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+}
+
+func (o *unlocking) identityFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&o.identities, "identity", nil,
+		"a file with age identities that open an encrypted archive (again: this one, too)")
 }
 
 // archiveKeys reads what opens archives, when there is an encrypted one.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/htmlreport"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
@@ -28,6 +29,7 @@ type auditing struct {
 	offending offending
 
 	checkpoint string
+	part       string
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -58,6 +60,10 @@ was when it is run again with the same flags: about every second the file gets h
 it is and what it found, and it is removed at the end. The report is that of a scan
 without a break. A server that was restarted, flushed or is another one is refused.
 
+With -o partial the result is no report but what one is made of: keywright merge makes
+one report of the parts, each of which was read where and when it suits. With --part
+3/16 an audit of a cluster reads every sixteenth of its shards, and no other.
+
 With --keys-of it prints every key that has a code, as it is met, and no report: those
 of one database (--db, the URL's, else 0), or with -o jsonl of all, each with its
 database. Keys that a comment or a baseline accepts are among them. The codes of values,
@@ -71,6 +77,8 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
   keywright audit --rate 20000 --max-latency 5ms --values
   keywright audit --values=all --rate 5000 --checkpoint audit.checkpoint
   keywright audit --include product_detail --include 'cache:tmp:*' -o json
+  keywright audit -o html > audit.html
+  keywright audit -u redis+cluster://node:6379 --part 3/16 -o partial > 3.part
   keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -104,7 +112,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 }
 
 // auditForms are the forms of an audit's report.
-var auditForms = []string{"table", "json", "jsonl", "csv", "sarif", "github", "junit"}
+var auditForms = []string{"table", "json", "jsonl", "csv", "html", "sarif", "github", "junit", "partial"}
 
 func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()
@@ -117,6 +125,7 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.StringSliceVar(&o.offending.codes, "keys-of", nil, "print every key that has this code, as it is met, instead of a report")
 	f.BoolVar(&o.offending.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "keep in this file how far the scan is, and go on from it if it is there")
+	f.StringVar(&o.part, "part", "", "with -o partial: which part of how many this is, as in 3/16; of a cluster its shards are dealt out to the parts")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
@@ -140,6 +149,9 @@ func (o *auditing) prepare() error {
 	}
 	if slices.Contains(o.audit.Include, "") || slices.Contains(o.audit.Exclude, "") {
 		return usage("write the name of an entry, or a glob like 'cache:*'", "--include and --exclude take no empty text")
+	}
+	if err := o.checkPart(); err != nil {
+		return err
 	}
 	return o.check()
 }
@@ -178,7 +190,11 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 		return err
 	}
 	defer done()
-	report, err := fold.Run(ctx, src, req)
+	sum, err := fold.Scan(ctx, src, req)
+	var report *audit.Report
+	if sum.Endpoint != "" || err == nil {
+		report = fold.Report(sum, req.Sample > 0)
+	}
 	done()
 	if err := kept.end(a, report, err); err != nil {
 		return err
@@ -186,8 +202,11 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if report == nil || errors.Is(err, rdb.ErrNotRDB) {
 		return err
 	}
+	if o.output == "partial" {
+		return a.partial(ctx, o, fold, &sum, o.asked(d, schemas.Sum(nil), a.chosenDB(&o.sourcing))+a.namespace, err)
+	}
 	if len(o.offending.codes) > 0 {
-		return o.offending.conclude(ctx, a, keys, report, err, o.again())
+		return o.offending.conclude(ctx, a, keys, report, err, o.again(report.Incomplete))
 	}
 	return a.conclude(ctx, o, d, report, err)
 }
@@ -209,8 +228,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	kept := finding.Ignore(finding.WithFixes(d.moved(r.Findings), AllRules()), d.sources, AllRules(), nil, a.now())
-	r.Findings = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
+	r.Findings = a.silenced(d, r.Findings)
 	if scanErr != nil {
 		r.Complete = false
 		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
@@ -240,7 +258,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete: " + r.Incomplete.String(), o.again()}
+		return &exit{exitPartial, "the audit is incomplete: " + r.Incomplete.String(), o.again(r.Incomplete)}
 	}
 	return o.verdict(r.Summary)
 }
@@ -270,7 +288,13 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		}
 		return nil
 	case "csv":
+		if r.Sampled || !r.Complete {
+			a.say("%s", (&reportTable{r: r}).scope())
+		}
 		return r.CSV(a.out.Raw())
+	case "html":
+		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
+			Program: "keywright " + version().Version, Rules: audit.Rules(), NoBytes: o.noBytes})
 	case "table":
 		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
 	}

@@ -48,11 +48,14 @@ func (p *pacing) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&p.rate, "rate", 0, "keys per second at most that are changed (0: as fast as the server takes them)")
 	f.IntVar(&p.byteRate, "rate-mb", 0, "megabytes per second at most of the values that are changed (0: any)")
-	f.DurationVar(&p.maxLatency, "max-latency", 50*time.Millisecond,
+	f.DurationVar(&p.maxLatency, "max-latency", usualLatency,
 		"pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&p.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	choices(c, "progress", "auto", "plain", "none")
 }
+
+// usualLatency is the --max-latency of what changes a server.
+const usualLatency = 50 * time.Millisecond
 
 func (p *pacing) check() error {
 	if p.rate < 0 || p.byteRate < 0 || p.maxLatency < 0 {
@@ -166,9 +169,7 @@ func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *chang
 	if r.config, err = a.server(); err != nil {
 		return nil, err
 	}
-	if file == nil && r.verb.oneDB {
-		r.request.DB = r.config.DB
-	}
+	r.request.DB = r.database(q.DB)
 	if r.id, err = server.Identify(ctx, r.config, server.Primary); err != nil {
 		return nil, err
 	}
@@ -179,6 +180,17 @@ func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *chang
 		return nil, aclFailure(err)
 	}
 	return r, nil
+}
+
+// database is what the URL names, where it names one, else what was asked for. A plan is for one,
+// or for all, and does not hold for another one.
+func (r *changeRun) database(asked int) int {
+	switch named := r.config.DB > 0; {
+	case r.verb.noDB, asked >= 0 && !r.verb.oneDB && r.file == nil: // --db
+	case named, r.verb.oneDB && r.file == nil:
+		return r.config.DB
+	}
+	return asked
 }
 
 func (r *changeRun) close() {
@@ -258,38 +270,56 @@ func readPlan(path string) (*plan.Plan, error) {
 	return p, nil
 }
 
-// execute changes the server as a plan says. journal may be nil.
+// execute changes the server as a plan says, and prints what was done. journal may be nil.
 func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
+	began := r.app.now()
+	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
+	report, err := r.perform(ctx, p, journal, func(done int64) {
+		bar.Show(terminal.State{What: r.verb.unit + "s", Done: done, Total: p.Total.Keys,
+			Elapsed: r.app.now().Sub(began)}, r.app.now())
+	})
+	bar.Clear()
+	if _, unbegun := errors.AsType[*notBegun](err); unbegun {
+		return errors.Unwrap(err)
+	}
+	return r.showDone(ctx, p, &report, err)
+}
+
+// notBegun is why nothing of a plan was done.
+type notBegun struct{ error }
+
+func (n *notBegun) Unwrap() error { return n.error }
+
+// perform changes the server as a plan says. journal may be nil.
+func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
+	told func(int64)) (report apply.KeysReport, err error) {
 	first, err := r.clients.client(0)
 	if err != nil {
-		return err
+		return report, &notBegun{err}
 	}
 	acting, err := r.app.act(ctx, first, r.config, &r.made.Server)
 	if err != nil {
-		return err
+		return report, &notBegun{err}
 	}
 	defer acting.End()
 	if r.keep != "" {
 		if r.keeps, err = r.keeper(); err != nil {
-			return err
+			return report, &notBegun{err}
 		}
 	}
-	began := r.app.now()
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
-	report, err := r.work.do(ctx, p, apply.KeysOptions{
-		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still,
-		Progress: func(done int64) {
-			bar.Show(terminal.State{What: r.verb.unit + "s", Done: done, Total: p.Total.Keys,
-				Elapsed: r.app.now().Sub(began)}, r.app.now())
-		},
-	})
-	bar.Clear()
-	return r.showDone(ctx, p, &report, err)
+	return r.work.do(ctx, p, apply.KeysOptions{
+		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told})
 }
 
 // act takes the right to change keys, on servers that are still those that were looked at.
 func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting, error) {
 	acting, err := apply.Act(ctx, c)
+	for began := time.Now(); errors.Is(err, apply.ErrActing) && time.Since(began) < a.patience; acting,
+		err = apply.Act(ctx, c) {
+		if err := pause(ctx, actingAgain); err != nil {
+			return nil, err
+		}
+	}
 	if errors.Is(err, apply.ErrActing) {
 		return nil, &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}
 	}
@@ -302,6 +332,9 @@ func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Confi
 	}
 	return acting, nil
 }
+
+// actingAgain is how long it is until the right to change keys is asked for again.
+const actingAgain = 500 * time.Millisecond
 
 // unmoved is an error if the servers are not those that were looked at: there may have been
 // a failover since. nil: none were.

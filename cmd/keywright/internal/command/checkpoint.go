@@ -40,6 +40,9 @@ type checkpointing struct {
 	now   func() time.Time
 	next  time.Time // when the next is due
 	wrote bool
+	most  int  // bytes of one that is written
+	told  bool // that one was too large
+	say   func(format string, args ...any)
 }
 
 // Checkpoints are written about every second, and less often where writing one takes
@@ -61,7 +64,7 @@ func (o *auditing) resumes(a *app, d *declaration, schemas []byte, fold *audit.A
 	if err := writable(o.checkpoint); err != nil {
 		return nil, usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
 	}
-	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace, now: a.now}
+	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace + o.part, now: a.now, most: maxCheckpoint, say: a.say}
 	from, err := c.read()
 	if err != nil {
 		return nil, err
@@ -112,10 +115,16 @@ func readCheckpoint(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxCheckpoint+1))
-	if err == nil && len(text) > maxCheckpoint || jsonbound.Check(text, maxMade, 4*maxMade) != nil {
+	if err == nil && tooLarge(text) {
 		return nil, usage("name another file", "%s is no checkpoint of an audit: it is too large", path)
 	}
 	return text, err
+}
+
+// tooLarge reports whether a checkpoint is refused when it is read; such a one is not
+// written.
+func tooLarge(text []byte) bool {
+	return len(text) > maxCheckpoint || jsonbound.Check(text, maxMade, 4*maxMade) != nil
 }
 
 // read is the position of the file, nil if there is none. The fold goes on where it was.
@@ -153,15 +162,28 @@ func (c *checkpointing) save(at server.Position) error {
 		return err
 	}
 	text, err := json.Marshal(checkpoint{checkpointForm, program(), c.asked, at, judgement})
-	if err == nil {
+	large := err == nil && (len(text) > c.most || tooLarge(text))
+	if large {
+		c.tooLarge(len(text))
+	} else if err == nil {
 		err = replaceTextAs(c.path, text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the checkpoint cannot be written: %w", err)
 	}
 	ended := c.now()
-	c.wrote, c.next = true, ended.Add(max(checkpointEvery, checkpointShare*ended.Sub(began)))
+	c.wrote, c.next = c.wrote || !large, ended.Add(max(checkpointEvery, checkpointShare*ended.Sub(began)))
 	return nil
+}
+
+// tooLarge says once that a checkpoint is not written: the audit goes on, and the last one
+// that was written stays.
+func (c *checkpointing) tooLarge(size int) {
+	if !c.told {
+		c.say("no checkpoint is written any more: it would have %s, and %s are read; write fewer names with --top and "+
+			"--examples", terminal.Bytes(int64(size)), terminal.Bytes(int64(c.most)))
+	}
+	c.told = true
 }
 
 // end removes the file of an audit that came to its end, or says what to do with it.

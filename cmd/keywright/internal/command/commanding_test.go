@@ -100,6 +100,7 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 	fillCommanding(s)
 	s.Do("SAVE")
 	copyFile(t, filepath.Join(s.Dir, "dump.rdb"), "dump.rdb")
+	writePart(t, s)
 	stdin := strings.Join(commanding, "\n")
 	runs, shown := 0, 0
 	run := func(args, form string) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 )
@@ -58,4 +59,9 @@ func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 		}
 	}
 	return out, nil
+}
+
+// constructReader reads constructs of the declaration from a server.
+func (a *app) constructReader(c *keywright.Client) *answer.Reader {
+	return &answer.Reader{Client: c, Keyspace: a.keyspace}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -207,6 +208,10 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	flags := fmt.Sprintf("--db %d --to-db", r.from.reader.Config().DB)
+	if err := ownDatabases(r.to.reader.Config(), r.toDB, flags); err != nil {
+		return err
 	}
 	if r.snapshot {
 		sel, err := r.mapped(&r.selecting, &r.mapping)

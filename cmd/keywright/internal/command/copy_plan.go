@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
@@ -59,6 +60,14 @@ func withoutPassword(text string) (string, error) {
 	return u.String(), nil
 }
 
+// databaseIn is the database that a URL names, -1 if it names none.
+func databaseIn(text string) int {
+	if config, err := connect.New(connect.Options{URL: text}); err == nil && config.DB > 0 {
+		return config.DB
+	}
+	return -1
+}
+
 // applyCopy executes a plan of copy. What is at the target already, with the same value, is
 // not written again, so that a run that was interrupted goes on.
 func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *applying) error {
@@ -80,9 +89,13 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 	again.scan = server.Options{OnlyDB: q.DB, Rate: o.rate, MaxLatency: o.maxLatency}
 	urls := []string{q.Options["from"], q.Options["to"]}
 	for i, given := range []string{o.from, o.to} {
-		if given != "" {
-			urls[i] = given
+		if given == "" {
+			continue
 		}
+		if why := plan.OtherDatabaseThan(databaseIn(urls[i]), databaseIn(given)); why != nil {
+			return a.drifted(path, why)
+		}
+		urls[i] = given
 	}
 	now, err := a.replanCopy(ctx, urls, again)
 	if err != nil {

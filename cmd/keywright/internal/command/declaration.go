@@ -12,9 +12,9 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
 	"github.com/keywright/keywright/keyspace/lint"
@@ -312,7 +312,7 @@ func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return archivefile.SyncFolder(filepath.Dir(path))
+	return filelock.SyncFolder(filepath.Dir(path))
 }
 
 // writable says why replaceText could not put a text into the place of a file,

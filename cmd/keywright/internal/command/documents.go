@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/shape"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/server"
@@ -45,7 +46,7 @@ var Documents = []Document{
 	{"delete", 1, "What would be deleted, or was.", reflect.TypeFor[changeReport]()},
 	{"diff", 1, "What has changed between two declarations.", reflect.TypeFor[difference]()},
 	{"doctor", 1, "What a server is, and what is dangerous about it.", reflect.TypeFor[server.Diagnosis]()},
-	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[entitiesReport]()},
+	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[answer.Entities]()},
 	{"entities check", 1, "What is wrong in the indexes of the entities.", reflect.TypeFor[checkReport]()},
 	{"entities index", 1, "Which indexes would be built or removed, or were.", reflect.TypeFor[changeReport]()},
 	{"entities indexes", 1, "Which indexes of the entities are complete.", reflect.TypeFor[indexesReport]()},
@@ -53,17 +54,29 @@ var Documents = []Document{
 	{"explain", 1, "A rule, an entry or a key: one of the three.", reflect.TypeFor[explanation]()},
 	{"gen", 1, "The files that are generated, and what was done to each.", reflect.TypeFor[generated]()},
 	{"lint", 1, "What is wrong in declarations.", reflect.TypeFor[finding.Document]()},
-	{"locks", 1, "The locks that are held or waited for.", reflect.TypeFor[locksReport]()},
+	{"locks", 1, "The locks that are held or waited for.", reflect.TypeFor[answer.Locks]()},
 	{"locks break", 1, "Which locks would be broken, or were.", reflect.TypeFor[changeReport]()},
 	{"ls jsonl", 1, "One key of a server or a snapshot.", reflect.TypeFor[listedKey]()},
 	{"match jsonl", 1, "One key of the input, and its entry.", reflect.TypeFor[matched]()},
-	{"queues", 1, "What the queues hold.", reflect.TypeFor[queuesReport]()},
+	{"merge", 1, "The report of an audit in parts.", reflect.TypeFor[audit.Report]()},
+	{"merge jsonl", 1, "One line of the report of an audit in parts.", reflect.TypeFor[audit.Line]()},
+	{"migrate advance", 1, "What a part lacks for its next phase, or the step that it took.", reflect.TypeFor[migrationStep]()},
+	{"migrate diff", 1, "The classes of differences that reads have found.", reflect.TypeFor[migrationDifferences]()},
+	{"migrate export", 1, "The files that were written as Redis has their records.", reflect.TypeFor[migrationExported]()},
+	{"migrate import", 1, "What was imported, or would be.", reflect.TypeFor[importReport]()},
+	{"migrate plan", 1, "What an import would do.", reflect.TypeFor[importReport]()},
+	{"migrate repair", 1, "Which records were repaired, or would be.", reflect.TypeFor[migrationRepaired]()},
+	{"migrate rollback", 1, "What is between a part and its phase before, or the step that it took.", reflect.TypeFor[migrationStep]()},
+	{"migrate status", 1, "Where each part of a migration is.", reflect.TypeFor[migrationStatus]()},
+	{"migrate verify", 1, "How files and Redis compare.", reflect.TypeFor[migrationVerified]()},
+	{"queues", 1, "What the queues hold.", reflect.TypeFor[answer.Queues]()},
+	{"queues cancel", 1, "Which waiting jobs would be cancelled, or were.", reflect.TypeFor[changeReport]()},
 	{"queues discard", 1, "Which dead jobs would be discarded, or were.", reflect.TypeFor[changeReport]()},
 	{"queues pause", 1, "Which queues would be paused, or were.", reflect.TypeFor[changeReport]()},
 	{"queues repair", 1, "Which jobs in no place would be brought back, or were.", reflect.TypeFor[changeReport]()},
 	{"queues resume", 1, "Which queues would be resumed, or were.", reflect.TypeFor[changeReport]()},
 	{"queues retry", 1, "Which dead jobs would be brought back, or were.", reflect.TypeFor[changeReport]()},
-	{"rankings", 1, "The keys of rankings, each with its first member.", reflect.TypeFor[rankingsReport]()},
+	{"rankings", 1, "The keys of rankings, each with its first member.", reflect.TypeFor[answer.Rankings]()},
 	{"rankings around", 1, "A member of a ranking, with those above and below it.", reflect.TypeFor[rowsReport]()},
 	{"rankings top", 1, "The first members of a ranking.", reflect.TypeFor[rowsReport]()},
 	{"rename", 1, "What would be renamed, or was.", reflect.TypeFor[changeReport]()},

@@ -76,10 +76,18 @@ keys:
   item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
   secret: {key: "secret:{id}", type: string, ttl: none, value: text encrypted}
   sales: {key: "sales:{day}", type: ranking, member: text, ttl: 7d, cached: 1m}
+  moved: {key: "moved:{n}", type: string, ttl: none, value: json}
+  worse: {key: "worse:{n}", type: string, ttl: none, value: json}
 cleanup:
   - {match: "user:*", idle: 1d}
 channels:
   sold: {channel: "app:sold", message: {n: n}}
+migrations:
+  files:
+    sources: {state: {file: state.json}}
+    parts:
+      good: {moves: [{from: "state:/good/{n}", to: moved, value: .}]}
+      bad: {moves: [{from: "state:/bad/[]", to: worse, with: {n: .n}, value: .}]}
 `
 
 // documentRun is a command whose output is held against its schema.
@@ -100,6 +108,8 @@ var documentRuns = []documentRun{
 	{"audit jsonl", 1, "audit -o jsonl -u URL", ""},
 	{"audit jsonl", 1, "audit -o jsonl dump.rdb --baseline baseline.json", ""},
 	{"audit jsonl", 1, "audit -o jsonl --keys-of KW501,KW502 -u URL", ""},
+	{"merge", 1, "merge dump.part --parts 1 -o json", ""},
+	{"merge jsonl", 1, "merge dump.part --parts 1 -o jsonl", ""},
 	{"breaking", 1, "breaking -o json --against old.yaml", ""},
 	{"breaking", 1, "breaking -o json --against keyspace.yaml", ""},
 	{"diff", 0, "diff -o json old.yaml keyspace.yaml", ""},
@@ -127,6 +137,7 @@ var documentRuns = []documentRun{
 	{"locks break", 0, "locks break -o json -u URL lock:7 --apply", ""},
 	{"locks break", 0, "locks break -o json -u URL lock:6", ""},
 	{"backup", 0, "backup -o json -u URL --to all.kwa --progress none", ""},
+	{"backup", 0, "backup -o json -u URL --to whole.kwa --progress none", ""},
 	{"backup", 0, "backup -o json -u URL --to part.kwa --match app:* --progress none", ""},
 	{"archive diff", 1, "archive diff -o json all.kwa part.kwa", ""},
 	{"archive diff jsonl", 1, "archive diff -o jsonl all.kwa part.kwa", ""},
@@ -150,11 +161,27 @@ var documentRuns = []documentRun{
 	{"rename", 0, "rename -o json -u URL --progress none --map nosuch:{x}=nosuch2:{x} --apply --phase copy", ""},
 	{"ls jsonl", 0, "ls -o jsonl -u URL --progress none", ""},
 	{"match jsonl", 1, "match -o jsonl", "app:album:1\n\xff\xfe\nbull:1\r\nzz\n"},
+	{"migrate plan", 1, "migrate plan -o json", ""},
+	{"migrate status", 0, "migrate status -o json -u URL", ""},
+	{"migrate status", 3, "migrate status -o json -u redis://127.0.0.1:1", ""},
+	{"migrate advance", 4, "migrate advance bad -o json -u URL", ""},
+	{"migrate advance", 0, "migrate advance good -o json -u URL --apply", ""},
+	{"migrate import", 0, "migrate import -o json -u URL --progress none", ""},
+	{"migrate import", 0, "migrate import -o json -u URL --apply --progress none", ""},
+	{"migrate verify", 0, "migrate verify -o json -u URL --backup whole.kwa --progress none", ""},
+	{"migrate export", 0, "migrate export -o json -u URL --to exported --progress none", ""},
+	{"migrate diff", 0, "migrate diff -o json", ""},
+	{"migrate repair", 0, "migrate repair good -o json -u URL --all --progress none", ""},
+	{"migrate repair", 0, "migrate repair good -o json -u URL --from files --progress none", ""},
+	{"migrate repair", 0, "migrate repair good -o json -u URL --from files --apply --progress none", ""},
+	{"migrate rollback", 0, "migrate rollback good -o json -u URL", ""},
+	{"migrate rollback", 0, "migrate rollback good -o json -u URL --apply", ""},
 	{"queues", 0, "queues -o json -u URL", ""},
 	{"queues", 0, "queues jobs -o json -u URL --dead", ""},
 	{"queues retry", 0, "queues retry jobs -o json -u URL --all", ""},
 	{"queues retry", 0, "queues retry jobs -o json -u URL --all --apply", ""},
 	{"queues discard", 1, "queues discard jobs -o json -u URL nosuch --apply", ""},
+	{"queues cancel", 0, "queues cancel jobs -o json -u URL --text nosuch --apply", ""},
 	{"queues repair", 0, "queues repair jobs -o json -u URL", ""},
 	{"queues resume", 0, "queues resume jobs -o json -u URL --apply", ""},
 	{"queues pause", 0, "queues pause jobs -o json -u URL --apply", ""},
@@ -198,6 +225,7 @@ func TestDocumentsAreAsTheirSchemas(t *testing.T) {
 	}
 	write("keyspace.yaml", documentKeyspace)
 	write("old.yaml", strings.NewReplacer("year: int", "year: int, gone: int", "1h", "2h", "app:album", "app:disc").Replace(documentKeyspace))
+	write("state.json", `{"good": {"1": [], "2": null}, "bad": [{"x": 1}]}`)
 	write("bad.yaml", strings.Repeat("x: y\n", 3)+documentKeyspace+"  q: {key: [x], type: strin}\n")
 	s.Do("SAVE")
 	copyFile(t, filepath.Join(s.Dir, "dump.rdb"), "empty.rdb")
@@ -208,6 +236,7 @@ func TestDocumentsAreAsTheirSchemas(t *testing.T) {
 	fillForDocuments(s)
 	s.Do("SAVE")
 	copyFile(t, filepath.Join(s.Dir, "dump.rdb"), "dump.rdb")
+	writePart(t, s)
 	for _, r := range documentRuns {
 		t.Run(r.args, func(t *testing.T) {
 			text := runDocument(t, s, r)
@@ -226,6 +255,15 @@ func TestDocumentsAreAsTheirSchemas(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// writePart writes a partial report of dump.rdb.
+func writePart(t *testing.T, s *keywrighttest.Server) {
+	t.Helper()
+	text := runDocument(t, s, documentRun{"", 0, "audit dump.rdb -o partial", ""})
+	if err := os.WriteFile("dump.part", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -91,31 +92,8 @@ keywright entities repair puts it right. Exit code 1 means that something is wro
 	return c
 }
 
-// entityReport is one entity, or one part of it.
-type entityReport struct {
-	Entry   string           `json:"entry"`
-	Of      *finding.JSONKey `json:"of,omitempty"` // what its keys share
-	Items   int64            `json:"items"`
-	Expired int64            `json:"expired"`                // of the items, those that wait to be swept
-	Late    float64          `json:"late_seconds,omitempty"` // for how long the first of them has waited
-	Sweeper *finding.JSONKey `json:"sweeper,omitempty"`      // the process that sweeps
-}
-
-// entitiesReport is what entities has found; its JSON names are stable.
-type entitiesReport struct {
-	Entities []entityReport `json:"entities"`
-	gaps
-}
-
 func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
-	report := entitiesReport{Entities: []entityReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		st, err := s.Stats(ctx)
-		if err == nil {
-			report.Entities = append(report.Entities, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), keyOf(st.Sweeper)})
-		}
-		return err
-	})
+	report, err := a.constructReader(c).Entities(ctx, entries)
 	if err != nil {
 		return err
 	}
@@ -124,10 +102,10 @@ func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keys
 	} else {
 		err = a.printEntities(&report)
 	}
-	return cmp.Or(err, report.verdict("entities"))
+	return cmp.Or(err, partly(&report.Gaps, "entities"))
 }
 
-func (a *app) printEntities(report *entitiesReport) error {
+func (a *app) printEntities(report *answer.Entities) error {
 	rows := make([][]string, len(report.Entities))
 	for i, r := range report.Entities {
 		sweeper := ""
@@ -136,43 +114,9 @@ func (a *app) printEntities(report *entitiesReport) error {
 		}
 		rows[i] = []string{r.Entry, shownOf(r.Of), terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
 	}
-	defer report.tell(a)
+	defer a.tellGaps(&report.Gaps)
 	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
 		{Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
-}
-
-// eachEntity runs for every entity: for one whose keys share a placeholder, for
-// each value of it that there is.
-func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) error {
-	for _, e := range entries {
-		if err := g.pass(ctx, e.Name, "", a.eachPart(ctx, c, e, g, run)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) error {
-	found, bounded, err := bind.Instances(ctx, c, e)
-	if err != nil {
-		return err
-	}
-	if bounded {
-		g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
-	}
-	for _, values := range found {
-		title := titleOf(e, values)
-		s, err := bind.Entity(c, a.keyspace, e, values)
-		if err != nil {
-			return err
-		}
-		if err := g.pass(ctx, e.Name, title, run(e, keyOf(title), s)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // problemReport is something wrong; its JSON names are stable.
@@ -191,16 +135,16 @@ type checkReport struct {
 	Wrong    int             `json:"wrong"` // problems, also those that --limit leaves out
 	Problems []problemReport `json:"problems"`
 	Left     int             `json:"not_listed,omitempty"` // problems that --limit leaves out
-	gaps
+	answer.Gaps
 }
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Problems: []problemReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
+	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 		shown := 0
 		done, err := s.Check(ctx, entity.CheckOptions{Rate: o.rate, Found: func(p entity.Problem) {
 			if shown++; shown <= o.limit {
-				report.Problems = append(report.Problems, problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, keyOf(p.Key)})
+				report.Problems = append(report.Problems, problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, answer.KeyOf(p.Key)})
 			}
 		}})
 		report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries, report.Expired+done.Expired, report.Wrong+done.Problems
@@ -218,7 +162,7 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 	if err == nil && report.Wrong > 0 {
 		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)), "`keywright entities repair` puts them right"}
 	}
-	return cmp.Or(err, report.verdict("entities"))
+	return cmp.Or(err, partly(&report.Gaps, "entities"))
 }
 
 func (a *app) printCheck(r *checkReport) error {
@@ -239,7 +183,7 @@ func (a *app) printCheck(r *checkReport) error {
 	if r.Left > 0 {
 		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
-	r.tell(a)
+	a.tellGaps(&r.Gaps)
 	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
 	if r.Expired > 0 {
 		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep", terminal.Count(int64(r.Expired)))

@@ -93,7 +93,7 @@ func (w *building) plan(ctx context.Context, p *plan.Plan, _ *terminal.Progress)
 		}
 	}
 	t.Into(p)
-	p.Incomplete = g.reasons()
+	p.Incomplete = reasonsOf(g)
 	return nil
 }
 
@@ -109,6 +109,6 @@ func (w *building) do(ctx context.Context, p *plan.Plan, o apply.KeysOptions) (a
 		if err != nil {
 			return source.Summary{}, err
 		}
-		return g.summary(), nil
+		return summaryOf(g), nil
 	}, o)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -30,7 +31,7 @@ type indexReport struct {
 type indexesReport struct {
 	Items   int           `json:"items"`
 	Indexes []indexReport `json:"indexes"`
-	gaps
+	answer.Gaps
 }
 
 func (a *app) entitiesIndexesCommand() *cobra.Command {
@@ -68,7 +69,7 @@ Exit code 1 means that an index is not complete.`,
 
 func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := indexesReport{Indexes: []indexReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
+	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 		r, err := s.Indexes(ctx, entity.IndexOptions{Rate: o.rate})
 		report.Items += r.Items
 		for _, ix := range r.Indexes {
@@ -85,7 +86,7 @@ func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*k
 	} else {
 		err = a.printIndexes(&report)
 	}
-	return cmp.Or(err, report.verdict(), report.gaps.verdict("entities"))
+	return cmp.Or(err, report.verdict(), partly(&report.Gaps, "entities"))
 }
 
 // verdict is exit code 1 where an index is not complete.
@@ -120,7 +121,7 @@ func (a *app) printIndexes(r *indexesReport) error {
 	if err := terminal.Table(a.out, columns, rows); err != nil {
 		return err
 	}
-	r.tell(a)
+	a.tellGaps(&r.Gaps)
 	if others {
 		a.tell("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows it any more")
 	}

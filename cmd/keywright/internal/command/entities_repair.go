@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -52,25 +53,25 @@ type entityWork struct{ *changeRun }
 
 // each runs for each store of the request, and gives what could not be read.
 func (w *entityWork) each(ctx context.Context,
-	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) (*gaps, error) {
+	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) (*answer.Gaps, error) {
 	c, err := w.client()
 	if err != nil {
 		return nil, err
 	}
-	g := &gaps{}
-	return g, w.eachEntity(ctx, c, w.constructs(keyspace.Entity), g, run)
+	g := &answer.Gaps{}
+	return g, w.constructReader(c).EachEntity(ctx, w.constructs(keyspace.Entity), g, run)
 }
 
-// reasons gives gaps as a plan has them.
-func (g *gaps) reasons() []plan.Reason {
+// reasonsOf gives gaps as a plan has them.
+func reasonsOf(g *answer.Gaps) []plan.Reason {
 	f := findings{}
 	f.gaps(g)
 	return f.incomplete
 }
 
-// summary gives gaps as the end of a walk has them.
-func (g *gaps) summary() (sum source.Summary) {
-	for _, r := range g.reasons() {
+// summaryOf gives gaps as the end of a walk has them.
+func summaryOf(g *answer.Gaps) (sum source.Summary) {
+	for _, r := range reasonsOf(g) {
 		sum.Incomplete = append(sum.Incomplete, source.Reason{Code: source.Ended, What: r.What, Database: source.NoDatabase})
 	}
 	return sum
@@ -107,7 +108,7 @@ func (w *repairing) plan(ctx context.Context, p *plan.Plan, _ *terminal.Progress
 		return err
 	}
 	t.Into(p)
-	p.Incomplete = g.reasons()
+	p.Incomplete = reasonsOf(g)
 	return nil
 }
 
@@ -123,7 +124,7 @@ func (w *repairing) do(ctx context.Context, p *plan.Plan, o apply.KeysOptions) (
 		if err != nil {
 			return source.Summary{}, err
 		}
-		return g.summary(), nil
+		return summaryOf(g), nil
 	}, o)
 }
 

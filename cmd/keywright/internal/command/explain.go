@@ -3,9 +3,9 @@ package command
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
@@ -84,11 +84,11 @@ func (a *app) explainEntry(o *explaining, name string) error {
 	if e == nil {
 		return a.noEntry(d, path, name)
 	}
-	answer := answerEntry(d, e)
+	about := answer.EntryOf(d.Keyspace, e, d.prefix)
 	if o.output == "json" {
-		return a.json(explanation{Entry: &answer})
+		return a.json(explanation{Entry: &about})
 	}
-	return a.printEntry(answer)
+	return a.printEntry(about)
 }
 
 // noEntry proposes what may have been meant.
@@ -115,79 +115,12 @@ func entryNames(ks *keyspace.Keyspace) []string {
 
 // explanation is what explain has found: one of the three.
 type explanation struct {
-	Rule  *ruleAnswer  `json:"rule,omitempty"`
-	Entry *entryAnswer `json:"entry,omitempty"`
-	Key   *located     `json:"key,omitempty"`
+	Rule  *ruleAnswer     `json:"rule,omitempty"`
+	Entry *answer.Entry   `json:"entry,omitempty"`
+	Key   *answer.Located `json:"key,omitempty"`
 }
 
-// entryAnswer is what there is to say of an entry; its JSON names are stable.
-type entryAnswer struct {
-	Name      string      `json:"name"`
-	Type      string      `json:"type"`
-	Doc       string      `json:"doc,omitempty"`
-	File      string      `json:"file"`
-	Line      int         `json:"line"`
-	Owner     string      `json:"owner,omitempty"`
-	Readers   []string    `json:"readers,omitempty"`
-	Keys      []keyAnswer `json:"keys"`
-	Lives     []string    `json:"ttl_by,omitempty"`
-	Stamps    []string    `json:"stamps,omitempty"`
-	Channels  []string    `json:"channels,omitempty"`
-	Deletes   []string    `json:"deleted_by,omitempty"`
-	Was       []string    `json:"was,omitempty"`
-	Script    string      `json:"script,omitempty"`
-	ScriptFor []string    `json:"script_keys,omitempty"`
-}
-
-// keyAnswer is one key of an entry.
-type keyAnswer struct {
-	Name    string `json:"name"`
-	Pattern string `json:"pattern"`
-	Type    string `json:"type"`
-	TTL     string `json:"ttl"`
-	Derived bool   `json:"derived"`
-	Example string `json:"example"` // a key that the pattern matches
-	Doc     string `json:"doc,omitempty"`
-}
-
-func answerEntry(d *declaration, e *keyspace.Entry) entryAnswer {
-	answer := entryAnswer{Name: e.Name, Type: e.Type, Doc: e.Doc, File: d.prefix + e.Pos.File, Line: e.Pos.Line, Owner: e.Owner, Readers: e.Readers, Keys: []keyAnswer{}}
-	for _, k := range e.Keys {
-		answer.Keys = append(answer.Keys, keyAnswer{k.Name, k.Pattern.String(), string(k.Kind), k.TTL.String(), k.Derived, string(k.Pattern.Example()), k.Doc})
-	}
-	if e.TTLBy != nil {
-		for _, c := range e.TTLBy.Cases {
-			answer.Lives = append(answer.Lives, fmt.Sprintf("%s %s: %s", e.TTLBy.Field, c.Word, keyspace.FormatDuration(c.TTL)))
-		}
-	}
-	for _, stamp := range [][2]string{{"created", e.Stamps.Created}, {"updated", e.Stamps.Updated}, {"version", e.Stamps.Version}} {
-		if stamp[1] != "" {
-			answer.Stamps = append(answer.Stamps, stamp[0]+": "+stamp[1])
-		}
-	}
-	if e.Notify != nil {
-		answer.Channels = append(answer.Channels, e.Notify.Pattern.String())
-	}
-	for _, what := range []string{"create", "update", "delete", "expire"} {
-		if name := e.Emits[what]; name != "" {
-			answer.Channels = append(answer.Channels, name+" ("+what+")")
-		}
-	}
-	for _, ev := range d.Events {
-		if slices.Contains(ev.Deletes, e.Name) {
-			answer.Deletes = append(answer.Deletes, ev.Name)
-		}
-	}
-	for _, w := range e.Was {
-		answer.Was = append(answer.Was, w.String())
-	}
-	if e.Script != nil {
-		answer.Script, answer.ScriptFor = e.Script.File, e.Script.Keys
-	}
-	return answer
-}
-
-func (a *app) printEntry(e entryAnswer) error {
+func (a *app) printEntry(e answer.Entry) error {
 	fmt.Fprintf(a.out, "%s: %s, declared at %s:%d\n", a.out.Paint(terminal.Bold, e.Name), e.Type, finding.Printable(e.File), e.Line)
 	for _, l := range terminal.Wrap(e.Doc, 80) {
 		fmt.Fprintln(a.out, finding.Printable(l))

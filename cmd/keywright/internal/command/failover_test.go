@@ -64,24 +64,16 @@ func (f *failing) run(args ...string) (int, string) {
 	return code, out.String() + errs.String()
 }
 
-// failover makes the replica of the next shard its primary. A cluster refuses a second
-// failover of a shard within some seconds, so that it is asked for again.
+// failover makes the replica of the next shard its primary.
 func (f *failing) failover() {
 	f.t.Helper()
-	next := f.cluster.Nodes[f.verbs%3]
-	if next.Info("role") == "master" {
-		next = f.cluster.Nodes[f.verbs%3+3]
+	next := f.verbs % 3
+	if f.cluster.Nodes[next].Info("role") == "master" {
+		next += 3
 	}
 	f.verbs++
-	next.Await("master_link_status", "up")
-	asked := 0
-	f.until("the replica is a primary", func() bool {
-		if asked%1000 == 0 { // requests, while the old primary is asked
-			_, _ = next.Try("CLUSTER", "FAILOVER")
-		}
-		asked++
-		return next.Info("role") == "master"
-	})
+	f.cluster.Nodes[next].Await("master_link_status", "up")
+	f.cluster.Failover(next)
 }
 
 // until waits for a condition.

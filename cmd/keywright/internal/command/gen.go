@@ -12,7 +12,9 @@ import (
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/gen/grafana"
 	"github.com/keywright/keywright/gen/markdown"
+	"github.com/keywright/keywright/gen/prometheus"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
@@ -30,6 +32,8 @@ var targets = []struct {
 	{"docs", "a Markdown and an HTML page that replace the wiki's", markdown.Generate},
 	{"acl", "an ACL file: a user per owner and reader", acl.Generate},
 	{"conformance", "test vectors: what every language must build, read and refuse alike", conformance.Generate},
+	{"prometheus", "recording and alert rules for the metrics of keywright serve", prometheus.Generate},
+	{"grafana", "a dashboard for Grafana, for the metrics of keywright serve", grafana.Generate},
 }
 
 // generating are the flags of gen.

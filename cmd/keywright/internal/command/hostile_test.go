@@ -108,6 +108,29 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 	}
 }
 
+// A megabyte of good declarations is accepted by what reads it, without a finding of
+// lint. acl print and gen, whose output grows with it, and breaking are no part of this.
+func TestGoodDeclarationsOfAMegabyte(t *testing.T) {
+	const head = "keywright: 1\npackage: p\nowner: o\nowns: [\"app:*\"]\n"
+	for name, text := range map[string]string{
+		"entries":  head + "keys:\n" + lined(9200, "  e#:\n    doc: Things of the user, in order.\n    key: \"app:e#:{user}:{id}\"\n    type: string\n    ttl: 1h\n"),
+		"queues":   head + "keys:\n" + lined(9000, "  q#:\n    doc: Work of users.\n    key: \"app:q#:{user}\"\n    type: queue\n    value: text\n    ttl: none\n"),
+		"entities": head + "vars: {id: uuid}\nkeys:\n" + lined(3500, "  e#:\n    doc: Things of a user.\n    key: \"app:e#:{id}\"\n    type: entity\n    ttl: 1h\n    fields: {id: id, name: text max 100, status: a|b|c, made: unix_ms}\n    index:\n      status+made: \"app:x#:{status}\"\n      expires: \"app:y#\"\n"),
+	} {
+		for _, reader := range []string{"lint", "fmt --check", "match"} {
+			began := cpu(t)
+			code, out, said := ran(t, text, "app:e1:a:b\n", strings.Fields(reader)...)
+			took := cpu(t) - began
+			if code > 1 || code > 0 && reader != "match" || len(out)+len(said) > 1<<10 {
+				t.Errorf("%s of %s: code %d, %d bytes, %.300s", reader, name, code, len(out), said)
+			}
+			if took > 6*time.Second {
+				t.Errorf("%s of %s: %v", reader, name, took)
+			}
+		}
+	}
+}
+
 // No key commands the log of a CI system or a terminal, in any form of match; JSON
 // keeps each byte.
 func TestMatchedKeysCommandNothing(t *testing.T) {

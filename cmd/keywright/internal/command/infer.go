@@ -27,6 +27,7 @@ type inferring struct {
 	merge string
 	to    string
 	page  string
+	files string
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -41,11 +42,11 @@ HyperLogLogs, marked as such. Keys of well-known software go under foreign;
 sessions that a library keeps for the application are drafted. It is a draft: it
 says what is there, not what should be. Read it, then run lint and audit.
 
-A draft loads, passes lint, and an audit of the same keys finds nothing but the
-keys that it does not declare: probable typos (album, albun), keys that are
-nearly those of a family (dau:2026-13-45) and names with nothing in common. They
-are listed at its end, and standard error says which share of keys and bytes is
-drafted. Up to about a million keys the counts are exact; of more they are near
+A draft loads, passes lint, and an audit of the same keys, and of the values that
+were read, finds nothing but the keys that it does not declare: probable typos
+(album, albun), keys that are nearly those of a family (dau:2026-13-45) and names
+with nothing in common. They are listed at its end, and standard error says which
+share of keys and bytes is drafted. The first lines say how many values were read. Up to about a million keys the counts are exact; of more they are near
 the truth, and say "about". Memory stays below 256 MB for any number of keys.
 
 With --from-doc the draft is of the keys that a Markdown page documents: tables,
@@ -55,6 +56,14 @@ Chinese. What looks like a key and is not drafted (struck out, removed, proposed
 a glob, a host with a port) is listed with its line, and so are TTLs that
 contradict each other. Read such a draft beside its page: of pages in shapes that
 it has never read it misses keys and TTLs, and may make one up.
+
+With --migration FOLDER the draft is a migration from its JSON files (.json, and
+.jsonl or .ndjson of a document in each line): sources, parts, and of each place in
+them the entry that it goes to, its key, type and TTL. Names of objects that are
+data become placeholders. With --merge as well nothing is drafted but the moves to
+the entries of that declaration whose words, types and placeholders fit; else the
+entries are drafted, too. What is not moved is listed at its end. The same files
+give the same draft. Read every move, then run keywright migrate plan.
 
 With --merge the keys that a declaration does not declare are drafted, and added
 to it; what is in it stays as it is, and a second merge adds nothing.
@@ -66,7 +75,8 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Example: `  keywright infer dump.rdb > keyspace.yaml
   keywright infer -u redis://localhost:6379 --snapshot
   keywright infer --from-doc wiki/redis-keys.md
-  keywright infer dump.rdb --merge keyspace.yaml --to keyspace.yaml`,
+  keywright infer dump.rdb --merge keyspace.yaml --to keyspace.yaml
+  keywright infer --migration data --merge keyspace.yaml`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
@@ -76,6 +86,9 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 			read := a.draft
 			if c.Flags().Changed("from-doc") {
 				read = a.draftPage
+			}
+			if o.files != "" {
+				read = a.draftMigration
 			}
 			text, err := read(c.Context(), &o)
 			if text == nil {
@@ -88,7 +101,10 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 	o.sourcing.flags(c)
 	c.Flags().StringVar(&o.merge, "merge", "", "a declaration: draft what it does not declare, and add it")
 	c.Flags().StringVar(&o.page, "from-doc", "", "a Markdown page (or -) that documents keys, instead of a source")
+	c.Flags().StringVar(&o.files, "migration", "",
+		"a folder of JSON files that a migration is drafted from, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
+	withoutVariables(c, "migration")
 	return c
 }
 
@@ -141,7 +157,7 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 	case err != nil:
 		return text, err
 	case len(sum.Incomplete) > 0:
-		return text, &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again()}
+		return text, &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
 	}
 	return text, nil
 }

@@ -91,7 +91,7 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 	settled := j.known.Apply(findings)
 	j.accepted = &settled
 	if len(settled.Known) > 0 {
-		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), onKeys(settled.Keys()))
+		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), violationsOf(settled.Violations()))
 	}
 	for _, g := range settled.Grown {
 		a.say("grown: %s %s: %s, accepted were %s", g.Code, finding.Printable(g.Message), terminal.Plural(g.Count, "key"), terminal.Count(g.Accepted))
@@ -102,11 +102,12 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 	return settled.Fresh, nil
 }
 
-func onKeys(n int64) string {
+// violationsOf says how many keys the accepted findings have, in sum.
+func violationsOf(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return ", on " + terminal.Plural(n, "key")
+	return ", " + terminal.Plural(n, "violation")
 }
 
 // verdict turns counts into the exit code.

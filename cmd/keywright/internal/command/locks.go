@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -49,27 +49,8 @@ keywright locks break takes a lock from its holder.`,
 	return c
 }
 
-// locksReport is what locks has found; its JSON names are stable.
-type locksReport struct {
-	Locks []lockReport `json:"locks"`
-	gaps
-}
-
-// lockReport is one lock.
-type lockReport struct {
-	Entry   string           `json:"entry"`
-	Key     finding.JSONKey  `json:"key"`
-	Holder  *finding.JSONKey `json:"holder,omitempty"` // of the lock alone
-	Token   *finding.JSONKey `json:"token,omitempty"`
-	Since   float64          `json:"held_seconds,omitempty"`
-	Left    float64          `json:"lease_left_seconds,omitempty"`
-	Fence   int64            `json:"fence,omitempty"`
-	Waiting int64            `json:"waiting"` // processes
-	Sharing int64            `json:"sharing"` // holders that share the lock
-}
-
-// holder is the holder that has the lock alone.
-func (l *lockReport) holder() string {
+// holderOf is the holder that has the lock alone.
+func holderOf(l *answer.Lock) string {
 	if l.Token == nil {
 		return ""
 	}
@@ -92,74 +73,31 @@ func notListed(n int64) string {
 	return " (" + terminal.Count(n) + " not listed: --limit)"
 }
 
-// keyOf is a name in JSON, or nothing.
-func keyOf(text string) *finding.JSONKey {
-	if text == "" {
-		return nil
-	}
-	key := finding.JSONKey(text)
-	return &key
-}
-
 func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
-	report := locksReport{Locks: []lockReport{}}
-	for _, e := range entries {
-		err := a.locksOf(ctx, c, e, &report)
-		if err := report.pass(ctx, e.Name, "", err); err != nil {
-			return err
-		}
+	report, err := a.constructReader(c).Locks(ctx, entries)
+	if err != nil {
+		return err
 	}
-	var err error
 	if o.output == "json" {
 		err = a.json(report)
 	} else {
 		err = a.printLocks(&report)
 	}
-	return cmp.Or(err, report.verdict("locks"))
+	return cmp.Or(err, partly(&report.Gaps, "locks"))
 }
 
-func (a *app) locksOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, report *locksReport) error {
-	found, bounded, err := bind.Instances(ctx, c, e)
-	if err != nil {
-		return err
-	}
-	if bounded {
-		report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
-	}
-	for _, values := range found {
-		l := bind.Lock(c, a.keyspace, e, values)
-		h, err := l.Holder(ctx)
-		if err != nil {
-			if err := report.pass(ctx, e.Name, l.Name(), err); err != nil {
-				return err
-			}
-			continue
-		}
-		if h.Token == "" && h.Waiting+h.Sharing == 0 { // only its fence is left, which expires
-			continue
-		}
-		one := lockReport{Entry: e.Name, Key: finding.JSONKey(l.Name()), Since: h.Since.Seconds(), Left: h.Left.Seconds(), Fence: h.Fence, Waiting: h.Waiting, Sharing: h.Sharing}
-		if h.Token != "" {
-			holder := finding.JSONKey(h.Owner)
-			one.Holder, one.Token = &holder, keyOf(h.Token)
-		}
-		report.Locks = append(report.Locks, one)
-	}
-	return nil
-}
-
-func (a *app) printLocks(report *locksReport) error {
+func (a *app) printLocks(report *answer.Locks) error {
 	rows := make([][]string, len(report.Locks))
 	for i, l := range report.Locks {
-		rows[i] = []string{finding.Key(l.Key), l.holder(), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10),
+		rows[i] = []string{finding.Key(l.Key), holderOf(&l), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10),
 			countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
 		if l.Token == nil {
 			rows[i][2], rows[i][4] = "", ""
 		}
 	}
-	defer report.tell(a)
+	defer a.tellGaps(&report.Gaps)
 	if len(rows) == 0 {
-		report.none(a, "no lock is held")
+		a.none(&report.Gaps, "no lock is held")
 		return nil
 	}
 	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},

@@ -118,7 +118,7 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	}
 	a.say("%s%s", terminal.Plural(listed, "key"), cut)
 	if len(sum.Incomplete) > 0 && cut == "" {
-		return &exit{exitPartial, "not all keys were seen: " + sum.Incomplete.String(), o.again()}
+		return &exit{exitPartial, "not all keys were seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
 	}
 	return nil
 }

@@ -22,14 +22,17 @@ const (
 // docs/language.md.
 var ruleOfNamespaces = map[string][]string{
 	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "entities check", "entities index",
-		"entities indexes", "entities repair", "explain", "locks", "locks break", "match", "queues", "queues discard",
-		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top", "rename", "seal adopt", "seal rotate",
+		"entities indexes", "entities repair", "explain", "locks", "locks break", "match", "migrate advance", "migrate diff",
+		"migrate export", "migrate import", "migrate plan", "migrate repair", "migrate rollback", "migrate status", "migrate verify", "queues", "queues cancel",
+		"queues discard",
+		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top", "rename",
+		"seal adopt", "seal rotate",
 		"seal status", "ttl"},
 	orBeyond:   {"archive diff", "archive export", "archive ls", "backup", "copy", "ls", "restore", "verify"},
-	everything: {"audit", "top"},
+	everything: {"audit", "merge", "serve", "top"},
 	asPlanned:  {"apply"},
 	none: {"acl", "archive", "archive info", "archive verify", "breaking", "demo", "diff", "doctor", "fmt", "gen", "infer", "init",
-		"lint", "rules", "schema", "seal", "seal key", "version"},
+		"lint", "migrate", "rules", "schema", "seal", "seal key", "serve token", "version"},
 }
 
 // Every command is in the table, has the flags of its row, and is in the documentation of it.

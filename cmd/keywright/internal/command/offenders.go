@@ -60,14 +60,15 @@ func (o *offending) check(form string, formGiven, values bool) error {
 	return nil
 }
 
-// printer prints keys as the audit meets them.
-func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(code, entry string, k *source.Key) {
+// printer prints keys as the audit meets them: each once, as JSON Lines once for each
+// of its codes.
+func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(codes []string, entry string, k *source.Key) {
 	o.counts, o.db = map[int]int64{}, max(chosenDB, 0)
 	if o.form == "jsonl" {
 		o.db = chosenDB
 	}
-	return func(code, entry string, k *source.Key) {
-		if !slices.Contains(o.codes, code) || o.failed != nil {
+	return func(codes []string, entry string, k *source.Key) {
+		if o.failed != nil || !slices.ContainsFunc(codes, func(code string) bool { return slices.Contains(o.codes, code) }) {
 			return
 		}
 		if o.counts[k.DB]++; o.db >= 0 && k.DB != o.db {
@@ -75,17 +76,30 @@ func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(code, 
 		}
 		switch o.form {
 		case "jsonl":
-			text, err := withVersion(audit.Line{Kind: "offender", Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
-			if err == nil {
-				_, err = out.Write(finding.EscapeJSON(text))
-			}
-			o.failed = err
+			o.failed = o.lines(out, codes, entry, k)
 		case "null":
 			_, o.failed = fmt.Fprintf(out, "%s\x00", k.Name)
 		default:
 			_, o.failed = fmt.Fprintln(out, finding.FullKey(k.Name))
 		}
 	}
+}
+
+// lines prints a key as JSON Lines, one for each code that is asked for.
+func (o *offending) lines(out *bufio.Writer, codes []string, entry string, k *source.Key) error {
+	for _, code := range codes {
+		if !slices.Contains(o.codes, code) {
+			continue
+		}
+		text, err := withVersion(audit.Line{Kind: "offender", Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
+		if err != nil {
+			return err
+		}
+		if _, err = out.Write(finding.EscapeJSON(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // looked says how much was looked at, where that was not everything or is asked for.

@@ -1,18 +1,14 @@
 package command
 
 import (
-	"context"
-	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace/schema"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -91,20 +87,8 @@ func (a *app) outputSchema(name string) error {
 // formsOf are the forms of output of a command.
 func formsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
 
-// gaps are what a listing does not hold; their JSON names are stable.
-type gaps struct {
-	Cut    []cutReport    `json:"cut,omitempty"`    // entries of which there is more than is listed
-	Unread []unreadReport `json:"unread,omitempty"` // entries that could not be read
-}
-
-// cutReport is a limit that was reached.
-type cutReport struct {
-	Entry  string `json:"entry"`
-	Listed int    `json:"listed"`
-}
-
-// tell says in the table what it does not hold.
-func (g *gaps) tell(a *app) {
+// tellGaps says in the table what it does not hold.
+func (a *app) tellGaps(g *answer.Gaps) {
 	for _, c := range g.Cut {
 		a.tell("%s has more than the %s that are looked at here", c.Entry, terminal.Count(int64(c.Listed)))
 	}
@@ -114,39 +98,15 @@ func (g *gaps) tell(a *app) {
 }
 
 // none says that there is nothing, of what was read.
-func (g *gaps) none(a *app, text string) {
+func (a *app) none(g *answer.Gaps, text string) {
 	if len(g.Unread) > 0 {
 		text += ", of those that were read"
 	}
 	a.tell("%s", text)
 }
 
-// pass notes that an entry could not be read, so that the others are listed. What
-// ends the whole run is returned.
-func (g *gaps) pass(ctx context.Context, entry, key string, err error) error {
-	if err == nil || ctx.Err() != nil || endsAll(err) {
-		return err
-	}
-	g.Unread = append(g.Unread, unreadReport{entry, keyOf(key), inScript.ReplaceAllString(err.Error(), "")})
-	return nil
-}
-
-// inScript is where in a script a server was when it refused, which tells a user nothing.
-var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?`)
-
-// endsAll says whether a failure is not of one entry: the server is away, or refuses
-// this login.
-func endsAll(err error) bool {
-	var failed *keywright.Error
-	if !errors.As(err, &failed) {
-		return false
-	}
-	reply, refused := errors.AsType[*rueidis.RedisError](failed.Err)
-	return failed.Class != keywright.Invalid && !refused || refused && strings.HasPrefix(reply.Error(), "NO")
-}
-
-// verdict is the exit line of a listing that does not hold everything.
-func (g *gaps) verdict(what string) error {
+// partly is the exit line of a listing that does not hold everything.
+func partly(g *answer.Gaps, what string) error {
 	var why []string
 	for i, u := range g.Unread {
 		if i == shownUnread {
@@ -164,21 +124,6 @@ func (g *gaps) verdict(what string) error {
 		return nil
 	}
 	return &exit{exitPartial, "not all " + what + " are listed: " + strings.Join(why, ", "), "the result says of each why"}
-}
-
-// unreadReport is an entry, or one key of it, that could not be read.
-type unreadReport struct {
-	Entry string           `json:"entry"`
-	Key   *finding.JSONKey `json:"key,omitempty"` // the part of the entry that could not be read; absent: all of it
-	Why   string           `json:"why"`
-}
-
-// String is what could not be read, and why.
-func (u unreadReport) String() string {
-	if u.Key == nil {
-		return u.Entry + ": " + u.Why
-	}
-	return u.Entry + " (" + finding.Key(*u.Key) + "): " + u.Why
 }
 
 // shownUnread bounds the exit line.

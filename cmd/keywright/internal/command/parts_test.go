@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -251,7 +252,7 @@ func TestListingsAddUp(t *testing.T) {
 		jobs(n[3], "ZADD", "{jobs}:delayed", "99999999999999")
 		jobs(n[4], "ZADD", "{jobs}:leases", "99999999999999")
 		jobs(n[5], "ZADD", "{jobs}:leases", "1")
-		var queues queuesReport
+		var queues answer.Queues
 		decode(t, s, "queues -o json -u URL", &queues)
 		q, want := queues.Queues[0], int64(n[0]+n[1]+n[2]+n[3]+n[4]+n[5])
 		sum := q.Running + q.Zombies + q.Delayed + q.Dead
@@ -266,7 +267,7 @@ func TestListingsAddUp(t *testing.T) {
 			return [][]string{{"HSET", "item:" + id, "n", "1"}, {"PEXPIRE", "item:" + id, "9999999"}}
 		})
 		runDocument(t, s, documentRun{"", 0, "entities repair --apply -u URL", ""})
-		var entities entitiesReport
+		var entities answer.Entities
 		decode(t, s, "entities -o json -u URL", &entities)
 		if got := entities.Entities[0].Items; got != int64(n[6]) {
 			t.Errorf("seed %d: %d items are counted, there are %d", seed, got, n[6])
@@ -303,7 +304,7 @@ func locksAddUp(t *testing.T, s *keywrighttest.Server, held, waited, shared int)
 	for i := range shared {
 		s.Do("ZADD", fmt.Sprintf("{lock:%d}:shared", 2000+i), "99999999999999", "r1", "99999999999999", "r2", "99999999999999", "r3")
 	}
-	var report locksReport
+	var report answer.Locks
 	decode(t, s, "locks hold -o json -u URL", &report)
 	tokens, waiting, sharing := 0, int64(0), int64(0)
 	for _, l := range report.Locks {
@@ -343,6 +344,7 @@ func TestLimitsAreSaid(t *testing.T) {
 		{"locks hold", exitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`, "not all locks are listed: hold has more than 10,000"},
 		{"queues --dead --limit 3", 0, "and 4 more dead jobs, which --limit leaves out", `"not_listed": 4`, ""},
 		{"entities check --limit 2", exitFindings, "more problems, which --limit leaves out", `"not_listed": `, "not listed: --limit)"},
+		{"top --limit 1", 0, "which --limit 1 leaves out", `"other_groups": 3`, ""},
 	} {
 		for _, form := range []string{"table", "json"} {
 			var out, errs strings.Builder
@@ -352,7 +354,8 @@ func TestLimitsAreSaid(t *testing.T) {
 			if code != c.code || !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), c.err) {
 				t.Errorf("%s -o %s: exit code %d, standard error %s", c.args, form, code, errs.String())
 			}
-			if c.code == 0 && form == "json" && !strings.Contains(errs.String(), "not listed: 4 more dead jobs (--limit)") {
+			left := map[bool]string{true: "not listed: 4 more dead jobs (--limit)", false: " more groups (--limit)"}[strings.HasPrefix(c.args, "queues")]
+			if c.code == 0 && form == "json" && !strings.Contains(errs.String(), left) {
 				t.Errorf("%s: %q", c.args, errs.String())
 			}
 		}

@@ -204,9 +204,8 @@ func (r *changeRun) faults(left []plan.Left) error {
 	return nil
 }
 
-// showDone prints what was done, and gives the exit code.
-func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
-	a := r.app
+// result is what was done, in short.
+func (r *changeRun) result(report *apply.KeysReport, failed error) *changeResult {
 	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
 		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
 	for _, name := range slices.Sorted(maps.Keys(report.Entries)) {
@@ -218,6 +217,12 @@ func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 	case !res.Complete:
 		res.Problem = "not all was seen: " + report.Summary.Incomplete[0].String()
 	}
+	return res
+}
+
+// showDone prints what was done, and gives the exit code.
+func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
+	a, res := r.app, r.result(report, failed)
 	var err error
 	if r.output == "json" {
 		out := r.report()

@@ -2,10 +2,10 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -17,7 +17,7 @@ import (
 // queuesDeadCommand makes `queues retry` and `queues discard`.
 func (a *app) queuesDeadCommand(verb string) *cobra.Command {
 	var o changing
-	var all bool
+	var which matchingJobs
 	does := map[string][2]string{
 		"retry":   {"Bring dead jobs back into their lanes", "Brings dead jobs back into their lanes, with all their attempts"},
 		"discard": {"Remove dead jobs", "Removes dead jobs, with what is known of them"},
@@ -25,30 +25,60 @@ func (a *app) queuesDeadCommand(verb string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   verb + " ENTRY [ID]...",
 		Short: does[0],
-		Long: does[1] + `: those that are named, or
---all. A job is changed only if it is dead since the moment that the plan has seen, so
-one that was retried meanwhile and died again is left alone.
+		Long: does[1] + `: those that are named,
+--all, or all that match: with an error (--error), or with a text in their id or error
+(--text). A job is changed only if it is dead since the moment that the plan has seen,
+so one that was retried meanwhile and died again is left alone. A plan of all that
+match counts the jobs and does not list them, however many there are.
 
 ` + planHelp + `
 
 ` + exitCodesOfChanges,
 		Example: "  keywright queues " + verb + ` tasks --all
   keywright queues ` + verb + ` tasks task-17 --apply
+  keywright queues ` + verb + ` tasks --error 'dial tcp N.N.N.N:N: connection refused' --apply
   keywright queues ` + verb + ` tasks --all --plan dead.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("name it: keywright queues "+verb+" ENTRY --all", "queues %s takes one queue", verb)
+			q, err := which.request(verb, args)
+			if err != nil {
+				return err
 			}
-			if all == (len(args) > 1) {
-				return usage("write one of them", "name jobs by their ids, or say --all")
-			}
-			q := plan.Request{Entries: args[:1], Options: map[string]string{"jobs": packed(args[1:])}}
 			return a.change(c.Context(), "queues "+verb, q, &o)
 		},
 	}
 	o.flags(a, c)
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
-	c.Flags().BoolVar(&all, "all", false, "all dead jobs")
+	which.flags(c, "dead jobs", true)
+	return c
+}
+
+// queuesCancelCommand makes `queues cancel`.
+func (a *app) queuesCancelCommand() *cobra.Command {
+	var o changing
+	var which matchingJobs
+	c := &cobra.Command{
+		Use:   "cancel ENTRY [ID]...",
+		Short: "Remove jobs that wait",
+		Long: `Removes jobs that wait in a lane or for their time: those that are named, --all, or all
+with a text in their id (--text). If one has begun by then, its worker is told, and
+the job ends.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright queues cancel tasks task-17 --apply
+  keywright queues cancel tasks --text report- --plan cancel.plan`,
+		RunE: func(c *cobra.Command, args []string) error {
+			q, err := which.request("cancel", args)
+			if err != nil {
+				return err
+			}
+			return a.change(c.Context(), "queues cancel", q, &o)
+		},
+	}
+	o.flags(a, c)
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	which.flags(c, "that wait", false)
 	return c
 }
 
@@ -111,10 +141,15 @@ func (r *changeRun) eachQueueOf(ctx context.Context, found *findings,
 	if err != nil {
 		return err
 	}
-	var g gaps
+	var g answer.Gaps
 	for _, e := range r.constructs(keyspace.Queue) {
-		err := r.eachQueue(ctx, c, e, &g, func(_ string, q queue.Queue[string]) error { return run(e.Name, q) })
-		if err := g.pass(ctx, e.Name, "", err); err != nil {
+		err := r.constructReader(c).EachQueue(ctx, e, &g, func(name string, q queue.Queue[string]) error {
+			if of := r.request.Options[optionOf]; of != "" && of != name {
+				return nil
+			}
+			return run(e.Name, q)
+		})
+		if err := g.Pass(ctx, e.Name, "", err); err != nil {
 			return err
 		}
 	}
@@ -123,7 +158,7 @@ func (r *changeRun) eachQueueOf(ctx context.Context, found *findings,
 }
 
 // gaps says what a search has not read.
-func (f *findings) gaps(g *gaps) {
+func (f *findings) gaps(g *answer.Gaps) {
 	for _, c := range g.Cut {
 		f.lacks("cut", fmt.Sprintf("%s has more than the %s that are looked at here", c.Entry,
 			terminal.Count(int64(c.Listed))))
@@ -178,23 +213,14 @@ func findDead(ctx context.Context, r *changeRun, found *findings) error {
 
 // dead adds the change of a dead job.
 func (f *findings) dead(r *changeRun, of string, q queue.Queue[string], d queue.Dead) {
-	change, after := q.RetryDead, "waits in its lane"
+	after := "waits in its lane"
 	if r.name == "queues discard" {
-		change, after = q.DiscardDead, "removed"
+		after = "removed"
 	}
 	f.add(plan.Change{Verb: verbOf(r.name), Entry: of, Key: finding.JSONKey(q.JobOf(d.ID)), DB: r.request.DB,
 		Before: fmt.Sprintf("dead since %s, %s, %s", d.Since.UTC().Format(time.RFC3339Nano),
 			terminal.Plural(d.Attempts, "attempt"), plural(d.Crashes, "crash", "crashes")), After: after},
-		func(ctx context.Context, _ *plan.Change) (plan.Code, error) {
-			ok, err := change(ctx, d)
-			switch {
-			case errors.Is(err, queue.ErrExists):
-				return plan.NameTaken, nil
-			case err == nil && !ok:
-				return plan.Changed, nil
-			}
-			return "", err
-		})
+		func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return changeDead(ctx, r.name, q, d) })
 }
 
 // findLost finds jobs that are in no place.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -45,124 +45,35 @@ with those above and below it.`,
 	return c
 }
 
-// rankingsReport is what rankings has found; its JSON names are stable.
-type rankingsReport struct {
-	Rankings []rankingReport `json:"rankings"`
-	gaps
-}
-
-// rankingReport is one key of a ranking.
-type rankingReport struct {
-	Entry   string          `json:"entry"` // with .window: the kept sum over several periods
-	Key     finding.JSONKey `json:"key"`
-	Members int64           `json:"members"`
-	First   *rowReport      `json:"first,omitempty"`
-	Expires float64         `json:"expires_in_seconds,omitempty"` // absent: it does not expire
-}
-
-// rowReport is a member of a ranking.
-type rowReport struct {
-	Rank   int64           `json:"rank"` // 1 is the top
-	Member finding.JSONKey `json:"member"`
-	scored
-}
-
-// reportRow is a row for a report.
-func reportRow(r bind.Row) rowReport {
-	return rowReport{r.Rank, finding.JSONKey(r.Member), scoreOf(r.Score)}
-}
-
 func (a *app) rankings(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, output string) error {
-	report := rankingsReport{Rankings: []rankingReport{}}
-	for _, e := range entries {
-		err := a.rankingsOf(ctx, c, e, &report)
-		if err := report.pass(ctx, e.Name, "", err); err != nil {
-			return err
-		}
+	report, err := a.constructReader(c).ReadRankings(ctx, entries)
+	if err != nil {
+		return err
 	}
-	var err error
 	if output == "json" {
 		err = a.json(report)
 	} else {
 		err = a.printRankings(&report)
 	}
-	return cmp.Or(err, report.verdict("rankings"))
+	return cmp.Or(err, partly(&report.Gaps, "rankings"))
 }
 
-func (a *app) rankingsOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, report *rankingsReport) error {
-	found, bounded, err := bind.Rankings(ctx, c, a.keyspace, e)
-	if err != nil {
-		return err
-	}
-	if bounded {
-		report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
-	}
-	for _, r := range found {
-		one, err := rankingOf(ctx, r)
-		if err := report.pass(ctx, e.Name, r.Name(), err); err != nil {
-			return err
-		}
-		if one.First != nil { // else it has expired meanwhile, or could not be read
-			report.Rankings = append(report.Rankings, one)
-		}
-	}
-	return nil
-}
-
-func rankingOf(ctx context.Context, r *bind.Ranking) (one rankingReport, err error) {
-	one = rankingReport{Entry: r.Of.Name, Key: finding.JSONKey(r.Name())}
-	first, err := r.Top(ctx, 1)
-	if err != nil || len(first) == 0 {
-		return one, err
-	}
-	if one.Members, err = r.Len(ctx); err != nil {
-		return one, err
-	}
-	if one.Expires, err = expiresIn(ctx, r); err == nil {
-		row := reportRow(first[0])
-		one.First = &row
-	}
-	return one, err
-}
-
-// expiresIn is when a ranking expires, in seconds; 0: never, or it is gone.
-func expiresIn(ctx context.Context, r *bind.Ranking) (float64, error) {
-	left, _, err := r.TTL(ctx)
-	if err == keywright.ErrNotFound {
-		err = nil
-	}
-	return left.Seconds(), err
-}
-
-func (a *app) printRankings(report *rankingsReport) error {
+func (a *app) printRankings(report *answer.Rankings) error {
 	rows := make([][]string, len(report.Rankings))
 	for i, r := range report.Rankings {
-		rows[i] = []string{finding.Key(r.Key), terminal.Count(r.Members), finding.Key(r.First.Member), r.First.text(), seconds(r.Expires), r.Entry}
+		rows[i] = []string{finding.Key(r.Key), terminal.Count(r.Members), finding.Key(r.First.Member), scoreText(r.First.Scored), seconds(r.Expires), r.Entry}
 	}
-	defer report.tell(a)
+	defer a.tellGaps(&report.Gaps)
 	if len(rows) == 0 {
-		report.none(a, "no ranking has a key")
+		a.none(&report.Gaps, "no ranking has a key")
 		return nil
 	}
 	return terminal.Table(a.out, []terminal.Column{{Title: "ranking", Least: 24}, {Title: "members", Right: true}, {Title: "first", Least: 8},
 		{Title: "score", Right: true}, {Title: "expires in", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
 }
 
-// scored is a score as JSON has it, which has no infinite numbers.
-type scored struct {
-	Score    *float64 `json:"score,omitempty"`    // absent: it is infinite
-	Infinite string   `json:"infinite,omitempty"` // inf or -inf
-}
-
-func scoreOf(f float64) scored {
-	if f-f != 0 {
-		return scored{Infinite: map[bool]string{true: "inf", false: "-inf"}[f > 0]}
-	}
-	return scored{Score: &f}
-}
-
-// text is a score in a table.
-func (s scored) text() string {
+// scoreText is a score in a table.
+func scoreText(s answer.Scored) string {
 	if s.Score == nil {
 		return s.Infinite
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -112,7 +113,7 @@ type rowsReport struct {
 	Entry   string          `json:"entry"` // with .window: the kept sum over several periods
 	Key     finding.JSONKey `json:"key"`
 	Members int64           `json:"members"` // of the whole ranking
-	Rows    []rowReport     `json:"rows"`
+	Rows    []answer.Row    `json:"rows"`
 	Left    int64           `json:"not_listed,omitempty"`         // members that are not in rows
 	Expires float64         `json:"expires_in_seconds,omitempty"` // absent: it does not expire
 }
@@ -134,13 +135,13 @@ func (a *app) readRanking(ctx context.Context, key string, o *reading, read func
 		}
 		report := rowsReport{Entry: k.Name, Key: finding.JSONKey(key)}
 		for _, row := range rows {
-			report.Rows = append(report.Rows, reportRow(row))
+			report.Rows = append(report.Rows, answer.RowOf(row))
 		}
 		if report.Members, err = r.Len(ctx); err != nil {
 			return err
 		}
 		report.Left = max(0, report.Members-int64(len(rows)))
-		if report.Expires, err = expiresIn(ctx, r); err != nil {
+		if report.Expires, err = answer.ExpiresIn(ctx, r); err != nil {
 			return err
 		}
 		return a.printRows(&report, o)
@@ -165,7 +166,7 @@ func (a *app) printRows(report *rowsReport, o *reading) error {
 	}
 	rows := make([][]string, len(report.Rows))
 	for i, r := range report.Rows {
-		rows[i] = []string{terminal.Count(r.Rank), finding.Key(r.Member), r.text()}
+		rows[i] = []string{terminal.Count(r.Rank), finding.Key(r.Member), scoreText(r.Scored)}
 	}
 	err := terminal.Table(a.out, []terminal.Column{{Title: "rank", Right: true}, {Title: "member", Least: 12}, {Title: "score", Right: true}}, rows)
 	if report.Left > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -219,14 +220,14 @@ func (r *changeRun) renameRule() (plan.Rule, error) {
 		return nil, err
 	}
 	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.selects, Drop: r.phase == phaseUnlink,
-		Superseded: r.superseded, Merge: !r.id.Cluster})
+		Superseded: r.superseded, Merge: !r.id.Cluster, Retag: r.phase == phaseMove || r.phase == phaseUnlink})
 	return rule, refusedSelection(err)
 }
 
 // reader reads values of the server's primaries, whole only if they are small: a script
 // compares those.
 func (r *changeRun) reader(ctx context.Context, req server.ContentsRequest) (*server.Reader, error) {
-	return server.NewReader(ctx, r.config, server.Options{Role: server.Primary, OnlyDB: r.db, MaxLatency: r.maxLatency}, req)
+	return server.NewReader(ctx, r.config, server.Options{Role: server.Primary, OnlyDB: r.request.DB, MaxLatency: r.maxLatency}, req)
 }
 
 // comparedAtOnce is the size of values that a script compares.
@@ -305,7 +306,7 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 		return err
 	}
 	r.selects = selection.Request{}
-	rule, err := plan.NewUndo(r.ks, pairs)
+	rule, err := plan.NewUndo(r.ks, pairs, !r.id.Cluster)
 	if err != nil {
 		return err
 	}
@@ -347,15 +348,13 @@ func (r *changeRun) planUndo(ctx context.Context, path string,
 
 // there leaves out keys that are gone, and finds what is in the way of the others.
 func (r *changeRun) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
-	for i := range batch {
-		c, err := r.clients.client(batch[i].DB)
-		if err != nil {
-			return err
-		}
-		n, err := c.Raw().Do(ctx, c.Raw().B().Exists().Key(string(batch[i].Name)).Build()).AsInt64()
-		if err != nil {
-			return aclFailure(err)
-		}
+	all, err := r.numbers(ctx, batch, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Exists().Key(key).Build()
+	})
+	if err != nil {
+		return err
+	}
+	for i, n := range all {
 		decisions[i].Meant = decisions[i].Meant && n > 0
 	}
 	return r.blocked(ctx, batch, decisions)

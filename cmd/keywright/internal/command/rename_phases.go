@@ -57,6 +57,11 @@ func (n *newNames) meant(name []byte) (to string, entry int, ok bool) {
 	return d.Step.To, d.Entry, d.Meant && d.Leave == "" && len(d.Step.Busy)+len(d.Step.Absent)+len(d.Step.Rivals) == 0
 }
 
+// content is how the value of a key is written under its new name.
+func (n *newNames) content(name []byte) *plan.Content {
+	return n.rule.Decide(&source.Key{Name: name}).Step.Content
+}
+
 func (n *newNames) to(k compare.Key) compare.Key {
 	to, _, _ := n.meant(k.Name)
 	return compare.Key{DB: k.DB, Name: []byte(to)}
@@ -113,6 +118,14 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 		return err
 	}
 	defer acting.End()
+	tell := func() error { return r.tell(ctx, acting.Still) }
+	if err := tell(); err != nil {
+		return err
+	}
+	values, err := r.newNames() // of another goroutine
+	if err != nil {
+		return err
+	}
 	began, phase := r.app.now(), ""
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
 	rounds := r.rounds
@@ -127,7 +140,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 				if !ok {
 					return apply.Place{}, errNoNewName
 				}
-				return apply.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires}, acting.Still()
+				return apply.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires, Content: n.content(rec.Key)}, acting.Still()
 			},
 			Progress: func(done int64) {
 				if done%64 == 0 {
@@ -139,14 +152,30 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 			_, entry, ok := n.meant(name)
 			return entry, ok
 		},
-		Back: n.from, Rounds: rounds,
+		Back: n.from, Rounds: rounds, Content: values.content,
 		Round: func(_ int, what string) { phase = what },
 	})
 	bar.Clear()
+	if err == nil {
+		err = tell() // of what was tagged meanwhile
+	}
 	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired, Kept: report.Kept,
 		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
 	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
 	return r.showCopied(ctx, out, &report.Checked, err)
+}
+
+// tell tells the tags of caches that keep their names the new names of values.
+func (r *changeRun) tell(ctx context.Context, still func() error) error {
+	pairs, err := r.pairs()
+	if err != nil {
+		return err
+	}
+	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.selects, Retag: true, Merge: !r.id.Cluster})
+	if err != nil {
+		return err
+	}
+	return apply.Tell(ctx, r.clients.client, r.names(rule), rule, apply.KeysOptions{StillActs: still})
 }
 
 // errNoNewName leaves a key out.
@@ -160,7 +189,11 @@ func (r *changeRun) verifyNames(ctx context.Context) error {
 	}
 	defer from.Close()
 	defer to.Close()
-	report, err := compare.Run(ctx, from, to, compare.Options{
+	values, err := r.newNames() // of another goroutine
+	if err != nil {
+		return err
+	}
+	report, err := compare.Run(ctx, apply.Renamed(from, values.content), to, compare.Options{
 		Meant: func(name []byte) (int, bool, bool) {
 			_, entry, ok := n.meant(name)
 			return entry, false, ok

@@ -134,6 +134,8 @@ func lookedAt(v *audit.Coverage) string {
 		return ""
 	case v.All():
 		return "all " + terminal.Count(v.Elements)
+	case v.Elements == 0:
+		return "none of " + terminal.Plural(v.Unread, "key")
 	}
 	return terminal.Count(v.Looked) + " of " + terminal.Count(v.Elements)
 }
@@ -148,6 +150,8 @@ func (t *reportTable) values() string {
 		return "no key has a declared value to look at"
 	case v.All():
 		return "all of " + terminal.Plural(v.Elements, "element") + " of values were looked at"
+	case v.Elements == 0:
+		return "no value of " + terminal.Plural(v.Unread, "key") + " could be read"
 	}
 	line := fmt.Sprintf("%s of %s of values were looked at (%s)", terminal.Count(v.Looked), terminal.Plural(v.Elements, "element"), terminal.Percent(v.Share))
 	if v.Unread > 0 {
@@ -305,7 +309,7 @@ func (t *reportTable) verdict() error {
 	case r.Verdict == "clean":
 		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
 	case r.Verdict == "accepted":
-		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new: the baseline accepts %s%s of %s.", terminal.Plural(int64(r.Baseline.Accepted), "finding"), onKeys(r.Baseline.Keys), terminal.Count(r.Total.Keys)))
+		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: the baseline accepts %s%s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"), violationsOf(r.Baseline.Violations)))
 		line += "\n" + t.values()
 	default:
 		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary)+"; "+t.values())

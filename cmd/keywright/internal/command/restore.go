@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"strconv"
@@ -208,6 +209,9 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 	if err != nil {
 		return nil, err
 	}
+	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
+		return nil, err
+	}
 	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
 		names: sel.Names(), lavish: lean()}
 	if err := r.open(ctx, paths); err != nil {
@@ -215,6 +219,16 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 		return nil, err
 	}
 	return r, nil
+}
+
+// ownDatabases refuses a target whose URL names a database where keys go to the ones that they
+// were in.
+func ownDatabases(target connect.Config, to int, flag string) error {
+	if to >= 0 || target.DB <= 0 {
+		return nil
+	}
+	return usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
+		"the URL of the target names database %d, and each key goes to the database that it was in", target.DB)
 }
 
 // open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.

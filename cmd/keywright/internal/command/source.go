@@ -28,6 +28,7 @@ type sourcing struct {
 	noBytes  bool
 	sample   int64
 	progress string
+	retry    string // what again says, where that is something else
 	chaining
 }
 
@@ -185,7 +186,7 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 	}
 	src = server.New(config, o.scan)
 	if o.snapshot {
-		src = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB})
+		src = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB, Part: o.scan.Part})
 	}
 	return src, req, bar.Clear, nil
 }
@@ -207,7 +208,13 @@ func (a *app) chosenDB(o *sourcing) int {
 }
 
 // again is what to do about a run that did not see everything.
-func (o *sourcing) again() string {
+func (o *sourcing) again(why source.Reasons) string {
+	if slices.ContainsFunc(why, func(r source.Reason) bool { return r.Code == source.Denied || r.Code == source.ValuesDenied }) {
+		return "`keywright acl print --self` prints a user that may read what an audit needs"
+	}
+	if o.retry != "" {
+		return o.retry
+	}
 	if o.isFile() {
 		return "let the server write the file again (BGSAVE), and copy it when it is done"
 	}

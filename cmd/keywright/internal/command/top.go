@@ -137,13 +137,16 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		"json": func(t *topReport, _ *topping) error { return a.json(t) }, "csv": a.topCSV, "table": a.printTop,
 	}[o.output]
 	err = cmp.Or(print(report, o), err)
+	if report.Others > 0 && o.output != "table" { // the table says it
+		a.say("not listed: %s (--limit)", terminal.Plural(int64(report.Others), "more group"))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: what is listed was seen until then", ""}
 	case err != nil:
 		return err
 	case !report.Complete:
-		return &exit{exitPartial, "the list is incomplete: " + report.Incomplete.String(), o.again()}
+		return &exit{exitPartial, "the list is incomplete: " + report.Incomplete.String(), o.again(report.Incomplete)}
 	}
 	return nil
 }
@@ -268,8 +271,23 @@ func (a *app) printLargest(t *topReport, p *reportTable) error {
 	if len(rows) == 0 && t.Keys > 0 {
 		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
 	}
-	return p.table([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
-		{Title: "idle", Right: true, Drop: 3}, {Title: "ttl", Right: true, Drop: 4}, {Title: "entry", Drop: 5}}, rows)
+	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
+		{Title: "idle", Right: true, Drop: 3}, {Title: "ttl", Right: true, Drop: 4}, {Title: "entry", Drop: 5}}, rows))
+}
+
+// filled leaves out the columns that say nothing: a scan for bytes asks for no encodings.
+func filled(columns []terminal.Column, rows [][]string) (left []terminal.Column, cells [][]string) {
+	cells = make([][]string, len(rows))
+	for i, c := range columns {
+		if i > 0 && !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		left = append(left, c)
+		for r, row := range rows {
+			cells[r] = append(cells[r], row[i])
+		}
+	}
+	return left, cells
 }
 
 func countOrNone(n int64) string {

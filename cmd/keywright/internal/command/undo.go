@@ -7,6 +7,7 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
+	"github.com/redis/rueidis"
 )
 
 // undoHolds refuses an undo where the plan was for other servers or another declaration. A
@@ -47,15 +48,10 @@ func (a *app) undoTTL(ctx context.Context, path string, u *apply.Undo, o *changi
 // timed leaves out keys that are gone, and leaves alone those that do not end any more as they
 // were told to.
 func (r *changeRun) timed(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
-	for i := range batch {
-		c, err := r.clients.client(batch[i].DB)
-		if err != nil {
-			return err
-		}
-		ends, err := c.Raw().Do(ctx, c.Raw().B().Pexpiretime().Key(string(batch[i].Name)).Build()).AsInt64()
-		if err != nil {
-			return aclFailure(err)
-		}
+	all, err := r.numbers(ctx, batch, func(b rueidis.Builder, key string) rueidis.Completed {
+		return b.Pexpiretime().Key(key).Build()
+	})
+	for i, ends := range all {
 		switch d := &decisions[i]; {
 		case ends == -2:
 			d.Meant = false
@@ -63,5 +59,27 @@ func (r *changeRun) timed(ctx context.Context, batch []source.Key, decisions []p
 			d.Leave = plan.Changed
 		}
 	}
-	return nil
+	return err
+}
+
+// numbers asks one thing of each key of a batch, which is of one database, in one round trip.
+func (r *changeRun) numbers(ctx context.Context, batch []source.Key,
+	ask func(rueidis.Builder, string) rueidis.Completed) ([]int64, error) {
+	c, err := r.clients.client(batch[0].DB)
+	if err != nil {
+		return nil, err
+	}
+	var asked []rueidis.Completed
+	for i := range batch {
+		asked = append(asked, ask(c.Raw().B(), string(batch[i].Name)))
+	}
+	var said []int64
+	for _, reply := range c.Raw().DoMulti(ctx, asked...) {
+		n, err := reply.AsInt64()
+		if err != nil {
+			return nil, aclFailure(err)
+		}
+		said = append(said, n)
+	}
+	return said, nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -55,7 +56,12 @@ func TestVariablesAreNotShown(t *testing.T) {
 			for _, value := range []string{canary, "x" + `"` + canary} {
 				var out, errs strings.Builder
 				args := strings.Fields(c.CommandPath())[1:]
-				Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
+				ctx, end := context.WithCancel(t.Context())
+				if c.Name() == "serve" {
+					end() // it goes on until it is told to end
+				}
+				defer end()
+				Main(ctx, args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
 					switch {
 					case n == name || name == "KEYWRIGHT_URL" && n == "REDIS_URL":
 						return value

@@ -20,6 +20,7 @@ type verb struct {
 	load  func(ctx context.Context, r *changeRun) error         // reads what it needs of files
 	open  func(ctx context.Context, r *changeRun) (work, error) // looks at nothing yet
 	oneDB bool                                                  // it is about the database that the URL names
+	noDB  bool                                                  // it is about no database
 
 	wrong []plan.Code // why something is left alone that is not in order: exit code 1
 }
@@ -43,13 +44,15 @@ func init() { // the table names functions that need it
 		"rename": {unit: "key", would: "would be renamed", did: "Renamed", load: loadRule, open: byRule(nil)},
 
 		"acl apply": {unit: "user", would: "would be changed", did: "Changed", load: loadUsers, open: byList(findUsers, 1),
-			wrong: []plan.Code{plan.ByHand}},
+			noDB: true, wrong: []plan.Code{plan.ByHand}},
 		"locks break": {unit: "lock", would: "would be broken", did: "Broke", load: loadLocks, open: byList(findHeld, 1),
 			oneDB: true},
 		"queues retry": {unit: "job", would: "would be brought back", did: "Brought back", load: loadQueues,
-			open: byList(findDead, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotDead, plan.NameTaken}},
+			open: openDead, oneDB: true, wrong: []plan.Code{plan.NotDead, plan.NameTaken}},
 		"queues discard": {unit: "job", would: "would be discarded", did: "Discarded", load: loadQueues,
-			open: byList(findDead, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotDead}},
+			open: openDead, oneDB: true, wrong: []plan.Code{plan.NotDead}},
+		"queues cancel": {unit: "job", would: "would be cancelled", did: "Cancelled", load: loadQueues,
+			open: byList(findWaiting, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotWaiting}},
 		"queues repair": {unit: "job", would: "would be brought back", did: "Brought back", load: loadQueues,
 			open: byList(findLost, jobsAtOnce), oneDB: true},
 		"queues pause": {unit: "queue", would: "would be paused", did: "Paused", load: loadQueues,

@@ -1,0 +1,244 @@
+package alert
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+)
+
+// form is the version of the file.
+const form = 1
+
+// Bounds of a book. What is beyond them is counted, and told as a number.
+const (
+	maxOpen   = 5_000
+	maxAtOnce = 20   // messages of one look
+	maxOutbox = 1000 // messages that wait to be sent
+	maxText   = 500
+	maxFile   = 64 << 20
+	goneFor   = 2 * time.Minute // for how long something that comes and goes must be gone
+)
+
+// Message is what is sent: that something has begun, has grown since it was told, or ended.
+type Message struct {
+	Number int64     `json:"number"` // of this message: one that comes twice is the same
+	Event  string    `json:"event" enum:"begun,grown,ended,more"`
+	At     time.Time `json:"at"`
+	Since  time.Time `json:"since"` // when it began
+	More   int       `json:"more,omitempty"`
+	Condition
+}
+
+// Book is what is wrong, and what is to be told of it.
+type Book struct {
+	path    string
+	now     func() time.Time
+	replace func(path string, text []byte) error
+
+	mu     sync.Mutex
+	kept   kept
+	posted chan struct{} // that there is something to send
+}
+
+// kept is the file.
+type kept struct {
+	Form   int                         `json:"keywright_alerts"`
+	Known  map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
+	Seen   map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
+	Open   map[string]*open            `json:"open"`
+	Outbox []Message                   `json:"outbox,omitempty"`
+	Next   int64                       `json:"next"`
+	Left   int                         `json:"left,omitempty"` // messages that there was no room for
+}
+
+// open is a condition that holds.
+type open struct {
+	Condition
+	Since  time.Time `json:"since"`
+	Gone   time.Time `json:"gone,omitzero"`    // since when it is not there
+	Told   int64     `json:"told,omitempty"`   // keys, in the latest message
+	Silent bool      `json:"silent,omitempty"` // it was not told
+	Lumped bool      `json:"lumped,omitempty"` // it was told as one of many, and is not told alone
+}
+
+// Open opens the book of a file, or begins one. replace replaces a file in one step.
+func Open(path string, now func() time.Time, replace func(path string, text []byte) error) (*Book, error) {
+	b := &Book{path: path, now: now, replace: replace, posted: make(chan struct{}, 1)}
+	b.kept = kept{Form: form, Known: map[string]map[string]int64{}, Seen: map[string]time.Time{}, Open: map[string]*open{}}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return b, nil
+	case err != nil:
+		return nil, err
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("%s is no file of alerts: it is too large", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var read kept
+	if err := json.Unmarshal(text, &read); err != nil || read.Form != form || read.Known == nil || read.Seen == nil || read.Open == nil {
+		return nil, fmt.Errorf("%s is no file of alerts, or of another version", path)
+	}
+	b.kept = read
+	return b, nil
+}
+
+// Look compares a target with what is known of it, and keeps what is to be told. The first
+// whole audit of a target is what later ones are compared with.
+func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
+	st, now := t.State(), b.now()
+	found, says := live(t, &st, now)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, _ := json.Marshal(b.kept)
+	if v := violations(&st); v != nil && !b.kept.Seen[t.ID].Equal(st.Audit.At) {
+		says[NewViolation], says[GrownViolation] = true, true
+		found = append(found, b.audit(t.ID, v, st.Audit.At)...)
+	}
+	b.update(t.ID, now, found, says, silent)
+	after, err := json.Marshal(b.kept)
+	if err != nil || string(after) == string(before) {
+		return err
+	}
+	return b.replace(b.path, after)
+}
+
+// audit compares violations with those that are known, and knows them from now on as far as
+// they are fewer.
+func (b *Book) audit(target string, now audited, at time.Time) []Condition {
+	_, compared := b.kept.Seen[target]
+	b.kept.Seen[target] = at
+	if !compared {
+		b.kept.Known[target] = map[string]int64{}
+		for name, c := range now {
+			b.kept.Known[target][name] = c.keys
+		}
+		return nil
+	}
+	known := b.kept.Known[target]
+	out := violated(target, now, known)
+	for name := range known {
+		if c, there := now[name]; !there {
+			delete(known, name)
+		} else {
+			known[name] = min(known[name], c.keys)
+		}
+	}
+	return out
+}
+
+// update opens, keeps and ends what is wrong.
+func (b *Book) update(target string, now time.Time, found []Condition, says judged, silent func(string) bool) {
+	slices.SortFunc(found, func(a, b Condition) int { return cmp.Compare(a.ID, b.ID) })
+	there, told, left := map[string]bool{}, 0, 0
+	for _, c := range found {
+		c.Text = cut(c.Text)
+		there[c.ID] = true
+		o := b.kept.Open[c.ID]
+		if o == nil {
+			if len(b.kept.Open) >= maxOpen {
+				left++
+				continue
+			}
+			o = &open{Since: now, Silent: true}
+			b.kept.Open[c.ID] = o
+		}
+		o.Condition, o.Gone = c, time.Time{}
+		more := !o.Silent && grown(o.Told, c.Keys)
+		if o.Lumped || !o.Silent && !more || silent(c.ID) {
+			continue
+		}
+		o.Silent, o.Told = false, c.Keys
+		if told++; told > maxAtOnce {
+			o.Lumped = true
+			left++
+			continue
+		}
+		b.post(Message{Event: map[bool]string{true: "grown", false: "begun"}[more], At: now, Since: o.Since, Condition: c})
+	}
+	if left > 0 {
+		b.post(Message{Event: "more", At: now, Since: now, More: left, Condition: Condition{ID: target + "/more", Target: target, Text: fmt.Sprintf("and %d more alerts have begun", left)}})
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.kept.Open)) {
+		if o := b.kept.Open[id]; o.Target == target && !there[id] && says[o.Kind] {
+			b.end(id, o, now, silent)
+		}
+	}
+}
+
+// end ends what is gone. What comes and goes quickly must be gone for a while.
+func (b *Book) end(id string, o *open, now time.Time, silent func(string) bool) {
+	if o.Gone.IsZero() {
+		o.Gone = now
+	}
+	steady := o.Kind == NewViolation || o.Kind == GrownViolation
+	if !steady && now.Sub(o.Gone) < goneFor {
+		return
+	}
+	delete(b.kept.Open, id)
+	if !o.Silent && !o.Lumped && !silent(id) {
+		b.post(Message{Event: "ended", At: now, Since: o.Since, Condition: o.Condition})
+	}
+}
+
+// cut bounds a text.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
+}
+
+// post keeps a message until it is sent.
+func (b *Book) post(m Message) {
+	if len(b.kept.Outbox) >= maxOutbox {
+		b.kept.Left++
+		return
+	}
+	b.kept.Next++
+	m.Number = b.kept.Next
+	b.kept.Outbox = append(b.kept.Outbox, m)
+	select {
+	case b.posted <- struct{}{}:
+	default:
+	}
+}
+
+// first is the message to send next.
+func (b *Book) first() (m Message, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.kept.Outbox) == 0 {
+		return m, false
+	}
+	return b.kept.Outbox[0], true
+}
+
+// sent takes a message out that was sent, or given up.
+func (b *Book) sent(number int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept.Outbox = slices.DeleteFunc(b.kept.Outbox, func(m Message) bool { return m.Number == number })
+	if n := b.kept.Left; n > 0 {
+		b.kept.Left = 0
+		b.post(Message{Event: "more", At: b.now(), Since: b.now(), More: n, Condition: Condition{ID: "more", Text: fmt.Sprintf("%d messages were left out: they were too many at once", n)}})
+	}
+	text, err := json.Marshal(b.kept)
+	if err != nil {
+		return err
+	}
+	return b.replace(b.path, text)
+}

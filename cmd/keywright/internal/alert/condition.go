@@ -1,0 +1,140 @@
+// Package alert tells people, by webhooks, what begins to be wrong with a keyspace, once,
+// and when it has ended. It reads the state that package observe keeps, and asks no server.
+//
+// A Book knows what is wrong and who was told; it is a file, so that a restart tells
+// nothing twice. A Sender posts what the Book has for it.
+package alert
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/prometheus"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Kind is what an alert is about.
+type Kind string
+
+// The kinds.
+const (
+	NewViolation   Kind = "violation-new"   // an entry has keys that break a rule which none of its keys broke
+	GrownViolation Kind = "violation-grown" // it has more of them
+	LateQueue      Kind = "queue-late"      // the first job has waited for longer than the lease
+	Away           Kind = "server-away"     // the server could not be read
+)
+
+// Condition is something that is wrong, as long as it is there.
+type Condition struct {
+	ID     string `json:"id"` // the same as long as it holds, and when it comes back
+	Kind   Kind   `json:"kind" enum:"violation-new,violation-grown,queue-late,server-away"`
+	Target string `json:"target"`
+	Entry  string `json:"entry,omitempty"`
+	Code   string `json:"code,omitempty"` // of the rule
+	Keys   int64  `json:"keys,omitempty"` // that break the rule
+	Text   string `json:"text"`           // one sentence
+}
+
+// judged are the kinds that a state says something about: what it does not say has not ended.
+type judged map[Kind]bool
+
+// audited is what the violations of an audit are, by code and entry.
+type audited map[string]count
+
+type count struct {
+	entry, code, message string
+	keys                 int64
+}
+
+// violations are those of a whole audit that is not a sample, nil without one.
+func violations(st *observe.State) audited {
+	if st.Audit == nil || !st.Audit.Whole() || st.Audit.Report.Sampled {
+		return nil
+	}
+	out := audited{}
+	for _, f := range st.Audit.Report.Findings {
+		if f.Count == 0 {
+			continue
+		}
+		name := f.Code + "/" + f.Entry
+		one := out[name]
+		out[name] = count{f.Entry, f.Code, f.Message, one.keys + f.Count}
+	}
+	return out
+}
+
+// grown says from when on there are more than there were: a tenth, and ten keys.
+func grown(known, now int64) bool { return now > known+max(known/10, 10) }
+
+// violated are the conditions of violations, compared with what is known.
+func violated(target string, now audited, known map[string]int64) (out []Condition) {
+	for name, c := range now {
+		before, was := known[name]
+		one := Condition{ID: target + "/violation/" + name, Target: target, Entry: c.entry, Code: c.code, Keys: c.keys}
+		switch {
+		case !was:
+			one.Kind, one.Text = NewViolation, fmt.Sprintf("%s: %s (%s), which there was not before", c.code, c.message, terminal.Plural(c.keys, "key"))
+		case grown(before, c.keys):
+			one.Kind, one.Text = GrownViolation, fmt.Sprintf("%s: %s: %d keys, there were %d", c.code, c.message, c.keys, before)
+		default:
+			continue
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// awayFor is how long a server must be away.
+const awayFor = time.Minute
+
+// live are the conditions of the server and its queues.
+func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition, says judged) {
+	says = judged{}
+	if t.Server == nil {
+		return nil, says
+	}
+	if q := st.Queues; q.Value != nil && q.Failed == nil {
+		says[LateQueue] = true
+		out = late(t, st)
+	}
+	if s := st.Shards; s.Value != nil || s.Failed != nil { // it is read at each glance, whatever is declared
+		says[Away] = true
+		last := s.At
+		if last.IsZero() {
+			last = st.Began
+		}
+		if s.Failed != nil && now.Sub(last) >= awayFor {
+			out = append(out, Condition{ID: t.ID + "/server", Kind: Away, Target: t.ID, Text: "the server does not answer: " + s.Failed.What})
+		}
+	}
+	return out, says
+}
+
+// late are the queues whose first job has waited for longer than a lease.
+func late(t *observe.Target, st *observe.State) (out []Condition) {
+	leases := map[string]time.Duration{}
+	for _, e := range t.Declaration.Keyspace.Entries {
+		if e.Construct == keyspace.Queue {
+			if leases[e.Name] = e.Lease; e.Lease == 0 {
+				leases[e.Name] = prometheus.DefaultLease
+			}
+		}
+	}
+	for _, q := range st.Queues.Value.Queues {
+		lease, known := leases[q.Entry]
+		for _, l := range q.Lanes {
+			waited := time.Duration(l.Oldest * float64(time.Second))
+			if !known || waited <= lease || q.Paused {
+				continue
+			}
+			name := strings.TrimSpace(q.Title() + " " + l.Lane)
+			out = append(out, Condition{ID: t.ID + "/queue/" + strings.ReplaceAll(name, " ", "/"), Kind: LateQueue, Target: t.ID, Entry: q.Entry,
+				Text: fmt.Sprintf("the queue %s is late: its first job has waited for longer than the lease of %s; %d wait", finding.Printable(name), keyspace.FormatDuration(lease), l.Jobs)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,172 @@
+package alert
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Webhook is where messages go. Its address is a secret: with it anyone can post.
+type Webhook struct {
+	Form string // "slack" or "json"
+	url  string
+	name string // for people: its place in the file and its host
+}
+
+// Bounds of webhooks and of one request.
+const (
+	maxWebhooks    = 20
+	maxWebhookFile = 1 << 16
+	requestTime    = 10 * time.Second
+	mostTries      = 6
+	firstPause     = time.Second // doubled with each try
+	mostPause      = time.Minute
+	maxReply       = 4 << 10
+)
+
+// ReadWebhooks reads lines of a form and an address: `slack https://…` or `json https://…`.
+func ReadWebhooks(path string) ([]Webhook, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []Webhook
+	lines := bufio.NewScanner(io.LimitReader(f, maxWebhookFile))
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 || words[0] != "slack" && words[0] != "json" {
+			return nil, fmt.Errorf("%s:%d: a line is slack or json, and an address", path, n)
+		}
+		u, err := url.Parse(words[1])
+		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" { // err shows the address
+			return nil, fmt.Errorf("%s:%d: the address must begin with https:// or http://", path, n)
+		}
+		if len(out) == maxWebhooks {
+			return nil, fmt.Errorf("%s: there are more than %d webhooks", path, maxWebhooks)
+		}
+		out = append(out, Webhook{words[0], words[1], fmt.Sprintf("webhook %d (%s)", len(out)+1, u.Host)})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no webhook", path)
+	}
+	return out, nil
+}
+
+// Sender posts the messages of a book.
+type Sender struct {
+	Book  *Book
+	Hooks []Webhook
+	Tell  func(format string, args ...any) // what an operator should hear; it never has an address
+	Pause func(ctx context.Context, d time.Duration) error
+}
+
+// Run posts until ctx ends. A message goes to each webhook in turn, in order; one that is
+// not taken after some tries is given up, and that is told.
+func (s *Sender) Run(ctx context.Context) {
+	client := &http.Client{Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		m, ok := s.Book.first()
+		if !ok {
+			select {
+			case <-ctx.Done():
+			case <-s.Book.posted:
+			}
+			continue
+		}
+		for i := range s.Hooks {
+			err := s.post(ctx, client, &s.Hooks[i], &m)
+			if err != nil && ctx.Err() != nil {
+				return // it is sent again: its number tells that it is the same
+			}
+			if err != nil {
+				s.Tell("an alert was not sent: %s: %v", s.Hooks[i].name, err)
+			}
+		}
+		if err := s.Book.sent(m.Number); err != nil {
+			s.Tell("the file of alerts cannot be written: %v", err)
+		}
+	}
+}
+
+// post tries some times.
+func (s *Sender) post(ctx context.Context, client *http.Client, to *Webhook, m *Message) error {
+	body, err := to.body(m)
+	if err != nil {
+		return err
+	}
+	pause := firstPause
+	for try := 1; ; try++ {
+		again, err := to.once(ctx, client, body)
+		if err == nil || !again || try == mostTries {
+			return err
+		}
+		if s.Pause(ctx, pause) != nil {
+			return ctx.Err()
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// once posts once; again reports whether another try may help.
+func (h *Webhook) once(ctx context.Context, client *http.Client, body []byte) (again bool, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, bytes.NewReader(body))
+	if err != nil {
+		return false, errors.New("the address cannot be used")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "keywright")
+	answer, err := client.Do(r)
+	var failed *url.Error // it has the address
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if err != nil {
+		return true, err
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReply))
+	switch code := answer.StatusCode; {
+	case code >= 200 && code < 300:
+		return false, nil
+	default:
+		return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout, fmt.Errorf("it answered with status %d", code)
+	}
+}
+
+// slackText keeps Slack from reading names of keys as links and mentions
+// (https://api.slack.com/reference/surfaces/formatting#escaping).
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+var slackWord = map[string]string{"begun": "BEGUN", "grown": "GROWN", "ended": "ENDED", "more": "MORE"}
+
+// body is the message in the form of the webhook.
+func (h *Webhook) body(m *Message) ([]byte, error) {
+	if h.Form == "json" {
+		return json.Marshal(struct {
+			Version int `json:"version"`
+			*Message
+		}{1, m})
+	}
+	text := slackWord[m.Event] + " " + m.Target + ": " + m.Text
+	if m.Event == "ended" {
+		text += " (since " + m.Since.UTC().Format(time.RFC3339) + ")"
+	}
+	return json.Marshal(map[string]string{"text": slackText.Replace(text)})
+}

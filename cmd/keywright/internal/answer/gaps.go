@@ -1,0 +1,72 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/finding"
+	"github.com/redis/rueidis"
+)
+
+// Gaps are what a listing does not hold; their JSON names are stable.
+type Gaps struct {
+	Cut    []Cut    `json:"cut,omitempty"`    // entries of which there is more than is listed
+	Unread []Unread `json:"unread,omitempty"` // entries that could not be read
+}
+
+// Cut is a limit that was reached.
+type Cut struct {
+	Entry  string `json:"entry"`
+	Listed int    `json:"listed"`
+}
+
+// Unread is an entry, or one key of it, that could not be read.
+type Unread struct {
+	Entry string           `json:"entry"`
+	Key   *finding.JSONKey `json:"key,omitempty"` // the part of the entry that could not be read; absent: all of it
+	Why   string           `json:"why"`
+}
+
+// String is what could not be read, and why.
+func (u Unread) String() string {
+	if u.Key == nil {
+		return u.Entry + ": " + u.Why
+	}
+	return u.Entry + " (" + finding.Key(*u.Key) + "): " + u.Why
+}
+
+// Pass notes that an entry could not be read, so that the others are listed. What
+// ends the whole run is returned.
+func (g *Gaps) Pass(ctx context.Context, entry, key string, err error) error {
+	if err == nil || ctx.Err() != nil || endsAll(err) {
+		return err
+	}
+	g.Unread = append(g.Unread, Unread{entry, KeyOf(key), inScript.ReplaceAllString(err.Error(), "")})
+	return nil
+}
+
+// inScript is where in a script a server was when it refused, which tells a user nothing.
+var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?`)
+
+// endsAll says whether a failure is not of one entry: the server is away, or refuses
+// this login.
+func endsAll(err error) bool {
+	var failed *keywright.Error
+	if !errors.As(err, &failed) {
+		return false
+	}
+	reply, refused := errors.AsType[*rueidis.RedisError](failed.Err)
+	return failed.Class != keywright.Invalid && !refused || refused && strings.HasPrefix(reply.Error(), "NO")
+}
+
+// KeyOf is a name in JSON, or nothing.
+func KeyOf(text string) *finding.JSONKey {
+	if text == "" {
+		return nil
+	}
+	key := finding.JSONKey(text)
+	return &key
+}

@@ -1,0 +1,105 @@
+package answer
+
+import (
+	"context"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/queue"
+)
+
+// Queues is what the queues hold; its JSON names are stable.
+type Queues struct {
+	Queues []Queue `json:"queues"`
+	Gaps
+}
+
+// Queue is one queue. Its jobs are those of its lanes, running, zombies, delayed and
+// dead.
+type Queue struct {
+	Entry   string            `json:"entry"`
+	Queue   *finding.JSONKey  `json:"queue,omitempty"` // the placeholders that tell it from others of the entry
+	Paused  bool              `json:"paused"`
+	Jobs    int64             `json:"jobs"` // in all places
+	Lanes   []Lane            `json:"lanes"`
+	Running int64             `json:"running"`
+	Zombies int64             `json:"zombies"` // jobs whose worker is dead
+	Delayed int64             `json:"delayed"`
+	Dead    int64             `json:"dead"`
+	Workers []finding.JSONKey `json:"workers"`
+	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
+	Buried  []DeadJob         `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
+	Left    int64             `json:"not_listed,omitempty"` // with --dead: dead jobs that --limit leaves out
+}
+
+// Title tells a queue from others of its entry.
+func (q *Queue) Title() string {
+	if q.Queue == nil {
+		return q.Entry
+	}
+	return q.Entry + " " + finding.Key(*q.Queue)
+}
+
+// Lane is what waits in a lane.
+type Lane struct {
+	Lane   string  `json:"lane,omitempty"`
+	Jobs   int64   `json:"jobs"`
+	Oldest float64 `json:"oldest_seconds,omitempty"` // for how long the first job has waited
+}
+
+// DeadJob is a dead job.
+type DeadJob struct {
+	ID       finding.JSONKey `json:"id"`
+	Reason   string          `json:"reason"`
+	Attempts int64           `json:"attempts"`
+	Crashes  int64           `json:"crashes"`
+}
+
+// Queues reads the queues of entries, each with at most so many dead jobs.
+func (r *Reader) Queues(ctx context.Context, entries []*keyspace.Entry, dead int64) (Queues, error) {
+	report := Queues{Queues: []Queue{}}
+	for _, e := range entries {
+		err := r.EachQueue(ctx, e, &report.Gaps, func(name string, q queue.Queue[string]) error {
+			one, err := readQueue(ctx, q, dead)
+			if err == nil {
+				one.Entry, one.Queue = e.Name, KeyOf(name)
+				report.Queues = append(report.Queues, one)
+			}
+			return err
+		})
+		if err := report.Pass(ctx, e.Name, "", err); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func readQueue(ctx context.Context, q queue.Queue[string], most int64) (r Queue, err error) {
+	s, err := q.Stats(ctx)
+	if err != nil {
+		return r, err
+	}
+	r = Queue{Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead,
+		Lanes: []Lane{}, Workers: []finding.JSONKey{}}
+	r.Jobs = s.Leased + s.Delayed + s.Dead
+	for _, l := range s.Lanes {
+		r.Lanes = append(r.Lanes, Lane{l.Name, l.Length, l.Oldest.Seconds()})
+		r.Jobs += l.Length
+	}
+	for _, w := range s.Workers {
+		if w.Dead {
+			r.Gone = append(r.Gone, finding.JSONKey(w.Name))
+		} else {
+			r.Workers = append(r.Workers, finding.JSONKey(w.Name))
+		}
+	}
+	if most == 0 {
+		return r, nil
+	}
+	dead, err := q.Dead(ctx, 0, most)
+	r.Left = max(0, r.Dead-int64(len(dead)))
+	for _, d := range dead {
+		r.Buried = append(r.Buried, DeadJob{finding.JSONKey(d.ID), d.Reason, d.Attempts, d.Crashes})
+	}
+	return r, err
+}

@@ -1,0 +1,114 @@
+package answer
+
+import (
+	"context"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Rankings are the keys of rankings; its JSON names are stable.
+type Rankings struct {
+	Rankings []Ranking `json:"rankings"`
+	Gaps
+}
+
+// Ranking is one key of a ranking.
+type Ranking struct {
+	Entry   string          `json:"entry"` // with .window: the kept sum over several periods
+	Key     finding.JSONKey `json:"key"`
+	Members int64           `json:"members"`
+	First   *Row            `json:"first,omitempty"`
+	Expires float64         `json:"expires_in_seconds,omitempty"` // absent: it does not expire
+}
+
+// Row is a member of a ranking.
+type Row struct {
+	Rank   int64           `json:"rank"` // 1 is the top
+	Member finding.JSONKey `json:"member"`
+	Scored
+}
+
+// Scored is a score as JSON has it, which has no infinite numbers.
+type Scored struct {
+	Score    *float64 `json:"score,omitempty"`    // absent: it is infinite
+	Infinite string   `json:"infinite,omitempty"` // inf or -inf
+}
+
+// ScoreOf is a score for JSON.
+func ScoreOf(f float64) Scored {
+	if f-f != 0 {
+		return Scored{Infinite: map[bool]string{true: "inf", false: "-inf"}[f > 0]}
+	}
+	return Scored{Score: &f}
+}
+
+// RowOf is a row for a report.
+func RowOf(r bind.Row) Row { return Row{r.Rank, finding.JSONKey(r.Member), ScoreOf(r.Score)} }
+
+// ReadRankings reads the rankings of entries, each with its first member.
+func (r *Reader) ReadRankings(ctx context.Context, entries []*keyspace.Entry) (Rankings, error) {
+	report := Rankings{Rankings: []Ranking{}}
+	for _, e := range entries {
+		if err := report.Pass(ctx, e.Name, "", r.rankingsOf(ctx, e, &report)); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func (r *Reader) rankingsOf(ctx context.Context, e *keyspace.Entry, report *Rankings) error {
+	find := r.Rankings
+	if find == nil {
+		find = func(ctx context.Context, e *keyspace.Entry) ([]*bind.Ranking, bool, error) {
+			return bind.Rankings(ctx, r.Client, r.Keyspace, e)
+		}
+	}
+	found, bounded, err := find(ctx, e)
+	if err != nil {
+		return err
+	}
+	if bounded {
+		report.Cut = append(report.Cut, Cut{e.Name, len(found)})
+	}
+	for _, k := range found {
+		if err := r.wait(ctx, RankingCost); err != nil {
+			return err
+		}
+		one, err := rankingOf(ctx, k)
+		if err := report.Pass(ctx, e.Name, k.Name(), err); err != nil {
+			return err
+		}
+		if one.First != nil { // else it has expired meanwhile, or could not be read
+			report.Rankings = append(report.Rankings, one)
+		}
+	}
+	return nil
+}
+
+func rankingOf(ctx context.Context, r *bind.Ranking) (one Ranking, err error) {
+	one = Ranking{Entry: r.Of.Name, Key: finding.JSONKey(r.Name())}
+	first, err := r.Top(ctx, 1)
+	if err != nil || len(first) == 0 {
+		return one, err
+	}
+	if one.Members, err = r.Len(ctx); err != nil {
+		return one, err
+	}
+	if one.Expires, err = ExpiresIn(ctx, r); err == nil {
+		row := RowOf(first[0])
+		one.First = &row
+	}
+	return one, err
+}
+
+// ExpiresIn is when a ranking expires, in seconds; 0: never, or it is gone.
+func ExpiresIn(ctx context.Context, r *bind.Ranking) (float64, error) {
+	left, _, err := r.TTL(ctx)
+	if err == keywright.ErrNotFound {
+		err = nil
+	}
+	return left.Seconds(), err
+}

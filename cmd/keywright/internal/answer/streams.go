@@ -1,0 +1,103 @@
+package answer
+
+import (
+	"context"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/finding"
+	"github.com/redis/rueidis"
+)
+
+// Streams are streams and their consumer groups; its JSON names are stable.
+type Streams struct {
+	Streams []Stream `json:"streams"`
+	Gaps
+}
+
+// Stream is one stream.
+type Stream struct {
+	Entry  string          `json:"entry"`
+	Key    finding.JSONKey `json:"key"`
+	Length int64           `json:"length"`
+	LastID string          `json:"last_id"`
+	Groups []StreamGroup   `json:"groups"`
+}
+
+// StreamGroup is a consumer group of a stream.
+type StreamGroup struct {
+	Name      finding.JSONKey `json:"name"`
+	Consumers int64           `json:"consumers"`
+	Pending   int64           `json:"pending"` // delivered, and not acknowledged
+	LastID    string          `json:"last_delivered_id"`
+	Lag       *int64          `json:"lag,omitempty"` // entries not delivered yet; absent: the server does not know
+}
+
+// ReadStreams reads streams by key; entries are their entries, by key.
+func (r *Reader) ReadStreams(ctx context.Context, keys []string, entries map[string]string) (Streams, error) {
+	report := Streams{Streams: []Stream{}}
+	for _, key := range keys {
+		if err := r.wait(ctx, StreamCost); err != nil {
+			return report, err
+		}
+		one, err := r.stream(ctx, key)
+		if rueidis.IsRedisNil(err) {
+			continue
+		}
+		if refused, ok := rueidis.IsRedisErr(err); ok && refused.Error() == "ERR no such key" { // it is gone since
+			continue
+		}
+		if err := report.Pass(ctx, entries[key], key, failedRead(r.Client, err)); err != nil {
+			return report, err
+		}
+		if err == nil {
+			one.Entry = entries[key]
+			report.Streams = append(report.Streams, one)
+		}
+	}
+	return report, nil
+}
+
+// failedRead is an error of a command as other readings have it.
+func failedRead(c *keywright.Client, err error) error {
+	if err == nil {
+		return nil
+	}
+	class := keywright.Retryable
+	if _, refused := rueidis.IsRedisErr(err); refused {
+		class = keywright.Refused
+	}
+	return &keywright.Error{Class: class, Op: "xinfo", Server: c.Server(), Err: err}
+}
+
+func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
+	raw := r.Client.Raw()
+	replies := raw.DoMulti(ctx, raw.B().XinfoStream().Key(key).Build(), raw.B().XinfoGroups().Key(key).Build())
+	out := Stream{Key: finding.JSONKey(key), Groups: []StreamGroup{}}
+	about, err := replies[0].AsMap()
+	if err != nil {
+		return out, err
+	}
+	out.Length, out.LastID = number(about["length"]), text(about["last-generated-id"])
+	groups, err := replies[1].ToArray()
+	if err != nil {
+		return out, err
+	}
+	for _, g := range groups {
+		m, err := g.AsMap()
+		if err != nil {
+			return out, err
+		}
+		one := StreamGroup{Name: finding.JSONKey(text(m["name"])), Consumers: number(m["consumers"]), Pending: number(m["pending"]),
+			LastID: text(m["last-delivered-id"])}
+		if lag, ok := m["lag"]; ok && !lag.IsNil() {
+			n := number(lag)
+			one.Lag = &n
+		}
+		out.Groups = append(out.Groups, one)
+	}
+	return out, nil
+}
+
+func number(m rueidis.RedisMessage) int64 { n, _ := m.AsInt64(); return n }
+
+func text(m rueidis.RedisMessage) string { s, _ := m.ToString(); return s }

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/alert"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/filelock"
+	"github.com/spf13/pflag"
+)
+
+// alerting are the flags of serve about alerts.
+type alerting struct {
+	webhooks string
+	silences string
+	alerts   string
+}
+
+func (o *alerting) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.webhooks, "webhooks", "", "a file with where to send alerts: lines of slack or json, and an address")
+	f.StringVar(&o.silences, "silences", "", "a file with alerts that are not sent: lines of a glob for their ids, and an end; it is read again when it changes")
+	f.StringVar(&o.alerts, "alerts", "keywright-alerts.json", "with --webhooks: the file that keeps what was sent")
+}
+
+// alerts gives what runs beside the target; it does nothing without --webhooks.
+func (a *app) alerts(o *serving, t *observe.Target) (run func(context.Context), err error) {
+	if o.webhooks == "" {
+		if o.silences != "" {
+			return nil, usage("add --webhooks FILE", "--silences says nothing without --webhooks")
+		}
+		return func(context.Context) {}, nil
+	}
+	if o.isFile() {
+		return nil, usage("leave it out", "--webhooks says nothing about a file")
+	}
+	hooks, err := alert.ReadWebhooks(o.webhooks)
+	if err != nil {
+		return nil, usage("a line is as in: slack https://hooks.slack.com/services/…", "--webhooks: %v", err)
+	}
+	w := &watcher{app: a, target: t, path: o.silences}
+	if err := w.read(); err != nil {
+		return nil, usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
+	}
+	if err := writable(o.alerts); err != nil {
+		return nil, usage("name a file in a folder that can be written to", "--alerts: %v", err)
+	}
+	lock, err := alone(o.alerts)
+	if err != nil {
+		return nil, err
+	}
+	w.book, err = alert.Open(o.alerts, a.now, func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
+	if err != nil {
+		lock.Close()
+		return nil, usage("name another file", "--alerts: %v", err)
+	}
+	s := &alert.Sender{Book: w.book, Hooks: hooks, Tell: a.say, Pause: pause}
+	return func(ctx context.Context) {
+		defer lock.Close()
+		ended := make(chan struct{})
+		go func() { defer close(ended); s.Run(ctx) }()
+		w.run(ctx)
+		<-ended
+	}, nil
+}
+
+// alone keeps other programs away from a file that is replaced, by one beside it.
+func alone(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, usage("name a file in a folder that can be written to", "--alerts: %v", err)
+	}
+	if err := filelock.Lock(f); err != nil {
+		f.Close()
+		return nil, usage("name another file for each keywright serve", "--alerts: %s: %v", path, err)
+	}
+	return f, nil
+}
+
+// pause waits; an error: ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// watcher looks at a target when it changes.
+type watcher struct {
+	*app
+	target   *observe.Target
+	book     *alert.Book
+	path     string // of the silences
+	silences []alert.Silence
+	said     string // what was wrong the last time
+}
+
+func (w *watcher) run(ctx context.Context) {
+	changes, stop := w.target.Subscribe()
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-changes:
+			if c.What == observe.Progressed {
+				continue
+			}
+		}
+		w.tell(w.read()) // the silences of before hold where these cannot be read
+		w.tell(w.book.Look(w.target, func(id string) bool { return alert.Silent(w.silences, id, w.now()) }))
+	}
+}
+
+func (w *watcher) read() error {
+	if w.path == "" {
+		return nil
+	}
+	all, err := alert.ReadSilences(w.path)
+	if err == nil {
+		w.silences = all
+	}
+	return err
+}
+
+// tell says what is wrong, once.
+func (w *watcher) tell(err error) {
+	if err == nil || err.Error() == w.said {
+		return
+	}
+	w.said = err.Error()
+	w.say("alerts: %s", finding.Printable(w.said))
+}

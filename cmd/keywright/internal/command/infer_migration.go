@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer/files"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// draftMigration drafts a migration from a folder of JSON files.
+func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) {
+	if o.name != "" || o.page != "" {
+		return nil, usage("name one of them", "--migration, --from-doc and a source exclude each other")
+	}
+	known, original, err := a.toMerge(o.merge)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil && len(known.Migrations) > 0 {
+		return nil, &exit{exitRefused, o.merge + " declares a migration already",
+			"take it out, or write the new moves by hand"}
+	}
+	found, err := jsonFiles(ctx, o.files)
+	if err != nil {
+		return nil, err
+	}
+	d, err := files.Build(ctx, found, files.Options{Known: known, Original: original, Load: loader(o.merge),
+		File: nameLoaded(o.merge)})
+	var bad *record.Error
+	switch {
+	case errors.As(err, &bad):
+		return nil, &exit{exitUsage, bad.Error(), "mend the file, or draft from a folder without it"}
+	case err != nil:
+		return nil, err
+	}
+	a.say("drafted %s from %s of %s", terminal.Plural(int64(len(d.Moves)), "move"),
+		terminal.Plural(int64(d.Files), "file"),
+		finding.Printable(o.files))
+	for i, l := range d.Left {
+		if i == mostLeft {
+			a.say("  and %s that are not moved", terminal.Plural(int64(len(d.Left)-i), "more place"))
+			break
+		}
+		a.say("  not moved: %s", finding.Printable(l))
+	}
+	return d.YAML(), nil
+}
+
+// loader loads a text in the place of a declaration, with the files that it imports.
+func loader(path string) func([]byte) (*keyspace.Keyspace, []finding.Finding) {
+	return func(text []byte) (*keyspace.Keyspace, []finding.Finding) {
+		if path == "" {
+			return keyspace.Load(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+		}
+		return keyspace.Load(withInput{os.DirFS(filepath.Dir(path)), text}, standardName)
+	}
+}
+
+// nameLoaded is what loader calls the text.
+func nameLoaded(path string) string {
+	if path == "" {
+		return declarationName
+	}
+	return standardName
+}
+
+// jsonFiles are the JSON files below a folder, but for those of the engine.
+func jsonFiles(ctx context.Context, folder string) (out []files.File, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, usage("name a folder of JSON files", "the files cannot be read: %v", err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != "." && strings.HasPrefix(e.Name(), "."):
+			return fs.SkipDir
+		case e.IsDir() || !slices.Contains([]string{".json", ".jsonl", ".ndjson"}, filepath.Ext(name)):
+			return ctx.Err()
+		case len(out) == files.MaxFiles:
+			return usage("draft from a part of them", "%s has more than %d JSON files", folder, files.MaxFiles)
+		}
+		out = append(out, files.File{Name: name, Open: func() (io.ReadCloser, error) {
+			return os.Open(filepath.Join(folder, filepath.FromSlash(name)))
+		}})
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = usage("name a folder of JSON files", "%s has no JSON file", folder)
+	}
+	return out, err
+}

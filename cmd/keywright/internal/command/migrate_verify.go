@@ -1,0 +1,336 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/spf13/cobra"
+)
+
+// migrateVerifying are the flags of migrate verify.
+type migrateVerifying struct {
+	migrating
+	unlocking
+	backup string
+}
+
+func (a *app) migrateVerifyCommand() *cobra.Command {
+	var o migrateVerifying
+	c := &cobra.Command{
+		Use:   "verify [part]...",
+		Short: "Compare files and Redis in both directions, with values and TTLs",
+		Long: `Compares every record of the files with Redis, and looks for those of Redis that no
+file has: values as the declaration says that they are compared, and when they end. A
+difference counts when it is still there a moment later and the record has no mark. A
+part whose sides are equal opens the gate verified of its phase.
+
+--backup FILE reads an archive of keywright backup to its end, and notes it as the
+verified backup of the parts: the gate backup asks how old it is. That every checksum and
+key of the archive can be read is verified, and that it has keys of the part; not that
+its values are those of the server now. "keywright verify FILE" compares the two.
+
+` + unlockHelp + `
+
+Exit codes: 0 both sides are equal, 1 they differ, 2 usage, 3 the server cannot be
+reached, 4 refused, as in another phase, 5 the backup is not whole, 130 interrupted.`,
+		Example: `  keywright migrate verify
+  keywright migrate verify history --rate 20000
+  keywright migrate verify history --backup all.kwa`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.openMigration(c.Context(), c, &o.migrating, args, withServer, true)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			return r.verifyParts(c.Context(), &o)
+		},
+	}
+	a.migrateFlags(c, &o.migrating)
+	a.paceFlags(c, &o.migrating)
+	o.identityFlag(c)
+	c.Flags().StringVar(&o.backup, "backup", "", "an archive that is verified, and noted as the backup of the parts")
+	withoutVariables(c, "backup")
+	return c
+}
+
+// migrationVerified is how both sides compare; its JSON names are stable.
+type migrationVerified struct {
+	Migration  string        `json:"migration"`
+	Equal      bool          `json:"equal"` // of all parts that were compared
+	Parts      []sidesOfPart `json:"parts"`
+	Off        []partOff     `json:"left_out,omitempty"`
+	Backup     *backupNoted  `json:"backup,omitempty"`
+	DurationMS int64         `json:"duration_ms"`
+}
+
+// backupNoted is the archive that was noted as the backup.
+type backupNoted struct {
+	File  string    `json:"file"`
+	Taken time.Time `json:"taken"`
+	Keys  int64     `json:"keys"`
+}
+
+// sidesOfPart is how the sides of a part compare. The records of the files are equal,
+// missing, unequal and marked; some of those marked may be in Redis alone.
+type sidesOfPart struct {
+	Part     string            `json:"part"`
+	Phase    string            `json:"phase"`
+	Files    int64             `json:"files"`
+	Bytes    int64             `json:"bytes"`   // of the files
+	Records  int64             `json:"records"` // of the files; a list is one
+	Equal    int64             `json:"equal"`
+	Missing  int64             `json:"missing"`  // in Redis
+	Extra    int64             `json:"extra"`    // in Redis, and no file has it
+	Unequal  int64             `json:"unequal"`  // in both, and not the same
+	Marked   int64             `json:"marked"`   // a write is under way, or waits to be replayed
+	Passing  int64             `json:"passing"`  // were different at first, and equal a moment later
+	Rejected int64             `json:"rejected"` // cannot be moved: see plan
+	Repaired int64             `json:"repaired"`
+	Classes  []differenceClass `json:"classes"`
+	Cut      int64             `json:"classes_cut,omitempty"` // differences of classes beyond the most that are listed
+}
+
+// differenceClass is a kind of difference. It has no key and no value.
+type differenceClass struct {
+	Class   string    `json:"class"` // as --class takes it
+	Move    string    `json:"move"`
+	Path    string    `json:"path"` // inside the record
+	Kind    string    `json:"kind"` // missing, extra, type, value, score, order or end
+	Count   int64     `json:"count"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Example string    `json:"example"` // a digest of a record's identity
+}
+
+func classesOf(in []migrate.Class) []differenceClass {
+	out := []differenceClass{}
+	for _, c := range in {
+		out = append(out, differenceClass{c.Move + ":" + c.Path + ":" + string(c.Kind), c.Move, c.Path, string(c.Kind), c.Count,
+			c.First, c.Last, c.Example})
+	}
+	return out
+}
+
+// verifiable are the phases in which both sides are written.
+var verifiable = []phase.Phase{phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown}
+
+func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) error {
+	var backup *archiveReport
+	if o.backup != "" {
+		var err error
+		if backup, err = r.wholeBackup(ctx, o); err != nil {
+			return err
+		}
+	}
+	out := &migrationVerified{Migration: r.declared.Name, Parts: []sidesOfPart{}}
+	for _, part := range r.parts {
+		is, err := r.in("verify", part, &out.Off, verifiable...)
+		if err == nil && is {
+			err = r.verifyPart(ctx, part, migrate.VerifyOptions{PerSecond: r.rate}, out)
+		}
+		if err == nil && backup != nil {
+			err = migrateFailure(r.noteBackup(part, backup))
+		}
+		if err != nil {
+			r.bar.Clear()
+			return err
+		}
+	}
+	if backup != nil {
+		out.Backup = &backupNoted{backup.File, backup.Taken, backup.Keys}
+	} else if err := nothingDone("verified", out.Off, len(r.parts)); err != nil {
+		return err
+	}
+	return r.showVerified(out)
+}
+
+func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.VerifyOptions, out *migrationVerified) error {
+	if err := r.begin(ctx, part); err != nil {
+		return migrateFailure(err)
+	}
+	v, err := r.Verify(ctx, part, o)
+	if err != nil {
+		return migrateFailure(err)
+	}
+	is, err := r.Phase(part)
+	out.Parts = append(out.Parts, sidesOfPart{part, is.Phase.String(), v.Files, v.Bytes, v.Records, v.Equal, v.Missing, v.Extra,
+		v.Unequal, v.Marked, v.Passing, v.Rejected, v.Repaired, classesOf(v.Classes), v.Cut})
+	return err
+}
+
+// wholeBackup reads an archive to its end.
+func (r *migrationRun) wholeBackup(ctx context.Context, o *migrateVerifying) (*archiveReport, error) {
+	o.unlocking.keysFile = o.ring.keysFile
+	b, err := verified(ctx, o.backup, r.archiveKeys(ctx, &o.unlocking))
+	switch {
+	case err != nil:
+		return nil, err
+	case !b.Complete:
+		return nil, &exit{exitPartial, o.backup + " is not whole: " + b.Problem, "make another one with `keywright backup`"}
+	case len(b.Chosen) > 0:
+		return nil, &exit{exitRefused, o.backup + " has only what was chosen: " + strings.Join(b.Chosen, " "),
+			"make one of everything with `keywright backup --to FILE`"}
+	}
+	return b, nil
+}
+
+// noteBackup notes an archive as the backup of a part, unless it has none of its records.
+func (r *migrationRun) noteBackup(part string, b *archiveReport) error {
+	is, err := r.Phase(part)
+	if err != nil {
+		return err
+	}
+	keys := int64(0)
+	for _, mv := range r.declared.Part(part).Moves {
+		for _, e := range b.Entries {
+			if e.Entry == mv.To.Name {
+				keys += e.Keys
+			}
+		}
+	}
+	if keys == 0 && is.Phase >= phase.Shadow {
+		return &exit{exitRefused, b.File + " has no key of part " + part, "make one of this server, with this declaration"}
+	}
+	return r.NoteBackup(part, b.Taken)
+}
+
+// showVerified says how the sides compare, and gives the exit code.
+func (r *migrationRun) showVerified(out *migrationVerified) error {
+	r.bar.Clear()
+	out.DurationMS, out.Equal = r.durationMS(), len(out.Parts) > 0
+	for _, p := range out.Parts {
+		out.Equal = out.Equal && p.Missing+p.Extra+p.Unequal+p.Marked+p.Rejected == 0
+	}
+	if err := r.printOr(out, func() error { return r.printVerified(out) }); err != nil {
+		return err
+	}
+	if len(out.Parts) > 0 && !out.Equal {
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *migrationRun) printVerified(out *migrationVerified) error {
+	columns := []terminal.Column{{Title: "part"}, {Title: "records", Right: true}, {Title: "equal", Right: true},
+		{Title: "missing", Right: true}, {Title: "extra", Right: true}, {Title: "unequal", Right: true},
+		{Title: "marked", Right: true}, {Title: "rejected", Right: true}}
+	var rows [][]string
+	var classes []differenceClass
+	for _, p := range out.Parts {
+		row := []string{p.Part}
+		for _, n := range []int64{p.Records, p.Equal, p.Missing, p.Extra, p.Unequal, p.Marked, p.Rejected} {
+			row = append(row, terminal.Count(n))
+		}
+		rows, classes = append(rows, row), append(classes, p.Classes...)
+	}
+	if err := terminal.Table(r.out, columns, rows); err != nil {
+		return err
+	}
+	if err := r.printClasses(classes); err != nil {
+		return err
+	}
+	r.tellOff(out.Off)
+	if b := out.Backup; b != nil {
+		r.tell("\nNoted the backup %s of %s (%s).", finding.Printable(b.File), b.Taken.UTC().Format(time.RFC3339),
+			terminal.Plural(b.Keys, "key"))
+	}
+	switch {
+	case len(out.Parts) == 0:
+	case out.Equal:
+		r.tell("\n%s", r.out.Paint(terminal.Green, "Both sides are equal."))
+	default:
+		r.tell("\n%s", r.out.Paint(terminal.Red, "The sides differ."))
+	}
+	return nil
+}
+
+func (r *migrationRun) printClasses(classes []differenceClass) error {
+	if len(classes) == 0 {
+		return nil
+	}
+	r.tell("")
+	var rows [][]string
+	for _, c := range classes {
+		rows = append(rows, []string{c.Class, terminal.Count(c.Count), terminal.Duration(r.now().Sub(c.Last)) + " ago", c.Example})
+	}
+	return terminal.Table(r.out, []terminal.Column{{Title: "class of difference", Least: 24}, {Title: "records", Right: true},
+		{Title: "last", Right: true}, {Title: "such as", Drop: 1}}, rows)
+}
+
+func (a *app) migrateDiffCommand() *cobra.Command {
+	var o migrating
+	c := &cobra.Command{
+		Use:   "diff [part]...",
+		Short: "List the classes of differences that reads have found",
+		Long: `Lists what the comparisons of all processes have found in the phases shadow and live:
+classes of differences by move, path inside the record and kind, with how many records
+and a digest of one of them. It has no key and no value. The kinds: missing (the files
+have it, Redis has not), extra, type, value, score, order, end (another TTL).
+
+verify compares everything; repair brings the side that follows to the other one.
+
+Exit codes: 0 there is none, 1 there are some, 2 usage, 130 interrupted.`,
+		Example: `  keywright migrate diff
+  keywright migrate diff history -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.openMigration(c.Context(), c, &o, args, noServer, true)
+			if err != nil {
+				return err
+			}
+			defer r.close()
+			return r.showDifferences()
+		},
+	}
+	a.migrateFlags(c, &o)
+	return c
+}
+
+// migrationDifferences are the classes of differences; its JSON names are stable.
+type migrationDifferences struct {
+	Migration string          `json:"migration"`
+	Parts     []differingPart `json:"parts"`
+}
+
+// differingPart are the differences of a part.
+type differingPart struct {
+	Part    string            `json:"part"`
+	Phase   string            `json:"phase"`
+	Classes []differenceClass `json:"classes"`
+	Cut     int64             `json:"classes_cut,omitempty"` // differences of classes beyond the most that are kept
+}
+
+func (r *migrationRun) showDifferences() error {
+	out := &migrationDifferences{Migration: r.declared.Name, Parts: []differingPart{}}
+	var all []differenceClass
+	cut := int64(0)
+	for _, part := range r.parts {
+		is, err := r.Phase(part)
+		if err != nil {
+			return migrateFailure(err)
+		}
+		classes, more, err := r.Classes(part)
+		if err != nil {
+			return migrateFailure(err)
+		}
+		p := differingPart{part, is.Phase.String(), classesOf(classes), more}
+		out.Parts, all, cut = append(out.Parts, p), append(all, p.Classes...), cut+more
+	}
+	err := r.printOr(out, func() error {
+		if len(all) == 0 {
+			r.tell("No comparison has found a difference.")
+		}
+		if cut > 0 {
+			r.tell("and %s of more classes than are kept", terminal.Plural(cut, "difference"))
+		}
+		return r.printClasses(all)
+	})
+	if err == nil && len(all) > 0 {
+		err = &exit{code: exitFindings}
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+)
+
+// servedVerbs are the verbs whose plans serve makes, and what each may be asked to select.
+// Those that write files or need another server are for the command line alone.
+var servedVerbs = map[string][]string{
+	"clean": {"entry", "owner", "match", "where"}, "ttl": {"entry", "owner", "match", "where"},
+	"queues retry": {"entry", "instance", "error", "text", "id"}, "queues discard": {"entry", "instance", "error",
+		"text", "id"},
+	"queues cancel": {"entry", "instance", "text", "id"}, "queues repair": {"entry"}, "queues pause": {"entry"},
+	"queues resume":   {"entry"},
+	"entities repair": {"entry"}, "entities index": {"entry"}, "locks break": {"key"}, "seal rotate": {"entry"},
+	"seal adopt": {"entry"},
+}
+
+// needsOne are the verbs that are about one entry, which must be named.
+var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true,
+	"queues pause": true, "queues resume": true}
+
+// planner makes and executes the plans of serve.
+type planner struct {
+	app  *app
+	ring ringing
+	rate int
+}
+
+// actingPatience is how long a plan waits for the right to change keys: a process that was
+// killed has it for some seconds more.
+const actingPatience = 20 * time.Second
+
+// quiet is a command line of its own, which prints nothing.
+func (p *planner) quiet() *app {
+	a := *p.app
+	a.out, a.err, a.quiet = terminal.NewScreen(io.Discard, a.Getenv), terminal.NewScreen(io.Discard, a.Getenv), true
+	a.variables, a.keyspace = slices.Clone(a.variables), nil
+	a.patience = actingPatience
+	return &a
+}
+
+// flags are those that a verb would be given.
+func (p *planner) flags(q *plan.Request) *changing {
+	o := &changing{output: "json", ring: p.ring}
+	o.pacing = pacing{progress: "none", rate: p.rate, maxLatency: usualLatency}
+	o.asIn(q)
+	return o
+}
+
+// Request implements operate.Runner.
+func (p *planner) Request(ask operate.Ask) (q plan.Request, title string, err error) {
+	selects, known := servedVerbs[ask.Verb]
+	if !known {
+		return q, "", &operate.Refusal{Code: "no-such-verb", Message: fmt.Sprintf("no plan is made here of %q",
+			finding.Printable(ask.Verb)),
+			Hint: "plans are made of " + strings.Join(slices.Sorted(maps.Keys(servedVerbs)), ", ")}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ask.Select)) {
+		if ask.Select[name] != "" && !slices.Contains(selects, name) {
+			return q, "", &operate.Refusal{Code: "bad-select", Message: fmt.Sprintf("%s does not select by %q",
+				ask.Verb, finding.Printable(name)),
+				Hint: "it selects by " + strings.Join(selects, ", ")}
+		}
+	}
+	if err := knownOptions(&ask); err != nil {
+		return q, "", err
+	}
+	for _, need := range selects[:1] {
+		if (needsOne[ask.Verb] || need == "key") && ask.Select[need] == "" {
+			return q, "", &operate.Refusal{Code: "bad-select", Message: fmt.Sprintf("%s takes one %s", ask.Verb,
+				need), Hint: "add it to select"}
+		}
+	}
+	return requestOf(&ask), titleOf(&ask), nil
+}
+
+// knownOptions refuses options that a verb does not have.
+func knownOptions(ask *operate.Ask) error {
+	for name, text := range ask.Options {
+		if ask.Verb != "ttl" || name != "spread" {
+			return &operate.Refusal{Code: "bad-option", Message: fmt.Sprintf("%s has no option %q", ask.Verb,
+				finding.Printable(name)), Hint: "leave it out"}
+		}
+		var n int
+		if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n < 0 || n > 100 || fmt.Sprint(n) != text {
+			return &operate.Refusal{Code: "bad-option", Message: "spread is a percentage from 0 to 100",
+				Hint: "write 50"}
+		}
+	}
+	return nil
+}
+
+// requestOf is an ask as the request of a plan, as the flags of the command would make it.
+func requestOf(ask *operate.Ask) plan.Request {
+	one := func(name string) []string {
+		if ask.Select[name] == "" {
+			return nil
+		}
+		return []string{ask.Select[name]}
+	}
+	q := plan.Request{Entries: one("entry"), Owners: one("owner"), Globs: one("match"), Where: one("where")}
+	switch ask.Verb {
+	case "ttl":
+		q.DB, q.Options = -1, map[string]string{"spread": cmp.Or(ask.Options["spread"], usualSpread)}
+	case "clean":
+		q.DB = -1
+	case "locks break":
+		q.Options = map[string]string{"keys": packed(one("key"))}
+	case "queues retry", "queues discard", "queues cancel":
+		q.Options = map[string]string{"jobs": packed(one("id"))}
+		for option, name := range map[string]string{optionError: "error", optionText: "text", optionOf: "instance"} {
+			if text := ask.Select[name]; text != "" && (name != "instance" || text != noInstance) {
+				q.Options[option] = text
+			}
+		}
+		if ask.Verb != "queues cancel" && ask.Select["id"] == "" {
+			q.Options[optionMatching] = "true"
+		}
+	}
+	return q
+}
+
+// noInstance is what paths have for the only queue of an entry.
+const noInstance = "-"
+
+// usualSpread is the --spread of ttl.
+const usualSpread = "50"
+
+// titleOf tells a plan in a line.
+func titleOf(ask *operate.Ask) string {
+	words := []string{ask.Verb}
+	for _, name := range servedVerbs[ask.Verb] {
+		text := ask.Select[name]
+		switch {
+		case text == "" || text == noInstance:
+		case name == "entry" || name == "instance" || name == "key":
+			words = append(words, finding.Printable(text))
+		default:
+			words = append(words, name+" "+finding.Printable(text))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Plan implements operate.Runner.
+func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
+	a := p.quiet()
+	q.Namespace = a.namespace
+	r, err := a.prepare(ctx, verb, q, p.flags(&q), nil)
+	if err != nil {
+		return nil, a.refusal(ctx, err)
+	}
+	defer r.close()
+	if err := r.makePlan(ctx); err != nil {
+		return nil, a.refusal(ctx, err)
+	}
+	return r.made, nil
+}
+
+// Execute implements operate.Runner.
+func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (out operate.Outcome, err error) {
+	a := p.quiet()
+	made, err := readPlan(path)
+	if err != nil {
+		return out, a.refusal(ctx, err)
+	}
+	a.namespace = made.Request.Namespace
+	r, journal, err := a.takeUp(ctx, path, made, &applying{changing: *p.flags(&made.Request), drift: usualDrift})
+	if ended, ok := errors.AsType[*ended](err); ok { // the program was killed before it could note that
+		return operate.Outcome{Total: ended.total, Complete: true}, nil
+	}
+	if err != nil {
+		return out, a.refusal(ctx, err)
+	}
+	defer r.close()
+	defer journal.Close()
+	report, err := r.perform(ctx, made, journal, told)
+	done := r.result(&report, err)
+	out = operate.Outcome{Total: report.KeyCounts, Left: report.Left, Complete: done.Complete, Problem: done.Problem}
+	if err != nil {
+		return out, a.refusal(ctx, err)
+	}
+	if report.Refused > 0 {
+		out.Complete, out.Problem = false, "the server did not permit "+terminal.Plural(report.Refused, "change")
+	}
+	return out, nil
+}
+
+// refusal is an error in words that may be shown.
+func (a *app) refusal(ctx context.Context, err error) error {
+	if errors.Is(err, apply.ErrActing) {
+		return &operate.Refusal{Code: "acting", Message: err.Error(),
+			Hint: "apply it again when that one has ended: what was done is not done twice"}
+	}
+	message, hint, _ := judge(ctx, err)
+	return &operate.Refusal{Code: "refused", Message: a.discreet(message), Hint: a.discreet(hint)}
+}

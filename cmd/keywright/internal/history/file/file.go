@@ -1,0 +1,286 @@
+// Package file is a history in one file of bbolt: what `keywright serve` keeps where
+// nothing else is said. One process has it open at a time.
+//
+// The points of an entry are in chunks, a day or more each, with a checksum: what has
+// been damaged is told and never drawn. A file that cannot be opened is put aside, with
+// all that is in it, and a new one is made.
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/filelock"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// form is the version of the form of the file.
+const form = 1
+
+var (
+	metaBucket = []byte("keywright history")
+	formKey    = []byte("form")
+	firstKey   = []byte("first")
+	lastKey    = []byte("last")
+)
+
+// spans are how long the chunks of a step are.
+var spans = map[history.Step]time.Duration{history.Raw: 24 * time.Hour, history.Hour: 7 * 24 * time.Hour, history.Day: 64 * 24 * time.Hour}
+
+// units are what one point of a step stands for.
+var units = map[history.Step]time.Duration{history.Raw: time.Second, history.Hour: time.Hour, history.Day: 24 * time.Hour}
+
+var steps = []history.Step{history.Raw, history.Hour, history.Day}
+
+// File is a history in a file.
+type File struct {
+	path string
+	db   *bolt.DB
+
+	mu     sync.Mutex
+	broken error // what has been found damaged; nothing more is done with the file
+}
+
+// Open opens or makes a file. Where it is no history, or damaged, it is put aside and a
+// new one is made: the error is then *history.Damaged, and the store is good.
+func Open(path string, now time.Time) (*File, error) {
+	f, err := open(path)
+	if err == nil || !damage(err) {
+		return f, err
+	}
+	aside := path + ".damaged-" + now.UTC().Format("20060102T150405.000000000")
+	told := &history.Damaged{Path: path, Aside: aside, Err: err}
+	if renamed := os.Rename(path, aside); renamed != nil {
+		return nil, fmt.Errorf("%w; and it cannot be put aside: %v", err, renamed)
+	}
+	if err := filelock.SyncFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if f, err = open(path); err != nil {
+		return nil, err
+	}
+	return f, told
+}
+
+// errForm is a file of a newer program: it is good, and not for this one.
+type errForm uint64
+
+func (e errForm) Error() string {
+	return fmt.Sprintf("the history has the form %d, and this program knows %d: a newer keywright wrote it", uint64(e), form)
+}
+
+// damage reports whether an error is about what is in the file.
+func damage(err error) bool {
+	var newer errForm
+	return !errors.Is(err, history.ErrInUse) && !errors.As(err, &newer) && !errors.Is(err, os.ErrPermission) && errors.Is(err, errDamaged)
+}
+
+var errDamaged = errors.New("it is not what was written")
+
+func open(path string) (f *File, err error) {
+	f = &File{path: path}
+	err = f.guarded(func() (err error) {
+		f.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: 300 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
+		switch {
+		case errors.Is(err, bolterrors.ErrTimeout):
+			return history.ErrInUse
+		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
+			return errors.Join(errDamaged, err)
+		case err != nil:
+			return err
+		}
+		return f.begin()
+	})
+	if err != nil && f.db != nil {
+		_ = f.guarded(func() error { return f.db.Close() })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the history %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// begin writes the form into a new file, and reads it in one that is there.
+func (f *File) begin() error {
+	return f.transact(true, func(tx *bolt.Tx) error {
+		if b := tx.Bucket(metaBucket); b != nil {
+			n, _ := binary.Uvarint(b.Get(formKey))
+			if n > form {
+				return errForm(n)
+			}
+			if n != form {
+				return errDamaged
+			}
+			return nil
+		}
+		if k, _ := tx.Cursor().First(); k != nil {
+			return fmt.Errorf("%w: it is no history of keywright", errDamaged)
+		}
+		b, err := tx.CreateBucket(metaBucket)
+		if err != nil {
+			return err
+		}
+		return b.Put(formKey, binary.AppendUvarint(nil, form))
+	})
+}
+
+// guarded runs do. A panic, or a fault of the memory that the file is mapped to, becomes
+// an error: the file has been damaged since it was opened.
+func (f *File) guarded(do func() error) (err error) {
+	f.mu.Lock()
+	broken := f.broken
+	f.mu.Unlock()
+	if broken != nil {
+		return broken
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errDamaged, p)
+			f.mu.Lock()
+			f.broken = err
+			f.mu.Unlock()
+		}
+	}()
+	return do()
+}
+
+// transact runs do in a transaction; an error leaves nothing of it.
+func (f *File) transact(writes bool, do func(*bolt.Tx) error) error {
+	return f.guarded(func() error {
+		tx, err := f.db.Begin(writes)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+		if err := do(tx); err != nil || !writes {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.guarded(func() error { return f.db.Close() }) }
+
+func stepName(step history.Step) []byte { return []byte(step) }
+
+func chunkKey(entry string, begin int64) []byte {
+	return binary.BigEndian.AppendUint64(append([]byte(entry), 0), uint64(begin))
+}
+
+func beginOf(t time.Time, step history.Step) int64 {
+	span := int64(spans[step] / time.Second)
+	return t.Unix() / span * span
+}
+
+// checked refuses what the limits do not let in.
+func checked(target string, at time.Time, points map[string]history.Point) error {
+	if at.Unix() < 0 || len(target) == 0 || len(target) > history.MaxName || len(points) > history.MaxEntries {
+		return history.ErrTooMany
+	}
+	for name, p := range points {
+		if name == "" || len(name) > history.MaxName || bytes.IndexByte([]byte(name), 0) >= 0 || len(p.Violations) > history.MaxCodes {
+			return history.ErrTooMany
+		}
+		for code := range p.Violations {
+			if len(code) > history.MaxName {
+				return history.ErrTooMany
+			}
+		}
+	}
+	return nil
+}
+
+// Append implements history.Store.
+func (f *File) Append(_ context.Context, target string, at time.Time, points map[string]history.Point) error {
+	if err := checked(target, at, points); err != nil {
+		return err
+	}
+	return f.transact(true, func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(targetBucket(target))
+		if err != nil {
+			return err
+		}
+		now := binary.BigEndian.AppendUint64(nil, uint64(at.Unix()))
+		if last := b.Get(lastKey); last != nil && bytes.Compare(last, now) >= 0 {
+			return history.ErrOrder
+		}
+		if err := b.Put(lastKey, now); err != nil {
+			return err
+		}
+		if b.Get(firstKey) == nil {
+			if err := b.Put(firstKey, now); err != nil {
+				return err
+			}
+		}
+		for _, step := range steps {
+			chunks, err := b.CreateBucketIfNotExists(stepName(step))
+			if err != nil {
+				return err
+			}
+			if err := appendTo(chunks, step, at, points); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func appendTo(chunks *bolt.Bucket, step history.Step, at time.Time, points map[string]history.Point) error {
+	for name, p := range points {
+		p.At = time.Unix(at.Unix(), 0).UTC()
+		key := chunkKey(name, beginOf(at, step))
+		kept, err := decode(chunks.Get(key))
+		if err != nil {
+			return err
+		}
+		if n := len(kept); n > 0 && sameUnit(kept[n-1].At, p.At, step) {
+			most(&p, &kept[n-1])
+			kept = kept[:n-1]
+		}
+		if err := chunks.Put(key, encode(append(kept, p))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameUnit reports whether two times are one point of a step.
+func sameUnit(a, b time.Time, step history.Step) bool {
+	return a.Truncate(units[step]).Equal(b.Truncate(units[step]))
+}
+
+// most makes the violations of p the most of both.
+func most(p, other *history.Point) {
+	all := map[string]int64{}
+	for code, n := range p.Violations {
+		all[code] = n
+	}
+	for code, n := range other.Violations {
+		if len(all) < history.MaxCodes || all[code] > 0 {
+			all[code] = max(all[code], n)
+		}
+	}
+	p.Violations = all
+}
+
+func targetBucket(target string) []byte { return append([]byte("t\x00"), target...) }
+
+// chunksOf is the bucket of a step; nil: the target has no points.
+func chunksOf(tx *bolt.Tx, target string, step history.Step) *bolt.Bucket {
+	if b := tx.Bucket(targetBucket(target)); b != nil {
+		return b.Bucket(stepName(step))
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/source"
+)
+
+// Between attempts at an audit of a server that could not be read: it may be back soon.
+const (
+	retryFirst = 5 * time.Second
+	retryMost  = 2 * time.Minute
+)
+
+// audits audits the target at its interval, until ctx ends. A snapshot file is read once.
+func (t *Target) audits(ctx context.Context) {
+	retry := retryFirst
+	for {
+		whole := t.audit(ctx)
+		wait := t.Every
+		switch {
+		case ctx.Err() != nil:
+			return
+		case t.Server == nil:
+			wait = time.Duration(1<<63 - 1) // only when it is asked for
+		case whole:
+			retry = retryFirst
+		default:
+			wait, retry = min(retry, t.Every), min(2*retry, retryMost)
+		}
+		if !waits(ctx, wait, t.again) {
+			return
+		}
+	}
+}
+
+// audit audits once, and reports whether it was whole.
+func (t *Target) audit(ctx context.Context) bool {
+	since := t.Now()
+	t.change(Progressed, func(s *State) { s.Running = &Running{Since: since} })
+	found, instances, err := t.read(ctx, since)
+	if ctx.Err() != nil {
+		return false
+	}
+	unkept := ""
+	if found != nil && found.Whole() && t.Keep != nil {
+		if err := t.Keep(ctx, found); err != nil {
+			unkept = err.Error()
+		}
+	}
+	t.change(Audited, func(s *State) {
+		s.Running, s.Failed = nil, nil
+		switch {
+		case found == nil:
+			s.Failed = &Failure{t.Now(), finding.Printable(err.Error())}
+			return
+		case found.Whole():
+			s.Audit, s.Partial, s.Unkept = found, nil, unkept
+		default:
+			s.Partial = found
+		}
+		if found.Whole() || s.Audit == nil {
+			s.Instances = instances
+		}
+	})
+	return found != nil && found.Whole()
+}
+
+// read reads all keys; nil: nothing could be read.
+func (t *Target) read(ctx context.Context, since time.Time) (*Audit, map[string]Found, error) {
+	kept := newFold(t.locator)
+	options := t.Audit
+	options.Schema, options.Offender, options.Plain = t.Declaration.Schema, kept.offends, false
+	fold, err := audit.New(t.Declaration.Keyspace, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	drafts, err := infer.New(infer.Options{Known: t.Declaration.Keyspace})
+	if err != nil {
+		return nil, nil, err
+	}
+	src, req, done, err := t.Source()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	req.Progress = func(p source.Progress) {
+		t.change(Progressed, func(s *State) { s.Running = &Running{since, p} })
+	}
+	report, err := fold.Run(ctx, tee{src, []func([]source.Key){kept.add, drafts.Add}}, req)
+	if report == nil || report.Endpoint == "" && err != nil {
+		return nil, nil, err
+	}
+	if err != nil && report.Complete {
+		report.Complete, report.Incomplete = false, source.Reasons{source.Why(source.Failed, "", err)}
+	}
+	if t.Declaration.Judge != nil {
+		report.Findings = t.Declaration.Judge(report.Findings)
+	}
+	finding.Rank(report.Findings)
+	report.Judge()
+	groups, others := groupsOf(drafts.Draft(), t.Declaration.Keyspace)
+	return &Audit{t.Now(), report, kept.shapes, groups, others}, kept.found(), nil
+}

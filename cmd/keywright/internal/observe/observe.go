@@ -1,0 +1,208 @@
+// Package observe keeps one state of one target, a server or a snapshot file: its latest
+// whole audit, what its constructs hold, its health, and what is under way. All that
+// shows a target reads that state; none of it scans the server itself.
+//
+// An audit that is not whole never takes the place of one that is: it is told beside it.
+// Subscribers hear what has changed, and read the state for it.
+//
+// It knows no HTTP and stores nothing: history is given what an audit has found.
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
+)
+
+// Declaration is what a target should be.
+type Declaration struct {
+	*keyspace.Keyspace
+	Prefix string // of the names of its files, as the user would write them
+	File   string // the first of them
+	// Judge silences what comments in the files silence, and completes findings.
+	Judge func([]finding.Finding) []finding.Finding
+	// Schema answers the check of a JSON Schema file.
+	Schema func(file string) (func([]byte) error, error)
+}
+
+// Server is a live server.
+type Server struct {
+	Config connect.Config
+	Open   func(context.Context) (*keywright.Client, error)
+}
+
+// Options of a target.
+type Options struct {
+	ID          string // in URLs
+	Name        string // for people
+	Declaration Declaration
+	// Source opens what is audited; done closes it.
+	Source func() (src source.Source, req source.Request, done func(), err error)
+	Audit  audit.Options
+	Server *Server // nil: a snapshot file, which is read once
+
+	Every  time.Duration // between audits
+	Glance time.Duration // between readings of constructs, at least
+	Health time.Duration // between diagnoses
+	Pace   int           // commands per second of readings, at most; 0: 12
+
+	// Keep stores what a whole audit has found; its error is told in the state.
+	Keep func(context.Context, *Audit) error
+	Now  func() time.Time
+}
+
+// Target is a watched target. Its methods may be called by several goroutines.
+type Target struct {
+	Options
+	locator *answer.Locator
+
+	mu          sync.Mutex
+	state       State
+	subscribers map[chan Change]bool
+	client      *keywright.Client
+	again       chan struct{} // asks for an audit now
+}
+
+// New prepares a target; Run watches it.
+func New(o Options) (*Target, error) {
+	l, err := answer.NewLocator(o.Declaration.Keyspace)
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Options: o, locator: l, subscribers: map[chan Change]bool{}, again: make(chan struct{}, 1)}
+	t.state.Began = o.Now()
+	return t, nil
+}
+
+// Run watches the target until ctx ends.
+func (t *Target) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { t.audits(ctx) })
+	if t.Server != nil {
+		work.Go(func() { t.diagnoses(ctx) })
+		work.Go(func() { t.glances(ctx) })
+	}
+	work.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.client != nil {
+		t.client.Close()
+		t.client = nil
+	}
+}
+
+// AuditNow asks for an audit before the next one is due.
+func (t *Target) AuditNow() {
+	select {
+	case t.again <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// Find says which entry a key belongs to.
+func (t *Target) Find(key []byte) *answer.Located { return t.locator.Find(key) }
+
+// State is what is known now. What its pointers lead to is never changed.
+func (t *Target) State() State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+// change changes the state, and tells subscribers what of it.
+func (t *Target) change(what What, set func(*State)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	set(&t.state)
+	t.tell(Change{Target: t.ID, What: what, At: t.Now()})
+}
+
+// tell tells subscribers of a change, with the lock held.
+func (t *Target) tell(c Change) {
+	for to := range t.subscribers {
+		select {
+		case to <- c:
+		default: // it reads the state when it is ready: what was sent before tells it to
+		}
+	}
+}
+
+// What is a part of a state.
+type What string
+
+// The parts of a state of which a change is told.
+const (
+	Audited    What = "audit"
+	Progressed What = "progress"
+	Glanced    What = "constructs"
+	Diagnosed  What = "server"
+	Ran        What = "runs"
+)
+
+// Change says that a part of a target's state is another one.
+type Change struct {
+	Target string
+	What   What
+	At     time.Time
+	Run    Run // with Ran: the one that has changed
+}
+
+// subscribed is how many changes wait for a subscriber; more are left out.
+const subscribed = 16
+
+// Subscribe gives changes from now on, until stop.
+func (t *Target) Subscribe() (changes <-chan Change, stop func()) {
+	c := make(chan Change, subscribed)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.subscribers[c] = true
+	return c, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.subscribers, c)
+	}
+}
+
+// Client is the connection to the server, made when it is first asked for.
+func (t *Target) Client(ctx context.Context) (*keywright.Client, error) {
+	t.mu.Lock()
+	c := t.client
+	t.mu.Unlock()
+	if c != nil {
+		return c, nil
+	}
+	c, err := t.Server.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.client != nil { // another goroutine was first
+		c.Close()
+	} else {
+		t.client = c
+	}
+	return t.client, nil
+}
+
+// waits waits until the time has come, or it is asked for; false: ctx has ended.
+func waits(ctx context.Context, d time.Duration, asked <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-asked:
+		return true
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}

@@ -1,0 +1,85 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+)
+
+// State is what is known of a target.
+type State struct {
+	Began   time.Time // when it was first looked at
+	Audit   *Audit    // the latest whole one; nil: none yet
+	Partial *Audit    // the latest one that was not whole, if it is later than Audit
+	Failed  *Failure  // of the latest attempt, if it gave no report at all
+	Running *Running  // the audit under way
+	Unkept  string    // why history could not be written; "": it was
+
+	Server    Reading[server.Diagnosis]
+	Shards    Reading[[]Shard]
+	Queues    Reading[answer.Queues]
+	Locks     Reading[answer.Locks]
+	Entities  Reading[answer.Entities]
+	Rankings  Reading[answer.Rankings]
+	Streams   Reading[answer.Streams]
+	Instances map[string]Found // of constructs, by entry: as of the audit
+	Runs      []Run            // plans, the newest first
+}
+
+// Shown is the audit to show: the latest whole one; where there is none, what there is.
+func (s *State) Shown() *Audit {
+	if s.Audit != nil {
+		return s.Audit
+	}
+	return s.Partial
+}
+
+// Sparse reports whether there may be constructs that no audit has seen.
+func (s *State) Sparse() bool { return s.Audit == nil || s.Audit.Report.Sampled }
+
+// Reading is something read from the server, and when.
+type Reading[T any] struct {
+	Value  *T // nil: never read
+	At     time.Time
+	Failed *Failure      // of the latest attempt; nil: Value is of the latest
+	Every  time.Duration // how long it is until the next, about
+}
+
+// Failure is an attempt that failed.
+type Failure struct {
+	At   time.Time
+	What string
+}
+
+// Running is an audit under way.
+type Running struct {
+	Since time.Time
+	source.Progress
+}
+
+// Audit is an audit and what was kept of the keys beside its report.
+type Audit struct {
+	At     time.Time // when it ended
+	Report *audit.Report
+	Shapes map[string]*Shape // of declared keys, by their names
+	Groups []Group           // undeclared keys
+	Others Others            // undeclared keys in no group
+}
+
+// Whole reports whether it is of all keys.
+func (a *Audit) Whole() bool { return a.Report.Complete }
+
+// Shard is a server that holds keys, as it is now; its JSON names are stable.
+type Shard struct {
+	Address   string `json:"address"`
+	Role      string `json:"role"`
+	Version   string `json:"version"`
+	Keys      int64  `json:"keys"`
+	Memory    int64  `json:"memory"`
+	MaxMemory int64  `json:"max_memory"` // 0: no limit
+	Clients   int64  `json:"clients"`
+	Commands  int64  `json:"ops"` // per second
+}

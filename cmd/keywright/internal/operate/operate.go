@@ -1,0 +1,197 @@
+// Package operate keeps plans that are made, looked at and executed while the program goes
+// on: in a folder, each with its journal, so that a run that was stopped or killed goes on
+// where it was. One plan is made and one is executed at a time for a target. Who did what
+// is in a log, which is written before anything is done.
+//
+// It knows no server and no HTTP: a Runner makes plans and executes them.
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/plan"
+)
+
+// Ask is what a plan is asked for.
+type Ask struct {
+	Verb    string            // as the command is named: "queues retry"
+	Select  map[string]string // what is meant, by the names of Selects
+	Options map[string]string // of the verb
+}
+
+// Runner makes and executes the plans of one target. Its errors are for people.
+type Runner interface {
+	// Request says what an ask is as the request of a plan, and how it is told. It looks at
+	// no server. What cannot be asked is a Refusal.
+	Request(a Ask) (q plan.Request, title string, err error)
+	// Plan makes a plan. It changes nothing.
+	Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error)
+	// Execute executes the plan in a file, if it holds still, and goes on where an earlier
+	// execution of it was. told is called with the things that were decided about.
+	Execute(ctx context.Context, path string, told func(done int64)) (Outcome, error)
+}
+
+// Outcome is what an execution did, the earlier ones of the plan included.
+type Outcome struct {
+	Total    apply.KeyCounts
+	Left     []plan.Left
+	Complete bool
+	Problem  string // why it is not complete
+}
+
+// Refusal is an error that says what to do.
+type Refusal struct {
+	Code    string
+	Message string
+	Hint    string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refusal(code, hint, format string, args ...any) error {
+	return &Refusal{code, fmt.Sprintf(format, args...), hint}
+}
+
+// Bounds of what is kept.
+const (
+	maxRuns    = 100
+	planFor    = 30 * time.Minute       // a plan that is not made by then is given up
+	tellEvery  = 250 * time.Millisecond // between words of progress
+	showChange = 100                    // of the changes that a plan lists
+	showEntry  = 1000
+)
+
+// Options of a desk.
+type Options struct {
+	Runners map[string]Runner // by target
+	// Told hears of each change of a run, with all runs of its target, the newest first.
+	Told func(target string, all []observe.Run, changed observe.Run)
+	Now  func() time.Time
+}
+
+// Desk keeps plans and executes them. Its methods may be called by several goroutines.
+type Desk struct {
+	Options
+	dir  string
+	lock *os.File
+	log  *log
+
+	ctx  context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+// run is one plan and what became of it.
+type run struct {
+	record
+	stop   context.CancelFunc // of what is under way; nil: nothing is
+	asked  bool               // to stop
+	talked time.Time
+}
+
+// Open opens the folder, or makes it. One process has it at a time. What was under way when
+// the program ended is interrupted, and goes on when it is applied again.
+func Open(dir string, o Options) (*Desk, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Lock(lock); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
+	}
+	d := &Desk{Options: o, dir: dir, lock: lock, log: &log{path: filepath.Join(dir, "changes.log")},
+		runs: map[string]*run{}}
+	d.ctx, d.end = context.WithCancel(context.Background())
+	if err := d.load(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	for target := range o.Runners {
+		d.Told(target, d.list(target), observe.Run{})
+	}
+	return d, nil
+}
+
+// Close interrupts what is under way, and waits for it.
+func (d *Desk) Close() error {
+	d.end()
+	d.work.Wait()
+	return d.lock.Close()
+}
+
+// list are the runs of a target, the newest first.
+func (d *Desk) list(target string) (out []observe.Run) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.listed(target)
+}
+
+// listed is list with the lock held.
+func (d *Desk) listed(target string) (out []observe.Run) {
+	for _, r := range d.runs {
+		if r.Target == target {
+			out = append(out, r.Run)
+		}
+	}
+	slices.SortFunc(out, func(a, b observe.Run) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// Detail is a run with its plan in short, and what it has done.
+type Detail struct {
+	observe.Run
+	Brief
+	Did *Outcome // nil: it was not executed
+}
+
+// Get gives one run of a target.
+func (d *Desk) Get(target, id string) (Detail, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.runs[id]
+	if r == nil || r.Target != target {
+		return Detail{}, false
+	}
+	return Detail{r.Run, r.Brief, r.Did}, true
+}
+
+// change changes a run, keeps it, and tells it.
+func (d *Desk) change(r *run, set func()) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	set()
+	err := d.save(&r.record)
+	d.tell(r)
+	return err
+}
+
+// tell tells of a run, with the lock held.
+func (d *Desk) tell(r *run) {
+	r.talked = d.Now()
+	d.Told(r.Target, d.listed(r.Target), r.Run)
+}
+
+// progress notes how far a run is. It tells of it now and then.
+func (d *Desk) progress(r *run, done int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.Done = done; d.Now().Sub(r.talked) >= tellEvery {
+		d.tell(r)
+	}
+}

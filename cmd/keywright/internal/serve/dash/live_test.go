@@ -1,0 +1,181 @@
+//go:build dashboard
+
+package dash
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+	"github.com/keywright/keywright/queue"
+)
+
+// TestInABrowser shows a real server by the program as it is built, and looks at each
+// page in Chromium. `make dashboard-test` runs it: it takes longer than CI can wait.
+func TestInABrowser(t *testing.T) {
+	redis := keywrighttest.Start(t, keywrighttest.Valkey)
+	c, err := keywright.Open(t.Context(), redis.URL(), keywright.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	fill(t, redis, everykeys.New(c))
+	browse(t, "KEYWRIGHT_DASHBOARD="+serveProgram(t, redis.URL()))
+}
+
+// browse runs the tests of web/test.
+func browse(t *testing.T, env ...string) {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), "node", "--test", "--test-concurrency=1", "--test-reporter=spec",
+		"test/drawing.test.mjs", "test/live.test.mjs")
+	run.Dir, run.Env = "web", append(os.Environ(), env...)
+	run.Stdout, run.Stderr = os.Stdout, os.Stderr
+	if err := run.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveProgram builds keywright and lets it watch a server; it gives the page's address.
+func serveProgram(t *testing.T, url string) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "keywright")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../..")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, text)
+	}
+	serve := exec.Command(program, "serve", "--url", url, "--file", "../../../../../internal/everykeys/keyspace.yaml",
+		"--listen", "127.0.0.1:0", "--store", filepath.Join(dir, "keywright.db"), "--audit-every", "10s",
+		"--allow-apply", "--plans", filepath.Join(dir, "plans"))
+	serve.Stderr = os.Stderr
+	out, err := serve.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = serve.Process.Signal(os.Interrupt)
+		_ = serve.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, address, ok := strings.Cut(lines.Text(), "http://"); ok {
+			return "http://" + strings.TrimSpace(address)
+		}
+	}
+	t.Fatal("keywright serve printed no address")
+	return ""
+}
+
+// fill writes something of each kind, and some of what is wrong.
+func fill(t *testing.T, redis *keywrighttest.Server, k *everykeys.Keyspace) {
+	t.Helper()
+	ctx := t.Context()
+	for id := range int64(200) {
+		must(t, k.Str(id+1).Set(ctx, "x"))
+		_, err := k.ItemStore().Create(ctx, id+1, everykeys.ItemValue{Pri: id%10 + 1, Name: "a name"})
+		must(t, err)
+	}
+	for id := range int64(5) {
+		_, err := k.Rank(time.Now()).Add(ctx, id+1, id*10)
+		must(t, err)
+		_, err = k.Dur().Publish(ctx, everykeys.DurMessage{N: id, K: "k"})
+		must(t, err)
+		_, err = k.Ca(id+1).GetOrLoad(ctx, func(context.Context) (string, error) { return "cached", nil })
+		must(t, err)
+	}
+	hostile := []string{"every:str:<img src=x onerror=alert(1)>", "every:nobody:\u202e7", "every:nobody:\xff\xfe", "other:\x1b[31m"}
+	for i := range 40 {
+		hostile = append(hostile, fmt.Sprintf("every:strr:%d", i))
+	}
+	for _, name := range hostile {
+		redis.Do("SET", name, "x")
+	}
+	redis.Do("PERSIST", "every:str:7")
+	kill(t, k.Q())
+	hold(t, k.Lk(7))
+	sweep(t, k)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill makes dead jobs of two errors, and lets others wait.
+func kill(t *testing.T, q queue.Queue[string]) {
+	t.Helper()
+	const dead = 60
+	var tasks []queue.Task[string]
+	for i := range dead {
+		tasks = append(tasks, queue.Task[string]{ID: fmt.Sprintf("job-%d", i), Payload: "x"})
+	}
+	_, err := q.EnqueueAll(t.Context(), tasks)
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	died := make(chan struct{}, dead)
+	w := q.Worker(func(_ context.Context, job *queue.Job[string]) error {
+		if strings.HasSuffix(job.ID, "7") {
+			return queue.Discard(errors.New("550 mailbox unavailable"))
+		}
+		return queue.Discard(errors.New("connect: connection refused"))
+	}, queue.WorkerOptions{AllowEviction: true, OnDead: func(queue.Dead) { died <- struct{}{} }})
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	for range dead {
+		<-died
+	}
+	stop()
+	<-ended
+	for i := range 5 {
+		_, err := q.Enqueue(t.Context(), queue.Task[string]{ID: fmt.Sprintf("waits-%d", i), Payload: "x"})
+		must(t, err)
+	}
+}
+
+// hold holds a lock until the test ends, and lets another process wait for it.
+func hold(t *testing.T, l lock.Lock) {
+	t.Helper()
+	lease, err := l.As("holder-1").Acquire(t.Context())
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if _, err := l.As("waiter-1").Acquire(ctx); err == nil {
+			t.Error("a second holder has the lock")
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		_ = lease.Release(context.WithoutCancel(t.Context()))
+	})
+}
+
+// sweep runs the sweeper until the test ends.
+func sweep(t *testing.T, k *everykeys.Keyspace) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.Sweeper(ctx, entity.SweepOptions{}, func(error) {})
+	}()
+	t.Cleanup(func() { stop(); <-ended })
+}

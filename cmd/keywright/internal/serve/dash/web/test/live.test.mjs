@@ -1,0 +1,84 @@
+// The dashboard of a real `keywright serve`: each page has what is on the server.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { accessible, launch, open, picture } from "./browser.mjs";
+
+const address = process.env.KEYWRIGHT_DASHBOARD;
+let browser, target;
+before(async () => {
+  assert.ok(address, "KEYWRIGHT_DASHBOARD has the address of keywright serve");
+  browser = await launch();
+  target = (await (await fetch(`${address}api/v1/targets`)).json()).items[0].id;
+});
+after(() => browser?.close());
+
+// What each page must have of what the test wrote.
+const pages = {
+  overview: ["", /everykeys[\s\S]*Where the keys are[\s\S]*item/],
+  entry: ["/e/str", /every:str:\{id\}[\s\S]*Largest keys[\s\S]*every:str:/],
+  search: ["/search?key=every:str:7", /is declared[\s\S]*never/],
+  findings: ["/findings", /KW5\d\d/],
+  undeclared: ["/undeclared", /every:strr:[\s\S]*misspelling[\s\S]*Proposed declaration/],
+  queues: ["/queues", /q[\s\S]*60/],
+  queue: ["/queues/q/-", /Waiting[\s\S]*5[\s\S]*Dead/],
+  locks: ["/locks", /every:lk:7[\s\S]*holder-1/],
+  entities: ["/entities", /item[\s\S]*200/],
+  streams: ["/streams", /every:dur[\s\S]*lag/],
+  caches: ["/caches", /ca/],
+  rankings: ["/rankings", /every:rank:/],
+  server: ["/server", /valkey/i],
+};
+
+for (const [mode, options] of Object.entries({ light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } })) {
+  test(`pages of a real server, ${mode}`, async () => {
+    const { page, said, left, context } = await open(browser, options);
+    for (const [name, [path, has]] of Object.entries(pages)) {
+      await page.goto("about:blank");
+      await page.goto(`${address}#/t/${target}${path}`);
+      try {
+        await page.waitForFunction((pattern) => !document.querySelector("main .loading") && new RegExp(pattern).test(document.querySelector("main")?.innerText ?? ""), has.source);
+      } catch {
+        assert.match(await page.locator("main").innerText(), has, name);
+      }
+      assert.equal(await page.locator(".failed").count(), 0, `${name} has a part that failed`);
+      await picture(page, `live-${name}-${mode}`);
+      await accessible(page, `${name}, ${mode}`);
+      assert.equal(await page.locator("main img").count(), 0, `${name}: a key has become markup`);
+    }
+    assert.deepEqual(said, [], "the console has errors");
+    assert.deepEqual(left, [], "requests left the machine");
+    await context.close();
+  });
+}
+
+test("dead jobs of one error are brought back by a plan", async () => {
+  const { page, said, context } = await open(browser, {});
+  await page.goto(`${address}#/t/${target}/queues/q/-`);
+  await page.getByRole("button", { name: /connect: connection refused/ }).click();
+  await page.getByRole("button", { name: /^Retry all 54 that match/ }).click();
+  await page.locator("h1 .state.planned").waitFor();
+  assert.match(await page.locator("main").innerText(), /queues retry q[\s\S]*Nothing was changed yet/);
+  await accessible(page, "a plan");
+  await picture(page, "live-plan");
+  await page.getByRole("button", { name: "Apply…" }).click();
+  await page.getByRole("button", { name: "Apply the plan" }).click();
+  await page.locator("h1 .state.done").waitFor();
+  assert.match(await page.locator("main").innerText(), /Changed\s+54/);
+  await picture(page, "live-plan-done");
+  await page.goto(`${address}#/t/${target}/runs`);
+  await page.getByRole("link", { name: /queues retry q/ }).waitFor();
+  await accessible(page, "runs");
+  await page.goto(`${address}#/t/${target}/queues/q/-`);
+  await page.getByText("N mailbox unavailable").first().waitFor();
+  await page.waitForFunction(() => !/connection refused/.test(document.querySelector("main").innerText));
+  assert.deepEqual(said, [], "the console has errors");
+  await context.close();
+});
+
+test("tables come as CSV", async () => {
+  for (const path of ["overview", "queues", "locks", "entities", "streams", "caches", "rankings", "undeclared", "findings"]) {
+    const response = await fetch(`${address}api/v1/t/${target}/${path}?format=csv`);
+    assert.equal(response.status, 200, path);
+    assert.match(response.headers.get("content-type"), /text\/csv/, path);
+  }
+});

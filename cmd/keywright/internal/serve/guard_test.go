@@ -1,0 +1,261 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/plan"
+)
+
+// still is a runner of plans that change nothing.
+type still struct{}
+
+func (*still) Request(a operate.Ask) (plan.Request, string, error) {
+	return plan.Request{Entries: []string{a.Select["entry"]}}, a.Verb, nil
+}
+
+func (*still) Plan(_ context.Context, verb string, q plan.Request) (*plan.Plan, error) {
+	p := &plan.Plan{Format: plan.Format, Verb: verb, Request: q, Total: plan.Counts{Keys: 1, Change: 1},
+		Entries: []plan.Part{{Entry: "e", Counts: plan.Counts{Keys: 1, Change: 1}}}}
+	return p, p.Seal()
+}
+
+func (*still) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Outcome, error) {
+	<-ctx.Done()
+	return operate.Outcome{Total: apply.KeyCounts{Keys: 1}}, ctx.Err()
+}
+
+// gate is a server whose target was never read, with users.
+type gate struct {
+	*testing.T
+	api *serve.Server
+	dir string
+}
+
+func newGate(t *testing.T, g serve.Guard) *gate {
+	t.Helper()
+	target, err := observe.New(observe.Options{ID: "main",
+		Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	desk, err := operate.Open(dir, operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
+		Told: func(_ string, all []observe.Run, changed observe.Run) { target.Ran(all, changed) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := desk.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, u := range []serve.User{{Name: "alice", Role: serve.Viewer}, {Name: "bob", Role: serve.Operator}} {
+		if g.TLS {
+			g.Tokens = append(g.Tokens, serve.Token{User: u, Digest: sha256.Sum256([]byte(u.Name + "'s secret"))})
+		}
+	}
+	return &gate{t, serve.New(serve.Options{Targets: []*observe.Target{target}, Rules: audit.Rules(), Now: time.Now,
+		Guard: g, Desk: desk}), dir}
+}
+
+// send sends a request; header are names and values by turns.
+func (g *gate) send(method, path, body string, header ...string) *httptest.ResponseRecorder {
+	g.Helper()
+	q := httptest.NewRequest(method, "http://127.0.0.1:7380"+path, strings.NewReader(body))
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "from" {
+			q.RemoteAddr = header[i+1]
+			continue
+		}
+		q.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	g.api.ServeHTTP(w, q)
+	return w
+}
+
+func (g *gate) want(code int, problem string, w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	g.Helper()
+	var p serve.Problem
+	_ = json.Unmarshal(w.Body.Bytes(), &p)
+	if w.Code != code || p.Error.Code != problem {
+		g.Errorf("%d %q, not %d %q: %s", w.Code, p.Error.Code, code, problem, w.Body)
+	}
+	return w
+}
+
+func (g *gate) me(header ...string) (me serve.Me) {
+	g.Helper()
+	if err := json.Unmarshal(g.want(200, "", g.send("GET", "/api/v1/me", "", header...)).Body.Bytes(),
+		&me); err != nil {
+		g.Fatal(err)
+	}
+	return me
+}
+
+const (
+	plans   = "/api/v1/t/main/plans"
+	askable = `{"verb":"clean"}`
+)
+
+var asJSON = []string{"Content-Type", "application/json"}
+
+// What changes something needs --allow-apply, an operator, and what a page of another site
+// cannot send. Each refusal says why.
+func TestChangesAreGuarded(t *testing.T) {
+	shut := newGate(t, serve.Guard{})
+	csrf := func(g *gate, header ...string) []string {
+		return append(append([]string{serve.CSRFHeader, g.me(header...).CSRF}, asJSON...), header...)
+	}
+	shut.want(403, "not-allowed", shut.send("POST", plans, askable, csrf(shut)...))
+
+	g := newGate(t, serve.Guard{AllowApply: true, TLS: true})
+	alice, bob := []string{"Authorization", "Bearer alice's secret"}, []string{"Authorization", "Bearer bob's secret"}
+	g.want(403, "not-operator", g.send("POST", plans, askable, csrf(g, alice...)...))
+	g.want(200, "", g.send("POST", plans, askable, append(bob,
+		asJSON...)...)) // a program that has the token needs no more
+	g.want(415, "no-json", g.send("POST", plans, askable, append(bob, "Content-Type", "text/plain")...))
+	for _, other := range [][]string{{"Origin", "https://evil.example"}, {"Origin", "null"}, {"Origin",
+		"http://localhost:9999"}, {"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}} {
+		g.want(403, "other-site", g.send("POST", plans, askable, append(append(other, bob...), asJSON...)...))
+	}
+
+	w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"bob's secret"}`, asJSON...))
+	cookie := w.Result().Cookies()[0]
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteStrictMode ||
+		strings.Contains(cookie.Value, "secret") {
+		t.Errorf("%+v", cookie)
+	}
+	page := []string{"Cookie", cookie.Name + "=" + cookie.Value}
+	g.want(403, "no-csrf", g.send("POST", plans, askable, append(page, asJSON...)...))
+	g.want(403, "no-csrf", g.send("POST", plans, askable, append(append(page, asJSON...), serve.CSRFHeader,
+		g.me(bob...).CSRF)...)) // another's
+	w = g.want(200, "", g.send("POST", plans, askable, csrf(g, page...)...))
+	var made serve.PlanPage
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || made.State != "planned" || made.By != "bob" {
+		t.Fatalf("%v %s", err, w.Body)
+	}
+	for _, path := range []string{plans + "/" + made.ID + "/apply", plans + "/" + made.ID + "/stop"} {
+		g.want(403, "no-csrf", g.send("POST", path, `{}`, page...))
+		g.want(403, "not-operator", g.send("POST", path, `{}`, csrf(g, alice...)...))
+		g.want(200, "", g.send("POST", path, `{}`, csrf(g, page...)...))
+	}
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", "Cookie", cookie.Name+"=x"))
+	g.want(401, "no-token", g.send("POST", "/api/v1/session", `{"token":""}`, asJSON...))
+}
+
+// A proxy names the user only from its own address, and only once.
+func TestUserOfAProxy(t *testing.T) {
+	g := newGate(t, serve.Guard{AllowApply: true, Proxy: &serve.Proxy{Header: "X-Forwarded-User",
+		From: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Operators: []string{"bob"}}})
+	near, far := []string{"from", "10.1.2.3:4567"}, []string{"from", "10.2.2.3:4567"}
+	if me := g.me(append(near, "X-Forwarded-User", "bob")...); me.User != "bob" || me.Role != "operator" {
+		t.Error(me)
+	}
+	if me := g.me("from", "[::ffff:10.1.2.3]:4567", "X-Forwarded-User", "carol"); me.User != "carol" ||
+		me.Role != "viewer" {
+		t.Error(me)
+	}
+	for _, header := range [][]string{far, append(far, "X-Forwarded-User", "bob"), near, append(near,
+		"X-Forwarded-User", ""), append(near, "X-Forwarded-User", "bob\x1b[2J"),
+		append(near, "X-Forwarded-User", "carol", "X-Forwarded-User", "bob"), append(far, "X-Forwarded-User", "bob",
+			"X-Forwarded-For", "10.1.2.3")} {
+		g.want(401, "no-token", g.send("GET", "/api/v1/me", "", header...))
+	}
+}
+
+// A user that sends too many requests is refused for a while, and others are not.
+func TestRequestsAreLimited(t *testing.T) {
+	g := newGate(t, serve.Guard{TLS: true})
+	limited := false
+	for range 100_000 {
+		if w := g.send("GET", "/api/v1/me", "", "Authorization", "Bearer guess"); w.Code == http.StatusTooManyRequests {
+			limited = w.Header().Get("Retry-After") != ""
+			break
+		}
+	}
+	if !limited {
+		t.Error("tokens can be guessed without end")
+	}
+	g.me("Authorization", "Bearer alice's secret")
+	g.want(413, "too-long", g.send("POST", "/api/v1/session", `{"token":"`+strings.Repeat("x", 1<<17)+`"}`,
+		append(asJSON, "from", "9.9.9.9:1")...))
+}
+
+// The log of changes is bounded, and what cannot be logged is not done.
+func TestLogOfChanges(t *testing.T) {
+	g := newGate(t, serve.Guard{AllowApply: true})
+	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
+	log := filepath.Join(g.dir, "changes.log")
+	writeFile(t, log, bytes.Repeat([]byte("x\n"), 3<<20))
+	g.want(200, "", g.send("POST", plans, askable, header...))
+	if text := readFile(t, log); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"action":"plan"`) ||
+		len(readFile(t, log+".1")) != 6<<20 {
+		t.Errorf("%s", text)
+	}
+	blockFile(t, log)
+	g.want(507, "not-logged", g.send("POST", plans, askable, header...))
+}
+
+// No more plans are kept than there is room for, and the oldest that is over goes first.
+func TestPlansAreBounded(t *testing.T) {
+	g := newGate(t, serve.Guard{AllowApply: true})
+	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
+	for range 105 {
+		g.want(200, "", g.send("POST", plans, askable, header...))
+	}
+	files, err := filepath.Glob(filepath.Join(g.dir, "*.plan"))
+	if err != nil || len(files) != 100 {
+		t.Errorf("%d plans, %v", len(files), err)
+	}
+	var list serve.RunList
+	if err := json.Unmarshal(g.send("GET", "/api/v1/t/main/runs", "").Body.Bytes(), &list); err != nil ||
+		list.Total != 100 {
+		t.Error(fmt.Sprint(list.Total), err)
+	}
+}
+
+func writeFile(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blockFile puts a folder in the place of a file.
+func blockFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}

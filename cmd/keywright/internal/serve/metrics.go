@@ -1,0 +1,183 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/finding"
+)
+
+// maxSeries bounds what one scrape gets; how many are left out is a series of its own.
+const maxSeries = 20_000
+
+// exposition is the text that Prometheus reads
+// (https://prometheus.io/docs/instrumenting/exposition_formats/), family by family.
+type exposition struct {
+	families map[string]*family
+	order    []string
+	series   int
+	left     int
+}
+
+// family is the series of one name.
+type family struct {
+	help, kind string
+	lines      strings.Builder
+}
+
+// add adds one series: labels are names and values by turns.
+func (x *exposition) add(name, help string, value float64, labels ...string) {
+	if x.series >= maxSeries {
+		x.left++
+		return
+	}
+	x.series++
+	f := x.families[name]
+	if f == nil {
+		f = &family{help: help, kind: "gauge"}
+		x.families[name] = f
+		x.order = append(x.order, name)
+	}
+	f.lines.WriteString(name)
+	for i := 0; i+1 < len(labels); i += 2 {
+		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` + escaped.Replace(labels[i+1]) + `"`)
+	}
+	if len(labels) > 0 {
+		f.lines.WriteByte('}')
+	}
+	fmt.Fprintf(&f.lines, " %v\n", value)
+}
+
+var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func (x *exposition) text() string {
+	var b strings.Builder
+	for _, name := range x.order {
+		f := x.families[name]
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s", name, f.help, name, f.kind, f.lines.String())
+	}
+	return b.String()
+}
+
+// metrics answers what Prometheus scrapes.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	x := &exposition{families: map[string]*family{}}
+	for _, t := range s.Targets {
+		s.measure(x, t)
+	}
+	left := x.left
+	x.series = 0
+	x.add("keywright_series_left_out", "Series that the bound of one scrape leaves out.", float64(left))
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(x.text()))
+}
+
+// truth is 1 or 0.
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// measure adds the series of one target.
+func (s *Server) measure(x *exposition, t *observe.Target) {
+	st := t.State()
+	away := st.Failed != nil || st.Server.Failed != nil
+	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(!away), "target", t.ID)
+	x.add("keywright_audit_running", "Whether an audit is under way.", truth(st.Running != nil), "target", t.ID)
+	if a := st.Shown(); a != nil {
+		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.", float64(a.At.UnixMilli())/1000, "target", t.ID)
+		x.add("keywright_audit_duration_seconds", "How long that audit took.", a.Report.Seconds, "target", t.ID)
+		x.add("keywright_audit_whole", "Whether that audit is of all keys.", truth(a.Whole()), "target", t.ID)
+		for _, r := range s.rows(t, a) {
+			labels := []string{"target", t.ID, "entry", r.Name, "kind", r.Kind}
+			x.add("keywright_keys", "Keys of an entry, as of the audit.", float64(r.Keys), labels...)
+			x.add("keywright_bytes", "Bytes of an entry's keys, as of the audit.", float64(r.Bytes), labels...)
+			for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
+				x.add("keywright_violations", "Keys of an entry that break a rule, as of the audit.", float64(r.Codes[code]), append(labels, "code", code)...)
+			}
+		}
+	}
+	measureQueues(x, t.ID, st)
+	measureOthers(x, t.ID, st)
+}
+
+func measureQueues(x *exposition, id string, st observe.State) {
+	if st.Queues.Value == nil {
+		return
+	}
+	for _, q := range st.Queues.Value.Queues {
+		labels := []string{"target", id, "entry", q.Entry, "queue", instanceText(q.Queue)}
+		waiting, oldest := int64(0), 0.0
+		for _, l := range q.Lanes {
+			waiting, oldest = waiting+l.Jobs, max(oldest, l.Oldest)
+		}
+		for _, part := range []struct {
+			state string
+			jobs  int64
+		}{{"waiting", waiting}, {"running", q.Running}, {"zombie", q.Zombies}, {"delayed", q.Delayed}, {"dead", q.Dead}} {
+			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs), append(labels, "state", part.state)...)
+		}
+		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", oldest, labels...)
+		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)
+		x.add("keywright_queue_paused", "Whether a queue is paused.", truth(q.Paused), labels...)
+	}
+}
+
+// instanceText is a name as a label, which has to be text.
+func instanceText(of *finding.JSONKey) string {
+	if of == nil {
+		return ""
+	}
+	return finding.Key(*of)
+}
+
+func measureOthers(x *exposition, id string, st observe.State) {
+	if v := st.Locks.Value; v != nil {
+		held, waiting := map[string]int64{}, map[string]int64{}
+		for _, l := range v.Locks {
+			if l.Token != nil {
+				held[l.Entry]++
+			}
+			waiting[l.Entry] += l.Waiting
+		}
+		for _, e := range slices.Sorted(maps.Keys(waiting)) {
+			x.add("keywright_locks_held", "Locks of an entry that are held.", float64(held[e]), "target", id, "entry", e)
+			x.add("keywright_lock_waiters", "Processes that wait for locks of an entry.", float64(waiting[e]), "target", id, "entry", e)
+		}
+	}
+	if v := st.Entities.Value; v != nil {
+		for _, e := range v.Entities {
+			labels := []string{"target", id, "entry", e.Entry, "of", instanceText(e.Of)}
+			x.add("keywright_entity_items", "Items of an entity.", float64(e.Items), labels...)
+			x.add("keywright_entity_unswept", "Items that have expired and wait to be swept.", float64(e.Expired), labels...)
+			x.add("keywright_entity_sweep_late_seconds", "For how long the first of them has waited.", e.Late, labels...)
+		}
+	}
+	if v := st.Streams.Value; v != nil {
+		for _, one := range v.Streams {
+			key := finding.Key(one.Key)
+			x.add("keywright_stream_length", "Entries of a stream.", float64(one.Length), "target", id, "entry", one.Entry, "key", key)
+			for _, g := range one.Groups {
+				labels := []string{"target", id, "entry", one.Entry, "key", key, "group", finding.Key(g.Name)}
+				x.add("keywright_stream_pending", "Entries that a group has and has not acknowledged.", float64(g.Pending), labels...)
+				if g.Lag != nil {
+					x.add("keywright_stream_lag", "Entries that a group has not been given yet.", float64(*g.Lag), labels...)
+				}
+			}
+		}
+	}
+	if v := st.Shards.Value; v != nil {
+		for _, shard := range *v {
+			x.add("keywright_server_memory_bytes", "Memory that a server uses.", float64(shard.Memory), "target", id, "address", shard.Address)
+			x.add("keywright_server_max_memory_bytes", "Memory that a server may use; 0: no limit.", float64(shard.MaxMemory), "target", id, "address", shard.Address)
+			x.add("keywright_server_clients", "Clients of a server.", float64(shard.Clients), "target", id, "address", shard.Address)
+		}
+	}
+}

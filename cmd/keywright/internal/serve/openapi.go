@@ -1,0 +1,108 @@
+package serve
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/shape"
+)
+
+// openapi is what Describe has written.
+//
+//go:embed openapi.json
+var openapi []byte
+
+// serveOpenAPI answers with the description of the API.
+func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(openapi)
+}
+
+type object = map[string]any
+
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
+
+// Describe writes the OpenAPI description of the API from its routes and the types that
+// they answer with. root has the source of the module, for the comments.
+func Describe(root fs.FS, module string) ([]byte, error) {
+	paths := object{}
+	fields := []reflect.StructField{{Name: "Problem", Type: reflect.TypeFor[Problem](), Tag: `json:"problem"`}, {Name: "Event", Type: reflect.TypeFor[Event](), Tag: `json:"event"`}}
+	for _, r := range allRoutes {
+		if paths[r.path] == nil {
+			paths[r.path] = object{}
+		}
+		paths[r.path].(object)[strings.ToLower(r.method)] = describe(r)
+		fields = append(fields, reflect.StructField{Name: r.answer.Name(), Type: r.answer, Tag: reflect.StructTag(`json:"` + r.answer.Name() + `"`)})
+		if r.takes != nil {
+			fields = append(fields, reflect.StructField{Name: r.takes.Name(), Type: r.takes,
+				Tag: reflect.StructTag(`json:"` + r.takes.Name() + `"`)})
+		}
+	}
+	paths["/api/v1/events"] = object{"get": object{"summary": "What changes, as server-sent events: the data of each is an event", "responses": object{
+		"200": object{"description": "the stream", "content": object{"text/event-stream": object{"schema": refTo("Event")}}}}}}
+	all, err := shape.Of(reflect.StructOf(unique(fields)), shape.Source(root, module))
+	if err != nil {
+		return nil, err
+	}
+	doc := object{
+		"openapi": "3.1.0",
+		"info": object{"title": "keywright serve", "version": "1", "description": "What a keyspace holds and what is wrong with it. " +
+			"Keys are objects: text, and base64 where a key is no UTF-8. Lists are bounded: limit and cursor give the rest, format=csv a table."},
+		"paths":      paths,
+		"components": object{"schemas": all["$defs"]},
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(doc); err != nil {
+		return nil, err
+	}
+	return bytes.ReplaceAll(text.Bytes(), []byte("#/$defs/"), []byte("#/components/schemas/")), nil
+}
+
+func unique(fields []reflect.StructField) (out []reflect.StructField) {
+	seen := map[string]bool{}
+	for _, f := range fields {
+		if !seen[f.Name] {
+			out = append(out, f)
+		}
+		seen[f.Name] = true
+	}
+	return out
+}
+
+// refTo refers to the schema of a type; shape begins names with a small letter.
+func refTo(name string) object {
+	return object{"$ref": "#/components/schemas/" + strings.ToLower(name[:1]) + name[1:]}
+}
+
+func describe(r route) object {
+	params := []any{}
+	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+	}
+	content := object{"application/json": object{"schema": refTo(r.answer.Name())}}
+	for _, p := range r.params {
+		params = append(params, object{"name": p.name, "in": "query", "required": p.needed, "description": p.what, "schema": object{"type": p.kind}})
+		if p == formatParam {
+			content["text/csv"] = object{"schema": object{"type": "string"}}
+		}
+	}
+	out := object{"summary": r.what, "parameters": params, "responses": object{
+		"200":     object{"description": "the answer", "content": content},
+		"default": object{"description": "why there is none", "content": object{"application/json": object{"schema": refTo("Problem")}}},
+	}}
+	if r.takes != nil {
+		out["requestBody"] = object{"required": true,
+			"content": object{"application/json": object{"schema": refTo(r.takes.Name())}}}
+	}
+	return out
+}

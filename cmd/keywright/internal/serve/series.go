@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/history"
+)
+
+var historyParams = []param{
+	{"entry", "the name of a row of the overview; (total), the default, is all of them", "string", false},
+	{"code", "violations of this rule only", "string", false},
+	{"metric", "keys, bytes, violations, codes (violations by rule), with commas between them; all but codes by default", "string", false},
+	{"from", "a time (RFC 3339); a week ago by default", "string", false},
+	{"to", "a time (RFC 3339); now by default", "string", false},
+	{"step", "raw, hour or day; by default what fits the time", "string", false},
+}
+
+func series(q *request) (any, error) {
+	now := q.server.Now()
+	from, err := q.time("from", now.Add(-7*24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	to, err := q.time("to", now)
+	if err != nil {
+		return nil, err
+	}
+	step := history.Step(cmp.Or(q.query.Get("step"), string(history.StepFor(from, now))))
+	if history.Kept[step] == 0 {
+		return nil, problem(http.StatusBadRequest, "bad-parameter", "step takes raw, hour or day", "")
+	}
+	metrics := strings.Split(cmp.Or(q.query.Get("metric"), "keys,bytes,violations"), ",")
+	for _, m := range metrics {
+		if !slices.Contains([]string{"keys", "bytes", "violations", "codes"}, m) {
+			return nil, problem(http.StatusBadRequest, "bad-parameter", "metric takes keys, bytes, violations and codes", "")
+		}
+	}
+	out := Series{Step: string(step), From: stampOf(from), To: stampOf(to), Series: []Track{}}
+	if q.server.History == nil {
+		return out, nil
+	}
+	points, err := q.server.History.Range(q.Context(), history.Query{Target: q.target.ID, Entry: cmp.Or(q.query.Get("entry"), totalRow), Step: step, From: from, To: to})
+	if errors.Is(err, history.ErrTooMany) {
+		return nil, problem(http.StatusBadRequest, "too-much", err.Error(), "ask for a shorter time, or with step=hour or step=day")
+	}
+	if err != nil {
+		return nil, problem(http.StatusServiceUnavailable, "history-failed", err.Error(), "")
+	}
+	for _, m := range metrics {
+		out.Series = append(out.Series, tracks(m, q.query.Get("code"), points)...)
+	}
+	return out, nil
+}
+
+// time reads a parameter.
+func (q *request) time(name string, otherwise time.Time) (time.Time, error) {
+	text := q.query.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, problem(http.StatusBadRequest, "bad-parameter", name+" takes a time as in 2026-01-31T12:00:00Z", "")
+	}
+	return t, nil
+}
+
+// tracks are the lines of one metric.
+func tracks(metric, code string, points []history.Point) []Track {
+	line := func(name string, value func(*history.Point) int64) Track {
+		t := Track{Name: name, Points: [][]float64{}}
+		for i := range points {
+			t.Points = append(t.Points, []float64{float64(points[i].At.UnixMilli()) / 1000, float64(value(&points[i]))})
+		}
+		return t
+	}
+	switch {
+	case metric == "keys":
+		return []Track{line(metric, func(p *history.Point) int64 { return p.Keys })}
+	case metric == "bytes":
+		return []Track{line(metric, func(p *history.Point) int64 { return p.Bytes })}
+	case metric == "violations" && code == "":
+		return []Track{line(metric, (*history.Point).Total)}
+	case code != "":
+		return []Track{line(code, func(p *history.Point) int64 { return p.Violations[code] })}
+	}
+	codes := map[string]bool{}
+	for _, p := range points {
+		for c := range p.Violations {
+			codes[c] = true
+		}
+	}
+	var out []Track
+	for _, c := range slices.Sorted(maps.Keys(codes)) {
+		out = append(out, line(c, func(p *history.Point) int64 { return p.Violations[c] }))
+	}
+	return out
+}

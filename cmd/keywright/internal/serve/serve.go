@@ -1,0 +1,146 @@
+// Package serve is the HTTP side of `keywright serve`: the API, its events, the metrics,
+// the files of the dashboard, and what keeps them safe. All it answers with is in the
+// states that package observe keeps, and in the history: no request scans a server.
+//
+// It knows no Redis command, and stores nothing.
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/finding"
+)
+
+// Options of a server.
+type Options struct {
+	Targets []*observe.Target
+	History history.Store // nil: none is kept
+	Rules   []finding.Rule
+	Files   fs.FS // the dashboard; nil: the API alone
+	Version string
+	Guard   Guard
+	Desk    *operate.Desk // nil: nothing can be changed
+	Now     func() time.Time
+}
+
+// Server answers requests. Close ends its streams of events.
+type Server struct {
+	Options
+	targets map[string]*observe.Target
+	rules   map[string]finding.Rule
+	mux     *http.ServeMux
+
+	secret   [32]byte // of tokens against forged requests
+	sessions sessions
+	rates    rates
+	asking   chan struct{} // room for requests that ask a server
+
+	mu      sync.Mutex
+	streams map[string]int // of events, open now, by user
+	closed  chan struct{}
+	close   sync.Once
+}
+
+// maxAsking bounds the requests that ask a server at one time.
+const maxAsking = 8
+
+// New prepares a server.
+func New(o Options) *Server {
+	s := &Server{Options: o, targets: map[string]*observe.Target{}, rules: map[string]finding.Rule{},
+		mux: http.NewServeMux(), closed: make(chan struct{}),
+		streams: map[string]int{}, asking: make(chan struct{}, maxAsking)}
+	_, _ = rand.Read(s.secret[:])
+	for _, t := range o.Targets {
+		s.targets[t.ID] = t
+	}
+	for _, r := range o.Rules {
+		s.rules[r.Code] = r
+	}
+	for _, r := range allRoutes {
+		s.mux.Handle(r.method+" "+r.path, s.api(r))
+	}
+	s.mux.HandleFunc("GET /api/v1/events", s.events)
+	s.mux.HandleFunc("GET /api/v1/openapi.json", serveOpenAPI)
+	s.mux.HandleFunc("GET /metrics", s.metrics)
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method", "its paths are in /api/v1/openapi.json"))
+	})
+	s.mux.Handle("/", s.files())
+	return s
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	harden(w.Header(), s.Guard.TLS)
+	c, failed := s.admit(r)
+	if failed != nil {
+		refuse(w, failed)
+		return
+	}
+	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
+}
+
+// Close ends the streams of events, which would go on for as long as clients listen.
+func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
+
+// ready says whether each target has been read or is known to be away: what it answers
+// is then worth reading.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	for _, t := range s.Targets {
+		st := t.State()
+		if st.Shown() == nil && st.Failed == nil {
+			plain(w, http.StatusServiceUnavailable, "the first audit of "+t.ID+" is running")
+			return
+		}
+	}
+	plain(w, http.StatusOK, "ready")
+}
+
+func plain(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text + "\n"))
+}
+
+// files serves the dashboard. Names with a digest in them never change.
+func (s *Server) files() http.Handler {
+	if s.Files == nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			plain(w, http.StatusNotFound, "this program was built without the dashboard; the API is under /api/v1/")
+		})
+	}
+	files := http.FileServerFS(s.Files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			plain(w, http.StatusMethodNotAllowed, "this path is only read")
+			return
+		}
+		w.Header().Set("Cache-Control", "no-cache")
+		if strings.HasPrefix(r.URL.Path, "/assets/") {
+			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		files.ServeHTTP(w, r)
+	})
+}
+
+// ids are the targets by name.
+func (s *Server) ids() (out []string) {
+	for id := range s.targets {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,245 @@
+package cunningbot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/migrate/record"
+)
+
+type movingTrivia struct{ *Migration }
+
+func (t movingTrivia) Registrations(ctx context.Context, guild string) (map[string]Registration, error) {
+	return decodedAll[Registration](ctx, t.at("trivia.trivia_registrations", guild))
+}
+
+func (t movingTrivia) PutRegistration(ctx context.Context, guild, id string, r Registration) error {
+	return t.write(ctx, t.at("trivia.trivia_registrations", guild).json(id, r))
+}
+
+// alone does something of a game, one process at a time.
+func (t movingTrivia) alone(ctx context.Context, guild, id string, fn func() error) error {
+	return t.under(ctx, "game."+guild+"."+id, fn)
+}
+
+// game reads a game that is not gone; ErrNone.
+func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, err error) {
+	r, err := t.at("trivia.trivia_game", guild, id).get(ctx, "")
+	if err != nil {
+		return g, err
+	}
+	if r == nil {
+		return g, ErrNone
+	}
+	for _, f := range r.Fields {
+		switch f.Name {
+		case "question":
+			g.Question = f.Value
+		case "options":
+			err = json.Unmarshal([]byte(f.Value), &g.Options)
+		case "answer":
+			g.Answer = f.Value
+		case "channel_id":
+			g.ChannelID = ID(f.Value)
+		case "started_at":
+			g.StartedAt, err = strconv.ParseInt(f.Value, 10, 64)
+		case "ends_at":
+			g.EndsAt, err = strconv.ParseInt(f.Value, 10, 64)
+		case "status":
+			g.Status = f.Value
+		case "message_id":
+			g.Message = f.Value
+		}
+		if err != nil {
+			return g, fmt.Errorf("the field %s of a game cannot be read: %w", f.Name, err)
+		}
+	}
+	if g.gone() {
+		return g, ErrNone
+	}
+	return g, nil
+}
+
+// put is a game and its place in the index, which are one thing in the file.
+func (t movingTrivia) put(ctx context.Context, guild, id string, g fileGame) error {
+	options, err := encode(g.Options)
+	if err != nil {
+		return err
+	}
+	fields := []record.Field{{Name: "question", Value: g.Question}, {Name: "options", Value: string(options)},
+		{Name: "answer", Value: g.Answer}, {Name: "channel_id", Value: string(g.ChannelID)},
+		{Name: "started_at", Value: fmt.Sprint(g.StartedAt)}, {Name: "ends_at", Value: fmt.Sprint(g.EndsAt)},
+		{Name: "status", Value: g.Status}}
+	if g.Message != "" {
+		fields = append(fields, record.Field{Name: "message_id", Value: g.Message})
+	}
+	return t.write(ctx, t.at("trivia.trivia_game", guild, id).is("", func(r *record.Record) {
+		r.Fields, r.Ends = fields, time.Unix(g.StartedAt, 0).Add(24*time.Hour)
+	}), t.at("trivia.trivia_active", guild).score(id, g.EndsAt))
+}
+
+func (t movingTrivia) change(ctx context.Context, guild, id string, fn func(g *fileGame) error) error {
+	return t.alone(ctx, guild, id, func() error {
+		g, err := t.game(ctx, guild, id)
+		if err == nil {
+			err = fn(&g)
+		}
+		if err != nil {
+			return err
+		}
+		return t.put(ctx, guild, id, g)
+	})
+}
+
+func (t movingTrivia) Open(ctx context.Context, guild, id string, g NewGame) (made bool, err error) {
+	err = t.alone(ctx, guild, id, func() error {
+		if _, err := t.game(ctx, guild, id); err != ErrNone {
+			return err
+		}
+		if played, err := t.Played(ctx, guild, id); err != nil || played {
+			return err
+		}
+		now := time.Now()
+		made = true
+		return t.put(ctx, guild, id, fileGame{Question: g.Question, Options: g.Options, Answer: g.Answer,
+			ChannelID: ID(g.ChannelID), StartedAt: now.Unix(), EndsAt: now.Add(g.Lasts).Unix(), Status: "open"})
+	})
+	return made && err == nil, err
+}
+
+func (t movingTrivia) Game(ctx context.Context, guild, id string) (Game, error) {
+	g, err := t.game(ctx, guild, id)
+	if err != nil {
+		return Game{}, err
+	}
+	out := g.game()
+	answers, err := t.answers(guild, id).subs(ctx)
+	out.Submissions = len(answers)
+	return out, err
+}
+
+func (t movingTrivia) answers(guild, id string) place {
+	return t.at("trivia.trivia_submissions", guild, id)
+}
+
+func (t movingTrivia) Played(ctx context.Context, guild, id string) (bool, error) {
+	r, err := t.at("trivia.trivia_history", guild).get(ctx, id)
+	return r != nil, err
+}
+
+func (t movingTrivia) Posted(ctx context.Context, guild, id, message string) error {
+	err := t.change(ctx, guild, id, func(g *fileGame) error { g.Message = message; return nil })
+	if err == ErrNone {
+		return nil
+	}
+	return err
+}
+
+func (t movingTrivia) Submit(ctx context.Context, guild, id, user string, a Answer) (n int, err error) {
+	err = t.alone(ctx, guild, id, func() error {
+		g, err := t.game(ctx, guild, id)
+		if err != nil {
+			return err
+		}
+		if g.Status == "closed" || time.Now().Unix() > g.EndsAt {
+			return ErrClosed
+		}
+		if err := t.write(ctx, t.answers(guild, id).json(user, a)); err != nil {
+			return err
+		}
+		all, err := t.answers(guild, id).subs(ctx)
+		n = len(all)
+		return err
+	})
+	return n, err
+}
+
+func (t movingTrivia) Due(ctx context.Context, guild string) (due []string, err error) {
+	active, err := t.at("trivia.trivia_active", guild).scores(ctx)
+	now := time.Now().Unix()
+	for _, id := range byScore(active) {
+		if active[id] <= now {
+			due = append(due, id)
+		}
+	}
+	return due[:min(len(due), 1000)], err
+}
+
+func (t movingTrivia) Close(ctx context.Context, guild, id string, early bool) error {
+	return t.change(ctx, guild, id, func(g *fileGame) error { return g.close(early) })
+}
+
+func (t movingTrivia) Submissions(ctx context.Context, guild, id string) (map[string]Answer, error) {
+	return decodedAll[Answer](ctx, t.answers(guild, id))
+}
+
+// Finish writes the result first, then the answers go, then the game: one that is killed in between
+// is gone on with by the next, and the first result counts.
+func (t movingTrivia) Finish(ctx context.Context, guild, id string, r Result) error {
+	return t.alone(ctx, guild, id, func() error {
+		played, err := t.Played(ctx, guild, id)
+		if err != nil {
+			return err
+		}
+		_, err = t.game(ctx, guild, id)
+		if err != nil && err != ErrNone {
+			return err
+		}
+		if err == nil && !played {
+			if err := t.result(ctx, guild, id, r); err != nil {
+				return err
+			}
+		}
+		users, err := t.answers(guild, id).subs(ctx)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(users, inOne) {
+			var edits []edit
+			for _, user := range some {
+				edits = append(edits, t.answers(guild, id).gone(user))
+			}
+			if err := t.write(ctx, edits...); err != nil {
+				return err
+			}
+		}
+		return t.write(ctx, t.at("trivia.trivia_game", guild, id).gone(""), t.at("trivia.trivia_active", guild).gone(id))
+	})
+}
+
+// result writes a result and its place in the history, and drops those that are older than 30 days.
+func (t movingTrivia) result(ctx context.Context, guild, id string, r Result) error {
+	text, err := encode(r)
+	if err != nil {
+		return err
+	}
+	history := t.at("trivia.trivia_history", guild)
+	played, err := history.scores(ctx)
+	if err != nil {
+		return err
+	}
+	edits := []edit{t.at("trivia.trivia_result", guild, id).is("", func(c *record.Record) {
+		c.Value, c.Ends = text, r.EndedAt.Add(7*24*time.Hour)
+	}), history.score(id, r.EndedAt.Unix())}
+	for old, at := range played {
+		if time.Since(time.Unix(at, 0)) > 30*24*time.Hour && len(edits) < inOne-2 {
+			edits = append(edits, t.at("trivia.trivia_result", guild, old).gone(""), history.gone(old))
+		}
+	}
+	return t.write(ctx, edits...)
+}
+
+func (t movingTrivia) Result(ctx context.Context, guild, id string) (r Result, err error) {
+	text, err := t.at("trivia.trivia_result", guild, id).text(ctx, "")
+	if err == nil && text == "" {
+		err = ErrNone
+	}
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal([]byte(text), &r)
+}

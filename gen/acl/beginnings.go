@@ -1,0 +1,44 @@
+package acl
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// beginnings are targets by the literal text that their patterns begin with: two
+// patterns share no name unless one of these texts begins with the other.
+type beginnings struct {
+	by     map[string][]*target
+	sorted []string
+}
+
+func beginningsOf(targets []*target) beginnings {
+	b := beginnings{by: map[string][]*target{}}
+	for _, t := range targets {
+		text := literal(t.pattern)
+		b.by[text] = append(b.by[text], t)
+	}
+	b.sorted = slices.Sorted(maps.Keys(b.by))
+	return b
+}
+
+// near are the targets that may share a name with p, in their order.
+func (r *realm) near(p *pattern.Pattern) (out []*target) {
+	if r.begins.by == nil {
+		r.begins = beginningsOf(r.targets)
+	}
+	text := literal(p)
+	for n := range len(text) {
+		out = append(out, r.begins.by[text[:n]]...)
+	}
+	at, _ := slices.BinarySearch(r.begins.sorted, text)
+	for ; at < len(r.begins.sorted) && strings.HasPrefix(r.begins.sorted[at], text); at++ {
+		out = append(out, r.begins.by[r.begins.sorted[at]]...)
+	}
+	slices.SortFunc(out, func(x, y *target) int { return cmp.Compare(x.order, y.order) })
+	return out
+}

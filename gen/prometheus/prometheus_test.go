@@ -1,0 +1,129 @@
+package prometheus
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"go.yaml.in/yaml/v4"
+)
+
+// everything has each construct that rules are about, and names that are hard to quote.
+const everything = `keywright: 1
+package: shop
+owner: shop-svc
+vars: {n: int, prio: high|low}
+keys:
+  tasks: {key: "q:{prio}", type: queue, order: prio, lease: 30m, ttl: none, owner: "{{ team \"a\" }}"}
+  mails: {key: mails, type: queue, ttl: none}
+  log: {key: log, type: stream, maxlen: 1000, groups: [a], ttl: none}
+  item:
+    key: item:{id}
+    type: entity
+    ttl: 1h
+    fields: {priority: int 1..3, at: unix_ms}
+    index: {priority+at: "item:p:{priority}", expires: "item:ends"}
+pressure:
+  - {at: 80%, entry: item, where: {priority: 1..2}, shorten: to 5m}
+  - {at: 90%, entry: item, where: {priority: 1..2}, release: to 85%}
+`
+
+func generated(t *testing.T, text string) string {
+	t.Helper()
+	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	if ks == nil || len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	files, err := Generate(ks)
+	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
+		t.Fatalf("%v %v", files, err)
+	}
+	return string(files[0].Text)
+}
+
+func TestGolden(t *testing.T) {
+	const name = "testdata/everything.rules.yaml"
+	got := generated(t, everything)
+	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(name); err != nil || string(want) != got {
+		t.Errorf("%s is not what is generated now (%v); KEYWRIGHT_UPDATE=1 writes it", name, err)
+	}
+}
+
+// rules is the form of a file of rules.
+type rules struct {
+	Groups []struct {
+		Name  string
+		Rules []struct {
+			Record, Alert, Expr, For string
+			Labels, Annotations      map[string]string
+		}
+	}
+}
+
+// TestRules: the file is YAML; what an alert asks for is recorded; of a queue and a stream
+// there are the declared figures, with its owner.
+func TestRules(t *testing.T) {
+	var file rules
+	text := generated(t, everything)
+	if err := yaml.Unmarshal([]byte(text), &file); err != nil || len(file.Groups) != 2 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	recorded, found := map[string]bool{}, map[string]bool{}
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			recorded[r.Record] = true
+			for _, name := range regexp.MustCompile(`\w+:\w+:\w+`).FindAllString(r.Expr, -1) {
+				if !recorded[name] {
+					t.Errorf("%s asks for %s, which is not recorded before it", r.Alert, name)
+				}
+			}
+			if r.Alert != "" && (r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] == "" || r.Labels["keyspace"] != "shop") {
+				t.Errorf("%+v", r)
+			}
+			found[fmt.Sprint(r.Alert, " ", r.Expr, " ", r.Labels["severity"], " ", r.Labels["owner"])] = true
+		}
+	}
+	for _, want := range []string{
+		`KeywrightQueueLate keywright_queue_oldest_seconds{entry="tasks"} > 1800 warning {{"{{"}} team "a" }}`,
+		`KeywrightQueueLate keywright_queue_oldest_seconds{entry="mails"} > 15 warning shop-svc`,
+		`KeywrightStreamLag keywright_stream_lag{entry="log"} > 800 critical shop-svc`,
+		`KeywrightSweepLate keywright_entity_sweep_late_seconds{entry="item"} > 300 warning shop-svc`,
+		`KeywrightMemory target_address:keywright_server_memory:ratio > 0.8 warning `,
+		`KeywrightMemory target_address:keywright_server_memory:ratio > 0.9 critical `,
+	} {
+		if !found[want] {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if text := generated(t, "keywright: 1\npackage: p\nkeys: {a: {key: a, type: string, ttl: 1h}}\n"); strings.Contains(text, "Queue") || !strings.Contains(text, "ratio > 0.9") {
+		t.Error(text)
+	}
+}
+
+// TestPromtool: Prometheus takes the rules. Where promtool is not installed, TestRules is all.
+func TestPromtool(t *testing.T) {
+	tool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Log("promtool is not installed: scripts/install-test-deps.sh prometheus")
+		return
+	}
+	path := filepath.Join(t.TempDir(), Name)
+	if err := os.WriteFile(path, []byte(generated(t, everything)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), tool, "check", "rules", path).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,412 @@
+package files
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// candidate is a place that may go to an entry.
+type candidate struct {
+	entry *keyspace.Entry
+	move  *move
+	score float64
+	at    int // of the entry in the declaration
+}
+
+// match looks for the places that go to the entries of a declaration: types and placeholders
+// must fit what was seen, and the words of both decide between those that do.
+func (d *Draft) match() {
+	rare := map[string]float64{} // a word of few entries says more
+	for _, e := range d.Known.Entries {
+		for w := range entryWords(e) {
+			rare[w]++
+		}
+	}
+	var all []*candidate
+	var places []*place
+	for _, s := range d.sources {
+		places = append(places, s.places()...)
+	}
+	for i, e := range d.Known.Entries {
+		for _, p := range places {
+			score := likeness(entryWords(e), p.words, rare)
+			if score == 0 {
+				continue
+			}
+			if mv := fit(p, e); mv != nil {
+				all = append(all, &candidate{e, mv, score, i})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.at, b.at)) })
+	d.choose(all)
+	d.unmatched(places)
+}
+
+func (d *Draft) choose(all []*candidate) {
+	had := map[*keyspace.Entry]bool{}
+	for _, c := range all {
+		clash := had[c.entry] || slices.ContainsFunc(d.Moves, func(o *move) bool {
+			return o.place == c.move.place && o.kind == c.move.kind ||
+				c.move.whole && o.place.inside(c.move.place) || o.whole && c.move.place.inside(o.place)
+		})
+		if clash {
+			continue
+		}
+		had[c.entry] = true
+		c.move.part = prefixOf(c.entry)
+		d.Moves = append(d.Moves, c.move)
+	}
+	slices.SortStableFunc(d.Moves, func(a, b *move) int {
+		return cmp.Or(cmp.Compare(a.place.source.name, b.place.source.name), cmp.Compare(a.place.path, b.place.path))
+	})
+	for _, e := range d.Known.Entries {
+		if !had[e] && movable(e) {
+			d.leave(e.Name, "nothing in the files has its words, types and placeholders")
+		}
+	}
+}
+
+// unmatched says which places hold values that no entry takes.
+func (d *Draft) unmatched(places []*place) {
+	var told []*place
+	for _, p := range places {
+		sh := p.node.shape(p.last != nil || p.element)
+		within := slices.ContainsFunc(d.Moves, func(mv *move) bool {
+			return mv.place == p || p.inside(mv.place) && (mv.whole || mv.kind == keyspace.HashRecord && p.node.objects == 0)
+		})
+		within = within || slices.ContainsFunc(told, func(o *place) bool { return p.inside(o) })
+		if !within && (sh == leaf || sh == whole) {
+			told = append(told, p)
+			d.leave(p.said(), "no entry takes it")
+		}
+	}
+}
+
+// movable is whether files may have what an entry holds.
+func movable(e *keyspace.Entry) bool {
+	switch e.Construct {
+	case keyspace.Lock, keyspace.RateLimit, keyspace.Topic, keyspace.Script, keyspace.Queue:
+		return false
+	}
+	return len(e.Keys) > 0
+}
+
+// prefixOf is the first word of the key of an entry.
+func prefixOf(e *keyspace.Entry) string {
+	text := e.Keys[0].Pattern.String()
+	if i := strings.IndexAny(text, ":{"); i > 0 {
+		text = text[:i]
+	}
+	return plainName(text)
+}
+
+func entryWords(e *keyspace.Entry) map[string]bool {
+	out := map[string]bool{}
+	if len(e.Keys) == 0 {
+		return out
+	}
+	for _, w := range wordsOf(e.Name) {
+		out[w] = true
+	}
+	for _, el := range e.Keys[0].Pattern.Elements() {
+		for _, w := range wordsOf(el.Literal) {
+			out[w] = true
+		}
+	}
+	return out
+}
+
+// likeness is how much the words of an entry and of a place are the same; 0: too little.
+func likeness(of map[string]bool, words []string, rare map[string]float64) float64 {
+	all, common := 0.0, 0.0
+	for w := range of {
+		all += 1 / rare[w]
+	}
+	seen := map[string]bool{}
+	for i, w := range words {
+		if of[w] && !seen[w] {
+			seen[w] = true
+			common += 1 / rare[w]
+			if i >= len(words)-2 { // what it is called itself says more than what it is in
+				common += 0.1 / rare[w]
+			}
+		}
+	}
+	if all == 0 || common/all < 0.25 {
+		return 0
+	}
+	return common / all
+}
+
+// fit is the move of a place to an entry, nil where its types or placeholders do not fit.
+func fit(p *place, e *keyspace.Entry) *move {
+	if !movable(e) || p.node.shape(p.last != nil || p.element) == empty {
+		return nil
+	}
+	main := e.Keys[0]
+	mv := &move{place: p, to: e.Name}
+	sub := p.last // names the record in its key
+	ok := false
+	switch {
+	case e.Construct == keyspace.Entity || main.Kind == keyspace.Hash && main.Fields != nil:
+		mv.kind = keyspace.HashRecord
+		if e.Construct == keyspace.Entity {
+			mv.kind = keyspace.ItemRecord
+		}
+		sub, ok = nil, mv.fixed(e, main)
+	case main.Kind == keyspace.Hash:
+		mv.kind = keyspace.FieldRecord
+		ok = mv.sub("field", main.Field) && mv.value("value", main.Item)
+	case main.Kind == keyspace.String:
+		mv.kind, sub = keyspace.StringRecord, nil
+		ok = !p.element && mv.value("value", main.Value)
+	case main.Kind == keyspace.List:
+		mv.kind, sub = keyspace.ElementRecord, nil
+		ok = p.element && p.array.longest <= maxList && mv.value("member", main.Member)
+	case main.Kind == keyspace.Set:
+		mv.kind = keyspace.MemberRecord
+		ok = p.element && !p.array.twice && mv.value("member", main.Member)
+		sub = nil
+	case main.Kind == keyspace.ZSet:
+		mv.kind = keyspace.ScoredRecord
+		ok = mv.sub("member", main.Member) && mv.score(main.Score)
+	}
+	if !ok || !mv.bind(main, sub) {
+		return nil
+	}
+	mv.times(e)
+	return mv
+}
+
+func typeOr(t *scalar.Type) scalar.Type {
+	if t == nil {
+		return scalar.Type{}
+	}
+	return *t
+}
+
+// sub takes what names a record inside its key: the last capture, or a member of an element.
+func (mv *move) sub(what string, t *scalar.Type) bool {
+	typ, p := typeOr(t), mv.place
+	if p.element {
+		id := p.node.identity(func(n *node) bool { return n.texts.all(typ) })
+		mv.props = append(mv.props, prop{what, member(id)})
+		return id != ""
+	}
+	if p.last == nil || !p.last.texts.all(typ) {
+		return false
+	}
+	mv.props = append(mv.props, prop{what, "{" + p.last.name + "}"})
+	return true
+}
+
+// value takes the whole of what is there.
+func (mv *move) value(what string, t *scalar.Type) bool {
+	term, ok := mv.place.node.term(".", typeOr(t))
+	mv.props = append(mv.props, prop{what, term})
+	mv.whole = true
+	return ok
+}
+
+// score takes a number or time: the value, or a member of the record.
+func (mv *move) score(t *scalar.Type) bool {
+	typ, n := typeOr(t), mv.place.node
+	if t == nil {
+		typ.Kind = scalar.Float
+	}
+	term, ok := n.term(".", typ)
+	if n.objects > 0 && n.objects == n.total() {
+		term, ok = "", false
+		for _, name := range starts {
+			if m := n.members[name]; !ok && m != nil && m.total() == n.objects {
+				term, ok = m.term(member(name), typ)
+			}
+		}
+	}
+	mv.props = append(mv.props, prop{"score", term})
+	return ok
+}
+
+// term is how a value of a type is taken, and whether all that was seen may be.
+func (n *node) term(of string, t scalar.Type) (string, bool) {
+	all := n.total()
+	if t.Kind == scalar.JSON {
+		return of, all > 0
+	}
+	if all == 0 || n.nulls > 0 || n.objects+n.arrays > 0 {
+		return "", false
+	}
+	numbers := n.ints + n.fractions
+	switch t.Kind {
+	case scalar.Bool:
+		return of, n.bools == all
+	case scalar.Float:
+		return of, numbers == all
+	case scalar.Int:
+		return of, n.ints == all && t.Is(decimal(n.low)) && t.Is(decimal(n.high))
+	case scalar.UnixS, scalar.UnixMS:
+		switch {
+		case n.seconds() && t.Kind == scalar.UnixS, n.millis() && t.Kind == scalar.UnixMS:
+			return of, true
+		}
+		term := n.timeTerm(of)
+		return term, term != ""
+	case scalar.Timestamp:
+		if n.texts.n == all && n.texts.all(t) {
+			return of, true
+		}
+		term := n.timeTerm(of)
+		return term, term != ""
+	case scalar.Bytes:
+		return "", false
+	}
+	fits := n.texts.n == 0 || n.texts.all(t) // what is remembered of them
+	switch {
+	case n.texts.n == all:
+		return of, fits && (t.Max == 0 || n.texts.most <= t.Max)
+	case n.texts.n+n.ints == all:
+		kinds := []scalar.Kind{scalar.Text, scalar.Enum, scalar.Regexp, scalar.Hex, scalar.Slug}
+		return "id(" + of + ")", fits && slices.Contains(kinds, t.Kind) && t.Is(decimal(n.low)) && t.Is(decimal(n.high))
+	}
+	return "", false
+}
+
+// fixed takes the members of a record as the fields of a hash.
+func (mv *move) fixed(e *keyspace.Entry, main *keyspace.Key) bool {
+	n := mv.place.node
+	if n.objects == 0 || n.objects != n.total() {
+		return false
+	}
+	var props []prop
+	for _, f := range main.Fields {
+		m := n.members[f.Name]
+		if st := e.Stamps; f.Name == st.Created || f.Name == st.Updated || f.Name == st.Version {
+			continue
+		}
+		if m == nil || m.total() < n.objects {
+			if !f.Type.Optional {
+				return false
+			}
+			if m == nil {
+				continue
+			}
+		}
+		of := member(f.Name)
+		term, ok := m.term(of, f.Type)
+		if !ok {
+			return false
+		}
+		if term != of {
+			props = append(props, prop{f.Name, term})
+		}
+	}
+	if len(props) > 0 {
+		mv.maps = append(mv.maps, mapped{"fields", props})
+	}
+	return true
+}
+
+// bind gives each placeholder of the key a capture or a member, and says where the other captures
+// are kept.
+func (mv *move) bind(main *keyspace.Key, sub *capture) bool {
+	p := mv.place
+	names := map[*capture]string{}
+	var with, kept []prop
+	for _, ph := range main.Pattern.Placeholders() {
+		i := slices.IndexFunc(p.captures, func(c *capture) bool {
+			return c != sub && names[c] == "" && c.texts.all(ph.Type)
+		})
+		if i >= 0 {
+			names[p.captures[i]] = ph.Name
+			continue
+		}
+		words := strings.Split(ph.Name, "_")
+		found := false
+		for _, name := range []string{ph.Name, words[len(words)-1]} {
+			m := p.node.members[name]
+			if !found && m != nil && m.texts.n == p.node.objects && m.texts.all(ph.Type) {
+				with, found = append(with, prop{ph.Name, member(name)}), true
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	for i, c := range p.captures {
+		if names[c] != "" || c == sub {
+			continue
+		}
+		told := p.tells(i)
+		if told == "" {
+			return false
+		}
+		kept = append(kept, prop{c.name, member(told)})
+	}
+	mv.from = p.source.name + ":" + p.path
+	for c, name := range names {
+		if name == c.name {
+			continue
+		}
+		if len(p.source.captures) > 0 && c == p.source.captures[0] || slices.ContainsFunc(p.captures, func(o *capture) bool {
+			return o != c && (o.name == name)
+		}) {
+			with = append(with, prop{name, "{" + c.name + "}"})
+			continue
+		}
+		mv.from = strings.Replace(mv.from, "/{"+c.name+"}", "/{"+name+"}", 1)
+	}
+	slices.SortFunc(with, func(a, b prop) int { return cmp.Compare(a.name, b.name) })
+	if len(with) > 0 {
+		mv.maps = append(mv.maps, mapped{"with", with})
+	}
+	if len(kept) > 0 {
+		mv.maps = append(mv.maps, mapped{"kept", kept})
+	}
+	return true
+}
+
+// tells is the member of a record that is the text of a capture, in all that were seen.
+func (p *place) tells(i int) string {
+	level := 1 // the member's own name is the last one
+	for _, step := range slices.Backward(p.steps) {
+		if step == "{"+p.captures[i].name+"}" {
+			break
+		}
+		if step != "[]" {
+			level++
+		}
+	}
+	if level >= maxLevels || i < len(p.source.captures) {
+		return ""
+	}
+	for _, name := range p.node.sorted() {
+		if m := p.node.members[name]; m.texts.n == p.node.objects && m.texts.n == m.total() && m.same[level] == m.texts.n {
+			return name
+		}
+	}
+	return ""
+}
+
+// times says since when a record is there, where the entry has a TTL.
+func (mv *move) times(e *keyspace.Entry) {
+	own := mv.kind == keyspace.StringRecord || mv.kind == keyspace.HashRecord || mv.kind == keyspace.ItemRecord
+	if !own || e.TTL.Policy != keyspace.TTLExpires {
+		return
+	}
+	n := mv.place.node
+	for _, t := range []struct {
+		word string
+		of   func() (string, string)
+	}{{"until", n.ends}, {"from", n.began}} {
+		if _, term := t.of(); term != "" {
+			mv.maps = append(mv.maps, mapped{"ttl", []prop{{t.word, term}, {"over", "skip"}}})
+			return
+		}
+	}
+	mv.ignored = "KW351 the files do not say how old it is"
+}

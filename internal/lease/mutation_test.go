@@ -1,0 +1,30 @@
+package lease_test
+
+import (
+	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
+)
+
+// TestGuardMutations: with a guard in Go taken out, a test fails by what it asserts.
+func TestGuardMutations(t *testing.T) {
+	const heard, hold = "TestALossIsHeard", "TestHold"
+	mutation.Run(t, []mutation.Row{
+		{"a loss is told again", "lease.go", "case !held:\n\t\tl.since = time.Time{}", "case false:", heard},
+		{"a loss without work is told", "lease.go", "|| since.IsZero() ||", "||", heard},
+		{"a caller that has left is told", "lease.go", "|| ctx.Err() != nil {\n\t\treturn\n", "{\n\t\treturn\n", heard},
+		{"work begins again with each renewal", "lease.go", "case since.IsZero():", "case held:", "TestWorkIsOnePiece"},
+		{"a lease at rest counts as at work", "lease.go", "defer l.mu.Unlock()\n\tl.since = time.Time{}", "l.mu.Unlock()",
+			heard},
+		{"what is given back counts as at work", "lease.go", "l.Rest()\n\t_, err := alone", "_, err := alone", heard},
+		{"another's lease is not told", "lease.go", "l.Took(ctx, false)\n\t\treturn Term{}, busy", "return Term{}, busy",
+			heard},
+		{"a renewal that is refused is not told", "lease.go", "if !held {\n\t\tl.Took(ctx, false)", "if !held {", heard},
+		{"a silent server is not told", "lease.go", "if !time.Now().Before(t.Until) {\n\t\t\tl.Took(ctx, false)",
+			"if false {\n\t\t\tl.Took(ctx, false)", heard},
+		{"a lease outlives its renewals", "hold.go", "case errors.Is(err, ErrLost), !time.Now().Before(t.Until):",
+			"case errors.Is(err, ErrLost):", hold},
+		{"a lease counts from its answer", "lease.go", "began.Add(l.ttl - l.ttl/100)",
+			"time.Now().Add(l.ttl - l.ttl/100)", "TestAnEndByTheLocalClock"},
+	})
+}

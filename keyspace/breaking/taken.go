@@ -1,0 +1,110 @@
+package breaking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// mostCompared bounds the steps in which patterns are compared: so many cost about a second.
+const mostCompared = 1 << 24
+
+// keysTaken: a key of another entry, of another type, that a new pattern matches and
+// its entry did not match before.
+func (c *context) keysTaken() {
+	before := byPrefix(c.old.Keys)
+	was := c.formerly()
+	budget := mostCompared
+	for _, k := range c.new.Keys {
+		former := was[k]
+		if former != nil && former.Pattern.Language() == k.Pattern.Language() {
+			continue
+		}
+		for _, old := range before.meet(k.Pattern) {
+			differs := unlike(old, k)
+			if old == former || differs == "" {
+				continue
+			}
+			var without []*pattern.Pattern
+			if former != nil {
+				without = patternsOf(former)
+			}
+			witness, found, decided := pattern.WitnessWithin(&budget, []*pattern.Pattern{k.Pattern, old.Pattern}, without)
+			if found {
+				c.report(k.Pos, old.Pos, k.Name, "", "the key %s matches %s (%s) now and belonged to %s (%s), %s", finding.Key(witness), k.Name, k.Pattern, old.Name, old.Pattern, differs)
+			} else if !decided {
+				c.report(k.Pos, old.Pos, k.Name, "", "whether %s (%s) matches keys of %s (%s) cannot be told: that takes too long", k.Name, k.Pattern, old.Name, old.Pattern)
+				return
+			}
+		}
+	}
+}
+
+// formerly is the key that each new key was before.
+func (c *context) formerly() map[*keyspace.Key]*keyspace.Key {
+	out := map[*keyspace.Key]*keyspace.Key{}
+	c.keys(func(old, new *keyspace.Key) { out[new] = old })
+	return out
+}
+
+// patternsOf are the patterns of a key, those of an entry's main key with its former ones.
+func patternsOf(k *keyspace.Key) []*pattern.Pattern {
+	if k.Role == "" {
+		return patterns(k.Entry)
+	}
+	return []*pattern.Pattern{k.Pattern}
+}
+
+// unlike says why what is stored under an old key is nothing for a new one, "" if it fits.
+func unlike(old, new *keyspace.Key) string {
+	if old.Kind != new.Kind {
+		return fmt.Sprintf("which is a %s and no %s", old.Kind, new.Kind)
+	}
+	for _, s := range places(old, new) {
+		if reason := narrowed(s.old, s.new); reason != "" {
+			return fmt.Sprintf("where %s is %s and not %s", s.name, text(s.old), text(s.new))
+		}
+	}
+	return ""
+}
+
+// prefixed are keys by the literal that their patterns begin with.
+type prefixed struct {
+	keys     []*keyspace.Key // sorted by it
+	prefixes []string
+}
+
+func prefix(p *pattern.Pattern) string {
+	if len(p.Elements()) == 0 {
+		return ""
+	}
+	return p.Elements()[0].Literal
+}
+
+func byPrefix(keys []*keyspace.Key) *prefixed {
+	out := &prefixed{keys: slices.Clone(keys)}
+	slices.SortStableFunc(out.keys, func(a, b *keyspace.Key) int { return strings.Compare(prefix(a.Pattern), prefix(b.Pattern)) })
+	for _, k := range out.keys {
+		out.prefixes = append(out.prefixes, prefix(k.Pattern))
+	}
+	return out
+}
+
+// meet are the keys whose patterns may have a key in common with p: one begins as the
+// other does.
+func (x *prefixed) meet(p *pattern.Pattern) (out []*keyspace.Key) {
+	begin := prefix(p)
+	for n := range len(begin) { // those that begin with less
+		for i, _ := slices.BinarySearch(x.prefixes, begin[:n]); i < len(x.keys) && x.prefixes[i] == begin[:n]; i++ {
+			out = append(out, x.keys[i])
+		}
+	}
+	for i, _ := slices.BinarySearch(x.prefixes, begin); i < len(x.keys) && strings.HasPrefix(x.prefixes[i], begin); i++ {
+		out = append(out, x.keys[i])
+	}
+	return out
+}

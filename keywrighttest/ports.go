@@ -1,0 +1,75 @@
+package keywrighttest
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+var nextPort atomic.Int64
+
+// freePort tries ports below the range of ephemeral ones, so that no outgoing
+// connection can take it in between; the cluster bus takes port+1000. Both are
+// the test's until it ends, also while its server is killed: a node of another
+// cluster in its place would make the rest of its cluster forget the address.
+func freePort(t testing.TB) int {
+	t.Helper()
+	if nextPort.Load() == 0 {
+		nextPort.CompareAndSwap(0, int64(20000+os.Getpid()*37%8000))
+	}
+	folder := portLocks(t)
+	for range 5000 {
+		port := 20000 + int(nextPort.Add(1))%9000
+		if locks := reserve(folder, port, port+1000); locks != nil {
+			t.Cleanup(func() { release(locks) })
+			return port
+		}
+	}
+	t.Fatal("there is no free port between 20000 and 30000")
+	return 0
+}
+
+// portLocks is the folder of the locks of this user's tests.
+func portLocks(t testing.TB) string {
+	t.Helper()
+	folder := filepath.Join(os.TempDir(), "keywright-ports-"+strconv.Itoa(os.Getuid()))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// reserve locks ports that are free, against the tests of all processes of this
+// user, or returns nil. The kernel gives them back when the process ends.
+func reserve(folder string, ports ...int) (locks []*os.File) {
+	for _, port := range ports {
+		f, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err == nil {
+			locks = append(locks, f)
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		}
+		if err != nil || !bindable(port) {
+			release(locks)
+			return nil
+		}
+	}
+	return locks
+}
+
+func release(locks []*os.File) {
+	for _, f := range locks {
+		_ = f.Close()
+	}
+}
+
+func bindable(port int) bool {
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}

@@ -1,0 +1,196 @@
+package migrate
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// pair is the digest of an identity, and of what is stored for it.
+type pair struct{ id, content uint64 }
+
+func (a pair) compare(b pair) int {
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.content, b.content))
+}
+
+const (
+	pairBytes = 16
+	pairRun   = 1 << 18 // pairs that are held in memory: 4 MiB
+	pairBlock = 256     // pairs that are read at once
+)
+
+// digests are those of any number of records, in bounded memory: what is too much is in
+// sorted runs on the disk.
+type digests struct {
+	room func() (record.Spill, error)
+	held []pair
+
+	runs  []int64 // how many pairs each has
+	spill record.Spill
+
+	sorted record.Spill // all of them, once they are merged; nil: they are in held
+	count  int64
+	first  []uint64 // the identity at the beginning of each block of sorted
+	out    []byte
+}
+
+func (d *digests) add(p pair) error {
+	if d.held == nil {
+		d.held = make([]pair, 0, 1024)
+	}
+	if d.held = append(d.held, p); len(d.held) < pairRun {
+		return nil
+	}
+	return d.flush()
+}
+
+// flush writes a sorted run.
+func (d *digests) flush() (err error) {
+	if d.spill == nil {
+		if d.spill, err = d.room(); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(d.held, pair.compare)
+	text := make([]byte, 0, 64<<10)
+	for i, p := range d.held {
+		text = appendPair(text, p)
+		if len(text) == cap(text) || i == len(d.held)-1 {
+			if _, err := d.spill.Write(text); err != nil {
+				return err
+			}
+			text = text[:0]
+		}
+	}
+	d.runs, d.held = append(d.runs, int64(len(d.held))), d.held[:0]
+	return nil
+}
+
+func appendPair(text []byte, p pair) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(text, p.id), p.content)
+}
+
+// pairReader reads pairs in order.
+type pairReader struct {
+	pair
+	in         io.ReaderAt
+	from, left int64
+	block      []byte
+}
+
+func (r *pairReader) next() (bool, error) {
+	if r.left == 0 {
+		return false, nil
+	}
+	if len(r.block) == 0 {
+		r.block = make([]byte, min(r.left, 4096)*pairBytes)
+		if _, err := r.in.ReadAt(r.block, r.from); err != nil {
+			return false, err
+		}
+		r.from += int64(len(r.block))
+	}
+	r.pair = pair{binary.LittleEndian.Uint64(r.block), binary.LittleEndian.Uint64(r.block[8:])}
+	r.block, r.left = r.block[pairBytes:], r.left-1
+	return true, nil
+}
+
+type pairHeap []*pairReader
+
+func (h pairHeap) Len() int           { return len(h) }
+func (h pairHeap) Less(i, j int) bool { return h[i].compare(h[j].pair) < 0 }
+func (h pairHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *pairHeap) Push(x any)        { *h = append(*h, x.(*pairReader)) }
+func (h *pairHeap) Pop() any          { last := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return last }
+
+// sort makes all of them ready for has, and visits them in order.
+func (d *digests) sort(visit func(pair)) error {
+	if len(d.runs) == 0 {
+		slices.SortFunc(d.held, pair.compare)
+		for _, p := range d.held {
+			visit(p)
+		}
+		return nil
+	}
+	if err := d.flush(); err != nil {
+		return err
+	}
+	d.held = nil
+	var h pairHeap
+	from := int64(0)
+	for _, n := range d.runs {
+		r := &pairReader{in: d.spill, from: from, left: n}
+		from += n * pairBytes
+		if ok, err := r.next(); err != nil {
+			return err
+		} else if ok {
+			h = append(h, r)
+		}
+	}
+	heap.Init(&h)
+	var err error
+	if d.sorted, err = d.room(); err != nil {
+		return err
+	}
+	for len(h) > 0 {
+		visit(h[0].pair)
+		if err := d.keep(h[0].pair); err != nil {
+			return err
+		}
+		if ok, err := h[0].next(); err != nil {
+			return err
+		} else if ok {
+			heap.Fix(&h, 0)
+		} else {
+			heap.Pop(&h)
+		}
+	}
+	_, err = d.sorted.Write(d.out)
+	return err
+}
+
+func (d *digests) keep(p pair) (err error) {
+	if d.count%pairBlock == 0 {
+		d.first = append(d.first, p.id)
+	}
+	d.count++
+	if d.out = appendPair(d.out, p); len(d.out) >= 64<<10 {
+		_, err = d.sorted.Write(d.out)
+		d.out = d.out[:0]
+	}
+	return err
+}
+
+// has is whether there is an identity, once they are sorted.
+func (d *digests) has(id uint64) (bool, error) {
+	if d.sorted == nil {
+		_, there := slices.BinarySearchFunc(d.held, id, func(p pair, id uint64) int { return cmp.Compare(p.id, id) })
+		return there, nil
+	}
+	at, exact := slices.BinarySearch(d.first, id)
+	if exact || at == 0 {
+		return exact, nil
+	}
+	from := int64(at-1) * pairBlock
+	text := make([]byte, min(pairBlock, d.count-from)*pairBytes)
+	if _, err := d.sorted.ReadAt(text, from*pairBytes); err != nil {
+		return false, err
+	}
+	for ; len(text) > 0; text = text[pairBytes:] {
+		if binary.LittleEndian.Uint64(text) == id {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (d *digests) close() {
+	for _, s := range []record.Spill{d.spill, d.sorted} {
+		if s != nil {
+			_ = s.Close()
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+	"github.com/redis/rueidis"
+)
+
+// names looks for the texts that a capture may be: the fields of the hash that keeps them,
+// and, of the name of a file, what the files that there are have captured. Each hash is
+// read once.
+func (d declared) names(ctx context.Context) record.Names {
+	known := map[string][]string{}
+	once := func(key string, read func() ([]string, error)) ([]string, error) {
+		if texts, ok := known[key]; ok {
+			return texts, nil
+		}
+		texts, err := read()
+		if err == nil {
+			known[key] = texts
+		}
+		return texts, err
+	}
+	return func(r *record.Record, capture string) (out []string, err error) {
+		if slices.Contains(r.Move.Source.File.Captures(), capture) {
+			out, err = once("file "+r.Move.Source.Name+" "+capture, func() ([]string, error) {
+				return d.captured(ctx, r.Move, capture)
+			})
+		}
+		hash, ok := keptIn(r, capture)
+		if err != nil || !ok {
+			return out, err
+		}
+		texts, err := once("hash "+hash, func() ([]string, error) { return d.fields(ctx, hash) })
+		return append(slices.Clone(out), texts...), err
+	}
+}
+
+// captured is what the files of a source have for a capture.
+func (d declared) captured(ctx context.Context, mv *record.Move, capture string) (out []string, err error) {
+	known := map[string]bool{}
+	err = d.Files(ctx, d.root, mv.Part.Name, func(file string) error {
+		if captures, ok := mv.Source.Match(file); ok && !known[captures[capture]] {
+			known[captures[capture]], out = true, append(out, captures[capture])
+		}
+		return nil
+	})
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return out, err
+}
+
+// keptIn is the hash that keeps the text of a capture of a record. The placeholders of its
+// key are those of the record's key.
+func keptIn(r *record.Record, capture string) (hash string, ok bool) {
+	e := r.Move.Kept[capture]
+	if e == nil {
+		return "", false
+	}
+	return siblingKey(r.Move.To, e, r.Key)
+}
+
+// siblingKey is the key of an entry with the values that the key of another one has.
+func siblingKey(from, to *keyspace.Entry, key string) (string, bool) {
+	values, ok := from.Keys[0].Pattern.Match([]byte(key))
+	if !ok {
+		return "", false
+	}
+	has := map[string]string{}
+	for i, p := range from.Keys[0].Pattern.Placeholders() {
+		has[p.Name] = values[i]
+	}
+	var args []string
+	for _, p := range to.Keys[0].Pattern.Placeholders() {
+		v, there := has[p.Name]
+		if !there {
+			return "", false
+		}
+		args = append(args, v)
+	}
+	built, err := to.Keys[0].Pattern.Build(args...)
+	return string(built), err == nil
+}
+
+// newFields reads the fields of a hash in Redis, at most maxKept.
+func newFields(c *keywright.Client) func(context.Context, string) ([]string, error) {
+	if c == nil { // without a server the names of files say it
+		return func(context.Context, string) ([]string, error) { return nil, nil }
+	}
+	return func(ctx context.Context, hash string) (out []string, err error) {
+		raw := c.Raw()
+		for cursor := uint64(0); ; {
+			page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
+			if err != nil && !rueidis.IsRedisNil(err) {
+				return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
+			}
+			for i := 0; i < len(page.Elements); i += 2 {
+				out = append(out, page.Elements[i])
+			}
+			if len(out) > maxKept {
+				return nil, fmt.Errorf("a hash that keeps names has more than %d of them: %w", maxKept, ErrTooLarge)
+			}
+			if cursor = page.Cursor; cursor == 0 {
+				return out, nil
+			}
+		}
+	}
+}
+
+// maxKept bounds the names that are looked through for one text.
+const maxKept = 1 << 16

@@ -1,0 +1,200 @@
+package migrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// PlanReport is what an import would do, from the files alone.
+type PlanReport struct {
+	Part      string
+	Files     int64
+	Records   int64
+	Bytes     int64 // of the files
+	Moves     []MoveCount
+	Rejects   []*record.Reject // at most 100
+	Rejected  int64
+	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
+	Faulty    int64
+	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
+}
+
+// MoveCount is the records of a move.
+type MoveCount struct {
+	Move    string
+	Records int64
+	Bytes   int64 // of keys and values as they are stored
+}
+
+// Plan reads the files and says what an import would do. It makes of each record what Redis
+// would have, and of that the file again, and compares.
+func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) {
+	if !m.known(part) {
+		return nil, m.wrong("plan", part, errUnknown)
+	}
+	is, err := m.Phase(part)
+	if err != nil {
+		return nil, err
+	}
+	p := &PlanReport{Part: part}
+	for _, fault := range m.unsupported(part) {
+		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
+	}
+	all := &planning{PlanReport: p, counts: map[string]*MoveCount{}, seen: digests{room: m.disk.room}}
+	defer all.seen.close()
+	for _, mv := range m.movesOf(part) {
+		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
+	}
+	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+		p.Files++
+		if fault := m.planFile(ctx, part, file, all); fault != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			all.fault(fault)
+		}
+		return nil
+	})
+	if err == nil {
+		err = all.twins()
+	}
+	for _, mv := range m.movesOf(part) {
+		p.Moves = append(p.Moves, *all.counts[mv.Name])
+	}
+	if err != nil {
+		return p, m.wrong("plan", part, err)
+	}
+	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
+		err = m.note(part, is.Epoch, func(n *noted) { n.RoundTrip, n.Planned = p.RoundTrip, all.memory })
+	}
+	return p, err
+}
+
+// unsupported are the moves of a part that cannot be written to both sides.
+func (m *Migration) unsupported(part string) (out []error) {
+	for _, mv := range m.movesOf(part) {
+		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
+// planning is what is known of a part while its files are read once.
+type planning struct {
+	*PlanReport
+	counts map[string]*MoveCount
+	seen   digests
+	memory int64
+}
+
+func (p *planning) fault(err error) {
+	if p.Faulty++; len(p.Faults) < maxListed {
+		p.Faults = append(p.Faults, err)
+	}
+}
+
+// errTwins are records of one identity that say two things: Redis can have one of them.
+var errTwins = errors.New("records of the files are one and the same in Redis, and differ")
+
+// planFile reads a file, and makes of each record what Redis would have, and of that what the
+// file has in its place. Faults of records are counted as they come.
+func (m *Migration) planFile(ctx context.Context, part, file string, p *planning) error {
+	in, err := m.openSource(file)
+	if err != nil || in == nil {
+		return err
+	}
+	defer in.Close()
+	p.Bytes += in.was.Size()
+	lists := map[string]*planList{}
+	defer m.progress()
+	err = m.docs.Back(ctx, &counted{in, &m.read.bytes}, file, func(r *record.Record) (*record.Record, error) {
+		if m.partOf[r.Move.Name] != part {
+			return nil, ctx.Err()
+		}
+		m.readOne()
+		return p.record(m, file, r, lists)
+	}, func(r *record.Record, fault error) error {
+		p.fault(fault)
+		return nil
+	}, func(r *record.Reject) error {
+		if m.partOf[r.Move.Name] != part {
+			return nil
+		}
+		if p.Rejected++; len(p.Rejects) < maxListed {
+			p.Rejects = append(p.Rejects, r)
+		}
+		return nil
+	})
+	return errors.Join(err, unchanged(in))
+}
+
+// planList is the list, stream or queue that the last records of a move are of.
+type planList struct {
+	id     record.ID
+	values int
+}
+
+// record counts a record, and gives what Redis would give back for it.
+func (p *planning) record(m *Migration, file string, r *record.Record, lists map[string]*planList) (*record.Record,
+	error) {
+	id := r.ID()
+	mv := m.moves[id.Move]
+	values := stored(mv.Kind, []*record.Record{r})
+	count := p.counts[id.Move]
+	p.Records++
+	first := true
+	if ordered(mv.Kind) {
+		open := lists[id.Move]
+		if first = open == nil || open.id != id; first {
+			open = &planList{id: id}
+			lists[id.Move] = open
+		}
+		if open.values += len(values); open.values > maxValues && open.values-len(values) <= maxValues {
+			p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
+		}
+	} else if len(values) > maxValues {
+		p.fault(fmt.Errorf("%s: %s: %w", file, id.Move, ErrTooLarge))
+	}
+	size := int64(0)
+	for _, v := range values {
+		size += int64(len(v))
+	}
+	if first {
+		count.Records++
+		size += int64(len(id.Key) + len(id.Sub))
+		content := r.Digest()
+		if ordered(mv.Kind) { // it is one record, in one place
+			content = sha256.Sum256([]byte(file + "\x00" + strconv.FormatInt(p.Records, 10)))
+		}
+		if err := p.seen.add(pair{digest(id), binary.LittleEndian.Uint64(content[:])}); err != nil {
+			return nil, err
+		}
+	}
+	count.Bytes, p.memory = count.Bytes+size, p.memory+size+costOf[mv.Kind]
+	back := taken(mv.Kind, mv.Move, id, answer{more: append([]string{"0", "-1"}, values...)})
+	if len(back) != 1 {
+		p.fault(fmt.Errorf("%s: %s: a record without a value", file, id.Move))
+		return nil, nil
+	}
+	back[0].Place = r.Place
+	return back[0], nil
+}
+
+// twins counts records of one identity that differ.
+func (p *planning) twins() error {
+	var last pair
+	begun := false
+	return p.seen.sort(func(is pair) {
+		if begun && is.id == last.id && is.content != last.content {
+			p.fault(errTwins)
+		}
+		last, begun = is, true
+	})
+}

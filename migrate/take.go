@@ -1,0 +1,162 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+	"github.com/redis/rueidis"
+)
+
+// takeAll reads records from Redis, with their times, in one round trip. The epoch is
+// asked for before them and after them: it only grows.
+func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
+	error) {
+	raw, seen := m.config.Client.Raw(), m.seen.of(part)
+	ask := func() rueidis.Completed {
+		return raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "ticket:"+part).Build()
+	}
+	commands := make([]rueidis.Completed, 0, 2+2*len(groups))
+	commands = append(commands, ask())
+	for _, g := range groups {
+		commands = append(commands, valueOf(raw.B(), m.moves[g.id.Move].Kind, g.id))
+		if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
+			commands = append(commands, raw.B().Pexpiretime().Key(g.id.Key).Build())
+		}
+	}
+	results := raw.DoMulti(ctx, append(commands, ask())...)
+	out := make([][]*record.Record, len(groups))
+	at := 1
+	for i, g := range groups {
+		mv := m.moves[g.id.Move]
+		values, err := valuesOf(mv.Kind, results[at])
+		if err == nil && len(values) > maxValues {
+			err = ErrTooLarge
+		}
+		ms := int64(-1)
+		if at++; err == nil && mv.TTL.Policy != keyspace.TTLNone {
+			ms, err = results[at].AsInt64()
+			at++
+		}
+		if refused, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
+			err = errType
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading a record of %s: %w", g.id.Move, err)
+		}
+		out[i], err = m.opened(mv, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, errors.Join(epochIs(results[0], epoch, seen), epochIs(results[len(results)-1], epoch, seen))
+}
+
+// epochIs is nil if a part has this epoch, and the server has lost nothing.
+func epochIs(r rueidis.RedisResult, epoch, seen uint64) error {
+	has, err := r.AsStrSlice()
+	switch {
+	case err != nil:
+		return err
+	case number(has[0]) < epoch || has[0] == "" || number(has[1]) < seen:
+		return phase.ErrLost
+	case number(has[0]) > epoch:
+		return phase.ErrEpoch
+	}
+	return nil
+}
+
+// valueOf reads what a record is.
+func valueOf(b rueidis.Builder, kind keyspace.RecordKind, id record.ID) rueidis.Completed {
+	switch kind {
+	case keyspace.FieldRecord:
+		return b.Hget().Key(id.Key).Field(id.Sub).Build()
+	case keyspace.HashRecord:
+		return b.Hrandfield().Key(id.Key).Count(maxValues/2 + 1).Withvalues().Build() // all, if there are no more
+	case keyspace.MemberRecord:
+		return b.Sismember().Key(id.Key).Member(id.Sub).Build()
+	case keyspace.ScoredRecord:
+		return b.Zscore().Key(id.Key).Member(id.Sub).Build()
+	case keyspace.ElementRecord:
+		return b.Lrange().Key(id.Key).Start(0).Stop(maxValues).Build()
+	case keyspace.EntryRecord:
+		return b.Xrange().Key(id.Key).Start("-").End("+").Count(maxValues).Build()
+	}
+	return b.Get().Key(id.Key).Build()
+}
+
+// valuesOf are the values of an answer to valueOf; none: the record is not there.
+func valuesOf(kind keyspace.RecordKind, r rueidis.RedisResult) (out []string, err error) {
+	switch kind {
+	case keyspace.HashRecord:
+		return pairsOf(r)
+	case keyspace.MemberRecord:
+		is, err := r.AsBool()
+		if is {
+			out = []string{"1"}
+		}
+		return out, err
+	case keyspace.ElementRecord:
+		return r.AsStrSlice()
+	case keyspace.EntryRecord:
+		entries, err := r.AsXRange()
+		for _, e := range entries {
+			out = append(out, strconv.Itoa(len(e.FieldValues)))
+			for _, name := range slices.Sorted(maps.Keys(e.FieldValues)) {
+				out = append(out, name, e.FieldValues[name])
+			}
+		}
+		return out, err
+	case keyspace.ScoredRecord:
+		var score float64
+		if score, err = r.AsFloat64(); err == nil {
+			out = []string{strconv.FormatFloat(score, 'g', -1, 64)}
+		}
+	default:
+		var text string
+		if text, err = r.ToString(); err == nil {
+			out = []string{text}
+		}
+	}
+	if rueidis.IsRedisNil(err) {
+		err = nil
+	}
+	return out, err
+}
+
+// pairsOf are the names and values of an answer to HRANDFIELD, by name.
+func pairsOf(r rueidis.RedisResult) (out []string, err error) {
+	list, err := r.ToArray()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	name := ""
+	for i, m := range list {
+		pair, err := []string(nil), error(nil)
+		if m.IsArray() {
+			pair, err = m.AsStrSlice()
+		} else if text, failed := m.ToString(); i%2 == 0 {
+			name, err = text, failed
+		} else {
+			pair, err = []string{name, text}, failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(pair) == 2 {
+			all[pair[0]] = pair[1]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name, all[name])
+	}
+	return out, nil
+}
