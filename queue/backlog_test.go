@@ -39,8 +39,15 @@ func heap(s *keywrighttest.Server, place string, n int) {
 	}
 }
 
-// tooLong is what no script may take of the server, whatever it has to do.
-const tooLong = 5 * time.Millisecond
+// tooLong returns what no script may take of the server, whatever it has to do: 5 ms on a quiet machine, where
+// `make soak` holds it. Beside other programs the same script takes several times as long, and one without a bound
+// takes 50 ms and more.
+func tooLong() time.Duration {
+	if os.Getenv("KEYWRIGHT_SOAK") != "" {
+		return 5 * time.Millisecond
+	}
+	return 20 * time.Millisecond
+}
 
 // lasting gives the scripts that took too long, as the slow log and their own clocks
 // say. What is slow by the log alone was kept from the CPU by other processes.
@@ -51,7 +58,7 @@ func lasting(s *keywrighttest.Server) (wrong []string) {
 	for _, one := range s.Do("SLOWLOG", "GET", "1000").([]any) {
 		entry := one.([]any)
 		micros, command := entry[2].(int64), fmt.Sprintf("%.100v", entry[3])
-		if !strings.HasPrefix(strings.ToUpper(command), "[EVAL") && micros > 50*tooLong.Microseconds() {
+		if !strings.HasPrefix(strings.ToUpper(command), "[EVAL") && micros > 50*tooLong().Microseconds() {
 			wrong = append(wrong, fmt.Sprintf("%s took %d µs", command, micros))
 		}
 	}
@@ -69,14 +76,14 @@ func patiently(t *testing.T, times func() (wrong []string)) {
 		}
 		t.Log(wrong)
 	}
-	t.Errorf("more than %v of the server each time: %.500v", tooLong, wrong)
+	t.Errorf("more than %v of the server each time: %.500v", tooLong(), wrong)
 }
 
 // TestBacklogs: whatever the backlog, no script of the queue touches more than a
-// bounded number of elements, and none takes 5 ms of the server.
+// bounded number of elements: it sends at most 1,500 commands, and takes no more than 5 ms of the server.
 func TestBacklogs(t *testing.T) {
 	const jobs = 100_000
-	queue.Clock(t, tooLong)
+	queue.Clock(t, tooLong())
 	for place := range heaps {
 		t.Run(place, func(t *testing.T) { patiently(t, func() []string { return backlog(t, place, jobs) }) })
 	}
@@ -134,7 +141,7 @@ func backlog(t *testing.T, place string, jobs int) []string {
 	for _, c := range w.Calls() {
 		most = max(most, len(c.Commands))
 	}
-	if most > 3000 {
+	if most > 1500 {
 		t.Errorf("a script sent %d commands", most)
 	}
 	t.Logf("at most %d commands in a script", most)
@@ -144,7 +151,7 @@ func backlog(t *testing.T, place string, jobs int) []string {
 // TestManyJobsOfAWorker: the leases of many jobs that run at once are renewed in
 // several calls, none of which takes 5 ms of the server.
 func TestManyJobsOfAWorker(t *testing.T) {
-	queue.Clock(t, tooLong)
+	queue.Clock(t, tooLong())
 	patiently(t, func() []string { return many(t, 5000) })
 }
 
@@ -180,7 +187,7 @@ func many(t *testing.T, jobs int) []string {
 // TestManyTasks: as many jobs as go in one call, with all that a job can have, do not
 // take 5 ms of the server.
 func TestManyTasks(t *testing.T) {
-	queue.Clock(t, tooLong)
+	queue.Clock(t, tooLong())
 	patiently(t, func() []string { return tasks(t) })
 }
 
@@ -210,7 +217,7 @@ func TestRepairOfABacklog(t *testing.T) {
 	for _, id := range []string{"lost-1", "lost-2"} {
 		s.Do("SET", "{mail}:job:"+id, "q1 1 - 0 - -\nx")
 	}
-	long := s.Long(tooLong, func() {
+	long := s.Long(tooLong(), func() {
 		for _, id := range []string{"lost-1", "lost-2"} {
 			s.Do("LREM", "mail", "0", id) // of an earlier try
 		}
@@ -228,7 +235,7 @@ func TestRepairOfABacklog(t *testing.T) {
 	})
 	long = slices.DeleteFunc(long, func(name string) bool { return name == "LREM" })
 	if len(long) > 0 {
-		t.Errorf("they hold the server for more than %v: %q", tooLong, long)
+		t.Errorf("they hold the server for more than %v: %q", tooLong(), long)
 	}
 	if n := s.Do("LLEN", "mail"); n != int64(100_002) {
 		t.Errorf("%v wait", n)

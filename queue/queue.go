@@ -119,7 +119,7 @@ func (q Queue[T]) lease() time.Duration { return cmp.Or(q.o.Lease, 15*time.Secon
 const (
 	minLease   = 50 * time.Millisecond
 	maxBatch   = 1000
-	maxFull    = 300 // the full form takes the server three times as long
+	maxFull    = 100 // the full form takes the server several times as long
 	maxPayload = 1 << 20
 	maxLane    = 100 // bytes of a lane's name
 	maxLanes   = 9
@@ -273,7 +273,7 @@ func (q Queue[T]) exists() error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
 }
 
-// EnqueueAll puts many jobs into the queue, a thousand in a round trip, or 300 with
+// EnqueueAll puts many jobs into the queue, a thousand in a round trip, or 100 with
 // more than a payload, each of these in one step. ids are those of the jobs, also of those that were there
 // before (then the error is ErrExists); one is empty if a key of that job has a
 // wrong type, which the error names: the others are there. ids is shorter than

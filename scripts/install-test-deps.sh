@@ -10,6 +10,27 @@ staticcheck_version=v0.8.2
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo --non-interactive env DEBIAN_FRONTEND=noninteractive "$@"; fi; }
 
+# A folder with a lock file is installed again when the lock file has changed.
+node_modules() {
+  local dir
+  for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web; do
+    [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
+    command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; return 1; }
+    npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error || return 1
+  done
+}
+
+staticcheck() {
+  .bin/staticcheck -version 2>/dev/null | grep -q "${staticcheck_version#v}" ||
+    GOWORK=off GOBIN="$PWD/.bin" go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck_version"
+}
+
+# These wait for the network most of the time: the three at once.
+node_modules &
+node=$!
+staticcheck &
+checker=$!
+
 missing=()
 for tool in redis-server redis-cli valkey-server; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 
@@ -68,13 +89,5 @@ if [ "${1-}" = prometheus ] && ! command -v promtool >/dev/null; then
   as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null; }
 fi
 
-# A folder with a lock file is installed again when the lock file has changed.
-for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web; do
-  [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
-  command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; exit 1; }
-  npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error
-done
-
-if ! .bin/staticcheck -version 2>/dev/null | grep -q "${staticcheck_version#v}"; then
-  GOWORK=off GOBIN="$PWD/.bin" go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck_version"
-fi
+wait $node
+wait $checker
