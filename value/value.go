@@ -127,7 +127,7 @@ func Base64[T ~[]byte]() Codec[T] {
 	return Codec[T]{
 		Append: func(dst []byte, v T) ([]byte, error) { return base64.StdEncoding.AppendEncode(dst, v), nil },
 		Parse: func(text string) (T, error) {
-			b, err := base64.StdEncoding.DecodeString(text)
+			b, err := scalar.Base64([]byte(text))
 			if err != nil {
 				return nil, Bad("is not base64")
 			}
@@ -172,8 +172,8 @@ func Float() Codec[float64] {
 			return key.AppendFloat(dst, v), nil
 		},
 		Parse: func(text string) (float64, error) {
-			f, err := strconv.ParseFloat(text, 64)
-			if err != nil && !math.IsInf(f, 0) || math.IsNaN(f) {
+			f, ok := scalar.ParseFloat(text)
+			if !ok {
 				return 0, Bad("is not a number")
 			}
 			return f, nil
