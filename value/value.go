@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -239,7 +240,11 @@ func unix(unit string, to func(time.Time) int64, from func(int64) time.Time) Cod
 	}
 }
 
-// Timestamp is RFC 3339 with up to nine decimals.
+// longestTime is as long as a timestamp with nine decimals and an offset.
+const longestTime = "2006-01-02T15:04:05.999999999+07:00"
+
+// Timestamp is RFC 3339 with up to nine decimals: time.Parse alone takes a comma, hours of
+// one digit and more decimals, too.
 func Timestamp() Codec[time.Time] {
 	return Codec[time.Time]{
 		Append: func(dst []byte, v time.Time) ([]byte, error) {
@@ -250,8 +255,8 @@ func Timestamp() Codec[time.Time] {
 		},
 		Parse: func(text string) (time.Time, error) {
 			t, err := time.Parse(time.RFC3339Nano, text)
-			if err != nil {
-				return t, Bad("is not an RFC 3339 timestamp")
+			if err != nil || len(text) > len(longestTime) || text[13] != ':' || strings.IndexByte(text, ',') >= 0 {
+				return time.Time{}, Bad("is not an RFC 3339 timestamp")
 			}
 			return t, nil
 		},

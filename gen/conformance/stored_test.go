@@ -10,33 +10,32 @@ import (
 
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
-	"github.com/keywright/keywright/keyspace/scalar"
-	"github.com/keywright/keywright/value"
+	stored "github.com/keywright/keywright/value"
 )
 
 // goReads is whether generated Go reads a stored text, and a member of a JSON object.
 type goReads struct{ text, member func(string) bool }
 
-func readsOf[T any](form value.Form, c value.Codec[T]) goReads {
+func readsOf[T any](form stored.Form, c stored.Codec[T]) goReads {
 	inJSON := c
-	if b, ok := any(&inJSON).(*value.Codec[[]byte]); ok {
-		*b = value.Base64[[]byte]()
+	if b, ok := any(&inJSON).(*stored.Codec[[]byte]); ok {
+		*b = stored.Base64[[]byte]()
 	}
-	columns := []value.ObjectColumn[T]{value.Member("m", form, inJSON, func(v *T) *T { return v })}
+	columns := []stored.ObjectColumn[T]{stored.Member("m", form, inJSON, func(v *T) *T { return v })}
 	return goReads{
 		func(text string) bool { _, err := c.Parse(text); return err == nil },
-		func(text string) bool { var v T; return value.UnmarshalObject(columns, []byte(text), &v) == nil },
+		func(text string) bool { var v T; return stored.UnmarshalObject(columns, []byte(text), &v) == nil },
 	}
 }
 
 // readers are the types that readers take whole. Those that are words or forms of text are
 // read as text.
 var readers = map[string]goReads{
-	"text": readsOf(value.Quoted, value.Text(0)), "int": readsOf(value.Bare, value.Int(-1, 1)),
-	"float": readsOf(value.Bare, value.Float()), "bool": readsOf(value.Bare, value.Bool()),
-	"bytes": readsOf(value.Quoted, value.Bytes()), "date": readsOf(value.Quoted, value.Date("YYYY-MM-DD")),
-	"timestamp": readsOf(value.Quoted, value.Timestamp()), "unix_s": readsOf(value.Bare, value.UnixS()),
-	"unix_ms": readsOf(value.Bare, value.UnixMS()), "json": readsOf(value.Inline, value.Raw()),
+	"text": readsOf(stored.Quoted, stored.Text(0)), "int": readsOf(stored.Bare, stored.Int(-1, 1)),
+	"float": readsOf(stored.Bare, stored.Float()), "bool": readsOf(stored.Bare, stored.Bool()),
+	"bytes": readsOf(stored.Quoted, stored.Bytes()), "date": readsOf(stored.Quoted, stored.Date("YYYY-MM-DD")),
+	"timestamp": readsOf(stored.Quoted, stored.Timestamp()), "unix_s": readsOf(stored.Bare, stored.UnixS()),
+	"unix_ms": readsOf(stored.Bare, stored.UnixMS()), "json": readsOf(stored.Inline, stored.Raw()),
 }
 
 // storedTexts are scalars, nearly scalars, and what only one language takes for a number.
@@ -45,7 +44,7 @@ var storedTexts = []string{
 	"1e999", "-1e999", "NaN", "nan", "Inf", "-inf", "+Infinity", "infinit", " 1", "1 ", "1\n", "１", "٣", "9223372036854775807", "9223372036854775808",
 	"-9223372036854775808", "123456789012345678901234567890", "1700000000", "true", "false", "True", "TRUE", "t", "null", "None",
 	`"1"`, `"1.5"`, `"true"`, `"1700000000"`, `""`, `"abc"`, `"a"`, `"YQ=="`, `"YQ"`, `"YQ==\n"`, `"Y Q=="`, `"YWI="`, `"YWI=="`, `"-_=="`,
-	`"2026-01-01"`, `"2026-02-30"`, `"2026-01-01T10:00:00Z"`, `"2026-01-01T10:00:00,5Z"`, `{}`, `{"a":1}`, `[]`, `[1]`, `"\u0031"`,
+	`"2026-01-01"`, `"2026-02-30"`, `"2026-01-01T10:00:00Z"`, `"2026-01-01T10:00:00,5Z"`, "2026-01-01T1:00:00Z", "2026-01-01T10:00:00+09:60", "2026-01-01T10:00:00+24:00", "2026-01-01T10:00:60Z", "2026-01-01T10:00:00.1234567890Z", "2026-01-01t10:00:00z", "2026-1-01T10:00:00Z", `{}`, `{"a":1}`, `[]`, `[1]`, `"\u0031"`,
 	"2026-01-01", "2026-02-30", "2026-01-01T10:00:00Z", "2026-01-01T25:00:00Z", "abc",
 }
 
@@ -62,6 +61,9 @@ func TestStoredValuesAreReadAlike(t *testing.T) {
 		typ := parsed(name)
 		for _, text := range storedTexts {
 			audited := typ.Check([]byte(text)) == nil
+			if strings.HasPrefix(name, "unix_") && len(text) > 15 { // beyond the years that are declared, and that others can hold
+				continue
+			}
 			if reads.text(text) != audited {
 				t.Errorf("%s %q: the audit says %t, Go %t", name, text, audited, !audited)
 			}
@@ -83,15 +85,15 @@ func TestStoredValuesAreReadAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	ks := load(t, declared)
-	written(t, dir, ks, typescript.Generate)
-	written(t, dir, ks, python.Generate)
+	module := func(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+	ts, py := module(written(t, dir, ks, typescript.Generate)), module(written(t, dir, ks, python.Generate))
 	asked, err := json.Marshal(questions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{
 		"questions.json": string(asked),
-		"ask.mjs": `import * as m from "./js/storedkeys.js";
+		"ask.mjs": `import * as m from "./js/` + ts + `.js";
 import { readFileSync } from "node:fs";
 const names = (q) => q.Item.replace(/_(.)/g, (_, c) => c.toUpperCase());
 const reads = (q) => { try { m[names(q)].value.decode(q.Text); return true; } catch (e) { if (e instanceof m.ValueError) return false; throw e; } };
@@ -100,7 +102,7 @@ console.log(JSON.stringify(JSON.parse(readFileSync(new URL("questions.json", imp
 		"ask.py": `import json, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, here)
-import storedkeys as m
+import ` + py + ` as m
 def reads(q):
     try:
         getattr(m, q["Item"]).value.decode(q["Text"])

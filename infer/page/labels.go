@@ -34,7 +34,7 @@ func (c *collector) attribute(l string, line int) bool {
 		}
 	} else if m := ttlLabel.FindStringSubmatch(l); m != nil {
 		by := scaleOf(m[1], nil)
-		if about.ttl = ttlIn(strings.TrimRight(m[2], ","), true, by); about.ttl == "" && by == 0 {
+		if about.ttl = ttlIn(strings.TrimRight(m[2], ","), true, by); about.ttl == "" {
 			c.unscaled(line, m[1], m[2])
 		}
 	}

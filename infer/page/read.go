@@ -52,7 +52,7 @@ func (c *collector) table(b block) {
 			at.typ = typeIn(t)
 		}
 		if t := r.cell(col.ttl); t != "" {
-			if at.ttl = ttlIn(t, true, by); at.ttl == "" && by == 0 {
+			if at.ttl = ttlIn(t, true, by); at.ttl == "" {
 				c.unscaled(r.line, title, t)
 			}
 		}

@@ -33,6 +33,7 @@ var (
 	shortMins = lazy(`(?i)^min\.?$`)
 	largest   = lazy(`(?i)\bmax(?:imum|imal)?\b`)
 	wholeTime = lazy(`^\d+$`)
+	anyNumber = lazy(`^[\d.,_*\s]*\d$`)
 	partTime  = lazy(`^\d+[.,]\d{1,2}$`)
 )
 
@@ -162,10 +163,10 @@ func (col columns) scale(head row) (by scale, title string) {
 	return scaleOf(title, head.cells), plainText(title)
 }
 
-// unscaled notes a number that has no TTL for want of a unit.
+// unscaled notes a number of which it is not certain what time it is.
 func (c *collector) unscaled(line int, title, cell string) {
 	text := plainText(cell)
-	if wholeTime.MatchString(text) || partTime.MatchString(text) || number.MatchString(text) || product.MatchString(text) {
-		c.pass(line, title+" "+text, "the unit of the number is not certain")
+	if anyNumber.MatchString(text) {
+		c.pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
 	}
 }

@@ -56,7 +56,7 @@ func (c *collector) about(rows []row) bool {
 		switch title := strings.ToLower(plainText(r.cells[0])); {
 		case last.ttl == "" && saysAny(title, ttlTitles):
 			by := scaleOf(r.cells[0], nil)
-			if last.ttl, told = ttlIn(r.cells[1], true, by), true; last.ttl == "" && by == 0 {
+			if last.ttl, told = ttlIn(r.cells[1], true, by), true; last.ttl == "" {
 				c.unscaled(r.line, r.cells[0], r.cells[1])
 			}
 		case last.typ == "" && saysAny(title, typeTitles):
