@@ -18,7 +18,7 @@ keys:
   doc: {key: "doc", type: string, ttl: any, value: {id: int, name: text, on: bool optional, at: unix_s optional, x: float optional, b: bytes optional, any: json optional, s: text encrypted optional}}
   job: {key: "job", type: queue, ttl: none, value: {id: int}}
 channels:
-  told: {channel: "told", durable: {maxlen: 10, ttl: none}, message: {id: int, why: text optional}}
+  told: {channel: "told", durable: {maxlen: 10}, message: {id: int, why: text optional}}
 `)
 	sealed := `"` + base64.StdEncoding.EncodeToString([]byte("\x01\x02k1"+strings.Repeat("\xfe", 40))) + `"`
 	str := func(s string) *source.Value { return &source.Value{Str: []byte(s)} }

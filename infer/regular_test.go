@@ -65,13 +65,16 @@ func drawFamilies(r *rand.Rand) (out []regular) {
 			continue
 		}
 		seen[shape] = true
+		if v.name == "word" && strings.Count(shape, "#") > 1 && (one == "-" || one == ".") {
+			continue // two words with a dash between them may be one
+		}
 		var b strings.Builder
 		for i, c := range shape {
 			switch {
 			case c >= 'A' && c <= 'D':
 				b.WriteString(words[c])
 			case c == ':' && mixed && i > 2:
-				b.WriteString([]string{":", "/", "."}[r.IntN(3)])
+				b.WriteString([]string{":", "/"}[r.IntN(2)]) // a dot makes a decimal of two numbers
 			case c == ':':
 				b.WriteString(one)
 			default:

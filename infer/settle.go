@@ -136,7 +136,9 @@ func (d *Draft) simplify(e *Entry) {
 			return
 		}
 	}
-	d.drop(e, "its pattern cannot be declared as it is")
+	if !d.narrowed(e) {
+		d.drop(e, "its pattern cannot be declared as it is")
+	}
 }
 
 func skeletonClasses(shape string) string {
@@ -347,21 +349,34 @@ func (d *Draft) plain(e *Entry) { e.Type, e.noConstruct = "string", true }
 
 // narrow gives texts the bytes that were seen in them.
 func (d *Draft) narrow(e *Entry, why string) {
+	if !d.narrowed(e) {
+		d.drop(e, why)
+	}
+}
+
+// narrowed is false where there is no text that could be narrower.
+func (d *Draft) narrowed(e *Entry) bool {
 	done := false
 	for i := range e.path.segments { // a text twice narrowed stays as it is
 		s := &e.path.segments[i]
-		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider|isOther) == 0 &&
-			s.seen.bytes != 0 {
-			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
-			done = true
+		if s.shape != string(textShape) || len(s.words) > 0 || s.seen.bytes == 0 {
+			continue
 		}
+		switch {
+		case s.seen.bytes&(isOdd|isDivider|isOther) == 0:
+			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
+		case e.path.sep != "" && e.path.sep != ":" && s.seen.bytes&isOdd == 0:
+			s.words = []string{"/[^" + strings.ReplaceAll(e.path.sep, "/", `\x2f`) + "]+/"} // a segment has no separator in it
+		default:
+			continue
+		}
+		done = true
 	}
-	if !done {
-		d.drop(e, why)
-		return
+	if done {
+		e.tokens = e.path.tokens()
+		nameTokens(e.tokens)
 	}
-	e.tokens = e.path.tokens()
-	nameTokens(e.tokens)
+	return done
 }
 
 // declareTexts writes out that a placeholder is a text, where its name is close

@@ -188,7 +188,7 @@ func TestTheCampaignSeesABrokenSchema(t *testing.T) {
 
 // disagreements are mutants of real declarations that a schema and the loader judge
 // differently, one of each kind.
-func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) (out []string) {
+func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) (differ []string) {
 	t.Helper()
 	paths, err := filepath.Glob("../../../../examples/*/keyspace.yaml")
 	if err != nil || len(paths) < 5 {
@@ -222,7 +222,7 @@ func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) 
 				if !seen[key] && len(seen) < 40 {
 					seen[key] = true
 					file := filepath.Base(filepath.Dir(path))
-					out = append(out, fmt.Sprintf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " ")))
+					differ = append(differ, fmt.Sprintf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " ")))
 				}
 			}
 		}
@@ -230,5 +230,5 @@ func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) 
 	if tried < rounds {
 		t.Errorf("only %d declarations were compared", tried)
 	}
-	return out
+	return differ
 }
