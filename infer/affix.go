@@ -1,5 +1,7 @@
 package infer
 
+import "slices"
+
 // affixes are what many of the words begin or end with that are taken for texts: session- in
 // session-qwkxz, where 12,000 other names have nothing in common. They are counted in two
 // passes, the first by hashes, so that few of very many names are kept.
@@ -87,6 +89,24 @@ func (a *affixes) text(word []byte, fixed bool) []byte {
 	if begin == 0 && end == len(word) {
 		return textShape
 	}
-	shape := append(append(append([]byte{}, word[:begin]...), textShape...), word[end:]...)
-	return shape
+	return slices.Concat(word[:begin], textShape, word[end:])
+}
+
+// sharedShape is the shape of words that are taken for texts: all that they share.
+func sharedShape(words []string) []byte {
+	if len(words) < affixWords {
+		return textShape
+	}
+	var a affixes
+	a.keys = map[string]int{}
+	for _, w := range words {
+		count := func(affix []byte) { a.keys[string(affix)]++ }
+		a.each([]byte(w), count, count)
+	}
+	for affix, n := range a.keys {
+		if a.keys[affix] = affixKeys; n < len(words) {
+			delete(a.keys, affix)
+		}
+	}
+	return a.text([]byte(words[0]), true)
 }

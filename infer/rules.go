@@ -326,11 +326,13 @@ func (p *path) namedAfter(at int) bool {
 // minNamed is how long a word is that somebody has chosen.
 const minNamed = 3
 
-// anyText takes the words of an enumeration for some of any.
+// anyText takes the words of an enumeration for some of any. What all begin or end with, up
+// to a divider, stays.
 func (s *segment) anyText() {
 	for _, w := range s.words {
 		s.seen.add([]byte(w))
 	}
+	s.shape = string(sharedShape(s.words))
 	s.words, s.vocab = nil, ""
 }
 

@@ -260,10 +260,14 @@ func (d *Draft) part(p, q keyspace.Target) bool {
 		d.plain(x)
 		d.plain(y)
 	case d.unite(x, y):
-	case x.Keys < y.Keys:
-		d.narrow(x, "it overlaps with "+y.Pattern)
 	default:
-		d.narrow(y, "it overlaps with "+x.Pattern)
+		less, more := x, y
+		if x.Keys >= y.Keys {
+			less, more = y, x
+		}
+		if !d.narrowed(less) && !d.narrowed(more) {
+			d.drop(less, "it overlaps with "+more.Pattern)
+		}
 	}
 	return true
 }
