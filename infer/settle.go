@@ -330,6 +330,8 @@ func joint(a, b segment) (segment, bool) {
 	switch {
 	case a.shape == b.shape && slices.Equal(a.words, b.words):
 		return a, true
+	case mixed(a.shape) && len(a.shape) == len(b.shape):
+		out.shape = jointShape(a.shape, b.shape)
 	case words(a) != nil && words(b) != nil:
 		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
 		out.vocab = orElse(a.vocab, b.vocab)
@@ -338,6 +340,24 @@ func joint(a, b segment) (segment, bool) {
 		}
 	}
 	return out, true
+}
+
+// jointShape is a shape with the values of both: where only data differs, its words stay.
+func jointShape(a, b string) string {
+	out := []byte(a)
+	for i := range out {
+		x, y := class(a[i]), class(b[i])
+		switch {
+		case a[i] == b[i]:
+		case !isClass(a[i]) || !isClass(b[i]):
+			return string(textShape)
+		case x == hex && isNumber(y), y == hex && isNumber(x):
+			out[i] = byte(hex)
+		default:
+			out[i] = widest(a[i:i+1], b[i:i+1])[0]
+		}
+	}
+	return string(out)
 }
 
 // take makes e the construct that has these keys too.
