@@ -86,7 +86,7 @@ func refusedFirst(t *testing.T, server *keywrighttest.Server, args []string, wan
 // another type has no limits but those of its type, which are tried for all. After a dash:
 // why no text is refused.
 var badFlags = map[string][]string{
-	"url": {"-u=nosuch://x", "-u=redis://:::"}, "tls-ca": {"--tls-ca=nosuch.pem"}, "tls-cert": {"--tls-cert=nosuch.pem"}, "tls-key": {"--tls-key=nosuch.pem"},
+	"url": {"-u=nosuch://x"}, "tls-ca": {"--tls-ca=nosuch.pem"}, "tls-cert": {"--tls-cert=nosuch.pem"}, "tls-key": {"--tls-key=nosuch.pem"},
 	"tls-server-name": {"- any name may be in a certificate"}, "timeout": {"--timeout=0s", "--timeout=-1s"}, "namespace": {"--namespace=nosuch"},
 	"snapshot": {"--snapshot --rate=5", "--snapshot --max-latency=5ms", "--snapshot --no-crc"}, "forks": {"--forks=2", "--snapshot --forks=0"}, "no-crc": {"--no-crc"},
 	"identity": {"- it is read with an archive"}, "keys-file": {"- it is read with an archive"}, "base": {"- it is read with an archive"},

@@ -180,7 +180,7 @@ func TestTheCampaignSeesABrokenSchema(t *testing.T) {
 			t.Errorf("%s: the schema has no %s", name, edit[0])
 			continue
 		}
-		if len(disagreements(t, editorSchema(t, []byte(broken)), 100, 7)) == 0 {
+		if len(disagreements(t, editorSchema(t, []byte(broken)), 20, 7)) == 0 {
 			t.Errorf("%s: the campaign takes it for right", name)
 		}
 	}
