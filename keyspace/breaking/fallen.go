@@ -88,8 +88,8 @@ func wider(list []*keyspace.Key, old *keyspace.Key, stays func(*keyspace.Key) bo
 func (c *context) fallenUnlike() {
 	for _, f := range c.keysFallen() {
 		if f.differs != "" {
-			c.ordered(orderOfFallen, f.stays.Pos, f.old.Pos, f.stays.Name, "keep the entry until its keys are gone", "%s belonged to %s (%s) and is read as %s (%s) now, %s",
-				f.shown(), f.old.Name, f.old.Pattern, f.stays.Name, f.stays.Pattern, f.differs)
+			c.ordered(orderOfFallen, f.stays.Pos, f.old.Pos, f.stays.Name, "keep the entry until its keys are gone", "%s belonged to %s (%s), %s, and is read as %s (%s) now",
+				f.shown(), f.old.Name, f.old.Pattern, f.differs, f.stays.Name, f.stays.Pattern)
 		}
 	}
 }
