@@ -65,7 +65,7 @@ func (s *stat) merge(o *stat, keep int) {
 		s.marks[v].merge(&o.marks[v], keep)
 	}
 	for _, f := range o.value {
-		s.faulty(f.code, f.message, f.mark, keep)
+		s.faulty(keyFault{f.code, f.message, f.pos}, f.mark, keep)
 	}
 	s.values.add(o.values)
 }

@@ -278,7 +278,7 @@ func (a *Audit) keyFindings(k *keyspace.Key, s *stat) []finding.Finding {
 	add("KW507", s.marks[ttlUnexpected], ttl, fmt.Sprintf("%s must never expire (ttl none), but some keys will", k.Name))
 	add("KW514", s.marks[streamTooLong], cmp.Or(k.Entry.At["maxlen"], k.Entry.At["durable.maxlen"], k.Pos), fmt.Sprintf("%s may have about %d entries (maxlen), but some streams have more", k.Name, s.long))
 	for _, f := range s.value {
-		add(f.code, f.mark, k.Pos, k.Name+": "+f.message)
+		add(f.code, f.mark, cmp.Or(f.pos, k.Pos), k.Name+": "+f.message)
 	}
 	return out
 }

@@ -55,9 +55,10 @@ type nameState struct {
 }
 
 type faultState struct {
-	Code    string    `json:"code"`
-	Message string    `json:"message"`
-	Mark    markState `json:"mark"`
+	Code    string           `json:"code"`
+	Message string           `json:"message"`
+	Pos     finding.Position `json:"pos,omitzero"`
+	Mark    markState        `json:"mark"`
 }
 
 type branchState struct {
@@ -86,7 +87,13 @@ type topState struct {
 type openReading struct {
 	Looked int64       `json:"looked"`
 	Seen   []string    `json:"seen,omitempty"`
-	Faults [][2]string `json:"faults,omitempty"` // code and message
+	Faults []openFault `json:"faults,omitempty"`
+}
+
+type openFault struct {
+	Code    string           `json:"code"`
+	Message string           `json:"message"`
+	Pos     finding.Position `json:"pos,omitzero"`
 }
 
 // State is what the audit has made of the keys so far: Restore goes on with it.
@@ -104,7 +111,7 @@ func (a *Audit) State() ([]byte, error) {
 			o.Seen = append(o.Seen, field)
 		}
 		for _, f := range v.faults {
-			o.Faults = append(o.Faults, [2]string{f.code, f.message})
+			o.Faults = append(o.Faults, openFault{f.code, f.message, f.pos})
 		}
 		s.Open[json64(name)] = o
 	}
@@ -140,7 +147,7 @@ func (a *Audit) Restore(text []byte) error {
 			v.seen[field] = true
 		}
 		for _, f := range o.Faults {
-			v.faults = append(v.faults, keyFault{f[0], f[1]})
+			v.faults = append(v.faults, keyFault{f.Code, f.Message, f.Pos})
 		}
 		a.open[name64(name)] = v
 	}
@@ -178,7 +185,7 @@ func (s *stat) state() statState {
 		out.Marks = append(out.Marks, s.marks[i].state())
 	}
 	for _, f := range s.value {
-		out.Faults = append(out.Faults, faultState{f.code, f.message, f.mark.state()})
+		out.Faults = append(out.Faults, faultState{f.code, f.message, f.pos, f.mark.state()})
 	}
 	return out
 }
@@ -190,7 +197,7 @@ func (s statState) restore(into *stat) {
 		into.marks[i] = s.Marks[i].mark()
 	}
 	for _, f := range s.Faults {
-		into.value = append(into.value, valueFault{f.Code, f.Message, f.Mark.mark()})
+		into.value = append(into.value, valueFault{f.Code, f.Message, f.Pos, f.Mark.mark()})
 	}
 }
 

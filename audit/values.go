@@ -2,12 +2,13 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -18,19 +19,15 @@ import (
 type valueCheck struct {
 	key    *keyspace.Key
 	schema func([]byte) error // of a string's JSON
-	fields map[string]fieldCheck
-}
-
-type fieldCheck struct {
-	name   string
-	typ    scalar.Type
-	schema func([]byte) error
+	fields *shape             // nil: none is declared
+	object *shape             // of the JSON object that the value is, nil: of none
 }
 
 // valueFault is one kind of fault of one entry's values.
 type valueFault struct {
 	code    string
 	message string
+	pos     finding.Position // of what is declared
 	mark
 }
 
@@ -43,12 +40,10 @@ const (
 
 func (a *Audit) prepareValues() {
 	for _, k := range a.ks.Keys {
-		c := &valueCheck{key: k, fields: map[string]fieldCheck{}}
+		c := &valueCheck{key: k}
+		c.fields, c.object = a.shapes(k)
 		if k.Value != nil {
 			c.schema = a.schema(*k.Value)
-		}
-		for _, f := range slices.Concat(k.Fields, k.JSON) {
-			c.fields[f.Name] = fieldCheck{f.Name, f.Type, a.schema(f.Type)}
 		}
 		a.checks[k] = c
 	}
@@ -122,11 +117,14 @@ type valueReading struct {
 }
 
 // keyFault is one kind of fault of one key's value.
-type keyFault struct{ code, message string }
+type keyFault struct {
+	code, message string
+	pos           finding.Position
+}
 
 // fault notes a fault of the key, once however many elements have it.
-func (v *valueReading) fault(code, format string, args ...any) {
-	f := keyFault{code, fmt.Sprintf(format, args...)}
+func (v *valueReading) fault(code string, pos finding.Position, format string, args ...any) {
+	f := keyFault{code, fmt.Sprintf(format, args...), pos}
 	kinds := 0
 	for _, known := range v.faults {
 		if known == f {
@@ -140,7 +138,7 @@ func (v *valueReading) fault(code, format string, args ...any) {
 		return
 	}
 	if kinds == maxValueFaults {
-		f.message = moreFaults
+		f.message, f.pos = moreFaults, finding.Position{}
 	}
 	v.faults = append(v.faults, f)
 }
@@ -207,11 +205,11 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 		}
 	}
 	a.look(k, v, live)
-	if c := a.checks[k]; live.Kind == source.Hash && !live.Value.Partial {
-		c.missing(v.seen, v.fault)
+	if c := a.checks[k]; c.fields != nil && live.Kind == source.Hash && !live.Value.Partial {
+		c.fields.missing(v.seen, "", v.fault)
 	}
 	for _, f := range v.faults {
-		s.fault(f.code, f.message, live, a.opt.Examples)
+		s.fault(f, live, a.opt.Examples)
 		a.offends(f.code)
 	}
 	of := max(live.Value.Of, v.looked)
@@ -258,7 +256,13 @@ func (c Coverage) shared() *Coverage {
 // queueLine is the line before the payload of a job, in its first form.
 var queueLine = regexp.MustCompile(`^q1 [0-9]+ \S+ [0-9]+ \S+ \S+$`)
 
-type faultFunc func(code, format string, args ...any)
+// faultFunc notes a fault against what is declared at pos.
+type faultFunc func(code string, pos finding.Position, format string, args ...any)
+
+// at is where a property of a key is declared.
+func (c *valueCheck) at(property string) finding.Position {
+	return cmp.Or(c.key.Entry.At[property], c.key.Pos)
+}
 
 func (c *valueCheck) text(v *source.Value, fault faultFunc) {
 	if c.key.Value == nil || v.Partial {
@@ -268,25 +272,30 @@ func (c *valueCheck) text(v *source.Value, fault faultFunc) {
 	if c.key.Headed {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		if text = rest; !queueLine.Match(line) {
-			fault("KW508", "the value is without the line of a %s", c.key.Entry.Type)
+			fault("KW508", c.key.Pos, "the value is without the line of a %s", c.key.Entry.Type)
 			return
 		}
 	}
-	if reason := c.reason(*c.key.Value, c.schema, text); reason != "" {
-		fault("KW508", "the value is %s", reason)
+	if reason := reason(*c.key.Value, c.schema, text); reason != "" {
+		fault("KW508", c.at("value"), "the value is %s", reason)
 		return
 	}
-	if c.key.JSON != nil {
-		c.object(text, fault)
+	if c.object != nil && !c.key.Value.Encrypted {
+		c.object.object(text, "the value", "", fault)
 	}
 }
 
+const (
+	notSealed = "not encrypted"
+	refused   = "JSON that its schema refuses"
+)
+
 // reason says why a value is not of a type, "" if it is. It never holds the
 // value.
-func (c *valueCheck) reason(t scalar.Type, schema func([]byte) error, value []byte) string {
+func reason(t scalar.Type, schema func([]byte) error, value []byte) string {
 	if t.Encrypted {
 		if looksPlain(t, value) {
-			return "not encrypted"
+			return notSealed
 		}
 		return ""
 	}
@@ -295,7 +304,7 @@ func (c *valueCheck) reason(t scalar.Type, schema func([]byte) error, value []by
 	}
 	if schema != nil {
 		if err := schema(value); err != nil {
-			return "JSON that its schema refuses"
+			return refused
 		}
 	}
 	return ""
@@ -316,72 +325,25 @@ func looksPlain(t scalar.Type, value []byte) bool {
 	return bytes.IndexByte(value, ' ') >= 0 && !bytes.ContainsFunc(value, func(r rune) bool { return r == '\ufffd' || r < ' ' })
 }
 
-// object checks the fields of an inline JSON object.
-func (c *valueCheck) object(text []byte, fault faultFunc) {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil || object == nil {
-		fault("KW508", "the value is not a JSON object")
-		return
-	}
-	var pairs [][]byte
-	for name, raw := range object {
-		var s string
-		if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
-			raw = []byte(s)
-		} else if string(raw) == "null" && c.fields[name].typ.Optional {
-			continue
-		}
-		pairs = append(pairs, []byte(name), raw)
-	}
-	seen := map[string]bool{}
-	c.pairs(pairs, seen, fault)
-	c.missing(seen, fault)
-}
-
 func (c *valueCheck) hash(v *source.Value, r *valueReading) {
-	if c.key.Fields != nil {
+	if c.fields != nil {
 		if r.seen == nil {
 			r.seen = map[string]bool{}
 		}
-		c.pairs(v.Elements, r.seen, r.fault)
+		c.fields.pairs(v.Elements, r.seen, r.fault)
 		return
 	}
 	for i := 0; i+1 < len(v.Elements); i += 2 {
 		marks := c.key.Role == "ledger" && len(v.Elements[i]) == 0 // what an entity says of its indexes
 		if c.key.Field != nil && !marks {
-			if reason := c.reason(*c.key.Field, nil, v.Elements[i]); reason != "" {
-				r.fault("KW509", "a field's name is %s", reason)
+			if reason := reason(*c.key.Field, nil, v.Elements[i]); reason != "" {
+				r.fault("KW509", c.at("field"), "a field's name is %s", reason)
 			}
 		}
 		if c.key.Item != nil {
-			if reason := c.reason(*c.key.Item, nil, v.Elements[i+1]); reason != "" {
-				r.fault("KW508", "a field's value is %s", reason)
+			if reason := reason(*c.key.Item, nil, v.Elements[i+1]); reason != "" {
+				r.fault("KW508", c.at("value"), "a field's value is %s", reason)
 			}
-		}
-	}
-}
-
-// pairs checks fixed fields: unknown ones, and values of the wrong type. The
-// declared ones that are there go into seen.
-func (c *valueCheck) pairs(pairs [][]byte, seen map[string]bool, fault faultFunc) {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		f, known := c.fields[string(pairs[i])]
-		if !known {
-			fault("KW509", "the field %s is not declared", fieldName(string(pairs[i])))
-			continue
-		}
-		seen[f.name] = true
-		if reason := c.reason(f.typ, f.schema, pairs[i+1]); reason != "" {
-			fault("KW508", "the field %s is %s", f.name, reason)
-		}
-	}
-}
-
-// missing checks that the fields that must be there are.
-func (c *valueCheck) missing(seen map[string]bool, fault faultFunc) {
-	for _, f := range slices.Concat(c.key.Fields, c.key.JSON) {
-		if !f.Type.Optional && !seen[f.Name] {
-			fault("KW510", "the field %s is missing", f.Name)
 		}
 	}
 }
@@ -396,14 +358,14 @@ func fieldName(name string) string {
 
 // stream checks the entries: each has the declared fields.
 func (c *valueCheck) stream(v *source.Value, fault faultFunc) {
-	if c.key.Fields == nil {
+	if c.fields == nil {
 		return
 	}
 	seen, start := map[string]bool{}, 0
 	for _, end := range v.Ends {
 		clear(seen)
-		c.pairs(v.Elements[start:end], seen, fault)
-		c.missing(seen, fault)
+		c.fields.pairs(v.Elements[start:end], seen, fault)
+		c.fields.missing(seen, "", fault)
 		start = end
 	}
 }
@@ -411,14 +373,14 @@ func (c *valueCheck) stream(v *source.Value, fault faultFunc) {
 func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 	for i, e := range v.Elements {
 		if c.key.Member != nil {
-			if reason := c.reason(*c.key.Member, nil, e); reason != "" {
-				fault("KW511", "a member is %s", reason)
+			if reason := reason(*c.key.Member, nil, e); reason != "" {
+				fault("KW511", c.at("member"), "a member is %s", reason)
 			}
 		}
 		if c.key.Score != nil && i < len(v.Scores) {
 			text := strconv.FormatFloat(v.Scores[i]+0, 'f', -1, 64) // -0 is 0
-			if reason := c.reason(*c.key.Score, nil, []byte(text)); reason != "" {
-				fault("KW512", "a score is %s", reason)
+			if reason := reason(*c.key.Score, nil, []byte(text)); reason != "" {
+				fault("KW512", c.at("score"), "a score is %s", reason)
 			}
 		}
 	}
@@ -426,27 +388,27 @@ func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 
 // fault counts a key whose value has a fault. Each code has room of its own, so
 // that many warnings cannot hide an error.
-func (s *stat) fault(code, message string, k *source.Key, keep int) {
+func (s *stat) fault(one keyFault, k *source.Key, keep int) {
 	for i := range s.value {
-		if f := &s.value[i]; f.code == code && f.message == message {
+		if f := &s.value[i]; f.code == one.code && f.message == one.message {
 			f.count++
 			f.examples = keepSmallest(f.examples, k, keep)
 			return
 		}
 	}
-	s.faulty(code, message, mark{1, keepSmallest(nil, k, keep)}, keep)
+	s.faulty(one, mark{1, keepSmallest(nil, k, keep)}, keep)
 }
 
 // faulty adds keys with a fault. Of the kinds of one code those with the smallest messages
 // are kept, in whatever order they come; the others are one kind together.
-func (s *stat) faulty(code, message string, m mark, keep int) {
+func (s *stat) faulty(one keyFault, m mark, keep int) {
 	kinds, last := 0, -1
 	for i := range s.value {
 		f := &s.value[i]
 		switch {
-		case f.code != code:
+		case f.code != one.code:
 			continue
-		case f.message == message:
+		case f.message == one.message:
 			f.merge(&m, keep)
 			return
 		case f.message == moreFaults:
@@ -456,15 +418,15 @@ func (s *stat) faulty(code, message string, m mark, keep int) {
 			last = i
 		}
 	}
-	if message == moreFaults || kinds < maxValueFaults {
-		s.value = append(s.value, valueFault{code: code, message: message, mark: m})
+	if one.message == moreFaults || kinds < maxValueFaults {
+		s.value = append(s.value, valueFault{one.code, one.message, one.pos, m})
 		return
 	}
-	if large := &s.value[last]; message < large.message {
-		large.message = message
+	if large := &s.value[last]; one.message < large.message {
+		large.message, large.pos = one.message, one.pos
 		large.mark, m = m, large.mark
 	}
-	s.faulty(code, moreFaults, m, keep)
+	s.faulty(keyFault{code: one.code, message: moreFaults}, m, keep)
 }
 
 // maxLength is the declared length of a stream, 0 if it has none.

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -35,10 +36,9 @@ type fields struct {
 }
 
 type field struct {
-	n      int // values that have it
-	last   int // the number of the last of them
-	nulls  int
-	nested bool // a JSON object or array
+	n     int // values that have it
+	last  int // the number of the last of them
+	forms spelled
 	sketch
 }
 
@@ -72,44 +72,6 @@ func (c *content) add(kind source.Kind, v *source.Value) {
 		}
 		for _, s := range v.Scores {
 			c.scores.add(s)
-		}
-	}
-}
-
-// object looks into a string that is a JSON object.
-func (c *content) object(v *source.Value) {
-	if v.Partial || len(v.Str) < 2 || v.Str[0] != '{' || len(v.Str) > 64<<10 {
-		return
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(v.Str, &object) != nil {
-		return
-	}
-	c.objects++
-	c.fields.values++
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		raw := object[name]
-		f := c.fields.get(name)
-		if f == nil {
-			return
-		}
-		f.n++
-		var s string
-		switch {
-		case string(raw) == "null":
-			f.nulls++
-		case raw[0] == '"' && json.Unmarshal(raw, &s) == nil:
-			f.add([]byte(s))
-		case raw[0] == '{' || raw[0] == '[':
-			f.nested = true
-			f.add(raw)
-		default:
-			f.add(raw)
 		}
 	}
 }
@@ -175,8 +137,7 @@ func (f *fields) merge(o *fields) {
 			return
 		}
 		mine.n += one.n
-		mine.nulls += one.nulls
-		mine.nested = mine.nested || one.nested
+		mine.forms.merge(&one.forms)
 		mine.merge(&one.sketch)
 	}
 }
@@ -304,6 +265,8 @@ const (
 	lookMillis
 	lookJSON
 	lookText
+
+	anyLook = 1<<iota - 1
 )
 
 // sketch is what is known of many scalar values.
@@ -426,8 +389,8 @@ func isFloat(v []byte) bool {
 	if kinds[v[0]]&isDigit == 0 && v[0] != '-' {
 		return false
 	}
-	_, err := strconv.ParseFloat(string(v), 64)
-	return err == nil && !bytes.ContainsAny(v, "xX_pP")
+	f, ok := scalar.ParseFloat(string(v))
+	return ok && !math.IsInf(f, 0)
 }
 
 // isDay and isTimestamp are what an audit asks: 2026-02-30 is no day.
@@ -452,12 +415,17 @@ func (s *sketch) typ(enough int) string {
 	if s.n == 0 {
 		return ""
 	}
+	return cmp.Or(s.among(enough, anyLook), "bytes")
+}
+
+// among is typ, with some of the forms only.
+func (s *sketch) among(enough int, looks look) string {
 	if words := s.words(); enough > 0 && s.n >= enough && len(words) >= 2 {
 		return join(words)
 	}
 	for _, t := range types {
-		if s.all&t.look != 0 {
-			if t.look == lookInt && s.fixedHex() {
+		if s.all&t.look&looks != 0 {
+			if t.look == lookInt && looks&lookHex != 0 && s.fixedHex() {
 				continue
 			}
 			if t.look == lookText && s.fixedHex() {
@@ -466,7 +434,7 @@ func (s *sketch) typ(enough int) string {
 			return t.name
 		}
 	}
-	return "bytes"
+	return ""
 }
 
 // fixedHex: all of one length, 16 digits or more.

@@ -126,14 +126,11 @@ func (f *fields) vars() []Var {
 	var out []Var
 	for _, name := range slices.Sorted(maps.Keys(f.byName)) {
 		one := f.byName[name]
-		typ := one.typ(30)
-		if one.nested {
-			typ = "json"
-		}
+		typ := one.typ()
 		if typ == "" {
 			typ = "text"
 		}
-		if one.n < f.values || one.nulls > 0 {
+		if one.n < f.values || one.forms.nulls > 0 {
 			typ += " optional"
 		}
 		out = append(out, Var{name, typ})

@@ -22,6 +22,7 @@ type grower struct {
 	groups []*group // of each key
 	sep    byte
 	words  scratch
+	parts  affixes // of the words at the node in hand
 }
 
 // grow makes the tree of what was kept, and says which group each key is in.
@@ -131,15 +132,25 @@ func (g *grower) widen(n *node, refs []ref, depth int) bool {
 	}
 	each(func(s *shares, run []ref, _ place) { s.runs, s.keys = s.runs+1, s.keys+len(run) })
 	n.texts, n.mixes = words.runs > words.limit, mixtures.runs > mixtures.limit
+	g.parts = affixes{}
 	if !n.texts && !n.mixes {
 		return false
 	}
 	each(func(s *shares, run []ref, _ place) { s.weigh(len(run)) })
 	words.choose()
 	mixtures.choose()
+	if n.texts {
+		for _, do := range []func(word []byte, keys int){g.parts.guess, g.parts.count} {
+			each(func(s *shares, run []ref, p place) {
+				if s == &words && len(run) < s.least {
+					do(p.shape, len(run))
+				}
+			})
+		}
+	}
 	each(func(s *shares, run []ref, p place) {
 		if s.runs > s.limit && len(run) < s.least {
-			p.shape = textShape
+			p.shape = g.parts.text(p.shape, p.fixed)
 			hash := hashed(basis, p.name(&g.words))
 			for i := range run {
 				run[i].hash = hash
@@ -191,7 +202,7 @@ func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
 		refs = refs[len(r.refs):]
 		p, _ := g.place(r.refs[0], depth, full)
 		if hash := hashed(basis, p.name(&g.words)); hash != r.refs[0].hash {
-			p.shape, p.fixed = textShape, false
+			p.shape, p.fixed = g.parts.text(p.shape, p.fixed), false
 		}
 		name := string(p.name(&g.words))
 		switch {

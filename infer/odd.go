@@ -272,7 +272,7 @@ func (p *path) isWeak() bool {
 // isNamed: letters, digits and what stands between the words of names.
 func isNamed(shape string) bool {
 	for i := range len(shape) {
-		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+",
+		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+/|",
 			rune(c)) {
 			return false
 		}

@@ -65,12 +65,9 @@ func texts(family []*path, at int) merge {
 	if settled(family, at) {
 		return merge{}
 	}
-	if at == 0 { // a mixture with many keys is a name with a number in it
-		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
-			return mixed(p.segments[0].shape) &&
-				p.keys > fewInMixture
-		})
-	}
+	family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { // a mixture with many keys is a name with data in it
+		return mixed(p.segments[at].shape) && (p.keys >= affixKeys || at == 0 && p.keys > fewInMixture)
+	})
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
 	}, func(members []*path, at int) segment {
@@ -293,8 +290,14 @@ func collections(family []*path, at int) merge {
 	kind := family[0].kind()
 	enough := mostWords
 	switch {
-	case at == 0:
+	case at == 0 && !family[0].namedAfter(0):
 		return merge{}
+	case at == 0: // names stand there: many must have a key or two each
+		enough = mostAlike
+		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return p.keys > fewPerWord })
+		if len(family) < enough {
+			return merge{}
+		}
 	case last && kind != source.String && kind != source.Hash:
 		enough = fewWords
 	case last, isLock(family[0]), kind != source.String && kind != source.Hash:
@@ -313,11 +316,23 @@ func collections(family []*path, at int) merge {
 	return m
 }
 
-// anyText takes the words of an enumeration for some of any.
+// namedAfter reports whether a name follows a segment.
+func (p *path) namedAfter(at int) bool {
+	return slices.ContainsFunc(p.segments[at+1:], func(s segment) bool {
+		return word(s.shape) && slices.ContainsFunc(wordsOf(s.shape), func(w string) bool { return len(w) >= minNamed })
+	})
+}
+
+// minNamed is how long a word is that somebody has chosen.
+const minNamed = 3
+
+// anyText takes the words of an enumeration for some of any. What all begin or end with, up
+// to a divider, stays.
 func (s *segment) anyText() {
 	for _, w := range s.words {
 		s.seen.add([]byte(w))
 	}
+	s.shape = string(sharedShape(s.words))
 	s.words, s.vocab = nil, ""
 }
 

@@ -136,7 +136,9 @@ func (d *Draft) simplify(e *Entry) {
 			return
 		}
 	}
-	d.drop(e, "its pattern cannot be declared as it is")
+	if !d.narrowed(e) {
+		d.drop(e, "its pattern cannot be declared as it is")
+	}
 }
 
 func skeletonClasses(shape string) string {
@@ -258,10 +260,14 @@ func (d *Draft) part(p, q keyspace.Target) bool {
 		d.plain(x)
 		d.plain(y)
 	case d.unite(x, y):
-	case x.Keys < y.Keys:
-		d.narrow(x, "it overlaps with "+y.Pattern)
 	default:
-		d.narrow(y, "it overlaps with "+x.Pattern)
+		less, more := x, y
+		if x.Keys >= y.Keys {
+			less, more = y, x
+		}
+		if !d.narrowed(less) && !d.narrowed(more) {
+			d.drop(less, "it overlaps with "+more.Pattern)
+		}
 	}
 	return true
 }
@@ -324,6 +330,8 @@ func joint(a, b segment) (segment, bool) {
 	switch {
 	case a.shape == b.shape && slices.Equal(a.words, b.words):
 		return a, true
+	case mixed(a.shape) && len(a.shape) == len(b.shape):
+		out.shape = jointShape(a.shape, b.shape)
 	case words(a) != nil && words(b) != nil:
 		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
 		out.vocab = orElse(a.vocab, b.vocab)
@@ -332,6 +340,24 @@ func joint(a, b segment) (segment, bool) {
 		}
 	}
 	return out, true
+}
+
+// jointShape is a shape with the values of both: where only data differs, its words stay.
+func jointShape(a, b string) string {
+	out := []byte(a)
+	for i := range out {
+		x, y := class(a[i]), class(b[i])
+		switch {
+		case a[i] == b[i]:
+		case !isClass(a[i]) || !isClass(b[i]):
+			return string(textShape)
+		case x == hex && isNumber(y), y == hex && isNumber(x):
+			out[i] = byte(hex)
+		default:
+			out[i] = widest(a[i:i+1], b[i:i+1])[0]
+		}
+	}
+	return string(out)
 }
 
 // take makes e the construct that has these keys too.
@@ -347,21 +373,34 @@ func (d *Draft) plain(e *Entry) { e.Type, e.noConstruct = "string", true }
 
 // narrow gives texts the bytes that were seen in them.
 func (d *Draft) narrow(e *Entry, why string) {
+	if !d.narrowed(e) {
+		d.drop(e, why)
+	}
+}
+
+// narrowed is false where there is no text that could be narrower.
+func (d *Draft) narrowed(e *Entry) bool {
 	done := false
 	for i := range e.path.segments { // a text twice narrowed stays as it is
 		s := &e.path.segments[i]
-		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider|isOther) == 0 &&
-			s.seen.bytes != 0 {
-			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
-			done = true
+		if s.shape != string(textShape) || len(s.words) > 0 || s.seen.bytes == 0 {
+			continue
 		}
+		switch {
+		case s.seen.bytes&(isOdd|isDivider|isOther) == 0:
+			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
+		case e.path.sep != "" && e.path.sep != ":" && s.seen.bytes&isOdd == 0:
+			s.words = []string{"/[^" + strings.ReplaceAll(e.path.sep, "/", `\x2f`) + "]+/"} // a segment has no separator in it
+		default:
+			continue
+		}
+		done = true
 	}
-	if !done {
-		d.drop(e, why)
-		return
+	if done {
+		e.tokens = e.path.tokens()
+		nameTokens(e.tokens)
 	}
-	e.tokens = e.path.tokens()
-	nameTokens(e.tokens)
+	return done
 }
 
 // declareTexts writes out that a placeholder is a text, where its name is close

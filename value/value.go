@@ -127,7 +127,7 @@ func Base64[T ~[]byte]() Codec[T] {
 	return Codec[T]{
 		Append: func(dst []byte, v T) ([]byte, error) { return base64.StdEncoding.AppendEncode(dst, v), nil },
 		Parse: func(text string) (T, error) {
-			b, err := base64.StdEncoding.DecodeString(text)
+			b, err := scalar.Base64([]byte(text))
 			if err != nil {
 				return nil, Bad("is not base64")
 			}
@@ -172,8 +172,8 @@ func Float() Codec[float64] {
 			return key.AppendFloat(dst, v), nil
 		},
 		Parse: func(text string) (float64, error) {
-			f, err := strconv.ParseFloat(text, 64)
-			if err != nil && !math.IsInf(f, 0) || math.IsNaN(f) {
+			f, ok := scalar.ParseFloat(text)
+			if !ok {
 				return 0, Bad("is not a number")
 			}
 			return f, nil
@@ -239,6 +239,26 @@ func unix(unit string, to func(time.Time) int64, from func(int64) time.Time) Cod
 	}
 }
 
+// isTimestamp is whether what time.Parse has read has the form: it takes a comma, hours of
+// one digit, ten decimals and offsets of a day, too.
+func isTimestamp(text string) bool {
+	if len(text) < len("2006-01-02T15:04:05Z") || text[13] != ':' {
+		return false
+	}
+	zone := text[19:]
+	if zone[0] == '.' {
+		n := 1
+		for n < len(zone) && '0' <= zone[n] && zone[n] <= '9' {
+			n++
+		}
+		if n > 10 {
+			return false
+		}
+		zone = zone[n:]
+	}
+	return zone == "Z" || len(zone) == len("+07:00") && zone[1:3] <= "23" && zone[4:] <= "59"
+}
+
 // Timestamp is RFC 3339 with up to nine decimals.
 func Timestamp() Codec[time.Time] {
 	return Codec[time.Time]{
@@ -250,8 +270,8 @@ func Timestamp() Codec[time.Time] {
 		},
 		Parse: func(text string) (time.Time, error) {
 			t, err := time.Parse(time.RFC3339Nano, text)
-			if err != nil {
-				return t, Bad("is not an RFC 3339 timestamp")
+			if err != nil || !isTimestamp(text) {
+				return time.Time{}, Bad("is not an RFC 3339 timestamp")
 			}
 			return t, nil
 		},

@@ -289,7 +289,7 @@ func (c *collector) strings(l string, at candidate) {
 			here.place, here.typ = inListing, "channel"
 		case named.MatchString(before), returns.MatchString(before):
 			here.place = inListing
-			here.ttl = ttlIn(rest, false, false)
+			here.ttl = ttlIn(rest, false, 0)
 		}
 		if here.place == inCommand && typ != "" && plainWord.MatchString(raw) {
 			c.pass(at.line, raw, "it is a word alone in a program, which may be anything")

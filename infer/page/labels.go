@@ -8,8 +8,8 @@ import (
 var (
 	typeLabel = lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
 		`|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel = lazy(`(?i)^\W*(?:cache[ -]?)?(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
-		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|dauer|duration|duración|duración|durata|caducidad|durée)\W*[:：=]\s*(.+)$`)
+	ttlLabel = lazy(`(?i)^(\W*(?:cache[ -]?)?(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
+		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|dauer|duration|duración|duración|durata|caducidad|durée)(?:\s*[(\[（［][^()\[\]（）［］:：=]*[)\]）］])?)\W*[:：=]\s*(.+)$`)
 	// boldLabel is a label that no colon follows: **Type** Hash.
 	boldLabel = lazy(`^(\W*)\*\*([\p{L} ]+)\*\*\s+([^\s:：].*)$`)
 	// rest is what follows the words for a type.
@@ -30,10 +30,13 @@ func (c *collector) attribute(l string, line int) bool {
 	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
 		about.typ = typeIn(m[1])
 		if rest := typeEnd.FindStringSubmatch(m[1]); rest != nil {
-			about.ttl = ttlIn(rest[1], false, false)
+			about.ttl = ttlIn(rest[1], false, 0)
 		}
 	} else if m := ttlLabel.FindStringSubmatch(l); m != nil {
-		about.ttl = ttlIn(strings.TrimRight(m[1], ","), true, false)
+		by := scaleOf(m[1], nil)
+		if about.ttl = ttlIn(strings.TrimRight(m[2], ","), true, by); about.ttl == "" {
+			c.unscaled(line, m[1], m[2])
+		}
 	}
 	if about.typ == "" && about.ttl == "" {
 		return false

@@ -111,7 +111,7 @@ const maxComment = 12
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
 		typ = orElse(typ, typeAbove(l))
-		ttl = orElse(ttl, ttlIn(l, false, false))
+		ttl = orElse(ttl, ttlIn(l, false, 0))
 	}
 	return typ, ttl
 }

@@ -39,7 +39,7 @@ func (c *collector) table(b block) {
 		c.cells(b)
 		return
 	}
-	milliseconds := col.ttl >= 0 && strings.Contains(strings.ToLower(b.rows[0].cells[col.ttl]), "ms")
+	by, title := col.scale(b.rows[0])
 	for _, r := range b.rows[1:] {
 		if c.cut > 0 {
 			return
@@ -52,13 +52,15 @@ func (c *collector) table(b block) {
 			at.typ = typeIn(t)
 		}
 		if t := r.cell(col.ttl); t != "" {
-			at.ttl = ttlIn(t, true, milliseconds)
+			if at.ttl = ttlIn(t, true, by); at.ttl == "" {
+				c.unscaled(r.line, title, t)
+			}
 		}
 		at.doc = plainText(r.cell(col.doc))
 		if at.ttl == "" {
 			for i, cell := range r.cells {
 				if i != col.key && at.ttl == "" {
-					at.ttl = ttlIn(cell, false, false)
+					at.ttl = ttlIn(cell, false, 0)
 				}
 			}
 		}
@@ -203,8 +205,9 @@ func (c *collector) labels(b block, col columns) {
 	if col.ttl < 0 {
 		return
 	}
+	by, _ := col.scale(b.rows[0])
 	for _, r := range b.rows[1:] {
-		if ttl := ttlIn(r.cell(col.ttl), true, false); ttl != "" && col.ttl > 0 {
+		if ttl := ttlIn(r.cell(col.ttl), true, by); ttl != "" && col.ttl > 0 {
 			c.ttls = append(c.ttls, labelled{plainText(r.cells[0]), ttl})
 		}
 	}
@@ -379,12 +382,12 @@ func (c *collector) sentence(l string, line int, section string) {
 	about := codeSpan.ReplaceAllString(l, "")
 	if s == "" {
 		m := codeSpan.FindStringIndex(l)
-		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, false); typ != "" || ttl != "" {
+		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, 0); typ != "" || ttl != "" {
 			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl})
 		}
 		return
 	}
-	at := candidate{line: line, section: section, ttl: ttlIn(about, false, false)}
+	at := candidate{line: line, section: section, ttl: ttlIn(about, false, 0)}
 	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")

@@ -106,7 +106,7 @@ var bare = lazy(`(?i)^\W*(?:ttl|ex|expires?|after|in|for)?\W*~?\d+(?:[.,]\d+)?\s
 // ttlOfRemark is the TTL in a comment or in what stands behind a key: where it
 // speaks of expiry, or has a part that is a time and nothing else.
 func ttlOfRemark(text string) string {
-	if t := ttlIn(text, false, false); t != "" {
+	if t := ttlIn(text, false, 0); t != "" {
 		return t
 	}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",;()（）、。—–|", r) }) {

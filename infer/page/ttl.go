@@ -33,7 +33,7 @@ var (
 		return out
 	}()
 	product = lazy(`^\d+(?:\s*\*\s*\d+)+$`)
-	number  = lazy(`^[\d_,]+$`)
+	number  = lazy(`^\d+$|^\d{1,3}(?:[,_]\d{3})+$`)
 	endless = lazy(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
 		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
 		`|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
@@ -52,8 +52,9 @@ var (
 var someTime = lazy(`\d{2,}|\d\s*\p{L}`)
 
 // ttlIn is the TTL that a text gives. In a TTL column any time is one; elsewhere
-// the text must speak of expiry, or be a comment that is nothing but a time.
-func ttlIn(text string, column, milliseconds bool) string {
+// the text must speak of expiry, or be a comment that is nothing but a time. A number
+// alone is one in a column, by the scale of its title.
+func ttlIn(text string, column bool, by scale) string {
 	text = plainText(text)
 	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(inDigits(text)),
 		"-1")) {
@@ -83,11 +84,7 @@ func ttlIn(text string, column, milliseconds bool) string {
 		return r == '(' || r == '（' ||
 			r == ';'
 	})[0])
-	per := int64(1)
-	if milliseconds {
-		per = 1000
-	}
-	return seconds(first, per)
+	return by.time(first)
 }
 
 // often is how often something happens, which is no TTL.
@@ -163,8 +160,8 @@ var (
 		`|week)s?\b|TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*(\d+)|Duration::from_(secs|mins|hours|days)\(\s*(\d+)` +
 		`|add(Second|Minute|Hour|Day|Week)s?\(\s*(\d*)|ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*(\d+)`)
 	railsTime = lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex` +
-		`|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
+	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|((?:ttl|expire|ex` +
+		`|timeout)\w*)\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
 	numberArg = lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`) // format!("a:{}", id), value, 60)
 	firstArg  = lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
@@ -192,7 +189,10 @@ func ttlInCall(verb, rest string) string {
 		if strings.EqualFold(m[1], "px") {
 			return seconds(m[2], 1000)
 		}
-		return seconds(m[2]+m[3], 1)
+		if m[3] != "" {
+			return scaleOf(m[3], nil).time(m[4])
+		}
+		return seconds(m[2], 1)
 	}
 	switch verb {
 	case "SETEX", "EXPIRE", "REMEMBER", "PUT":

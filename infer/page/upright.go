@@ -55,7 +55,10 @@ func (c *collector) about(rows []row) bool {
 		}
 		switch title := strings.ToLower(plainText(r.cells[0])); {
 		case last.ttl == "" && saysAny(title, ttlTitles):
-			last.ttl, told = ttlIn(r.cells[1], true, false), true
+			by := scaleOf(r.cells[0], nil)
+			if last.ttl, told = ttlIn(r.cells[1], true, by), true; last.ttl == "" {
+				c.unscaled(r.line, r.cells[0], r.cells[1])
+			}
 		case last.typ == "" && saysAny(title, typeTitles):
 			last.typ, told = typeIn(r.cells[1]), true
 		}

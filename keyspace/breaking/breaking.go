@@ -52,6 +52,7 @@ type context struct {
 	pairs    []pair
 	union    *pattern.Union               // every key declared now, former names included
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
+	fell     *[]fallen                    // made when asked for
 	current  rule
 	out      []finding.Finding
 }

@@ -73,6 +73,7 @@ func ties(e *keyspace.Entry) keyspace.Ties {
 func (c *context) valueWidened() {
 	c.lanesAdded()
 	c.keys(func(old, new *keyspace.Key) {
+		c.shapeDropped(old, new)
 		if old.Kind != new.Kind {
 			return
 		}

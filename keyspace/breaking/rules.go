@@ -44,10 +44,15 @@ var rules = []rule{
 		Fix:     "stop the programs, run keywright rename --from-namespace - --apply (with another name: --from-namespace OLD), start the new programs"}, Key,
 		"stop the programs, then the declaration, then rename what is there, then the new programs", (*context).namespaceChanged},
 
-	{finding.Rule{Code: "KW609", Name: "keys-taken", Severity: errorLevel, Summary: "A new pattern matches keys of another entry, which are other things",
-		Explain: "The key shown could be written under the other entry before. Where it is there, commands of the new entry fail on it, or read a value of another type; and deployed code goes on writing it.",
-		Fix:     "give the new entry a pattern that no other entry could match"}, Key,
+	{finding.Rule{Code: "KW609", Name: "keys-taken", Severity: errorLevel, Summary: "A pattern matches keys of another entry now, which are other things",
+		Explain: "The key shown could be written under the other entry before: a pattern is new or wider, or the narrower of two is gone. Where it is there, commands of the new entry fail on it, or read a value of another type; and deployed code goes on writing it.",
+		Fix:     "give the new entry a pattern that no other entry could match; keep one that goes until its keys are gone"}, Key,
 		"first all code that writes such keys under the other entry, then rename or delete those that are there, then the declaration", (*context).keysTaken},
+
+	{finding.Rule{Code: "KW610", Name: "keys-merged", Severity: warning, Summary: "Keys of an entry are read as another one",
+		Explain: "The entry had the narrower of two patterns that match its keys. It is gone, or has another pattern, and the wider one, which stays, takes what is on the server: new code reads it, lists it and counts it as its own. Deployed code goes on writing it as the old entry. (Where the values are nothing for the other entry it is KW609.)",
+		Fix:     "keep the entry until its keys are gone, or see that code of the wider one bears them"}, Key,
+		orderOfMerged, (*context).keysMerged},
 
 	{finding.Rule{Code: "KW611", Name: "type-changed", Severity: errorLevel, Summary: "The keys of an entry have another Redis type",
 		Explain: "A key on the server keeps its type until it is deleted. Commands of the new type fail on it with WRONGTYPE.",

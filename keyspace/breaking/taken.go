@@ -16,6 +16,7 @@ const mostCompared = 1 << 24
 // keysTaken: a key of another entry, of another type, that a new pattern matches and
 // its entry did not match before.
 func (c *context) keysTaken() {
+	c.fallenUnlike()
 	before := byPrefix(c.old.Keys)
 	was := c.formerly()
 	budget := mostCompared

@@ -106,6 +106,7 @@ func (c *context) valueNarrowed() {
 		if old.Kind != new.Kind {
 			return
 		}
+		c.shapeGiven(old, new)
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
 				was, is := s.places(old, new)
@@ -389,6 +390,9 @@ func (c *context) goTypeChanged() {
 			if a, b := goType(s.old), goType(s.new); a != b && narrowed(s.old, s.new) == "" {
 				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
 			}
+		}
+		if before, after := shapes(old, new); (len(before) == 0) != (len(after) == 0) && isJSON(old) && isJSON(new) {
+			c.report(new.Pos, old.Pos, new.Name, "", "the value of %s was %s and is %s in generated code", new.Name, shapeWord(before), shapeWord(after))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package parts
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -79,9 +78,4 @@ func piece(e *keyspace.Entry, own []string, name string, t scalar.Type) Piece {
 }
 
 // InJSON is how a value of a kind is written in a JSON object: Quoted, Bare or Inline.
-func InJSON(k scalar.Kind) Word { return cmp.Or(forms[k], "Quoted") }
-
-// forms are the types that are no text in JSON.
-var forms = map[scalar.Kind]Word{
-	scalar.Int: "Bare", scalar.Float: "Bare", scalar.Bool: "Bare", scalar.UnixS: "Bare", scalar.UnixMS: "Bare", scalar.JSON: "Inline",
-}
+func InJSON(k scalar.Kind) Word { return Word(k.InJSON().String()) }

@@ -3,8 +3,6 @@ package scalar
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -32,8 +30,8 @@ func (t Type) Is(value []byte) bool {
 	case JSON:
 		return json.Valid(value)
 	case Float:
-		f, err := strconv.ParseFloat(string(value), 64)
-		return err == nil && !math.IsNaN(f)
+		_, ok := ParseFloat(string(value))
+		return ok
 	}
 	l, err := t.Value()
 	return err == nil && automaton.Match(l.DFA, value)

@@ -90,11 +90,6 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 			if err := o.offending.check(form, c.Flags().Changed("output"), o.values != "none" && o.values != "false"); err != nil {
 				return err
 			}
-			for _, name := range []string{"include", "exclude"} {
-				if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "[]" {
-					return usage("write the name of an entry, or a glob like 'cache:*'", "--%s takes no empty text", name)
-				}
-			}
 			o.name = append(args, "")[0]
 			return a.audit(c.Context(), &o)
 		},
@@ -147,8 +142,8 @@ func (o *auditing) prepare() error {
 	if max(o.top, o.examples, o.audit.Groups) > maxKept {
 		return usage("--keys-of CODE prints all keys, --include all of fewer", "--top, --examples and --groups keep at most %s", terminal.Count(maxKept))
 	}
-	if slices.Contains(o.audit.Include, "") || slices.Contains(o.audit.Exclude, "") {
-		return usage("write the name of an entry, or a glob like 'cache:*'", "--include and --exclude take no empty text")
+	if o.audit.MinKeys < 0 {
+		return usage("write --min-keys 0, or leave it out", "--min-keys cannot be negative")
 	}
 	if err := o.checkPart(); err != nil {
 		return err

@@ -182,7 +182,20 @@ func (a *app) environment(cmd *cobra.Command) error {
 	a.out.SetColor(a.color, a.Getenv)
 	a.err.SetColor(a.color, a.Getenv)
 	a.unread(cmd.Root())
-	return nil
+	return emptyList(cmd)
+}
+
+// emptyList refuses a list that is given and has an empty text or nothing in it: it comes
+// from a variable of a shell that is not set, and --entry "" would mean all entries.
+func emptyList(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok && err == nil && f.Value.Type() != "intSlice" {
+			if texts := list.GetSlice(); len(texts) == 0 || slices.Contains(texts, "") {
+				err = usage("write what is meant, or leave --"+f.Name+" out", "--%s takes no empty text", f.Name)
+			}
+		}
+	})
+	return err
 }
 
 // isThere reports whether a file is there.

@@ -80,7 +80,7 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			if err := o.refuse(); err != nil {
+			if err := cmp.Or(a.refuseFile(), o.refuse()); err != nil {
 				return err
 			}
 			read := a.draft
@@ -106,6 +106,14 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
 	withoutVariables(c, "migration")
 	return c
+}
+
+// refuseFile: a draft needs no declaration, and -f does not add to one.
+func (a *app) refuseFile() error {
+	if a.given("file", "-f") {
+		return usage("--merge FILE adds what a declaration lacks", "-f says nothing about a draft")
+	}
+	return nil
 }
 
 // refuse says before anything is read that the result could not be written.

@@ -21,9 +21,9 @@ import (
 )
 
 // editorSchema is the schema as an editor applies it.
-func editorSchema(t *testing.T) *jsonschema.Schema {
+func editorSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,18 +150,49 @@ func mutate(r *rand.Rand, doc *yaml.Node) string {
 // The editor's schema and the loader accept the same files: mutations of real
 // declarations. KEYWRIGHT_SOAK is how many of each.
 func TestSchemaAndLoaderAcceptTheSame(t *testing.T) {
-	s := editorSchema(t)
-	paths, err := filepath.Glob("../../../../examples/*/keyspace.yaml")
-	if err != nil || len(paths) < 5 {
-		t.Fatal(paths, err)
-	}
 	rounds, seed := 100, uint64(7)
 	if soak := os.Getenv("KEYWRIGHT_SOAK"); soak != "" {
+		var err error
 		if rounds, err = strconv.Atoi(soak); err != nil {
 			t.Fatal(err)
 		}
 		seed = rand.Uint64()
 		t.Logf("seed %d", seed)
+	}
+	for _, d := range disagreements(t, editorSchema(t, schema.JSON), rounds, seed) {
+		t.Error(d)
+	}
+}
+
+// TestTheCampaignSeesABrokenSchema: each of these schemas takes a file that the loader
+// refuses, or refuses one that it takes, and the campaign says so.
+func TestTheCampaignSeesABrokenSchema(t *testing.T) {
+	text := string(schema.JSON)
+	for name, edit := range map[string][2]string{
+		"more properties than there are": {`"additionalProperties": false`, `"additionalProperties": true`},
+		"nothing is required":            {`"required": [`, `"required_not": [`},
+		"other types":                    {`"const": "hash"`, `"const": "hashes"`},
+		"another word":                   {`"hash",`, `"hashes",`},
+		"a property less":                {`"owner": {`, `"ownerless": {`},
+	} {
+		broken := strings.ReplaceAll(text, edit[0], edit[1])
+		if broken == text {
+			t.Errorf("%s: the schema has no %s", name, edit[0])
+			continue
+		}
+		if len(disagreements(t, editorSchema(t, []byte(broken)), 20, 7)) == 0 {
+			t.Errorf("%s: the campaign takes it for right", name)
+		}
+	}
+}
+
+// disagreements are mutants of real declarations that a schema and the loader judge
+// differently, one of each kind.
+func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) (differ []string) {
+	t.Helper()
+	paths, err := filepath.Glob("../../../../examples/*/keyspace.yaml")
+	if err != nil || len(paths) < 5 {
+		t.Fatal(paths, err)
 	}
 	seen := map[string]bool{}
 	tried := 0
@@ -191,7 +222,7 @@ func TestSchemaAndLoaderAcceptTheSame(t *testing.T) {
 				if !seen[key] && len(seen) < 40 {
 					seen[key] = true
 					file := filepath.Base(filepath.Dir(path))
-					t.Errorf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " "))
+					differ = append(differ, fmt.Sprintf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " ")))
 				}
 			}
 		}
@@ -199,4 +230,5 @@ func TestSchemaAndLoaderAcceptTheSame(t *testing.T) {
 	if tried < rounds {
 		t.Errorf("only %d declarations were compared", tried)
 	}
+	return differ
 }
