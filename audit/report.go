@@ -30,6 +30,7 @@ type Report struct {
 	Gone       int64             `json:"gone_keys"`                 // vanished between SCAN and their facts
 	Expired    int64             `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
 	Estimated  bool              `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
+	NoBytes    bool              `json:"no_bytes,omitempty"`        // sizes were not asked for: all bytes are 0
 	MaxRepeats int64             `json:"max_repeats"`               // at most so many keys may be counted twice, if none was deleted meanwhile
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`

@@ -67,8 +67,8 @@ server refuses, 5 incomplete, 130 interrupted.`,
 
 var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string(audit.ByStored), string(audit.ByIdle)}
 
-// topReport is what top found. The keys and bytes of its groups and of other_keys and
-// other_bytes are together all. Its JSON names are stable.
+// topReport is what top found. The keys, bytes and keys without a TTL of its groups and of
+// other_keys, other_bytes and other_no_ttl are together all. Its JSON names are stable.
 type topReport struct {
 	Server     string           `json:"server"`
 	Endpoint   string           `json:"endpoint"`
@@ -76,13 +76,16 @@ type topReport struct {
 	Incomplete source.Reasons   `json:"incomplete,omitempty"`
 	Sampled    bool             `json:"sampled,omitempty"`
 	Estimated  bool             `json:"estimated_bytes,omitempty"`
+	NoBytes    bool             `json:"no_bytes,omitempty"` // sizes were not asked for: all bytes are 0
 	Keys       int64            `json:"keys"`
 	Bytes      int64            `json:"bytes"`
+	NoTTL      int64            `json:"no_ttl"`
 	By         string           `json:"by" enum:"bytes,elements,stored,idle"`
 	Groups     []topGroup       `json:"groups"`
 	Others     int              `json:"other_groups"` // that are not listed
 	OtherKeys  int64            `json:"other_keys"`   // in those, and in no group at all: the parts add up to Keys and Bytes
 	OtherBytes int64            `json:"other_bytes"`
+	OtherNoTTL int64            `json:"other_no_ttl"`
 	Largest    []audit.LargeKey `json:"largest"`
 }
 
@@ -165,7 +168,7 @@ func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 
 func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete, Sampled: r.Sampled, Estimated: r.Estimated,
-		Keys: r.Total.Keys, Bytes: r.Total.Bytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
+		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: o.noBytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
 	for _, e := range r.Entries {
 		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
@@ -186,9 +189,9 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	})
 	t.Others = max(0, len(t.Groups)-o.limit)
 	t.Groups = t.Groups[:len(t.Groups)-t.Others]
-	t.OtherKeys, t.OtherBytes = t.Keys, t.Bytes
+	t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.Keys, t.Bytes, t.NoTTL
 	for _, g := range t.Groups {
-		t.OtherKeys, t.OtherBytes = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes
+		t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes, t.OtherNoTTL-g.NoTTL
 	}
 	return t
 }
@@ -222,7 +225,11 @@ func (t *topReport) others() string {
 func (a *app) printTop(t *topReport, o *topping) error {
 	p := &reportTable{a.out, &audit.Report{}, !o.noBytes}
 	a.tell("%s at %s", finding.Printable(t.Server), finding.Printable(t.Endpoint))
-	a.tell("%s, %s\n", terminal.Plural(t.Keys, "key"), terminal.Bytes(t.Bytes))
+	size := ", " + terminal.Bytes(t.Bytes)
+	if o.noBytes {
+		size = ""
+	}
+	a.tell("%s%s\n", terminal.Plural(t.Keys, "key"), size)
 	var rows [][]string
 	for _, g := range t.Groups {
 		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
@@ -230,10 +237,13 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	if t.OtherKeys > 0 {
 		share := topGroup{Keys: t.OtherKeys, Bytes: t.OtherBytes}
 		share.of(t)
-		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), ""})
+		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), countOrNone(t.OtherNoTTL)})
 	}
 	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
 		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
+	if o.noBytes {
+		columns, rows = without(columns, rows, "mean")
+	}
 	if err := p.table(columns, rows); err != nil {
 		return err
 	}
