@@ -152,6 +152,11 @@ func folded(findings []Finding) []Finding {
 // GitHub prints workflow commands, which GitHub shows beside the lines they
 // name (https://docs.github.com/actions/reference/workflow-commands-for-github-actions).
 func GitHub(w io.Writer, findings []Finding, o Options) error {
+	if o.Failed != "" {
+		if _, err := fmt.Fprintf(w, "::error title=incomplete::%s\n", escapeData(harmless(o.Failed))); err != nil {
+			return err
+		}
+	}
 	level := map[Severity]string{Note: "notice", Warning: "warning", Error: "error"}
 	for _, f := range folded(findings) {
 		var props []string

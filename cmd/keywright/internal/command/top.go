@@ -259,6 +259,9 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	if t.Sampled {
 		a.tell("sample: the figures are of %s, not of all", terminal.Plural(t.Keys, "key"))
 	}
+	if !t.Complete {
+		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(t.Incomplete.String())))
+	}
 	return nil
 }
 
