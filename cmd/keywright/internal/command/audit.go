@@ -230,7 +230,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	r.Findings, r.NoBytes = a.silenced(d, r.Findings), o.noBytes
+	r.Findings, r.NoBytes = a.silenced(d, r.Findings), r.NoBytes || o.noBytes
 	if scanErr != nil {
 		r.Complete = false
 		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
@@ -312,9 +312,9 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		return r.CSV(a.out.Raw())
 	case "html":
 		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
-			Program: "keywright " + version().Version, Rules: audit.Rules(), NoBytes: o.noBytes})
+			Program: "keywright " + version().Version, Rules: audit.Rules(), NoBytes: r.NoBytes})
 	case "table":
-		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
+		return (&reportTable{a.out, r, !r.NoBytes}).print(a.printing(d, a.out))
 	}
 	how := a.printing(d, a.out)
 	how.Failed = r.Incomplete.String()

@@ -76,7 +76,7 @@ type topReport struct {
 	Incomplete source.Reasons   `json:"incomplete,omitempty"`
 	Sampled    bool             `json:"sampled,omitempty"`
 	Estimated  bool             `json:"estimated_bytes,omitempty"`
-	NoBytes    bool             `json:"no_bytes,omitempty"` // sizes were not asked for: all bytes are 0
+	NoBytes    bool             `json:"no_bytes,omitempty"` // sizes are not known, not asked for or not permitted: all bytes are 0
 	Keys       int64            `json:"keys"`
 	Bytes      int64            `json:"bytes"`
 	NoTTL      int64            `json:"no_ttl"`
@@ -87,6 +87,7 @@ type topReport struct {
 	OtherBytes int64            `json:"other_bytes"`
 	OtherNoTTL int64            `json:"other_no_ttl"`
 	Largest    []audit.LargeKey `json:"largest"`
+	Notes      []string         `json:"notes,omitempty"`
 }
 
 // topGroup is an entry, or a pattern of keys that no entry declares, or a glob of
@@ -168,7 +169,7 @@ func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 
 func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete, Sampled: r.Sampled, Estimated: r.Estimated,
-		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: o.noBytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
+		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: r.NoBytes || o.noBytes, Notes: r.Notes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
 	for _, e := range r.Entries {
 		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
@@ -223,10 +224,10 @@ func (t *topReport) others() string {
 }
 
 func (a *app) printTop(t *topReport, o *topping) error {
-	p := &reportTable{a.out, &audit.Report{}, !o.noBytes}
+	p := &reportTable{a.out, &audit.Report{}, !t.NoBytes}
 	a.tell("%s at %s", finding.Printable(t.Server), finding.Printable(t.Endpoint))
 	size := ", " + terminal.Bytes(t.Bytes)
-	if o.noBytes {
+	if t.NoBytes {
 		size = ""
 	}
 	a.tell("%s%s\n", terminal.Plural(t.Keys, "key"), size)
@@ -241,7 +242,7 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	}
 	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
 		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
-	if o.noBytes {
+	if t.NoBytes {
 		columns, rows = without(columns, rows, "mean")
 	}
 	if err := p.table(columns, rows); err != nil {
@@ -253,7 +254,10 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	if err := a.printLargest(t, p); err != nil {
 		return err
 	}
-	if t.Estimated && !o.noBytes {
+	for _, n := range t.Notes {
+		a.tell("note: %s", finding.Printable(n))
+	}
+	if t.Estimated && !t.NoBytes {
 		a.tell("bytes are an estimate of what MEMORY USAGE says")
 	}
 	if t.Sampled {
@@ -281,7 +285,7 @@ func (a *app) printLargest(t *topReport, p *reportTable) error {
 		rows = append(rows, row)
 	}
 	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest", "elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
-	if len(rows) == 0 && t.Keys > 0 {
+	if len(rows) == 0 && t.Keys > 0 && (t.By != "bytes" || !t.NoBytes) {
 		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
 	}
 	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
