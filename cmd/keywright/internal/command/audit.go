@@ -312,7 +312,7 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		return r.CSV(a.out.Raw())
 	case "html":
 		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
-			Program: "keywright " + version().Version, Rules: audit.Rules(), NoBytes: r.NoBytes})
+			Program: "keywright " + version().Version, Rules: audit.Rules()})
 	case "table":
 		return (&reportTable{a.out, r, !r.NoBytes}).print(a.printing(d, a.out))
 	}
