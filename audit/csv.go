@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/finding"
@@ -11,7 +12,7 @@ import (
 
 // CSV prints the table of entries, and what is not declared: its rows add up to all
 // keys. A cell that a spreadsheet would take for a
-// formula is prefixed with an apostrophe (finding.Cell).
+// formula is prefixed with an apostrophe (finding.Cell). Without sizes the cells of bytes are empty.
 func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"name", "pattern", "type", "ttl", "owner", "keys", "bytes", "share", "no_ttl", "ttl_min_s", "ttl_p50_s", "ttl_p90_s", "ttl_max_s", "violations"}}
@@ -37,7 +38,10 @@ func (r *Report) CSV(w io.Writer) error {
 		row := []string{"", fmt.Sprintf("%d more groups", rest.Groups), "undeclared", "", ""}
 		rows = append(rows, append(append(row, f.cells()...), strconv.FormatInt(rest.Keys, 10)))
 	}
-	for _, row := range rows {
+	for n, row := range rows {
+		if r.NoBytes && n > 0 {
+			row[slices.Index(rows[0], "bytes")] = ""
+		}
 		for i, cell := range row {
 			row[i] = finding.Cell(cell)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -223,5 +224,28 @@ func TestTyposAreListed(t *testing.T) {
 	first := r.Undeclared.Suggestions[0]
 	if first.Near == nil || *first.Near != (Near{"album", "app:album:{n}"}) || !strings.Contains(r.Findings[0].Fix, "app:albun:{int} may be meant as app:album:{n}") {
 		t.Errorf("%+v %+v", first, r.Findings[0])
+	}
+}
+
+// Sizes that no key has are not known, and are no zeros.
+func TestSizesThatAreNotKnown(t *testing.T) {
+	for size, want := range map[int64]bool{-1: true, 56: false} {
+		a, err := New(&keyspace.Keyspace{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Add([]source.Key{{Name: []byte("a"), Kind: source.String, Bytes: size, TTL: source.NoTTL}})
+		r := a.Report(source.Summary{}, false)
+		var text strings.Builder
+		if err := r.CSV(&text); err != nil {
+			t.Fatal(err)
+		}
+		if r.NoBytes != want || strings.Contains(text.String(), ",56,") == want || want && !strings.Contains(text.String(), ",1,,") {
+			t.Errorf("%d bytes: not known %v\n%s", size, r.NoBytes, text.String())
+		}
+	}
+	a, _ := New(&keyspace.Keyspace{}, Options{})
+	if r := a.Report(source.Summary{}, false); r.NoBytes {
+		t.Error("of no keys the size is known: 0")
 	}
 }

@@ -30,6 +30,7 @@ type Report struct {
 	Gone       int64             `json:"gone_keys"`                 // vanished between SCAN and their facts
 	Expired    int64             `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
 	Estimated  bool              `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
+	NoBytes    bool              `json:"no_bytes,omitempty"`        // sizes are not known, not asked for or not permitted: all bytes are 0
 	MaxRepeats int64             `json:"max_repeats"`               // at most so many keys may be counted twice, if none was deleted meanwhile
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
@@ -149,7 +150,7 @@ func largeKey(k *topKey, entry string) LargeKey {
 func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r := &Report{
 		Complete: len(sum.Incomplete) == 0, Incomplete: sum.Incomplete, Server: sum.Server, Endpoint: sum.Endpoint, Shards: sum.Shards, Databases: sum.Databases,
-		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired, Estimated: sum.Estimated, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
+		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired, Estimated: sum.Estimated, NoBytes: a.total.keys > 0 && a.total.bytes == 0, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
 		Notes: append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{}, Findings: []finding.Finding{},
 	}
 	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {

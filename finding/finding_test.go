@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -214,7 +216,7 @@ func TestBaseline(t *testing.T) {
 	}
 	moved := all[0]
 	moved.Pos.Line = 500
-	got := b.Apply([]Finding{moved, all[1], all[4]})
+	got := b.Apply([]Finding{moved, all[1], all[4]}, lookedForAll)
 	if len(got.Known) != 2 || len(got.Fresh) != 1 || got.Fresh[0].Code != "KW104" || len(got.Gone) != 2 || len(got.Grown) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -223,7 +225,7 @@ func TestBaseline(t *testing.T) {
 	accepted := NewBaseline([]Finding{many})
 	for count, known := range map[int64]int{3: 1, 12: 1, 13: 0} {
 		many.Count = count
-		got := accepted.Apply([]Finding{many})
+		got := accepted.Apply([]Finding{many}, lookedForAll)
 		if len(got.Known) != known || len(got.Grown) != 1-known || len(got.Fresh) != 1-known || len(got.Gone) != 0 {
 			t.Errorf("%d keys where 12 were accepted: %+v", count, got)
 		}
@@ -259,5 +261,74 @@ func TestABaselineThatIsTooLarge(t *testing.T) {
 	}
 	if bounded(make([]byte, maxBaseline+1)) == nil {
 		t.Error("a baseline has no bound in bytes")
+	}
+}
+
+func lookedForAll(BaselineEntry) bool { return true }
+
+// TestBaselineOfWhatWasNotLookedFor: a baseline after any run is what that run found, and what the
+// baseline had and the run did not look for. Nothing of that is gone.
+func TestBaselineOfWhatWasNotLookedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type state struct{ before, now int64 } // keys of a finding; 0: it is not there
+		var before, now []Finding
+		looked, states := map[string]bool{}, map[string]state{}
+		for i := range rapid.IntRange(0, 8).Draw(t, "findings") {
+			f := Finding{Code: "KW505", Entry: fmt.Sprint("e", i), Message: "m", Pos: Position{File: "k.yaml"}}
+			print, s := Fingerprint(f), state{rapid.Int64Range(0, 3).Draw(t, "before"), rapid.Int64Range(0, 3).Draw(t, "now")}
+			looked[print], states[print] = rapid.Bool().Draw(t, "looked"), s
+			if f.Count = s.before; f.Count > 0 {
+				before = append(before, f)
+			}
+			if f.Count = s.now; f.Count > 0 {
+				now = append(now, f)
+			}
+		}
+		ask := func(e BaselineEntry) bool { return looked[e.Fingerprint] }
+		b := NewBaseline(before)
+		settled, written := b.Apply(now, ask), map[string]int64{}
+		for _, e := range b.Update(now, ask).Findings {
+			written[e.Fingerprint] = e.Keys
+		}
+		gone, unseen, grown, fresh, known := 0, 0, 0, 0, 0
+		for print, s := range states {
+			want := s.now
+			switch {
+			case s.now == 0 && s.before > 0 && looked[print]:
+				gone++
+			case s.now == 0 && s.before > 0:
+				unseen++
+				want = s.before
+			case s.now > s.before:
+				fresh++
+				if s.before > 0 {
+					grown++
+				}
+			case s.now > 0:
+				known++
+				if !looked[print] {
+					want = s.before
+				}
+			}
+			if written[print] != want {
+				t.Fatalf("%+v, looked for %v: the baseline has %d keys", s, looked[print], written[print])
+			}
+		}
+		if len(settled.Gone) != gone || len(settled.Unseen) != unseen || len(settled.Grown) != grown || len(settled.Fresh) != fresh || len(settled.Known) != known {
+			t.Fatalf("%+v of %+v", settled, states)
+		}
+		if all := settled.Balance(); all.NotLooked != unseen || all.Gone != gone || all.Accepted != known {
+			t.Fatalf("%+v", all)
+		}
+	})
+}
+
+func TestGitHubSaysThatARunIsNotWhole(t *testing.T) {
+	var out bytes.Buffer
+	if err := GitHub(&out, nil, Options{Failed: "shard a is missing\n::stop"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "::error title=incomplete::shard a is missing") || strings.Count(got, "\n") != 1 {
+		t.Errorf("%q", got)
 	}
 }

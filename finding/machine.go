@@ -120,15 +120,16 @@ type Document struct {
 
 // Balance is what a baseline lets be, and what it does not; its names are stable.
 type Balance struct {
-	Accepted   int      `json:"accepted"`        // findings
-	Violations int64    `json:"violations"`      // keys of each of them, in sum: a key may have several
-	Gone       int      `json:"gone"`            // accepted findings that are not there any more
-	Grown      []Growth `json:"grown,omitempty"` // of the findings of the report, those that were accepted for fewer keys
+	Accepted   int      `json:"accepted"`                // findings
+	Violations int64    `json:"violations"`              // keys of each of them, in sum: a key may have several
+	Gone       int      `json:"gone"`                    // accepted findings that are not there any more
+	NotLooked  int      `json:"not_looked_at,omitempty"` // accepted findings that this run did not look for: they stay
+	Grown      []Growth `json:"grown,omitempty"`         // of the findings of the report, those that were accepted for fewer keys
 }
 
 // Balance sums up what the baseline did.
 func (s Settled) Balance() *Balance {
-	return &Balance{Accepted: len(s.Known), Violations: s.Violations(), Gone: len(s.Gone), Grown: s.Grown}
+	return &Balance{Accepted: len(s.Known), Violations: s.Violations(), Gone: len(s.Gone), NotLooked: len(s.Unseen), Grown: s.Grown}
 }
 
 // NewDocument folds findings into a document.
@@ -151,6 +152,11 @@ func folded(findings []Finding) []Finding {
 // GitHub prints workflow commands, which GitHub shows beside the lines they
 // name (https://docs.github.com/actions/reference/workflow-commands-for-github-actions).
 func GitHub(w io.Writer, findings []Finding, o Options) error {
+	if o.Failed != "" {
+		if _, err := fmt.Fprintf(w, "::error title=incomplete::%s\n", escapeData(harmless(o.Failed))); err != nil {
+			return err
+		}
+	}
 	level := map[Severity]string{Note: "notice", Warning: "warning", Error: "error"}
 	for _, f := range folded(findings) {
 		var props []string

@@ -175,6 +175,7 @@ type Baseline struct {
 type BaselineEntry struct {
 	Fingerprint string `json:"fingerprint"`
 	Code        string `json:"code"`
+	File        string `json:"file,omitempty"` // of the declaration; "": an older baseline, or the finding is at no line
 	Entry       string `json:"entry,omitempty"`
 	Message     string `json:"message"`
 	Times       int    `json:"times"`
@@ -192,12 +193,39 @@ func NewBaseline(findings []Finding) Baseline {
 			continue
 		}
 		at[print] = len(b.Findings)
-		b.Findings = append(b.Findings, BaselineEntry{print, f.Code, f.Entry, f.Message, 1, f.Count})
+		b.Findings = append(b.Findings, BaselineEntry{print, f.Code, f.Pos.File, f.Entry, f.Message, 1, f.Count})
 	}
+	b.sort()
+	return b
+}
+
+func (b *Baseline) sort() {
 	slices.SortFunc(b.Findings, func(x, y BaselineEntry) int {
 		return strings.Compare(x.Code+x.Entry+x.Message, y.Code+y.Entry+y.Message)
 	})
-	return b
+}
+
+// Update accepts all of findings, and keeps of the baseline what looked says was not looked for.
+func (b Baseline) Update(findings []Finding, looked func(BaselineEntry) bool) Baseline {
+	out := NewBaseline(findings)
+	at := map[string]int{}
+	for i, e := range out.Findings {
+		at[e.Fingerprint] = i
+	}
+	for _, e := range b.Findings {
+		if looked(e) {
+			continue
+		}
+		if i, found := at[e.Fingerprint]; found { // some of it was looked at
+			f := &out.Findings[i]
+			f.Times, f.Keys = max(f.Times, e.Times), max(f.Keys, e.Keys)
+			continue
+		}
+		at[e.Fingerprint] = len(out.Findings)
+		out.Findings = append(out.Findings, e)
+	}
+	out.sort()
+	return out
 }
 
 // maxAccepted bounds the findings of a baseline, and maxBaseline its bytes.
@@ -247,10 +275,11 @@ func bounded(text []byte) error {
 
 // Settled are findings held against a baseline.
 type Settled struct {
-	Fresh []Finding       // not accepted: new ones, and all that grew
-	Grown []Growth        // of Fresh, those that were accepted for fewer keys
-	Known []Finding       // accepted
-	Gone  []BaselineEntry // accepted, and not there any more: entries to remove
+	Fresh  []Finding       // not accepted: new ones, and all that grew
+	Grown  []Growth        // of Fresh, those that were accepted for fewer keys
+	Known  []Finding       // accepted
+	Gone   []BaselineEntry // accepted, and not there any more: entries to remove
+	Unseen []BaselineEntry // accepted, and not looked for: nothing is known of them
 }
 
 // Growth is a finding that has more keys than were accepted.
@@ -285,8 +314,9 @@ func (s Settled) Violations() (n int64) {
 	return n
 }
 
-// Apply holds findings against the baseline.
-func (b Baseline) Apply(findings []Finding) Settled {
+// Apply holds findings against the baseline. looked tells of an accepted finding that is not among
+// findings whether it was looked for.
+func (b Baseline) Apply(findings []Finding, looked func(BaselineEntry) bool) Settled {
 	var s Settled
 	left, keys := map[string]int{}, map[string]int64{}
 	for _, e := range b.Findings {
@@ -308,8 +338,12 @@ func (b Baseline) Apply(findings []Finding) Settled {
 		}
 	}
 	for _, e := range b.Findings {
-		if left[e.Fingerprint] > 0 {
+		switch {
+		case left[e.Fingerprint] <= 0:
+		case looked(e):
 			s.Gone = append(s.Gone, e)
+		default:
+			s.Unseen = append(s.Unseen, e)
 		}
 	}
 	return s

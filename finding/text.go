@@ -17,7 +17,7 @@ type Options struct {
 	Rules  []Rule                   // for general fixes and SARIF
 	Color  bool
 	File   string // the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
-	Failed string // why the run that made the findings is not whole; SARIF says so
+	Failed string // why the run that made the findings is not whole; SARIF, JUnit and GitHub say so
 
 	lines map[string]*lines // of the files that are quoted
 }

@@ -2,10 +2,10 @@ package lint
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -52,7 +52,7 @@ var faulty = map[string]func(i int) string{
 }
 
 // Lint is linear: each entry is in a finding of a code once, what is printed is bounded,
-// and eight times the entries take about eight times as long.
+// and eight times the entries take about eight times the work.
 func TestFaultyEntriesAreBounded(t *testing.T) {
 	const few, many = keyspace.MaxEntries / 8, keyspace.MaxEntries
 	for name, entry := range faulty {
@@ -74,24 +74,19 @@ func TestFaultyEntriesAreBounded(t *testing.T) {
 		if total := finding.Count(found); len(found) == 0 || doc.Summary != total || len(doc.Findings) > 100*len(byCode) || len(found) > 100*len(byCode) && len(doc.More) == 0 {
 			t.Errorf("%s: %d findings are printed as %d and %+v", name, len(found), len(doc.Findings), doc.More)
 		}
-		if !linear(func() { Run(small) }, func() { Run(large) }) {
-			t.Errorf("%s: %d entries take more than 32 times as long as %d", name, many, few)
+		if a, b := work(func() { Run(small) }), work(func() { Run(large) }); b > 16*a {
+			t.Errorf("%s: %d entries take %d allocations, %d take %d", name, few, a, many, b)
 		}
 	}
 }
 
-// linear reports whether what is eight times as large takes less than 32 times as long.
-func linear(small, large func()) bool {
-	for range 5 { // what a busy machine makes long once is not long each time
-		start := time.Now()
-		small()
-		middle := time.Now()
-		large()
-		if time.Since(middle) < 32*middle.Sub(start) {
-			return true
-		}
-	}
-	return false
+// work counts what a run allocates: that depends on no clock and on no other load.
+func work(run func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs
 }
 
 // Conflicts are compared up to a bound, and the report says where it ended.

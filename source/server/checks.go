@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,28 +16,23 @@ func (p *patient) policy() string {
 	return cmp.Or(p.setting["maxmemory-policy"], p.info["maxmemory_policy"])
 }
 
-// number is a figure of INFO; -1: it is not told.
+// number is a figure of INFO, or of the settings; -1: it is not told.
 func (p *patient) number(name string) int64 {
 	if n, told := p.info.Number(name); told {
+		return n
+	}
+	if n, told := topology.Info(p.setting).Number(name); told {
 		return n
 	}
 	return -1
 }
 
-// checks are the rows of advice.
+// checks are the rows of advice. What a server does not tell is no finding: it is in NotKnown.
 var checks = []func(*patient) (Advice, bool){
 	func(p *patient) (Advice, bool) {
 		return Advice{"danger", p.noDB, "No command of a client with this URL reaches a key.", "name another one at the end of the URL"}, p.noDB != ""
 	},
-	func(p *patient) (Advice, bool) {
-		open := p.setting["requirepass"] == "false" && p.user == "default" && p.config.Password.Empty()
-		return Advice{"danger", "anybody who reaches the port is logged in with all rights", "The default user has no password. Protected mode only guards a server without any bind setting.", "set a password on the default user, or ACL users, and bind to an inner address"},
-			open && p.setting["protected-mode"] != "yes"
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"warning", "protected mode is off", "Without a password it is what keeps strangers out of a server that listens everywhere.", "CONFIG SET protected-mode yes"},
-			p.setting["protected-mode"] == "no" && p.setting["requirepass"] == "false" && strings.Contains(p.setting["bind"], "*")
-	},
+	anybody,
 	func(p *patient) (Advice, bool) {
 		policy := p.policy()
 		return Advice{"warning", "the server may evict keys that never expire (" + policy + ")", "An allkeys policy takes locks, queues and settings just as caches when memory runs out.", "use noeviction or a volatile policy where anything but a cache is kept"},
@@ -44,12 +41,13 @@ var checks = []func(*patient) (Advice, bool){
 	func(p *patient) (Advice, bool) {
 		policy := p.policy()
 		return Advice{"note", "no memory limit is set", "The server grows until the machine kills it.", "set maxmemory below what the machine has, a fork of a snapshot included"},
-			p.info["maxmemory"] == "0" && policy == "noeviction"
+			p.number("maxmemory") == 0 && policy == "noeviction"
 	},
 	func(p *patient) (Advice, bool) {
 		saves, known := p.setting["save"]
+		on, told := p.aof()
 		return Advice{"warning", "nothing is written to disk", "A restart loses every key.", "turn on AOF (appendonly yes) or snapshots, unless all of it is a cache"},
-			known && saves == "" && p.info["aof_enabled"] == "0" && p.info.Primary()
+			known && saves == "" && told && !on && p.info.Primary()
 	},
 	func(p *patient) (Advice, bool) {
 		return Advice{"danger", "the last snapshot failed", "The data on disk is old; unless stop-writes-on-bgsave-error is no, the server refuses all writes (MISCONF).", "look into the server's log: disk full, or no memory for the fork?"},
@@ -66,18 +64,76 @@ var checks = []func(*patient) (Advice, bool){
 	},
 	func(p *patient) (Advice, bool) {
 		return Advice{"danger", "the replica has lost its primary", "What it shows is old.", "look at the primary and the network between them"},
-			p.info.Replica() && p.info["master_link_status"] != "up"
+			p.info.Replica() && p.info["master_link_status"] == "down"
 	},
 	func(p *patient) (Advice, bool) {
 		off := p.offset > -1<<61 && (p.offset > 2*time.Second || p.offset < -2*time.Second)
 		return Advice{"warning", fmt.Sprintf("the clocks differ by %s", p.offset.Round(time.Second)), "TTLs run by the server's clock; what compares them with a local time is wrong by this much.", "synchronise the clocks (NTP)"}, off
 	},
-	fullMemory, memoryRanOut, aofRewrite, slowDisk, lazyDisk, silentSnapshots, oldSnapshot, loading, tooOld,
-	auditorLacks, programLacks, fewKeys, unanswered,
-	func(p *patient) (Advice, bool) {
-		return Advice{"note", "CONFIG is not permitted", "Persistence, eviction and binding could not be looked at.", "run doctor as a user with +config|get, or ask the operator"}, p.noConf
-	},
+	noReplicas, replicasWereFew, fullMemory, memoryRanOut, aofRewrite, slowDisk, lazyDisk, silentSnapshots, oldSnapshot, loading, tooOld,
+	auditorLacks, programLacks, fewKeys, unanswered, noSettings, noInfo, noReplay,
 	luaHoles,
+}
+
+// anybody: the default user is on and has no password, which was tried, and not only this machine
+// reaches the port.
+func anybody(p *patient) (Advice, bool) {
+	return Advice{"danger", "anybody who reaches the port is logged in: the default user is on and has no password",
+		"A connection that did not log in could run a command.", "ACL SETUSER default off, or a password for it (requirepass), and bind to an inner address"}, p.open && p.exposed()
+}
+
+// exposed reports whether other machines are let in without a password. What is not known is not
+// taken for exposed.
+func (p *patient) exposed() bool {
+	if p.config.Network == "tcp" && !loopback(p.address) {
+		return true // that is where the connection that did not log in came from
+	}
+	addresses, known := p.setting["bind"]
+	outside := func(one string) bool { return !loopback(strings.TrimPrefix(one, "-")) }
+	listens := known && (addresses == "" || slices.ContainsFunc(strings.Fields(addresses), outside))
+	major, _ := p.info.Release()
+	guarded := p.setting["protected-mode"] == "yes" && (major >= 7 || addresses == "") // Redis 6 guards no server with a bind
+	return listens && p.setting["protected-mode"] != "" && !guarded
+}
+
+// loopback reports whether an address is one that only its own machine reaches.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// refusedFor is how many commands were refused with an error, since the start; 0: none, or it is
+// not told.
+func (p *patient) refusedFor(code string) int64 {
+	n, _ := strconv.ParseInt(p.info.Fields("errorstat_" + code)["count"], 10, 64)
+	return n
+}
+
+// fewReplicas reports whether a primary refuses writes for lack of replicas. INFO tells how many are
+// good only where some are needed.
+func (p *patient) fewReplicas() bool {
+	good, told := p.info.Number("min_slaves_good_slaves")
+	return p.info.Primary() && told && good < max(p.number("min-replicas-to-write"), 1)
+}
+
+func noReplicas(p *patient) (Advice, bool) {
+	needed := "needed are as many as min-replicas-to-write says"
+	if n := p.number("min-replicas-to-write"); n > 0 {
+		needed = fmt.Sprintf("needed are %d (min-replicas-to-write)", n)
+	}
+	return Advice{"danger", "writes are refused for lack of replicas (NOREPLICAS)", fmt.Sprintf("In step are %d; %s.", p.number("min_slaves_good_slaves"), needed),
+		"bring the replicas back; to write without them, CONFIG SET min-replicas-to-write 0"}, p.fewReplicas()
+}
+
+// replicasWereFew: what was refused is counted, whether there are enough replicas now or not.
+func replicasWereFew(p *patient) (Advice, bool) {
+	n := p.refusedFor("NOREPLICAS")
+	return Advice{"warning", fmt.Sprintf("%d writes were refused for lack of replicas (NOREPLICAS) since the start", n), "Fewer replicas were in step than min-replicas-to-write asks for.",
+		"look at the replicas and the network between them"}, n > 0 && !p.fewReplicas()
 }
 
 // Shares of the limit from which memory is nearly full, and full: a server that
@@ -118,15 +174,14 @@ func (p *patient) full() bool {
 	return share >= full || share >= nearlyFull && p.refusedWrites() > 0
 }
 
-func (p *patient) refusedWrites() int64 {
-	n, _ := strconv.ParseInt(p.info.Fields("errorstat_OOM")["count"], 10, 64)
-	return n
-}
+func (p *patient) refusedWrites() int64 { return p.refusedFor("OOM") }
 
 func fullMemory(p *patient) (Advice, bool) {
 	share := p.memoryShare()
 	used := fmt.Sprintf("%.0f %% of maxmemory (%s)", share*100, p.info["maxmemory_human"])
 	switch {
+	case p.policy() == "":
+		return Advice{"warning", "the memory is nearly full, or full", "In use are " + used + ". Whether keys are evicted at the limit, or writes fail, is not known.", "`keywright top` shows what is large; raise maxmemory in time"}, share >= nearlyFull
 	case p.full() && !p.evicts():
 		return Advice{"danger", "the memory is full and nothing may be evicted (" + p.policy() + "): writes fail with OOM", "In use are " + used + ".", "delete what is not needed (`keywright top` shows what is large), raise maxmemory, or let caches be evicted"}, true
 	case share >= nearlyFull && !p.evicts():
@@ -166,13 +221,13 @@ func silentSnapshots(p *patient) (Advice, bool) {
 // oldSnapshot: without an AOF all writes since the last snapshot are lost in a crash.
 func oldSnapshot(p *patient) (Advice, bool) {
 	saved, changes := p.number("rdb_last_save_time"), p.number("rdb_changes_since_last_save")
-	uptime := time.Duration(p.number("uptime_in_seconds")) * time.Second
-	age := uptime
+	age := time.Duration(0) // not known
 	if now := p.number("server_time_usec") / 1e6; saved > 0 && now > 0 {
-		age = min(age, time.Duration(now-saved)*time.Second)
+		age = time.Duration(now-saved) * time.Second
 	}
+	on, told := p.aof()
 	return Advice{"warning", "the last snapshot is more than a day old, and there is no AOF", fmt.Sprintf("A crash would lose %d changes.", changes), "BGSAVE now; set save so that snapshots are made, or turn on AOF"},
-		p.setting["save"] != "" && p.info["aof_enabled"] == "0" && changes > 0 && age > 24*time.Hour
+		p.setting["save"] != "" && told && !on && changes > 0 && age > 24*time.Hour
 }
 
 func loading(p *patient) (Advice, bool) {
@@ -204,6 +259,24 @@ func fewKeys(p *patient) (Advice, bool) {
 
 func unanswered(p *patient) (Advice, bool) {
 	return Advice{"danger", "the server refuses to answer: " + strings.Join(p.silent, "; "), "What it would have said is missing in this diagnosis.", "mend what the error says, and run doctor again"}, len(p.silent) > 0
+}
+
+// noSettings: a managed service keeps CONFIG from everybody.
+func noSettings(p *patient) (Advice, bool) {
+	return Advice{"note", "the settings are not known, or not all of them: CONFIG GET: " + p.blind["CONFIG GET"], "Persistence, eviction and binding could not be looked at, or not all of it.",
+		"run doctor as a user with +config|get; a managed service tells them in its console"}, p.blind["CONFIG GET"] != ""
+}
+
+func noInfo(p *patient) (Advice, bool) {
+	return Advice{"warning", "the state of the server is not known, or not all of it: INFO: " + p.blind["INFO"], "Memory, persistence, replicas and keys could not be looked at, or not all of it.",
+		"run doctor as a user with +info"}, p.blind["INFO"] != "" && len(p.silent) == 0
+}
+
+// noReplay: servers that are older than the command are not told apart from those that refuse it.
+func noReplay(p *patient) (Advice, bool) {
+	why := p.blind["ACL DRYRUN"]
+	return Advice{"note", "whether a restart loses what scripts and transactions have written is not known: ACL DRYRUN: " + why,
+		"At its start a server runs the transactions of its AOF with the rights of the default user.", "look at ACL GETUSER default: it is best off, with ~* +@all"}, why != "" && len(p.silent) == 0
 }
 
 // fixedIn are the releases from which on the Lua holes of 2025 (CVE-2025-49844,

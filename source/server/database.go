@@ -42,7 +42,7 @@ func (l *link) lacks(ctx context.Context, db int) (string, error) {
 		return "", nil
 	}
 	reply, err := l.ask(ctx, "CONFIG", "GET", "databases")
-	if denied, err := forbidden(err); err != nil || denied {
+	if err != nil && !denied(err) {
 		return fmt.Sprintf("%s has no database %d", l.address, db), err
 	}
 	return fmt.Sprintf("%s has no database %d%s", l.address, db, countOf(reply)), nil

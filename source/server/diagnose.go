@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +16,9 @@ import (
 
 // Diagnosis is what `keywright doctor` found.
 type Diagnosis struct {
-	Facts  []Fact   `json:"facts"`
-	Advice []Advice `json:"advice"`
+	Facts    []Fact   `json:"facts"`
+	Advice   []Advice `json:"advice"`
+	NotKnown []Fact   `json:"not_known"` // what could not be looked at, and why: no advice is given on it
 }
 
 // Fact is one thing that is so.
@@ -36,11 +36,13 @@ type Advice struct {
 	Fix   string `json:"fix"`
 }
 
-// Dangers is how many things are dangerous.
-func (d Diagnosis) Dangers() int {
-	n := 0
+// AdviceLevels are the levels of advice, the gravest first.
+var AdviceLevels = []string{"danger", "warning", "note"}
+
+// From is how many pieces of advice have a level, or a graver one.
+func (d Diagnosis) From(level string) (n int) {
 	for _, a := range d.Advice {
-		if a.Level == "danger" {
+		if slices.Index(AdviceLevels, a.Level) <= slices.Index(AdviceLevels, level) {
 			n++
 		}
 	}
@@ -54,14 +56,15 @@ type patient struct {
 	address string
 	info    topology.Info
 	setting map[string]string
-	noConf  bool
+	blind   map[string]string // questions that were not answered, and why
+	open    bool              // a connection that does not log in may run commands
 	tried   trials
 	offset  time.Duration
 	rtt     time.Duration
 	user    string
 	noDB    string   // the database of the URL that it lacks
 	lost    string   // a command that a restart loses where a script or a transaction has written
-	silent  []string // questions that were answered with an error, and the error
+	silent  []string // questions that were answered with an error that is no refusal, and the error
 }
 
 // examination is all servers of one keyspace.
@@ -70,12 +73,14 @@ type examination struct {
 	patients []*patient
 	nodes    topology.Nodes // of a cluster
 	advice   []Advice
+	notKnown []Fact
+	lost     int // primaries that do not answer
 }
 
 // maxPatients bounds the nodes of a cluster that are examined.
 const maxPatients = 200
 
-// Diagnose examines a server, or every node of a cluster, in some forty round
+// Diagnose examines a server, or every node of a cluster, in some sixty round
 // trips each. Only a keyspace of which no server answers is an error: what one of
 // them does not answer is part of the diagnosis. now is the local clock.
 func Diagnose(ctx context.Context, c connect.Config, now func() time.Time) (Diagnosis, error) {
@@ -94,7 +99,7 @@ func Diagnose(ctx context.Context, c connect.Config, now func() time.Time) (Diag
 	if p.info.Clustered() {
 		x.cluster(ctx, first, now)
 	}
-	d := Diagnosis{Facts: x.facts(), Advice: x.advise()}
+	d := Diagnosis{Facts: x.facts(), Advice: x.advise(), NotKnown: x.unknown()}
 	return d, ctx.Err()
 }
 
@@ -120,24 +125,77 @@ func anyOf(ctx context.Context, c *connect.Config) (l *link, err error) {
 	return nil, err
 }
 
+// question is something that a server is asked; what is the command, as an error names it.
+type question struct {
+	what string
+	ask  func(*patient, context.Context, *link, func() time.Time) error
+}
+
+// questions are asked in order.
+var questions = []question{{"INFO", (*patient).read}, {"TIME", (*patient).clock}, {"CONFIG GET", (*patient).settings},
+	{"ACL WHOAMI", (*patient).whoami}, {"SELECT", (*patient).database}, {"the permissions", (*patient).try},
+	{"ACL DRYRUN", (*patient).replay}, {"a login without a password", (*patient).stranger}}
+
 // examine asks everything, whatever of it is answered.
 func (p *patient) examine(ctx context.Context, l *link, now func() time.Time) {
-	p.setting, p.offset = map[string]string{}, -1<<62
-	steps := []struct {
-		what string
-		ask  func(context.Context, *link, func() time.Time) error
-	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"SELECT", p.database},
-		{"the permissions", p.try}, {"ACL DRYRUN", p.replay}}
-	for _, step := range steps {
-		if err := step.ask(ctx, l, now); err != nil && ctx.Err() == nil {
-			p.silent = append(p.silent, step.what+": "+err.Error())
+	p.setting, p.blind, p.offset = map[string]string{}, map[string]string{}, -1<<62
+	for _, q := range questions {
+		err := q.ask(p, ctx, l, now)
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		p.blind[q.what] = reason(err)
+		if !denied(err) {
+			p.silent = append(p.silent, q.what+": "+err.Error())
 		}
 	}
 }
 
-func (p *patient) read(ctx context.Context, l *link, _ func() time.Time) (err error) {
-	p.info, err = l.info(ctx)
-	return err
+// reason is what a server answered, without what to do: that is said once.
+func reason(err error) string {
+	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
+		return refused.Error()
+	}
+	return err.Error()
+}
+
+// denied reports whether an error is that the user may not run a command, or that there is no
+// such command: another time is no use.
+func denied(err error) bool {
+	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
+		return refused.Code == "NOPERM" || refused.Code == "ERR"
+	}
+	explained, ok := errors.AsType[*connect.Error](err)
+	return errors.Is(err, errNotTold) || ok && explained.Kind == connect.Denied
+}
+
+// errNotTold is that a server answers, and leaves out what is asked for.
+var errNotTold = errors.New("the server does not tell")
+
+// infoRead are the figures of INFO that the checks cannot do without.
+var infoRead = []string{"role", "used_memory", "maxmemory", "maxmemory_policy", "aof_enabled", "rdb_last_bgsave_status"}
+
+func (p *patient) read(ctx context.Context, l *link, _ func() time.Time) error {
+	info, err := topology.ReadInfo(ctx, l.ask, "default", "commandstats")
+	if err != nil {
+		return l.strange(err)
+	}
+	p.info = info
+	return lacks(infoRead, info)
+}
+
+// lacks says which of the names have no value.
+func lacks(names []string, of map[string]string) error {
+	var missing []string
+	for _, name := range names {
+		if _, told := of[name]; !told {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w %s", errNotTold, strings.Join(missing, ", "))
 }
 
 // cluster examines the other nodes, and says which slots nothing answers for.
@@ -145,6 +203,7 @@ func (x *examination) cluster(ctx context.Context, first *link, now func() time.
 	nodes, err := first.nodes(ctx)
 	if err != nil {
 		x.add("warning", "the nodes of the cluster are not known: "+err.Error(), "Only one of them could be looked at.", "run doctor as a user with +cluster|nodes")
+		x.dark("CLUSTER NODES", err.Error())
 		return
 	}
 	x.nodes = nodes
@@ -159,7 +218,8 @@ func (x *examination) cluster(ctx context.Context, first *link, now func() time.
 			continue
 		}
 		if i >= maxPatients {
-			x.add("note", fmt.Sprintf("only %d of %d nodes were looked at", maxPatients, len(nodes)), "That many are looked at in one run.", "name another node behind -u")
+			x.add("note", fmt.Sprintf("only %d of %d nodes were looked at", maxPatients, len(nodes)), "That many are looked at in one run.", "name another node after -u")
+			x.dark("nodes", fmt.Sprintf("%d more", len(nodes)-maxPatients))
 			return
 		}
 		x.node(ctx, n, now)
@@ -182,7 +242,9 @@ func (x *examination) node(ctx context.Context, n topology.Node, now func() time
 
 func (x *examination) unreachable(n topology.Node, err error) {
 	cause := err.Error()
+	x.dark("the node "+n.Address, cause)
 	if n.Primary() {
+		x.lost++
 		x.add("danger", fmt.Sprintf("the primary %s of the slots %s does not answer: %s", n.Address, rangesText(n.Slots), cause), "Its keys can neither be read nor written until it is back or a replica of it has taken over.", "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)")
 		return
 	}
@@ -199,6 +261,33 @@ func rangesText(slots []topology.Range) string {
 
 func (x *examination) add(level, what, why, fix string) {
 	x.advice = append(x.advice, Advice{level, what, why, fix})
+}
+
+// dark notes what could not be looked at.
+func (x *examination) dark(what, why string) { x.notKnown = append(x.notKnown, Fact{what, why}) }
+
+// unknown is what was not answered, by any of the servers. What several refuse alike is told once.
+func (x *examination) unknown() []Fact {
+	out := append([]Fact{}, x.notKnown...)
+	for _, q := range questions {
+		at := map[string]int{}
+		var order []string
+		for _, p := range x.patients {
+			if why := p.blind[q.what]; why != "" && !slices.Contains(unasked, q.what) {
+				if at[why]++; at[why] == 1 {
+					order = append(order, why)
+				}
+			}
+		}
+		for _, why := range order {
+			f := Fact{q.what, why}
+			if n := at[why]; len(x.patients) > 1 && n < len(x.patients) {
+				f.Value += fmt.Sprintf(" (%d of %d nodes)", n, len(x.patients))
+			}
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // advise applies the checks to every server. What several say is said once, with
@@ -227,22 +316,10 @@ func (x *examination) advise() []Advice {
 		}
 		out = append(out, a)
 	}
-	rank := []string{"danger", "warning", "note"}
-	slices.SortStableFunc(out, func(a, b Advice) int { return slices.Index(rank, a.Level) - slices.Index(rank, b.Level) })
+	slices.SortStableFunc(out, func(a, b Advice) int {
+		return slices.Index(AdviceLevels, a.Level) - slices.Index(AdviceLevels, b.Level)
+	})
 	return out
-}
-
-// forbidden turns "you may not" into a fact; other errors stay errors.
-func forbidden(err error) (bool, error) {
-	var answer *wire.ServerError
-	if errors.As(err, &answer) {
-		return true, nil
-	}
-	var explained *connect.Error
-	if errors.As(err, &explained) && explained.Kind == connect.Denied {
-		return true, nil
-	}
-	return false, err
 }
 
 // clock compares the clocks; the truth lies within half a round trip.
@@ -250,14 +327,12 @@ func (p *patient) clock(ctx context.Context, l *link, now func() time.Time) erro
 	start := now()
 	reply, err := l.ask(ctx, "TIME")
 	p.rtt = now().Sub(start)
-	if denied, err := forbidden(err); err != nil || denied {
-		p.offset = -1 << 62
+	if err != nil {
 		return err
 	}
 	pair, _ := reply.([]any)
 	if len(pair) != 2 {
-		p.offset = -1 << 62
-		return nil
+		return fmt.Errorf("%w the time", errNotTold)
 	}
 	seconds, _ := strconv.ParseInt(fmt.Sprint(pair[0]), 10, 64)
 	micros, _ := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)
@@ -266,28 +341,20 @@ func (p *patient) clock(ctx context.Context, l *link, now func() time.Time) erro
 }
 
 // settingsRead are the settings that the checks look at.
-var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind", "protected-mode", "requirepass", "stop-writes-on-bgsave-error"}
+var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind", "protected-mode",
+	"stop-writes-on-bgsave-error", "min-replicas-to-write"}
 
 func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, name := range settingsRead {
 		reply, err := l.ask(ctx, "CONFIG", "GET", name)
-		denied, err := forbidden(err)
 		if err != nil {
 			return err
 		}
-		if denied {
-			p.noConf = true
-			break
-		}
 		if pair, ok := reply.([]any); ok && len(pair) >= 2 {
-			value := fmt.Sprint(pair[1])
-			if name == "requirepass" { // whether, never what
-				value = strconv.FormatBool(value != "")
-			}
-			p.setting[name] = value
+			p.setting[name] = fmt.Sprint(pair[1])
 		}
 	}
-	return nil
+	return lacks(settingsRead, p.setting)
 }
 
 func (p *patient) database(ctx context.Context, l *link, _ func() time.Time) (err error) {
@@ -299,11 +366,8 @@ func (p *patient) database(ctx context.Context, l *link, _ func() time.Time) (er
 
 func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error {
 	reply, err := l.ask(ctx, "ACL", "WHOAMI")
-	if denied, err := forbidden(err); err != nil || denied {
-		return err
-	}
 	p.user, _ = reply.(string)
-	return nil
+	return err
 }
 
 // written are commands that an AOF has between MULTI and EXEC, where a script has written.
@@ -319,7 +383,7 @@ func (p *patient) replay(ctx context.Context, l *link, _ func() time.Time) error
 	}
 	for _, command := range written {
 		reply, err := l.ask(ctx, append([]string{"ACL", "DRYRUN", "default"}, command...)...)
-		if denied, err := forbidden(err); err != nil || denied { // or the server is older than the command
+		if err != nil { // or the server is older than the command
 			return err
 		}
 		if reply != "OK" {
@@ -328,106 +392,4 @@ func (p *patient) replay(ctx context.Context, l *link, _ func() time.Time) error
 		}
 	}
 	return nil
-}
-
-const unknown = "unknown (not permitted)"
-
-func (x *examination) facts() []Fact {
-	p := x.patients[0]
-	i := p.info
-	or := func(v string) string { return cmp.Or(v, unknown) }
-	brand, version := i.Brand()
-	var out []Fact
-	add := func(name, format string, args ...any) { out = append(out, Fact{name, fmt.Sprintf(format, args...)}) }
-	add("server", "%s %s", brand, or(version))
-	add("topology", "%s", x.topologyText())
-	add("user", "%s", or(p.user))
-	add("tls", "%v", p.config.TLS != nil)
-	add("uptime", "%s s", or(i["uptime_in_seconds"]))
-	add("clients", "%s", or(i["connected_clients"]))
-	keys, databases := x.keys()
-	add("keys", "%d in %d database%s", keys, databases, pluralEnding(databases))
-	add("memory", "%s used, limit %s", or(i["used_memory_human"]), limitText(i["maxmemory_human"]))
-	add("eviction", "%s", or(p.policy()))
-	add("persistence", "%s", persistenceText(i, p.setting))
-	add("round trip", "%s", p.rtt.Round(10*time.Microsecond))
-	if p.offset > -1<<61 {
-		add("clock", "%s ours, give or take %s", ahead(p.offset.Round(time.Millisecond)), (p.rtt / 2).Round(10*time.Microsecond))
-	} else {
-		add("clock", unknown)
-	}
-	missing := "none of those that were tried"
-	if denied := p.tried.denied(); len(denied) > 0 {
-		missing = strings.Join(denied, ", ")
-	}
-	add("missing permissions", "%s", missing)
-	return out
-}
-
-// keys counts the keys of the primaries that answered.
-func (x *examination) keys() (keys int64, databases int) {
-	all := map[int]bool{}
-	for _, p := range x.patients {
-		if len(x.patients) > 1 && p.info.Replica() {
-			continue
-		}
-		for db, n := range p.info.Databases() {
-			keys += n
-			all[db] = true
-		}
-	}
-	return keys, len(all)
-}
-
-func limitText(v string) string {
-	if v == "0B" || v == "" {
-		return "none"
-	}
-	return v
-}
-
-func (x *examination) topologyText() string {
-	i := x.patients[0].info
-	switch {
-	case i.Clustered():
-		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", len(x.nodes.Shards()), len(x.patients), max(len(x.nodes), 1))
-	case i.Replica():
-		return fmt.Sprintf("replica of %s:%s, link %s", i["master_host"], i["master_port"], i["master_link_status"])
-	case i.Primary():
-		return fmt.Sprintf("primary with %s replicas (%d in step)", i["connected_slaves"], len(i.InStep()))
-	}
-	return unknown
-}
-
-func persistenceText(i topology.Info, setting map[string]string) string {
-	aof := "no AOF"
-	if i["aof_enabled"] == "1" {
-		aof = "AOF, fsync " + cmp.Or(setting["appendfsync"], "unknown")
-	}
-	rdb := "no snapshots"
-	if setting["save"] != "" {
-		rdb = "snapshots " + setting["save"]
-	} else if _, known := setting["save"]; !known {
-		rdb = "snapshots unknown"
-	}
-	return aof + "; " + rdb
-}
-
-// ahead says how far a clock is from another one.
-func ahead(d time.Duration) string {
-	switch {
-	case d > 0:
-		return d.String() + " ahead of"
-	case d < 0:
-		return (-d).String() + " later than"
-	}
-	return "as"
-}
-
-// pluralEnding is that of a plural.
-func pluralEnding(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }

@@ -122,6 +122,9 @@ func TestDiagnosePermissions(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for _, one := range trialList {
+			if one.cluster {
+				continue // TestDoctorNamesEachCommandThatIsMissing
+			}
 			s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~*", "&*", "+@all", "-"+strings.ToLower(strings.Join(commandOf(one), "|")))
 			lines, facts := diagnosed(t, "redis://u:pw@"+s.Addr())
 			want := "the user may not run " + one.name
@@ -140,7 +143,7 @@ func TestDiagnosePermissions(t *testing.T) {
 			t.Errorf("a user of some keys: %s", strings.Join(lines, "\n"))
 		}
 		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~*", "-@all", "+ping", "+select", "+scan")
-		if lines, facts := diagnosed(t, "redis://u:pw@"+s.Addr()); !says(lines, "MEMORY USAGE") || !says(lines, "CONFIG is not permitted") || strings.Contains(facts, "SCAN,") {
+		if lines, facts := diagnosed(t, "redis://u:pw@"+s.Addr()); !says(lines, "MEMORY USAGE") || !says(lines, "the settings are not known") || strings.Contains(facts, " SCAN,") {
 			t.Errorf("%s\n%s", strings.Join(lines, "\n"), facts)
 		}
 		if n := s.Do("DBSIZE"); fmt.Sprint(n) != "0" {

@@ -425,7 +425,7 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 	if stats := s.Do("INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_scan:") || strings.Contains(stats, "cmdstat_psync:") {
 		t.Errorf("something was read: %s", stats)
 	}
-	if d, err := Diagnose(t.Context(), config(t, s.URL()+"/99"), time.Now); err != nil || d.Dangers() == 0 || !strings.Contains(d.Advice[0].What, "no database 99") {
+	if d, err := Diagnose(t.Context(), config(t, s.URL()+"/99"), time.Now); err != nil || d.From("danger") == 0 || !strings.Contains(d.Advice[0].What, "no database 99") {
 		t.Errorf("doctor: %v %+v", err, d.Advice)
 	}
 }

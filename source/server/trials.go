@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
 )
 
@@ -25,6 +26,7 @@ type trial struct {
 	args    []string
 	purpose purpose
 	own     bool // on a connection of its own: it changes what the connection is for
+	cluster bool // a cluster only needs it
 }
 
 // nowhere is a name that is unlikely to be that of a key or channel.
@@ -44,11 +46,21 @@ var trialList = []trial{
 	{name: "OBJECT ENCODING", args: []string{"OBJECT", "ENCODING", nowhere}},
 	{name: "XLEN", args: []string{"XLEN", nowhere}},
 	{name: "GETRANGE", args: []string{"GETRANGE", nowhere, "0", "0"}},
+	{name: "LLEN", args: []string{"LLEN", nowhere}},
 	{name: "LRANGE", args: []string{"LRANGE", nowhere, "0", "0"}},
 	{name: "HRANDFIELD", args: []string{"HRANDFIELD", nowhere, "1"}},
+	{name: "HLEN", args: []string{"HLEN", nowhere}},
+	{name: "HSCAN", args: []string{"HSCAN", nowhere, "0"}},
 	{name: "SRANDMEMBER", args: []string{"SRANDMEMBER", nowhere, "1"}},
+	{name: "SCARD", args: []string{"SCARD", nowhere}},
+	{name: "SSCAN", args: []string{"SSCAN", nowhere, "0"}},
 	{name: "ZRANDMEMBER", args: []string{"ZRANDMEMBER", nowhere, "1"}},
+	{name: "ZCARD", args: []string{"ZCARD", nowhere}},
+	{name: "ZSCAN", args: []string{"ZSCAN", nowhere, "0"}},
 	{name: "XRANGE", args: []string{"XRANGE", nowhere, "-", "+", "COUNT", "1"}},
+	{name: "XREVRANGE", args: []string{"XREVRANGE", nowhere, "+", "-", "COUNT", "1"}},
+	{name: "READONLY", args: []string{"READONLY"}, own: true, cluster: true},
+	{name: "CLUSTER NODES", args: []string{"CLUSTER", "NODES"}, cluster: true},
 	{name: "EVALSHA", args: []string{"EVALSHA", strings.Repeat("0", 40), "0"}, purpose: forPrograms},
 	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: forPrograms},
 	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: forPrograms, own: true},
@@ -81,7 +93,7 @@ func (t *trials) deniedFor(p purpose) []string {
 // answer but NOPERM means that it may be run.
 func (p *patient) try(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, t := range trialList {
-		if t.name == "SELECT" && p.info.Clustered() {
+		if t.name == "SELECT" && p.info.Clustered() || t.cluster && !p.info.Clustered() {
 			continue
 		}
 		err := t.send(ctx, l, p)
@@ -111,6 +123,25 @@ func (t trial) send(ctx context.Context, l *link, p *patient) error {
 	}
 	_, err := l.ask(ctx, t.args...)
 	return err
+}
+
+// stranger tries what a connection may do that does not log in. One that shows a certificate is
+// not anybody's.
+func (p *patient) stranger(ctx context.Context, _ *link, _ func() time.Time) error {
+	c := p.config
+	if c.TLS != nil && (len(c.TLS.Certificates) > 0 || c.TLS.GetClientCertificate != nil) {
+		return nil
+	}
+	c.User, c.Password = "", connect.Secret{}
+	l, err := dial(ctx, c)
+	if err != nil {
+		return nil // it is not let in, which is an answer
+	}
+	defer l.close()
+	_, err = l.ask(ctx, "TYPE", nowhere)
+	var answer *wire.ServerError
+	p.open = err == nil || errors.As(err, &answer) && answer.Code == "NOPERM" && aboutKeys(answer.Message)
+	return nil
 }
 
 // aboutKeys: the command is permitted, the key or channel is not.

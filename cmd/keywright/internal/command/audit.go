@@ -30,6 +30,7 @@ type auditing struct {
 
 	checkpoint string
 	part       string
+	onlyDB     int // the database that was read; -1: all
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -180,6 +181,7 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err != nil {
 		return err
 	}
+	o.onlyDB = a.chosenDB(&o.sourcing)
 	src, req, done, err := a.source(&o.sourcing)
 	if err != nil {
 		return err
@@ -223,7 +225,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	r.Findings = a.silenced(d, r.Findings)
+	r.Findings, r.NoBytes = a.silenced(d, r.Findings), r.NoBytes || o.noBytes
 	if scanErr != nil {
 		r.Complete = false
 		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
@@ -233,9 +235,11 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	}
 	if r.Complete || !o.updateBaseline {
 		var err error
-		if r.Findings, err = o.settle(a, r.Findings); err != nil {
+		if r.Findings, err = o.settle(a, r.Findings, o.looked(r)); err != nil {
 			return err
 		}
+	} else {
+		a.say("the baseline is as it was: an audit that is incomplete is none to accept")
 	}
 	if s := o.accepted; s != nil {
 		r.Baseline = s.Balance()
@@ -256,6 +260,20 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 		return &exit{exitPartial, "the audit is incomplete: " + r.Incomplete.String(), o.again(r.Incomplete)}
 	}
 	return o.verdict(r.Summary)
+}
+
+// looked reports whether an audit has looked for what a baseline accepts: not if it left keys or
+// values out, and never for what lint finds.
+func (o *auditing) looked(r *audit.Report) func(finding.BaselineEntry) bool {
+	whole := r.Complete && !r.Sampled && o.onlyDB < 0 && len(o.audit.Include)+len(o.audit.Exclude) == 0
+	part := map[string]bool{} // entries of which values were left out
+	for _, e := range r.Entries {
+		part[e.Name] = e.Values != nil && !e.Values.All()
+	}
+	return func(e finding.BaselineEntry) bool {
+		ours := slices.ContainsFunc(audit.Rules(), func(rule finding.Rule) bool { return rule.Code == e.Code })
+		return whole && ours && (!audit.NeedsValues(e.Code) || r.Values != nil && !part[e.Entry])
+	}
 }
 
 // cut takes out what --top 0 and --examples 0 do not want; the fold takes zero
@@ -289,9 +307,9 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		return r.CSV(a.out.Raw())
 	case "html":
 		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
-			Program: "keywright " + version().Version, Rules: audit.Rules(), NoBytes: o.noBytes})
+			Program: "keywright " + version().Version, Rules: audit.Rules()})
 	case "table":
-		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
+		return (&reportTable{a.out, r, !r.NoBytes}).print(a.printing(d, a.out))
 	}
 	how := a.printing(d, a.out)
 	how.Failed = r.Incomplete.String()

@@ -55,7 +55,8 @@ type declaration struct {
 	prefix   string // from here to that folder
 	findings []finding.Finding
 	sources  map[string][]byte
-	root     string // the first file, as seen from here
+	root     string   // the first file, as seen from here
+	unread   []string // files that have errors, in which lint's own rules have not looked
 }
 
 // standardInput is what stands for it as a file, and its name in findings.

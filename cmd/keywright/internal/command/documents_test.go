@@ -214,6 +214,31 @@ func fillForDocuments(s *keywrighttest.Server) {
 // TestDocumentsAreAsTheirSchemas: what commands print is what their schemas say, and
 // nothing else.
 func TestDocumentsAreAsTheirSchemas(t *testing.T) {
+	s := documentWorld(t)
+	for _, r := range documentRuns {
+		t.Run(r.args, func(t *testing.T) {
+			text := runDocument(t, s, r)
+			check := strictSchema(t, r.document)
+			lines := []string{text}
+			if strings.HasSuffix(r.document, " jsonl") {
+				lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			}
+			for _, line := range lines {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				if err != nil {
+					t.Fatalf("%v\n%s", err, line)
+				}
+				if err := check.Validate(v); err != nil {
+					t.Errorf("%v\n%s", err, line)
+				}
+			}
+		})
+	}
+}
+
+// documentWorld is a folder and a server of which every command has something to say.
+func documentWorld(t *testing.T) *keywrighttest.Server {
+	t.Helper()
 	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -237,25 +262,7 @@ func TestDocumentsAreAsTheirSchemas(t *testing.T) {
 	s.Do("SAVE")
 	copyFile(t, filepath.Join(s.Dir, "dump.rdb"), "dump.rdb")
 	writePart(t, s)
-	for _, r := range documentRuns {
-		t.Run(r.args, func(t *testing.T) {
-			text := runDocument(t, s, r)
-			check := strictSchema(t, r.document)
-			lines := []string{text}
-			if strings.HasSuffix(r.document, " jsonl") {
-				lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-			}
-			for _, line := range lines {
-				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-				if err != nil {
-					t.Fatalf("%v\n%s", err, line)
-				}
-				if err := check.Validate(v); err != nil {
-					t.Errorf("%v\n%s", err, line)
-				}
-			}
-		})
-	}
+	return s
 }
 
 // writePart writes a partial report of dump.rdb.

@@ -159,6 +159,9 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 		}
 	}
 	a.sayDrafted(d, sum.Server, known != nil)
+	if len(sum.Incomplete) > 0 && known == nil { // what is merged into goes on as it was
+		text = append([]byte("# INCOMPLETE: "+finding.Printable(sum.Incomplete.String())+"\n# Keys that were not seen are not in this draft.\n"), text...)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return text, &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}

@@ -2,10 +2,14 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
 
+	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -20,7 +24,7 @@ type judging struct {
 	baseline       string
 	updateBaseline bool
 
-	known    *finding.Baseline // after check, with a baseline that is compared
+	known    *finding.Baseline // after check: what the baseline has, also where it is to be written
 	accepted *finding.Settled  // after settle, with a baseline
 }
 
@@ -52,7 +56,10 @@ func (j *judging) check() error {
 		if err := writable(j.baseline); err != nil {
 			return usage("name a file in a folder that you may write to", "the baseline cannot be written: %v", err)
 		}
-		return nil
+		if _, err := os.Stat(j.baseline); errors.Is(err, fs.ErrNotExist) {
+			j.known = &finding.Baseline{}
+			return nil
+		}
 	}
 	return j.readBaseline()
 }
@@ -65,21 +72,27 @@ func (j *judging) readBaseline() error {
 	defer f.Close()
 	b, err := finding.ReadBaseline(f)
 	if err != nil {
-		return usage("write it again with --update-baseline", "%s: %v", j.baseline, err)
+		return usage("restore it, or delete it and write it again with --update-baseline", "%s: %v", j.baseline, err)
 	}
 	j.known = &b
 	return nil
 }
 
 // settle applies the baseline: it returns the findings that count, or writes
-// the baseline and returns none.
-func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding, error) {
+// the baseline and returns none. What looked says was not looked for is not gone: it stays.
+func (j *judging) settle(a *app, findings []finding.Finding, looked func(finding.BaselineEntry) bool) ([]finding.Finding, error) {
 	if j.baseline == "" {
 		return findings, nil
 	}
+	settled := j.known.Apply(findings, looked)
+	j.accepted = &settled
+	if n := len(settled.Unseen); n > 0 {
+		a.say("%s of the baseline not looked for in this run: they stay in it, and are not gone", terminal.Plural(int64(n), "finding"))
+	}
 	if j.updateBaseline {
+		settled.Known, settled.Fresh, settled.Grown, settled.Gone = findings, nil, nil, nil
 		var text bytes.Buffer
-		if err := finding.NewBaseline(findings).Write(&text); err != nil {
+		if err := j.known.Update(findings, looked).Write(&text); err != nil {
 			return nil, err
 		}
 		if err := replaceText(j.baseline, text.Bytes()); err != nil {
@@ -88,8 +101,6 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 		a.say("wrote %s to %s", terminal.Plural(int64(len(findings)), "finding"), j.baseline)
 		return nil, nil
 	}
-	settled := j.known.Apply(findings)
-	j.accepted = &settled
 	if len(settled.Known) > 0 {
 		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), violationsOf(settled.Violations()))
 	}
@@ -175,7 +186,7 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		}
 		findings = append(findings, found...)
 	}
-	if findings, err = j.settle(a, findings); err != nil {
+	if findings, err = j.settle(a, findings, all.looked); err != nil {
 		return err
 	}
 	if err := a.printFindings(form, findings, j, a.printing(all, a.out)); err != nil {
@@ -186,7 +197,11 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		if len(findings) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s in %s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"))
+		accepted := ""
+		if j.accepted != nil && len(j.accepted.Known) > 0 {
+			accepted = ", " + terminal.Count(int64(len(j.accepted.Known))) + " accepted by the baseline"
+		}
+		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"), accepted)
 	}
 	a.annotated(form, counts)
 	return j.verdict(counts)
@@ -200,6 +215,20 @@ func (a *app) annotated(form string, counts finding.Counts) {
 	}
 }
 
+// looked reports whether lint has looked for what a baseline accepts: not in the files that it was
+// not given, not with its own rules in those that cannot be read, and never for what an audit finds.
+// An older baseline names no files.
+func (d *declaration) looked(e finding.BaselineEntry) bool {
+	if slices.ContainsFunc(audit.Rules(), func(r finding.Rule) bool { return r.Code == e.Code }) {
+		return false
+	}
+	if _, read := d.sources[e.File]; e.File != "" && !read {
+		_, err := os.Stat(e.File)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return !slices.Contains(d.unread, e.File) || slices.ContainsFunc(keyspace.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
+}
+
 // lintOne checks one declaration, and adds its texts to all.
 func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) {
 	d, err := a.load(path)
@@ -207,12 +236,16 @@ func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) 
 		return nil, err
 	}
 	found, ran := d.findings, keyspace.Rules()
-	if finding.Count(found).Errors == 0 {
+	whole := finding.Count(found).Errors == 0
+	if whole {
 		ran = append(ran, lint.Rules()...)
 		found = append(found, d.moved(lint.Run(d.Keyspace))...)
 	}
 	for name, text := range d.sources {
 		all.sources[name] = text
+		if !whole {
+			all.unread = append(all.unread, name)
+		}
 	}
 	return finding.Ignore(found, d.sources, AllRules(), ran, a.now()), nil
 }

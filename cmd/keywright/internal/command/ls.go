@@ -106,6 +106,9 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 		return out.Flush()
 	})
 	done()
+	if len(sum.Incomplete) > 0 && o.output == "table" {
+		fmt.Fprintf(out, "INCOMPLETE: %s\n", finding.Printable(sum.Incomplete.String()))
+	}
 	if err := errors.Join(out.Flush()); err != nil {
 		return err
 	}

@@ -119,6 +119,7 @@ func (a *app) merge(ctx context.Context, o *merging, files []string) error {
 		return a.writePartial(&partial{Asked: o.asked, Parts: o.got, Read: o.read,
 			Options: partialOptions{o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes, o.db}}, state)
 	}
+	o.onlyDB = o.db
 	o.retry = "make the parts again that are missing or incomplete, and merge again"
 	return a.conclude(ctx, &o.auditing, d, o.fold.Report(o.summary(), o.read.Sampled), nil)
 }

@@ -197,9 +197,12 @@ func TestReportsAddUpOnServers(t *testing.T) {
 			}
 		}
 		for way, r := range reports[topReport](t, s, fmt.Sprintf("top -o json --limit %d", limit)) {
-			keys, size := r.OtherKeys, r.OtherBytes
+			keys, size, forever := r.OtherKeys, r.OtherBytes, r.OtherNoTTL
 			for _, g := range r.Groups {
-				keys, size = keys+g.Keys, size+g.Bytes
+				keys, size, forever = keys+g.Keys, size+g.Bytes, forever+g.NoTTL
+			}
+			if forever != r.NoTTL || r.NoTTL != whole["live"].NoTTL {
+				t.Errorf("seed %d, %s: the rows have %d keys that never expire, the total %d, the server %d", seed, way, forever, r.NoTTL, whole["live"].NoTTL)
 			}
 			if keys != r.Keys || size != r.Bytes || r.Keys != int64(len(names)) || r.OtherKeys < 0 || r.OtherBytes < 0 || len(r.Groups) > limit {
 				t.Errorf("seed %d, %s: top has %d keys and %d bytes in its rows, %d and %d in all, the server %d keys", seed, way, keys, size, r.Keys, r.Bytes, len(names))
@@ -211,7 +214,7 @@ func TestReportsAddUpOnServers(t *testing.T) {
 // names are the groups, without their bytes.
 func (t *topReport) names() (out []string) {
 	for _, g := range t.Groups {
-		out = append(out, fmt.Sprintf("%q %q %s: %d", g.Entry, g.Pattern, g.Type, g.Keys))
+		out = append(out, fmt.Sprintf("%q %q %s: %d, %d never expire", g.Entry, g.Pattern, g.Type, g.Keys, g.NoTTL))
 	}
 	slices.Sort(out)
 	return out

@@ -309,7 +309,7 @@ func (t *reportTable) verdict() error {
 	case r.Verdict == "clean":
 		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
 	case r.Verdict == "accepted":
-		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: the baseline accepts %s%s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"), violationsOf(r.Baseline.Violations)))
+		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: %s accepted by the baseline%s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"), violationsOf(r.Baseline.Violations)))
 		line += "\n" + t.values()
 	default:
 		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary)+"; "+t.values())

@@ -46,32 +46,40 @@ func (a *app) server() (connect.Config, error) {
 }
 
 func (a *app) doctorCommand() *cobra.Command {
-	var output string
+	var output, failOn string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what server this is and what is dangerous about it",
 		Long: `Asks a server for its version, topology, persistence, eviction policy, clock
 and permissions, and says what is missing for an audit and what is dangerous.
+What the server does not tell is not known: it is listed, and no advice is given on it.
 
-Exit codes: 0 nothing dangerous, 1 something is, 2 usage, 3 the server cannot be
-reached, 4 it refuses.`,
+Exit codes: 0 nothing from the level of --fail-on on (danger, unless it is given),
+1 something is, 2 usage, 3 the server cannot be reached, 4 it refuses, 5 nothing is
+in what was looked at, but not all could be.`,
 		Args: noArgs,
 		Example: `  keywright doctor -u redis://localhost:6379
-  keywright doctor -o json`,
+  keywright doctor -o json --fail-on warning`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			form, err := a.form(c, output, "table", "json")
 			if err != nil {
 				return err
 			}
-			return a.doctor(c.Context(), form)
+			if err := oneOf("fail-on", failOn, append(server.AdviceLevels, "never")...); err != nil {
+				return err
+			}
+			return a.doctor(c.Context(), form, failOn)
 		},
 	}
 	a.serverFlags(c)
 	outputs(c, &output, "table", "json")
+	c.Flags().StringVar(&failOn, "fail-on", "danger", "exit with 1 from this level on: danger, warning, note or never")
+	c.Flags().Lookup("fail-on").Annotations = map[string][]string{noVariable: {"elsewhere it takes other words"}}
+	choices(c, "fail-on", append(server.AdviceLevels, "never")...)
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, form string) error {
+func (a *app) doctor(ctx context.Context, form, failOn string) error {
 	config, err := a.server()
 	if err != nil {
 		return err
@@ -85,10 +93,15 @@ func (a *app) doctor(ctx context.Context, form string) error {
 	} else {
 		err = a.printDiagnosis(d)
 	}
-	if err == nil && d.Dangers() > 0 {
-		err = &exit{code: exitFindings}
+	switch {
+	case err != nil:
+		return err
+	case failOn != "never" && d.From(failOn) > 0:
+		return &exit{code: exitFindings}
+	case len(d.NotKnown) > 0:
+		return &exit{exitPartial, "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value, "run doctor as a user that may ask for it"}
 	}
-	return err
+	return nil
 }
 
 // levels are the styles of doctor's advice.
@@ -105,7 +118,13 @@ func (a *app) printDiagnosis(d server.Diagnosis) error {
 	for _, w := range d.Advice {
 		fmt.Fprintf(a.out, "\n%s %s\n  %s\n  fix: %s\n", a.out.Paint(levels[w.Level], w.Level+":"), finding.Printable(w.What), finding.Printable(w.Why), finding.Printable(w.Fix))
 	}
-	if len(d.Advice) == 0 {
+	for _, f := range d.NotKnown {
+		fmt.Fprintf(a.out, "\n%s %s\n", a.out.Paint(terminal.Bold, "not known:"), finding.Printable(f.Name+": "+f.Value))
+	}
+	switch {
+	case len(d.NotKnown) > 0 && d.From("danger") == 0:
+		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Bold, "Nothing dangerous in what was looked at."))
+	case len(d.Advice) == 0:
 		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil

@@ -215,6 +215,9 @@ func (o *sourcing) again(why source.Reasons) string {
 	if o.retry != "" {
 		return o.retry
 	}
+	if slices.ContainsFunc(why, func(r source.Reason) bool { return r.Code == source.Missing }) {
+		return "start the node that is missing, or let a replica take over, and run it again"
+	}
 	if o.isFile() {
 		return "let the server write the file again (BGSAVE), and copy it when it is done"
 	}

@@ -67,8 +67,8 @@ server refuses, 5 incomplete, 130 interrupted.`,
 
 var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string(audit.ByStored), string(audit.ByIdle)}
 
-// topReport is what top found. The keys and bytes of its groups and of other_keys and
-// other_bytes are together all. Its JSON names are stable.
+// topReport is what top found. The keys, bytes and keys without a TTL of its groups and of
+// other_keys, other_bytes and other_no_ttl are together all. Its JSON names are stable.
 type topReport struct {
 	Server     string           `json:"server"`
 	Endpoint   string           `json:"endpoint"`
@@ -76,14 +76,18 @@ type topReport struct {
 	Incomplete source.Reasons   `json:"incomplete,omitempty"`
 	Sampled    bool             `json:"sampled,omitempty"`
 	Estimated  bool             `json:"estimated_bytes,omitempty"`
+	NoBytes    bool             `json:"no_bytes,omitempty"` // sizes are not known, not asked for or not permitted: all bytes are 0
 	Keys       int64            `json:"keys"`
 	Bytes      int64            `json:"bytes"`
+	NoTTL      int64            `json:"no_ttl"`
 	By         string           `json:"by" enum:"bytes,elements,stored,idle"`
 	Groups     []topGroup       `json:"groups"`
 	Others     int              `json:"other_groups"` // that are not listed
 	OtherKeys  int64            `json:"other_keys"`   // in those, and in no group at all: the parts add up to Keys and Bytes
 	OtherBytes int64            `json:"other_bytes"`
+	OtherNoTTL int64            `json:"other_no_ttl"`
 	Largest    []audit.LargeKey `json:"largest"`
+	Notes      []string         `json:"notes,omitempty"`
 }
 
 // topGroup is an entry, or a pattern of keys that no entry declares, or a glob of
@@ -165,7 +169,7 @@ func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 
 func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete, Sampled: r.Sampled, Estimated: r.Estimated,
-		Keys: r.Total.Keys, Bytes: r.Total.Bytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
+		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: r.NoBytes || o.noBytes, Notes: r.Notes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
 	for _, e := range r.Entries {
 		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
@@ -186,9 +190,9 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	})
 	t.Others = max(0, len(t.Groups)-o.limit)
 	t.Groups = t.Groups[:len(t.Groups)-t.Others]
-	t.OtherKeys, t.OtherBytes = t.Keys, t.Bytes
+	t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.Keys, t.Bytes, t.NoTTL
 	for _, g := range t.Groups {
-		t.OtherKeys, t.OtherBytes = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes
+		t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes, t.OtherNoTTL-g.NoTTL
 	}
 	return t
 }
@@ -220,9 +224,13 @@ func (t *topReport) others() string {
 }
 
 func (a *app) printTop(t *topReport, o *topping) error {
-	p := &reportTable{a.out, &audit.Report{}, !o.noBytes}
+	p := &reportTable{a.out, &audit.Report{}, !t.NoBytes}
 	a.tell("%s at %s", finding.Printable(t.Server), finding.Printable(t.Endpoint))
-	a.tell("%s, %s\n", terminal.Plural(t.Keys, "key"), terminal.Bytes(t.Bytes))
+	size := ", " + terminal.Bytes(t.Bytes)
+	if t.NoBytes {
+		size = ""
+	}
+	a.tell("%s%s\n", terminal.Plural(t.Keys, "key"), size)
 	var rows [][]string
 	for _, g := range t.Groups {
 		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
@@ -230,10 +238,13 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	if t.OtherKeys > 0 {
 		share := topGroup{Keys: t.OtherKeys, Bytes: t.OtherBytes}
 		share.of(t)
-		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), ""})
+		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), countOrNone(t.OtherNoTTL)})
 	}
 	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
 		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
+	if t.NoBytes {
+		columns, rows = without(columns, rows, "mean")
+	}
 	if err := p.table(columns, rows); err != nil {
 		return err
 	}
@@ -243,11 +254,17 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	if err := a.printLargest(t, p); err != nil {
 		return err
 	}
-	if t.Estimated && !o.noBytes {
+	for _, n := range t.Notes {
+		a.tell("note: %s", finding.Printable(n))
+	}
+	if t.Estimated && !t.NoBytes {
 		a.tell("bytes are an estimate of what MEMORY USAGE says")
 	}
 	if t.Sampled {
 		a.tell("sample: the figures are of %s, not of all", terminal.Plural(t.Keys, "key"))
+	}
+	if !t.Complete {
+		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(t.Incomplete.String())))
 	}
 	return nil
 }
@@ -268,7 +285,7 @@ func (a *app) printLargest(t *topReport, p *reportTable) error {
 		rows = append(rows, row)
 	}
 	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest", "elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
-	if len(rows) == 0 && t.Keys > 0 {
+	if len(rows) == 0 && t.Keys > 0 && (t.By != "bytes" || !t.NoBytes) {
 		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
 	}
 	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},

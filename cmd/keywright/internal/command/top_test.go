@@ -1,13 +1,18 @@
 package command
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
@@ -57,7 +62,7 @@ func TestTopAddsUp(t *testing.T) {
 		}
 		names := map[string]bool{}
 		var keys []source.Key
-		var bytes int64
+		var bytes, forever int64
 		for range r.IntN(600) {
 			family := families[r.IntN(1+r.IntN(len(families)))]
 			name := family.name(r)
@@ -67,14 +72,17 @@ func TestTopAddsUp(t *testing.T) {
 			names[name] = true
 			k := source.Key{Name: []byte(name), Kind: family.kind, Bytes: int64(r.IntN(5000)), TTL: []time.Duration{source.NoTTL, time.Hour}[r.IntN(2)]}
 			keys, bytes = append(keys, k), bytes+k.Bytes
+			if k.TTL == source.NoTTL {
+				forever++
+			}
 		}
 		fold.Add(keys)
 		groups.Add(keys)
 		o := &topping{by: "bytes", limit: 1 + r.IntN(12)}
 		report := topOf(fold.Report(source.Summary{Keys: int64(len(keys))}, false), groups.Draft(), o)
-		gotKeys, gotBytes := report.OtherKeys, report.OtherBytes
+		gotKeys, gotBytes, gotForever := report.OtherKeys, report.OtherBytes, report.OtherNoTTL
 		for _, g := range report.Groups {
-			gotKeys, gotBytes = gotKeys+g.Keys, gotBytes+g.Bytes
+			gotKeys, gotBytes, gotForever = gotKeys+g.Keys, gotBytes+g.Bytes, gotForever+g.NoTTL
 			if g.Product != "" {
 				products++
 			}
@@ -82,11 +90,58 @@ func TestTopAddsUp(t *testing.T) {
 		if gotKeys != int64(len(keys)) || gotBytes != bytes || report.Keys != int64(len(keys)) || report.Bytes != bytes {
 			t.Errorf("seed %d: %d keys and %d bytes are reported, the rows add up to %d and %d, there are %d and %d", seed, report.Keys, report.Bytes, gotKeys, gotBytes, len(keys), bytes)
 		}
+		if gotForever != forever || report.NoTTL != forever || report.OtherNoTTL < 0 {
+			t.Errorf("seed %d: %d keys never expire, the rows add up to %d, the report has %d", seed, forever, gotForever, report.NoTTL)
+		}
+		if csv := sumsOfCSV(t, report); csv != [3]int64{int64(len(keys)), bytes, forever} {
+			t.Errorf("seed %d: the rows of the CSV add up to %d, there are %d keys, %d bytes, %d that never expire", seed, csv, len(keys), bytes, forever)
+		}
 		if report.OtherKeys < 0 || report.OtherBytes < 0 || report.OtherKeys == 0 && report.OtherBytes != 0 {
 			t.Errorf("seed %d: the groups are more than there is: other are %d keys with %d bytes", seed, report.OtherKeys, report.OtherBytes)
 		}
 	}
 	if products == 0 {
 		t.Error("no software was recognised: the test shows nothing of it")
+	}
+}
+
+// csvOf are the rows of a report as CSV.
+func csvOf(t *testing.T, report *topReport) [][]string {
+	t.Helper()
+	var out strings.Builder
+	a := &app{out: terminal.NewScreen(&out, func(string) string { return "" })}
+	if err := a.topCSV(report, nil); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// sumsOfCSV are the sums of the columns keys, bytes and no_ttl.
+func sumsOfCSV(t *testing.T, report *topReport) (sums [3]int64) {
+	t.Helper()
+	rows := csvOf(t, report)
+	for _, row := range rows[1:] {
+		for i, column := range []string{"keys", "bytes", "no_ttl"} {
+			n, err := strconv.ParseInt(row[slices.Index(rows[0], column)], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[i] += n
+		}
+	}
+	return sums
+}
+
+// TestTopWithoutBytes: a size that was not asked for is no size of 0.
+func TestTopWithoutBytes(t *testing.T) {
+	rows := csvOf(t, &topReport{NoBytes: true, Keys: 3, Groups: []topGroup{{Pattern: "a:{id}", Keys: 2}}, OtherKeys: 1})
+	for _, row := range rows[1:] {
+		if got := row[slices.Index(rows[0], "bytes")]; got != "" {
+			t.Errorf("%v has %q bytes", row, got)
+		}
 	}
 }

@@ -2,6 +2,10 @@ package command
 
 import (
 	"context"
+	"encoding/base64"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,11 +45,81 @@ func TestNoVariableHasTwoMeanings(t *testing.T) {
 	}
 }
 
-// TestVariablesAreNotShown: whatever a variable of a flag holds, in no command is it
-// printed, in a result or an error.
+// The secrets of a test, each to be found by itself.
+const (
+	inURL      = "canary-1-of-keywright-url"
+	inRedisURL = "canary-2-of-redis-url"
+	inAuth     = "canary-3-of-rediscli-auth"
+	inUnread   = "canary-4-of-a-variable-that-nothing-reads"
+	inRing     = "canary-5-of-the-ring-of-keys"
+)
+
+// holds returns the first of the secrets that a text has, also as JSON, URLs and base64 spell it.
+func holds(text string) string {
+	for _, secret := range []string{inURL, inRedisURL, inAuth, inUnread, inRing} {
+		if strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))[:24]) {
+			return secret
+		}
+	}
+	return ""
+}
+
+// TestVariablesAreNotShown: no value of a variable is printed or written to a file, by no command,
+// whether it does its work, is refused by the server, or finds none.
 func TestVariablesAreNotShown(t *testing.T) {
+	s := documentWorld(t)
+	s.Do("ACL", "SETUSER", "u", "on", ">"+inURL, "~*", "&*", "+@all")
+	s.Do("ACL", "SETUSER", "few", "on", ">"+inURL, "~x*", "&*", "+@all", "-info", "-config", "-scan", "-cluster")
+	good := 0
+	for _, server := range []string{"u:" + inURL + "@" + s.Addr(), "few:" + inURL + "@" + s.Addr(), "u:wrong" + inURL + "@" + s.Addr(),
+		"u:" + inURL + "@127.0.0.1:1", s.Addr()} {
+		env := map[string]string{"KEYWRIGHT_URL": "redis://" + server, "REDIS_URL": "redis://:" + inRedisURL + "@127.0.0.1:1", "REDISCLI_AUTH": inAuth,
+			"KEYWRIGHT_NOSUCH": inUnread, ringVariable: inRing}
+		for _, r := range documentRuns {
+			line := strings.ReplaceAll(r.args, " -u URL", "")
+			var out, errs strings.Builder
+			code := Main(t.Context(), append([]string{"-v"}, strings.Fields(strings.ReplaceAll(line, "URL", "redis://"+s.Addr()))...),
+				Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] },
+					Environ: func() (all []string) {
+						for name, value := range env {
+							all = append(all, name+"="+value)
+						}
+						return all
+					}})
+			if secret := holds(out.String() + errs.String()); secret != "" {
+				t.Errorf("%s shows %s:\n%s%s", line, secret, out.String(), errs.String())
+			}
+			if line != r.args && code == r.code && strings.HasPrefix(server, "u:"+inURL+"@"+s.Addr()) {
+				good++
+			}
+		}
+	}
+	if good < 25 {
+		t.Errorf("only %d commands did their work with the server of the variable: the test shows nothing", good)
+	}
+	files := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		if secret := holds(path + string(text)); secret != "" {
+			t.Errorf("%s has %s", path, secret)
+		}
+		return err
+	})
+	if err != nil || files < 10 {
+		t.Errorf("%d files were looked at: %v", files, err)
+	}
+}
+
+// TestWrongVariablesAreNotShown: what a variable of a flag holds is not printed where it is refused,
+// by no command.
+func TestWrongVariablesAreNotShown(t *testing.T) {
 	const canary = "canary-0123456789"
-	t.Chdir(t.TempDir())
+	s := documentWorld(t)
+	refused := 0
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -61,15 +135,18 @@ func TestVariablesAreNotShown(t *testing.T) {
 					end() // it goes on until it is told to end
 				}
 				defer end()
-				Main(ctx, args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
+				code := Main(ctx, args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
 					switch {
 					case n == name || name == "KEYWRIGHT_URL" && n == "REDIS_URL":
 						return value
 					case n == "KEYWRIGHT_URL":
-						return "redis://127.0.0.1:1"
+						return s.URL()
 					}
 					return ""
 				}})
+				if code == exitUsage && strings.Contains(errs.String(), name) {
+					refused++
+				}
 				if shown := out.String() + errs.String(); strings.Contains(shown, canary) {
 					t.Errorf("%s: %s is shown: %s", c.CommandPath(), name, shown)
 				}
@@ -82,4 +159,7 @@ func TestVariablesAreNotShown(t *testing.T) {
 		}
 	}
 	walk(New())
+	if refused < 100 {
+		t.Errorf("only %d values were refused by the name of their variable: the test shows nothing", refused)
+	}
 }

@@ -24,7 +24,6 @@ type Options struct {
 	At      time.Time
 	Program string         // that wrote it
 	Rules   []finding.Rule // for general fixes
-	NoBytes bool           // sizes were not asked for
 }
 
 // A page has at most so many rows in a table and keys in a finding; it says how many more

@@ -72,14 +72,15 @@ type Audit struct {
 // Whole reports whether it is of all keys.
 func (a *Audit) Whole() bool { return a.Report.Complete }
 
-// Shard is a server that holds keys, as it is now; its JSON names are stable.
+// Shard is a server that holds keys, as it is now. A figure that its INFO does not tell is absent, and
+// no zero. Its JSON names are stable.
 type Shard struct {
 	Address   string `json:"address"`
 	Role      string `json:"role"`
 	Version   string `json:"version"`
 	Keys      int64  `json:"keys"`
-	Memory    int64  `json:"memory"`
-	MaxMemory int64  `json:"max_memory"` // 0: no limit
-	Clients   int64  `json:"clients"`
-	Commands  int64  `json:"ops"` // per second
+	Memory    *int64 `json:"memory,omitempty"`
+	MaxMemory *int64 `json:"max_memory,omitempty"` // 0: no limit
+	Clients   *int64 `json:"clients,omitempty"`
+	Commands  *int64 `json:"ops,omitempty"` // per second
 }

@@ -345,10 +345,11 @@ type CacheRow struct {
 
 // ServerPage is what the server is and what is dangerous about it.
 type ServerPage struct {
-	Facts  []server.Fact   `json:"facts"`
-	Advice []server.Advice `json:"advice"`
-	Shards []observe.Shard `json:"shards"`
-	Report *ReportScope    `json:"report,omitempty"`
+	Facts    []server.Fact   `json:"facts"`
+	Advice   []server.Advice `json:"advice"`
+	NotKnown []server.Fact   `json:"not_known"` // what could not be looked at, and why
+	Shards   []observe.Shard `json:"shards"`
+	Report   *ReportScope    `json:"report,omitempty"`
 	Measured
 }
 

@@ -175,9 +175,16 @@ func measureOthers(x *exposition, id string, st observe.State) {
 	}
 	if v := st.Shards.Value; v != nil {
 		for _, shard := range *v {
-			x.add("keywright_server_memory_bytes", "Memory that a server uses.", float64(shard.Memory), "target", id, "address", shard.Address)
-			x.add("keywright_server_max_memory_bytes", "Memory that a server may use; 0: no limit.", float64(shard.MaxMemory), "target", id, "address", shard.Address)
-			x.add("keywright_server_clients", "Clients of a server.", float64(shard.Clients), "target", id, "address", shard.Address)
+			for _, one := range []struct {
+				name, help string
+				figure     *int64
+			}{{"keywright_server_memory_bytes", "Memory that a server uses.", shard.Memory},
+				{"keywright_server_max_memory_bytes", "Memory that a server may use; 0: no limit.", shard.MaxMemory},
+				{"keywright_server_clients", "Clients of a server.", shard.Clients}} {
+				if one.figure != nil { // it is told
+					x.add(one.name, one.help, float64(*one.figure), "target", id, "address", shard.Address)
+				}
+			}
 		}
 	}
 }

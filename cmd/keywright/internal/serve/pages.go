@@ -232,9 +232,9 @@ func caches(q *request) (any, error) {
 }
 
 func serverPage(q *request) (any, error) {
-	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []server.Advice{}, Shards: []observe.Shard{}}
+	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []server.Advice{}, NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
 	if d := q.state.Server.Value; d != nil {
-		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, d.Advice...)
+		out.Facts, out.Advice, out.NotKnown = append(out.Facts, d.Facts...), append(out.Advice, d.Advice...), append(out.NotKnown, d.NotKnown...)
 	}
 	if shards := q.state.Shards.Value; shards != nil {
 		out.Shards = append(out.Shards, *shards...)

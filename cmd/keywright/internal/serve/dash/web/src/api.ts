@@ -359,16 +359,17 @@ export interface Ranking {
 export interface Server extends Measured {
   facts: { name: string; value: string }[];
   advice: { level: "danger" | "warning" | "note"; what: string; why: string; fix: string }[];
+  not_known?: { name: string; value: string }[]; // what could not be looked at, and why
   report?: Scope;
   shards?: {
     address: string;
     role: string;
     version: string;
     keys: number;
-    memory: number;
-    max_memory: number;
-    clients: number;
-    ops: number; // commands in a second
+    memory?: number; // absent: the server does not tell
+    max_memory?: number; // 0: no limit
+    clients?: number;
+    ops?: number; // commands in a second
   }[];
 }
 

@@ -9,6 +9,8 @@ import { Table } from "../ui/table";
 type Shard = NonNullable<Server["shards"]>[number];
 
 function Memory({ s }: { s: Shard }) {
+  if (s.memory === undefined) return <span class="note">not known</span>;
+  if (s.max_memory === undefined) return <>{bytes(s.memory)} <span class="note">limit not known</span></>;
   if (s.max_memory <= 0) return <>{bytes(s.memory)} <span class="note">no limit</span></>;
   return (
     <>
@@ -18,7 +20,11 @@ function Memory({ s }: { s: Shard }) {
   );
 }
 
-function Advice({ of }: { of: Server["advice"] }) {
+// A figure that the server does not tell is no zero.
+const told = (n: number | undefined, show: (n: number) => string) => (n === undefined ? "not known" : show(n));
+
+function Advice({ of, blind }: { of: Server["advice"]; blind: boolean }) {
+  if (of.length === 0 && blind) return <Empty title="Nothing in what could be looked at">The server does not tell all of it.</Empty>;
   if (of.length === 0) return <Empty title="The doctor has nothing to say">Persistence, memory, eviction and access are as they should be.</Empty>;
   return (
     <ol class="findings">
@@ -60,16 +66,19 @@ export function ServerPage({ target }: { target: string }) {
                 columns={[
                   { id: "address", title: "Address", sort: (x) => x.address, cell: (x) => <><Name text={x.address} /> <span class="note">{x.role}</span></> },
                   { id: "version", title: "Version", minor: true, sort: (x) => x.version, cell: (x) => x.version },
-                  { id: "memory", title: "Memory", num: true, sort: (x) => x.memory, cell: (x) => <Memory s={x} /> },
+                  { id: "memory", title: "Memory", num: true, sort: (x) => x.memory ?? -1, cell: (x) => <Memory s={x} /> },
                   { id: "keys", title: "Keys", num: true, sort: (x) => x.keys, cell: (x) => count(x.keys) },
-                  { id: "clients", title: "Clients", num: true, minor: true, sort: (x) => x.clients, cell: (x) => count(x.clients) },
-                  { id: "ops", title: "Commands per second", num: true, minor: true, sort: (x) => x.ops, cell: (x) => brief(x.ops) },
+                  { id: "clients", title: "Clients", num: true, minor: true, sort: (x) => x.clients ?? -1, cell: (x) => told(x.clients, count) },
+                  { id: "ops", title: "Commands per second", num: true, minor: true, sort: (x) => x.ops ?? -1, cell: (x) => told(x.ops, brief) },
                 ]}
               />
             </Panel>}
             <Panel title="What should be otherwise">
-              <Advice of={s.advice} />
+              <Advice of={s.advice} blind={(s.not_known ?? []).length > 0} />
             </Panel>
+            {s.not_known && s.not_known.length > 0 && <Panel title="Not known">
+              <Facts of={s.not_known.map((f): [string, preact.ComponentChild] => [f.name, <bdi>{f.value}</bdi>])} />
+            </Panel>}
             <Panel title="Facts">
               <Facts of={s.facts.map((f): [string, preact.ComponentChild] => [f.name, <bdi>{f.value}</bdi>])} />
             </Panel>
