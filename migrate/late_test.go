@@ -132,7 +132,7 @@ func TestMutations(t *testing.T) {
 		{Name: "a mark before the file", File: "files.go", Guard: "if err := c.marked.wait(); err != nil {",
 			Instead: "if err := error(nil); err != nil {", Test: "TestDiskIsFull"},
 		{Name: "what is left of a full disk", File: "disk.go", Guard: "\tif err = errors.Join(err, f.Close()); err != nil {\n\t\tr.drop()", Instead: "\tif err = errors.Join(err, f.Close()); err != nil {", Test: "TestDiskIsFull"},
-		{Name: "a caller that left", File: "repository.go", Guard: "\t\t\t<-doubt.done\n", Instead: "",
+		{Name: "a caller that left", File: "repository.go", Guard: "case doubt.done == nil:", Instead: "case true:",
 			Test: "TestAWriteOfACallerThatLeft"},
 		{Name: "fallback", File: "repository.go", Guard: "err != nil || open.has(id)",
 			Instead: "err != nil || open.has(id) && false", Test: "TestRedisIsAway"},
