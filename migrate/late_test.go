@@ -155,6 +155,11 @@ func TestMutations(t *testing.T) {
 			Test: "TestAWrongTypeWhereRedisDecides"},
 		{Name: "a list in two pieces", File: "plan.go", Guard: "strconv.FormatInt(p.Records, 10)",
 			Instead: "strconv.FormatInt(0, 10)", Test: "TestPlansWithoutAServer"},
+		{Name: "a kind of its own", File: "migration.go", Guard: "if kindOf[mv.Kind] == \"\" {", Instead: "if false {",
+			Test: "TestItemsAndJobsAreRefused"},
+		{Name: "a cluster", File: "migration.go",
+			Guard: "c.Client != nil && c.Client.Raw().Mode() == rueidis.ClientModeCluster", Instead: "false",
+			Test: "TestAClusterIsRefused"},
 		{Name: "a plan without a server", File: "kept.go", Guard: "if c == nil { //", Instead: "if false { //",
 			Test: "TestPlansWithoutAServer"},
 	})
