@@ -15,6 +15,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/redis/rueidis"
@@ -230,6 +231,14 @@ func (m *Migration) takesPart(op, part string) error {
 	return nil
 }
 
+// apart says how records come to Redis that are written by scripts of their own.
+var apart = map[keyspace.RecordKind]string{
+	keyspace.ItemRecord: "take the move out of the migration; while no program writes the file, read its records with " +
+		"migrate/record, and make each with Create of the entity's generated store, which writes the indexes, too",
+	keyspace.JobRecord: "take the move out of the migration; let the workers empty the file, and put new jobs into the " +
+		"queue from now on: each job is in one place",
+}
+
 // Part is the part of a record.
 func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 	mv, ok := m.moves[id.Move]
@@ -239,8 +248,8 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 	}
 	if kindOf[mv.Kind] == "" {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: id.Move,
-			Err: fmt.Errorf("records of kind %s cannot be written to both sides",
-				mv.Kind), Hint: "import them, and move the part at once"}
+			Err:  fmt.Errorf("records of kind %s cannot be written to both sides", mv.Kind),
+			Hint: apart[mv.Kind]}
 	}
 	return m.partOf[id.Move], mv, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -196,8 +197,13 @@ type edit struct {
 // inOne is how many records are written in one step at most.
 const inOne = 100
 
-// write writes edits of one part, a hundred in one step: a failure leaves the steps before it written.
+// atOnce is how many steps are under way: those of one file share its replacement, which costs as much
+// for a hundred records as for thousands.
+const atOnce = 32
+
+// write writes edits of one part, a hundred in one step: after a failure some of the steps are written.
 func (m *Migration) write(ctx context.Context, edits ...edit) error {
+	var steps [][]migrate.Change
 	for some := range slices.Chunk(edits, inOne) {
 		changes := make([]migrate.Change, len(some))
 		for i, e := range some {
@@ -206,11 +212,20 @@ func (m *Migration) write(ctx context.Context, edits ...edit) error {
 			}
 			changes[i] = e.Change
 		}
-		if err := m.Write(ctx, changes...); err != nil {
-			return err
-		}
+		steps = append(steps, changes)
 	}
-	return nil
+	errs := make([]error, len(steps))
+	room := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	for i, changes := range steps {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			errs[i] = m.Write(ctx, changes...)
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
 }
 
 // under does something that takes several steps, one process at a time.

@@ -223,7 +223,7 @@ func pendingLives(t *testing.T, s *keywrighttest.Server, store *bot.Store) {
 
 // TestPendingBound: a channel that is full takes no more, and says so.
 func TestPendingBound(t *testing.T) {
-	onPlainStores(t, func(t *testing.T, s *bot.Store) {
+	onStores(t, func(t *testing.T, s *bot.Store) {
 		n := got(s.Pending.Add(t.Context(), guild, channel, articles(0, 10_100)))(t)
 		same(t, "as many as find room", n, 10_000)
 	})

@@ -70,7 +70,8 @@ func TestDaemonsInTrouble(t *testing.T) {
 		must(t, err)
 		defer stop()
 		at.start("agenta")
-		at.start("one", "-heartbeat", "1500ms")
+		// what may not die lives for longer than a busy machine lets it wait
+		at.start("one", "-heartbeat", "9s", "-lease", "9s")
 		file := filepath.Join(t.TempDir(), "go")
 		_, err = at.d.Submit(t.Context(), poppo.Task{Issue: 7, Prompt: "wait " + file})
 		must(t, err)
@@ -84,7 +85,7 @@ func TestDaemonsInTrouble(t *testing.T) {
 		}
 
 		at.signal("one", syscall.SIGSTOP)
-		at.start("two", "-heartbeat", "1500ms")
+		at.start("two", "-heartbeat", "9s", "-lease", "9s")
 		await(t, "another daemon has the task", func() bool {
 			return s.Do("HGET", "poppo:process:info:issue-7-two", "issue") == "7"
 		})

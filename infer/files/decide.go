@@ -148,6 +148,8 @@ type capture struct {
 	name  string
 	texts *words
 	in    string // what it is called in keys that are drafted
+
+	called string // after the placeholder of a declared key
 }
 
 const maxSteps = 24

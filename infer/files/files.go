@@ -76,6 +76,15 @@ type move struct {
 	ignored string   // a rule, and why
 	part    string
 	first   int // the first line of it in the text
+
+	// to a declared entry, until it is spelled
+	names   map[*capture]string // of the placeholders of its key
+	with    []prop              // placeholders that are members
+	by      string              // how subject is used: field or member
+	subject *capture
+	scores  []string // terms, the best first
+	keeps   []*capture
+	kept    []string // the members that say what keeps were
 }
 
 type mapped struct {

@@ -121,11 +121,11 @@ func bot() map[string]string {
 		"app_state.json": `{"global": {"default_persona": "kind"},
  "800000000000000001": {"default_persona": "dry", "rss_feeds": {"San Diego": {"url": "u", "channel_id": 900000000000000007}},
   "rss_seen": {"san_diego": {"https://n.example/1": 1795000000}}, "topics": ["storm"],
-  "trivia_games": {"game-1": {"question": "q", "channel_id": 900000000000000007, "started_at": 1795000000,
+  "trivia_games": {"game-1": {"question": "q", "channel_id": 900000000000000007, "started_at": 1795000000, "ends_at": 1795000600,
    "submissions": {"700000000000000001": {"answer": "a"}}}}},
  "800000000000000002": {"rss_feeds": {"BBC World": {"url": "v", "channel_id": 900000000000000008}},
   "rss_seen": {"bbc_world": {"https://n.example/2": 1795000500}}, "topics": ["storm", "quake"],
-  "trivia_games": {"game-2": {"question": "q", "channel_id": 900000000000000008, "started_at": 1795000000,
+  "trivia_games": {"game-2": {"question": "q", "channel_id": 900000000000000008, "started_at": 1795000000, "ends_at": 1795000700,
    "submissions": {}}}}}
 `,
 		"pending_news.json": `{"800000000000000001": {"900000000000000007": {"BBC World": [
@@ -175,6 +175,8 @@ keys:
     fields: {question: text, channel_id: channel_id, started_at: unix_s, message_id: text optional}
     ttl: 24h
   trivia_submissions: {key: "trivia:{guild_id}:game:{game_id}:submissions", type: hash, field: user_id, value: json, ttl: 24h}
+  trivia_active: {key: "trivia:{guild_id}:games:active", type: zset, member: slug, score: unix_s, ttl: 2d}
+  trivia_played: {key: "trivia:{guild_id}:games:played", type: zset, member: slug, score: unix_s, ttl: 30d}
   history_story: {key: "history:{guild_id}:story:{story_hash}", type: string, value: json, ttl: 24h}
   daily_posted: {key: "daily:{guild_id}:posted:{day}", type: hash, field: text, value: text, ttl: 3d}
 `

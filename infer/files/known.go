@@ -2,6 +2,7 @@ package files
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,12 +29,22 @@ func (d *Draft) match() {
 	}
 	var all []*candidate
 	var places []*place
+	said := map[string]bool{}
 	for _, s := range d.sources {
 		places = append(places, s.places()...)
 	}
+	for _, p := range places {
+		for _, w := range p.words {
+			said[w] = true
+		}
+	}
 	for i, e := range d.Known.Entries {
+		of := entryWords(e)
+		if len(e.Keys) > 0 && e.Keys[0].Kind == keyspace.ZSet { // what sorts records has a word that files need not have
+			maps.DeleteFunc(of, func(w string, _ bool) bool { return !said[w] })
+		}
 		for _, p := range places {
-			score := likeness(entryWords(e), p.words, rare)
+			score := likeness(of, p.words, rare)
 			if score == 0 {
 				continue
 			}
@@ -43,23 +54,37 @@ func (d *Draft) match() {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.at, b.at)) })
-	d.choose(all)
+	d.choose(all, places)
 	d.unmatched(places)
 }
 
-func (d *Draft) choose(all []*candidate) {
+// choose takes the best of what clashes. Several sorted sets may be made of one place, each by
+// another score.
+func (d *Draft) choose(all []*candidate, places []*place) {
 	had := map[*keyspace.Entry]bool{}
 	for _, c := range all {
-		clash := had[c.entry] || slices.ContainsFunc(d.Moves, func(o *move) bool {
-			return o.place == c.move.place && o.kind == c.move.kind ||
-				c.move.whole && o.place.inside(c.move.place) || o.whole && c.move.place.inside(o.place)
-		})
+		mv := c.move
+		clash := had[c.entry]
+		for _, o := range d.Moves {
+			switch {
+			case o.place == mv.place && o.kind == mv.kind && o.kind == keyspace.ScoredRecord:
+				mv.scores = slices.DeleteFunc(mv.scores, func(term string) bool { return term == o.scores[0] })
+				clash = clash || len(mv.scores) == 0
+			case o.place == mv.place && o.kind == mv.kind, mv.whole && o.place.inside(mv.place),
+				o.whole && mv.place.inside(o.place):
+				clash = true
+			}
+		}
 		if clash {
 			continue
 		}
 		had[c.entry] = true
-		c.move.part = prefixOf(c.entry)
-		d.Moves = append(d.Moves, c.move)
+		mv.part = prefixOf(c.entry)
+		mv.call(places)
+		d.Moves = append(d.Moves, mv)
+	}
+	for _, mv := range d.Moves {
+		mv.spell()
 	}
 	slices.SortStableFunc(d.Moves, func(a, b *move) int {
 		return cmp.Or(cmp.Compare(a.place.source.name, b.place.source.name), cmp.Compare(a.place.path, b.place.path))
@@ -201,7 +226,7 @@ func (mv *move) sub(what string, t *scalar.Type) bool {
 	if p.last == nil || !p.last.texts.all(typ) {
 		return false
 	}
-	mv.props = append(mv.props, prop{what, "{" + p.last.name + "}"})
+	mv.by, mv.subject = what, p.last
 	return true
 }
 
@@ -213,23 +238,32 @@ func (mv *move) value(what string, t *scalar.Type) bool {
 	return ok
 }
 
-// score takes a number or time: the value, or a member of the record.
+// dues are members that say when something is to be, or is over.
+var dues = strings.Fields("ends_at endsAt closes_at closesAt due_at dueAt scheduled_at scheduledAt run_at runAt " +
+	"expires_at expiresAt")
+
+// score takes a number or time: the value, or a member of the record, those of a begin before those
+// of an end.
 func (mv *move) score(t *scalar.Type) bool {
 	typ, n := typeOr(t), mv.place.node
 	if t == nil {
 		typ.Kind = scalar.Float
 	}
-	term, ok := n.term(".", typ)
-	if n.objects > 0 && n.objects == n.total() {
-		term, ok = "", false
-		for _, name := range starts {
-			if m := n.members[name]; !ok && m != nil && m.total() == n.objects {
-				term, ok = m.term(member(name), typ)
-			}
+	take := func(of string, n *node) {
+		if term, ok := n.term(of, typ); ok {
+			mv.scores = append(mv.scores, term)
 		}
 	}
-	mv.props = append(mv.props, prop{"score", term})
-	return ok
+	if n.objects == 0 || n.objects < n.total() {
+		take(".", n)
+		return len(mv.scores) > 0
+	}
+	for _, name := range slices.Concat(starts, dues) {
+		if m := n.members[name]; m != nil && m.total() == n.objects {
+			take(member(name), m)
+		}
+	}
+	return len(mv.scores) > 0
 }
 
 // term is how a value of a type is taken, and whether all that was seen may be.
@@ -316,7 +350,7 @@ func (mv *move) fixed(e *keyspace.Entry, main *keyspace.Key) bool {
 func (mv *move) bind(main *keyspace.Key, sub *capture) bool {
 	p := mv.place
 	names := map[*capture]string{}
-	var with, kept []prop
+	var with []prop
 	for _, ph := range main.Pattern.Placeholders() {
 		i := slices.IndexFunc(p.captures, func(c *capture) bool {
 			return c != sub && names[c] == "" && c.texts.all(ph.Type)
@@ -345,30 +379,68 @@ func (mv *move) bind(main *keyspace.Key, sub *capture) bool {
 		if told == "" {
 			return false
 		}
-		kept = append(kept, prop{c.name, member(told)})
+		mv.kept = append(mv.kept, told)
+		mv.keeps = append(mv.keeps, c)
 	}
-	mv.from = p.source.name + ":" + p.path
-	for c, name := range names {
-		if name == c.name {
-			continue
-		}
-		if len(p.source.captures) > 0 && c == p.source.captures[0] || slices.ContainsFunc(p.captures, func(o *capture) bool {
-			return o != c && (o.name == name)
-		}) {
-			with = append(with, prop{name, "{" + c.name + "}"})
-			continue
-		}
-		mv.from = strings.Replace(mv.from, "/{"+c.name+"}", "/{"+name+"}", 1)
-	}
-	slices.SortFunc(with, func(a, b prop) int { return cmp.Compare(a.name, b.name) })
-	if len(with) > 0 {
-		mv.maps = append(mv.maps, mapped{"with", with})
-	}
-	if len(kept) > 0 {
-		mv.maps = append(mv.maps, mapped{"kept", kept})
-	}
+	mv.names, mv.with = names, with
 	return true
 }
+
+// call gives captures of a move the names of the placeholders that they are for. One that has a
+// name already keeps it: all paths through it say the same.
+func (mv *move) call(places []*place) {
+	for _, c := range mv.place.captures {
+		name := mv.names[c]
+		other := func(o *capture) bool { return o != c && (o.name == name || o.called == name) }
+		taken := slices.ContainsFunc(places, func(p *place) bool {
+			return slices.Contains(p.captures, c) && slices.ContainsFunc(p.captures, other)
+		})
+		if name != "" && c.called == "" && !taken && !slices.Contains(mv.place.source.captures, c) {
+			c.called = name
+		}
+	}
+}
+
+// spell writes the path of a move, and what names its captures.
+func (mv *move) spell() {
+	p := mv.place
+	steps := slices.Clone(p.steps)
+	with := slices.Clone(mv.with)
+	for _, c := range p.captures {
+		if i := slices.Index(steps, "{"+c.name+"}"); i >= 0 {
+			steps[i] = c.text()
+		}
+		if name := mv.names[c]; name != "" && c.text() != "{"+name+"}" {
+			with = append(with, prop{name, c.text()})
+		}
+	}
+	mv.from = p.source.name + ":"
+	if len(steps) > 0 {
+		mv.from += "/" + strings.Join(steps, "/")
+	}
+	if mv.subject != nil {
+		mv.props = slices.Insert(mv.props, 0, prop{mv.by, mv.subject.text()})
+	}
+	if len(mv.scores) > 0 {
+		mv.props = append(mv.props, prop{"score", mv.scores[0]})
+	}
+	var kept []prop
+	for i, c := range mv.keeps {
+		kept = append(kept, prop{strings.Trim(c.text(), "{}"), member(mv.kept[i])})
+	}
+	slices.SortFunc(with, func(a, b prop) int { return cmp.Compare(a.name, b.name) })
+	maps := mv.maps
+	mv.maps = nil
+	for _, m := range []mapped{{"with", with}, {"kept", kept}} {
+		if len(m.props) > 0 {
+			mv.maps = append(mv.maps, m)
+		}
+	}
+	mv.maps = append(mv.maps, maps...)
+}
+
+// text is a capture as paths and terms have it.
+func (c *capture) text() string { return "{" + cmp.Or(c.called, c.name) + "}" }
 
 // tells is the member of a record that is the text of a capture, in all that were seen.
 func (p *place) tells(i int) string {

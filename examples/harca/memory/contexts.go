@@ -27,7 +27,7 @@ type Context struct {
 	TTL       int64           `json:"ttl,omitempty"` // in seconds, of one that is made: 900 to 604,800; 0: an hour
 }
 
-// CreateContext makes a context.
+// CreateContext makes a context, which counts as its first use.
 func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) {
 	if c.ID == "" {
 		c.ID = newID()
@@ -39,9 +39,25 @@ func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) 
 	if c.TTL != 0 {
 		options = append(options, keywright.ExpiresIn(time.Duration(c.TTL)*time.Second))
 	}
-	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type,
-		UsedAt: time.Now(), Metadata: c.Metadata}, options...)
-	return showContext(made), err
+	store := m.keys.ContextStore()
+	// Until it is stamped it is the one that was used first: contexts are sorted by the clock of
+	// their server, never by that of a caller.
+	made, err := store.Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type,
+		UsedAt: time.UnixMilli(0), Metadata: c.Metadata}, options...)
+	if err != nil {
+		return Context{}, err
+	}
+	out := showContext(made)
+	if err = store.Stamp(ctx, c.ID, harcakeys.ContextFields.UsedAt, options...); err == nil {
+		var now Context
+		if now, err = m.Context(ctx, c.ID); err == nil {
+			out = now
+		}
+	}
+	if err != nil {
+		m.failed("use of a new context")(err) // it is made, and its next use stamps it
+	}
+	return out, nil
 }
 
 // ContextChange is new values of some fields of a context; nil leaves a field as it is.

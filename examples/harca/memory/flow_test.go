@@ -46,6 +46,7 @@ func flow(t *testing.T, o memory.Options, servers ...*keywrighttest.Server) {
 	heard := c.events()
 	items(t, c, servers, heard)
 	contexts(t, c, servers, heard)
+	usedByServer(t, c)
 	changed(t, c, o, heard)
 	batches(t, c)
 	computed(t, c, servers)
@@ -195,6 +196,19 @@ func contexts(t *testing.T, c *client, servers []*keywrighttest.Server, heard *e
 	c.do(http.StatusOK, "DELETE", "/items/"+item, "", nil)
 	c.do(http.StatusNoContent, "DELETE", "/contexts/"+first.ID, "", nil)
 	c.do(http.StatusNotFound, "GET", "/contexts/"+first.ID, "", nil)
+}
+
+// usedByServer: a context that was just made is used after it was created, by the one clock that all
+// share. The clock of its caller would be before that of its server now and then.
+func usedByServer(t *testing.T, c *client) {
+	for range 200 {
+		var made memory.Context
+		c.do(http.StatusCreated, "POST", "/contexts", `{"name":"時","type":"clock","ttl":900}`, &made)
+		if made.UsedAt.Before(made.CreatedAt) || made.UsedAt.After(made.CreatedAt.Add(15*time.Minute)) {
+			t.Fatalf("made at %v, used at %v", made.CreatedAt, made.UsedAt)
+		}
+		c.do(http.StatusNoContent, "DELETE", "/contexts/"+made.ID, "", nil)
+	}
 }
 
 // changed: of writers that read the same version of a context one wins, a use is no change,

@@ -148,12 +148,19 @@ func (m *Memory) Update(ctx context.Context, id string, version int64, c Change)
 	if version != 0 {
 		options = append(options, fallback.If(version))
 	}
+	left := "" // the context that the item leaves, of which its event says nothing
 	if c.ContextID != nil {
 		if err := m.use(ctx, *c.ContextID, true); err != nil {
 			return Written{}, err
 		}
+		if was, err := m.items.Get(ctx, id); err == nil && was.Value.Value.ContextID != *c.ContextID {
+			left = was.Value.Value.ContextID
+		}
 	}
 	r, err := m.items.Update(ctx, id, c.changes(), options...)
+	if left != "" && err == nil {
+		m.forget(Event{ContextID: left})
+	}
 	return Written{id, r.Version, r.Pending}, err
 }
 
