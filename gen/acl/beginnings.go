@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/keywright/keywright/keyspace/pattern"
 )
 
 // beginnings are targets by the literal text that their patterns begin with: two
@@ -26,12 +24,12 @@ func beginningsOf(targets []*target) beginnings {
 	return b
 }
 
-// near are the targets that may share a name with p, in their order.
-func (r *realm) near(p *pattern.Pattern) (out []*target) {
+// near are the targets that may match a name that begins with a text, in their order.
+func (r *realm) near(text string) (out []*target) {
 	if r.begins.by == nil {
 		r.begins = beginningsOf(r.targets)
+		r.asked.number(r.targets)
 	}
-	text := literal(p)
 	for n := range len(text) {
 		out = append(out, r.begins.by[text[:n]]...)
 	}
