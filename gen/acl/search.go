@@ -66,7 +66,7 @@ func (r *realm) search(glob string, out *reached) bool {
 		return false
 	}
 	text := plain(glob)
-	near := r.near(text)
+	near := r.near(text, text == glob)
 	if r.budget -= len(near); r.budget < 0 {
 		return false
 	}
