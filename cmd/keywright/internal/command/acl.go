@@ -261,9 +261,6 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 // toldOfUser bounds the warnings of one user where several are printed.
 const toldOfUser = 20
 
-// toldOfUser bounds the warnings of one user where several are printed.
-const toldOfUser = 20
-
 // warnOfExcess tells what users can do beyond the declaration: each thing that is
 // declared for others, once whatever rules reach it, and once per user that there are names
 // which are not declared at all. Of one user that was asked for it tells everything.
@@ -286,7 +283,7 @@ func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
 	}
 	for _, u := range users {
 		if n := told[u.Name] - toldOfUser; n > 0 && !asked {
-			a.say("warning: %s may do %s more that is not declared; --user %s tells all of it", u.Name, terminal.Plural(int64(n), "thing"), u.Name)
+			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name, terminal.Plural(int64(n), "thing"), u.Name)
 		}
 	}
 	for _, f := range said {
