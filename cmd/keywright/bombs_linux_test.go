@@ -128,7 +128,7 @@ func TestNoReplyInTheMiddleOfACommandTakesMoreMemoryThanTheCeiling(t *testing.T)
 }
 
 // durations are what a command may say of how long it took: no two runs take equally long.
-var durations = regexp.MustCompile(`\b[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h)([0-9]+(\.[0-9]+)?(ms|s|m))*\b`)
+var durations = regexp.MustCompile(`\b[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h|d|w)([0-9]+(ms|s|m|h|d))?\b`)
 
 func timeless(said string) string { return durations.ReplaceAllString(said, "some time") }
 
