@@ -46,7 +46,7 @@ mutations: ## take each guard out of the code: a test must fail by what it asser
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply ./pressure ./cache ./counter
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./event ./fallback/bbolt ./apply ./pressure ./cache ./counter
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply ./seal/reseal
 	KEYWRIGHT_KILLS=500 KEYWRIGHT_SOAK=100000 go test -timeout 2h -run 'TestKill|TestWalks' -v ./migrate/...
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains|TestBacklogs|TestMany' -v ./queue

@@ -1,7 +1,9 @@
 package keywright_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,25 +15,27 @@ import (
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/internal/everykeys"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/limit"
+	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/queue"
 )
 
 // deeds are writes of which each can be found again by its number.
 var deeds = map[string]struct {
 	do    func(ctx context.Context, k *everykeys.Keyspace, n int) error
-	found func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) // how often each was applied
+	found func(ctx context.Context, k *everykeys.Keyspace, all []int) (map[int]int, error) // how often each was applied
 }{
 	"list": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
 		_, err := k.Lst(1).PushRight(ctx, fmt.Sprint(n))
 		return err
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		all, err := k.Lst(1).Range(ctx, 0, -1)
 		return tally(all), err
 	}},
 	"set": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
 		_, err := k.St(1).Add(ctx, fmt.Sprint(n))
 		return err
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		all, err := k.St(1).Members(ctx)
 		return tally(all), err
 	}},
@@ -40,7 +44,7 @@ var deeds = map[string]struct {
 			keywright.Queue(tx, k.Lst(2).Later().PushRight([]string{fmt.Sprint(n)}))
 			return nil
 		})
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		all, err := k.Lst(2).Range(ctx, 0, -1)
 		return tally(all), err
 	}},
@@ -51,14 +55,14 @@ var deeds = map[string]struct {
 		_ = b.Run(ctx, k.Client())
 		_, err := p.Result()
 		return err
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		all, err := k.Lst(3).Range(ctx, 0, -1)
 		return tally(all), err
 	}},
 	"stream": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
 		_, err := k.Dur().Publish(ctx, everykeys.DurMessage{N: int64(n)})
 		return err
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		out := map[int]int{}
 		for m, err := range k.Dur().All(ctx, event.Begin) {
 			if err != nil {
@@ -71,11 +75,108 @@ var deeds = map[string]struct {
 	"queue": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
 		_, err := k.Q().Enqueue(ctx, queue.Task[string]{ID: fmt.Sprint(n), Payload: "x"})
 		return err
-	}, func(ctx context.Context, k *everykeys.Keyspace) (map[int]int, error) {
+	}, func(ctx context.Context, k *everykeys.Keyspace, _ []int) (map[int]int, error) {
 		raw := k.Client().Raw()
 		all, err := raw.Do(ctx, raw.B().Lrange().Key("{every:q}").Start(0).Stop(-1).Build()).AsStrSlice()
 		return tally(all), err
 	}},
+	"counter": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		_, err := k.Cnt(idOf(n)).Add(ctx, 1)
+		return err
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		times, err := k.Cnt(idOf(n)).Get(ctx)
+		return int(times), err
+	})},
+	"limit": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		_, err := limited(k, n).Allow(ctx)
+		return err
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		r, err := limited(k, n).Peek(ctx)
+		return int(passes - r.Remaining), err
+	})},
+	"lock": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		_, err := lock.Open(k.Client(), locked(n), lock.Options{Lease: time.Hour, NoRenewal: true}).Try(ctx)
+		return err
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		raw := k.Client().Raw()
+		there, err := raw.Do(ctx, raw.B().Exists().Key(locked(n)).Build()).AsInt64()
+		return int(there), err
+	})},
+	"entity": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		_, err := k.ItemStore().Create(ctx, idOf(n), everykeys.ItemValue{Pri: 1, Name: "x"})
+		return err
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		there, err := k.ItemStore().Exists(ctx, idOf(n))
+		if there {
+			return 1, err
+		}
+		return 0, err
+	})},
+	"cache": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		return k.Ca(idOf(n)).Set(ctx, "x")
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		_, err := k.Ca(idOf(n)).Get(ctx)
+		if errors.Is(err, keywright.ErrNotFound) {
+			return 0, nil
+		}
+		return 1, err
+	})},
+	"ranking": {func(ctx context.Context, k *everykeys.Keyspace, n int) error {
+		b, err := k.RankBoard()
+		if err != nil {
+			return err
+		}
+		_, err = b.Increase(ctx, truthDay, idOf(n), 1)
+		return err
+	}, each(func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error) {
+		times, err := k.Rank(truthDay).Score(ctx, idOf(n))
+		if errors.Is(err, keywright.ErrNotFound) {
+			return 0, nil
+		}
+		return int(times), err
+	})},
+}
+
+// truthDay is the day of the ranking: the one on which the tests began.
+var truthDay = time.Now()
+
+// passes is what a limit lets through in a time that does not end before the test.
+const passes = 1000
+
+var limitOf = keywright.Entry{Name: "passes", Pattern: "every:passes:{id}", Type: "ratelimit"}
+
+func limited(k *everykeys.Keyspace, n int) limit.Limiter {
+	return limit.New(k.Client(), &limitOf, limit.Sliding(passes, 1000*time.Hour)).Of(fmt.Sprint("every:passes:", n), nil)
+}
+
+func locked(n int) string { return fmt.Sprint("every:truth:", n) }
+
+// idOf is a number as the id of a key, which is 1 and more.
+func idOf(n int) int64 { return int64(n) + 1 }
+
+// each asks for each by itself how often it was applied, for some at a time.
+func each(times func(ctx context.Context, k *everykeys.Keyspace, n int) (int, error)) func(context.Context, *everykeys.Keyspace, []int) (map[int]int, error) {
+	return func(ctx context.Context, k *everykeys.Keyspace, all []int) (map[int]int, error) {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		var failed error
+		out := map[int]int{}
+		for part := range slices.Chunk(all, 1+len(all)/32) {
+			wg.Go(func() {
+				for _, n := range part {
+					applied, err := times(ctx, k, n)
+					mu.Lock()
+					out[n], failed = applied, cmp.Or(failed, err)
+					mu.Unlock()
+					if err != nil {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		return out, failed
+	}
 }
 
 func tally(all []string) map[int]int {
@@ -126,7 +227,7 @@ func TestWhatAnErrorSaysIsTrue(t *testing.T) {
 		"slots move": func(t *testing.T) (string, func()) {
 			c, turn := cluster(t, 0), 0
 			return c.URL(), func() {
-				for _, key := range []string{"every:lst:1", "every:lst:2", "every:set:1", "{every:q}", "every:dur"} {
+				for _, key := range []string{"every:cnt:1", "every:item:1", "every:idx:pri:1", "every:lst:1", "every:lst:2", "every:set:1", "{every:q}", "every:dur"} {
 					var slot int
 					_, _ = fmt.Sscan(fmt.Sprint(c.Nodes[0].Do("CLUSTER", "KEYSLOT", key)), &slot)
 					home := slot * 3 / 16384
@@ -208,11 +309,16 @@ var losing = []string{"sentinels promote a replica", "the primary is killed"}
 
 // judgeAll compares what calls have said with what is there.
 func judgeAll(t *testing.T, k *everykeys.Keyspace, all []said, loses bool) {
-	found := map[string]map[int]int{}
+	found, tried := map[string]map[int]int{}, map[string][]int{}
+	for _, one := range all {
+		tried[one.deed] = append(tried[one.deed], one.n)
+	}
 	for name, deed := range deeds {
 		until(t, "what is there can be read: "+name, func() bool {
-			there, err := deed.found(t.Context(), k)
-			found[name] = there
+			there, err := deed.found(t.Context(), k, tried[name])
+			if found[name] = there; err != nil {
+				t.Log(name, ": ", err)
+			}
 			return err == nil
 		})
 	}

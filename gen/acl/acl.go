@@ -31,6 +31,7 @@ type User struct {
 	Commands []string // lower case, sorted; "client|id" is a subcommand
 
 	rights rights
+	reach  *reach // with what was found out about the globs already
 }
 
 // Grant is one glob of keys or channels.
@@ -53,7 +54,7 @@ func (e *NameError) Error() string {
 // Users makes the users of a keyspace, sorted by name. Entries without an owner
 // give rights to their readers only.
 func Users(ks *keyspace.Keyspace) ([]User, error) {
-	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}}
+	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}, inner: inners(ks)}
 	b.build()
 	if b.err != nil {
 		return nil, b.err
@@ -78,7 +79,7 @@ func Repairs(ks *keyspace.Keyspace) bool {
 // Repair makes the user that looks at queues, entities, locks and rankings and repairs them. It may SCAN, which
 // shows the names of all keys of a server, so no component has that by itself.
 func Repair(ks *keyspace.Keyspace, name string) (User, error) {
-	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}}
+	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}, inner: inners(ks)}
 	b.repairer(name)
 	if b.err != nil {
 		return User{}, b.err

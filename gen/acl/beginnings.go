@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/keywright/keywright/keyspace/pattern"
 )
 
 // beginnings are targets by the literal text that their patterns begin with: two
@@ -26,18 +24,26 @@ func beginningsOf(targets []*target) beginnings {
 	return b
 }
 
-// near are the targets that may share a name with p, in their order.
-func (r *realm) near(p *pattern.Pattern) (out []*target) {
+// near are the targets that may match a name that begins with a text, or, where it is whole,
+// the text itself, in their order.
+func (r *realm) near(text string, whole bool) (out []*target) {
 	if r.begins.by == nil {
 		r.begins = beginningsOf(r.targets)
+		r.asked.number(r.targets)
 	}
-	text := literal(p)
 	for n := range len(text) {
-		out = append(out, r.begins.by[text[:n]]...)
+		for _, t := range r.begins.by[text[:n]] {
+			if len(t.pattern.Elements()) > 1 || literal(t.pattern) == "" { // else it is that text alone
+				out = append(out, t)
+			}
+		}
 	}
-	at, _ := slices.BinarySearch(r.begins.sorted, text)
-	for ; at < len(r.begins.sorted) && strings.HasPrefix(r.begins.sorted[at], text); at++ {
-		out = append(out, r.begins.by[r.begins.sorted[at]]...)
+	if at, _ := slices.BinarySearch(r.begins.sorted, text); whole {
+		out = append(out, r.begins.by[text]...)
+	} else {
+		for ; at < len(r.begins.sorted) && strings.HasPrefix(r.begins.sorted[at], text); at++ {
+			out = append(out, r.begins.by[r.begins.sorted[at]]...)
+		}
 	}
 	slices.SortFunc(out, func(x, y *target) int { return cmp.Compare(x.order, y.order) })
 	return out

@@ -14,6 +14,7 @@ type builder struct {
 	ks    *keyspace.Keyspace
 	reach *reach
 	users map[string]*user
+	inner map[*keyspace.Channel]bool
 	err   error
 }
 
@@ -22,7 +23,14 @@ type user struct {
 	keys     map[string]Grant
 	channels map[string]Grant
 	commands map[string]bool
+	does     map[deed]bool // whose commands it has
 	rights   rights
+}
+
+// deed is what is done to keys of a kind.
+type deed struct {
+	role role
+	kind keyspace.Kind
 }
 
 // user finds or begins a user. Nobody is no user.
@@ -35,7 +43,7 @@ func (b *builder) user(name, entry string) *user {
 		return nil
 	}
 	if b.users[name] == nil {
-		b.users[name] = &user{keys: map[string]Grant{}, channels: map[string]Grant{}, commands: map[string]bool{}, rights: rights{}}
+		b.users[name] = &user{keys: map[string]Grant{}, channels: map[string]Grant{}, commands: map[string]bool{}, does: map[deed]bool{}, rights: rights{}}
 		b.users[name].may(basics)
 	}
 	return b.users[name]
@@ -144,9 +152,12 @@ func (b *builder) grant(u *user, k *keyspace.Key, r role) { b.target(u, b.reach.
 // target grants what the warnings know under one name.
 func (b *builder) target(u *user, t *target, r role) {
 	u.rights.add(t.right, r)
-	u.may(r.commands(t.kind))
-	if r != read {
-		u.may(runs)
+	if d := (deed{r, t.kind}); !u.does[d] {
+		u.does[d] = true
+		u.may(r.commands(t.kind))
+		if r != read {
+			u.may(runs)
+		}
 	}
 	for _, glob := range Globs(t.pattern) {
 		if r != locate && !b.reach.of(glob).reaches(t) {
@@ -216,12 +227,18 @@ func (b *builder) answers(c *keyspace.Channel, reader string) {
 // scripted reports whether a channel is published on by a script, which puts the
 // server's time into the envelope. It is for channels that the declaration lists.
 func (b *builder) scripted(c *keyspace.Channel) bool {
-	return !c.Plain && c.Answers == nil && !inner(b.ks, c)
+	return !c.Plain && c.Answers == nil && !b.inner[c]
 }
 
-// inner reports whether a channel is one of a construct, which uses it by itself.
-func inner(ks *keyspace.Keyspace, c *keyspace.Channel) bool {
-	return slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+// inners are the channels of constructs, which use them by themselves.
+func inners(ks *keyspace.Keyspace) map[*keyspace.Channel]bool {
+	out := map[*keyspace.Channel]bool{}
+	for _, e := range ks.Entries {
+		if e.Notify != nil {
+			out[e.Notify] = true
+		}
+	}
+	return out
 }
 
 func (b *builder) scripts(name, entry string) {
@@ -261,7 +278,7 @@ func (b *builder) channel(c *keyspace.Channel, name string, r role) {
 func (b *builder) listens(c *keyspace.Channel, name string) {
 	u := b.user(name, c.Name)
 	glob, _ := c.Pattern.ACLGlob()
-	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || inner(b.ks, c) || c.Answers != nil || glob == "*" || glob != c.Pattern.ScanGlob() {
+	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || b.inner[c] || c.Answers != nil || glob == "*" || glob != c.Pattern.ScanGlob() {
 		return
 	}
 	for _, tight := range Globs(c.Pattern) {
@@ -317,7 +334,7 @@ func (b *builder) repairer(name string) {
 func (b *builder) finish() []User {
 	var out []User
 	for name, u := range b.users {
-		done := User{Name: name, rights: u.rights}
+		done := User{Name: name, rights: u.rights, reach: b.reach}
 		for c := range u.commands {
 			done.Commands = append(done.Commands, c)
 		}

@@ -24,10 +24,12 @@ var mutations = []mutation.Row{
 	{"those that run a script may not", "build.go", "append([]string{e.Owner}, e.Readers...) {\n\t\tu := b.user(name, e.Name)\n\t\tif u == nil {\n\t\t\tcontinue", "[]string{e.Owner} {\n\t\tu := b.user(name, e.Name)\n\t\tif u == nil {\n\t\t\tcontinue", "TestDryRun"},
 	{"names that could end a line are users", "build.go", `if strings.ContainsFunc(name, func(r rune) bool {`, `if false && strings.ContainsFunc(name, func(r rune) bool {`, "TestHostileNames"},
 	{"what is beyond the declaration is not told", "reach.go", "for _, h := range to.hits {", "for _, h := range to.hits[:0] {", "TestExcesses"},
-	{"a warning names a command that reads where one writes", "reach.go", "effects(t.kind, g.Write)", "effects(t.kind, false)", "TestGenerated"},
+	{"a warning names a command that reads where one writes", "reach.go", "effects(kind, write)", "effects(kind, false)", "TestGenerated"},
 	{"pressure may not announce what it deletes", "build.go", "\t\tb.emitsAs(e, name)\n\t}\n}\n\n// repairer", "\t}\n}\n\n// repairer", "TestGenerated"},
 	{"owners of scripts may not do what the scripts do", "build.go", "if _, k := b.ks.Lookup(name); k != nil {", "if _, k := b.ks.Lookup(name); k != nil && false {", "TestGenerated"},
 	{"readers may not hear a pattern", "build.go", "\t\t\tb.listens(c, r)\n", "", "TestReadersHearAllOfAPattern"},
+	{"what is alike is compared again", "search.go", "shared := min(len(text), len(glob)-1)", "shared := 0", "TestManyAlike"},
+	{"a whole name meets all that begin with it", "beginnings.go", "; whole {", "; false {", "TestManyAlike"},
 	{"names that belong to nothing are not told", "reach.go", "if to.stray != nil {", "if false {", "TestExcesses"},
 }
 

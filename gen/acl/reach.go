@@ -18,13 +18,13 @@ type target struct {
 	order   int
 	pattern *pattern.Pattern
 	sharded bool
-	wins    []*target // over this one, on the keys that both match; found when first asked
-	asked   bool
+	rest    int // of its pattern, after the literal that it begins with: equal for equal languages
 }
 
 // reach answers what a glob reaches: an ACL does not know that the narrowest
 // pattern wins, and a declaration does.
 type reach struct {
+	ks       *keyspace.Keyspace
 	keys     realm
 	channels realm
 	byKey    map[*keyspace.Key]*target
@@ -38,11 +38,13 @@ type realm struct {
 	targets []*target
 	globs   map[string]*reached
 	begins  beginnings // of targets, made when first asked for
+	asked   asked
 	budget  int
 }
 
 // work bounds how long the warnings of one declaration may take: in steps of
-// automata, and overlap steps for each pair of patterns that is compared.
+// automata, and overlap steps for each pair of patterns that is compared. What was
+// compared before, behind other literal text, costs a step.
 const (
 	work    = 1 << 22
 	overlap = 64
@@ -66,7 +68,7 @@ type hit struct {
 const rankShard = 2*keyspace.RankDeclared + 1
 
 func newReach(ks *keyspace.Keyspace) *reach {
-	r := &reach{keys: realm{budget: work}, channels: realm{budget: work}, byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
+	r := &reach{ks: ks, keys: realm{budget: work}, channels: realm{budget: work}, byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
 	for _, k := range ks.Keys {
 		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: 2 * keyspace.RankDeclared, pattern: k.Pattern})
 	}
@@ -123,83 +125,10 @@ func (r *realm) of(glob string) *reached {
 	}
 	out := &reached{}
 	r.globs[glob] = out
-	p, err := pattern.Glob(glob)
-	if err != nil {
-		return out
-	}
-	if !r.search(glob, p, out) {
+	if !r.search(glob, out) {
 		*out = reached{stray: []byte(glob), unknown: true}
 	}
 	return out
-}
-
-// search looks for what a glob reaches; false if the budget does not do.
-func (r *realm) search(glob string, p *pattern.Pattern, out *reached) bool {
-	var near []*pattern.Pattern
-	for _, t := range r.near(p) {
-		if r.budget -= overlap; r.budget < 0 {
-			return false
-		}
-		if key, ok := pattern.Overlap(p, t.pattern); ok {
-			near = append(near, t.pattern)
-			if key, ok := r.own(p, t, key); ok {
-				out.hits = append(out.hits, hit{t, key})
-			}
-		}
-	}
-	stray, found, decided := pattern.WitnessWithin(&r.budget, []*pattern.Pattern{p}, near)
-	if !decided { // told without an example rather than not at all
-		stray, found = []byte(glob), true
-	}
-	if found {
-		out.stray = stray
-	}
-	return r.budget >= 0
-}
-
-// own finds a key of a glob that belongs to a target and to no narrower one. When
-// that takes too long to tell, the key that both match is good enough: a warning
-// too many is better than one too few.
-func (r *realm) own(glob *pattern.Pattern, t *target, common []byte) ([]byte, bool) {
-	var without []*pattern.Pattern
-	for _, o := range r.winners(t) {
-		without = append(without, o.pattern)
-	}
-	key, found, decided := pattern.WitnessWithin(&r.budget, []*pattern.Pattern{glob, t.pattern}, without)
-	if !decided {
-		return common, true
-	}
-	return key, found
-}
-
-// winners are the targets that take keys from t: those of a lower rank, narrower
-// ones, and of two that are neither the earlier one.
-func (r *realm) winners(t *target) []*target {
-	if t.asked {
-		return t.wins
-	}
-	t.asked = true
-	for _, o := range r.near(t.pattern) {
-		if o == t || o.rank > t.rank {
-			continue
-		}
-		if r.budget -= overlap; r.budget < 0 {
-			return t.wins
-		}
-		if _, ok := pattern.Overlap(o.pattern, t.pattern); ok && (o.rank < t.rank || narrower(o, t)) {
-			t.wins = append(t.wins, o)
-		}
-	}
-	return t.wins
-}
-
-func narrower(o, t *target) bool {
-	_, inT := pattern.Contains(t.pattern, o.pattern)
-	_, inO := pattern.Contains(o.pattern, t.pattern)
-	if inT != inO {
-		return inT
-	}
-	return o.order < t.order
 }
 
 // Excess is something that a user can do beyond what the declaration gives it,
@@ -218,11 +147,19 @@ type Excess struct {
 // that are printed, sorted. A key that belongs to several patterns belongs to the
 // narrowest one.
 func Excesses(ks *keyspace.Keyspace, users []User) []Excess {
-	r := newReach(ks)
+	var r *reach
+	if len(users) > 0 {
+		r = users[0].reach
+	}
+	if r == nil || r.ks != ks {
+		r = newReach(ks)
+	}
 	var out []Excess
 	for _, u := range users {
+		worst := map[question]string{}
+		command := func(u User, g Grant, t *target) string { return u.keyCommand(worst, g, t) }
 		for _, g := range u.Keys {
-			out = append(out, u.beyond(g, keyRule(g), r.of(g.Glob), false, keyCommand)...)
+			out = append(out, u.beyond(g, keyRule(g), r.of(g.Glob), false, command)...)
 		}
 		for _, g := range u.Channels {
 			out = append(out, u.beyond(g, "&"+g.Glob, r.ofChannel(g.Glob), true, channelCommand)...)
@@ -251,15 +188,37 @@ func (u User) beyond(g Grant, rule string, to *reached, channel bool, command fu
 	return out
 }
 
-func keyCommand(u User, g Grant, t *target) string {
-	var may []string
+// question is all that the worst command of a user for a key depends on.
+type question struct {
+	kind  keyspace.Kind
+	write bool
+	roles uint // a bit for each
+}
+
+func (u User) keyCommand(worst map[question]string, g Grant, t *target) string {
+	q := question{kind: t.kind, write: g.Write}
 	for _, r := range u.rights[t.right] {
 		if r == locate {
 			return "" // a key that is there for this only
 		}
-		may = append(may, strings.Fields(r.commands(t.kind))...)
+		q.roles |= 1 << r
 	}
-	for _, c := range effects(t.kind, g.Write) {
+	c, found := worst[q]
+	if !found {
+		c = u.worst(u.rights[t.right], t.kind, g.Write)
+		worst[q] = c
+	}
+	return c
+}
+
+// worst is the worst command that a user with these roles can run on a key of a kind and
+// may not.
+func (u User) worst(roles []role, kind keyspace.Kind, write bool) string {
+	var may []string
+	for _, r := range roles {
+		may = append(may, strings.Fields(r.commands(kind))...)
+	}
+	for _, c := range effects(kind, write) {
 		if slices.Contains(u.Commands, c) && !slices.Contains(may, c) {
 			return c
 		}

@@ -70,7 +70,7 @@ func TestExcesses(t *testing.T) {
 		"a channel that is only published on": {head + `channels:
   own: {channel: "own", owner: u}
   pay: {channel: "pay:{n}", owner: v, readers: [u]}`,
-			[]string{`u SUBSCRIBE own of "own" by &own`, `u PUBLISH pay:0 of "pay" by &pay:*`, `v PUBLISH pay:0b of "" by &pay:[0-9]*`}},
+			[]string{`u SUBSCRIBE own of "own" by &own`, `u PUBLISH pay:0 of "pay" by &pay:*`, `v PUBLISH pay:0a of "" by &pay:[0-9]*`}},
 		"other software": {head + "foreign: [\"bull:*\"]\n" + `keys:
   all: {key: "bu{x}", type: string, ttl: 1d, owner: u}`,
 			[]string{`u SET bull: of "other software (foreign: bull:*)" by ~bu?*`}},

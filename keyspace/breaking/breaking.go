@@ -53,6 +53,7 @@ type context struct {
 	union    *pattern.Union               // every key declared now, former names included
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	fell     *[]fallen                    // made when asked for
+	names    map[string]bool              // of all that new has; made when asked for
 	current  rule
 	out      []finding.Finding
 }
@@ -128,45 +129,50 @@ func (c *context) start() keyspace.Pos {
 // match finds for each old entry the new one: by name, else by its keys, which a
 // renamed entry still has.
 func match(old, new *keyspace.Keyspace) []pair {
+	now, before := named(new), named(old)
+	added := unnamed(new, before)
 	var out []pair
 	for _, e := range old.Entries {
-		out = append(out, pair{e, named(new, e.Name)})
-	}
-	for i, p := range out {
-		if p.new == nil {
-			out[i].new = renamed(old, new, p.old)
+		n := now[e.Name]
+		if n == nil && e.Script != nil {
+			n = added.scripts[e.Script.File]
+		} else if n == nil {
+			n = added.languages[e.Keys[0].Pattern.Language()]
 		}
+		out = append(out, pair{e, n})
 	}
 	return out
 }
 
-func named(ks *keyspace.Keyspace, name string) *keyspace.Entry {
-	for _, e := range ks.Entries {
-		if e.Name == name {
-			return e
-		}
+// named are entries by their names, of two of one name the first.
+func named(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
+	out := make(map[string]*keyspace.Entry, len(ks.Entries))
+	for _, e := range slices.Backward(ks.Entries) {
+		out[e.Name] = e
 	}
-	return nil
+	return out
 }
 
-// renamed finds an entry under a new name: one that was not there, and has the
-// pattern now or as a former one.
-func renamed(old, new *keyspace.Keyspace, e *keyspace.Entry) *keyspace.Entry {
-	for _, n := range new.Entries {
-		if named(old, n.Name) != nil || (n.Script == nil) != (e.Script == nil) {
-			continue
-		}
-		if e.Script != nil {
-			if n.Script.File == e.Script.File {
-				return n
+// strangers are the entries whose names were not there before: scripts by their files, others
+// by the languages of the patterns that they have now or had before, of two of one the first.
+type strangers struct {
+	scripts, languages map[string]*keyspace.Entry
+}
+
+func unnamed(new *keyspace.Keyspace, before map[string]*keyspace.Entry) strangers {
+	out := strangers{scripts: map[string]*keyspace.Entry{}, languages: map[string]*keyspace.Entry{}}
+	for _, n := range slices.Backward(new.Entries) {
+		switch {
+		case before[n.Name] != nil:
+		case n.Script != nil:
+			out.scripts[n.Script.File] = n
+		default:
+			for _, p := range patterns(n) {
+				out.languages[p.Language()] = n
 			}
-			continue
-		}
-		if slices.ContainsFunc(patterns(n), func(p *pattern.Pattern) bool { return p.Language() == e.Keys[0].Pattern.Language() }) {
-			return n
 		}
 	}
-	return nil
+	return out
 }
 
 // patterns are those of an entry's main key, now and before.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -317,4 +318,36 @@ func TestTheWayOutOfARoleIsOne(t *testing.T) {
 	if found := Run(old, load(t, file(kept)), Key); has(found, "KW601") {
 		t.Errorf("%+v", found)
 	}
+}
+
+// TestManyRenamed: entries that were renamed are found by their patterns, each in one step.
+func TestManyRenamed(t *testing.T) {
+	declared := func(name string, n int) *keyspace.Keyspace {
+		var b strings.Builder
+		b.WriteString("keywright: 1\nkeys:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  %s%d: {key: \"app:e%d:{user}:{id}\", type: string, ttl: 1h}\n", name, i, i)
+		}
+		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(b.String())}}, "k.yaml")
+		if finding.Count(found).Errors > 0 {
+			t.Fatal(found[0])
+		}
+		return ks
+	}
+	const few, many = 250, 2000
+	type two struct{ old, new *keyspace.Keyspace }
+	small, large := two{declared("a", few), declared("b", few)}, two{declared("a", many), declared("b", many)}
+	if changes := Diff(large.old, large.new); len(changes) != many || !changes[many-1].Renamed {
+		t.Errorf("%d changes, the last one %+v", len(changes), changes[len(changes)-1])
+	}
+	for range 5 { // what a busy machine makes long once is not long each time
+		start := time.Now()
+		match(small.old, small.new)
+		middle := time.Now()
+		match(large.old, large.new)
+		if time.Since(middle) < 32*middle.Sub(start) {
+			return
+		}
+	}
+	t.Errorf("%d entries take more than 32 times as long as %d", many, few)
 }

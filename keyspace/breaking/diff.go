@@ -42,17 +42,20 @@ func Diff(old, new *keyspace.Keyspace) []Change {
 	var out []Change
 	out = compare(out, "file", header(old), header(new))
 	pairs := match(old, new)
+	before := map[*keyspace.Entry]*keyspace.Entry{}
+	for _, p := range slices.Backward(pairs) {
+		before[p.new] = p.old
+	}
 	for _, e := range new.Entries {
-		i := slices.IndexFunc(pairs, func(p pair) bool { return p.new == e })
-		subject := "entry " + e.Name
-		if i < 0 {
+		was, subject := before[e], "entry "+e.Name
+		if was == nil {
 			out = append(out, Change{Subject: subject, New: summary(e)})
 			continue
 		}
-		if was := pairs[i].old; was.Name != e.Name {
+		if was.Name != e.Name {
 			out = append(out, Change{Subject: subject, Old: was.Name, New: e.Name, Renamed: true})
 		}
-		out = compare(out, subject, properties(pairs[i].old), properties(e))
+		out = compare(out, subject, properties(was), properties(e))
 	}
 	for _, p := range pairs {
 		if p.new == nil {

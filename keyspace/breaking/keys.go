@@ -291,6 +291,11 @@ func (c *context) invalidationDropped() {
 // gone reports whether a name stands for nothing any more: an event need not
 // delete what is not there.
 func (c *context) gone(name string) bool {
-	e, _ := c.new.Lookup(name)
-	return e == nil && c.channel(name) == nil
+	if c.names == nil {
+		c.names = map[string]bool{}
+		for _, n := range c.new.Names() {
+			c.names[n] = true
+		}
+	}
+	return !c.names[name] && c.channel(name) == nil
 }

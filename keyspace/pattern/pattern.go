@@ -104,6 +104,21 @@ func (p *Pattern) Placeholders() []Placeholder { return p.places }
 // side by side. Do not change the slice.
 func (p *Pattern) Elements() []Element { return p.elems }
 
+// After is the pattern of what comes after the first n bytes of each key, which must be
+// in the literal text that all keys begin with. It is for comparing: it builds no keys.
+func (p *Pattern) After(n int) *Pattern {
+	if n == 0 {
+		return p
+	}
+	rest := &Pattern{text: p.text, places: p.places, glob: p.glob, elems: slices.Clone(p.elems)}
+	if first := rest.elems[0].Literal; n < len(first) {
+		rest.elems[0] = literalElement(first[n:])
+	} else {
+		rest.elems = rest.elems[1:]
+	}
+	return rest
+}
+
 // Has reports whether the pattern has a placeholder of a name.
 func (p *Pattern) Has(name string) bool {
 	return slices.ContainsFunc(p.places, func(q Placeholder) bool { return q.Name == name })

@@ -180,7 +180,7 @@ func (a *app) aclPrint(o *aclPrinting) error {
 	if err != nil {
 		return err
 	}
-	a.warnOfExcess(d, users)
+	a.warnOfExcess(d, users, o.user != "")
 	if o.choose {
 		users = withSelect(users)
 	}
@@ -258,31 +258,71 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	return nil, nil, usage(hint, "%q is no owner and no reader", only)
 }
 
+// toldOfUser bounds the warnings of one user where several are printed.
+const toldOfUser = 20
+
 // warnOfExcess tells what users can do beyond the declaration: each thing that is
-// declared for others, and once per user that there are names which are not
-// declared at all.
-func (a *app) warnOfExcess(d *declaration, users []acl.User) {
-	strays := map[string][]acl.Excess{}
-	for _, x := range acl.Excesses(d.Keyspace, users) {
+// declared for others, once whatever rules reach it, and once per user that there are names
+// which are not declared at all. Of one user that was asked for it tells everything.
+func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
+	all := acl.Excesses(d.Keyspace, users)
+	said, told := folded(all), map[string]int{}
+	for _, f := range said {
+		x := f.Excess
 		if x.Reaches == "" {
-			strays[x.User] = append(strays[x.User], x)
+			continue
+		}
+		if told[x.User]++; told[x.User] > toldOfUser && !asked {
 			continue
 		}
 		why := "no rule says only " + x.For
 		if x.For == x.Reaches {
 			why = "an ACL cannot refuse only that"
 		}
-		a.say("warning: %s may %s %s of %s: %s (%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule)
+		a.say("warning: %s may %s %s of %s: %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule, f.more())
 	}
 	for _, u := range users {
-		if list := strays[u.Name]; len(list) > 0 {
-			more := ""
-			if n := len(list) - 1; n > 0 {
-				more = " and " + terminal.Plural(int64(n), "more rule")
-			}
-			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", u.Name, list[0].Command, finding.Key(list[0].Witness), list[0].Rule, more)
+		if n := told[u.Name] - toldOfUser; n > 0 && !asked {
+			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name, terminal.Plural(int64(n), "thing"), u.Name)
 		}
 	}
+	for _, f := range said {
+		if x := f.Excess; x.Reaches == "" {
+			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Rule, f.more())
+		}
+	}
+}
+
+// fold is what several rules of a user allow alike: the first one, and how many there are.
+type fold struct {
+	acl.Excess
+	rules int
+}
+
+func (f fold) more() string {
+	if f.rules == 1 {
+		return ""
+	}
+	return " and " + terminal.Plural(int64(f.rules-1), "more rule")
+}
+
+// folded has one of what a user may do to one thing by one command, and one of all names of
+// a user that are not declared.
+func folded(all []acl.Excess) []*fold {
+	var out []*fold
+	at := map[[3]string]*fold{}
+	for _, x := range all {
+		what := [3]string{x.User, x.Reaches, x.Command}
+		if x.Reaches == "" {
+			what[2] = ""
+		}
+		if at[what] == nil {
+			at[what] = &fold{Excess: x}
+			out = append(out, at[what])
+		}
+		at[what].rules++
+	}
+	return out
 }
 
 // quoteAll makes words safe for a shell.

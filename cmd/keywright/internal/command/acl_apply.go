@@ -58,7 +58,7 @@ func loadUsers(_ context.Context, r *changeRun) error {
 	if err != nil {
 		return err
 	}
-	r.warnOfExcess(d, users)
+	r.warnOfExcess(d, users, r.request.Options["user"] != "")
 	r.ks, r.users = d.Keyspace, users
 	return nil
 }

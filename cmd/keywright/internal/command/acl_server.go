@@ -54,7 +54,7 @@ func (a *app) aclSession(ctx context.Context, user string, choose bool) (*aclSes
 	if err != nil {
 		return nil, err
 	}
-	a.warnOfExcess(d, users)
+	a.warnOfExcess(d, users, user != "")
 	if choose || config.DB != 0 {
 		users = withSelect(users)
 	}

