@@ -84,7 +84,7 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 
 // openSince reads the archives that a backup adds to.
 func (b *backupRun) openSince(ctx context.Context) error {
-	b.unlocking.keysFile = b.encrypting.keysFile
+	b.keyring.keysFile = b.encrypting.keysFile
 	chain, err := openChain(b.base, b.archiveKeys(ctx, &b.unlocking))
 	if err != nil {
 		return err
@@ -148,6 +148,7 @@ func (b *backupRun) deletion(v *archive.Value) error {
 	if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
 		return notWritten(b.to, err)
 	}
+	b.since.deleted++
 	return nil
 }
 

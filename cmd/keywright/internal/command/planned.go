@@ -56,7 +56,7 @@ func (r *changeRun) words() *verb {
 	v := *r.verb
 	switch {
 	case r.undo != "" && r.name == "ttl":
-		v.would, v.did = "would lose the TTL that it was given", "Took the TTL back from"
+		v.would, v.did = "would lose the TTL that ttl gave", "Took the TTL back from"
 	case r.undo != "":
 		v.would, v.did = "would get the names back that they had", "Gave the old names back to"
 	case r.name == "rename" && r.phase == phaseUnlink:
