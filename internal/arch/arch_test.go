@@ -225,7 +225,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/filelock", "internal/wire", "slot"},
 		"internal/mutation":           {},
-		"migrate":                     {"internal/filelock", "keyspace", "migrate/phase", "migrate/record", "value"},
+		"migrate":                     {"internal/filelock", "keyspace", "migrate/phase", "migrate/record", "topology", "value"},
 		"migrate/repository":          {"migrate", "migrate/record", "value"},
 		"internal/movedkeys":          {"key", "migrate", "migrate/repository", "typed", "value"},
 		"migrate/phase":               nil,

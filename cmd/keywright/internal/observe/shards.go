@@ -3,10 +3,10 @@ package observe
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/topology"
 )
 
 // glanceShards asks every primary how it is, with one command each.
@@ -40,26 +40,9 @@ func readShards(ctx context.Context, c *keywright.Client, p *pace) ([]Shard, err
 
 // shardOf reads what INFO says.
 func shardOf(address, text string) Shard {
-	facts := map[string]string{}
-	s := Shard{Address: address}
-	for line := range strings.Lines(text) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if !ok {
-			continue
-		}
-		facts[name] = value
-		if rest, ok := strings.CutPrefix(value, "keys="); ok && strings.HasPrefix(name, "db") {
-			n, _, _ := strings.Cut(rest, ",")
-			s.Keys += count(n)
-		}
-	}
-	s.Role, s.Version = facts["role"], facts["redis_version"]
-	if v := facts["valkey_version"]; v != "" {
-		s.Version = v
-	}
-	s.Memory, s.MaxMemory = count(facts["used_memory"]), count(facts["maxmemory"])
-	s.Clients, s.Commands = count(facts["connected_clients"]), count(facts["instantaneous_ops_per_sec"])
-	return s
+	info := topology.ParseInfo(text)
+	_, version := info.Brand()
+	return Shard{Address: address, Role: info["role"], Version: version, Keys: info.Keys(),
+		Memory: info.Int("used_memory"), MaxMemory: info.Int("maxmemory"),
+		Clients: info.Int("connected_clients"), Commands: info.Int("instantaneous_ops_per_sec")}
 }
-
-func count(text string) int64 { n, _ := strconv.ParseInt(text, 10, 64); return n }
