@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +99,23 @@ func TestKilledBackups(t *testing.T) {
 		t.Errorf("%d keys, not each once", strings.Count(text, "\x00"))
 	}
 	t.Logf("%d of %d kills left a part", midway, kills)
+}
+
+// A backup that goes on says how many keys the run before had saved, and no more.
+func TestResumedBackupCounts(t *testing.T) {
+	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
+	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", s.URL())
+	text, err := os.ReadFile(filepath.Join(dir, "want.kwa"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "got.kwa.part"), text[:len(text)/3], 0o600))
+	keys := regexp.MustCompile(`good so far: ([0-9,]+) keys`).FindStringSubmatch(ran(t, 5, dir, "archive", "info", "got.kwa.part"))
+	if keys == nil || keys[1] == "20,010" {
+		t.Fatalf("the part has %v", keys)
+	}
+	if said := ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "-u", s.URL()); !strings.Contains(said,
+		"\n"+keys[1]+" keys were saved by the run before\n") {
+		t.Errorf("the part had %s keys: %s", keys[1], said)
+	}
 }
 
 // A disk that is full leaves what could be written, and no archive.

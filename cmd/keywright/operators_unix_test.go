@@ -77,7 +77,7 @@ func TestTwoOperators(t *testing.T) {
 			}
 			must(t, slow.Process.Signal(syscall.SIGINT))
 			<-ended
-			if slow.ProcessState.ExitCode() != 130 {
+			if slow.ProcessState.ExitCode() != 130 || !strings.Contains(said.String(), "INCOMPLETE: interrupted\n") {
 				t.Errorf("%v: %s", slow.ProcessState, said.String())
 			}
 

@@ -137,7 +137,7 @@ func aclFailure(err error) error {
 			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
 		}
 		if connect.OnlyDatabase0(reply) {
-			return usage("give the keys of other databases to that one, each at a time: --to-db 0", "the target is a cluster, and has database 0 only")
+			return errDatabase0
 		}
 		if strings.Contains(reply.Error(), "DB index is out of range") {
 			return usage("name another one at the end of the URL; CONFIG GET databases says how many there are", "the server has no database of that number")

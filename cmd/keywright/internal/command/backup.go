@@ -195,7 +195,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		r.Unchanged, r.Deleted = b.since.equal, b.since.deleted
 	}
 	if b.left != nil {
-		r.Earlier, _ = b.left.Index.Totals()
+		r.Earlier = b.left.keys
 	}
 	if err == nil {
 		return a.finishBackup(o, b.w, b.file, r)

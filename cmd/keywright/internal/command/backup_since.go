@@ -155,6 +155,7 @@ func (b *backupRun) deletion(v *archive.Value) error {
 // resumed is what a killed run has left.
 type resumed struct {
 	*archive.Archive
+	keys  int64 // that it has; the index goes on counting
 	end   int64
 	table *archivefile.Table
 }
@@ -186,8 +187,8 @@ func (b *backupRun) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.file, b.left = file, &resumed{Archive: a, end: end}
 	keys, _ := a.Index.Totals()
+	b.file, b.left = file, &resumed{Archive: a, keys: keys, end: end}
 	if b.left.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
 		return b.kept(err)
 	}
