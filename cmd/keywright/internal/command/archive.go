@@ -172,11 +172,12 @@ func verified(ctx context.Context, path string, keys archivefile.Keys) (*archive
 	}
 	defer closer.Close()
 	meta, index, err := archive.Verify(&cancelled{ctx, in}, archivefile.Codecs()...)
-	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
-		return nil, noArchive(path, err)
-	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	headless := errors.Is(err, archive.ErrDamaged) && meta.ID == ""
+	if headless || errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
+		return nil, noArchive(path, err)
 	}
 	r := newArchiveReport(path, sizeOf(path), meta, &index)
 	_, plain := closer.(*archivefile.Plain)
