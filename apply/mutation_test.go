@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/apply"
@@ -27,10 +28,10 @@ func TestMutations(t *testing.T) {
 		{Name: "an undo looks for what went", File: "merge.go", Guard: "s.done = moved > 0", Instead: "_ = moved",
 			Test: "TestAMergedQueueIsRenamedBack"},
 		{Name: "an answer with fewer texts", File: "merge.go", Guard: "if len(reply) != 4 {", Instead: "if false {",
-			Test: "TestWhatSpeaksAnotherProtocolIsGivenUp"},
-		{Name: "both names of a member are one", File: "content.go", Guard: "if !twice {", Instead: "if true {",
+			Test: "TestMergeIsAnsweredWithFewTexts"},
+		{Name: "both names of a member are one", File: "content.go", Guard: "if !twice {", Instead: "if !twice || true {",
 			Test: "TestTagWithBothNames"},
-		{Name: "the higher score counts", File: "content.go", Guard: "if b > a {", Instead: "if false {",
+		{Name: "the higher score counts", File: "content.go", Guard: "if b > a {", Instead: "if b > a && false {",
 			Test: "TestTagWithBothNames"},
 		{Name: "a queue in use under both names", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}", Instead: "false",
 			Test: "TestQueueInUseUnderBothNames"},
@@ -89,6 +90,27 @@ func TestMergeIsEndedInAQueue(t *testing.T) {
 	must(t, err)
 	if got := s.Do("LLEN", "work:a:low"); got != int64(1000) {
 		t.Errorf("%v jobs in the end", got)
+	}
+}
+
+// TestMergeIsAnsweredWithFewTexts: what the script does not answer is an error.
+func TestMergeIsAnsweredWithFewTexts(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	jobsOf(s, 3)
+	restore, ok := apply.MutateMerge("local call = redis.call", "do return { 'done' } end")
+	if !ok {
+		t.Fatal("the script begins in another way")
+	}
+	defer restore()
+	defer func() {
+		if what := recover(); what != nil {
+			t.Errorf("it panics: %v", what)
+		}
+	}()
+	o := apply.KeysOptions{Live: live(t, s.URL(), 64<<10)}
+	_, err := apply.Keys(t.Context(), open(t, s.URL()), scanOf(s.URL()), queueRule(t, true), o)
+	if err == nil || !strings.Contains(err.Error(), "too few texts") {
+		t.Errorf("%v", err)
 	}
 }
 
