@@ -35,6 +35,8 @@ func TestMutations(t *testing.T) {
 			Test: "TestTagWithBothNames"},
 		{Name: "a queue in use under both names", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}", Instead: "false",
 			Test: "TestQueueInUseUnderBothNames"},
+		{Name: "runs under both names", File: "../plan/rename.go", Guard: `lastRoles[:len(lastRoles):len(lastRoles)], "runs")`,
+			Instead: `lastRoles[:len(lastRoles):len(lastRoles)])`, Test: "TestQueueInUseUnderBothNames"},
 		{Name: "a copy of a killed run", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}",
 			Instead: "there[0]+there[1] == 2", Test: "TestQueueInUseUnderBothNames"},
 	})
@@ -174,6 +176,16 @@ func TestQueueInUseUnderBothNames(t *testing.T) {
 	if report.Changed != 0 || report.KeyCounts.Left != 5 || report.Left[0].Code != plan.QueueTwice {
 		t.Errorf("a queue under both names: %+v", report)
 	}
+	s.Do("DEL", "{work:a}:dead")
+	s.Do("HSET", "{jobs:a}:runs", "dead", "1")
+	s.Do("HSET", "{work:a}:runs", "another", "1")
+	report, err = apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, false), o)
+	must(t, err)
+	if report.Changed != 0 || report.KeyCounts.Left != 6 || report.Left[0].Code != plan.QueueTwice {
+		t.Errorf("what is known of jobs under both names: %+v", report)
+	}
+	s.Do("DEL", "{work:a}:runs", "{jobs:a}:runs")
+	s.Do("ZADD", "{work:a}:dead", "1", "another")
 	s.Do("SET", apply.MarkOf([]byte("{jobs:a}:dead"), "{work:a}:dead"), "a run that was killed")
 	report, err = apply.Keys(t.Context(), clients, scanOf(s.URL()), queueRule(t, false), o)
 	must(t, err)

@@ -324,10 +324,11 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 	return s, ""
 }
 
-// naming are the keys of a queue that name jobs. In whichever of them a program has put a job
-// under the new name, its key stays, and the jobs that the old one names must stay with it.
+// naming are the keys of a queue that name jobs, and what is known of those that have begun. In
+// whichever of them a program has put a job under the new name, its key stays, and the jobs that the
+// old one names must stay with it.
 func (r *Rename) naming(k *source.Key, p *pair) (out []Names) {
-	for _, role := range lastRoles {
+	for _, role := range append(lastRoles[:len(lastRoles):len(lastRoles)], "runs") {
 		from, to := p.family.from[role], p.family.to[role]
 		for _, lane := range lanesOf(p.key.Entry, from) {
 			old, ok := r.inLane(k, p, from, lane)
