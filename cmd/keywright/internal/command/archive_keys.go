@@ -140,7 +140,7 @@ func noArchive(path string, err error) error {
 	case errors.Is(err, archive.ErrDamaged):
 		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)), "take another copy of the archive: nothing of this one can be read"}
 	}
-	return usage("an archive is what `keywright backup` writes", "%v", named(path, err))
+	return usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
 }
 
 // named is an error that names its file, once.
