@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/entity"
@@ -28,16 +30,64 @@ func contents(c *source.Content, how *plan.Content, each func(*source.Content) e
 		return each(&part)
 	}
 	n := 0
-	return rdb.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
-		elements, err := rewritten(elements, how)
-		if err != nil {
-			return err
-		}
+	emit := func(elements [][]byte, more bool) error {
 		part := source.Content{Name: c.Name, DB: c.DB, Expires: c.Expires, Kind: c.Kind, Elements: elements, Part: n, More: more,
 			Torn: c.Torn}
 		n++
 		return each(&part)
+	}
+	var members [][]byte
+	err := rdb.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
+		elements, err := rewritten(elements, how)
+		if err == nil && how.Member == nil {
+			return emit(elements, more)
+		}
+		for _, e := range elements {
+			members = append(members, bytes.Clone(e))
+		}
+		return err
 	})
+	if err != nil || how.Member == nil {
+		return err
+	}
+	if members, err = onceEach(members); err != nil {
+		return err
+	}
+	for len(members) > membersOfPart {
+		if err := emit(members[:membersOfPart], true); err != nil {
+			return err
+		}
+		members = members[membersOfPart:]
+	}
+	return emit(members, false)
+}
+
+// membersOfPart is how many members and scores a part has at most.
+const membersOfPart = 2000
+
+// onceEach leaves out members that are there twice: a set that was told the new names before has
+// both, and both are one name now. The higher score counts, as it does where names are told. A
+// value in parts is given as it comes.
+func onceEach(members [][]byte) ([][]byte, error) {
+	at := make(map[string]int, len(members)/2)
+	out := members[:0]
+	for i := 0; i < len(members); i += 2 {
+		first, twice := at[string(members[i])]
+		if !twice {
+			at[string(members[i])] = len(out)
+			out = append(out, members[i], members[i+1])
+			continue
+		}
+		a, errA := strconv.ParseFloat(string(out[first+1]), 64)
+		b, errB := strconv.ParseFloat(string(members[i+1]), 64)
+		if err := errors.Join(errA, errB); err != nil {
+			return nil, err
+		}
+		if b > a {
+			out[first+1] = members[i+1]
+		}
+	}
+	return out, nil
 }
 
 // rewrites reports whether a value of this type has names in it.

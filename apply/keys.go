@@ -123,6 +123,7 @@ type changes struct {
 	open []*keyChange // of one database
 	size int
 
+	twice   twice                    // queues that are in use under both names
 	content map[string]*plan.Content // by key, of those that are being moved or compared
 
 	tried map[string]bool // keys that were kept and not deleted, by database and name

@@ -49,9 +49,6 @@ func (r *changes) mergeOne(ctx context.Context, c rueidis.Client, s *keyChange) 
 	}()
 	keys := append([]string{string(s.key), s.To, m.Runs[0], m.Runs[1]}, s.Busy...)
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if r.StillActs != nil {
 			if err := r.StillActs(); err != nil {
 				return err

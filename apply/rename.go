@@ -18,6 +18,9 @@ var renameText string
 // with the others, those whose slot changes are moved by a copy.
 func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyChange) (plain []*keyChange, err error) {
 	steps, err = r.alone(ctx, c, steps)
+	if err == nil {
+		steps, err = r.undivided(ctx, c, steps)
+	}
 	if err != nil {
 		r.unknown(steps)
 		return nil, err
@@ -99,6 +102,58 @@ func (r *changes) alone(ctx context.Context, c rueidis.Client, steps []*keyChang
 	return out, nil
 }
 
+// undivided leaves the keys of a queue alone, all of them, that was in use under both names
+// when the first of them was to go.
+func (r *changes) undivided(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
+	for i, s := range steps {
+		both, err := r.twice.of(ctx, c, s.db, s.Twice)
+		if err != nil {
+			return append(out, steps[i:]...), err
+		}
+		if both {
+			r.leave(s.entry, plan.QueueTwice, s.key, s.db)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// twice says of queues whether they are in use under both names, by database and first key.
+type twice map[string]bool
+
+// maxTwice is of how many queues that is known at a time.
+const maxTwice = 10_000
+
+// of reports whether some key is there under both names, and no run has copied it.
+func (t *twice) of(ctx context.Context, c rueidis.Client, db int, names []plan.Names) (both bool, err error) {
+	if len(names) == 0 {
+		return false, nil
+	}
+	queue := strconv.Itoa(db) + " " + names[0].Old
+	if both, known := (*t)[queue]; known {
+		return both, nil
+	}
+	var list rueidis.Commands
+	for _, n := range names {
+		for _, name := range []string{n.Old, n.New, markOf([]byte(n.Old), n.New)} {
+			list = append(list, c.B().Exists().Key(name).Build())
+		}
+	}
+	there := [3]int64{}
+	for i, reply := range c.DoMulti(ctx, list...) {
+		if there[i%3], err = reply.AsInt64(); err != nil {
+			return false, err
+		}
+		both = both || i%3 == 2 && there == [3]int64{1, 1, 0}
+	}
+	if *t == nil || len(*t) >= maxTwice {
+		*t = twice{}
+	}
+	(*t)[queue] = both
+	return both, nil
+}
+
 // Blocked corrects decisions to rename, for a plan: of keys whose new name is taken by
 // another value, and of those of which another one would get the same name. live reads
 // values; it may be nil.
@@ -132,10 +187,15 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 	}
 	replies := c.Raw().DoMulti(ctx, list...)
 	compared := &changes{Run: &Run{KeysOptions: KeysOptions{Live: live}}}
+	seen := &twice{}
 	for i := range batch {
 		d := &decisions[i]
 		if !named(d) {
 			continue
+		}
+		both, err := seen.of(ctx, c.Raw(), batch[i].DB, d.Step.Twice)
+		if err != nil {
+			return err
 		}
 		compared.content = map[string]*plan.Content{string(batch[i].Name): d.Step.Content}
 		for at := range 1 + len(d.Step.Rivals) {
@@ -161,6 +221,9 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 			if err != nil {
 				return err
 			}
+		}
+		if both {
+			d.Leave = plan.QueueTwice
 		}
 	}
 	if err := compared.tagged(ctx, c.Raw(), batch, decisions); err != nil {

@@ -174,11 +174,22 @@ func Explain(server string, err error) error {
 		if strings.Contains(reply.Message, "AUTH") && reply.Code == "ERR" {
 			known.kind, known.hint = Denied, "the server knows no such login"
 		}
+		if OnlyDatabase0(reply) {
+			return &ConfigError{server + " is of a cluster, and has database 0 only", hintDatabase0}
+		}
 		return &Error{known.kind, server, &answer{reply}, known.hint}
 	case errors.As(err, &protocol):
 		return &Error{Unsupported, server, err, "is this the port of a Redis or Valkey, and is TLS on at both ends (rediss://) or at none (redis://)?"}
 	}
 	return unreachable(server, err)
+}
+
+// hintDatabase0 is what to do where a database is meant that a cluster does not have.
+const hintDatabase0 = "write --db 0, or give the keys of another database to that one: --db 5 --to-db 0"
+
+// OnlyDatabase0 tells whether an error is that of SELECT in a cluster without more databases.
+func OnlyDatabase0(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "SELECT is not allowed in cluster mode")
 }
 
 // answer is an error reply in a sentence; the reply itself is unwrapped.

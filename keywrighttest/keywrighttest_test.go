@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -230,7 +229,7 @@ func TestServerDiesWithTheTest(t *testing.T) {
 	if scanErr != nil {
 		t.Fatal(scanErr)
 	}
-	if err := within(5*time.Second, "the server outlives its test", func() bool { return syscall.Kill(pid, 0) != nil }); err != nil {
+	if err := within(5*time.Second, "the server outlives its test", func() bool { return !lives(pid) }); err != nil {
 		t.Error(err)
 	}
 }

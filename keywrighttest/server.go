@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -163,7 +162,7 @@ func (s *Server) launch() error {
 	s.process = exec.Command("sh", append(args, s.args...)...)
 	s.process.Dir = s.Dir
 	s.process.Env = append(os.Environ(), s.env...)
-	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.process.SysProcAttr = apart()
 	var err error
 	if s.lifeline, err = s.process.StdinPipe(); err != nil {
 		return err
@@ -238,8 +237,8 @@ func (s *Server) Kill() {
 	if s.process == nil {
 		return
 	}
-	_ = syscall.Kill(s.PID(), syscall.SIGCONT)
-	_ = syscall.Kill(s.PID(), syscall.SIGKILL)
+	thaw(s.PID())
+	end(s.PID())
 	_ = s.lifeline.Close()
 	_ = s.process.Wait()
 	s.process = nil
@@ -272,7 +271,7 @@ func (s *Server) rewriteAOF() {
 }
 
 // Stop freezes the server (SIGSTOP) until Continue.
-func (s *Server) Stop() { _ = syscall.Kill(s.PID(), syscall.SIGSTOP) }
+func (s *Server) Stop() { freeze(s.PID()) }
 
 // stopped is whether the process is frozen, where the system says so.
 func (s *Server) stopped() bool {
@@ -282,7 +281,7 @@ func (s *Server) stopped() bool {
 }
 
 // Continue thaws a frozen server.
-func (s *Server) Continue() { _ = syscall.Kill(s.PID(), syscall.SIGCONT) }
+func (s *Server) Continue() { thaw(s.PID()) }
 
 func (s *Server) dial() (*wire.Conn, error) {
 	nc, err := net.DialTimeout("unix", s.Socket(), time.Second)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -48,10 +47,10 @@ func (s *Server) Long(limit time.Duration, do func()) (long []string) {
 // test may do that (as root), until the function that it gives is called.
 func (s *Server) first() (back func()) {
 	pid := s.PID()
-	if syscall.Setpriority(syscall.PRIO_PROCESS, pid, -20) != nil {
+	if !hurry(pid, -20) {
 		return func() {}
 	}
-	return func() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, 0) }
+	return func() { _ = hurry(pid, 0) }
 }
 
 // noise is how much longer than at its best a script of about a millisecond takes at

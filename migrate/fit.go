@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
+	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
 
@@ -30,7 +31,7 @@ func (m *Migration) Unfit(ctx context.Context) (out []string) {
 
 // serverFacts are what a server says of itself, with what a part needs.
 type serverFacts struct {
-	info    map[string]string
+	info    topology.Info
 	config  map[string]string // nil: CONFIG GET is refused
 	planned int64             // bytes that are not yet imported
 	expires bool              // an entry of the part has a TTL
@@ -47,12 +48,7 @@ func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswer
 	if err != nil {
 		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, unrefused(err)
 	}
-	is := serverFacts{info: map[string]string{}}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			is.info[name] = value
-		}
-	}
+	is := serverFacts{info: topology.ParseInfo(text)}
 	config, err := raw.Do(ctx, raw.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 	if unrefused(err) != nil {
 		return []string{"CONFIG GET is not answered: " + m.wrong("look at the server", "", err).Error()}, err
@@ -114,11 +110,11 @@ var fitness = []func(s serverFacts) string{
 		return "maxmemory-policy " + policy + " throws records away when the memory is full: set noeviction"
 	},
 	func(s serverFacts) string {
-		most, of := integer(s.info["maxmemory"]), "maxmemory"
+		most, of := s.info.Int("maxmemory"), "maxmemory"
 		if most == 0 {
-			most, of = integer(s.info["total_system_memory"]), "the memory of the machine"
+			most, of = s.info.Int("total_system_memory"), "the memory of the machine"
 		}
-		used := integer(s.info["used_memory"])
+		used := s.info.Int("used_memory")
 		if most == 0 || used+s.planned < most/10*8 {
 			return ""
 		}
@@ -132,7 +128,7 @@ var fitness = []func(s serverFacts) string{
 		return "it is a replica"
 	},
 	func(s serverFacts) string {
-		for i := range integer(s.info["connected_slaves"]) {
+		for i := range s.info.Int("connected_slaves") {
 			if state := s.info["slave"+strconv.FormatInt(i, 10)]; !strings.Contains(state, "state=online") {
 				return "a replica is not online"
 			}
@@ -157,11 +153,6 @@ var fitness = []func(s serverFacts) string{
 		}
 		return "appendfsync is no: a crash of the machine loses what the kernel has not written; set everysec or always"
 	},
-}
-
-func integer(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64)
-	return n
 }
 
 // costOf is about how much memory the server needs for a record beside the bytes of its key,

@@ -8,6 +8,7 @@ const (
 	LiveLease    Code = "live-lease"      // it only makes sense in its moment
 	QueueWorks   Code = "queue-works"     // a worker or a job in work has its queue
 	PartOfQueue  Code = "part-of-queue"   // a queue goes as a whole
+	QueueTwice   Code = "queue-twice"     // of a rename in a cluster: the queue is in use under both names
 	FencingToken Code = "fencing-token"   // tokens must not begin again
 	WithItems    Code = "with-items"      // it goes with the items of its entity
 	Foreign      Code = "foreign"         // other software's
@@ -73,6 +74,8 @@ var sentences = map[Code][2]string{
 	QueueWorks: {"its queue has workers or jobs in work", "stop the workers and wait until no job is in work"},
 	PartOfQueue: {"it is a part of a queue, and a queue goes as a whole",
 		"select the entry without --match; `keywright queues discard` removes single jobs"},
+	QueueTwice: {"its queue is in use under both names, and in a cluster no step can be in both",
+		"let workers empty the queue under one of the names, and stop what fills it, or rename it back"},
 	FencingToken: {"it is the counter of fencing tokens, which must not begin again", "it ends by itself"},
 	WithItems:    {"it goes with the items of its entity", "`keywright entities repair` puts indexes right"},
 	Foreign:      {"it belongs to other software (foreign)", "take the glob out of foreign if that is not so"},

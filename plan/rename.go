@@ -313,12 +313,62 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 			s.Absent = append(s.Absent, name)
 		}
 	}
+	if queue && !r.Merge && !r.Back && s.How == Move {
+		s.Twice = r.naming(k, p)
+	}
 	if queue && r.Merge && s.How == Move {
 		if s.Last = !s.Last; !s.Last { // what is left of the jobs comes after what names them
 			s.Merge = r.merging(k, p)
 		}
 	}
 	return s, ""
+}
+
+// naming are the keys of a queue that name jobs, and what is known of those that have begun. In
+// whichever of them a program has put a job under the new name, its key stays, and the jobs that the
+// old one names must stay with it.
+func (r *Rename) naming(k *source.Key, p *pair) (out []Names) {
+	for _, role := range append(lastRoles[:len(lastRoles):len(lastRoles)], "runs") {
+		from, to := p.family.from[role], p.family.to[role]
+		for _, lane := range lanesOf(p.key.Entry, from) {
+			old, ok := r.inLane(k, p, from, lane)
+			now, has := r.inLane(k, p, to, lane)
+			if ok && has {
+				out = append(out, Names{old, now})
+			}
+		}
+	}
+	return out
+}
+
+// lanesOf are the lanes that a pattern has a placeholder for; one without a name: it has none.
+func lanesOf(e *keyspace.Entry, of *pattern.Pattern) []string {
+	if of != nil && e.Order != "" {
+		if at := placeholder(of, e.Order); at >= 0 {
+			return of.Placeholders()[at].Type.Values
+		}
+	}
+	return []string{""}
+}
+
+// inLane is a name of another pattern with the placeholders of the old name, and this lane.
+func (r *Rename) inLane(k *source.Key, p *pair, to *pattern.Pattern, lane string) (string, bool) {
+	if to == nil {
+		return "", false
+	}
+	var values []string
+	for _, place := range to.Placeholders() {
+		switch {
+		case lane != "" && place.Name == p.key.Entry.Order:
+			values = append(values, lane)
+		case p.from.Has(place.Name):
+			values = append(values, r.value(k, p, place.Name))
+		default:
+			return "", false
+		}
+	}
+	name, err := to.Build(values...)
+	return string(name), err == nil
 }
 
 // Merge is what goes with the elements of a queue's key.

@@ -67,10 +67,14 @@ type Step struct {
 	Absent     []string // none of these keys may be there
 	Rivals     []string // nor any of these just before it: they would get the same name
 	Last       bool     // it is changed after all that are not
+	Twice      []Names  // of a queue that goes as a whole: keys that may not be there under both names
 	Merge      *Merge   // its elements go to the key with the new name, which may be there; nil: the key goes
 	Superseded bool     // of Drop: also if To is another value
 	Members    *Members // of Retag, and of Move before it: what it holds gets new names; nil: nothing does
 }
+
+// Names are the old name of a key and the new one.
+type Names struct{ Old, New string }
 
 // book knows what a key is: which declared key, which old or foreign name.
 type book struct {

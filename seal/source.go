@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/internal/filelock"
 )
 
 // Source gives the text of a key ring, each time it is asked. No error of it may
@@ -169,4 +171,4 @@ var disk = struct {
 	sync       func(*os.File) error
 	rename     func(from, to string) error
 	syncFolder func(folder string) error
-}{(*os.File).Sync, os.Rename, syncFolder}
+}{(*os.File).Sync, os.Rename, filelock.SyncFolder}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +99,33 @@ func TestKilledBackups(t *testing.T) {
 		t.Errorf("%d keys, not each once", strings.Count(text, "\x00"))
 	}
 	t.Logf("%d of %d kills left a part", midway, kills)
+}
+
+// A backup that goes on says how many keys the run before had saved, and no more.
+func TestResumedBackupCounts(t *testing.T) {
+	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
+	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", s.URL())
+	text, err := os.ReadFile(filepath.Join(dir, "want.kwa"))
+	must(t, err)
+	good := regexp.MustCompile(`good so far: ([0-9,]+) keys`)
+	midway := 0
+	for tenths := range 10 {
+		must(t, os.WriteFile(filepath.Join(dir, "got.kwa.part"), text[:len(text)*(tenths+1)/11], 0o600))
+		keys := good.FindStringSubmatch(ran(t, 5, dir, "archive", "info", "got.kwa.part"))
+		said := ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "--replace-file", "-u", s.URL())
+		switch {
+		case keys == nil:
+			t.Fatal("it is not said how many keys are good")
+		case keys[1] == "0" && strings.Contains(said, "by the run before"),
+			keys[1] != "0" && !strings.Contains(said, "\n"+keys[1]+" keys were saved by the run before\n"):
+			t.Errorf("the part had %s keys: %s", keys[1], said)
+		case keys[1] != "0" && keys[1] != "20,010":
+			midway++
+		}
+	}
+	if midway == 0 {
+		t.Error("no part had some keys")
+	}
 }
 
 // A disk that is full leaves what could be written, and no archive.

@@ -103,6 +103,15 @@ func TestSettings(t *testing.T) {
 		if got := d.Settings(); got != (poppo.Settings{ClaudeTimeout: 300, GitHubRate: 5000}) {
 			t.Errorf("by default: %+v", got)
 		}
+		told := make(chan string, 100)
+		stop, err := other.Keys().OtherEventsTopics().Subscribe(ctx, event.Options{},
+			func(m event.Message[poppokeys.OtherEventsMessage], _ error) { told <- "of the other namespace: " + m.Channel })
+		must(t, err)
+		defer stop()
+		stop2, err := d.Keys().OtherEventsTopic("maintenance").Subscribe(ctx, event.Options{},
+			func(m event.Message[poppokeys.OtherEventsMessage], _ error) { told <- string(m.Data.Data) })
+		must(t, err)
+		defer stop2()
 		s.Do("SET", "poppo:flags:maintenance", "true") // by hand
 		await(t, "the queue is paused", func() bool { return status(t, d).Paused })
 		if id := submit(t, d, poppo.Task{Issue: 7, Prompt: "x"}); id != "task-1" {
@@ -126,6 +135,10 @@ func TestSettings(t *testing.T) {
 		}
 		must(t, d.Set(ctx, poppo.Patch{Maintenance: &no}))
 		await(t, "the task is with the agents", func() bool { return handed(t, d) == 1 })
+		await(t, "both are announced", func() bool { return len(told) >= 2 })
+		if first, then := <-told, <-told; first != "true" || then != "false" {
+			t.Errorf("maintenance is announced as %s and %s", first, then)
+		}
 		if !strings.Contains(log.String(), "level=DEBUG msg=\"a task is taken\"") {
 			t.Errorf("the daemon does not say what it does:\n%s", log)
 		}

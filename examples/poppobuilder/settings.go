@@ -2,11 +2,14 @@ package poppobuilder
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 )
 
 // Settings may be changed while daemons run: by Daemon.Set, over HTTP, or with
@@ -75,10 +78,25 @@ func (d *Daemon) paused(ctx context.Context, wanted bool) error {
 		return err
 	case wanted:
 		d.log.Info("maintenance: no task begins")
-		return d.keys.Tasks().Pause(ctx)
+		err = d.keys.Tasks().Pause(ctx)
+	default:
+		d.log.Info("maintenance is over")
+		err = d.keys.Tasks().Resume(ctx)
 	}
-	d.log.Info("maintenance is over")
-	return d.keys.Tasks().Resume(ctx)
+	if err == nil {
+		d.tellMaintenance(ctx, wanted)
+	}
+	return err
+}
+
+// tellMaintenance publishes on poppo:channel:events:maintenance. The flag is what counts: an
+// event that no program got changes nothing.
+func (d *Daemon) tellMaintenance(ctx context.Context, on bool) {
+	told := poppokeys.OtherEventsMessage{Data: json.RawMessage(strconv.FormatBool(on))}
+	err := d.keys.OtherEventsTopic("maintenance").Publish(ctx, told)
+	if err != nil {
+		d.log.Warn("maintenance is not announced", "error", err)
+	}
 }
 
 // Set changes settings for all daemons of the namespace: all that the patch has, in

@@ -35,8 +35,11 @@ func NewReader(in io.Reader, codecs ...Codec) (*Reader, error) {
 
 func newReader(in io.Reader, codecs []Codec) (*Reader, error) {
 	var magic [len(Magic)]byte
-	if _, err := io.ReadFull(in, magic[:]); err != nil {
+	switch _, err := io.ReadFull(in, magic[:]); {
+	case err == io.EOF, err == io.ErrUnexpectedEOF:
 		return nil, errors.Join(ErrNotArchive, err)
+	case err != nil: // it cannot be read: what it is is not known
+		return nil, err
 	}
 	if got := string(magic[:]); got != Magic {
 		if strings.HasPrefix(got, Magic[:6]) {

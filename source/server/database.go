@@ -32,10 +32,13 @@ func (l *link) lacks(ctx context.Context, db int) (string, error) {
 	}
 	_, err := l.ask(ctx, "SELECT", strconv.Itoa(db))
 	var answer *wire.ServerError
+	var refused *connect.ConfigError
 	switch {
 	case err == nil:
 		_, err = l.ask(ctx, "SELECT", "0")
 		return "", err
+	case errors.As(err, &refused): // a cluster
+		return refused.What, nil
 	case !errors.As(err, &answer):
 		return "", err
 	case answer.Code == "NOPERM":

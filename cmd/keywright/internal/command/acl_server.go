@@ -136,6 +136,9 @@ func aclFailure(err error) error {
 		if strings.HasPrefix(reply.Error(), "ERR unknown") {
 			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
 		}
+		if connect.OnlyDatabase0(reply) {
+			return errDatabase0
+		}
 		if strings.Contains(reply.Error(), "DB index is out of range") {
 			return usage("name another one at the end of the URL; CONFIG GET databases says how many there are", "the server has no database of that number")
 		}

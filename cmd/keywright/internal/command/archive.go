@@ -53,6 +53,8 @@ type archiveReport struct {
 	Tool      string            `json:"tool"`
 	Taken     time.Time         `json:"taken"`
 	Moment    string            `json:"consistency"`
+	Sum       string            `json:"sum,omitempty"`  // digest by which an archive that adds to it names it
+	Base      string            `json:"base,omitempty"` // digest of the archive that it adds to: it only has what has changed
 	Chosen    []string          `json:"selection,omitempty"`
 	Shards    []source.Shard    `json:"shards"`
 	Keys      int64             `json:"keys"`
@@ -126,7 +128,7 @@ report says how far it is good.`,
 }
 
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *archiveReport {
-	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn, Unsure: index.Unsure}
+	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn, Unsure: index.Unsure}
 	r.Keys, r.Bytes = index.Totals()
 	for _, k := range index.TornKeys {
 		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
@@ -147,6 +149,9 @@ func inspected(ctx context.Context, path string, keys archivefile.Keys) (*archiv
 		r.Problem = f.Cut.Error()
 	}
 	r.Encrypted = f.Encrypted
+	if r.Complete {
+		r.Sum = f.Sum()
+	}
 	return r, nil
 }
 
@@ -167,11 +172,12 @@ func verified(ctx context.Context, path string, keys archivefile.Keys) (*archive
 	}
 	defer closer.Close()
 	meta, index, err := archive.Verify(&cancelled{ctx, in}, archivefile.Codecs()...)
-	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
-		return nil, noArchive(path, err)
-	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	headless := errors.Is(err, archive.ErrDamaged) && meta.ID == ""
+	if headless || errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
+		return nil, noArchive(path, err)
 	}
 	r := newArchiveReport(path, sizeOf(path), meta, &index)
 	_, plain := closer.(*archivefile.Plain)
@@ -215,6 +221,12 @@ func (a *app) printArchive(r *archiveReport) error {
 	}
 	for _, s := range r.Chosen {
 		a.tell("chosen by %s", finding.Printable(s))
+	}
+	if r.Sum != "" {
+		a.tell("digest %s", r.Sum)
+	}
+	if r.Base != "" {
+		a.tell("only has what has changed since the archive with the digest %s", finding.Printable(r.Base))
 	}
 	a.tell("")
 	if err := a.printParts(r.Entries); err != nil {
@@ -371,7 +383,9 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 		}
 	default:
 		expires := "never expires"
-		if rec.Expires > 0 {
+		if rec.Form == archive.Gone {
+			expires = ""
+		} else if rec.Expires > 0 {
 			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
 		}
 		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n", terminal.Pad(terminal.Shorten(finding.Key(rec.Key), lsWidth), lsPad),

@@ -16,7 +16,7 @@ import (
 // unlocking are the flags of verbs that read archives.
 type unlocking struct {
 	identities []string
-	keysFile   string
+	keyring    ringing
 }
 
 // unlockHelp explains them.
@@ -25,7 +25,7 @@ age-keygen writes them), or with the key ring of --keys-file or KEYWRIGHT_KEY_RI
 
 func (o *unlocking) flags(c *cobra.Command) {
 	o.identityFlag(c)
-	c.Flags().StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+	c.Flags().StringVar(&o.keyring.keysFile, "keys-file", "", "the file with the key ring")
 }
 
 func (o *unlocking) identityFlag(c *cobra.Command) {
@@ -48,8 +48,8 @@ func (a *app) archiveKeys(ctx context.Context, o *unlocking) archivefile.Keys {
 			}
 			out = append(out, some...)
 		}
-		if o.keysFile != "" || a.Getenv(ringVariable) != "" {
-			ring, err := a.keyRing(ctx, &ringing{keysFile: o.keysFile})
+		if o.keyring.given() || a.Getenv(ringVariable) != "" {
+			ring, err := a.keyRing(ctx, &o.keyring)
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +140,7 @@ func noArchive(path string, err error) error {
 	case errors.Is(err, archive.ErrDamaged):
 		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)), "take another copy of the archive: nothing of this one can be read"}
 	}
-	return usage("an archive is what `keywright backup` writes", "%v", named(path, err))
+	return usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
 }
 
 // named is an error that names its file, once.

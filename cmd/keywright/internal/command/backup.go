@@ -129,6 +129,7 @@ type backupReport struct {
 	Unsure      int64          `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
 	Base        string         `json:"base,omitempty"`      // digest of the archive that this one adds to
 	Unchanged   int64          `json:"unchanged,omitempty"` // keys that the archives before have as they are
+	Deleted     int64          `json:"deleted,omitempty"`   // of keys: those that the archives before have, and the server has not
 	Earlier     int64          `json:"resumed,omitempty"`   // keys that a run before this one had saved
 	Size        int64          `json:"file_bytes"`
 	Entries     []archivePart  `json:"entries"`
@@ -191,10 +192,10 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint, Consistency: string(b.meta.Consistency), Shards: sum.Shards,
 		Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone, Base: b.meta.Base}
 	if b.since != nil {
-		r.Unchanged = b.since.equal
+		r.Unchanged, r.Deleted = b.since.equal, b.since.deleted
 	}
 	if b.left != nil {
-		r.Earlier, _ = b.left.Index.Totals()
+		r.Earlier = b.left.keys
 	}
 	if err == nil {
 		return a.finishBackup(o, b.w, b.file, r)
@@ -383,7 +384,7 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 		return notWritten(o.to, err)
 	}
 	r.Keys, r.Bytes = index.Totals()
-	r.Size, r.Torn, r.Unsure, r.Entries = w.Offset(), index.Torn, index.Unsure, partsOf(&index)
+	r.Size, r.Torn, r.Unsure, r.Entries = sizeOf(r.File), index.Torn, index.Unsure, partsOf(&index)
 	if o.output == "json" {
 		err = a.json(r)
 	} else {
@@ -436,6 +437,9 @@ func (a *app) printBackup(r *backupReport) error {
 	}
 	if r.Base != "" {
 		a.tell("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
+		if r.Deleted > 0 {
+			a.tell("%s saved as deleted: not there any more", terminal.Plural(r.Deleted, "key"))
+		}
 	}
 	if r.Earlier > 0 {
 		a.tell("%s were saved by the run before", terminal.Plural(r.Earlier, "key"))

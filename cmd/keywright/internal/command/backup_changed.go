@@ -25,6 +25,8 @@ type since struct {
 	facts  compare.Facts
 	equal  int64 // keys that have not changed
 
+	deleted int64 // keys that are not there any more
+
 	folder string              // of what waits
 	waits  map[string]*waiting // values in parts of which it is not known yet, by database and name
 	spare  []*archivefile.Spool

@@ -84,7 +84,7 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 
 // openSince reads the archives that a backup adds to.
 func (b *backupRun) openSince(ctx context.Context) error {
-	b.unlocking.keysFile = b.encrypting.keysFile
+	b.keyring.keysFile = b.encrypting.keysFile
 	chain, err := openChain(b.base, b.archiveKeys(ctx, &b.unlocking))
 	if err != nil {
 		return err
@@ -148,12 +148,14 @@ func (b *backupRun) deletion(v *archive.Value) error {
 	if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
 		return notWritten(b.to, err)
 	}
+	b.since.deleted++
 	return nil
 }
 
 // resumed is what a killed run has left.
 type resumed struct {
 	*archive.Archive
+	keys  int64 // that it has; the index goes on counting
 	end   int64
 	table *archivefile.Table
 }
@@ -185,8 +187,8 @@ func (b *backupRun) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.file, b.left = file, &resumed{Archive: a, end: end}
 	keys, _ := a.Index.Totals()
+	b.file, b.left = file, &resumed{Archive: a, keys: keys, end: end}
 	if b.left.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
 		return b.kept(err)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -96,6 +97,8 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(failed, new(*exit)):
+		return failed
 	case !out.Complete && !out.Applied:
 		return &exit{exitPartial, "not all keys were seen: " + out.Incomplete.String(), "nothing was changed; it was only a plan"}
 	case !out.Complete:

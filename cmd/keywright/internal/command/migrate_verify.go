@@ -165,7 +165,7 @@ func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.Ve
 
 // wholeBackup reads an archive to its end.
 func (r *migrationRun) wholeBackup(ctx context.Context, o *migrateVerifying) (*archiveReport, error) {
-	o.unlocking.keysFile = o.ring.keysFile
+	o.keyring = o.ring
 	b, err := verified(ctx, o.backup, r.archiveKeys(ctx, &o.unlocking))
 	switch {
 	case err != nil:

@@ -56,7 +56,7 @@ func (r *changeRun) words() *verb {
 	v := *r.verb
 	switch {
 	case r.undo != "" && r.name == "ttl":
-		v.would, v.did = "would lose the TTL that it was given", "Took the TTL back from"
+		v.would, v.did = "would lose the TTL that ttl gave", "Took the TTL back from"
 	case r.undo != "":
 		v.would, v.did = "would get the names back that they had", "Gave the old names back to"
 	case r.name == "rename" && r.phase == phaseUnlink:
@@ -205,7 +205,7 @@ func (r *changeRun) faults(left []plan.Left) error {
 }
 
 // result is what was done, in short.
-func (r *changeRun) result(report *apply.KeysReport, failed error) *changeResult {
+func (r *changeRun) result(ctx context.Context, report *apply.KeysReport, failed error) *changeResult {
 	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
 		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
 	for _, name := range slices.Sorted(maps.Keys(report.Entries)) {
@@ -213,7 +213,7 @@ func (r *changeRun) result(report *apply.KeysReport, failed error) *changeResult
 	}
 	switch {
 	case failed != nil:
-		res.Problem = failed.Error()
+		res.Problem = problem(ctx, failed)
 	case !res.Complete:
 		res.Problem = "not all was seen: " + report.Summary.Incomplete[0].String()
 	}
@@ -222,7 +222,7 @@ func (r *changeRun) result(report *apply.KeysReport, failed error) *changeResult
 
 // showDone prints what was done, and gives the exit code.
 func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
-	a, res := r.app, r.result(report, failed)
+	a, res := r.app, r.result(ctx, report, failed)
 	var err error
 	if r.output == "json" {
 		out := r.report()

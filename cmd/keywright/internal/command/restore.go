@@ -326,11 +326,18 @@ func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
 	}
 	o := a.connect
 	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
-	if err != nil {
+	switch {
+	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
+		return nil, errDatabase0
+	case err != nil:
 		return nil, aclFailure(err)
 	}
 	return c, nil
 }
+
+// errDatabase0 is returned where keys would go to a database that a cluster does not have.
+var errDatabase0 = usage("give the keys of other databases to that one, each at a time: --to-db 0",
+	"a cluster has database 0 only")
 
 // live reads what the server has: a key that has its value and its expiry needs nothing.
 func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
@@ -409,7 +416,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	}
 	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan, Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
-		out.Problem = err.Error()
+		out.Problem = problem(ctx, err)
 	}
 	out.Entries = []restoredPart{}
 	for _, entry := range append(indices(r.names), selection.Undeclared) {
@@ -421,6 +428,14 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
 	}
 	return out, err
+}
+
+// problem is an error as reports have it.
+func problem(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return "interrupted"
+	}
+	return err.Error()
 }
 
 // indices are 0, 1, 2 … of a list.

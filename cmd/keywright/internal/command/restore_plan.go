@@ -69,7 +69,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])
-	again.identities = unpacked(q.Options["identities"])
+	again.unlocking = unlocking{unpacked(q.Options["identities"]), o.ring}
 	journal, resumed, err := openJournal(path, p, "key", nil)
 	if err != nil {
 		return err

@@ -37,6 +37,8 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(failed, new(*exit)):
+		return failed
 	case failed != nil || !out.Complete:
 		return &exit{exitPartial, out.Problem, out.goOn(failed)}
 	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):

@@ -41,6 +41,9 @@ func (o *ringing) flags(c *cobra.Command) {
 	f.StringArrayVar(&o.keysEnv, "keys-env", nil, "a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
 }
 
+// given tells whether a flag says where the ring is.
+func (o *ringing) given() bool { return o.keysFile != "" || len(o.keysExec) > 0 }
+
 func (o *ringing) check() error {
 	if o.keysFile != "" && len(o.keysExec) > 0 {
 		return usage("name one of them", "--keys-file and --keys-exec exclude each other")

@@ -159,7 +159,7 @@ func (o *serving) prepare(a *app) error {
 	if o.isURL() {
 		return usage("write `keywright serve -u "+shellWord(o.name)+"`", "a server goes after -u")
 	}
-	o.ring.keysFile = o.keysFile
+	o.ring.keysFile = o.keyring.keysFile
 	o.progress, o.forks, o.snapshot = "none", 1, o.by == "snapshot"
 	if o.by != "sample" {
 		o.sample = 0

@@ -36,7 +36,10 @@ func (a *app) undoTTL(ctx context.Context, path string, u *apply.Undo, o *changi
 	if err := a.undoHolds(path, p, r.made); err != nil {
 		return err
 	}
-	rule := &plan.Untimed{}
+	rule, err := plan.NewUntimed(r.ks)
+	if err != nil {
+		return err
+	}
 	r.rule, r.once = rule, true
 	r.source = u.Scan(func(_ []byte, ends int64) { rule.Known(ends) })
 	if !o.apply {

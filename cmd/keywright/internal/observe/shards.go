@@ -48,6 +48,7 @@ func shardOf(address, text string) Shard {
 		}
 		return nil
 	}
-	return Shard{address, info["role"], version, info.Keys(), figure("used_memory"), figure("maxmemory"),
-		figure("connected_clients"), figure("instantaneous_ops_per_sec")}
+	return Shard{Address: address, Role: info["role"], Version: version, Keys: info.Keys(),
+		Memory: figure("used_memory"), MaxMemory: figure("maxmemory"),
+		Clients: figure("connected_clients"), Commands: figure("instantaneous_ops_per_sec")}
 }
