@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -107,24 +104,14 @@ func (d declared) Files(ctx context.Context, root, part string, each func(string
 			sources = append(sources, mv.Source)
 		}
 	}
-	return fs.WalkDir(os.DirFS(root), ".", func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case e.IsDir() && filepath.Base(path) == ".keywright":
-			return fs.SkipDir
-		case e.IsDir():
-			return nil
-		}
+	return (&walk{ctx: ctx, root: root, each: func(file string) error {
 		for _, s := range sources {
-			if _, ok := s.Match(path); ok {
-				return each(path)
+			if _, ok := s.Match(file); ok {
+				return each(file)
 			}
 		}
 		return nil
-	})
+	}}).folder(".", nil)
 }
 
 // Back implements Documents.
