@@ -16,7 +16,8 @@ import (
 )
 
 // errSources is an export over the files that there are.
-var errSources = errors.New("the files there are the sources: name another folder, or roll the part back, and they are written")
+var errSources = errors.New("the files there are the sources: name another folder, or roll the part back, " +
+	"and they are written")
 
 // ErrReplacedMeanwhile is a file that was written between the comparison and the export.
 var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export again, while no process writes it")

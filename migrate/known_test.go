@@ -56,10 +56,12 @@ func TestSeenThatCannotBeRead(t *testing.T) {
 			if _, err := os.Stat(path); err != nil {
 				t.Errorf("it is gone: %v", err)
 			}
-			if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Redis}); !errors.Is(err, migrate.ErrUnseen) {
+			o := migrate.RepairOptions{From: phase.Redis}
+			if _, err := m.Repair(t.Context(), "a", o); !errors.Is(err, migrate.ErrUnseen) {
 				t.Errorf("repaired without a word: %v", err)
 			}
-			if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Redis, Accept: true}); err != nil {
+			o.Accept = true
+			if _, err := m.Repair(t.Context(), "a", o); err != nil {
 				t.Fatal(err)
 			}
 			if err := m.Write(t.Context(), change(i, "3")); err != nil {

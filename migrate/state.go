@@ -196,7 +196,8 @@ func (m *Migration) wrong(op, part string, err error) error {
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
 	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice), errors.As(err, new(*record.Reject)):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice),
+		errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
 	case errors.Is(err, phase.ErrChanging):
 		e.Hint = "try again; the change is undone by the next command if its process has died"

@@ -45,7 +45,8 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 		open := lists[id.Move]
 		if open != nil && open.id == id {
 			open.records = append(open.records, r)
-			if item := (item{mv: m.moves[id.Move], records: open.records}); len(open.records)%64 == 0 && item.size() > maxValues {
+			all := item{mv: m.moves[id.Move], records: open.records}
+			if len(open.records)%64 == 0 && all.size() > maxValues {
 				return fmt.Errorf("%s: %w", file, ErrTooLarge)
 			}
 			return nil
