@@ -279,7 +279,7 @@ func TestReasonsOfAllReadings(t *testing.T) {
 	taggedServer(t, clients, 2)
 	_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
 	scan := func(context.Context, func([]source.Key) error) (source.Summary, error) {
-		return source.Summary{Incomplete: source.Reasons{{Code: source.ReadAborted}}}, nil
+		return source.Summary{Incomplete: source.Reasons{{Code: source.Ended, What: "x"}}}, nil
 	}
 	report, err := apply.Keys(t.Context(), clients, scan, rule, apply.KeysOptions{})
 	if err != nil || len(report.Summary.Incomplete) != 1 {

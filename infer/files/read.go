@@ -280,7 +280,7 @@ func identifies(name string) bool {
 var (
 	startNames = set(starts)
 	endNames   = set(strings.Fields("expires_at expires expiry expiration valid_until until expiresAt validUntil"))
-	starts   = strings.Fields("queued_at posted_at created_at started_at ended_at received_at added_at inserted_at " +
+	starts     = strings.Fields("queued_at posted_at created_at started_at ended_at received_at added_at inserted_at " +
 		"published_at createdAt postedAt queuedAt startedAt publishedAt created published timestamp updated_at updatedAt " +
 		"time date at")
 )
