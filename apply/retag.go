@@ -136,7 +136,8 @@ func (r *changes) retagSome(ctx context.Context, c rueidis.Client, set []byte, m
 		args = append(args, m.old, m.to, map[bool]string{true: "1"}[m.goes && !m.there], strconv.Itoa(len(still)))
 	}
 	err = r.surely(ctx, func() (err error) {
-		n, err = c.Do(ctx, c.B().Eval().Script(retagText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).AsInt64()
+		script := c.B().Eval().Script(retagText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+		n, err = c.Do(ctx, script).AsInt64()
 		return err
 	})
 	return n, err

@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"testing"
+
+	"github.com/keywright/keywright/internal/filelock"
 )
 
 var nextPort atomic.Int64
@@ -50,7 +51,7 @@ func reserve(folder string, ports ...int) (locks []*os.File) {
 		f, err := os.OpenFile(filepath.Join(folder, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err == nil {
 			locks = append(locks, f)
-			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+			err = filelock.Lock(f)
 		}
 		if err != nil || !bindable(port) {
 			release(locks)

@@ -41,7 +41,7 @@ func (m *Migration) beat() {
 		}
 		if now.After(replayAt) {
 			ctx, cancel := context.WithTimeout(m.life, m.config.Lease/2) // the next word must come in time
-			m.lookAhead(ctx)                                             // at the parts for which Redis has not answered yet
+			m.lookAhead(ctx)
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)
 			cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -65,6 +66,7 @@ type declared struct {
 	root   string
 	room   func() (record.Spill, error)                             // for the names of large objects
 	fields func(ctx context.Context, hash string) ([]string, error) // of a hash in Redis
+	listed *listings
 }
 
 // Parts implements Documents.
@@ -98,13 +100,18 @@ func (d declared) File(ctx context.Context, id record.ID) (string, error) {
 
 // Files implements Documents.
 func (d declared) Files(ctx context.Context, root, part string, each func(string) error) error {
+	return d.walk(ctx, root, part, each, nil)
+}
+
+func (d declared) walk(ctx context.Context, root, part string, each func(string) error,
+	saw func(string, os.FileInfo)) error {
 	var sources []*record.Source
 	for _, mv := range d.m.Moves {
 		if mv.Part.Name == part && !slices.Contains(sources, mv.Source) {
 			sources = append(sources, mv.Source)
 		}
 	}
-	return (&walk{ctx: ctx, root: root, each: func(file string) error {
+	return (&walk{ctx: ctx, root: root, saw: saw, each: func(file string) error {
 		for _, s := range sources {
 			if _, ok := s.Match(file); ok {
 				return each(file)

@@ -109,3 +109,6 @@ func EndsWhileBegun(m *Migration, what string) bool {
 	go func() { _ = m.Close() }()
 	return pause(m.life, 300*time.Millisecond) != nil
 }
+
+// Listed is how often the folders were read for the names of files.
+func Listed(m *Migration) int { return m.docs.(declared).listed.walked }

@@ -116,7 +116,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client)}
+		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client), &listings{}}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},

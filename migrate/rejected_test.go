@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -118,7 +119,7 @@ func TestLinkedFolders(t *testing.T) {
 	server, root, other := kt.Start(t, kt.Redis), t.TempDir(), t.TempDir()
 	writeFile(t, other, "456.json", `{"words": ["a"]}`)
 	writeFile(t, other, "deep/457.json", `{"words": ["b"]}`)
-	for to, name := range map[string]string{other: "guilds", root: "round"} {
+	for name, to := range map[string]string{"guilds": other, "round": root, "again": root} {
 		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -214,4 +215,75 @@ func TestExportCountsRejects(t *testing.T) {
 	if err != nil || r.Rejected != 1 || len(r.Rejects) != 1 || r.Records != 1 {
 		t.Errorf("%+v %v", r, err)
 	}
+}
+
+// A list is not given without an element of which it is not known whose it is.
+func TestAnElementOfAnUnknownList(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "a.json", `[{"of": "a", "text": "x"}, {"of": null, "text": "y"}]`)
+	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Look: true, Map: declaredMap(t, `keywright: 1
+keys: {words: {key: "w:{of}", type: list, member: text, ttl: none}}
+migrations:
+  files:
+    sources: {a: {file: a.json}}
+    parts: {all: {moves: [{from: "a:/[]", to: words, with: {of: .of}, member: .text}]}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	got, err := m.Read(t.Context(), record.ID{Move: "all.words", Key: "w:a"})
+	if !errors.As(err, new(*record.Reject)) {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+// The names of files are read again when a folder has changed, and not for each record.
+func TestFilesAreListedOnce(t *testing.T) {
+	root := t.TempDir()
+	long := time.Now().Add(-time.Hour)
+	file := func(name string, at time.Time) {
+		writeFile(t, root, name, `["x"]`)
+		for _, folder := range []string{"each", "."} {
+			if err := os.Chtimes(filepath.Join(root, folder), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Look: true, Map: declaredMap(t, `keywright: 1
+vars: {n: slug}
+keys:
+  named: {key: "names", type: hash, field: text, value: text, ttl: none}
+  seen: {key: "s:{n}", type: set, member: text, ttl: none}
+migrations:
+  files:
+    sources: {each: {file: "each/{name}.json"}, names: {file: names.json}}
+    parts:
+      all:
+        moves:
+          - {from: "names:/{name}", to: named, field: "{name}", value: .}
+          - {from: "each:/[]", to: seen, with: {n: "slug({name})"}, member: ., kept: {name: named}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	read := func(key string, want int) {
+		t.Helper()
+		for range 5 {
+			got, err := m.Read(t.Context(), record.ID{Move: "all.seen", Key: key, Sub: "x"})
+			if err != nil || len(got) != 1 {
+				t.Errorf("%s: %v %v", key, got, err)
+			}
+		}
+		if n := migrate.Listed(m); n != want {
+			t.Errorf("the folders were read %d times, not %d", n, want)
+		}
+	}
+	file("each/San Diego.json", long)
+	read("s:san-diego", 1)
+	file("each/New York.json", long.Add(time.Minute))
+	read("s:new-york", 2)
+	file("each/Rome.json", time.Now()) // others may come with the same time
+	read("s:rome", 7)
 }

@@ -21,7 +21,8 @@ type walk struct {
 	ctx    context.Context
 	root   string
 	each   func(file string) error
-	linked int // folders that were walked through links
+	saw    func(folder string, is os.FileInfo) // before it is read; nil: it is not asked for
+	linked int                                 // folders that were walked through links
 }
 
 // folder walks a folder; above are those that it is in.
@@ -35,6 +36,9 @@ func (w *walk) folder(name string, above []os.FileInfo) error {
 		return nil
 	}
 	above = append(above[:len(above):len(above)], is)
+	if w.saw != nil {
+		w.saw(in, is)
+	}
 	entries, err := os.ReadDir(in)
 	if err != nil {
 		return err

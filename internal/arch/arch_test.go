@@ -223,7 +223,7 @@ func TestLayers(t *testing.T) {
 		"infer/files":                 append([]string{"infer/noun", "keyspace/lint", "keyspace/route", "migrate/record"}, declared...),
 		"infer/page":                  {"infer/noun", "keyspace/pattern", "keyspace/scalar"},
 		"infer/software":              append([]string{"source"}, engine...),
-		"keywrighttest":               {"internal/wire", "slot"},
+		"keywrighttest":               {"internal/filelock", "internal/wire", "slot"},
 		"internal/mutation":           {},
 		"migrate":                     {"internal/filelock", "keyspace", "migrate/phase", "migrate/record", "value"},
 		"migrate/repository":          {"migrate", "migrate/record", "value"},
