@@ -198,6 +198,7 @@ func (d *digests) close() {
 // once tells which identities come for the first time, in bounded memory.
 type once struct {
 	room   func() (record.Spill, error)
+	most   int // that are held in memory; 0: pairRun
 	held   map[uint64]bool
 	before []*digests // sorted
 }
@@ -212,7 +213,7 @@ func (o *once) first(id uint64) (bool, error) {
 			return false, err
 		}
 	}
-	if len(o.held) >= pairRun {
+	if len(o.held) >= cmp.Or(o.most, pairRun) {
 		d := &digests{room: o.room}
 		o.before = append(o.before, d)
 		for id := range o.held {

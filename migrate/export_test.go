@@ -65,14 +65,15 @@ func Sync(m *Migration, part string, ids ...record.ID) error {
 	return m.sync(context.Background(), part, is.State, is.Epoch, ids, false)
 }
 
-// Firsts asks about n identities, twice, and says how many came for the first time each time.
-func Firsts(n uint64) (firsts []uint64, err error) {
+// Firsts asks about n identities, twice, and says how many came for the first time each time. So
+// many are held in memory.
+func Firsts(n uint64, held int) (firsts []uint64, err error) {
 	folder, err := os.MkdirTemp("", "")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	o := once{room: (&disk{own: folder}).room}
+	o := once{room: (&disk{own: folder}).room, most: held}
 	defer o.close()
 	for range 2 {
 		found := uint64(0)
