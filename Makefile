@@ -68,7 +68,6 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v . ./queue ./guard ./gen/acl ./entity
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./poppobuilder
 	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run 'TestSystem|TestMigration$$' -v ./cunningbot
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue ./guard ./gen/acl
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench movebench migratebench; do GOWORK=off go run ./cmd/$$c || exit 1; done

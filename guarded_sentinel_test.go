@@ -7,14 +7,16 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
 )
 
-// speaking answers the commands of each connection by their names, all others by +OK.
-func speaking(t *testing.T, answers map[string]string) (addr string) {
+// speaking answers the commands of each connection by their names, all others by +OK. told is told
+// the name of each answer that was sent.
+func speaking(t *testing.T, answers map[string]string, told func(name string)) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -46,6 +48,7 @@ func speaking(t *testing.T, answers map[string]string) (addr string) {
 			if _, err := io.WriteString(c, reply); err != nil {
 				return
 			}
+			told(name)
 		}
 	}
 	go func() {
@@ -64,7 +67,7 @@ func speaking(t *testing.T, answers map[string]string) (addr string) {
 // the program: the connection is given up.
 func TestASentinelCannotEndTheProgram(t *testing.T) {
 	const hello = "%2\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n$5\r\nproto\r\n:3\r\n"
-	primary := speaking(t, map[string]string{"HELLO": hello, "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n", "PING": "+PONG\r\n"})
+	primary := speaking(t, map[string]string{"HELLO": hello, "ROLE": "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n", "PING": "+PONG\r\n"}, func(string) {})
 	host, port, err := net.SplitHostPort(primary)
 	must(t, err)
 	address := fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(host), host, len(port), port)
@@ -74,11 +77,20 @@ func TestASentinelCannotEndTheProgram(t *testing.T) {
 		begin += fmt.Sprintf(">3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n", len(channel), channel)
 		end += fmt.Sprintf(">3\r\n$11\r\nunsubscribe\r\n$%d\r\n%s\r\n:0\r\n", len(channel), channel)
 	}
+	var sent atomic.Int64
 	sentinel := speaking(t, map[string]string{"HELLO": hello, "SUBSCRIBE": begin + short, "UNSUBSCRIBE": end, "PING": "+PONG\r\n",
-		"SENTINEL SENTINELS": "*0\r\n", "SENTINEL GET-MASTER-ADDR-BY-NAME": address + short})
+		"SENTINEL SENTINELS": "*0\r\n", "SENTINEL GET-MASTER-ADDR-BY-NAME": address + short},
+		func(name string) {
+			if name == "SUBSCRIBE" || name == "SENTINEL GET-MASTER-ADDR-BY-NAME" {
+				sent.Add(1)
+			}
+		})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if c, err := keywright.Open(ctx, "redis+sentinel://"+sentinel+"/m", keywright.Options{Timeout: time.Second}); err == nil {
 		c.Close()
+	}
+	if sent.Load() == 0 {
+		t.Error("no such message was sent: the test tests nothing")
 	}
 }

@@ -20,6 +20,14 @@ func MutateRename(guard, instead string) (restore func(), ok bool) {
 	return mutate(&renameText, guard, instead)
 }
 
+// MutateRetag is Mutate for the script that gives members new names.
+func MutateRetag(guard, instead string) (restore func(), ok bool) {
+	return mutate(&retagText, guard, instead)
+}
+
+// Asked sets what is called before members of a set lose their old names.
+func Asked(o *KeysOptions, f func()) { o.asked = f }
+
 func mutate(text *string, guard, instead string) (restore func(), ok bool) {
 	was := *text
 	*text = strings.Replace(was, guard, instead, 1)

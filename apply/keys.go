@@ -34,6 +34,7 @@ type KeysOptions struct {
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
 	copied  func()                                // for tests
+	asked   func()                                // for tests
 }
 
 // Item is the key of an item of an entity.
@@ -92,12 +93,12 @@ func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o Key
 			return told, err
 		}
 		sum, err := r.through(ctx, scan)
-		sum.Incomplete = append(told.Incomplete, sum.Incomplete...)
+		sum.Incomplete = told.Incomplete.Add(sum.Incomplete...)
 		if err == nil && r.later {
 			r.last = true
 			var again source.Summary
 			again, err = r.through(ctx, scan)
-			sum.Incomplete = append(sum.Incomplete, again.Incomplete...)
+			sum.Incomplete = sum.Incomplete.Add(again.Incomplete...)
 		}
 		return sum, err
 	}, o)

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	_ "embed"
+	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/plan"
@@ -95,22 +96,76 @@ func (r *changes) retags(ctx context.Context, c rueidis.Client, steps []*keyChan
 }
 
 // retag gives the members of a set their new names: all, or beside the old ones. set: it is one.
+// A member stays where its value, or its load, is there. That is asked in the step that takes it
+// away; over slots it is asked before, and again after it: what has come meanwhile is told again.
 func (r *changes) retag(ctx context.Context, c rueidis.Client, s *keyChange, beside bool) (n int64, set bool,
 	err error) {
+	cluster := c.Mode() == rueidis.ClientModeCluster
 	set, err = r.eachMember(ctx, c, s, func(found []renamedMember) (bool, error) {
-		args := make([]string, 0, 3*len(found))
-		for _, m := range found {
-			args = append(args, m.old, m.to, map[bool]string{true: "1"}[!beside && !m.still])
+		for i := range found {
+			found[i].goes = !beside
 		}
-		var some int64
-		err := r.surely(ctx, func() (err error) {
-			some, err = c.Do(ctx, c.B().Eval().Script(retagText).Numkeys(1).Key(string(s.key)).Arg(args...).Build()).AsInt64()
-			return err
-		})
+		if cluster && !beside {
+			if err := askStill(ctx, c, found); err != nil {
+				return false, err
+			}
+		}
+		if r.asked != nil && !beside {
+			r.asked()
+		}
+		some, err := r.retagSome(ctx, c, s.key, found, !cluster && !beside)
 		n += some
-		return true, err
+		if err != nil || !cluster || beside {
+			return err == nil, err
+		}
+		return true, r.tellAgain(ctx, c, s.key, found)
 	})
 	return n, set, err
+}
+
+// retagSome changes members of a set in one step. ask: in it, what keeps them.
+func (r *changes) retagSome(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember,
+	ask bool) (n int64, err error) {
+	keys, args := []string{string(set)}, make([]string, 0, 4*len(members))
+	for _, m := range members {
+		still := m.still
+		if !ask {
+			still = nil
+		}
+		keys = append(keys, still...)
+		args = append(args, m.old, m.to, map[bool]string{true: "1"}[m.goes && !m.there], strconv.Itoa(len(still)))
+	}
+	err = r.surely(ctx, func() (err error) {
+		script := c.B().Eval().Script(retagText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+		n, err = c.Do(ctx, script).AsInt64()
+		return err
+	})
+	return n, err
+}
+
+// tellAgain gives a set the old names of members again whose values have come since they were
+// asked for.
+func (r *changes) tellAgain(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember) error {
+	var back []renamedMember
+	for _, m := range members {
+		if m.goes && !m.there {
+			back = append(back, renamedMember{old: m.old, to: m.to, still: m.still})
+		}
+	}
+	if err := askStill(ctx, c, back); err != nil || len(back) == 0 {
+		return err
+	}
+	again := back[:0]
+	for _, m := range back {
+		if m.there { // with the score of the new one, which it has
+			again = append(again, renamedMember{old: m.to, to: m.old})
+		}
+	}
+	if len(again) == 0 {
+		return nil
+	}
+	_, err := r.retagSome(ctx, c, set, again, false)
+	return err
 }
 
 // surely does what may be done twice, until it has an answer.
@@ -130,7 +185,9 @@ func (r *changes) surely(ctx context.Context, do func() error) (err error) {
 // renamedMember is a member that gets a new name.
 type renamedMember struct {
 	old, to string
-	still   bool // the value, or its load, is there under the old name
+	still   []string // the value and its load, under the old name
+	there   bool     // one of those was there when they were asked for
+	goes    bool     // the old name is to go
 }
 
 // eachMember yields the members of a set that get new names, until each says false. set: it is
@@ -165,10 +222,7 @@ func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange
 		for some := page.Elements; len(some) > 0; {
 			part := some[:min(len(some), 2*retagAtOnce)]
 			some = some[len(part):]
-			found, err := r.members(ctx, c, s, part)
-			if err != nil {
-				return true, err
-			}
+			found := s.members(part)
 			if len(found) == 0 {
 				continue
 			}
@@ -183,28 +237,32 @@ func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange
 }
 
 // members are those of a page that get new names.
-func (r *changes) members(ctx context.Context, c rueidis.Client, s *keyChange, page []string) (out []renamedMember,
-	err error) {
+func (s *keyChange) members(page []string) (out []renamedMember) {
+	for i := 0; i+1 < len(page); i += 2 {
+		if to, still, ok := s.Members.New([]byte(page[i])); ok {
+			out = append(out, renamedMember{old: page[i], to: to, still: still})
+		}
+	}
+	return out
+}
+
+// askStill asks which values, or their loads, are there under their old names.
+func askStill(ctx context.Context, c rueidis.Client, members []renamedMember) error {
 	var asked rueidis.Commands
 	var of []int
-	for i := 0; i+1 < len(page); i += 2 {
-		to, still, ok := s.Members.New([]byte(page[i]))
-		if !ok {
-			continue
+	for i, m := range members {
+		for _, name := range m.still {
+			asked, of = append(asked, c.B().Exists().Key(name).Build()), append(of, i)
 		}
-		for _, name := range still {
-			asked, of = append(asked, c.B().Exists().Key(name).Build()), append(of, len(out))
-		}
-		out = append(out, renamedMember{old: page[i], to: to})
 	}
 	for i, reply := range c.DoMulti(ctx, asked...) {
 		n, err := reply.AsInt64()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out[of[i]].still = out[of[i]].still || n > 0
+		members[of[i]].there = members[of[i]].there || n > 0
 	}
-	return out, nil
+	return nil
 }
 
 // tagged leaves out of a plan the sets in which nothing gets a new name: each value of them is
@@ -217,30 +275,45 @@ func (r *changes) tagged(ctx context.Context, c rueidis.Client, batch []source.K
 		}
 		s := &keyChange{Step: d.Step, key: batch[i].Name, db: batch[i].DB}
 		d.Meant = false
-		_, err := r.eachMember(ctx, c, s, func(found []renamedMember) (bool, error) {
-			for _, m := range found {
-				if !m.still {
-					d.Meant = true
-					return false, nil
-				}
-				there, err := c.Do(ctx, c.B().Exists().Key(m.to).Build()).AsInt64()
-				if err != nil {
-					return false, err
-				}
-				told := c.Do(ctx, c.B().Zscore().Key(string(s.key)).Member(m.to).Build()).Error()
-				if told != nil && !rueidis.IsRedisNil(told) {
-					return false, told
-				}
-				if there == 0 || told != nil {
-					d.Meant = true
-					return false, nil
-				}
+		_, err := r.eachMember(ctx, c, s, func(found []renamedMember) (more bool, err error) {
+			if err := askStill(ctx, c, found); err != nil {
+				return false, err
 			}
-			return true, nil
+			for _, m := range found {
+				d.Meant = d.Meant || !m.there
+			}
+			if !d.Meant {
+				d.Meant, err = lacks(ctx, c, s.key, found)
+			}
+			return !d.Meant, err
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lacks is whether a new name of members is not there, or not in their set.
+func lacks(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember) (bool, error) {
+	asked := make(rueidis.Commands, 0, 2*len(members))
+	for _, m := range members {
+		asked = append(asked, c.B().Exists().Key(m.to).Build(), c.B().Zscore().Key(string(set)).Member(m.to).Build())
+	}
+	out := false
+	for i, reply := range c.DoMulti(ctx, asked...) {
+		n := int64(1)
+		err := reply.Error()
+		switch {
+		case rueidis.IsRedisNil(err):
+			n, err = 0, nil
+		case err == nil && i%2 == 0:
+			n, err = reply.AsInt64()
+		}
+		if err != nil {
+			return false, err
+		}
+		out = out || n == 0
+	}
+	return out, nil
 }

@@ -1,14 +1,19 @@
 -- retag: gives members of a sorted set their new names, with their scores. A new name that is there keeps a score that
 -- is higher.
--- KEYS: 1 the sorted set
--- ARGV: a member, its new name, '1' if the member goes and '' if both stay; of at most 100 members
+-- KEYS: 1 the sorted set, after it what keeps members
+-- ARGV: a member, its new name, '1' if the member goes and '' if both stay, how many of the next keys keep it: it stays
+-- where one of them is there; of at most 100 members
 -- Returns how many members are not as they were
 -- Round trips: 1. O(log N) per member.
 local call = redis.call
-local moves, changed = {}, 0
-for i = 1, #ARGV, 3 do
-  local score = call('ZSCORE', KEYS[1], ARGV[i])
-  if score then moves[#moves + 1] = { old = ARGV[i], new = ARGV[i + 1], goes = ARGV[i + 2] == '1', score = score } end
+local moves, changed, at = {}, 0, 1
+for i = 1, #ARGV, 4 do
+  local score, goes = call('ZSCORE', KEYS[1], ARGV[i]), ARGV[i + 2] == '1'
+  for _ = 1, tonumber(ARGV[i + 3]) do
+    at = at + 1
+    if goes and call('EXISTS', KEYS[at]) == 1 then goes = false end
+  end
+  if score then moves[#moves + 1] = { old = ARGV[i], new = ARGV[i + 1], goes = goes, score = score } end
 end
 for _, m in ipairs(moves) do
   local n = call('ZADD', KEYS[1], 'GT', 'CH', m.score, m.new)

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -230,5 +231,58 @@ func TestRenameLargeTag(t *testing.T) {
 	}
 	if len(got) != 3000 {
 		t.Errorf("%d members", len(got))
+	}
+}
+
+// A value that comes under its old name while its set loses that name is within reach of its tag,
+// on one server and over slots.
+func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
+	for _, cluster := range []bool{false, true} {
+		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
+			url := ""
+			if cluster {
+				url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+			} else {
+				url = kt.Start(t, kt.Redis).URL()
+			}
+			clients := open(t, url)
+			comes := func() bool {
+				taggedServer(t, clients, 2)
+				r, _ := taggedRule(t, plan.RenameOptions{})
+				o := apply.KeysOptions{}
+				apply.Asked(&o, func() {
+					do(t, clients, 0, "SET", "page:1", "again", "PX", "600000")
+					do(t, clients, 0, "ZADD", "tag:1", "4102444800777", "page:1")
+				})
+				r.run(t, url, plan.RenameOptions{Retag: true}, o)
+				return do(t, clients, 0, "ZSCORE", "tag:1", "page:1") != nil
+			}
+			if !comes() {
+				t.Error("the tag does not reach it")
+			}
+			if cluster {
+				return
+			}
+			restore, ok := apply.MutateRetag("if goes and call('EXISTS', KEYS[at]) == 1 then goes = false end", "")
+			defer restore()
+			if !ok || comes() {
+				t.Errorf("the script does not ask, and nothing is lost: the test tests nothing (%v)", ok)
+			}
+		})
+	}
+}
+
+// Why a change of keys is not complete is said once, however many times it has read the keys.
+func TestReasonsOfAllReadings(t *testing.T) {
+	url := kt.Start(t, kt.Valkey).URL()
+	clients := open(t, url)
+	taggedServer(t, clients, 2)
+	_, rule := taggedRule(t, plan.RenameOptions{Retag: true})
+	scan := func(context.Context, func([]source.Key) error) (source.Summary, error) {
+		return source.Summary{Incomplete: source.Reasons{{Code: source.Ended, What: "x"}}}, nil
+	}
+	report, err := apply.Keys(t.Context(), clients, scan, rule, apply.KeysOptions{})
+	if err != nil || len(report.Summary.Incomplete) != 1 {
+		t.Errorf("%v %v", report.Summary.Incomplete, err)
 	}
 }

@@ -83,13 +83,13 @@ func sentence(f Finding) string {
 	case 1:
 		return f.Message + " (1 key)"
 	}
-	return fmt.Sprintf("%s (%s keys)", f.Message, grouped(f.Count))
+	return fmt.Sprintf("%s (%s keys)", f.Message, Grouped(f.Count))
 }
 
-// grouped is a count in groups of three digits, as tables have it.
-func grouped(n int64) string {
+// Grouped is a number in groups of three digits.
+func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
@@ -125,7 +125,7 @@ func exampleList(f Finding) string {
 	}
 	list := strings.Join(shown, "  ")
 	if more := f.Count - int64(len(f.Examples)); more > 0 {
-		list += fmt.Sprintf("  and %s more", grouped(more))
+		list += fmt.Sprintf("  and %s more", Grouped(more))
 	}
 	return list
 }

@@ -8,25 +8,50 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// ahead are the parts of which Redis has had a later epoch than the files when this process
-// began: the files that say the phase are gone, or older ones.
+// ahead says of which parts Redis has had a later epoch than the files when it was asked: the
+// files that say the phase are gone, or older ones.
 type ahead struct {
 	mu    sync.Mutex
-	parts map[string]bool
+	parts map[string]standing
 }
 
-// lookAhead asks Redis, if it answers.
+// standing is how the epoch of a part in Redis compares with that of the files.
+type standing int
+
+const (
+	known   standing = iota // to the files
+	unasked                 // Redis has not answered yet: the files are believed until it does
+	isLater                 // than that of the files: nothing is read or written
+)
+
+func (a *ahead) of(part string) standing {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.parts[part]
+}
+
+func (a *ahead) set(part string, is standing) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.parts == nil {
+		a.parts = map[string]standing{}
+	}
+	a.parts[part] = is
+}
+
+// lookAhead asks Redis for the parts of which it has not answered yet.
 func (m *Migration) lookAhead(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Wait)
 	defer cancel()
 	for _, p := range m.parts {
-		if _, _, is, _ := m.inRedis(ctx, p.Name); is { // without an answer: see Advance
-			m.ahead.mu.Lock()
-			if m.ahead.parts == nil {
-				m.ahead.parts = map[string]bool{}
-			}
-			m.ahead.parts[p.Name] = true
-			m.ahead.mu.Unlock()
+		if m.ahead.of(p.Name) != unasked {
+			continue
+		}
+		switch _, _, later, err := m.inRedis(ctx, p.Name); {
+		case later:
+			m.ahead.set(p.Name, isLater)
+		case err == nil:
+			m.ahead.set(p.Name, known)
 		}
 	}
 }
@@ -52,20 +77,15 @@ func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, e
 	return at, epoch, unknown == nil && epoch > most, nil
 }
 
-// notAhead is nil if the files know the epoch of a part. Where that was not so when this process
-// began, it is asked again, and without an answer nothing is read or written.
+// notAhead is nil if the files know the epoch of a part. Where that was not so when it was asked, it
+// is asked again, and without an answer nothing is read or written.
 func (m *Migration) notAhead(ctx context.Context, part string) error {
-	m.ahead.mu.Lock()
-	flagged := m.ahead.parts[part]
-	m.ahead.mu.Unlock()
-	if !flagged {
+	if m.ahead.of(part) != isLater {
 		return nil
 	}
 	if _, _, is, err := m.inRedis(ctx, part); err != nil || is {
 		return errors.Join(phase.ErrAhead, err)
 	}
-	m.ahead.mu.Lock()
-	delete(m.ahead.parts, part)
-	m.ahead.mu.Unlock()
+	m.ahead.set(part, known)
 	return nil
 }

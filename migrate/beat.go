@@ -41,6 +41,7 @@ func (m *Migration) beat() {
 		}
 		if now.After(replayAt) {
 			ctx, cancel := context.WithTimeout(m.life, m.config.Lease/2) // the next word must come in time
+			m.lookAhead(ctx)
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)
 			cancel()
@@ -55,7 +56,8 @@ func (m *Migration) beat() {
 	}
 }
 
-// sayAlive writes what this process says of itself. It need not be durable.
+// sayAlive writes what this process says of itself. It is on the disk before it takes the place of
+// what was said before: what a process has seen outlives a failure of power as a whole.
 func (m *Migration) sayAlive() error {
 	p, err := m.disk.phases()
 	if err != nil {
@@ -63,7 +65,12 @@ func (m *Migration) sayAlive() error {
 	}
 	path := m.processPath(m.id, "beat")
 	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all()})
-	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
+	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(path+".tmp", path)
@@ -86,11 +93,14 @@ func (m *Migration) Processes(part string) (out []Process, err error) {
 	}
 	for _, id := range ids {
 		var b beatFile
-		there, err := readJSON(m.processPath(id, "beat"), &b)
-		if err != nil || !there {
+		there, unread := readJSON(m.processPath(id, "beat"), &b)
+		if unread == nil && !there {
 			continue // it has just begun or ended
 		}
-		live := id == m.id || m.holdsLock(id) && time.Since(b.At) < m.config.Lease
+		if unread != nil { // it is not known by which epoch it works
+			b = beatFile{}
+		}
+		live := id == m.id || m.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
 		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part]})
 	}
 	return out, err

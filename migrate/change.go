@@ -84,6 +84,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 		return nil, m.wrong("change the phase", part, err)
 	}
 	defer lock.free()
+	if err := m.lookSeen(); err != nil {
+		return nil, m.wrong("change the phase", part, err)
+	}
 	if err := errors.Join(m.undo(ctx), m.heal(ctx)); err != nil {
 		return nil, m.wrong("change the phase", part, err)
 	}

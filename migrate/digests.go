@@ -194,3 +194,47 @@ func (d *digests) close() {
 		}
 	}
 }
+
+// once tells which identities come for the first time, in bounded memory.
+type once struct {
+	room   func() (record.Spill, error)
+	most   int // that are held in memory; 0: pairRun
+	held   map[uint64]bool
+	before []*digests // sorted
+}
+
+// first reports whether an identity was not asked about before.
+func (o *once) first(id uint64) (bool, error) {
+	if o.held[id] {
+		return false, nil
+	}
+	for _, d := range o.before {
+		if had, err := d.has(id); had || err != nil {
+			return false, err
+		}
+	}
+	if len(o.held) >= cmp.Or(o.most, pairRun) {
+		d := &digests{room: o.room}
+		o.before = append(o.before, d)
+		for id := range o.held {
+			if err := d.add(pair{id: id}); err != nil {
+				return false, err
+			}
+		}
+		if err := d.sort(func(pair) {}); err != nil {
+			return false, err
+		}
+		o.held = nil
+	}
+	if o.held == nil {
+		o.held = map[uint64]bool{}
+	}
+	o.held[id] = true
+	return true, nil
+}
+
+func (o *once) close() {
+	for _, d := range o.before {
+		d.close()
+	}
+}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -68,6 +66,7 @@ type declared struct {
 	root   string
 	room   func() (record.Spill, error)                             // for the names of large objects
 	fields func(ctx context.Context, hash string) ([]string, error) // of a hash in Redis
+	listed *listings
 }
 
 // Parts implements Documents.
@@ -101,30 +100,25 @@ func (d declared) File(ctx context.Context, id record.ID) (string, error) {
 
 // Files implements Documents.
 func (d declared) Files(ctx context.Context, root, part string, each func(string) error) error {
+	return d.walk(ctx, root, part, each, nil)
+}
+
+func (d declared) walk(ctx context.Context, root, part string, each func(string) error,
+	saw func(string, os.FileInfo)) error {
 	var sources []*record.Source
 	for _, mv := range d.m.Moves {
 		if mv.Part.Name == part && !slices.Contains(sources, mv.Source) {
 			sources = append(sources, mv.Source)
 		}
 	}
-	return fs.WalkDir(os.DirFS(root), ".", func(path string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case e.IsDir() && filepath.Base(path) == ".keywright":
-			return fs.SkipDir
-		case e.IsDir():
-			return nil
-		}
+	return (&walk{ctx: ctx, root: root, saw: saw, each: func(file string) error {
 		for _, s := range sources {
-			if _, ok := s.Match(path); ok {
-				return each(path)
+			if _, ok := s.Match(file); ok {
+				return each(file)
 			}
 		}
 		return nil
-	})
+	}}).folder(".", nil)
 }
 
 // Back implements Documents.

@@ -16,7 +16,8 @@ import (
 )
 
 // errSources is an export over the files that there are.
-var errSources = errors.New("the files there are the sources: name another folder, or roll the part back, and they are written")
+var errSources = errors.New("the files there are the sources: name another folder, or roll the part back, " +
+	"and they are written")
 
 // ErrReplacedMeanwhile is a file that was written between the comparison and the export.
 var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export again, while no process writes it")
@@ -31,11 +32,21 @@ type ExportReport struct {
 	Records int64    // of the files, before
 	Changed int64    // records that were added, changed or taken out
 	Paths   []string // of the files, below the folder
+
+	// Rejected are matches of the files that cannot be records. Where Redis has such a record it is
+	// written as Redis has it; else the files say what the sources say, and Redis has it not.
+	Rejected int64
+	Rejects  []*record.Reject
 }
+
+// ErrExported is an export over files that have what was exported of other parts.
+var ErrExported = errors.New("it was exported into this folder before, and other parts into the same files since: " +
+	"name another folder")
 
 // Export writes the files of a part as Redis has its records into another folder. Where a
 // record is the same as in the file that there is, its bytes are the same. Parts of one file are
-// exported into one folder one after the other.
+// exported into one folder one after the other. A part that is exported there again begins with
+// the sources again.
 func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportReport, error) {
 	is, err := m.inPhase(ctx, "export", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live,
 		phase.RampDown, phase.Complete)
@@ -48,7 +59,16 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 	}
 	report := &ExportReport{Part: part}
 	edits := map[string][]record.Edit{}
-	s := &sweep{m: m, part: part, epoch: is.Epoch, was: map[string]os.FileInfo{}}
+	s := &sweep{m: m, part: part, epoch: is.Epoch, was: map[string]os.FileInfo{},
+		reject: func(r *record.Reject) error {
+			if m.partOf[r.Move.Name] != part {
+				return nil
+			}
+			if report.Rejected++; len(report.Rejects) < maxListed {
+				report.Rejects = append(report.Rejects, r)
+			}
+			return nil
+		}}
 	s.found = func(file string, g group, stored []*record.Record, diffs []record.Difference) error {
 		if diffs[0].Kind == record.DiffExtra && stored == nil {
 			all, err := m.takeAll(ctx, part, is.Epoch, []group{g})
@@ -80,7 +100,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 			break
 		}
 		report.Files, report.Paths = report.Files+1, append(report.Paths, file)
-		err = m.exportFile(ctx, to, file, edits[file], s.was[file])
+		err = m.exportFile(ctx, part, to, file, edits[file], s.was[file])
 	}
 	report.Records = s.Records
 	return report, m.wrong("export", part, err)
@@ -114,10 +134,10 @@ func (m *Migration) apart(ctx context.Context, folder string, edits map[string][
 	return nil
 }
 
-func (m *Migration) exportFile(ctx context.Context, folder, file string, edits []record.Edit,
+func (m *Migration) exportFile(ctx context.Context, part, folder, file string, edits []record.Edit,
 	was os.FileInfo) error {
 	path := filepath.Join(folder, filepath.FromSlash(file))
-	from, err := m.exportFrom(path, file, was)
+	parts, from, err := m.exportFrom(part, path, file, was)
 	if err != nil {
 		return err
 	}
@@ -135,26 +155,35 @@ func (m *Migration) exportFile(ctx context.Context, folder, file string, edits [
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
-	m.exported.Store(path, true)
+	m.exported.Store(path, append(parts, part))
 	return nil
 }
 
-// exportFrom is what a file is written from: the source, or what another part has made of it.
-func (m *Migration) exportFrom(path, file string, was os.FileInfo) (io.ReadCloser, error) {
-	if _, again := m.exported.Load(path); again {
-		return os.Open(path)
+// exportFrom is what a file is written from, and the parts that are in it: the source, or what
+// other parts have made of it.
+func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
+	err error) {
+	if before, again := m.exported.Load(path); again {
+		parts = before.([]string)
+		switch {
+		case !slices.Contains(parts, part):
+			f, err := os.Open(path)
+			return slices.Clone(parts), f, err
+		case len(parts) > 1:
+			return nil, nil, fmt.Errorf("%s: part %s: %w", file, part, ErrExported)
+		}
 	}
-	in, err := m.openSource(file)
+	in, err := m.disk.open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if in == nil {
-		return io.NopCloser(bytes.NewReader(nil)), nil
+		return nil, io.NopCloser(bytes.NewReader(nil)), nil
 	}
 	if was == nil || !os.SameFile(was, in.was) || was.Size() != in.was.Size() || !was.ModTime().Equal(in.was.ModTime()) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", file, ErrReplacedMeanwhile), in.Close())
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", file, ErrReplacedMeanwhile), in.Close())
 	}
-	return in, nil
+	return nil, in, nil
 }
 
 // bring makes the side that follows what the side that decides is, for all of a part: for a

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
@@ -54,3 +55,61 @@ func Serving(m *Migration, file string) bool {
 func Lacks(info, config map[string]string, planned int64, expires bool) []string {
 	return serverFacts{info, config, planned, expires}.lacks()
 }
+
+// Sync makes both sides of records equal, as a replay does.
+func Sync(m *Migration, part string, ids ...record.ID) error {
+	is, err := m.Phase(part)
+	if err != nil {
+		return err
+	}
+	return m.sync(context.Background(), part, is.State, is.Epoch, ids, false)
+}
+
+// Firsts asks about n identities, twice, and says how many came for the first time each time. So
+// many are held in memory.
+func Firsts(n uint64, held int) (firsts []uint64, err error) {
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	o := once{room: (&disk{own: folder}).room, most: held}
+	defer o.close()
+	for range 2 {
+		found := uint64(0)
+		for id := range n {
+			first, err := o.first(id * 0x9e3779b97f4a7c15)
+			if err != nil {
+				return nil, err
+			}
+			if first {
+				found++
+			}
+		}
+		firsts = append(firsts, found)
+	}
+	return firsts, nil
+}
+
+// HoldLock takes the lock of a process.
+func HoldLock(path string) (free func(), err error) {
+	l, err := (&disk{}).tryLock(path, false)
+	return l.free, err
+}
+
+// EndsWhileBegun lets a process end while a write or a push of it begins, and reports whether it
+// does so without waiting for that. An end that waits is not told from one that is slow: then it
+// says no.
+func EndsWhileBegun(m *Migration, what string) bool {
+	mu := &m.files.mu
+	if what == "a push" {
+		mu = &m.pushes.mu
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	go func() { _ = m.Close() }()
+	return pause(m.life, 300*time.Millisecond) != nil
+}
+
+// Listed is how often the folders were read for the names of files.
+func Listed(m *Migration) int { return m.docs.(declared).listed.walked }

@@ -275,26 +275,3 @@ func (f *files) replace(ctx context.Context, path, file string, edits []record.E
 	}
 	return err
 }
-
-// find reads records of one file, those that are missing without an entry.
-func (f *files) find(file string, ids map[record.ID]bool) (map[record.ID][]*record.Record, error) {
-	found := map[record.ID][]*record.Record{}
-	path, err := f.disk.source(file)
-	if err != nil {
-		return nil, err
-	}
-	in, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return found, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	err = f.docs.Read(in, file, func(r *record.Record) error {
-		if id := r.ID(); ids[id] {
-			found[id] = append(found[id], r)
-		}
-		return nil
-	}, nil)
-	return found, err
-}

@@ -71,7 +71,7 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	if err != nil {
 		return err
 	}
-	in, err := m.openSource(file)
+	in, err := m.disk.open(file)
 	if err != nil || in == nil {
 		return err
 	}

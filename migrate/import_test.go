@@ -186,7 +186,7 @@ func TestDifferencesAreFoundAndRepaired(t *testing.T) {
 		}
 	}
 	r, err := m.Verify(t.Context(), "a", migrate.VerifyOptions{})
-	if err != nil || r.Missing != 2 || r.Extra != 5 || r.Unequal != 2 || r.Whole() || r.Repaired != 0 {
+	if err != nil || r.Missing != 2 || r.Extra != 3 || r.Unequal != 4 || r.Whole() || r.Repaired != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true, Move: "string",

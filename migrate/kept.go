@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
@@ -45,16 +47,68 @@ func (d declared) names(ctx context.Context) record.Names {
 // captured is what the files of a source have for a capture.
 func (d declared) captured(ctx context.Context, mv *record.Move, capture string) (out []string, err error) {
 	known := map[string]bool{}
-	err = d.Files(ctx, d.root, mv.Part.Name, func(file string) error {
-		if captures, ok := mv.Source.Match(file); ok && !known[captures[capture]] {
-			known[captures[capture]], out = true, append(out, captures[capture])
-		}
-		return nil
-	})
+	files, err := d.listed.of(ctx, d, mv.Part.Name)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
+	for _, file := range files {
+		if captures, ok := mv.Source.Match(file); ok && !known[captures[capture]] {
+			known[captures[capture]], out = true, append(out, captures[capture])
+		}
+	}
 	return out, err
+}
+
+// listings are the files of parts as they were when they were listed last.
+type listings struct {
+	mu     sync.Mutex
+	parts  map[string]*listing
+	walked int // how often folders were read
+}
+
+// listing is the files of a part, and when the folders that were read for them changed last.
+type listing struct {
+	files   []string
+	folders map[string]time.Time
+	began   time.Time
+}
+
+// settledFor is how long a folder must not have changed before it was read: changes that come one
+// shortly after the other may leave it with the same time.
+const settledFor = 2 * time.Second
+
+// holds is whether no folder has changed since.
+func (l *listing) holds() bool {
+	for folder, at := range l.folders {
+		is, err := os.Stat(folder)
+		if err != nil || !is.ModTime().Equal(at) || at.After(l.began.Add(-settledFor)) {
+			return false
+		}
+	}
+	return true
+}
+
+// of lists the files of a part, at most maxKept without reading the folders again.
+func (l *listings) of(ctx context.Context, d declared, part string) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if is := l.parts[part]; is != nil && is.holds() {
+		return is.files, nil
+	}
+	l.walked++
+	is := &listing{folders: map[string]time.Time{}, began: time.Now()}
+	err := d.walk(ctx, d.root, part, func(file string) error {
+		is.files = append(is.files, file)
+		return nil
+	}, func(folder string, info os.FileInfo) { is.folders[folder] = info.ModTime() })
+	if l.parts == nil {
+		l.parts = map[string]*listing{}
+	}
+	delete(l.parts, part)
+	if err == nil && len(is.files)+len(is.folders) <= maxKept {
+		l.parts[part] = is
+	}
+	return is.files, err
 }
 
 // keptIn is the hash that keeps the text of a capture of a record. The placeholders of its

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -85,14 +84,8 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "list", Entry: mv.Name, Err: err}
 	}
-	path, err := m.disk.source(file)
-	if err != nil {
-		return nil, err
-	}
-	in, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+	in, err := m.disk.open(file)
+	if err != nil || in == nil {
 		return nil, err
 	}
 	defer in.Close()
@@ -102,7 +95,12 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 			return nil
 		}
 		return gather(&out, at, r)
-	}, nil)
+	}, func(bad *record.Reject) error { // a list without it would not be the whole
+		if id, _ := bad.Of(); id.Move == mv.Name && (id.Key == key || id.Key == "") {
+			return bad
+		}
+		return nil
+	})
 	return out, err
 }
 

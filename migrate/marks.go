@@ -265,7 +265,8 @@ func (m *marks) close() (left int, err error) {
 const maxMarkFile = 1 << 30
 
 // errDamaged is a file of marks that was not written by this program as it is.
-var errDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, accepting that, and verify it")
+var errDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, " +
+	"accepting that, and verify it")
 
 // readMarks reads the open marks of a process, which may be adding some.
 func readMarks(path string) ([]mark, error) {

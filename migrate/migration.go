@@ -60,7 +60,8 @@ type Migration struct {
 	id       string
 	lock     *fileLock // that this process lives
 	name     atomic.Uint64
-	seen     tickets // the last one of each part
+	seen     tickets     // the last one of each part
+	unseen   atomic.Bool // what others have seen is not known yet
 	ahead    ahead
 	pushes   pushes
 	doubt    atomic.Bool // a write of this process may arrive yet
@@ -68,7 +69,7 @@ type Migration struct {
 	flight   flights
 	shadow   *shadow
 	stats    counters
-	exported sync.Map                              // paths of files that parts were exported to
+	exported sync.Map                              // path of a file → the parts that were exported to it
 	read     struct{ bytes, records atomic.Int64 } // of files, by commands
 
 	life context.Context
@@ -116,7 +117,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client)}
+		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client), &listings{}}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
@@ -132,13 +133,17 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.pushes.m = m
 	if c.Look {
 		m.marks, m.config.Shadow.Off = &marks{}, true
-		m.seen.sawAll(m.highest())
+		m.unseen.Store(true)
+		_ = m.lookSeen() // without it: see settled
 		m.shadow = newShadow(m)
 		return m, nil
 	}
 	if err := m.enter(); err != nil {
 		end()
 		return nil, err
+	}
+	for _, p := range m.parts {
+		m.ahead.set(p.Name, unasked)
 	}
 	m.lookAhead(ctx)
 	m.shadow = newShadow(m)
@@ -150,6 +155,9 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 func invalidConfig(what string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New(what)}
 }
+
+// ofProcess are the files of a process, its lock as the last.
+var ofProcess = []string{"marks", "marks.tmp", "beat", "beat.tmp", "lock"}
 
 func (m *Migration) processPath(id, kind string) string {
 	return filepath.Join(m.disk.own, processFolder, id+"."+kind)
@@ -195,7 +203,8 @@ func (m *Migration) enter() error {
 	}
 	m.name.Store(1)
 	m.doubt.Store(true) // Redis has to be told the name
-	m.seen.sawAll(m.highest())
+	m.unseen.Store(true)
+	_ = m.lookSeen() // without it: see settled
 	return nil
 }
 
@@ -204,7 +213,11 @@ func (m *Migration) enter() error {
 func (m *Migration) Close() error {
 	m.once.Do(func() {
 		m.shadow.close()
+		m.files.mu.Lock() // none begins a write or a push that is not waited for
+		m.pushes.mu.Lock()
 		m.end()
+		m.pushes.mu.Unlock()
+		m.files.mu.Unlock()
 		m.work.Wait()
 		m.files.work.Wait()
 		if m.config.Look {
@@ -213,9 +226,9 @@ func (m *Migration) Close() error {
 		left, err := m.marks.close()
 		err = errors.Join(err, m.keepSeen(m.seen.all()))
 		if left == 0 && err == nil {
-			_ = os.Remove(m.processPath(m.id, "marks"))
-			_ = os.Remove(m.processPath(m.id, "beat"))
-			_ = os.Remove(m.processPath(m.id, "lock"))
+			for _, kind := range ofProcess {
+				_ = os.Remove(m.processPath(m.id, kind))
+			}
 		}
 		m.lock.free()
 		m.gone = err

@@ -106,7 +106,7 @@ var errTwins = errors.New("records of the files are one and the same in Redis, a
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
 func (m *Migration) planFile(ctx context.Context, part, file string, p *planning) error {
-	in, err := m.openSource(file)
+	in, err := m.disk.open(file)
 	if err != nil || in == nil {
 		return err
 	}

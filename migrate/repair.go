@@ -18,7 +18,7 @@ type RepairOptions struct {
 	From phase.Side
 	// Accept that records with a mark, of which Redis may have had a later one, are those of the
 	// files. Without it a part with marks is not repaired from the files while Redis decides.
-	// A damaged file of marks is set aside, too.
+	// A damaged file of marks, or of what processes have seen, is set aside, too.
 	Accept bool
 	By     string // the person or program that repairs, for the history
 }
@@ -60,12 +60,14 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	}
 	is := p.of(part)
 	open, err := m.openMarks(part)
-	if errors.Is(err, errDamaged) && o.Accept {
+	_, unseen := m.highest()
+	if (errors.Is(err, errDamaged) || unseen != nil) && o.Accept {
 		if err = m.setAside(); err == nil {
 			open, err = m.openMarks(part)
+			_, unseen = m.highest()
 		}
 	}
-	if err != nil {
+	if err = errors.Join(err, unseen); err != nil {
 		return nil, err
 	}
 	out := &Repaired{Part: part, Was: is.Phase, Phase: is.Phase, Marks: open.Count}
@@ -106,14 +108,23 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 		Forced: []string{"repair from " + o.From.String()}})
 }
 
-// setAside renames the damaged files of the marks of dead processes.
+// setAside renames the damaged files of dead processes, and of what all have seen.
 func (m *Migration) setAside() error {
 	ids, err := m.processes()
 	for _, id := range ids {
-		path := m.processPath(id, "marks")
-		if _, damaged := readMarks(path); errors.Is(damaged, errDamaged) && !m.holdsLock(id) {
-			err = errors.Join(err, os.Rename(path, m.processPath(id, "damaged")))
+		if m.holdsLock(id) {
+			continue
 		}
+		marks, beat := m.processPath(id, "marks"), m.processPath(id, "beat")
+		if _, damaged := readMarks(marks); errors.Is(damaged, errDamaged) {
+			err = errors.Join(err, os.Rename(marks, m.processPath(id, "damaged")))
+		}
+		if _, damaged := readJSON(beat, &beatFile{}); damaged != nil {
+			err = errors.Join(err, os.Rename(beat, m.processPath(id, "damaged-beat")))
+		}
+	}
+	if _, damaged := readJSON(m.disk.seenPath(), &map[string]uint64{}); damaged != nil {
+		err = errors.Join(err, os.Rename(m.disk.seenPath(), m.disk.seenPath()+".damaged"))
 	}
 	return err
 }
@@ -133,8 +144,12 @@ func (m *Migration) closeFor(ctx context.Context, p phases, part string, is Part
 // raiseAnyway gives Redis an epoch that is later than what it has and than the files'.
 func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State, to phase.Phase) (uint64, error) {
 	epoch := is.Intent.Epoch + 3 // later than an undo of what was under way
+	last, err := m.highest()
+	if err != nil {
+		return 0, err
+	}
 	for {
-		a, err := m.server.raise(part, is, epoch, to, max(m.seen.of(part), m.highest()[part]), true).Do(ctx)
+		a, err := m.server.raise(part, is, epoch, to, max(m.seen.of(part), last[part]), true).Do(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -175,13 +176,14 @@ func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int
 		}
 	}
 	var b beatFile
-	if there, err := readJSON(m.processPath(id, "beat"), &b); err == nil && there {
-		if err := m.keepSeen(b.Seen); err != nil {
-			return replayed, 0, err
-		}
-		m.seen.sawAll(b.Seen)
+	if _, err := readJSON(m.processPath(id, "beat"), &b); err != nil { // what it has seen would be lost
+		return replayed, 0, fmt.Errorf("%w: %w", ErrUnseen, err)
 	}
-	for _, kind := range []string{"marks", "marks.tmp", "beat", "shadow", "lock"} {
+	if err := m.keepSeen(b.Seen); err != nil {
+		return replayed, 0, err
+	}
+	m.seen.sawAll(b.Seen)
+	for _, kind := range ofProcess {
 		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return replayed, 0, err
 		}

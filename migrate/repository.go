@@ -243,7 +243,11 @@ func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (ou
 			if err != nil {
 				return nil, err
 			}
-			if records, err = c.update(found[c.ID]); err != nil {
+			old, err := found.of(c.ID)
+			if err != nil {
+				return nil, err
+			}
+			if records, err = c.update(old); err != nil {
 				return nil, err
 			}
 			if both && m.large(c.ID, records) {
@@ -313,7 +317,10 @@ func (m *Migration) readFiles(ctx context.Context, id record.ID) ([]*record.Reco
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "read", Entry: id.Move, Err: err}
 	}
 	found, err := m.files.find(file, map[record.ID]bool{id: true})
-	return found[id], err
+	if err != nil {
+		return nil, err
+	}
+	return found.of(id)
 }
 
 func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,

@@ -60,7 +60,8 @@ func (s *seals) of(id record.ID, name string) (sealedPart, string) {
 }
 
 // each does something to the stored values of a record that are encrypted, in place.
-func (s *seals) each(id record.ID, values []string, do func(part sealedPart, field, text string) (string, error)) error {
+func (s *seals) each(id record.ID, values []string, do func(part sealedPart, field,
+	text string) (string, error)) error {
 	left := 0 // fields of the entry at hand
 	for i := 0; i < len(values); i++ {
 		name := ""

@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"sync"
@@ -71,18 +73,41 @@ func (m *Migration) keepSeen(of map[string]uint64) error {
 	return m.disk.writeJSON(m.disk.seenPath(), all)
 }
 
-// highest is the last ticket of each part that any process has seen.
-func (m *Migration) highest() map[string]uint64 {
+// highest is the last ticket of each part that any process has seen. Where that cannot be read it
+// is not known whether the server has lost data.
+func (m *Migration) highest() (map[string]uint64, error) {
 	out := map[string]uint64{}
-	_, _ = readJSON(m.disk.seenPath(), &out)
-	ids, _ := m.processes()
+	_, err := readJSON(m.disk.seenPath(), &out)
+	ids, failed := m.processes()
+	errs := []error{err, failed}
 	for _, id := range ids {
 		var b beatFile
-		if _, err := readJSON(m.processPath(id, "beat"), &b); err == nil {
-			for part, ticket := range b.Seen {
-				out[part] = max(out[part], ticket)
-			}
+		_, err := readJSON(m.processPath(id, "beat"), &b)
+		errs = append(errs, err)
+		for part, ticket := range b.Seen {
+			out[part] = max(out[part], ticket)
 		}
 	}
-	return out
+	if err := errors.Join(errs...); err != nil {
+		return out, fmt.Errorf("%w: %w", ErrUnseen, err)
+	}
+	return out, nil
+}
+
+// ErrUnseen is a file of the engine that cannot be read, and without which it is not known whether
+// Redis has lost data.
+var ErrUnseen = errors.New("the last tickets that processes have seen cannot be read")
+
+// lookSeen takes over what other processes have seen, if that was not possible before. Until it is
+// nothing is read or written: a server that has lost data would be taken for a whole one.
+func (m *Migration) lookSeen() error {
+	if !m.unseen.Load() {
+		return nil
+	}
+	last, err := m.highest()
+	m.seen.sawAll(last)
+	if err == nil {
+		m.unseen.Store(false)
+	}
+	return err
 }

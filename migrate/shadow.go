@@ -200,10 +200,7 @@ func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []
 
 // different compares the records of one ID: those of a list one by one.
 func different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
-	now := time.Now()
-	file = slices.DeleteFunc(slices.Clone(file), func(r *record.Record) bool {
-		return !r.Ends.IsZero() && !r.Ends.After(now)
-	})
+	file = living(file)
 	for i := range max(len(file), len(stored)) {
 		var a, b *record.Record
 		if i < len(file) {
@@ -217,6 +214,14 @@ func different(mv MoveOf, file, stored []*record.Record) (out []record.Differenc
 		}
 	}
 	return out
+}
+
+// living are records of a file without those that have ended.
+func living(records []*record.Record) []*record.Record {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(records), func(r *record.Record) bool {
+		return !r.Ends.IsZero() && !r.Ends.After(now)
+	})
 }
 
 func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {

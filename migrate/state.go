@@ -63,7 +63,7 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 			return PartState{}, err
 		}
 		if is := p.of(part); is.Intent == nil {
-			return is, m.notAhead(ctx, part)
+			return is, errors.Join(m.lookSeen(), m.notAhead(ctx, part))
 		}
 		if n%8 == 7 {
 			if err := m.undoDead(ctx); err != nil && !errors.Is(err, phase.ErrChanging) {
@@ -194,9 +194,10 @@ func (m *Migration) wrong(op, part string, err error) error {
 	switch {
 	case isDoubt(err):
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
-	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead):
+	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead), errors.Is(err, ErrUnseen):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice), errors.As(err, new(*record.Reject)):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice),
+		errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
 	case errors.Is(err, phase.ErrChanging):
 		e.Hint = "try again; the change is undone by the next command if its process has died"

@@ -45,7 +45,8 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 		open := lists[id.Move]
 		if open != nil && open.id == id {
 			open.records = append(open.records, r)
-			if item := (item{mv: m.moves[id.Move], records: open.records}); len(open.records)%64 == 0 && item.size() > maxValues {
+			all := item{mv: m.moves[id.Move], records: open.records}
+			if len(open.records)%64 == 0 && all.size() > maxValues {
 				return fmt.Errorf("%s: %w", file, ErrTooLarge)
 			}
 			return nil
@@ -125,6 +126,7 @@ type sweep struct {
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
 	known   digests // of the IDs of the files
+	extra   once    // of those that no file has: SCAN may give one again
 	was     map[string]os.FileInfo
 }
 
@@ -139,8 +141,9 @@ func digest(id record.ID) uint64 {
 // run compares every record of the files with Redis, and looks for those of Redis that no
 // file has.
 func (s *sweep) run(ctx context.Context) error {
-	s.known.room = s.m.disk.room
+	s.known.room, s.extra.room = s.m.disk.room, s.m.disk.room
 	defer s.known.close()
+	defer s.extra.close()
 	err := s.m.docs.Files(ctx, s.m.disk.root, s.part, func(file string) error {
 		s.Files++
 		return s.file(ctx, file)
@@ -172,7 +175,7 @@ func (m *Migration) movesOf(part string) []MoveOf {
 const sweepBatch = 500
 
 func (s *sweep) file(ctx context.Context, file string) error {
-	in, err := s.m.openSource(file)
+	in, err := s.m.disk.open(file)
 	if err != nil || in == nil {
 		return err
 	}
@@ -212,44 +215,6 @@ func (s *sweep) file(ctx context.Context, file string) error {
 	}
 	before.wait()
 	return errors.Join(err, unchanged(in))
-}
-
-// openSource opens a file of the sources; nil if there is none.
-func (m *Migration) openSource(file string) (*sourceFile, error) {
-	path, err := m.disk.source(file)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	is, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &sourceFile{f, file, is}, nil
-}
-
-// sourceFile is a file as it was when it was opened: the engine replaces files, and does
-// not write into them.
-type sourceFile struct {
-	*os.File
-	name string
-	was  os.FileInfo
-}
-
-// ErrWrittenMeanwhile is a file that a program has written into while it was read.
-var ErrWrittenMeanwhile = errors.New("the file was written while it was read, by a program that does not replace it")
-
-func unchanged(f *sourceFile) error {
-	is, err := f.Stat()
-	if err == nil && (is.Size() != f.was.Size() || !is.ModTime().Equal(f.was.ModTime())) {
-		err = fmt.Errorf("%s: %w", f.name, ErrWrittenMeanwhile)
-	}
-	return err
 }
 
 // fetch is a batch whose records are being read from Redis.
@@ -363,6 +328,9 @@ func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
 		return nil
 	}
 	if known, err := s.known.has(digest(id)); known || err != nil {
+		return err
+	}
+	if first, err := s.extra.first(digest(id)); !first || err != nil {
 		return err
 	}
 	s.Extra++

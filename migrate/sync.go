@@ -66,7 +66,11 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		}
 		p := m.follow(part, epoch, ticket, true)
 		for id := range wanted {
-			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: found[id]})
+			records, err := found.of(id)
+			if err != nil { // Redis may have the good one
+				return err
+			}
+			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: records})
 		}
 		for _, step := range p.parts() {
 			if _, err := m.put(ctx, step); err != nil {

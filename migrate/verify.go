@@ -3,6 +3,8 @@ package migrate
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
@@ -61,7 +63,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 			return nil
 		}}
 	s.found = func(file string, g group, _ []*record.Record, _ []record.Difference) error {
-		return v.add(ctx, file, g.id)
+		return v.add(ctx, looked{file, g.id, len(g.records) > 0})
 	}
 	err = s.run(ctx)
 	if err == nil {
@@ -69,7 +71,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	}
 	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
 	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
-	report.Equal = report.Records - report.Missing - report.Unequal - report.Marked
+	report.Equal = report.Records - v.apart
 	if err == nil && report.Whole() {
 		err = errors.Join(m.note(part, is.Epoch, func(n *noted) { n.Verified = true }), m.clearClasses(ctx, part))
 	}
@@ -86,17 +88,6 @@ func (o VerifyOptions) of(diffs []record.Difference) bool {
 	return false
 }
 
-func (r *VerifyReport) count(diffs []record.Difference) {
-	switch diffs[0].Kind {
-	case record.DiffMissing:
-		r.Missing++
-	case record.DiffExtra:
-		r.Extra++
-	default:
-		r.Unequal++
-	}
-}
-
 // verification looks again at what was different.
 type verification struct {
 	m       *Migration
@@ -104,35 +95,56 @@ type verification struct {
 	is      PartState
 	report  *VerifyReport
 	classes *shadowPart
-	file    string
-	ids     []record.ID
+	waiting []looked
+	apart   int64 // records of the files that are not equal
 }
 
-// againBatch is how many records of a file are looked at again together.
+// looked is a record that was different when it was looked at first.
+type looked struct {
+	file   string
+	id     record.ID
+	ofFile bool // a file had it then
+}
+
+// againBatch is how many records are looked at again together.
 const againBatch = 2000
 
-func (v *verification) add(ctx context.Context, file string, id record.ID) error {
-	if file != v.file || len(v.ids) >= againBatch {
-		if err := v.flush(ctx); err != nil {
-			return err
-		}
-	}
-	v.file, v.ids = file, append(v.ids, id)
-	return nil
-}
-
-// flush looks at the records a moment later, and repairs them if it is to.
-func (v *verification) flush(ctx context.Context) error {
-	if len(v.ids) == 0 {
+func (v *verification) add(ctx context.Context, l looked) error {
+	if v.waiting = append(v.waiting, l); len(v.waiting) < againBatch {
 		return nil
 	}
-	part := v.report.Part
-	ids := v.ids
-	v.ids = nil
+	return v.flush(ctx)
+}
+
+// flush looks at the records a moment later, those of one file together.
+func (v *verification) flush(ctx context.Context) error {
+	if len(v.waiting) == 0 {
+		return nil
+	}
+	byFile := map[string][]looked{}
+	for _, l := range v.waiting {
+		byFile[l.file] = append(byFile[l.file], l)
+	}
+	v.waiting = nil
 	if err := pause(ctx, v.m.shadow.c.Settle); err != nil {
 		return err
 	}
-	found, stored, err := v.m.lookAt(ctx, part, v.is.Epoch, v.file, ids)
+	for _, file := range slices.Sorted(maps.Keys(byFile)) {
+		if err := v.again(ctx, file, byFile[file]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again looks at records of one file, and repairs them if it is to.
+func (v *verification) again(ctx context.Context, file string, all []looked) error {
+	part := v.report.Part
+	ids := make([]record.ID, len(all))
+	for i, l := range all {
+		ids[i] = l.id
+	}
+	found, stored, err := v.m.lookAt(ctx, part, v.is.Epoch, file, ids)
 	if err != nil {
 		return err
 	}
@@ -141,18 +153,27 @@ func (v *verification) flush(ctx context.Context) error {
 		return err
 	}
 	var repair []record.ID
-	for i, id := range ids {
-		diffs := different(v.m.moves[id.Move], found[id], stored[i])
+	for i, l := range all {
+		records, bad := found.of(l.id)
+		diffs := different(v.m.moves[l.id.Move], records, stored[i])
 		switch {
+		case bad != nil && l.ofFile: // it could be read before, so that it is not counted yet
+			v.report.Rejected++
+		case bad != nil: // it is counted; what Redis has may be the good one
+			continue
 		case len(diffs) == 0:
 			v.report.Passing++
-		case open.has(id):
+			continue
+		case open.has(l.id):
 			v.report.Marked++
 		default:
-			v.count(id, diffs)
+			v.count(l.id, living(records), stored[i], diffs)
 			if v.o.Repair && v.o.of(diffs) {
-				repair = append(repair, id)
+				repair = append(repair, l.id)
 			}
+		}
+		if l.ofFile {
+			v.apart++
 		}
 	}
 	for len(repair) > 0 {
@@ -165,8 +186,16 @@ func (v *verification) flush(ctx context.Context) error {
 	return nil
 }
 
-func (v *verification) count(id record.ID, diffs []record.Difference) {
-	v.report.count(diffs)
+// count counts a record that differs, once, however many differences it has.
+func (v *verification) count(id record.ID, file, stored []*record.Record, diffs []record.Difference) {
+	switch {
+	case len(stored) == 0:
+		v.report.Missing++
+	case len(file) == 0:
+		v.report.Extra++
+	default:
+		v.report.Unequal++
+	}
 	now := v.m.now()
 	for _, d := range diffs {
 		v.classes.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
@@ -176,7 +205,7 @@ func (v *verification) count(id record.ID, diffs []record.Difference) {
 
 // lookAt reads records of one file from both sides.
 func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string,
-	ids []record.ID) (map[record.ID][]*record.Record, [][]*record.Record, error) {
+	ids []record.ID) (*found, [][]*record.Record, error) {
 	wanted := map[record.ID]bool{}
 	groups := make([]group, len(ids))
 	for i, id := range ids {

@@ -123,3 +123,8 @@ func Expected(q Queue[string], answers ...Answer) time.Duration {
 	}
 	return time.Until(c.dueAt)
 }
+
+// FromEnd reads a list in pages, from its end.
+func FromEnd(read func(from, to int64) ([]string, error), each func(id string) bool) (bool, error) {
+	return fromEnd(read, each)
+}

@@ -37,6 +37,7 @@ var goGuards = []mutation.Row{
 	{"a sign of life is given up early", "keeper.go", "c.call(c.q.lease())", "c.call(c.q.lease()/3)", "TestSlowReplies"},
 	{"signs of life wait for each other", "keeper.go", "const mostBeats = 4", "const mostBeats = 1", "TestSignsOfLifeGoOn"},
 	{"a late answer postpones what is due", "keeper.go", "all && call > c.dueSeq", "all", "TestAnswersThatOvertake"},
+	{"a page that has moved", "waiting.go", "again < overlap/2 {", "again < 0 {", "TestPagesOverlap"},
 	{"not all was seen", "keeper.go", "case c.more:", "case false:", "TestLooksUntilAllIsSeen"},
 	{"a call by hand is repeated", "job.go", "q.one(ctx, keywright.Writes, verb, id",
 		"q.one(ctx, keywright.Idempotent, verb, id", "TestByHandIsSentOnce"},

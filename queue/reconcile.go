@@ -98,8 +98,7 @@ func (s *sighting) own(id string) (sum uint64, own bool) {
 	return sum, sum%s.passes == s.pass
 }
 
-// see reads the lanes from their ends to their fronts, where jobs leave: none that
-// stays is passed over.
+// see reads the lanes: none that stays in one is passed over.
 func (q Queue[T]) see(ctx context.Context, s *sighting) error {
 	if s.pass == 0 {
 		stats, err := q.Stats(ctx)
@@ -110,19 +109,14 @@ func (q Queue[T]) see(ctx context.Context, s *sighting) error {
 	}
 	s.ids = s.ids[:0]
 	for _, lane := range q.laneKeys() {
-		for last := int64(-1); ; last -= page {
-			ids, err := q.rangeOf(ctx, lane, last-page+1, last)
-			if err != nil {
-				return err
+		_, err := q.eachOfLane(ctx, lane, func(id string) bool {
+			if sum, own := s.own(id); own {
+				s.ids = append(s.ids, sum)
 			}
-			for _, id := range ids {
-				if sum, own := s.own(id); own {
-					s.ids = append(s.ids, sum)
-				}
-			}
-			if len(ids) < page {
-				break
-			}
+			return true
+		})
+		if err != nil {
+			return err
 		}
 	}
 	slices.Sort(s.ids)

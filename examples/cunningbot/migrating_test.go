@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// migration is one in a folder, with short leases.
+// migration is that of the bot, of the files in a folder.
 func migration(t *testing.T, dir string, s *keywrighttest.Server) *migrate.Migration {
 	t.Helper()
 	c := open(t, s.URL())

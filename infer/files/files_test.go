@@ -226,3 +226,30 @@ func TestManyNames(t *testing.T) {
 		t.Error(got[:min(len(got), 3000)])
 	}
 }
+
+// TestMorePlacesThanAreRemembered: arrays in arrays of which nothing is remembered are none that a
+// draft falls over, and that some places are not in it is said.
+func TestMorePlacesThanAreRemembered(t *testing.T) {
+	word := func(n int) string { return "w" + string(rune('a'+n/26)) + string(rune('a'+n%26)) }
+	document := func(deep int, last string) string {
+		var out strings.Builder
+		out.WriteString("{")
+		for group := range 8 {
+			fmt.Fprintf(&out, `"%s": {"note": "text"`, word(group))
+			for n := range 200 {
+				text := strings.Repeat("[", deep) + strings.Repeat("]", deep)
+				if n >= 190 {
+					text = last
+				}
+				fmt.Fprintf(&out, `, "%s": %s`, word(n), text)
+			}
+			out.WriteString("}, ")
+		}
+		return strings.TrimSuffix(out.String(), ", ") + "}"
+	}
+	d, err := files.Build(t.Context(), texts(map[string]string{"guilds/1.json": document(1, "[]"),
+		"guilds/2.json": document(40, "[[1]]")}), files.Options{Load: load, File: "k.yaml"})
+	if err != nil || !strings.Contains(fmt.Sprint(d.Left), "more places than a draft remembers") {
+		t.Errorf("%v %v", d, err)
+	}
+}

@@ -170,7 +170,7 @@ func (d *Draft) list(p *place) {
 	}
 	id := p.node.identity(nil)
 	switch {
-	case len(p.captures) > 0 && slices.ContainsFunc(p.captures, func(c *capture) bool { return c.texts.plain < c.texts.n }):
+	case slices.ContainsFunc(p.captures, func(c *capture) bool { return c.texts.plain < c.texts.n }):
 		d.leave(p.said(), "a name on its way cannot be in a key")
 	case p.array.longest <= maxList:
 		e := d.entry(p, "list", p.captures)

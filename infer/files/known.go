@@ -53,7 +53,9 @@ func (d *Draft) match() {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.at, b.at)) })
+	slices.SortStableFunc(all, func(a, b *candidate) int {
+		return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.at, b.at))
+	})
 	d.choose(all, places)
 	d.unmatched(places)
 }

@@ -278,17 +278,16 @@ func identifies(name string) bool {
 
 // Names of members that say when something began, and when it ends.
 var (
-	startNames = set("created_at created posted_at queued_at started_at added_at published_at published received_at " +
-		"ended_at updated_at inserted_at timestamp date time at createdAt postedAt queuedAt startedAt publishedAt updatedAt")
-	endNames = set("expires_at expires expiry expiration valid_until until expiresAt validUntil")
-	starts   = strings.Fields("queued_at posted_at created_at started_at ended_at received_at added_at inserted_at " +
+	startNames = set(starts)
+	endNames   = set(strings.Fields("expires_at expires expiry expiration valid_until until expiresAt validUntil"))
+	starts     = strings.Fields("queued_at posted_at created_at started_at ended_at received_at added_at inserted_at " +
 		"published_at createdAt postedAt queuedAt startedAt publishedAt created published timestamp updated_at updatedAt " +
 		"time date at")
 )
 
-func set(text string) map[string]bool {
+func set(words []string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields(text) {
+	for _, w := range words {
 		out[w] = true
 	}
 	return out

@@ -43,7 +43,11 @@ type node struct {
 	lives    int64
 }
 
+// total is how many values were seen; none where nothing is remembered: see reader.node.
 func (n *node) total() int64 {
+	if n == nil {
+		return 0
+	}
 	return n.nulls + n.bools + n.objects + n.arrays + n.ints + n.fractions + n.texts.n
 }
 

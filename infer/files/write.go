@@ -175,7 +175,8 @@ func (d *Draft) drop(findings []finding.Finding) bool {
 			}
 		}
 		if of < 0 || d.Moves[of].to == "" {
-			if i := slices.IndexFunc(d.Entries, func(e *entry) bool { return e.name == f.Entry }); i >= 0 && f.Severity == finding.Error {
+			i := slices.IndexFunc(d.Entries, func(e *entry) bool { return e.name == f.Entry })
+			if i >= 0 && f.Severity == finding.Error {
 				d.leave(d.Entries[i].key, f.Message)
 				name := d.Entries[i].name
 				d.Entries = slices.Delete(d.Entries, i, i+1)

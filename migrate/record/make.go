@@ -15,27 +15,38 @@ func (mv *Move) Record(m *Match) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := mv.complete(m, r); err != nil {
+		if bad, ok := err.(*Reject); ok {
+			bad.id, bad.known = r.ID(), true
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+// complete makes the rest of a record. The error is a *Reject.
+func (mv *Move) complete(m *Match, r *Record) error {
+	if mv.Kind == keyspace.ElementRecord {
+		r.Value, r.Sub = []byte(r.Sub), ""
+	}
 	if mv.value != nil {
 		value, reason := mv.required(m, mv.value)
 		if reason != "" {
-			return nil, mv.reject(m, mv.value, reason)
+			return mv.reject(m, mv.value, reason)
 		}
 		r.Value = []byte(value)
-	}
-	if mv.Kind == keyspace.ElementRecord {
-		r.Value, r.Sub = []byte(r.Sub), ""
 	}
 	if mv.score != nil {
 		score, reason := mv.required(m, mv.score)
 		if reason != "" {
-			return nil, mv.reject(m, mv.score, reason)
+			return mv.reject(m, mv.score, reason)
 		}
 		r.Score = score
 	}
 	if err := mv.fill(m, r); err != nil {
-		return nil, err
+		return err
 	}
-	return r, mv.end(m, r)
+	return mv.end(m, r)
 }
 
 // identify makes what of a record says which one it is.
@@ -61,7 +72,9 @@ func (mv *Move) identify(m *Match) (*Record, error) {
 		}
 		value, reason := mv.required(m, s)
 		if reason != "" {
-			return nil, mv.reject(m, s, reason)
+			bad := mv.reject(m, s, reason)
+			bad.id, bad.known = r.ID(), mv.Kind == keyspace.ElementRecord
+			return nil, bad
 		}
 		r.Sub = value
 	}
@@ -93,7 +106,7 @@ func (mv *Move) required(m *Match, s *slot) (string, string) {
 	return stored, reason
 }
 
-func (mv *Move) reject(m *Match, s *slot, reason string) error {
+func (mv *Move) reject(m *Match, s *slot, reason string) *Reject {
 	return &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: s.name + " (" + s.term.String() + ") " + reason}
 }
 

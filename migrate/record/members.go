@@ -25,7 +25,7 @@ func (st *style) editMembers(raw []byte, changes []member) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		raw = []byte("{}")
 	}
-	left := append([]member(nil), changes...)
+	done := make([]bool, len(changes)) // a name may be "", too
 	out := []byte{'{'}
 	segment, kept, lead, end := 1, 0, []byte(nil), 1
 	for i := skipSpace(raw, 1); raw[i] != '}'; {
@@ -34,10 +34,9 @@ func (st *style) editMembers(raw []byte, changes []member) []byte {
 		to := skipValue(raw, from)
 		lead = raw[segment:i]
 		value, name := raw[from:to], textOf(raw[i:nameEnd])
-		for j := range left {
-			if left[j].name == name {
-				value, left[j].name = left[j].value, ""
-				left[j].value = nil
+		for j, change := range changes {
+			if !done[j] && change.name == name {
+				value, done[j] = change.value, true
 				break
 			}
 		}
@@ -53,8 +52,8 @@ func (st *style) editMembers(raw []byte, changes []member) []byte {
 			i = skipSpace(raw, segment)
 		}
 	}
-	for _, m := range left {
-		if m.value == nil {
+	for j, m := range changes {
+		if done[j] || m.value == nil {
 			continue
 		}
 		if kept++; kept > 1 {

@@ -102,6 +102,18 @@ type Reject struct {
 	At     Position
 	Path   string // of the match
 	Reason string // without values of the document
+
+	id    ID
+	known bool // id is the whole of it
+}
+
+// Of says which record could not be made. Where whole is false that cannot be told, but for its
+// move, and for its key where there is one.
+func (e *Reject) Of() (id ID, whole bool) {
+	if e.id.Move == "" && e.Move != nil {
+		return ID{Move: e.Move.Name}, false
+	}
+	return e.id, e.known
 }
 
 // Error is file:line:column: reason.

@@ -163,3 +163,16 @@ func TestRewriteRefuses(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestMemberWithoutAName: a member whose name is "" stays when another one is changed.
+func TestMemberWithoutAName(t *testing.T) {
+	out, err := record.EditMembers([]byte(`{"a": 1, "": 2, "b": 3}`), func(name string, value []byte) ([]byte, error) {
+		if name == "a" {
+			return []byte("9"), nil
+		}
+		return value, nil
+	})
+	if err != nil || string(out) != `{"a": 9, "": 2, "b": 3}` {
+		t.Errorf("%s %v", out, err)
+	}
+}

@@ -95,7 +95,7 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 	err := r.run()
 	sum := r.summary()
 	if err != nil {
-		sum.Incomplete = append(sum.Incomplete, reasonOf(ctx, err))
+		sum.Incomplete = sum.Incomplete.Add(reasonOf(ctx, err))
 	}
 	if ctx.Err() != nil {
 		return sum, ctx.Err()

@@ -68,3 +68,17 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 		}
 	}
 }
+
+// A sample over connections that break has as many keys as one over a connection that holds:
+// names that were read and not delivered are not taken for keys of the sample.
+func TestSampleOverConnectionsThatBreak(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	s.Do("EVAL", `for i = 1, 30000 do redis.call('SET', 'key'..i, 'x') end`, "0")
+	for cut := range 4 {
+		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(60_000 + 9_973*cut), CutTimes: 3})
+		got, sum, err := scan(t, config(t, "redis://"+proxy.Addr()), Options{Count: 100}, source.Request{Sample: 10_000})
+		if err != nil || len(sum.Incomplete) > 0 || len(got) < 10_000 {
+			t.Errorf("cut %d: %d keys, %+v, %v", cut, len(got), sum, err)
+		}
+	}
+}

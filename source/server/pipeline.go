@@ -27,10 +27,13 @@ type answer struct {
 // page is what one SCAN returned: names in one slab, then the facts of the keys,
 // then their values.
 type page struct {
-	slab  []byte
-	ends  []int
-	next  string // the cursor that follows
-	sized bool   // MEMORY USAGE was asked for
+	slab []byte
+	ends []int
+	next string // the cursor that follows
+
+	counted int64 // keys of it in seen
+
+	sized bool // MEMORY USAGE was asked for
 	batch []source.Key
 	gone  int
 
@@ -79,6 +82,7 @@ func (w *walk) restart() {
 		for _, k := range p.batch[:p.delivered] {
 			w.track.had[string(k.Name)] = true
 		}
+		w.forget(p)
 		w.idle = append(w.idle, p)
 	}
 	w.track.page = nil

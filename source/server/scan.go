@@ -254,8 +254,23 @@ func (w *walk) readNames(p *page) error {
 		p.ends = append(p.ends, len(p.slab))
 	}
 	w.named++
-	w.seen += int64(n)
+	p.counted = int64(n)
+	w.seen += p.counted
 	return nil
+}
+
+// forget takes back what was noted of a page that is read again, but for the keys of it that were
+// delivered.
+func (w *walk) forget(p *page) {
+	w.seen -= p.counted
+	if w.dice == nil {
+		return
+	}
+	for i := range p.ends {
+		if name := p.name(i); !w.track.had[string(name)] {
+			delete(w.met, maphash.Bytes(w.seed, name))
+		}
+	}
 }
 
 // sampledAlready says whether a name came with an earlier page of the sample.

@@ -13,11 +13,13 @@ end
 if game[2] == 'closed' or tonumber(redis.call('TIME')[1]) > tonumber(game[1]) then
   return -2
 end
+local left, users = redis.call('PTTL', KEYS[1]), redis.call('HLEN', KEYS[2])
+if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then
+  users = users + 1
+end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-local left = redis.call('PTTL', KEYS[1])
 if left > 0 then
   redis.call('PEXPIRE', KEYS[2], left)
 end
-local users = redis.call('HLEN', KEYS[2])
 redis.call('HSET', KEYS[1], 'submission_count', string.format('%d', users))
 return users

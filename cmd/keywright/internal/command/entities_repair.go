@@ -72,7 +72,7 @@ func reasonsOf(g *answer.Gaps) []plan.Reason {
 // summaryOf gives gaps as the end of a walk has them.
 func summaryOf(g *answer.Gaps) (sum source.Summary) {
 	for _, r := range reasonsOf(g) {
-		sum.Incomplete = append(sum.Incomplete, source.Reason{Code: source.Ended, What: r.What, Database: source.NoDatabase})
+		sum.Incomplete = sum.Incomplete.Add(source.Reason{Code: source.Ended, What: r.What, Database: source.NoDatabase})
 	}
 	return sum
 }

@@ -314,6 +314,7 @@ var migrateRefusals = []struct {
 }{
 	{phase.ErrLost, "Redis has lost data, or is another one: `keywright migrate repair PART --from files` or `--from redis` goes on"},
 	{phase.ErrAhead, "Redis is ahead of the files: bring .keywright back, or `keywright migrate repair PART --from redis` goes on"},
+	{migrate.ErrUnseen, "bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"},
 	{phase.ErrChanging, "another process changes the phase; try again"},
 	{phase.ErrEpoch, "the phase was changed meanwhile; try again"},
 	{phase.ErrStep, "`keywright migrate status` says where each part is"},

@@ -33,8 +33,10 @@ records as Redis has them. Where a record is the same as in the sources its byte
 the same, and so is everything between the records: the files of sides that are equal
 come out byte by byte, which the report counts. The sources and Redis stay as they are.
 
-Exit codes: 0 written, 2 usage, 3 the server cannot be reached, 4 refused, as in the
-phase off or where the folder has files already, 130 interrupted.`,
+Exit codes: 0 written, 1 written, and the sources have records that cannot be read: those
+are in the files as Redis has them, or else as the sources have them, 2 usage, 3 the
+server cannot be reached, 4 refused, as in the phase off or where the folder has files
+already, 130 interrupted.`,
 		Example: `  keywright migrate export --to /var/backups/bot-files
   keywright migrate export history --to out -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -92,6 +94,9 @@ type exportedPart struct {
 	Files   int64  `json:"files"`
 	Records int64  `json:"records"` // of the sources
 	Changed int64  `json:"changed"` // records that are not as in the sources
+
+	Rejected int64            `json:"rejected"` // of the sources, that are no records: see plan
+	Rejects  []rejectReport `json:"rejects,omitempty"`
 }
 
 func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) error {
@@ -116,7 +121,8 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 		for _, file := range e.Paths {
 			files[file] = true // parts may share it
 		}
-		out.Parts = append(out.Parts, exportedPart{part, e.Files, e.Records, e.Changed})
+		out.Parts = append(out.Parts, exportedPart{part, e.Files, e.Records, e.Changed, e.Rejected,
+			rejectsOf(e.Rejects)})
 	}
 	r.bar.Clear()
 	if err := nothingDone("exported", out.Off, len(r.parts)); err != nil {
@@ -126,7 +132,15 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 		return err
 	}
 	out.DurationMS = r.durationMS()
-	return r.printOr(out, func() error { return r.printExported(out) })
+	if err := r.printOr(out, func() error { return r.printExported(out) }); err != nil {
+		return err
+	}
+	for _, p := range out.Parts {
+		if p.Rejected > 0 {
+			return &exit{code: exitFindings}
+		}
+	}
+	return nil
 }
 
 // alikeFiles compares what was written with the sources.
@@ -163,11 +177,15 @@ func digestOf(path string) ([]byte, error) {
 func (r *migrationRun) printExported(out *migrationExported) error {
 	var rows [][]string
 	for _, p := range out.Parts {
-		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed)})
+		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed),
+			terminal.Count(p.Rejected)})
 	}
 	if err := terminal.Table(r.out, []terminal.Column{{Title: "part"}, {Title: "files", Right: true}, {Title: "records", Right: true},
-		{Title: "changed", Right: true}}, rows); err != nil {
+		{Title: "changed", Right: true}, {Title: "rejected", Right: true}}, rows); err != nil {
 		return err
+	}
+	for _, p := range out.Parts {
+		r.printRejects(p.Part, p.Rejects, p.Rejected)
 	}
 	r.tellOff(out.Off)
 	r.tell("\nWrote %s into %s: %s equal to the sources byte by byte, %s.", terminal.Plural(out.Equal+out.Different, "file"),

@@ -324,12 +324,7 @@ func (r *migrationRun) printImported(out *importReport) error {
 
 // printFaults lists what of a part cannot be moved.
 func (r *migrationRun) printFaults(p *importedPart) {
-	for _, x := range p.Rejects {
-		r.tell("%s: %s: %s", finding.Printable(placeIn(x.File, x.Line, x.Column)), x.Move, finding.Printable(x.Reason))
-	}
-	if more := p.Rejected - int64(len(p.Rejects)); more > 0 {
-		r.tell("%s: and %s that cannot be moved", p.Part, terminal.Plural(more, "more record"))
-	}
+	r.printRejects(p.Part, p.Rejects, p.Rejected)
 	for _, x := range p.Faults {
 		at := placeIn(x.File, x.Line, x.Column)
 		if at == "" {
@@ -339,6 +334,16 @@ func (r *migrationRun) printFaults(p *importedPart) {
 	}
 	if more := p.Faulty - int64(len(p.Faults)); more > 0 {
 		r.tell("%s: and %s", p.Part, terminal.Plural(more, "more faulty file"))
+	}
+}
+
+// printRejects lists matches that are no records, of so many.
+func (r *migrationRun) printRejects(part string, some []rejectReport, all int64) {
+	for _, x := range some {
+		r.tell("%s: %s: %s", finding.Printable(placeIn(x.File, x.Line, x.Column)), x.Move, finding.Printable(x.Reason))
+	}
+	if more := all - int64(len(some)); more > 0 {
+		r.tell("%s: and %s that cannot be moved", part, terminal.Plural(more, "more record"))
 	}
 }
 

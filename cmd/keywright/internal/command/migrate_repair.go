@@ -35,7 +35,7 @@ After Redis has lost data (a flush, an older backup, a failover without the last
 writes) nothing is written until --from says which side is right. --from files brings
 the part back to dual-write; import and verify it again. --from redis goes on with what
 Redis has. --accept-marks takes the files although Redis may have had later records:
-those with a mark.
+those with a mark. It also sets files in .keywright aside that are damaged.
 
 Exit codes: 0 nothing differs any more, or nothing did, 1 records differ, 2 usage, 3 the
 server cannot be reached, 4 refused, 130 interrupted.`,

@@ -181,7 +181,7 @@ func (w *matching) do(ctx context.Context, p *plan.Plan, o apply.KeysOptions) (a
 		})
 		var sum source.Summary
 		for _, why := range found.incomplete {
-			sum.Incomplete = append(sum.Incomplete, source.Reason{Code: source.Ended, What: why.What,
+			sum.Incomplete = sum.Incomplete.Add(source.Reason{Code: source.Ended, What: why.What,
 				Database: source.NoDatabase})
 		}
 		return sum, err

@@ -2,19 +2,14 @@ package terminal
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/finding"
 )
 
 // Count is a number with its thousands apart.
-func Count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Count(n int64) string { return finding.Grouped(n) }
 
 // Plural is a count of things.
 func Plural(n int64, word string) string {
