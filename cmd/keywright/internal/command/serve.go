@@ -349,7 +349,7 @@ func (a *app) openDesk(o *serving, t *observe.Target) (*operate.Desk, error) {
 		return nil, nil
 	}
 	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Runners: map[string]operate.Runner{t.ID: &planner{a,
-		o.ring, o.pace}},
+		o.ring, o.pace, o.scan.OnlyDB}},
 		Told: func(_ string, all []observe.Run, changed observe.Run) { t.Ran(all, changed) }})
 	switch {
 	case errors.Is(err, apply.ErrInUse):
@@ -395,6 +395,12 @@ func (a *app) watched(o *serving) (*observe.Target, error) {
 	config, err := a.server()
 	if err != nil {
 		return nil, err
+	}
+	if db := o.scan.OnlyDB; db >= 0 { // all that is read or changed is of it
+		if a.url, err = withDatabase(a.url, a.Getenv, db); err != nil {
+			return nil, err
+		}
+		config.DB = db
 	}
 	options.ID, options.Name = "default", config.String()
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }

@@ -35,7 +35,7 @@ func overview(q *request) (any, error) {
 	out.Totals = totalsOf(a.Report, out.Entries)
 	out.Findings = s.counts(a.Report.Findings)
 	var err error
-	if s.History != nil && a.Whole() {
+	if s.History != nil && a.All() {
 		err = s.changed(q, a, &out)
 	}
 	if err != nil {
@@ -179,13 +179,39 @@ func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.
 // maxChanged bounds what is told of changes.
 const maxChanged = 50
 
+// union are rows, with those that are there no more: rows of no key.
+func union(rows []EntryRow, then map[string]history.Point, at time.Time) []EntryRow {
+	there := map[string]bool{totalRow: true}
+	for _, r := range rows {
+		there[r.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(then)) {
+		if p := then[name]; !there[name] && p.At.Equal(at) && p.Keys > 0 {
+			rows = append(rows, EntryRow{Name: name})
+		}
+	}
+	return rows
+}
+
+// firstPoints are the points of the first time that is kept, of the finest step that has it still.
+func (s *Server) firstPoints(q *request, first time.Time) (then map[string]history.Point, err error) {
+	for _, step := range []history.Step{history.Raw, history.Hour, history.Day} {
+		unit := map[history.Step]time.Duration{history.Hour: time.Hour, history.Day: 24 * time.Hour}[step]
+		then, err = s.History.At(q.Context(), q.target.ID, step, first.Add(unit))
+		if err != nil || len(then) > 0 {
+			break
+		}
+	}
+	return then, err
+}
+
 // changed compares an audit with the one a day before it, or with the first there is.
 func (s *Server) changed(q *request, a *observe.Audit, to *Overview) error {
 	then, err := s.History.At(q.Context(), q.target.ID, history.Raw, a.At.Add(-24*time.Hour))
 	if err == nil && len(then) == 0 {
 		var first time.Time
 		if first, err = s.History.First(q.Context(), q.target.ID); err == nil && first.Before(a.At.Truncate(time.Second)) {
-			then, err = s.History.At(q.Context(), q.target.ID, history.Raw, first)
+			then, err = s.firstPoints(q, first)
 		}
 	}
 	out := []Changed{}
@@ -194,8 +220,11 @@ func (s *Server) changed(q *request, a *observe.Audit, to *Overview) error {
 	}
 	was := then[totalRow]
 	to.Since, to.Keys, to.Bytes = stampOf(was.At), to.Totals.Keys-was.Keys, to.Totals.Bytes-was.Bytes
-	for _, r := range s.rows(q.target, a) {
+	for _, r := range union(s.rows(q.target, a), then, was.At) {
 		old := then[r.Name]
+		if !old.At.Equal(was.At) { // of another time: there was nothing of it then
+			old = history.Point{}
+		}
 		c := Changed{Entry: r.Name, Keys: r.Keys - old.Keys, Bytes: r.Bytes - old.Bytes, NewCodes: []string{}, Gone: []string{}}
 		for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
 			if old.Violations[code] == 0 && r.Codes[code] > 0 {

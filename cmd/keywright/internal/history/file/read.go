@@ -141,6 +141,10 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 						return err
 					} else if n == maxPruned {
 						more = true
+					} else if n > 0 && step == history.Day {
+						if err := moveFirst(b); err != nil {
+							return err
+						}
 					}
 				}
 				return nil
@@ -151,6 +155,29 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// moveFirst notes the first point that is there still: days are kept for longest.
+func moveFirst(b *bolt.Bucket) error {
+	var first time.Time
+	begin := uint64(1 << 63)
+	c := b.Bucket(stepName(history.Day)).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(k) <= 8 || binary.BigEndian.Uint64(k[len(k)-8:]) > begin {
+			continue
+		}
+		points, err := decode(v)
+		if err != nil {
+			return err
+		}
+		if len(points) > 0 && (first.IsZero() || points[0].At.Before(first)) {
+			first, begin = points[0].At, binary.BigEndian.Uint64(k[len(k)-8:])
+		}
+	}
+	if first.IsZero() {
+		return b.Delete(firstKey)
+	}
+	return b.Put(firstKey, binary.BigEndian.AppendUint64(nil, uint64(first.Unix())))
 }
 
 func prune(chunks *bolt.Bucket, step history.Step, now time.Time) (n int, err error) {
