@@ -44,7 +44,7 @@ end`, "0")
 				"--plans", filepath.Join(t.TempDir(), "plans"))
 			p := opened(t, url)
 			for ask, change := range map[string]int64{
-				`{"verb":"ttl","select":{"entry":"user"}}`:                             want.keys,
+				`{"verb":"ttl","select":{"entry":"user"}}`:                           want.keys,
 				`{"verb":"queues.discard","select":{"entry":"jobs","instance":"-"}}`: want.jobs,
 			} {
 				made := p.post("plans", ask, http.StatusOK)

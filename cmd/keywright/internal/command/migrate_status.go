@@ -107,8 +107,10 @@ func (r *migrationRun) statusOf(ctx context.Context) (*migrationStatus, []migrat
 		out.Away = r.away.Error()
 	}
 	for i := range all {
-		if out.Unfit = all[i].Facts.Unfit; r.away != nil {
-			out.Unfit = nil
+		for _, lack := range all[i].Facts.Unfit { // parts have entries of their own, which they lack rights for
+			if r.away == nil && !slices.Contains(out.Unfit, lack) {
+				out.Unfit = append(out.Unfit, lack)
+			}
 		}
 		if slices.Contains(r.parts, all[i].Part) {
 			out.Parts = append(out.Parts, partReport(&all[i]))

@@ -358,6 +358,9 @@ func (a *app) openDesk(o *serving, t *observe.Target) (*operate.Desk, error) {
 	case err != nil:
 		return nil, usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
 	}
+	for _, skipped := range d.Skipped {
+		a.say("warning: a plan of %s is not shown: %s", o.plans, skipped)
+	}
 	return d, nil
 }
 
@@ -461,6 +464,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, s 
 	defer work.Wait()
 	work.Go(func() { t.Run(watch) })
 	work.Go(func() { alerts(watch) })
+	work.Go(func() { a.watchTokens(watch, o, s) })
 	work.Go(func() {
 		<-watch.Done()
 		s.Close()

@@ -208,6 +208,10 @@ func (a *app) refusal(ctx context.Context, err error) error {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),
 			Hint: "apply it again when that one has ended: what was done is not done twice"}
 	}
-	message, hint, _ := judge(ctx, err)
-	return &operate.Refusal{Code: "refused", Message: a.discreet(message), Hint: a.discreet(hint)}
+	message, hint, why := judge(ctx, err)
+	code := "refused"
+	if why == exitInterrupted {
+		code = operate.Interrupted
+	}
+	return &operate.Refusal{Code: code, Message: a.discreet(message), Hint: a.discreet(hint)}
 }

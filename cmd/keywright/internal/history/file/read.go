@@ -137,15 +137,14 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 					return nil
 				}
 				for _, step := range steps {
-					if n, err := prune(b.Bucket(stepName(step)), step, now); err != nil {
-						return err
-					} else if n == maxPruned {
-						more = true
-					} else if n > 0 && step == history.Day {
-						if err := moveFirst(b); err != nil {
-							return err
-						}
+					n, err := prune(b.Bucket(stepName(step)), step, now)
+					if err == nil && n > 0 && step == history.Day {
+						err = moveFirst(b)
 					}
+					if err != nil {
+						return err
+					}
+					more = more || n == maxPruned
 				}
 				return nil
 			})
