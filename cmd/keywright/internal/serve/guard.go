@@ -35,7 +35,9 @@ type userKey struct{}
 type caller struct {
 	User
 	proof string // what a browser sends by itself: a token against forged requests is made for it
-	own   bool   // it was sent by a program of the user's, which no page of another site can make do so
+	// session says that it is known by the cookie of a session.
+	session bool
+	own     bool // it was sent by a program of the user's, which no page of another site can make do so
 }
 
 func callerOf(r *http.Request) caller {
@@ -136,7 +138,7 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 		}
 	}
 	if user, id, ok := s.sessions.user(r, s.Now(), s.knows); ok {
-		return caller{User: user, proof: id}, true
+		return caller{User: user, proof: id, session: true}, true
 	}
 	if byProxy {
 		return caller{User: named, proof: named.Name}, true
@@ -151,8 +153,9 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 	return caller{User: User{"local", role}, proof: "local"}, true
 }
 
-// hasUsers reports whether users are told apart: else each client is the local one.
-func (s *Server) hasUsers() bool { return len(*s.tokens.Load()) > 0 || s.Guard.Proxy != nil }
+// hasUsers reports whether users are told apart: else each client is the local one. It does not
+// change when tokens are taken out.
+func (s *Server) hasUsers() bool { return len(s.Guard.Tokens) > 0 || s.Guard.Proxy != nil }
 
 // site refuses what a page of another site has sent, if it is more than a look.
 func (g *Guard) site(r *http.Request) *failure {

@@ -51,7 +51,7 @@ var routes = []route{
 }
 
 func me(q *request) (any, error) {
-	return Me{User: q.user.Name, Role: string(q.user.Role), AllowApply: q.server.Guard.AllowApply,
+	return Me{User: q.user.Name, Role: string(q.user.Role), AllowApply: q.server.Guard.AllowApply, Session: q.session,
 		CSRF: q.server.csrf(q.caller), Version: q.server.Version}, nil
 }
 

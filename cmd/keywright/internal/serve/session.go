@@ -107,7 +107,7 @@ func signIn(q *request) (any, error) {
 	}
 	id := s.sessions.begin(token, s.Now())
 	q.setCookie = q.cookie(id, int(sessionTime/time.Second))
-	q.caller = caller{User: token.User, proof: id}
+	q.caller = caller{User: token.User, proof: id, session: true}
 	q.user = token.User
 	return me(q)
 }
