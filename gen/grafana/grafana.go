@@ -173,7 +173,8 @@ func (l *layout) row(title string) {
 
 // shown is one panel with one query.
 func (l *layout) shown(kind, title, unit, expr, legend, what string, w int, levels ...step) {
-	p := panel{Type: kind, Title: title, Description: what, Datasource: prometheus, Targets: []query{{"A", expr, legend, kind != "timeseries"}}}
+	p := panel{Type: kind, Title: title, Description: what, Datasource: prometheus,
+		Targets: []query{{"A", expr, legend, kind != "timeseries"}}}
 	f := field{Unit: unit, Min: new(float64)}
 	if len(levels) > 0 {
 		f.Thresholds = &thresholds{"absolute", levels}
@@ -200,11 +201,14 @@ func (l *layout) overview() {
 	fine := step{"green", nil}
 	l.shown("stat", "Keys", "short", "sum(keywright_keys{"+l.of+"})", "", "", 6)
 	l.shown("stat", "Memory of keys", "bytes", "sum(keywright_bytes{"+l.of+"})", "", "", 6)
-	l.shown("stat", "Violations", "short", "sum(keywright_violations{"+l.of+"}) or vector(0)", "", "Keys that break a rule.", 6, fine, from("orange", 1))
-	l.shown("stat", "Age of the audit", "s", "max(time() - keywright_audit_timestamp_seconds{"+l.of+"})", "", "All figures by entry are as old.", 6, fine, from("orange", 3600))
+	l.shown("stat", "Violations", "short", "sum(keywright_violations{"+l.of+"}) or vector(0)", "",
+		"Keys that break a rule.", 6, fine, from("orange", 1))
+	l.shown("stat", "Age of the audit", "s", "max(time() - keywright_audit_timestamp_seconds{"+l.of+"})", "",
+		"All figures by entry are as old.", 6, fine, from("orange", 3600))
 	l.line("Memory by entry", "bytes", "sum by ("+one+", entry) (keywright_bytes{"+l.of+"})", place+"{{entry}}", "")
 	l.line("Keys by entry", "short", "sum by ("+one+", entry) (keywright_keys{"+l.of+"})", place+"{{entry}}", "")
-	l.line("Violations", "short", "sum by ("+one+", entry, code) (keywright_violations{"+l.of+"})", place+"{{entry}} {{code}}", "")
+	l.line("Violations", "short", "sum by ("+one+", entry, code) (keywright_violations{"+l.of+"})",
+		place+"{{entry}} {{code}}", "")
 	l.line("Audits: how long they took", "s", "keywright_audit_duration_seconds{"+l.of+"}", "{{instance}} {{target}}", "")
 }
 
@@ -219,8 +223,10 @@ func (l *layout) constructs(ks *keyspace.Keyspace) {
 	}
 	if has(func(e *keyspace.Entry) bool { return len(e.Keys) > 0 && e.Keys[0].Kind == keyspace.Stream }) {
 		l.row("Streams")
-		l.line("Lag", "short", "keywright_stream_lag{"+l.of+"}", place+"{{entry}} {{key}} {{group}}", "Entries that a group has not been given yet.")
-		l.line("Pending", "short", "keywright_stream_pending{"+l.of+"}", place+"{{entry}} {{key}} {{group}}", "Entries that a group has and has not acknowledged.")
+		l.line("Lag", "short", "keywright_stream_lag{"+l.of+"}", place+"{{entry}} {{key}} {{group}}",
+			"Entries that a group has not been given yet.")
+		l.line("Pending", "short", "keywright_stream_pending{"+l.of+"}", place+"{{entry}} {{key}} {{group}}",
+			"Entries that a group has and has not acknowledged.")
 	}
 	if has(built(keyspace.Lock)) {
 		l.row("Locks")
@@ -230,7 +236,8 @@ func (l *layout) constructs(ks *keyspace.Keyspace) {
 	if has(built(keyspace.Entity)) {
 		l.row("Entities")
 		l.line("Items", "short", "keywright_entity_items{"+l.of+"}", place+"{{entry}} {{of}}", "")
-		l.line("Not swept", "short", "keywright_entity_unswept{"+l.of+"}", place+"{{entry}} {{of}}", "Items that have expired and are in indexes still.")
+		l.line("Not swept", "short", "keywright_entity_unswept{"+l.of+"}", place+"{{entry}} {{of}}",
+			"Items that have expired and are in indexes still.")
 	}
 }
 
@@ -238,8 +245,10 @@ func (l *layout) queues() {
 	l.row("Queues")
 	l.line("Waiting", "short", `keywright_queue_jobs{`+l.of+`,state="waiting"}`, place+"{{entry}} {{queue}}", "")
 	l.line("Age of the first job", "s", "keywright_queue_oldest_seconds{"+l.of+"}", place+"{{entry}} {{queue}}", "")
-	l.line("Running and delayed", "short", `keywright_queue_jobs{`+l.of+`,state=~"running|zombie|delayed"}`, place+"{{entry}} {{queue}} {{state}}", "A zombie's lease has ended and no worker has taken it.")
-	l.line("Dead", "short", `keywright_queue_jobs{`+l.of+`,state="dead"}`, place+"{{entry}} {{queue}}", "", step{"green", nil}, from("red", 1))
+	l.line("Running and delayed", "short", `keywright_queue_jobs{`+l.of+`,state=~"running|zombie|delayed"}`,
+		place+"{{entry}} {{queue}} {{state}}", "A zombie's lease has ended and no worker has taken it.")
+	l.line("Dead", "short", `keywright_queue_jobs{`+l.of+`,state="dead"}`, place+"{{entry}} {{queue}}", "",
+		step{"green", nil}, from("red", 1))
 }
 
 // server is the row of the servers: their memory, with the declared levels.
@@ -256,6 +265,7 @@ func (l *layout) server(ks *keyspace.Keyspace) {
 		levels = append(levels, from([]string{"orange", "red"}[min(i, 1)], float64(n)/100))
 		what += fmt.Sprintf(" At %d %% pressure begins.", n)
 	}
-	l.line("Memory used", "percentunit", "keywright_server_memory_bytes{"+l.of+"} / (keywright_server_max_memory_bytes{"+l.of+"} > 0)", place+"{{address}}", what, levels...)
+	l.line("Memory used", "percentunit", "keywright_server_memory_bytes{"+l.of+
+		"} / (keywright_server_max_memory_bytes{"+l.of+"} > 0)", place+"{{address}}", what, levels...)
 	l.line("Clients", "short", "keywright_server_clients{"+l.of+"}", place+"{{address}}", "")
 }

@@ -54,14 +54,15 @@ type Book struct {
 
 // kept is the file.
 type kept struct {
-	Form   int                         `json:"keywright_alerts"`
-	Known  map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
-	Seen   map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
-	Open   map[string]*open            `json:"open"`
-	Beyond map[string]int64            `json:"beyond,omitempty"` // by target and kind: conditions that Open has no room for, as told
-	Outbox []Message                   `json:"outbox,omitempty"` // what some hook has not got yet
-	Next   int64                       `json:"next"`
-	Hooks  map[string]*position        `json:"hooks,omitempty"`
+	Form  int                         `json:"keywright_alerts"`
+	Known map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
+	Seen  map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
+	Open  map[string]*open            `json:"open"`
+	// Beyond is by target and kind: how many conditions that Open has no room for were told.
+	Beyond map[string]int64     `json:"beyond,omitempty"`
+	Outbox []Message            `json:"outbox,omitempty"` // what some hook has not got yet
+	Next   int64                `json:"next"`
+	Hooks  map[string]*position `json:"hooks,omitempty"`
 }
 
 // position is how far a hook is in the messages.

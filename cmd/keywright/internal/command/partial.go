@@ -148,7 +148,8 @@ func (a *app) writePartial(p *partial, state []byte) error {
 	}
 	if tooLarge(state) || tooLarge(text.Bytes()) { // which readPartial refuses
 		return usage("write fewer names with --top and --examples, or more parts",
-			"the partial report has %s, and %s are read", terminal.Bytes(int64(max(len(state), text.Len()))), terminal.Bytes(maxCheckpoint))
+			"the partial report has %s, and %s are read", terminal.Bytes(int64(max(len(state), text.Len()))),
+			terminal.Bytes(maxCheckpoint))
 	}
 	_, err := a.out.Raw().Write(text.Bytes())
 	return err

@@ -130,7 +130,8 @@ func measureQueues(x *exposition, id string, st observe.State) {
 			jobs  int64
 		}{{"waiting", row.Waiting}, {"running", q.Running}, {"zombie", q.Zombies}, {"delayed", q.Delayed},
 			{"dead", q.Dead}} {
-			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs), append(labels, "state", part.state)...)
+			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs),
+				append(labels, "state", part.state)...)
 		}
 		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)
 		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)

@@ -55,7 +55,8 @@ func series(q *request) (any, error) {
 	}
 	out.Step = string(ask.Step)
 	if errors.Is(err, history.ErrTooMany) {
-		return nil, problem(http.StatusBadRequest, "too-much", err.Error(), "ask for a shorter time, or with step=hour or step=day")
+		return nil, problem(http.StatusBadRequest, "too-much", err.Error(),
+			"ask for a shorter time, or with step=hour or step=day")
 	}
 	if err != nil {
 		return nil, problem(http.StatusServiceUnavailable, "history-failed", err.Error(), "")
