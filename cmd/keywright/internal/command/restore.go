@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
