@@ -270,6 +270,31 @@ test("a plan is looked at, confirmed by its name, and watched", () => {
   );
 });
 
+for (const [name, path] of [["a plan", "#/t/main/runs/p2"], ["the list of plans", "#/t/main/runs"]]) {
+  test(`${name}: the newer of an answer and of what is told counts`, () => {
+    let state = "running";
+    const of = (run) => (run.id === "p2" ? { ...run, state } : run);
+    const change = {
+      p2: (usual) => ({ body: of(usual()) }),
+      runs: (usual) => ({ body: { ...usual(), items: usual().items.map(of) } }),
+    };
+    return on(
+      path,
+      async (page, server) => {
+        const shows = (word) => page.locator(`main .state.${word}`).first().waitFor();
+        await shows("running");
+        await page.locator(".link.live").waitFor();
+        server.tell("run", { id: "p2", state: "stopping", done: 700, total: 1200 });
+        await shows("stopping");
+        state = "interrupted"; // which is not told by a word of its own
+        server.tell("state", { target: "main", what: ["runs"], at: new Date().toISOString() });
+        await shows("interrupted");
+      },
+      { change },
+    );
+  });
+}
+
 test("nothing can be changed by those that may only look", () =>
   on(
     "#/t/main/queues/mail/-",
