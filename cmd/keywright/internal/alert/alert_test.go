@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -383,7 +382,9 @@ func TestWebhooks(t *testing.T) {
 	d.kept.Hooks = map[string]*position{} // a file that is older than positions: what waits is for all
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.Run(ctx) }()
-	for deadline := time.Now().Add(time.Minute); ; {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
 		d.mu.Lock()
 		waiting := len(d.kept.Outbox)
 		d.mu.Unlock()
@@ -393,7 +394,6 @@ func TestWebhooks(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d messages wait still", waiting)
 		}
-		runtime.Gosched()
 	}
 	stop()
 	<-ended
