@@ -37,16 +37,16 @@ func (r *runner) Execute(ctx context.Context, _ string, _ func(int64)) (Outcome,
 	return r.execute(ctx)
 }
 
-// desk is a desk that can be waited for.
-type desk struct {
+// heard is a desk that can be waited for.
+type heard struct {
 	*testing.T
 	*Desk
 	told chan observe.Run
 }
 
-func open(t *testing.T, dir string, r *runner) *desk {
+func opened(t *testing.T, dir string, r *runner) *heard {
 	t.Helper()
-	d := &desk{T: t, told: make(chan observe.Run, 1000)}
+	d := &heard{T: t, told: make(chan observe.Run, 1000)}
 	var err error
 	if d.Desk, err = Open(dir, Options{Now: time.Now, Runners: map[string]Runner{"t": r},
 		Told: func(_ string, _ []observe.Run, changed observe.Run) { d.told <- changed }}); err != nil {
@@ -57,7 +57,7 @@ func open(t *testing.T, dir string, r *runner) *desk {
 }
 
 // until waits until a run is told that is as it should be.
-func (d *desk) until(good func(observe.Run) bool) observe.Run {
+func (d *heard) until(good func(observe.Run) bool) observe.Run {
 	d.Helper()
 	for limit := time.After(time.Minute); ; {
 		select {
@@ -71,7 +71,7 @@ func (d *desk) until(good func(observe.Run) bool) observe.Run {
 	}
 }
 
-func (d *desk) made() string {
+func (d *heard) made() string {
 	d.Helper()
 	id, made, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := open(t, dir, &runner{})
+	d := opened(t, dir, &runner{})
 	said := strings.Join(d.Skipped, "\n")
 	for _, name := range []string{"damaged.run: ", "newer.run: ", "renamed.run: ", "large.run: "} {
 		if strings.Count(said, name) != 1 {
@@ -107,7 +107,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 
 // TestNothingBeginsWhileItEnds: a desk that is closed makes no plan.
 func TestNothingBeginsWhileItEnds(t *testing.T) {
-	d := open(t, t.TempDir(), &runner{})
+	d := opened(t, t.TempDir(), &runner{})
 	d.end()
 	_, _, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
 	if r, ok := errors.AsType[*Refusal](err); !ok || r.Code != "stopping" || len(d.runs) > 0 {
@@ -118,7 +118,7 @@ func TestNothingBeginsWhileItEnds(t *testing.T) {
 // TestAnEndThatCannotBeLogged: what was done is told, and that the log does not have it.
 func TestAnEndThatCannotBeLogged(t *testing.T) {
 	dir, goes := t.TempDir(), make(chan struct{})
-	d := open(t, dir, &runner{execute: func(context.Context) (Outcome, error) {
+	d := opened(t, dir, &runner{execute: func(context.Context) (Outcome, error) {
 		<-goes
 		return Outcome{Complete: true, Total: apply.KeyCounts{Keys: 1}}, nil
 	}})
@@ -143,7 +143,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 // interruption alone is none.
 func TestAnErrorWhileItStops(t *testing.T) {
 	for what, want := range map[string]observe.RunState{"": observe.Stopped, "the disk is broken": observe.Failing} {
-		d := open(t, t.TempDir(), &runner{execute: func(ctx context.Context) (Outcome, error) {
+		d := opened(t, t.TempDir(), &runner{execute: func(ctx context.Context) (Outcome, error) {
 			<-ctx.Done()
 			if what == "" {
 				return Outcome{}, &Refusal{Code: Interrupted, Message: "interrupted"}
@@ -158,7 +158,7 @@ func TestAnErrorWhileItStops(t *testing.T) {
 			t.Errorf("%s %q, not %s %q", r.State, r.Problem, want, what)
 		}
 	}
-	d := open(t, t.TempDir(), &runner{plan: func(ctx context.Context) error {
+	d := opened(t, t.TempDir(), &runner{plan: func(ctx context.Context) error {
 		<-ctx.Done()
 		return errors.New("the disk is broken")
 	}})
