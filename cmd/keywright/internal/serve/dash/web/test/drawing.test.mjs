@@ -270,6 +270,19 @@ test("a plan is looked at, confirmed by its name, and watched", () => {
   );
 });
 
+test("who has signed in on the page can sign out", () =>
+  on(
+    "#/t/main",
+    async (page) => {
+      await settled(page);
+      const asked = page.waitForRequest((r) => r.method() === "DELETE");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      assert.match((await asked).url(), /\/api\/v1\/session$/);
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+    },
+    { change: { me: (usual) => ({ body: { ...usual(), session: true } }), session: () => ({ body: { user: "local" } }) } },
+  ));
+
 for (const [name, path] of [["a plan", "#/t/main/runs/p2"], ["the list of plans", "#/t/main/runs"]]) {
   test(`${name}: the newer of an answer and of what is told counts`, () => {
     let state = "running";
