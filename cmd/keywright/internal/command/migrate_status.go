@@ -105,18 +105,28 @@ func (r *migrationRun) statusOf(ctx context.Context) (*migrationStatus, []migrat
 	}
 	if r.away != nil {
 		out.Away = r.away.Error()
+	} else {
+		out.Unfit = unfitOf(all)
 	}
 	for i := range all {
-		for _, lack := range all[i].Facts.Unfit { // parts have entries of their own, which they lack rights for
-			if r.away == nil && !slices.Contains(out.Unfit, lack) {
-				out.Unfit = append(out.Unfit, lack)
-			}
-		}
 		if slices.Contains(r.parts, all[i].Part) {
 			out.Parts = append(out.Parts, partReport(&all[i]))
 		}
 	}
 	return out, all, nil
+}
+
+// unfitOf is what the server lacks for any of the parts, each once: parts have entries of their own,
+// which a login may lack rights for.
+func unfitOf(all []migrate.PartStatus) (out []string) {
+	for i := range all {
+		for _, lack := range all[i].Facts.Unfit {
+			if !slices.Contains(out, lack) {
+				out = append(out, lack)
+			}
+		}
+	}
+	return out
 }
 
 func partReport(s *migrate.PartStatus) partStatus {
