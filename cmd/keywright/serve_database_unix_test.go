@@ -44,8 +44,8 @@ end`, "0")
 				"--plans", filepath.Join(t.TempDir(), "plans"))
 			p := opened(t, url)
 			for ask, change := range map[string]int64{
-				`{"verb":"ttl","select":{"entry":"user"}}`:                           want.keys,
-				`{"verb":"queues.discard","select":{"entry":"jobs","instance":"-"}}`: want.jobs,
+				`{"verb":"ttl","select":{"entry":"user"}}`:                                             want.keys,
+				`{"verb":"queues.discard","select":{"entry":"jobs","instance":"-","error":"refused"}}`: want.jobs,
 			} {
 				made := p.post("plans", ask, http.StatusOK)
 				if made = p.until(made.ID, "planned", "refused"); made.State != "planned" || made.Change != change {
@@ -54,7 +54,7 @@ end`, "0")
 			}
 			for key, there := range map[string]bool{want.mine: true, want.other: false} {
 				text, _ := get(t, url+"api/v1/t/default/explain?key="+key, http.StatusOK)
-				if strings.Contains(text, `"type":"string"`) != there {
+				if strings.Contains(text, `"exists":true`) != there {
 					t.Errorf("%s: %s", key, text)
 				}
 			}
