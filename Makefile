@@ -81,6 +81,7 @@ dashboard-test: ## look at each page of the dashboard in Chromium, with made-up 
 
 prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate the generated rules and queries
 	scripts/install-test-deps.sh prometheus
+	go test -tags prometheus -count=1 -v -run TestPromtool ./gen/prometheus
 	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestGeneratedNames' .
 
 tidy: ## tidy every module

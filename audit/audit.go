@@ -127,7 +127,13 @@ func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) 
 	if sum.Endpoint == "" && err != nil {
 		return nil, err
 	}
-	return a.Report(sum, req.Sample > 0 && (sum.Expected == 0 || req.Sample < sum.Expected)), err
+	return a.Report(sum, Sampled(req, sum)), err
+}
+
+// Sampled reports whether a source was asked for a sample and has given one: of fewer keys than
+// that it gives all.
+func Sampled(req source.Request, sum source.Summary) bool {
+	return req.Sample > 0 && (sum.Expected == 0 || req.Sample < sum.Expected)
 }
 
 // Scan feeds everything src yields into the audit.

@@ -128,8 +128,15 @@ func TestThePhaseFilesAreGone(t *testing.T) {
 	if _, err := m.Read(t.Context(), i); !errors.Is(err, phase.ErrAhead) {
 		t.Errorf("read: %v", err)
 	}
-	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files}); !errors.Is(err, migrate.ErrMarked) {
-		t.Errorf("the files are taken without a word, and their marks are gone: %v", err)
+	for _, look := range []bool{true, false} { // what would be done is refused as what is done
+		if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files, Look: look}); !errors.Is(err,
+			migrate.ErrMarked) {
+			t.Errorf("the files are taken without a word, and their marks are gone: %v", err)
+		}
+	}
+	if r, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Redis, Look: true}); err != nil ||
+		r.Phase != phase.RampDown {
+		t.Errorf("%+v %v", r, err)
 	}
 	if err := m.Write(t.Context(), change(i, "2")); !errors.Is(err, phase.ErrAhead) {
 		t.Errorf("written: %v", err)
@@ -166,6 +173,12 @@ func TestDamagedMarks(t *testing.T) {
 	}
 	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files}); err == nil {
 		t.Error("a repair goes on over damaged marks")
+	}
+	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files, Accept: true, Look: true}); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Facts(t.Context(), "a"); err == nil {
+		t.Error("a look has set the damaged marks aside")
 	}
 	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files, Accept: true}); err != nil {
 		t.Fatal(err)

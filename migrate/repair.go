@@ -20,7 +20,9 @@ type RepairOptions struct {
 	// files. Without it a part with marks is not repaired from the files while Redis decides.
 	// A damaged file of marks, or of what processes have seen, is set aside, too.
 	Accept bool
-	By     string // the person or program that repairs, for the history
+	// Look changes nothing: it says what would be done, or why it is refused.
+	Look bool
+	By   string // the person or program that repairs, for the history
 }
 
 // Repaired is what Repair did.
@@ -38,7 +40,7 @@ var ErrMarked = errors.New("records have a mark: Redis may have had later ones t
 // Repair gives Redis the phase and the epoch of a part again, by name: after a flush, an
 // older backup, a failover that lost writes. No process writes until it is done.
 func (m *Migration) Repair(ctx context.Context, part string, o RepairOptions) (*Repaired, error) {
-	if err := m.takesPart("repair", part); err != nil {
+	if err := m.takesPart("repair", part); err != nil && !o.Look {
 		return nil, err
 	}
 	r, err := m.repair(ctx, part, o)
@@ -49,11 +51,16 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	if !m.known(part) || o.From == phase.None {
 		return nil, errUnknown
 	}
-	lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
-	if err != nil {
-		return nil, err
+	if m.config.Client == nil {
+		return nil, errNoServer
 	}
-	defer lock.free()
+	if !o.Look {
+		lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
+		if err != nil {
+			return nil, err
+		}
+		defer lock.free()
+	}
 	p, err := m.disk.phases()
 	if err != nil {
 		return nil, err
@@ -61,7 +68,13 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	is := p.of(part)
 	open, err := m.openMarks(part)
 	_, unseen := m.highest()
-	if (errors.Is(err, errDamaged) || unseen != nil) && o.Accept {
+	switch damaged := (errors.Is(err, errDamaged) || unseen != nil) && o.Accept; {
+	case damaged && o.Look: // they would be set aside
+		unseen = nil
+		if errors.Is(err, errDamaged) {
+			err = nil
+		}
+	case damaged:
 		if err = m.setAside(); err == nil {
 			open, err = m.openMarks(part)
 			_, unseen = m.highest()
@@ -91,6 +104,9 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 			return nil, fmt.Errorf("%w: %d of them", ErrMarked, open.Count)
 		}
 		out.Phase = min(had, phase.DualWrite)
+	}
+	if out.Epoch = is.Epoch; o.Look {
+		return out, nil
 	}
 	next, err := m.closeFor(ctx, p, part, is)
 	if err != nil {

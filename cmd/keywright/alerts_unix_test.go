@@ -95,12 +95,22 @@ func TestAlerts(t *testing.T) {
 // awaitCompared waits until there was an audit to compare later ones with.
 func awaitCompared(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		if text, _ := os.ReadFile("keywright-alerts.json"); strings.Contains(string(text), `"seen":{"default"`) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there was no audit")
+	soon(t, "there was no audit", func() bool {
+		text, _ := os.ReadFile("keywright-alerts.json")
+		return strings.Contains(string(text), `"seen":{"default"`)
+	})
+}
+
+// soon asks again and again whether something is so.
+func soon(t *testing.T, otherwise string, good func() bool) {
+	t.Helper()
+	tick, limit := time.NewTicker(50*time.Millisecond), time.After(2*time.Minute)
+	defer tick.Stop()
+	for !good() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal(otherwise)
 		}
 	}
 }

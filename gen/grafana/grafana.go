@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
@@ -107,18 +108,30 @@ type query struct {
 	Instant      bool   `json:"instant,omitempty"`
 }
 
-// of selects the targets that the dashboard shows.
-const of = `target=~"$target"`
+// chosen selects the servers that the dashboard shows, and one are the labels of one of them.
+const (
+	chosen = `job=~"$job",instance=~"$instance",target=~"$target"`
+	one    = "job, instance, target"
+	place  = "{{instance}} {{target}} "
+)
 
 // Generate writes the dashboard.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
-	d := dashboard{Description: gen.Marker + " From the keyspace " + ks.Package + ", for the metrics of keywright serve.", Title: "Keyspace " + ks.Package,
-		UID: "keywright-" + ks.Package[:min(len(ks.Package), 30)], Tags: []string{"keywright"}, SchemaVersion: 36, Refresh: "1m", Time: timeRange{"now-24h", "now"}}
-	d.Templating.List = []variable{
-		{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"},
-		{Name: "target", Label: "Target", Type: "query", Query: "label_values(keywright_up, target)", Datasource: prometheus, Refresh: 2, Multi: true, IncludeAll: true},
+	d := dashboard{Title: "Keyspace " + ks.Package, UID: "keywright-" + ks.Package[:min(len(ks.Package), 30)],
+		Description: gen.Marker + " From the keyspace " + ks.Package + ", for the metrics of keywright serve.",
+		Tags:        []string{"keywright"}, SchemaVersion: 36, Refresh: "1m", Time: timeRange{"now-24h", "now"}}
+	name, err := json.Marshal(ks.Package)
+	if err != nil {
+		return nil, err
 	}
-	l := &layout{}
+	in := "keyspace=" + string(name)
+	d.Templating.List = []variable{{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}}
+	for _, label := range []string{"job", "instance", "target"} {
+		d.Templating.List = append(d.Templating.List, variable{Name: label, Label: strings.ToUpper(label[:1]) + label[1:],
+			Type: "query", Query: "label_values(keywright_up{" + in + "}, " + label + ")", Datasource: prometheus,
+			Refresh: 2, Multi: true, IncludeAll: true})
+	}
+	l := &layout{of: in + "," + chosen}
 	l.overview()
 	l.constructs(ks)
 	l.server(ks)
@@ -135,6 +148,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 
 // layout puts panels beside and below each other.
 type layout struct {
+	of     string // the labels of what is shown
 	panels []panel
 	x, y   int
 	high   int
@@ -159,7 +173,8 @@ func (l *layout) row(title string) {
 
 // shown is one panel with one query.
 func (l *layout) shown(kind, title, unit, expr, legend, what string, w int, levels ...step) {
-	p := panel{Type: kind, Title: title, Description: what, Datasource: prometheus, Targets: []query{{"A", expr, legend, kind != "timeseries"}}}
+	p := panel{Type: kind, Title: title, Description: what, Datasource: prometheus,
+		Targets: []query{{"A", expr, legend, kind != "timeseries"}}}
 	f := field{Unit: unit, Min: new(float64)}
 	if len(levels) > 0 {
 		f.Thresholds = &thresholds{"absolute", levels}
@@ -184,14 +199,17 @@ func from(color string, value float64) step { return step{color, &value} }
 func (l *layout) overview() {
 	l.row("Overview")
 	fine := step{"green", nil}
-	l.shown("stat", "Keys", "short", "sum(keywright_keys{"+of+"})", "", "", 6)
-	l.shown("stat", "Memory of keys", "bytes", "sum(keywright_bytes{"+of+"})", "", "", 6)
-	l.shown("stat", "Violations", "short", "sum(keywright_violations{"+of+"}) or vector(0)", "", "Keys that break a rule.", 6, fine, from("orange", 1))
-	l.shown("stat", "Age of the audit", "s", "max(time() - keywright_audit_timestamp_seconds{"+of+"})", "", "All figures by entry are as old.", 6, fine, from("orange", 3600))
-	l.line("Memory by entry", "bytes", "sum by (entry) (keywright_bytes{"+of+"})", "{{entry}}", "")
-	l.line("Keys by entry", "short", "sum by (entry) (keywright_keys{"+of+"})", "{{entry}}", "")
-	l.line("Violations", "short", "sum by (entry, code) (keywright_violations{"+of+"})", "{{entry}} {{code}}", "")
-	l.line("Audits: how long they took", "s", "keywright_audit_duration_seconds{"+of+"}", "{{target}}", "")
+	l.shown("stat", "Keys", "short", "sum(keywright_keys{"+l.of+"})", "", "", 6)
+	l.shown("stat", "Memory of keys", "bytes", "sum(keywright_bytes{"+l.of+"})", "", "", 6)
+	l.shown("stat", "Violations", "short", "sum(keywright_violations{"+l.of+"}) or vector(0)", "",
+		"Keys that break a rule.", 6, fine, from("orange", 1))
+	l.shown("stat", "Age of the audit", "s", "max(time() - keywright_audit_timestamp_seconds{"+l.of+"})", "",
+		"All figures by entry are as old.", 6, fine, from("orange", 3600))
+	l.line("Memory by entry", "bytes", "sum by ("+one+", entry) (keywright_bytes{"+l.of+"})", place+"{{entry}}", "")
+	l.line("Keys by entry", "short", "sum by ("+one+", entry) (keywright_keys{"+l.of+"})", place+"{{entry}}", "")
+	l.line("Violations", "short", "sum by ("+one+", entry, code) (keywright_violations{"+l.of+"})",
+		place+"{{entry}} {{code}}", "")
+	l.line("Audits: how long they took", "s", "keywright_audit_duration_seconds{"+l.of+"}", "{{instance}} {{target}}", "")
 }
 
 // constructs are the rows of what is declared.
@@ -205,27 +223,32 @@ func (l *layout) constructs(ks *keyspace.Keyspace) {
 	}
 	if has(func(e *keyspace.Entry) bool { return len(e.Keys) > 0 && e.Keys[0].Kind == keyspace.Stream }) {
 		l.row("Streams")
-		l.line("Lag", "short", "keywright_stream_lag{"+of+"}", "{{entry}} {{key}} {{group}}", "Entries that a group has not been given yet.")
-		l.line("Pending", "short", "keywright_stream_pending{"+of+"}", "{{entry}} {{key}} {{group}}", "Entries that a group has and has not acknowledged.")
+		l.line("Lag", "short", "keywright_stream_lag{"+l.of+"}", place+"{{entry}} {{key}} {{group}}",
+			"Entries that a group has not been given yet.")
+		l.line("Pending", "short", "keywright_stream_pending{"+l.of+"}", place+"{{entry}} {{key}} {{group}}",
+			"Entries that a group has and has not acknowledged.")
 	}
 	if has(built(keyspace.Lock)) {
 		l.row("Locks")
-		l.line("Held", "short", "keywright_locks_held{"+of+"}", "{{entry}}", "")
-		l.line("Waiting", "short", "keywright_lock_waiters{"+of+"}", "{{entry}}", "Processes that wait for a lock.")
+		l.line("Held", "short", "keywright_locks_held{"+l.of+"}", place+"{{entry}}", "")
+		l.line("Waiting", "short", "keywright_lock_waiters{"+l.of+"}", place+"{{entry}}", "Processes that wait for a lock.")
 	}
 	if has(built(keyspace.Entity)) {
 		l.row("Entities")
-		l.line("Items", "short", "keywright_entity_items{"+of+"}", "{{entry}} {{of}}", "")
-		l.line("Not swept", "short", "keywright_entity_unswept{"+of+"}", "{{entry}} {{of}}", "Items that have expired and are in indexes still.")
+		l.line("Items", "short", "keywright_entity_items{"+l.of+"}", place+"{{entry}} {{of}}", "")
+		l.line("Not swept", "short", "keywright_entity_unswept{"+l.of+"}", place+"{{entry}} {{of}}",
+			"Items that have expired and are in indexes still.")
 	}
 }
 
 func (l *layout) queues() {
 	l.row("Queues")
-	l.line("Waiting", "short", `keywright_queue_jobs{`+of+`,state="waiting"}`, "{{entry}} {{queue}}", "")
-	l.line("Age of the first job", "s", "keywright_queue_oldest_seconds{"+of+"}", "{{entry}} {{queue}}", "")
-	l.line("Running and delayed", "short", `keywright_queue_jobs{`+of+`,state=~"running|zombie|delayed"}`, "{{entry}} {{queue}} {{state}}", "A zombie's lease has ended and no worker has taken it.")
-	l.line("Dead", "short", `keywright_queue_jobs{`+of+`,state="dead"}`, "{{entry}} {{queue}}", "", step{"green", nil}, from("red", 1))
+	l.line("Waiting", "short", `keywright_queue_jobs{`+l.of+`,state="waiting"}`, place+"{{entry}} {{queue}}", "")
+	l.line("Age of the first job", "s", "keywright_queue_oldest_seconds{"+l.of+"}", place+"{{entry}} {{queue}}", "")
+	l.line("Running and delayed", "short", `keywright_queue_jobs{`+l.of+`,state=~"running|zombie|delayed"}`,
+		place+"{{entry}} {{queue}} {{state}}", "A zombie's lease has ended and no worker has taken it.")
+	l.line("Dead", "short", `keywright_queue_jobs{`+l.of+`,state="dead"}`, place+"{{entry}} {{queue}}", "",
+		step{"green", nil}, from("red", 1))
 }
 
 // server is the row of the servers: their memory, with the declared levels.
@@ -242,6 +265,7 @@ func (l *layout) server(ks *keyspace.Keyspace) {
 		levels = append(levels, from([]string{"orange", "red"}[min(i, 1)], float64(n)/100))
 		what += fmt.Sprintf(" At %d %% pressure begins.", n)
 	}
-	l.line("Memory used", "percentunit", "keywright_server_memory_bytes{"+of+"} / (keywright_server_max_memory_bytes{"+of+"} > 0)", "{{address}}", what, levels...)
-	l.line("Clients", "short", "keywright_server_clients{"+of+"}", "{{address}}", "")
+	l.line("Memory used", "percentunit", "keywright_server_memory_bytes{"+l.of+
+		"} / (keywright_server_max_memory_bytes{"+l.of+"} > 0)", place+"{{address}}", what, levels...)
+	l.line("Clients", "short", "keywright_server_clients{"+l.of+"}", place+"{{address}}", "")
 }

@@ -55,6 +55,22 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestServersStayApart: what is shown over time is shown for each server alone.
+func TestServersStayApart(t *testing.T) {
+	var d dashboard
+	if err := json.Unmarshal([]byte(generated(t, everything)), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range d.Panels {
+		for _, q := range p.Targets {
+			if p.Type == "timeseries" && (strings.Contains(q.Expr, "sum") && !strings.Contains(q.Expr, "sum by ("+one) ||
+				!strings.Contains(q.LegendFormat, "{{instance}}")) {
+				t.Errorf("%s: %s by %s", p.Title, q.Expr, q.LegendFormat)
+			}
+		}
+	}
+}
+
 // TestLayout: no panel covers another or outside of the grid, each has an id of its own
 // and a query of the chosen targets; only what is declared has a row.
 func TestLayout(t *testing.T) {
@@ -74,7 +90,8 @@ func TestLayout(t *testing.T) {
 				t.Errorf("%s covers %s", p.Title, other.Title)
 			}
 		}
-		if p.Type != "row" && (len(p.Targets) != 1 || !strings.Contains(p.Targets[0].Expr, of)) {
+		if p.Type != "row" && (len(p.Targets) != 1 || strings.Count(p.Targets[0].Expr, "{") !=
+			strings.Count(p.Targets[0].Expr, `{keyspace="shop",`+chosen)) {
 			t.Errorf("%s asks for %v", p.Title, p.Targets)
 		}
 	}

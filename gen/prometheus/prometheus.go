@@ -6,6 +6,7 @@
 package prometheus
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -20,8 +21,14 @@ import (
 // Name is the file that is generated.
 const Name = "keyspace.rules.yaml"
 
-// DefaultLease is the lease of a queue whose declaration has none.
-const DefaultLease = 15 * time.Second
+// defaultLease is the lease of a queue whose declaration has none.
+const defaultLease = 15 * time.Second
+
+// Lease is for how long a job of a queue may run: when the first job has waited for longer, the
+// queue is late.
+func Lease(e *keyspace.Entry) time.Duration {
+	return cmp.Or(e.Lease, defaultLease)
+}
 
 // record is a recording rule.
 type record struct{ name, expr string }
@@ -37,12 +44,12 @@ type alert struct {
 
 // Generate writes the rules.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
-	alerts := slices.Concat(audits(), queues(ks), streams(ks), entities(ks), memory(ks))
+	alerts := slices.Concat(audits(ks), queues(ks), streams(ks), entities(ks), memory(ks))
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n# Rules for Prometheus, for the metrics of `keywright serve`, from the keyspace %s.\n# keywright gen prometheus writes this file.\ngroups:\n",
-		gen.Marker, comment(ks.Package))
+	fmt.Fprintf(&b, "# %s\n# Rules for Prometheus, for the metrics of `keywright serve`, from the keyspace %s.\n"+
+		"# keywright gen prometheus writes this file.\ngroups:\n", gen.Marker, comment(ks.Package))
 	fmt.Fprintf(&b, "  - name: %s\n    rules:\n", quote("keywright-"+ks.Package+"-records"))
-	for _, r := range records {
+	for _, r := range records(ks) {
 		fmt.Fprintf(&b, "      - record: %s\n        expr: %s\n", r.name, quote(r.expr))
 	}
 	fmt.Fprintf(&b, "  - name: %s\n    rules:\n", quote("keywright-"+ks.Package+"-alerts"))
@@ -53,12 +60,13 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 }
 
 func (a *alert) write(b *strings.Builder, pkg string) {
-	fmt.Fprintf(b, "      - alert: %s\n        expr: %s\n        for: %s\n        labels:\n          severity: %s\n          keyspace: %s\n",
-		a.name, quote(a.expr), duration(a.wait), a.severity, quote(literal(pkg)))
+	fmt.Fprintf(b, "      - alert: %s\n        expr: %s\n        for: %s\n        labels:\n          severity: %s\n"+
+		"          keyspace: %s\n", a.name, quote(a.expr), duration(a.wait), a.severity, quote(literal(pkg)))
 	if a.owner != "" {
 		fmt.Fprintf(b, "          owner: %s\n", quote(literal(a.owner)))
 	}
-	fmt.Fprintf(b, "        annotations:\n          summary: %s\n          description: %s\n", quote(a.summary), quote(a.help))
+	fmt.Fprintf(b, "        annotations:\n          summary: %s\n          description: %s\n", quote(a.summary),
+		quote(a.help))
 }
 
 // quote is a text as YAML and PromQL write it: JSON's strings are both's.
@@ -78,58 +86,87 @@ func duration(d time.Duration) string { return strconv.FormatInt(int64(d/time.Se
 // seconds is a time as a number.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// records are the same for every keyspace: what the alerts and dashboards ask for again.
-var records = []record{
-	{"target:keywright_keys:sum", "sum by (target) (keywright_keys)"},
-	{"target:keywright_bytes:sum", "sum by (target) (keywright_bytes)"},
-	{"target_entry_code:keywright_violations:sum", "sum by (target, entry, code) (keywright_violations)"},
-	{"target:keywright_violations:sum", "sum by (target) (keywright_violations)"},
-	{"target:keywright_audit_age:seconds", "time() - keywright_audit_timestamp_seconds"},
-	{"target_entry:keywright_queue_backlog:sum", `sum by (target, entry) (keywright_queue_jobs{state="waiting"})`},
-	{"target_address:keywright_server_memory:ratio", "keywright_server_memory_bytes / (keywright_server_max_memory_bytes > 0)"},
+// one are the labels of a server that is watched: the figures of two are never put together.
+const one = "job, instance, keyspace, target"
+
+// of selects the series of a keyspace, and of these those with some labels: names and values by
+// turns.
+func of(ks *keyspace.Keyspace, labels ...string) string {
+	text := "{keyspace=" + quote(ks.Package)
+	for i := 0; i+1 < len(labels); i += 2 {
+		text += "," + labels[i] + "=" + quote(labels[i+1])
+	}
+	return text + "}"
 }
 
-// audits are alerts about the audits themselves, and about what they found.
-func audits() []alert {
-	const violations = "target_entry_code:keywright_violations:sum"
-	return []alert{
-		{"KeywrightServerAway", "keywright_up == 0", 5 * time.Minute, "critical", "",
-			"{{ $labels.target }} does not answer", "keywright serve could not read the server for five minutes."},
-		{"KeywrightAuditOld", "target:keywright_audit_age:seconds > 3600", 5 * time.Minute, "warning", "",
-			"the audit of {{ $labels.target }} is old", "There was no audit for more than an hour: all figures by entry are as old."},
-		{"KeywrightAuditMissing", "keywright_up unless on (target) keywright_audit_timestamp_seconds", time.Hour, "warning", "",
-			"there is no audit of {{ $labels.target }}", "keywright serve has watched it for an hour and has no figures. Its overview says why."},
-		{"KeywrightAuditNotWhole", "keywright_audit_whole == 0", time.Hour, "warning", "",
-			"the audit of {{ $labels.target }} is not of all keys", "The figures by entry are too low. The overview of keywright serve says why."},
-		{"KeywrightViolationsGrew",
-			"(" + violations + " > " + violations + " offset 1d or (" + violations + " unless " + violations + " offset 1d))" +
-				" and on (target) target:keywright_keys:sum offset 1d", 15 * time.Minute, "warning", "",
-			"{{ $labels.entry }} of {{ $labels.target }} has more {{ $labels.code }} than a day ago: {{ $value }} keys",
-			"keywright explain {{ $labels.code }} says what the rule is for; keywright audit --keys-of {{ $labels.code }} lists the keys."},
+// records are what the alerts and dashboards ask for again.
+func records(ks *keyspace.Keyspace) []record {
+	in := of(ks)
+	return []record{
+		{"target:keywright_keys:sum", "sum by (" + one + ") (keywright_keys" + in + ")"},
+		{"target:keywright_bytes:sum", "sum by (" + one + ") (keywright_bytes" + in + ")"},
+		{"target_entry_code:keywright_violations:sum",
+			"sum by (" + one + ", entry, code) (keywright_violations" + in + ")"},
+		{"target:keywright_violations:sum", "sum by (" + one + ") (keywright_violations" + in + ")"},
+		{"target:keywright_audit_age:seconds", "time() - keywright_audit_timestamp_seconds" + in},
+		{"target_entry:keywright_queue_backlog:sum",
+			"sum by (" + one + ", entry) (keywright_queue_jobs" + of(ks, "state", "waiting") + ")"},
+		{"target_address:keywright_server_memory:ratio",
+			"keywright_server_memory_bytes" + in + " / (keywright_server_max_memory_bytes" + in + " > 0)"},
 	}
 }
 
-// queues are alerts about each declared queue.
+// audits are alerts about the audits themselves, and about what they found.
+func audits(ks *keyspace.Keyspace) []alert {
+	in := of(ks)
+	violations := "target_entry_code:keywright_violations:sum" + in
+	return []alert{
+		{"KeywrightServerAway", "keywright_up" + in + " == 0", 5 * time.Minute, "critical", "",
+			"{{ $labels.target }} does not answer", "keywright serve could not read the server for five minutes."},
+		{"KeywrightAuditOld", "target:keywright_audit_age:seconds" + in + " > 3600", 5 * time.Minute, "warning", "",
+			"the audit of {{ $labels.target }} is old",
+			"There was no audit for more than an hour: all figures by entry are as old."},
+		{"KeywrightAuditMissing",
+			"keywright_up" + in + " unless on (" + one + ") keywright_audit_timestamp_seconds" + in, time.Hour,
+			"warning", "", "there is no audit of {{ $labels.target }}",
+			"keywright serve has watched it for an hour and has no figures. Its overview says why."},
+		{"KeywrightAuditNotWhole", "keywright_audit_whole" + in + " == 0", time.Hour, "warning", "",
+			"the audit of {{ $labels.target }} is not of all keys",
+			"The figures by entry are too low. The overview of keywright serve says why."},
+		{"KeywrightViolationsGrew",
+			"(" + violations + " > " + violations + " offset 1d or (" + violations + " unless " + violations +
+				" offset 1d)) and on (" + one + ") target:keywright_keys:sum" + in + " offset 1d",
+			15 * time.Minute, "warning", "",
+			"{{ $labels.entry }} of {{ $labels.target }} has more {{ $labels.code }} than a day ago: {{ $value }} keys",
+			"keywright explain {{ $labels.code }} says what the rule is for; " +
+				"keywright audit --keys-of {{ $labels.code }} lists the keys."},
+	}
+}
+
+// queues are alerts about each declared queue. One that is paused waits because it was told to.
 func queues(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.Construct != keyspace.Queue {
 			continue
 		}
-		lease := e.Lease
-		if lease == 0 {
-			lease = DefaultLease
-		}
-		of, name := "{entry="+quote(e.Name)+"}", literal(e.Name)
-		of2 := func(state string) string { return "{entry=" + quote(e.Name) + ",state=" + quote(state) + "}" }
+		lease := Lease(e)
+		in, name := of(ks, "entry", e.Name), literal(e.Name)
+		jobs := func(state string) string { return "keywright_queue_jobs" + of(ks, "entry", e.Name, "state", state) }
+		works := " unless keywright_queue_paused" + in + " == 1"
 		where := " of " + name + " ({{ $labels.target }}, {{ $labels.queue }})"
 		out = append(out,
-			alert{"KeywrightQueueLate", "keywright_queue_oldest_seconds" + of + " > " + seconds(lease), time.Minute, "warning", e.Owner,
+			alert{"KeywrightQueueLate", "keywright_queue_oldest_seconds" + in + " > " + seconds(lease) + works,
+				time.Minute, "warning", e.Owner,
 				"the first job" + where + " has waited for {{ $value | humanizeDuration }}",
-				"That is longer than the lease of a job, " + keyspace.FormatDuration(lease) + ": there are too few workers, or they are stuck."},
-			alert{"KeywrightQueueNoWorkers", "keywright_queue_workers" + of + " == 0 and ignoring (state) keywright_queue_jobs" + of2("waiting") + " > 0", max(lease, time.Minute), "critical", e.Owner,
-				"jobs" + where + " wait, and no worker is there", "Workers that are there are listed by keywright queues."},
-			alert{"KeywrightQueueDead", "delta(keywright_queue_jobs" + of2("dead") + "[1h]) > 0", 0, "warning", e.Owner,
-				"jobs" + where + " have died within an hour", "keywright queues lists why; keywright queues retry brings them back."})
+				"That is longer than the lease of a job, " + keyspace.FormatDuration(lease) +
+					": there are too few workers, or they are stuck."},
+			alert{"KeywrightQueueNoWorkers",
+				"keywright_queue_workers" + in + " == 0 and ignoring (state) " + jobs("waiting") + " > 0" + works,
+				max(lease, time.Minute), "critical", e.Owner, "jobs" + where + " wait, and no worker is there",
+				"Workers that are there are listed by keywright queues."},
+			alert{"KeywrightQueueDead", "delta(" + jobs("dead") + "[1h]) > 0", 0, "warning", e.Owner,
+				"jobs" + where + " have died within an hour",
+				"keywright queues lists why; keywright queues retry brings them back."})
 	}
 	return out
 }
@@ -140,8 +177,10 @@ func streams(ks *keyspace.Keyspace) (out []alert) {
 		if e.MaxLen <= 0 {
 			continue
 		}
-		out = append(out, alert{"KeywrightStreamLag", "keywright_stream_lag{entry=" + quote(e.Name) + "} > " + strconv.FormatInt(max(e.MaxLen*4/5, 1), 10), time.Minute, "critical", e.Owner,
-			"the group {{ $labels.group }} of " + literal(e.Name) + " ({{ $labels.target }}, {{ $labels.key }}) is {{ $value }} entries late",
+		lag := "keywright_stream_lag" + of(ks, "entry", e.Name)
+		out = append(out, alert{"KeywrightStreamLag", lag + " > " + strconv.FormatInt(max(e.MaxLen*4/5, 1), 10),
+			time.Minute, "critical", e.Owner, "the group {{ $labels.group }} of " + literal(e.Name) +
+				" ({{ $labels.target }}, {{ $labels.key }}) is {{ $value }} entries late",
 			fmt.Sprintf("The stream keeps about %d entries (maxlen): the group will lose some unread.", e.MaxLen)})
 	}
 	return out
@@ -151,8 +190,10 @@ func streams(ks *keyspace.Keyspace) (out []alert) {
 func entities(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.Construct == keyspace.Entity && e.TTL.Policy == keyspace.TTLExpires {
-			out = append(out, alert{"KeywrightSweepLate", "keywright_entity_sweep_late_seconds{entry=" + quote(e.Name) + "} > 300", 5 * time.Minute, "warning", e.Owner,
-				"items of " + literal(e.Name) + " ({{ $labels.target }}) are not swept", "Their indexes name items that have expired: is a sweeper running?"})
+			out = append(out, alert{"KeywrightSweepLate",
+				"keywright_entity_sweep_late_seconds" + of(ks, "entry", e.Name) + " > 300", 5 * time.Minute, "warning",
+				e.Owner, "items of " + literal(e.Name) + " ({{ $labels.target }}) are not swept",
+				"Their indexes name items that have expired: is a sweeper running?"})
 		}
 	}
 	return out
@@ -185,8 +226,10 @@ func memory(ks *keyspace.Keyspace) (out []alert) {
 		if i == len(levels)-1 {
 			severity = "critical"
 		}
-		out = append(out, alert{"KeywrightMemory", fmt.Sprintf("target_address:keywright_server_memory:ratio > %s", strconv.FormatFloat(float64(at)/100, 'f', -1, 64)), 5 * time.Minute, severity, "",
-			fmt.Sprintf("{{ $labels.address }} of {{ $labels.target }} has used more than %d %% of its memory for five minutes", at), help(at)})
+		out = append(out, alert{"KeywrightMemory", "target_address:keywright_server_memory:ratio" + of(ks) + " > " +
+			strconv.FormatFloat(float64(at)/100, 'f', -1, 64), 5 * time.Minute, severity, "", fmt.Sprintf(
+			"{{ $labels.address }} of {{ $labels.target }} has used more than %d %% of its memory for five minutes", at),
+			help(at)})
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Package filelock keeps other programs away from a file, and gives files that are open other
-// names, which not every system permits.
+// Package filelock keeps other programs away from a file, puts a text in the place of one at once,
+// and gives files that are open other names, which not every system permits.
 package filelock
 
 import (

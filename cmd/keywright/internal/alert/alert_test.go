@@ -30,6 +30,7 @@ type desk struct {
 	at       time.Time
 	path     string
 	silences []Silence
+	unread   []string // queues that could not be read
 }
 
 func newDesk(t *testing.T) *desk {
@@ -45,7 +46,11 @@ func (d *desk) restart() {
 		d.Fatal(err)
 	}
 	d.Book = b
+	b.connect([]string{hook})
 }
+
+// hook is the only one of a desk.
+const hook = "hook"
 
 // audit is an audit with so many violations of each name, some time later.
 func (d *desk) audit(after time.Duration, counts map[string]int64) {
@@ -55,7 +60,7 @@ func (d *desk) audit(after time.Duration, counts map[string]int64) {
 		code, entry, _ := strings.Cut(name, "/")
 		v[name] = count{entry, code, "some keys are wrong", n}
 	}
-	d.Book.update("t", d.at, d.Book.audit("t", v, d.at), judged{NewViolation: true, GrownViolation: true}, d.silent)
+	d.Book.update("t", d.at, d.Book.audit("t", v, d.at), judged{NewViolation: nil, GrownViolation: nil}, d.silent)
 }
 
 // glance says which queues are late.
@@ -65,7 +70,7 @@ func (d *desk) glance(after time.Duration, queues ...string) {
 	for _, q := range queues {
 		found = append(found, Condition{ID: "t/queue/" + q, Kind: LateQueue, Target: "t", Entry: q, Text: "late"})
 	}
-	d.Book.update("t", d.at, found, judged{LateQueue: true}, d.silent)
+	d.Book.update("t", d.at, found, judged{LateQueue: d.unread}, d.silent)
 }
 
 func (d *desk) silent(id string) bool { return Silent(d.silences, id, d.at) }
@@ -74,16 +79,16 @@ func (d *desk) silent(id string) bool { return Silent(d.silences, id, d.at) }
 func (d *desk) told(want ...string) {
 	d.Helper()
 	var got []string
-	for m, ok := d.first(); ok; m, ok = d.first() {
+	for m, ok := d.first(hook); ok; m, ok = d.first(hook) {
 		got = append(got, fmt.Sprintf("%s %s", m.Event, strings.TrimPrefix(m.ID, "t/")))
 		if m.More > 0 {
 			got[len(got)-1] = fmt.Sprintf("more %d", m.More)
 		}
-		if err := d.sent(m.Number); err != nil {
+		if err := d.sent(hook, &m); err != nil {
 			d.Fatal(err)
 		}
 	}
-	if err := d.sent(0); err != nil { // what was not told is kept, too
+	if err := d.keep(); err != nil { // what was not told is kept, too
 		d.Fatal(err)
 	}
 	if !slices.Equal(got, want) {
@@ -126,6 +131,11 @@ func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
 	d.audit(time.Hour, map[string]int64{"KW504/b": 1})
 	d.told()
 	d.glance(0)
+	d.unread = []string{"jobs"}
+	d.glance(2 * goneFor) // it could not be read
+	d.told()
+	d.unread = []string{"mails"}
+	d.glance(0)
 	d.glance(goneFor)
 	d.told("ended queue/jobs")
 	d.audit(0, nil)
@@ -145,7 +155,14 @@ func TestLive(t *testing.T) {
 	queue := func(name string, oldest float64, paused bool) answer.Queue {
 		return answer.Queue{Entry: name, Paused: paused, Lanes: []answer.Lane{{Jobs: 3, Oldest: oldest}}}
 	}
-	failed := &observe.Failure{At: at, What: "refused"}
+	failed := func(ago time.Duration) *observe.Failure {
+		return &observe.Failure{At: at, What: "refused", Since: at.Add(-ago)}
+	}
+	late := []answer.Queue{queue("jobs", 1801, false)}
+	gaps := answer.Gaps{Unread: []answer.Unread{{Entry: "mails"}}, Cut: []answer.Cut{{Entry: "jobs"}}}
+	type queues = observe.Reading[answer.Queues]
+	type shards = observe.Reading[[]observe.Shard]
+	before := at.Add(-time.Hour)
 	for _, c := range []struct {
 		queues observe.Reading[answer.Queues]
 		shards observe.Reading[[]observe.Shard]
@@ -153,21 +170,26 @@ func TestLive(t *testing.T) {
 		says   judged
 	}{
 		{ids: "[]", says: judged{}},
-		{observe.Reading[answer.Queues]{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1799, false), queue("mails", 16, false)}}}, observe.Reading[[]observe.Shard]{},
-			"[t/queue/mails]", judged{LateQueue: true}},
-		{observe.Reading[answer.Queues]{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1801, false), queue("mails", 16, true)}}}, observe.Reading[[]observe.Shard]{},
-			"[t/queue/jobs]", judged{LateQueue: true}},
-		{observe.Reading[answer.Queues]{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1801, false)}}, Failed: failed},
-			observe.Reading[[]observe.Shard]{Value: &[]observe.Shard{}, At: at.Add(-awayFor + time.Second), Failed: failed}, "[]", judged{Away: true}},
-		{observe.Reading[answer.Queues]{}, observe.Reading[[]observe.Shard]{Value: &[]observe.Shard{}, At: at.Add(-awayFor), Failed: failed}, "[t/server]", judged{Away: true}},
-		{observe.Reading[answer.Queues]{}, observe.Reading[[]observe.Shard]{Failed: failed}, "[t/server]", judged{Away: true}}, // never read
+		{queues{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1799, false), queue("mails", 16, false)}}},
+			shards{}, "[t/queue/mails]", judged{LateQueue: {}}},
+		{queues{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1801, false), queue("mails", 16, true)}}},
+			shards{}, "[t/queue/jobs]", judged{LateQueue: {}}},
+		{queues{Value: &answer.Queues{Queues: late, Gaps: gaps}}, shards{}, "[t/queue/jobs]",
+			judged{LateQueue: {"mails", "jobs"}}},
+		{queues{Value: &answer.Queues{Queues: late}, Failed: failed(0)},
+			shards{Value: &[]observe.Shard{}, At: before, Failed: failed(awayFor - time.Second)}, "[]",
+			judged{Away: nil}},
+		{queues{}, shards{Value: &[]observe.Shard{}, At: before, Failed: failed(awayFor)}, "[t/server]",
+			judged{Away: nil}},
+		{queues{}, shards{Failed: failed(0)}, "[]", judged{Away: nil}},               // one failure
+		{queues{}, shards{Failed: failed(awayFor)}, "[t/server]", judged{Away: nil}}, // never read
 	} {
 		found, says := live(target, &observe.State{Began: at.Add(-time.Hour), Queues: c.queues, Shards: c.shards}, at)
 		ids := []string{}
 		for _, one := range found {
 			ids = append(ids, one.ID)
 		}
-		if fmt.Sprint(ids) != c.ids || !maps.Equal(says, c.says) {
+		if fmt.Sprint(ids) != c.ids || !maps.EqualFunc(says, c.says, slices.Equal) {
 			t.Errorf("%v and %v, not %s and %v", ids, says, c.ids, c.says)
 		}
 	}
@@ -187,7 +209,8 @@ func TestSilences(t *testing.T) {
 	d.told("begun queue/jobs")
 	path := filepath.Join(t.TempDir(), "silences")
 	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z moving house\n": true, "t/*": false, "t/* tomorrow": false,
-		strings.Repeat("t/* 2026-12-01T00:00:00Z\n", maxSilences+1): false} {
+		strings.Repeat("t/* 2026-12-01T00:00:00Z\n", maxSilences+1):            false,
+		"t/* 2026-12-01T00:00:00Z\n" + strings.Repeat("#\n", maxSilenceFile/2): false} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -215,11 +238,86 @@ func TestManyAtOnce(t *testing.T) {
 	if n := len(d.kept.Open); n != maxOpen {
 		t.Errorf("%d are open", n)
 	}
-	for i := range 2 * maxOutbox {
-		d.post(Message{Event: "begun", Condition: Condition{ID: fmt.Sprint(i)}})
+	for i := range 10 { // nothing of it is told again, however often one looks, and after a restart
+		if i == 5 {
+			d.restart()
+		}
+		d.audit(time.Minute, flood)
+		d.told()
 	}
-	if n := len(d.kept.Outbox); n != maxOutbox || d.kept.Left != maxOutbox {
-		t.Errorf("%d wait, %d were left out", n, d.kept.Left)
+	for i := range 2000 {
+		flood[fmt.Sprintf("KW505/f%05d", i)] = 1
+	}
+	d.audit(time.Minute, flood)
+	d.told("more 2000")
+	d.audit(time.Minute, nil)
+	ended := []string{}
+	for _, begun := range want {
+		ended = append(ended, strings.Replace(begun, "begun", "ended", 1))
+	}
+	d.told(ended...)
+	d.audit(time.Minute, flood) // the second flood is told as the first one was
+	d.told(append(want, fmt.Sprintf("more %d", maxOpen+2100-maxAtOnce))...)
+}
+
+// TestTheOutboxIsBounded: of too many messages the oldest go, and each hook that did not get them
+// is told how many, in their place.
+func TestTheOutboxIsBounded(t *testing.T) {
+	d := newDesk(t)
+	d.connect([]string{hook, "dead"})
+	for i := range maxOutbox + 100 {
+		d.post(Message{Event: "begun", Condition: Condition{ID: fmt.Sprint(i)}})
+		if m, ok := d.first(hook); !ok || m.ID != fmt.Sprint(i) {
+			t.Fatalf("%v %+v, not %d", ok, m, i)
+		} else if err := d.sent(hook, &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(d.kept.Outbox); n != maxOutbox || d.kept.Hooks["dead"].Left != 100 {
+		t.Errorf("%d wait, %+v", n, d.kept.Hooks["dead"])
+	}
+	for _, want := range []string{"more", "100", "101"} {
+		m, ok := d.first("dead")
+		if !ok || m.ID != want || want == "more" && m.More != 100 {
+			t.Errorf("%+v, not %s", m, want)
+		}
+		if err := d.sent("dead", &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := Open(d.path, d.now, d.replace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.connect([]string{hook, "dead", "new"})
+	if m, ok := b.first("dead"); !ok || m.ID != "102" {
+		t.Errorf("after a restart it gets %+v", m)
+	}
+	for _, id := range []string{hook, "new"} {
+		if m, ok := b.first(id); ok {
+			t.Errorf("%s gets %+v, which it has, or which was before it", id, m)
+		}
+	}
+}
+
+// TestAFileThatCannotBeWritten: what could not be written is written with the next look, also
+// where nothing has changed meanwhile.
+func TestAFileThatCannotBeWritten(t *testing.T) {
+	d := newDesk(t)
+	whole, full := d.replace, errors.New("the disk is full")
+	d.replace = func(string, []byte) error { return full }
+	target := &observe.Target{Options: observe.Options{ID: "t"}}
+	d.post(Message{Event: "begun", Condition: Condition{ID: "x"}})
+	if err := d.Look(target, d.silent); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	d.replace = whole
+	if err := d.Look(target, d.silent); err != nil {
+		t.Fatal(err)
+	}
+	d.restart()
+	if m, ok := d.first(hook); !ok || m.ID != "x" {
+		t.Errorf("%+v was kept", m)
 	}
 }
 
@@ -268,13 +366,34 @@ func TestWebhooks(t *testing.T) {
 	}
 	d.glance(0, "<!channel> & co")
 	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
 	var pauses []time.Duration
 	var said []string
-	s := &Sender{Book: d.Book, Hooks: hooks, Tell: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
-		Pause: func(_ context.Context, p time.Duration) error { pauses = append(pauses, p); return nil }}
+	s := &Sender{Book: d.Book, Hooks: hooks, Tell: func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, fmt.Sprintf(format, args...))
+	}, Pause: func(_ context.Context, p time.Duration) error {
+		mu.Lock()
+		defer mu.Unlock()
+		pauses = append(pauses, p)
+		return nil
+	}}
+	d.kept.Hooks = map[string]*position{} // a file that is older than positions: what waits is for all
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.Run(ctx) }()
-	for _, waiting := d.first(); waiting; _, waiting = d.first() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+		d.mu.Lock()
+		waiting := len(d.kept.Outbox)
+		d.mu.Unlock()
+		if waiting == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d messages wait still", waiting)
+		}
 	}
 	stop()
 	<-ended
@@ -295,7 +414,8 @@ func TestWebhooks(t *testing.T) {
 	if body, _ := h.body(&Message{Event: "ended", Condition: Condition{Text: "<!channel> & x"}}); !strings.Contains(string(body), `\u0026lt;!channel\u0026gt; \u0026amp; x`) {
 		t.Errorf("%s", body)
 	}
-	for _, bad := range []string{"", "slack", "mail https://x/", "json ftp://secret-path/", "json https://", "json :secret-path"} {
+	for _, bad := range []string{"", "slack", "mail https://x/", "json ftp://secret-path/", "json https://", "json :secret-path",
+		"json https://x/\njson https://x/\n", "json https://x/\n" + strings.Repeat("#\n", maxWebhookFile/2)} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -305,12 +425,56 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
+// TestADeadWebhookHoldsUpNoOther: while one webhook is tried again and again, the others get what
+// comes, in order.
+func TestADeadWebhookHoldsUpNoOther(t *testing.T) {
+	d := newDesk(t)
+	dead := httptest.NewServer(&receiver{status: slices.Repeat([]int{500}, 10_000)})
+	defer dead.Close()
+	got := make(chan string, 100)
+	alive := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		got <- string(body)
+	}))
+	defer alive.Close()
+	path := filepath.Join(t.TempDir(), "webhooks")
+	if err := os.WriteFile(path, []byte("json "+dead.URL+"/a\njson "+alive.URL+"/b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hooks, err := ReadWebhooks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	s := &Sender{Book: d.Book, Hooks: hooks, Tell: func(string, ...any) {},
+		Pause: func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }} // it waits for ever
+	d.kept.Hooks = map[string]*position{}
+	d.glance(0, "q0")
+	go func() { defer close(ended); s.Run(ctx) }()
+	for i := range 5 {
+		select {
+		case body := <-got:
+			if !strings.Contains(body, fmt.Sprintf(`"id":"t/queue/q%d"`, i)) {
+				t.Errorf("%d: %s", i, body)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("message %d does not come", i)
+		}
+		d.mu.Lock()
+		d.glance(0, fmt.Sprintf("q%d", i+1))
+		d.mu.Unlock()
+	}
+	stop()
+	<-ended
+}
+
 // TestAFileOfAlerts: another version and what is none are refused, and so is one too large;
 // messages that were not sent are there after a restart.
 func TestAFileOfAlerts(t *testing.T) {
 	d := newDesk(t)
 	d.glance(0, "jobs")
-	if err := d.sent(99); err != nil {
+	if err := d.keep(); err != nil {
 		t.Fatal(err)
 	}
 	d.restart()

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,18 +48,27 @@ type Book struct {
 
 	mu     sync.Mutex
 	kept   kept
-	posted chan struct{} // that there is something to send
+	digest [sha256.Size]byte        // of what the file has
+	posted map[string]chan struct{} // by hook: that there is something to send
 }
 
 // kept is the file.
 type kept struct {
-	Form   int                         `json:"keywright_alerts"`
-	Known  map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
-	Seen   map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
-	Open   map[string]*open            `json:"open"`
-	Outbox []Message                   `json:"outbox,omitempty"`
-	Next   int64                       `json:"next"`
-	Left   int                         `json:"left,omitempty"` // messages that there was no room for
+	Form  int                         `json:"keywright_alerts"`
+	Known map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
+	Seen  map[string]time.Time        `json:"seen"`  // by target: the audit that Known is of
+	Open  map[string]*open            `json:"open"`
+	// Beyond is by target and kind: how many conditions that Open has no room for were told.
+	Beyond map[string]int64     `json:"beyond,omitempty"`
+	Outbox []Message            `json:"outbox,omitempty"` // what some hook has not got yet
+	Next   int64                `json:"next"`
+	Hooks  map[string]*position `json:"hooks,omitempty"`
+}
+
+// position is how far a hook is in the messages.
+type position struct {
+	Sent int64 `json:"sent"`           // the number of the last message that it got, or that was given up
+	Left int   `json:"left,omitempty"` // messages that it did not get: there was no room for them
 }
 
 // open is a condition that holds.
@@ -73,8 +83,9 @@ type open struct {
 
 // Open opens the book of a file, or begins one. replace replaces a file in one step.
 func Open(path string, now func() time.Time, replace func(path string, text []byte) error) (*Book, error) {
-	b := &Book{path: path, now: now, replace: replace, posted: make(chan struct{}, 1)}
-	b.kept = kept{Form: form, Known: map[string]map[string]int64{}, Seen: map[string]time.Time{}, Open: map[string]*open{}}
+	b := &Book{path: path, now: now, replace: replace, posted: map[string]chan struct{}{}}
+	b.kept = kept{Form: form, Known: map[string]map[string]int64{}, Seen: map[string]time.Time{},
+		Open: map[string]*open{}, Beyond: map[string]int64{}, Hooks: map[string]*position{}}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -89,11 +100,36 @@ func Open(path string, now func() time.Time, replace func(path string, text []by
 		return nil, err
 	}
 	var read kept
-	if err := json.Unmarshal(text, &read); err != nil || read.Form != form || read.Known == nil || read.Seen == nil || read.Open == nil {
+	if err := json.Unmarshal(text, &read); err != nil || read.Form != form || read.Known == nil || read.Seen == nil ||
+		read.Open == nil {
 		return nil, fmt.Errorf("%s is no file of alerts, or of another version", path)
 	}
-	b.kept = read
+	if read.Beyond == nil {
+		read.Beyond = map[string]int64{}
+	}
+	if read.Hooks == nil {
+		read.Hooks = map[string]*position{}
+	}
+	b.kept, b.digest = read, sha256.Sum256(text)
 	return b, nil
+}
+
+// keep writes the file, if it has not what is known now: what could not be written is written
+// with the next look.
+func (b *Book) keep() error {
+	text, err := json.Marshal(b.kept)
+	if err != nil {
+		return err
+	}
+	digest := sha256.Sum256(text)
+	if digest == b.digest {
+		return nil
+	}
+	if err := b.replace(b.path, text); err != nil {
+		return err
+	}
+	b.digest = digest
+	return nil
 }
 
 // Look compares a target with what is known of it, and keeps what is to be told. The first
@@ -103,17 +139,12 @@ func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
 	found, says := live(t, &st, now)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	before, _ := json.Marshal(b.kept)
 	if v := violations(&st); v != nil && !b.kept.Seen[t.ID].Equal(st.Audit.At) {
-		says[NewViolation], says[GrownViolation] = true, true
+		says[NewViolation], says[GrownViolation] = nil, nil
 		found = append(found, b.audit(t.ID, v, st.Audit.At)...)
 	}
 	b.update(t.ID, now, found, says, silent)
-	after, err := json.Marshal(b.kept)
-	if err != nil || string(after) == string(before) {
-		return err
-	}
-	return b.replace(b.path, after)
+	return b.keep()
 }
 
 // audit compares violations with those that are known, and knows them from now on as far as
@@ -143,14 +174,16 @@ func (b *Book) audit(target string, now audited, at time.Time) []Condition {
 // update opens, keeps and ends what is wrong.
 func (b *Book) update(target string, now time.Time, found []Condition, says judged, silent func(string) bool) {
 	slices.SortFunc(found, func(a, b Condition) int { return cmp.Compare(a.ID, b.ID) })
-	there, told, left := map[string]bool{}, 0, 0
+	there, beyond, told, left := map[string]bool{}, map[Kind]int64{}, 0, int64(0)
 	for _, c := range found {
 		c.Text = cut(c.Text)
 		there[c.ID] = true
 		o := b.kept.Open[c.ID]
 		if o == nil {
 			if len(b.kept.Open) >= maxOpen {
-				left++
+				if !silent(c.ID) {
+					beyond[c.Kind]++
+				}
 				continue
 			}
 			o = &open{Since: now, Silent: true}
@@ -169,14 +202,32 @@ func (b *Book) update(target string, now time.Time, found []Condition, says judg
 		}
 		b.post(Message{Event: map[bool]string{true: "grown", false: "begun"}[more], At: now, Since: o.Since, Condition: c})
 	}
-	if left > 0 {
-		b.post(Message{Event: "more", At: now, Since: now, More: left, Condition: Condition{ID: target + "/more", Target: target, Text: fmt.Sprintf("and %d more alerts have begun", left)}})
-	}
 	for _, id := range slices.Sorted(maps.Keys(b.kept.Open)) {
-		if o := b.kept.Open[id]; o.Target == target && !there[id] && says[o.Kind] {
+		if o := b.kept.Open[id]; o.Target == target && !there[id] && says.says(&o.Condition) {
 			b.end(id, o, now, silent)
 		}
 	}
+	for kind := range says {
+		left += b.beyond(target+"/"+string(kind), beyond[kind])
+	}
+	if left > 0 {
+		b.post(Message{Event: "more", At: now, Since: now, More: int(left), Condition: Condition{ID: target + "/more",
+			Target: target, Text: fmt.Sprintf("and %d more alerts have begun", left)}})
+	}
+}
+
+// beyond gives how many of the conditions that there is no room for are to be told: those that
+// were not told yet, when there are clearly more.
+func (b *Book) beyond(name string, now int64) int64 {
+	told := b.kept.Beyond[name]
+	switch {
+	case now == 0 && len(b.kept.Open) <= maxOpen/2: // the flood is over: the next one is told
+		delete(b.kept.Beyond, name)
+	case told == 0 && now > 0 || grown(told, now):
+		b.kept.Beyond[name] = now
+		return now - told
+	}
+	return 0
 }
 
 // end ends what is gone. What comes and goes quickly must be gone for a while.
@@ -202,43 +253,85 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
-// post keeps a message until it is sent.
+// post keeps a message until each hook has got it. Of too many the oldest goes.
 func (b *Book) post(m Message) {
 	if len(b.kept.Outbox) >= maxOutbox {
-		b.kept.Left++
-		return
+		for _, p := range b.kept.Hooks {
+			if first := b.kept.Outbox[0].Number; p.Sent < first {
+				p.Sent, p.Left = first, p.Left+1
+			}
+		}
+		b.kept.Outbox = b.kept.Outbox[1:]
 	}
 	b.kept.Next++
 	m.Number = b.kept.Next
 	b.kept.Outbox = append(b.kept.Outbox, m)
-	select {
-	case b.posted <- struct{}{}:
-	default:
+	for _, posted := range b.posted {
+		select {
+		case posted <- struct{}{}:
+		default:
+		}
 	}
 }
 
-// first is the message to send next.
-func (b *Book) first() (m Message, ok bool) {
+// connect says which hooks there are. One that is new gets what is told from now on; those of
+// before that are not among them are forgotten.
+func (b *Book) connect(hooks []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.kept.Outbox) == 0 {
+	from, all := b.kept.Next, map[string]*position{}
+	if len(b.kept.Hooks) == 0 && len(b.kept.Outbox) > 0 { // a file without positions: what waits is for all
+		from = b.kept.Outbox[0].Number - 1
+	}
+	for _, id := range hooks {
+		all[id] = b.kept.Hooks[id]
+		if all[id] == nil {
+			all[id] = &position{Sent: from}
+		}
+		if b.posted[id] == nil {
+			b.posted[id] = make(chan struct{}, 1)
+		}
+	}
+	b.kept.Hooks = all
+	b.trim()
+}
+
+// first is the message that a hook gets next.
+func (b *Book) first(hook string) (m Message, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.kept.Hooks[hook]
+	if n := p.Left; n > 0 {
+		return Message{Number: p.Sent, Event: "more", At: b.now(), Since: b.now(), More: n, Condition: Condition{
+			ID: "more", Text: fmt.Sprintf("%d messages were left out: they were too many at once", n)}}, true
+	}
+	i := slices.IndexFunc(b.kept.Outbox, func(m Message) bool { return m.Number > p.Sent })
+	if i < 0 {
 		return m, false
 	}
-	return b.kept.Outbox[0], true
+	return b.kept.Outbox[i], true
 }
 
-// sent takes a message out that was sent, or given up.
-func (b *Book) sent(number int64) error {
+// sent notes that a hook has got a message, or that it was given up.
+func (b *Book) sent(hook string, m *Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.kept.Outbox = slices.DeleteFunc(b.kept.Outbox, func(m Message) bool { return m.Number == number })
-	if n := b.kept.Left; n > 0 {
-		b.kept.Left = 0
-		b.post(Message{Event: "more", At: b.now(), Since: b.now(), More: n, Condition: Condition{ID: "more", Text: fmt.Sprintf("%d messages were left out: they were too many at once", n)}})
+	p := b.kept.Hooks[hook]
+	if p.Sent = max(p.Sent, m.Number); m.ID == "more" {
+		p.Left = max(p.Left-m.More, 0)
 	}
-	text, err := json.Marshal(b.kept)
-	if err != nil {
-		return err
-	}
-	return b.replace(b.path, text)
+	b.trim()
+	return b.keep()
+}
+
+// trim takes out the messages that each hook has got.
+func (b *Book) trim() {
+	b.kept.Outbox = slices.DeleteFunc(b.kept.Outbox, func(m Message) bool {
+		for _, p := range b.kept.Hooks {
+			if p.Sent < m.Number {
+				return false
+			}
+		}
+		return len(b.kept.Hooks) > 0
+	})
 }

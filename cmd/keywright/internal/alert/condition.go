@@ -7,6 +7,7 @@ package alert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,15 @@ type Condition struct {
 	Text   string `json:"text"`           // one sentence
 }
 
-// judged are the kinds that a state says something about: what it does not say has not ended.
-type judged map[Kind]bool
+// judged are the kinds that a state says something about, each with the entries that it says
+// nothing about: what it does not say has not ended.
+type judged map[Kind][]string
+
+// says reports whether a condition that is not there has ended.
+func (j judged) says(c *Condition) bool {
+	not, judged := j[c.Kind]
+	return judged && !slices.Contains(not, c.Entry)
+}
 
 // audited is what the violations of an audit are, by code and entry.
 type audited map[string]count
@@ -52,7 +60,7 @@ type count struct {
 
 // violations are those of a whole audit that is not a sample, nil without one.
 func violations(st *observe.State) audited {
-	if st.Audit == nil || !st.Audit.Whole() || st.Audit.Report.Sampled {
+	if st.Audit == nil || !st.Audit.All() {
 		return nil
 	}
 	out := audited{}
@@ -74,12 +82,15 @@ func grown(known, now int64) bool { return now > known+max(known/10, 10) }
 func violated(target string, now audited, known map[string]int64) (out []Condition) {
 	for name, c := range now {
 		before, was := known[name]
-		one := Condition{ID: target + "/violation/" + name, Target: target, Entry: c.entry, Code: c.code, Keys: c.keys}
+		one := Condition{ID: target + "/violation/" + name, Target: target, Entry: c.entry, Code: c.code,
+			Keys: c.keys}
 		switch {
 		case !was:
-			one.Kind, one.Text = NewViolation, fmt.Sprintf("%s: %s (%s), which there was not before", c.code, c.message, terminal.Plural(c.keys, "key"))
+			one.Kind, one.Text = NewViolation, fmt.Sprintf("%s: %s (%s), which there was not before", c.code,
+				c.message, terminal.Plural(c.keys, "key"))
 		case grown(before, c.keys):
-			one.Kind, one.Text = GrownViolation, fmt.Sprintf("%s: %s: %d keys, there were %d", c.code, c.message, c.keys, before)
+			one.Kind, one.Text = GrownViolation, fmt.Sprintf("%s: %s: %d keys, there were %d", c.code, c.message,
+				c.keys, before)
 		default:
 			continue
 		}
@@ -98,17 +109,20 @@ func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 		return nil, says
 	}
 	if q := st.Queues; q.Value != nil && q.Failed == nil {
-		says[LateQueue] = true
+		says[LateQueue] = []string{}
+		for _, u := range q.Value.Unread {
+			says[LateQueue] = append(says[LateQueue], u.Entry)
+		}
+		for _, c := range q.Value.Cut {
+			says[LateQueue] = append(says[LateQueue], c.Entry)
+		}
 		out = late(t, st)
 	}
 	if s := st.Shards; s.Value != nil || s.Failed != nil { // it is read at each glance, whatever is declared
-		says[Away] = true
-		last := s.At
-		if last.IsZero() {
-			last = st.Began
-		}
-		if s.Failed != nil && now.Sub(last) >= awayFor {
-			out = append(out, Condition{ID: t.ID + "/server", Kind: Away, Target: t.ID, Text: "the server does not answer: " + s.Failed.What})
+		says[Away] = nil
+		if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor { // one failure says little
+			out = append(out, Condition{ID: t.ID + "/server", Kind: Away, Target: t.ID,
+				Text: "the server does not answer: " + s.Failed.What})
 		}
 	}
 	return out, says
@@ -119,9 +133,7 @@ func late(t *observe.Target, st *observe.State) (out []Condition) {
 	leases := map[string]time.Duration{}
 	for _, e := range t.Declaration.Keyspace.Entries {
 		if e.Construct == keyspace.Queue {
-			if leases[e.Name] = e.Lease; e.Lease == 0 {
-				leases[e.Name] = prometheus.DefaultLease
-			}
+			leases[e.Name] = prometheus.Lease(e)
 		}
 	}
 	for _, q := range st.Queues.Value.Queues {
@@ -132,8 +144,10 @@ func late(t *observe.Target, st *observe.State) (out []Condition) {
 				continue
 			}
 			name := strings.TrimSpace(q.Title() + " " + l.Lane)
-			out = append(out, Condition{ID: t.ID + "/queue/" + strings.ReplaceAll(name, " ", "/"), Kind: LateQueue, Target: t.ID, Entry: q.Entry,
-				Text: fmt.Sprintf("the queue %s is late: its first job has waited for longer than the lease of %s; %d wait", finding.Printable(name), keyspace.FormatDuration(lease), l.Jobs)})
+			out = append(out, Condition{ID: t.ID + "/queue/" + strings.ReplaceAll(name, " ", "/"), Kind: LateQueue,
+				Target: t.ID, Entry: q.Entry, Text: fmt.Sprintf(
+					"the queue %s is late: its first job has waited for longer than the lease of %s; %d wait",
+					finding.Printable(name), keyspace.FormatDuration(lease), l.Jobs)})
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -32,7 +33,11 @@ func ReadSilences(path string) ([]Silence, error) {
 	}
 	defer f.Close()
 	var out []Silence
-	lines := bufio.NewScanner(io.LimitReader(f, maxSilenceFile))
+	text, err := readSome(f, path, maxSilenceFile)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -51,6 +56,16 @@ func ReadSilences(path string) ([]Silence, error) {
 		out = append(out, Silence{words[0], end})
 	}
 	return out, lines.Err()
+}
+
+// readSome reads a file, and refuses one that is larger than it may be: a part of it would say
+// something else.
+func readSome(r io.Reader, path string, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is too large: at most %d bytes of it are read", path, most)
+	}
+	return text, err
 }
 
 // Silent reports whether an id is silenced at a time.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,6 +23,7 @@ type Webhook struct {
 	Form string // "slack" or "json"
 	url  string
 	name string // for people: its place in the file and its host
+	id   string // a digest of its form and address: where it is in the messages is kept by it
 }
 
 // Bounds of webhooks and of one request.
@@ -41,7 +45,11 @@ func ReadWebhooks(path string) ([]Webhook, error) {
 	}
 	defer f.Close()
 	var out []Webhook
-	lines := bufio.NewScanner(io.LimitReader(f, maxWebhookFile))
+	text, err := readSome(f, path, maxWebhookFile)
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -57,7 +65,11 @@ func ReadWebhooks(path string) ([]Webhook, error) {
 		if len(out) == maxWebhooks {
 			return nil, fmt.Errorf("%s: there are more than %d webhooks", path, maxWebhooks)
 		}
-		out = append(out, Webhook{words[0], words[1], fmt.Sprintf("webhook %d (%s)", len(out)+1, u.Host)})
+		id := fmt.Sprintf("%x", sha256.Sum256([]byte(words[0]+" "+words[1])))[:16]
+		if slices.ContainsFunc(out, func(h Webhook) bool { return h.id == id }) {
+			return nil, fmt.Errorf("%s:%d: this webhook is there twice", path, n)
+		}
+		out = append(out, Webhook{words[0], words[1], fmt.Sprintf("webhook %d (%s)", len(out)+1, u.Host), id})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
@@ -76,30 +88,44 @@ type Sender struct {
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
-// Run posts until ctx ends. A message goes to each webhook in turn, in order; one that is
-// not taken after some tries is given up, and that is told.
+// Run posts until ctx ends. Each webhook gets the messages in order, and none waits for another
+// one. What is not taken after some tries is given up, and that is told.
 func (s *Sender) Run(ctx context.Context) {
-	client := &http.Client{Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	defer client.CloseIdleConnections()
+	var ids []string
+	for i := range s.Hooks {
+		ids = append(ids, s.Hooks[i].id)
+	}
+	s.Book.connect(ids)
+	var work sync.WaitGroup
+	for i := range s.Hooks {
+		work.Go(func() { s.serve(ctx, client, &s.Hooks[i]) })
+	}
+	work.Wait()
+}
+
+// serve posts to one webhook.
+func (s *Sender) serve(ctx context.Context, client *http.Client, to *Webhook) {
 	for ctx.Err() == nil {
-		m, ok := s.Book.first()
+		m, ok := s.Book.first(to.id)
 		if !ok {
 			select {
 			case <-ctx.Done():
-			case <-s.Book.posted:
+			case <-s.Book.posted[to.id]:
 			}
 			continue
 		}
-		for i := range s.Hooks {
-			err := s.post(ctx, client, &s.Hooks[i], &m)
-			if err != nil && ctx.Err() != nil {
-				return // it is sent again: its number tells that it is the same
-			}
-			if err != nil {
-				s.Tell("an alert was not sent: %s: %v", s.Hooks[i].name, err)
-			}
+		err := s.post(ctx, client, to, &m)
+		if err != nil && ctx.Err() != nil {
+			return // it is sent again: its number tells that it is the same
 		}
-		if err := s.Book.sent(m.Number); err != nil {
+		if err != nil {
+			s.Tell("an alert was not sent: %s: %v", to.name, err)
+		}
+		if err := s.Book.sent(to.id, &m); err != nil {
 			s.Tell("the file of alerts cannot be written: %v", err)
 		}
 	}
@@ -146,7 +172,8 @@ func (h *Webhook) once(ctx context.Context, client *http.Client, body []byte) (a
 	case code >= 200 && code < 300:
 		return false, nil
 	default:
-		return code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout, fmt.Errorf("it answered with status %d", code)
+		again = code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
+		return again, fmt.Errorf("it answered with status %d", code)
 	}
 }
 

@@ -190,7 +190,7 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	sum, err := fold.Scan(ctx, src, req)
 	var report *audit.Report
 	if sum.Endpoint != "" || err == nil {
-		report = fold.Report(sum, req.Sample > 0)
+		report = fold.Report(sum, audit.Sampled(req, sum))
 	}
 	done()
 	if err := kept.end(a, report, err); err != nil {
@@ -200,7 +200,8 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 		return err
 	}
 	if o.output == "partial" {
-		return a.partial(ctx, o, fold, &sum, o.asked(d, schemas.Sum(nil), a.chosenDB(&o.sourcing))+a.namespace, err)
+		asked := o.asked(d, schemas.Sum(nil), a.chosenDB(&o.sourcing)) + a.namespace
+		return a.partial(ctx, o, fold, &sum, asked, audit.Sampled(req, sum), err)
 	}
 	if len(o.offending.codes) > 0 {
 		return o.offending.conclude(ctx, a, keys, report, err, o.again(report.Incomplete))

@@ -3,12 +3,14 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing/fstest"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -31,7 +33,12 @@ func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) 
 		return nil, &exit{exitRefused, o.merge + " declares a migration already",
 			"take it out, or write the new moves by hand"}
 	}
-	found, err := jsonFiles(ctx, o.files)
+	root, err := os.OpenRoot(o.files)
+	if err != nil {
+		return nil, usage("name a folder of JSON files", "the files cannot be read: %v", err)
+	}
+	defer root.Close()
+	found, err := jsonFiles(ctx, root)
 	if err != nil {
 		return nil, err
 	}
@@ -75,31 +82,38 @@ func nameLoaded(path string) string {
 	return standardName
 }
 
-// jsonFiles are the JSON files below a folder, but for those of the engine.
-func jsonFiles(ctx context.Context, folder string) (out []files.File, err error) {
-	root, err := os.OpenRoot(folder)
+// openRegular opens a file of a folder, which may have become something else meanwhile.
+func openRegular(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would keep it waiting
 	if err != nil {
-		return nil, usage("name a folder of JSON files", "the files cannot be read: %v", err)
+		return nil, err
 	}
-	defer root.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is no regular file", name), err, f.Close())
+	}
+	return f, nil
+}
+
+// jsonFiles are the JSON files below a folder, but for those of the engine.
+func jsonFiles(ctx context.Context, root *os.Root) (out []files.File, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case e.IsDir() && name != "." && strings.HasPrefix(e.Name(), "."):
 			return fs.SkipDir
-		case e.IsDir() || !slices.Contains([]string{".json", ".jsonl", ".ndjson"}, filepath.Ext(name)):
-			return ctx.Err()
+		case !e.Type().IsRegular() || !slices.Contains([]string{".json", ".jsonl", ".ndjson"}, filepath.Ext(name)):
+			return ctx.Err() // links may lead out of the folder, and a pipe has no end
 		case len(out) == files.MaxFiles:
-			return usage("draft from a part of them", "%s has more than %d JSON files", folder, files.MaxFiles)
+			return usage("draft from a part of them", "%s has more than %d JSON files", root.Name(), files.MaxFiles)
 		}
 		out = append(out, files.File{Name: name, Open: func() (io.ReadCloser, error) {
-			return os.Open(filepath.Join(folder, filepath.FromSlash(name)))
+			return openRegular(root, name)
 		}})
 		return nil
 	})
 	if err == nil && len(out) == 0 {
-		err = usage("name a folder of JSON files", "%s has no JSON file", folder)
+		err = usage("name a folder of JSON files", "%s has no JSON file", root.Name())
 	}
 	return out, err
 }

@@ -79,9 +79,12 @@ func (a *app) merge(ctx context.Context, o *merging, files []string) error {
 	case len(files) == 0:
 		return usage("as in `keywright merge shards/*.part`", "merge needs the files of the parts")
 	case len(files) > maxParts:
-		return usage("merge them in groups with -o partial first", "%s files are more than the %s that are merged at once", terminal.Count(int64(len(files))), terminal.Count(maxParts))
+		return usage("merge them in groups with -o partial first",
+			"%s files are more than the %s that are merged at once", terminal.Count(int64(len(files))),
+			terminal.Count(maxParts))
 	case o.audit.Groups < 1 || o.audit.Groups > maxKept || o.parts < 0:
-		return usage("write a positive number, or leave it out", "--groups is 1 to %s, --parts cannot be negative", terminal.Count(maxKept))
+		return usage("write a positive number, or leave it out", "--groups is 1 to %s, --parts cannot be negative",
+			terminal.Count(maxKept))
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -108,6 +111,7 @@ func (a *app) merge(ctx context.Context, o *merging, files []string) error {
 	if err := o.all(); err != nil {
 		return err
 	}
+	o.retry = "make the parts again that are missing or incomplete, and merge again"
 	if o.notes > 0 {
 		o.read.Notes = append(o.read.Notes, fmt.Sprintf("%d more notes of the parts", o.notes))
 	}
@@ -116,18 +120,22 @@ func (a *app) merge(ctx context.Context, o *merging, files []string) error {
 		if err != nil {
 			return err
 		}
-		return a.writePartial(&partial{Asked: o.asked, Parts: o.got, Read: o.read,
-			Options: partialOptions{o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes, o.db}}, state)
+		err = a.writePartial(&partial{Asked: o.asked, Parts: o.got, Read: o.read, Options: partialOptions{o.audit.Include,
+			o.audit.Exclude, o.values, o.top, o.examples, o.noBytes, o.db}}, state)
+		if err == nil && len(o.read.Incomplete) > 0 {
+			err = &exit{exitPartial, "the part is incomplete: " + o.read.Incomplete.String(), o.retry}
+		}
+		return err
 	}
 	o.onlyDB = o.db
-	o.retry = "make the parts again that are missing or incomplete, and merge again"
 	return a.conclude(ctx, &o.auditing, d, o.fold.Report(o.summary(), o.read.Sampled), nil)
 }
 
 // begin takes the flags of the first part, and compares its declaration.
 func (o *merging) begin(a *app, d *declaration, path, file string, p *partial) error {
 	q := &p.Options
-	o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes = q.Include, q.Exclude, q.Values, q.Top, q.Examples, q.NoBytes
+	o.audit.Include, o.audit.Exclude, o.values = q.Include, q.Exclude, q.Values
+	o.top, o.examples, o.noBytes = q.Top, q.Examples, q.NoBytes
 	o.first, o.asked, o.db = file, p.Asked, q.DB
 	if o.values == "" || min(o.top, o.examples) < 0 || max(o.top, o.examples) > maxKept {
 		return usage("write it again with `keywright audit -o partial`", "%s is damaged", file)
@@ -141,7 +149,8 @@ func (o *merging) begin(a *app, d *declaration, path, file string, p *partial) e
 		return err
 	}
 	if p.Asked != o.auditing.asked(d, schemas.Sum(nil), o.db)+a.namespace {
-		return usage("name the declaration with -f (and --namespace) that the audits had", "%s is of another declaration", file)
+		return usage("name the declaration with -f (and --namespace) that the audits had",
+			"%s is of another declaration", file)
 	}
 	return nil
 }
@@ -152,7 +161,8 @@ const maxNotes = 100
 // add takes one file.
 func (o *merging) add(file string, p *partial, state []byte) error {
 	if p.Asked != o.asked {
-		return usage("make all parts with the same declaration and flags", "%s is of an audit with another declaration or other flags than %s", file, o.first)
+		return usage("make all parts with the same declaration and flags",
+			"%s is of an audit with another declaration or other flags than %s", file, o.first)
 	}
 	for _, one := range p.Parts {
 		if err := o.once(file, &one); err != nil {
@@ -192,7 +202,8 @@ func (o *merging) once(file string, one *partRead) error {
 	}
 	switch {
 	case len(o.got) > 0 && one.Of != o.got[0].Of:
-		return usage("make all parts with --part, of the same number of parts", "%s is %s, and %s has %s", file, one.place(), o.first, o.got[0].place())
+		return usage("make all parts with --part, of the same number of parts", "%s is %s, and %s has %s", file,
+			one.place(), o.first, o.got[0].place())
 	case one.Of > 0 && !o.fresh("number %d", one.Number):
 		return twice("%s", one.place())
 	case one.Digest != "" && !o.fresh("digest %s", one.Digest):
@@ -205,8 +216,8 @@ func (o *merging) once(file string, one *partRead) error {
 			}
 		}
 		for _, r := range origin.Slots {
-			for n := max(r.First, 0); one.Of > 0 && n <= min(r.Last, slot.Count-1); n++ {
-				if !o.fresh("slot %d", n) {
+			for n := max(r.First, 0); n <= min(r.Last, slot.Count-1); n++ {
+				if !o.fresh("slot %d", n) && one.Of > 0 {
 					return twice("slot %d: it has moved between the audits of the parts", n)
 				}
 			}
@@ -242,7 +253,8 @@ func (o *merging) all() error {
 	of := o.got[0].Of
 	switch {
 	case of == 0 && o.parts == 0:
-		return usage("write --parts N, or make the parts with --part", "the parts have no numbers: how many there must be is not known")
+		return usage("write --parts N, or make the parts with --part",
+			"the parts have no numbers: how many there must be is not known")
 	case of > 0 && o.parts > 0 && of != o.parts:
 		return usage("leave out --parts", "the parts say that there are %d of them, not %d", of, o.parts)
 	case of == 0 && len(o.got) > o.parts:
@@ -306,7 +318,7 @@ func (o *merging) summary() source.Summary {
 			names = append(names, p.Name)
 		}
 	}
-	return source.Summary{Server: terminal.Plural(int64(len(o.got)), "part"), Endpoint: some(names), Shards: r.Shards, Databases: max(r.Databases, len(dbs)),
-		Expected: r.Expected, Gone: r.Gone, Expired: r.Expired, Estimated: r.Estimated, MaxRepeats: r.MaxRepeats, Elapsed: r.Elapsed,
-		Incomplete: r.Incomplete, Notes: r.Notes}
+	return source.Summary{Server: terminal.Plural(int64(len(o.got)), "part"), Endpoint: some(names), Shards: r.Shards,
+		Databases: max(r.Databases, len(dbs)), Expected: r.Expected, Gone: r.Gone, Expired: r.Expired,
+		Estimated: r.Estimated, MaxRepeats: r.MaxRepeats, Elapsed: r.Elapsed, Incomplete: r.Incomplete, Notes: r.Notes}
 }

@@ -109,6 +109,19 @@ func TestMergedClusterIsWhole(t *testing.T) {
 	_, errs = m.run(3, "audit -u "+c.URL()+" --part 4/4 -o partial")
 	m.says(errs, "the cluster has 3 shards, which cannot be read in 4 parts")
 
+	m.run(0, "audit -u "+c.URL()+" --values=all -o partial > all.part") // a part without a number has slots, too
+	merged, _ = m.run(1, "merge all.part --parts 1 -o json")
+	if a, b := m.report(whole), m.report(merged); a != b {
+		t.Errorf("whole:\n%s\nmerged of the whole:\n%s", a, b)
+	}
+	all, err := os.ReadFile("all.part")
+	if err != nil || strings.Count(string(all), `"Last":16383`) != 1 {
+		t.Fatalf("%v: the last slot is not in it", err)
+	}
+	m.write("less.part", strings.Replace(string(all), `"Last":16383`, `"Last":16381`, 1))
+	out, _ = m.run(5, "merge less.part --parts 1")
+	m.says(out, "slot 16382, 16383 of the cluster is in no part")
+
 	c.MoveSlots(1, 0, 2)
 	audit("2/3")
 	out, _ = m.run(5, "merge 1-3.part 2-3.part 3-3.part")
@@ -187,5 +200,9 @@ func TestPartsThatDoNotFit(t *testing.T) {
 	m.write("dump.rdb", "REDIS0011")
 	m.run(5, "audit dump.rdb -o partial > damaged.part")
 	out, _ = m.run(5, "merge one.part damaged.part --parts 2")
+	m.says(out, "INCOMPLETE: dump.rdb: ")
+	_, errs := m.run(5, "merge one.part damaged.part -o partial > larger.part")
+	m.says(errs, "the part is incomplete: dump.rdb: ")
+	out, _ = m.run(5, "merge larger.part --parts 2")
 	m.says(out, "INCOMPLETE: dump.rdb: ")
 }

@@ -180,21 +180,11 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 	}
 	out := &migrationRepaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply, Was: is.Phase.String(),
 		Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
-	if r.apply {
-		done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: r.by()})
-		if err != nil {
-			return migrateFailure(err)
-		}
-		out.Phase, out.Epoch, out.Marks = done.Phase.String(), int64(done.Epoch), done.Marks
-	} else {
-		facts, err := r.Facts(ctx, part)
-		if err != nil {
-			return migrateFailure(err)
-		}
-		if out.Marks = facts.Marks; side == phase.Files {
-			out.Phase = min(is.Phase, phase.DualWrite).String()
-		}
+	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: r.by(), Look: !r.apply})
+	if err != nil {
+		return migrateFailure(err)
 	}
+	out.Phase, out.Epoch, out.Marks = done.Phase.String(), int64(done.Epoch), done.Marks
 	return r.showRepaired(out, func() error {
 		verb := "would go"
 		if out.Applied {

@@ -105,16 +105,28 @@ func (r *migrationRun) statusOf(ctx context.Context) (*migrationStatus, []migrat
 	}
 	if r.away != nil {
 		out.Away = r.away.Error()
+	} else {
+		out.Unfit = unfitOf(all)
 	}
 	for i := range all {
-		if out.Unfit = all[i].Facts.Unfit; r.away != nil {
-			out.Unfit = nil
-		}
 		if slices.Contains(r.parts, all[i].Part) {
 			out.Parts = append(out.Parts, partReport(&all[i]))
 		}
 	}
 	return out, all, nil
+}
+
+// unfitOf is what the server lacks for any of the parts, each once: parts have entries of their own,
+// which a login may lack rights for.
+func unfitOf(all []migrate.PartStatus) (out []string) {
+	for i := range all {
+		for _, lack := range all[i].Facts.Unfit {
+			if !slices.Contains(out, lack) {
+				out = append(out, lack)
+			}
+		}
+	}
+	return out
 }
 
 func partReport(s *migrate.PartStatus) partStatus {

@@ -77,7 +77,8 @@ type summaryRead struct {
 func (o *auditing) checkPart() error {
 	if o.output != "partial" {
 		if o.part != "" {
-			return usage("add -o partial, and make the report with `keywright merge`", "--part is for partial reports: a report of a part is none of the whole")
+			return usage("add -o partial, and make the report with `keywright merge`",
+				"--part is for partial reports: a report of a part is none of the whole")
 		}
 		return nil
 	}
@@ -88,16 +89,18 @@ func (o *auditing) checkPart() error {
 		return nil
 	}
 	p := &o.scan.Part
-	if n, err := fmt.Sscanf(o.part, "%d/%d", &p.Number, &p.Of); n != 2 || err != nil || fmt.Sprintf("%d/%d", p.Number, p.Of) != o.part ||
-		p.Number < 1 || p.Of > maxParts || p.Number > p.Of {
-		return usage(fmt.Sprintf("write --part 3/16: the third of 16, at most %s", terminal.Count(maxParts)), "--part %q is no part", o.part)
+	if n, err := fmt.Sscanf(o.part, "%d/%d", &p.Number, &p.Of); n != 2 || err != nil ||
+		fmt.Sprintf("%d/%d", p.Number, p.Of) != o.part || p.Number < 1 || p.Of > maxParts || p.Number > p.Of {
+		return usage(fmt.Sprintf("write --part 3/16: the third of 16, at most %s", terminal.Count(maxParts)),
+			"--part %q is no part", o.part)
 	}
 	return nil
 }
 
 // partial prints what a scan has made of its keys. What is wrong with them is judged when
 // the parts are merged.
-func (a *app) partial(ctx context.Context, o *auditing, fold *audit.Audit, sum *source.Summary, asked string, scanErr error) error {
+func (a *app) partial(ctx context.Context, o *auditing, fold *audit.Audit, sum *source.Summary, asked string,
+	sampled bool, scanErr error) error {
 	if scanErr != nil && len(sum.Incomplete) == 0 {
 		sum.Incomplete = source.Reasons{source.Why(source.Failed, "", scanErr)}
 	}
@@ -106,14 +109,16 @@ func (a *app) partial(ctx context.Context, o *auditing, fold *audit.Audit, sum *
 		return err
 	}
 	one := partRead{Number: o.scan.Part.Number, Of: o.scan.Part.Of, Name: sum.Endpoint, Origins: sum.Origins}
-	if !slices.ContainsFunc(sum.Origins, func(s source.Origin) bool { return s.ID != "" }) { // it is known by what it says
+	named := func(s source.Origin) bool { return s.ID != "" }
+	if !slices.ContainsFunc(sum.Origins, named) { // it is known by what it says
 		digest := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", sum.Server, sum.Endpoint, state))
 		one.Digest = hex.EncodeToString(digest[:])
 	}
 	p := &partial{Asked: asked, Parts: []partRead{one},
-		Options: partialOptions{o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes, a.chosenDB(&o.sourcing)},
-		Read: summaryRead{sum.Server, sum.Endpoint, sum.Shards, sum.Databases, sum.Expected, sum.Gone, sum.Expired, sum.Estimated,
-			sum.MaxRepeats, sum.Elapsed, sum.Incomplete, sum.Notes, o.sample > 0}}
+		Options: partialOptions{o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes,
+			a.chosenDB(&o.sourcing)},
+		Read: summaryRead{sum.Server, sum.Endpoint, sum.Shards, sum.Databases, sum.Expected, sum.Gone, sum.Expired,
+			sum.Estimated, sum.MaxRepeats, sum.Elapsed, sum.Incomplete, sum.Notes, sampled}}
 	if err := a.writePartial(p, state); err != nil {
 		return err
 	}
@@ -143,7 +148,8 @@ func (a *app) writePartial(p *partial, state []byte) error {
 	}
 	if tooLarge(state) || tooLarge(text.Bytes()) { // which readPartial refuses
 		return usage("write fewer names with --top and --examples, or more parts",
-			"the partial report has %s, and %s are read", terminal.Bytes(int64(max(len(state), text.Len()))), terminal.Bytes(maxCheckpoint))
+			"the partial report has %s, and %s are read", terminal.Bytes(int64(max(len(state), text.Len()))),
+			terminal.Bytes(maxCheckpoint))
 	}
 	_, err := a.out.Raw().Write(text.Bytes())
 	return err
@@ -171,7 +177,8 @@ func readPartial(path string, in io.Reader) (*partial, []byte, error) {
 	case json.Unmarshal(text, &p) != nil || p.Form == 0:
 		return nil, nil, usage(again, "%s is no partial report, or not all of one", path)
 	case p.Form != partialForm || p.Program != program():
-		return nil, nil, usage("merge with the version that wrote it, or write it again with this one", "%s is of another version of keywright (%s)", path, finding.Printable(p.Program))
+		return nil, nil, usage("merge with the version that wrote it, or write it again with this one",
+			"%s is of another version of keywright (%s)", path, finding.Printable(p.Program))
 	}
 	z, err := gzip.NewReader(bytes.NewReader(p.Audit))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
@@ -364,27 +365,13 @@ func withDatabase(text string, getenv func(string) string, db int) (string, erro
 	if text == "" {
 		text = connect.DefaultURL
 	}
-	if db == 0 {
-		db = -1
-	}
-	u, err := url.Parse(text)
+	place, settings, _ := strings.Cut(text, "?")
+	q, err := url.ParseQuery(settings)
 	if err != nil {
 		return "", usage("see `keywright doctor --help`", "the URL of the server cannot be read")
 	}
-	switch u.Scheme {
-	case "unix", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel":
-		if db > 0 {
-			q := u.Query()
-			q.Set("db", strconv.Itoa(db))
-			u.RawQuery = q.Encode()
-		}
-	default:
-		u.Path = "/"
-		if db > 0 {
-			u.Path = "/" + strconv.Itoa(db)
-		}
-	}
-	return u.String(), nil
+	q.Set("db", strconv.Itoa(max(db, 0))) // it counts more than the database of the path
+	return place + "?" + q.Encode(), nil
 }
 
 // pass reads the archive, and restores or plans. The report is nil where there is

@@ -349,7 +349,7 @@ func (a *app) openDesk(o *serving, t *observe.Target) (*operate.Desk, error) {
 		return nil, nil
 	}
 	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Runners: map[string]operate.Runner{t.ID: &planner{a,
-		o.ring, o.pace}},
+		o.ring, o.pace, o.scan.OnlyDB}},
 		Told: func(_ string, all []observe.Run, changed observe.Run) { t.Ran(all, changed) }})
 	switch {
 	case errors.Is(err, apply.ErrInUse):
@@ -357,6 +357,9 @@ func (a *app) openDesk(o *serving, t *observe.Target) (*operate.Desk, error) {
 			err)
 	case err != nil:
 		return nil, usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
+	}
+	for _, skipped := range d.Skipped {
+		a.say("warning: a plan of %s is not shown: %s", o.plans, skipped)
 	}
 	return d, nil
 }
@@ -395,6 +398,12 @@ func (a *app) watched(o *serving) (*observe.Target, error) {
 	config, err := a.server()
 	if err != nil {
 		return nil, err
+	}
+	if db := o.scan.OnlyDB; db >= 0 { // all that is read or changed is of it
+		if a.url, err = withDatabase(a.url, a.Getenv, db); err != nil {
+			return nil, err
+		}
+		config.DB = db
 	}
 	options.ID, options.Name = "default", config.String()
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
@@ -455,6 +464,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, s 
 	defer work.Wait()
 	work.Go(func() { t.Run(watch) })
 	work.Go(func() { alerts(watch) })
+	work.Go(func() { a.watchTokens(watch, o, s) })
 	work.Go(func() {
 		<-watch.Done()
 		s.Close()

@@ -39,6 +39,7 @@ type planner struct {
 	app  *app
 	ring ringing
 	rate int
+	db   int // of --db; -1: the one the URL names, all if it names none
 }
 
 // actingPatience is how long a plan waits for the right to change keys: a process that was
@@ -86,7 +87,7 @@ func (p *planner) Request(ask operate.Ask) (q plan.Request, title string, err er
 				need), Hint: "add it to select"}
 		}
 	}
-	return requestOf(&ask), titleOf(&ask), nil
+	return p.requestOf(&ask), titleOf(&ask), nil
 }
 
 // knownOptions refuses options that a verb does not have.
@@ -106,7 +107,7 @@ func knownOptions(ask *operate.Ask) error {
 }
 
 // requestOf is an ask as the request of a plan, as the flags of the command would make it.
-func requestOf(ask *operate.Ask) plan.Request {
+func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 	one := func(name string) []string {
 		if ask.Select[name] == "" {
 			return nil
@@ -116,9 +117,9 @@ func requestOf(ask *operate.Ask) plan.Request {
 	q := plan.Request{Entries: one("entry"), Owners: one("owner"), Globs: one("match"), Where: one("where")}
 	switch ask.Verb {
 	case "ttl":
-		q.DB, q.Options = -1, map[string]string{"spread": cmp.Or(ask.Options["spread"], usualSpread)}
+		q.DB, q.Options = p.db, map[string]string{"spread": cmp.Or(ask.Options["spread"], usualSpread)}
 	case "clean":
-		q.DB = -1
+		q.DB = p.db
 	case "locks break":
 		q.Options = map[string]string{"keys": packed(one("key"))}
 	case "queues retry", "queues discard", "queues cancel":
@@ -207,6 +208,10 @@ func (a *app) refusal(ctx context.Context, err error) error {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),
 			Hint: "apply it again when that one has ended: what was done is not done twice"}
 	}
-	message, hint, _ := judge(ctx, err)
-	return &operate.Refusal{Code: "refused", Message: a.discreet(message), Hint: a.discreet(hint)}
+	message, hint, why := judge(ctx, err)
+	code := "refused"
+	if why == exitInterrupted {
+		code = operate.Interrupted
+	}
+	return &operate.Refusal{Code: code, Message: a.discreet(message), Hint: a.discreet(hint)}
 }

@@ -105,7 +105,8 @@ type Store interface {
 	// At gives each entry's last point that is not after a time, of a step. Entries that
 	// have none are left out, and so may be those whose last point is days before it.
 	At(ctx context.Context, target string, step Step, at time.Time) (map[string]Point, error)
-	// First is the time of the first point of a target; the zero time: it has none.
+	// First is the time of the first point that is kept of a target, of any step; the zero time: it
+	// has none.
 	First(ctx context.Context, target string) (time.Time, error)
 	// Prune deletes what is kept for long enough.
 	Prune(ctx context.Context, now time.Time) error

@@ -20,17 +20,13 @@ const (
 func (t *Target) audits(ctx context.Context) {
 	retry := retryFirst
 	for {
-		whole := t.audit(ctx)
-		wait := t.Every
-		switch {
-		case ctx.Err() != nil:
+		found := t.audit(ctx)
+		if ctx.Err() != nil {
 			return
-		case t.Server == nil:
-			wait = time.Duration(1<<63 - 1) // only when it is asked for
-		case whole:
-			retry = retryFirst
-		default:
-			wait, retry = min(retry, t.Every), min(2*retry, retryMost)
+		}
+		wait := time.Duration(1<<63 - 1) // only when it is asked for
+		if t.Server != nil {
+			wait, retry = t.next(found, retry)
 		}
 		if !waits(ctx, wait, t.again) {
 			return
@@ -38,7 +34,16 @@ func (t *Target) audits(ctx context.Context) {
 	}
 }
 
-// audit audits once, and reports whether it was whole.
+// next is how long it is until the next audit, and the retry after that. An audit that has found
+// anything has cost the server all of an audit, whole or not: it is not repeated before its time.
+func (t *Target) next(found bool, retry time.Duration) (wait, after time.Duration) {
+	if found {
+		return t.Every, retryFirst
+	}
+	return min(retry, t.Every), min(2*retry, retryMost)
+}
+
+// audit audits once, and reports whether it has found anything.
 func (t *Target) audit(ctx context.Context) bool {
 	since := t.Now()
 	t.change(Progressed, func(s *State) { s.Running = &Running{Since: since} })
@@ -47,16 +52,17 @@ func (t *Target) audit(ctx context.Context) bool {
 		return false
 	}
 	unkept := ""
-	if found != nil && found.Whole() && t.Keep != nil {
+	if found != nil && found.All() && t.Keep != nil { // a sample says nothing about other times
 		if err := t.Keep(ctx, found); err != nil {
 			unkept = err.Error()
 		}
 	}
 	t.change(Audited, func(s *State) {
+		before := s.Failed
 		s.Running, s.Failed = nil, nil
 		switch {
 		case found == nil:
-			s.Failed = &Failure{t.Now(), finding.Printable(err.Error())}
+			s.Failed = failed(before, t.Now(), err)
 			return
 		case found.Whole():
 			s.Audit, s.Partial, s.Unkept = found, nil, unkept
@@ -67,7 +73,7 @@ func (t *Target) audit(ctx context.Context) bool {
 			s.Instances = instances
 		}
 	})
-	return found != nil && found.Whole()
+	return found != nil
 }
 
 // read reads all keys; nil: nothing could be read.

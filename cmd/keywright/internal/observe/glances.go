@@ -9,7 +9,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source"
@@ -122,15 +121,15 @@ func glanceAt[T any](ctx context.Context, t *Target, failed error, of keyspace.C
 }
 
 // settle puts what was read into its place in the state.
-func settle[T any](ctx context.Context, t *Target, at func(*State) *Reading[T], value T, failed error) {
+func settle[T any](ctx context.Context, t *Target, at func(*State) *Reading[T], value T, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, now := at(&t.state), t.Now()
-	if failed != nil {
-		r.Failed = &Failure{now, finding.Printable(failed.Error())}
+	if err != nil {
+		r.Failed = failed(r.Failed, now, err)
 		return
 	}
 	*r = Reading[T]{&value, now, nil, t.lasts(r.At, now)}
@@ -169,7 +168,7 @@ func (t *Target) diagnoses(ctx context.Context) {
 		}
 		t.change(Diagnosed, func(s *State) {
 			if err != nil {
-				s.Server.Failed = &Failure{t.Now(), finding.Printable(err.Error())}
+				s.Server.Failed = failed(s.Server.Failed, t.Now(), err)
 				return
 			}
 			s.Server = Reading[server.Diagnosis]{&d, t.Now(), nil, t.Health}

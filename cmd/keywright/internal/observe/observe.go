@@ -66,7 +66,7 @@ type Target struct {
 
 	mu          sync.Mutex
 	state       State
-	subscribers map[chan Change]bool
+	subscribers map[*subscriber]bool
 	client      *keywright.Client
 	again       chan struct{} // asks for an audit now
 }
@@ -77,7 +77,7 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Options: o, locator: l, subscribers: map[chan Change]bool{}, again: make(chan struct{}, 1)}
+	t := &Target{Options: o, locator: l, subscribers: map[*subscriber]bool{}, again: make(chan struct{}, 1)}
 	t.state.Began = o.Now()
 	return t, nil
 }
@@ -128,10 +128,7 @@ func (t *Target) change(what What, set func(*State)) {
 // tell tells subscribers of a change, with the lock held.
 func (t *Target) tell(c Change) {
 	for to := range t.subscribers {
-		select {
-		case to <- c:
-		default: // it reads the state when it is ready: what was sent before tells it to
-		}
+		to.note(c)
 	}
 }
 
@@ -153,22 +150,6 @@ type Change struct {
 	What   What
 	At     time.Time
 	Run    Run // with Ran: the one that has changed
-}
-
-// subscribed is how many changes wait for a subscriber; more are left out.
-const subscribed = 16
-
-// Subscribe gives changes from now on, until stop.
-func (t *Target) Subscribe() (changes <-chan Change, stop func()) {
-	c := make(chan Change, subscribed)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.subscribers[c] = true
-	return c, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.subscribers, c)
-	}
 }
 
 // Client is the connection to the server, made when it is first asked for.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
@@ -50,8 +51,18 @@ type Reading[T any] struct {
 
 // Failure is an attempt that failed.
 type Failure struct {
-	At   time.Time
-	What string
+	At    time.Time
+	What  string
+	Since time.Time // of the first of the attempts that have failed one after the other
+}
+
+// failed is the failure of an attempt, after the one before it; nil: that one succeeded.
+func failed(before *Failure, now time.Time, err error) *Failure {
+	f := &Failure{now, finding.Printable(err.Error()), now}
+	if before != nil {
+		f.Since = before.Since
+	}
+	return f
 }
 
 // Running is an audit under way.
@@ -69,8 +80,11 @@ type Audit struct {
 	Others Others            // undeclared keys in no group
 }
 
-// Whole reports whether it is of all keys.
+// Whole reports whether it has seen all that it was to look at: all keys, or a sample.
 func (a *Audit) Whole() bool { return a.Report.Complete }
+
+// All reports whether it is of all keys: whole, and no sample.
+func (a *Audit) All() bool { return a.Whole() && !a.Report.Sampled }
 
 // Shard is a server that holds keys, as it is now. A figure that its INFO does not tell is absent, and
 // no zero. Its JSON names are stable.

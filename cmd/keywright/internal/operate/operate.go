@@ -50,6 +50,9 @@ type Outcome struct {
 	Problem  string // why it is not complete
 }
 
+// Interrupted is the code of a Refusal that says no more than that the context has ended.
+const Interrupted = "interrupted"
+
 // Refusal is an error that says what to do.
 type Refusal struct {
 	Code    string
@@ -83,6 +86,8 @@ type Options struct {
 // Desk keeps plans and executes them. Its methods may be called by several goroutines.
 type Desk struct {
 	Options
+	Skipped []string // files of runs that could not be read when it was opened, and why: they are left as they are
+
 	dir  string
 	lock *os.File
 	log  *log

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/plan"
 )
@@ -68,18 +69,7 @@ func (d *Desk) save(r *record) error {
 		return err
 	}
 	path := filepath.Join(d.dir, r.ID+recordName)
-	f, err := os.OpenFile(path+".part", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".part", path); err != nil {
-		return err
-	}
-	return filelock.SyncFolder(d.dir)
+	return filelock.Write(path, text, 0o600)
 }
 
 // remove removes all files of a run, its own at last.
@@ -108,16 +98,24 @@ func (d *Desk) load() error {
 	}
 	for _, name := range names {
 		r := &run{}
-		if info, err := os.Stat(name); err != nil || info.Size() > maxRecord {
+		skip := func(why string) {
+			d.Skipped = append(d.Skipped, finding.Printable(filepath.Base(name))+": "+finding.Printable(why))
+		}
+		if info, err := os.Stat(name); err != nil || info.Size() > maxRecord || !info.Mode().IsRegular() {
+			skip("it is no file of a plan, or too large")
 			continue
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		if json.Unmarshal(text, &r.record) != nil || r.Format != recordFormat ||
-			r.ID+recordName != filepath.Base(name) {
-			continue // of another version, or not ours
+		if err := json.Unmarshal(text, &r.record); err != nil {
+			skip("it is damaged: " + err.Error())
+			continue
+		}
+		if r.Format != recordFormat || r.ID+recordName != filepath.Base(name) {
+			skip("it is of another version of keywright, or has another name than it was given")
+			continue
 		}
 		if err := d.wake(r); err != nil {
 			return err

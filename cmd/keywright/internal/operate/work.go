@@ -33,6 +33,9 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 			Title: title, State: observe.Planning, By: by.User, At: d.Now()}}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.ctx.Err() != nil {
+		return "", nil, stopping()
+	}
 	if busy := d.busy(target, observe.Planning); busy != nil {
 		return "", nil, refusal("busy", "wait until it is made, or stop it", "another plan is being made: %s",
 			busy.Title)
@@ -59,6 +62,9 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 	return r.ID, done, nil
 }
 
+// stopping refuses what would begin while the desk is closed.
+func stopping() error { return refusal("stopping", "", "keywright serve is stopping") }
+
 // unlogged refuses what cannot be written into the log.
 func unlogged(err error) error {
 	return refusal("not-logged", "free some room on the disk", "it cannot be logged, so it is not done: %v", err)
@@ -75,13 +81,19 @@ func (d *Desk) plan(ctx context.Context, r *run, runner Runner, q plan.Request) 
 		if err != nil {
 			r.State, r.Ended = observe.Refused, d.Now()
 			r.Problem, r.Hint = words(err)
-			if r.asked {
+			if r.asked && interrupted(err) {
 				r.Problem, r.Hint = "it was stopped before it was made", ""
 			}
 			return
 		}
 		r.State, r.Total, r.Brief = observe.Planned, p.Total.Keys, brief(p)
 	})
+}
+
+// interrupted reports whether an error says only that the work was ended.
+func interrupted(err error) bool {
+	r, ok := errors.AsType[*Refusal](err)
+	return ok && r.Code == Interrupted || errors.Is(err, context.Canceled)
 }
 
 // words are what to tell of an error.
@@ -105,7 +117,7 @@ func (d *Desk) Apply(target, id string, by By) error {
 	case r == nil || r.Target != target:
 		return refusal("no-such-plan", "", "there is no such plan")
 	case d.ctx.Err() != nil:
-		return refusal("stopping", "", "keywright serve is stopping")
+		return stopping()
 	case !goesOn[r.State]:
 		return refusal("state", "make a new plan", "this plan is %s", r.State)
 	case r.Brief.Change == 0 && r.Brief.Listed == 0:
@@ -146,7 +158,12 @@ func (d *Desk) execute(ctx context.Context, r *run) {
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.log.write(d.entry(r, By{User: r.AppliedBy}, "end"))
+	if err := d.log.write(d.entry(r, By{User: r.AppliedBy}, "end")); err != nil {
+		r.Problem = strings.TrimPrefix(r.Problem+"; ", "; ") + "its end could not be logged: " +
+			finding.Printable(err.Error())
+		_ = d.save(&r.record) // the disk is full: the page says it still
+		d.tell(r)
+	}
 }
 
 // ended is the state of a run that has ended.
@@ -154,6 +171,9 @@ func (d *Desk) ended(r *run, out Outcome, err error) (state observe.RunState, pr
 	switch {
 	case err == nil && out.Complete:
 		return observe.Done, "", ""
+	case err != nil && !interrupted(err):
+		problem, hint = words(err)
+		return observe.Failing, problem, hint
 	case r.asked:
 		return observe.Stopped, "", "apply it again to go on where it was"
 	case d.ctx.Err() != nil:

@@ -358,7 +358,8 @@ type Me struct {
 	User       string `json:"user"`
 	Role       string `json:"role" enum:"viewer,operator"`
 	AllowApply bool   `json:"allow_apply"`
-	CSRF       string `json:"csrf"` // to be sent with what changes something, as the header X-Keywright-CSRF
+	Session    bool   `json:"session"` // it has signed in on a page, and can sign out
+	CSRF       string `json:"csrf"`    // to be sent with what changes something, as the header X-Keywright-CSRF
 	Version    string `json:"version"`
 }
 

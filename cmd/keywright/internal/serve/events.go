@@ -100,7 +100,7 @@ func (s *Server) enter(user string) bool {
 	for _, n := range s.streams {
 		all += n
 	}
-	if all >= maxStreams || s.streams[user] >= maxOwn && len(s.Guard.Tokens) > 0 {
+	if all >= maxStreams || s.streams[user] >= maxOwn && s.hasUsers() {
 		return false
 	}
 	s.streams[user]++

@@ -35,7 +35,9 @@ type userKey struct{}
 type caller struct {
 	User
 	proof string // what a browser sends by itself: a token against forged requests is made for it
-	own   bool   // it was sent by a program of the user's, which no page of another site can make do so
+	// session says that it is known by the cookie of a session.
+	session bool
+	own     bool // it was sent by a program of the user's, which no page of another site can make do so
 }
 
 func callerOf(r *http.Request) caller {
@@ -64,6 +66,9 @@ const maxName = 200
 
 // user is the user that a trusted proxy names.
 func (p *Proxy) user(r *http.Request) (User, bool) {
+	if p == nil {
+		return User{}, false
+	}
 	name := ""
 	if all := r.Header.Values(p.Header); len(all) == 1 {
 		name = all[0]
@@ -124,19 +129,21 @@ func (s *Server) admit(r *http.Request) (caller, *failure) {
 // identify finds out which user sends a request.
 func (s *Server) identify(r *http.Request) (caller, bool) {
 	g := &s.Guard
+	named, byProxy := g.Proxy.user(r)
 	if secret := secretOf(r); secret != "" {
-		user, ok := g.who(secret)
-		return caller{User: user, proof: secret, own: strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")}, ok
-	}
-	if user, id, ok := s.sessions.user(r, s.Now()); ok {
-		return caller{User: user, proof: id}, true
-	}
-	if g.Proxy != nil {
-		if user, ok := g.Proxy.user(r); ok {
-			return caller{User: user, proof: user.Name}, true
+		user, ok := s.who(secret)
+		if ok || !byProxy { // what a proxy forwards may be a login of its own
+			own := strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
+			return caller{User: user, proof: secret, own: own}, ok
 		}
 	}
-	if len(g.Tokens) > 0 || g.Proxy != nil {
+	if user, id, ok := s.sessions.user(r, s.Now(), s.knows); ok {
+		return caller{User: user, proof: id, session: true}, true
+	}
+	if byProxy {
+		return caller{User: named, proof: named.Name}, true
+	}
+	if s.hasUsers() {
 		return caller{}, false
 	}
 	role := Viewer
@@ -145,6 +152,10 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 	}
 	return caller{User: User{"local", role}, proof: "local"}, true
 }
+
+// hasUsers reports whether users are told apart: else each client is the local one. It does not
+// change when tokens are taken out.
+func (s *Server) hasUsers() bool { return len(s.Guard.Tokens) > 0 || s.Guard.Proxy != nil }
 
 // site refuses what a page of another site has sent, if it is more than a look.
 func (g *Guard) site(r *http.Request) *failure {

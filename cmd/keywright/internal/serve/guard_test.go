@@ -159,7 +159,65 @@ func TestChangesAreGuarded(t *testing.T) {
 		g.want(200, "", g.send("POST", path, `{}`, csrf(g, page...)...))
 	}
 	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", "Cookie", cookie.Name+"=x"))
+	if cookie.Name != "keywright-7380" { // browsers send a cookie to all ports of a host
+		t.Errorf("the cookie is named %s on port 7380", cookie.Name)
+	}
+	g.want(403, "other-site", g.send("DELETE", "/api/v1/session", "", append(page, "Sec-Fetch-Site", "cross-site")...))
+	g.me(page...)
+	w = g.want(200, "", g.send("DELETE", "/api/v1/session", "", page...))
+	if c := w.Result().Cookies(); len(c) != 1 || c[0].Name != cookie.Name || c[0].MaxAge >= 0 {
+		t.Errorf("the cookie stays: %+v", c)
+	}
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", page...))
 	g.want(401, "no-token", g.send("POST", "/api/v1/session", `{"token":""}`, asJSON...))
+}
+
+// A token that is taken out is good no longer, and neither are the sessions that it has begun.
+func TestTokensThatAreTakenOut(t *testing.T) {
+	g := newGate(t, serve.Guard{TLS: true})
+	session := func(user string) []string {
+		w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"`+user+`'s secret"}`, asJSON...))
+		return []string{"Cookie", w.Result().Cookies()[0].Name + "=" + w.Result().Cookies()[0].Value}
+	}
+	alice, bob := session("alice"), session("bob")
+	g.api.Admit([]serve.Token{{User: serve.User{Name: "alice", Role: serve.Viewer},
+		Digest: sha256.Sum256([]byte("alice's secret"))}})
+	g.me(alice...)
+	g.me("Authorization", "Bearer alice's secret")
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", bob...))
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", "Authorization", "Bearer bob's secret"))
+	g.api.Admit(nil) // without any it is not open to all
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", alice...))
+}
+
+// One user that a proxy names cannot have all streams of events.
+func TestStreamsOfOneUserOfAProxy(t *testing.T) {
+	g := newGate(t, serve.Guard{Proxy: &serve.Proxy{Header: "X-Forwarded-User",
+		From: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
+	web := httptest.NewServer(g.api)
+	defer web.Close()
+	defer g.api.Close()
+	open := func(user string) int {
+		q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+"/api/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("X-Forwarded-User", user)
+		answer, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer.StatusCode
+	}
+	for n := range 50 {
+		if code := open("mallory"); code != http.StatusOK {
+			t.Fatalf("stream %d: %d", n, code)
+		}
+	}
+	if one, other := open("mallory"), open("alice"); one != http.StatusServiceUnavailable || other != http.StatusOK {
+		t.Errorf("%d for the one that has 50, %d for another", one, other)
+	}
 }
 
 // A proxy names the user only from its own address, and only once.
@@ -173,6 +231,16 @@ func TestUserOfAProxy(t *testing.T) {
 	if me := g.me("from", "[::ffff:10.1.2.3]:4567", "X-Forwarded-User", "carol"); me.User != "carol" ||
 		me.Role != "viewer" {
 		t.Error(me)
+	}
+	// What the proxy checks itself, and forwards, is not for this server; from any other address it is.
+	for _, login := range []string{"Basic Ym9iOmhpcyBwYXNzd29yZA==", "Bearer of-the-proxy"} {
+		header := []string{"X-Forwarded-User", "bob", "Authorization", login}
+		if me := g.me(append(header, near...)...); me.User != "bob" {
+			t.Error(me)
+		}
+		g.want(401, "no-token", g.send("GET", "/api/v1/me", "", append(header, far...)...))
+		forged := append([]string{"Content-Type", "application/json"}, append(header, near...)...)
+		g.want(403, "no-csrf", g.send("POST", plans, askable, forged...)) // a browser sends it by itself
 	}
 	for _, header := range [][]string{far, append(far, "X-Forwarded-User", "bob"), near, append(near,
 		"X-Forwarded-User", ""), append(near, "X-Forwarded-User", "bob\x1b[2J"),

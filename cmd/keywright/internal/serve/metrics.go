@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,6 +20,7 @@ const maxSeries = 20_000
 type exposition struct {
 	families map[string]*family
 	order    []string
+	keyspace string // of what is added now; "": of none
 	series   int
 	left     int
 }
@@ -36,6 +38,9 @@ func (x *exposition) add(name, help string, value float64, labels ...string) {
 		return
 	}
 	x.series++
+	if x.keyspace != "" {
+		labels = append([]string{"keyspace", x.keyspace}, labels...)
+	}
 	f := x.families[name]
 	if f == nil {
 		f = &family{help: help, kind: "gauge"}
@@ -44,7 +49,8 @@ func (x *exposition) add(name, help string, value float64, labels ...string) {
 	}
 	f.lines.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
-		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` + escaped.Replace(labels[i+1]) + `"`)
+		f.lines.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + `="` +
+			escaped.Replace(labels[i+1]) + `"`)
 	}
 	if len(labels) > 0 {
 		f.lines.WriteByte('}')
@@ -70,7 +76,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 		s.measure(x, t)
 	}
 	left := x.left
-	x.series = 0
+	x.series, x.keyspace = 0, ""
 	x.add("keywright_series_left_out", "Series that the bound of one scrape leaves out.", float64(left))
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -88,19 +94,23 @@ func truth(b bool) float64 {
 // measure adds the series of one target.
 func (s *Server) measure(x *exposition, t *observe.Target) {
 	st := t.State()
+	x.keyspace = t.Declaration.Package
 	away := st.Failed != nil || st.Server.Failed != nil
-	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(!away), "target", t.ID)
+	x.add("keywright_up", "Whether the server answered when it was asked last.", truth(!away), "target",
+		t.ID)
 	x.add("keywright_audit_running", "Whether an audit is under way.", truth(st.Running != nil), "target", t.ID)
 	if a := st.Shown(); a != nil {
-		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.", float64(a.At.UnixMilli())/1000, "target", t.ID)
+		x.add("keywright_audit_timestamp_seconds", "When the audit that the figures are of ended.",
+			float64(a.At.UnixMilli())/1000, "target", t.ID)
 		x.add("keywright_audit_duration_seconds", "How long that audit took.", a.Report.Seconds, "target", t.ID)
-		x.add("keywright_audit_whole", "Whether that audit is of all keys.", truth(a.Whole()), "target", t.ID)
+		x.add("keywright_audit_whole", "Whether that audit is of all keys.", truth(a.All()), "target", t.ID)
 		for _, r := range s.rows(t, a) {
 			labels := []string{"target", t.ID, "entry", r.Name, "kind", r.Kind}
 			x.add("keywright_keys", "Keys of an entry, as of the audit.", float64(r.Keys), labels...)
 			x.add("keywright_bytes", "Bytes of an entry's keys, as of the audit.", float64(r.Bytes), labels...)
 			for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
-				x.add("keywright_violations", "Keys of an entry that break a rule, as of the audit.", float64(r.Codes[code]), append(labels, "code", code)...)
+				x.add("keywright_violations", "Keys of an entry that break a rule, as of the audit.",
+					float64(r.Codes[code]), append(labels, "code", code)...)
 			}
 		}
 	}
@@ -114,17 +124,16 @@ func measureQueues(x *exposition, id string, st observe.State) {
 	}
 	for _, q := range st.Queues.Value.Queues {
 		labels := []string{"target", id, "entry", q.Entry, "queue", instanceText(q.Queue)}
-		waiting, oldest := int64(0), 0.0
-		for _, l := range q.Lanes {
-			waiting, oldest = waiting+l.Jobs, max(oldest, l.Oldest)
-		}
+		row := rowOfQueue(q)
 		for _, part := range []struct {
 			state string
 			jobs  int64
-		}{{"waiting", waiting}, {"running", q.Running}, {"zombie", q.Zombies}, {"delayed", q.Delayed}, {"dead", q.Dead}} {
-			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs), append(labels, "state", part.state)...)
+		}{{"waiting", row.Waiting}, {"running", q.Running}, {"zombie", q.Zombies}, {"delayed", q.Delayed},
+			{"dead", q.Dead}} {
+			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs),
+				append(labels, "state", part.state)...)
 		}
-		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", oldest, labels...)
+		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)
 		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)
 		x.add("keywright_queue_paused", "Whether a queue is paused.", truth(q.Paused), labels...)
 	}
@@ -135,7 +144,18 @@ func instanceText(of *finding.JSONKey) string {
 	if of == nil {
 		return ""
 	}
-	return finding.Key(*of)
+	return labelOf(*of)
+}
+
+// labelOf is a name as a label. Two names are never the same label: a long one, of which the
+// beginning is shown, has its digest.
+func labelOf(name finding.JSONKey) string {
+	shown := finding.Key(name)
+	if shown == finding.FullKey(name) {
+		return shown
+	}
+	digest := sha256.Sum256(name)
+	return fmt.Sprintf("%s sha256:%x", shown, digest[:8])
 }
 
 func measureOthers(x *exposition, id string, st observe.State) {
@@ -148,27 +168,34 @@ func measureOthers(x *exposition, id string, st observe.State) {
 			waiting[l.Entry] += l.Waiting
 		}
 		for _, e := range slices.Sorted(maps.Keys(waiting)) {
-			x.add("keywright_locks_held", "Locks of an entry that are held.", float64(held[e]), "target", id, "entry", e)
-			x.add("keywright_lock_waiters", "Processes that wait for locks of an entry.", float64(waiting[e]), "target", id, "entry", e)
+			x.add("keywright_locks_held", "Locks of an entry that are held.", float64(held[e]), "target", id,
+				"entry", e)
+			x.add("keywright_lock_waiters", "Processes that wait for locks of an entry.", float64(waiting[e]),
+				"target", id, "entry", e)
 		}
 	}
 	if v := st.Entities.Value; v != nil {
 		for _, e := range v.Entities {
 			labels := []string{"target", id, "entry", e.Entry, "of", instanceText(e.Of)}
 			x.add("keywright_entity_items", "Items of an entity.", float64(e.Items), labels...)
-			x.add("keywright_entity_unswept", "Items that have expired and wait to be swept.", float64(e.Expired), labels...)
-			x.add("keywright_entity_sweep_late_seconds", "For how long the first of them has waited.", e.Late, labels...)
+			x.add("keywright_entity_unswept", "Items that have expired and wait to be swept.", float64(e.Expired),
+				labels...)
+			x.add("keywright_entity_sweep_late_seconds", "For how long the first of them has waited.", e.Late,
+				labels...)
 		}
 	}
 	if v := st.Streams.Value; v != nil {
 		for _, one := range v.Streams {
-			key := finding.Key(one.Key)
-			x.add("keywright_stream_length", "Entries of a stream.", float64(one.Length), "target", id, "entry", one.Entry, "key", key)
+			key := labelOf(one.Key)
+			x.add("keywright_stream_length", "Entries of a stream.", float64(one.Length), "target", id, "entry",
+				one.Entry, "key", key)
 			for _, g := range one.Groups {
-				labels := []string{"target", id, "entry", one.Entry, "key", key, "group", finding.Key(g.Name)}
-				x.add("keywright_stream_pending", "Entries that a group has and has not acknowledged.", float64(g.Pending), labels...)
+				labels := []string{"target", id, "entry", one.Entry, "key", key, "group", labelOf(g.Name)}
+				x.add("keywright_stream_pending", "Entries that a group has and has not acknowledged.",
+					float64(g.Pending), labels...)
 				if g.Lag != nil {
-					x.add("keywright_stream_lag", "Entries that a group has not been given yet.", float64(*g.Lag), labels...)
+					x.add("keywright_stream_lag", "Entries that a group has not been given yet.",
+						float64(*g.Lag), labels...)
 				}
 			}
 		}

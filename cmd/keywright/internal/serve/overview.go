@@ -24,8 +24,8 @@ const (
 
 func overview(q *request) (any, error) {
 	s, d := q.server, q.target.Declaration
-	out := Overview{Target: s.row(q.target, q.state), Measured: s.measured(q.target, &q.state), Entries: []EntryRow{}, Changed: []Changed{},
-		Findings: []FindingCount{}, Kept: q.state.Unkept, Sources: pagesOf(d.Keyspace)}
+	out := Overview{Target: s.row(q.target, q.state), Measured: s.measured(q.target, &q.state),
+		Entries: []EntryRow{}, Changed: []Changed{}, Findings: []FindingCount{}, Kept: q.state.Unkept, Sources: pagesOf(d.Keyspace)}
 	out.Keyspace = About{d.Package, d.Doc, d.Owner, d.File}
 	a := q.state.Shown()
 	if a == nil {
@@ -35,7 +35,7 @@ func overview(q *request) (any, error) {
 	out.Totals = totalsOf(a.Report, out.Entries)
 	out.Findings = s.counts(a.Report.Findings)
 	var err error
-	if s.History != nil && a.Whole() {
+	if s.History != nil && a.All() {
 		err = s.changed(q, a, &out)
 	}
 	if err != nil {
@@ -48,7 +48,8 @@ func overview(q *request) (any, error) {
 func pagesOf(ks *keyspace.Keyspace) map[string]bool {
 	pages := map[keyspace.Construct]string{keyspace.Queue: "queues", keyspace.Lock: "locks", keyspace.Entity: "entities",
 		keyspace.Ranking: "rankings", keyspace.Cache: "caches", keyspace.Topic: "streams"}
-	out := map[string]bool{"queues": false, "locks": false, "entities": false, "rankings": false, "caches": false, "streams": false}
+	out := map[string]bool{"queues": false, "locks": false, "entities": false, "rankings": false, "caches": false,
+		"streams": false}
 	for _, e := range ks.Entries {
 		if page := pages[e.Construct]; page != "" {
 			out[page] = true
@@ -61,8 +62,8 @@ func pagesOf(ks *keyspace.Keyspace) map[string]bool {
 }
 
 func scopeOf(r *audit.Report) *ReportScope {
-	return &ReportScope{finding.Printable(r.Server), finding.Printable(r.Endpoint), r.Shards, r.Databases, r.Seconds, r.Sampled, r.Estimated, r.Expected, r.MaxRepeats,
-		append([]string{}, r.Notes...), r.Verdict}
+	return &ReportScope{finding.Printable(r.Server), finding.Printable(r.Endpoint), r.Shards, r.Databases,
+		r.Seconds, r.Sampled, r.Estimated, r.Expected, r.MaxRepeats, append([]string{}, r.Notes...), r.Verdict}
 }
 
 func totalsOf(r *audit.Report, rows []EntryRow) Totals {
@@ -97,7 +98,8 @@ func (s *Server) rows(t *observe.Target, a *observe.Audit) []EntryRow {
 		rows = append(rows, row)
 	}
 	for _, e := range r.Entries {
-		row := EntryRow{Kind: "entry", Name: e.Name, Group: groupOf(e.Pattern), Pattern: e.Pattern, Type: e.Type, Owner: e.Owner, Policy: e.Policy}
+		row := EntryRow{Kind: "entry", Name: e.Name, Group: groupOf(e.Pattern), Pattern: e.Pattern,
+			Type: e.Type, Owner: e.Owner, Policy: e.Policy}
 		if entry, _ := t.Declaration.Lookup(e.Name); entry != nil {
 			row.Entry, row.Construct = entry.Name, string(entry.Construct)
 		}
@@ -105,12 +107,14 @@ func (s *Server) rows(t *observe.Target, a *observe.Audit) []EntryRow {
 	}
 	for _, e := range r.Legacy {
 		if e.Keys > 0 {
-			add(EntryRow{Kind: "legacy", Name: legacyPrefix + e.Pattern, Entry: e.Name, Group: groupOf(e.Pattern), Pattern: e.Pattern, Type: e.Type, Owner: e.Owner}, e.Figures, e.Violations)
+			add(EntryRow{Kind: "legacy", Name: legacyPrefix + e.Pattern, Entry: e.Name, Group: groupOf(e.Pattern),
+				Pattern: e.Pattern, Type: e.Type, Owner: e.Owner}, e.Figures, e.Violations)
 		}
 	}
 	for _, g := range r.Foreign {
 		if g.Keys > 0 {
-			add(EntryRow{Kind: "foreign", Name: foreignPrefix + g.Glob, Group: groupOf(strings.TrimRight(g.Glob, "*")), Pattern: g.Glob}, g.Figures, nil)
+			add(EntryRow{Kind: "foreign", Name: foreignPrefix + g.Glob, Group: groupOf(strings.TrimRight(g.Glob, "*")),
+				Pattern: g.Glob}, g.Figures, nil)
 		}
 	}
 	codes := map[string]int64{}
@@ -179,13 +183,39 @@ func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.
 // maxChanged bounds what is told of changes.
 const maxChanged = 50
 
+// union are rows, with those that are there no more: rows of no key.
+func union(rows []EntryRow, then map[string]history.Point, at time.Time) []EntryRow {
+	there := map[string]bool{totalRow: true}
+	for _, r := range rows {
+		there[r.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(then)) {
+		if p := then[name]; !there[name] && p.At.Equal(at) && p.Keys > 0 {
+			rows = append(rows, EntryRow{Name: name})
+		}
+	}
+	return rows
+}
+
+// firstPoints are the points of the first time that is kept, of the finest step that has it still.
+func (s *Server) firstPoints(q *request, first time.Time) (then map[string]history.Point, err error) {
+	for _, step := range []history.Step{history.Raw, history.Hour, history.Day} {
+		unit := map[history.Step]time.Duration{history.Hour: time.Hour, history.Day: 24 * time.Hour}[step]
+		then, err = s.History.At(q.Context(), q.target.ID, step, first.Add(unit))
+		if err != nil || len(then) > 0 {
+			break
+		}
+	}
+	return then, err
+}
+
 // changed compares an audit with the one a day before it, or with the first there is.
 func (s *Server) changed(q *request, a *observe.Audit, to *Overview) error {
 	then, err := s.History.At(q.Context(), q.target.ID, history.Raw, a.At.Add(-24*time.Hour))
 	if err == nil && len(then) == 0 {
 		var first time.Time
 		if first, err = s.History.First(q.Context(), q.target.ID); err == nil && first.Before(a.At.Truncate(time.Second)) {
-			then, err = s.History.At(q.Context(), q.target.ID, history.Raw, first)
+			then, err = s.firstPoints(q, first)
 		}
 	}
 	out := []Changed{}
@@ -194,9 +224,13 @@ func (s *Server) changed(q *request, a *observe.Audit, to *Overview) error {
 	}
 	was := then[totalRow]
 	to.Since, to.Keys, to.Bytes = stampOf(was.At), to.Totals.Keys-was.Keys, to.Totals.Bytes-was.Bytes
-	for _, r := range s.rows(q.target, a) {
+	for _, r := range union(s.rows(q.target, a), then, was.At) {
 		old := then[r.Name]
-		c := Changed{Entry: r.Name, Keys: r.Keys - old.Keys, Bytes: r.Bytes - old.Bytes, NewCodes: []string{}, Gone: []string{}}
+		if !old.At.Equal(was.At) { // of another time: there was nothing of it then
+			old = history.Point{}
+		}
+		c := Changed{Entry: r.Name, Keys: r.Keys - old.Keys, Bytes: r.Bytes - old.Bytes, NewCodes: []string{},
+			Gone: []string{}}
 		for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
 			if old.Violations[code] == 0 && r.Codes[code] > 0 {
 				c.NewCodes = append(c.NewCodes, code)
@@ -213,7 +247,8 @@ func (s *Server) changed(q *request, a *observe.Audit, to *Overview) error {
 	}
 	size := func(n int64) int64 { return max(n, -n) }
 	slices.SortStableFunc(out, func(a, b Changed) int {
-		return cmp.Or(cmp.Compare(len(b.NewCodes), len(a.NewCodes)), cmp.Compare(size(b.Bytes), size(a.Bytes)), cmp.Compare(size(b.Keys), size(a.Keys)))
+		return cmp.Or(cmp.Compare(len(b.NewCodes), len(a.NewCodes)), cmp.Compare(size(b.Bytes), size(a.Bytes)),
+			cmp.Compare(size(b.Keys), size(a.Keys)))
 	})
 	to.Changed = out[:min(len(out), maxChanged)]
 	return nil

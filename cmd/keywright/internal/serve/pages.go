@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -50,7 +51,7 @@ var routes = []route{
 }
 
 func me(q *request) (any, error) {
-	return Me{User: q.user.Name, Role: string(q.user.Role), AllowApply: q.server.Guard.AllowApply,
+	return Me{User: q.user.Name, Role: string(q.user.Role), AllowApply: q.server.Guard.AllowApply, Session: q.session,
 		CSRF: q.server.csrf(q.caller), Version: q.server.Version}, nil
 }
 
@@ -67,7 +68,8 @@ func targets(q *request) (any, error) {
 
 // row is a target in the list of targets.
 func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
-	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Kind: "server", State: "ok", Measured: s.measured(t, &st)}
+	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Kind: "server", State: "ok",
+		Measured: s.measured(t, &st)}
 	if t.Server == nil {
 		row.Kind, row.State = "snapshot", "snapshot"
 	}
@@ -107,10 +109,15 @@ func (s *Server) measured(t *observe.Target, st *observe.State) (m Measured) {
 		return m
 	}
 	m.At = stampOf(a.At)
-	if !a.Whole() {
+	switch {
+	case !a.Whole():
 		m.Partial = finding.Printable(a.Report.Incomplete.String())
-	} else if p := st.Partial; p != nil {
-		m.Failed = &Failed{stampOf(p.At), "the audit was not whole: " + finding.Printable(p.Report.Incomplete.String())}
+	case !a.All():
+		m.Partial = fmt.Sprintf("it is a sample of %d keys of %d", a.Report.Total.Keys, a.Report.Expected)
+	}
+	if p := st.Partial; p != nil && p != a {
+		m.Failed = &Failed{stampOf(p.At), "the audit was not whole: " +
+			finding.Printable(p.Report.Incomplete.String())}
 	}
 	if t.Server != nil {
 		took := time.Duration(a.Report.Seconds * float64(time.Second))
@@ -145,17 +152,29 @@ func gaps(m *Measured, g answer.Gaps) []answer.Unread {
 	return append([]answer.Unread{}, g.Unread...)
 }
 
-func queues(q *request) (any, error) {
-	out := QueueList{Measured: of(q.server, q.state.Queues), Unread: []answer.Unread{}}
-	var rows []QueueRow
-	if v := q.state.Queues.Value; v != nil {
-		out.Unread = gaps(&out.Measured, v.Gaps)
-		for _, one := range v.Queues {
-			rows = append(rows, rowOfQueue(one))
-		}
+// listed is what a reading has, as a list.
+func listed[T, R any](q *request, r observe.Reading[T], rows func(*T) ([]R, answer.Gaps)) (items []R,
+	unread []answer.Unread, p Page, m Measured, err error) {
+	m, unread = of(q.server, r), []answer.Unread{}
+	if r.Value != nil {
+		var g answer.Gaps
+		items, g = rows(r.Value)
+		unread = gaps(&m, g)
 	}
+	items, p, err = page(q, items)
+	return items, unread, p, m, err
+}
+
+func queues(q *request) (any, error) {
+	var out QueueList
 	var err error
-	out.Items, out.Page, err = page(q, rows)
+	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Queues,
+		func(v *answer.Queues) (rows []QueueRow, g answer.Gaps) {
+			for _, one := range v.Queues {
+				rows = append(rows, rowOfQueue(one))
+			}
+			return rows, v.Gaps
+		})
 	return out, err
 }
 
@@ -168,50 +187,40 @@ func instanceOf(of *finding.JSONKey) string {
 }
 
 func locks(q *request) (any, error) {
-	out := LockList{Measured: of(q.server, q.state.Locks), Unread: []answer.Unread{}}
-	var rows []answer.Lock
-	if v := q.state.Locks.Value; v != nil {
-		out.Unread = gaps(&out.Measured, v.Gaps)
-		for _, l := range v.Locks {
-			l.Token = nil // with it anyone could give the lock back
-			rows = append(rows, l)
-		}
-	}
+	var out LockList
 	var err error
-	out.Items, out.Page, err = page(q, rows)
+	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Locks,
+		func(v *answer.Locks) (rows []answer.Lock, g answer.Gaps) {
+			for _, l := range v.Locks {
+				l.Token = nil // with it anyone could give the lock back
+				rows = append(rows, l)
+			}
+			return rows, v.Gaps
+		})
 	return out, err
 }
 
 func entities(q *request) (any, error) {
-	out := EntityList{Measured: of(q.server, q.state.Entities), Unread: []answer.Unread{}}
-	var rows []answer.Entity
-	if v := q.state.Entities.Value; v != nil {
-		out.Unread, rows = gaps(&out.Measured, v.Gaps), v.Entities
-	}
+	var out EntityList
 	var err error
-	out.Items, out.Page, err = page(q, rows)
+	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Entities,
+		func(v *answer.Entities) ([]answer.Entity, answer.Gaps) { return v.Entities, v.Gaps })
 	return out, err
 }
 
 func streams(q *request) (any, error) {
-	out := StreamList{Measured: of(q.server, q.state.Streams), Unread: []answer.Unread{}}
-	var rows []answer.Stream
-	if v := q.state.Streams.Value; v != nil {
-		out.Unread, rows = gaps(&out.Measured, v.Gaps), v.Streams
-	}
+	var out StreamList
 	var err error
-	out.Items, out.Page, err = page(q, rows)
+	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Streams,
+		func(v *answer.Streams) ([]answer.Stream, answer.Gaps) { return v.Streams, v.Gaps })
 	return out, err
 }
 
 func rankings(q *request) (any, error) {
-	out := RankingList{Measured: of(q.server, q.state.Rankings), Unread: []answer.Unread{}}
-	var rows []answer.Ranking
-	if v := q.state.Rankings.Value; v != nil {
-		out.Unread, rows = gaps(&out.Measured, v.Gaps), v.Rankings
-	}
+	var out RankingList
 	var err error
-	out.Items, out.Page, err = page(q, rows)
+	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Rankings,
+		func(v *answer.Rankings) ([]answer.Ranking, answer.Gaps) { return v.Rankings, v.Gaps })
 	return out, err
 }
 
@@ -222,7 +231,8 @@ func caches(q *request) (any, error) {
 		for _, r := range a.Report.Entries {
 			if e, k := q.target.Declaration.Lookup(r.Name); e != nil && e.Construct == keyspace.Cache && k == e.Keys[0] {
 				about := answer.EntryOf(q.target.Declaration.Keyspace, e, "")
-				rows = append(rows, CacheRow{r.Name, r.Pattern, r.Keys, r.Bytes, r.NoTTL, r.TTL, append([]string{}, about.Deletes...)})
+				rows = append(rows, CacheRow{r.Name, r.Pattern, r.Keys, r.Bytes, r.NoTTL, r.TTL,
+					append([]string{}, about.Deletes...)})
 			}
 		}
 	}
@@ -232,9 +242,11 @@ func caches(q *request) (any, error) {
 }
 
 func serverPage(q *request) (any, error) {
-	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []server.Advice{}, NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
+	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []server.Advice{},
+		NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
 	if d := q.state.Server.Value; d != nil {
-		out.Facts, out.Advice, out.NotKnown = append(out.Facts, d.Facts...), append(out.Advice, d.Advice...), append(out.NotKnown, d.NotKnown...)
+		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, d.Advice...)
+		out.NotKnown = append(out.NotKnown, d.NotKnown...)
 	}
 	if shards := q.state.Shards.Value; shards != nil {
 		out.Shards = append(out.Shards, *shards...)
@@ -267,7 +279,8 @@ func undeclared(q *request) (any, error) {
 	var rows []UndeclaredGroup
 	if a := q.state.Shown(); a != nil {
 		for _, g := range a.Groups {
-			row := UndeclaredGroup{Pattern: g.Pattern, Types: map[string]int64{}, Software: g.Software, Proposal: g.YAML, Examples: []finding.JSONKey{}, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL}
+			row := UndeclaredGroup{Pattern: g.Pattern, Types: map[string]int64{}, Software: g.Software, Proposal: g.YAML,
+				Examples: []finding.JSONKey{}, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL}
 			if g.Type != "" {
 				row.Types[g.Type] = g.Keys
 			}

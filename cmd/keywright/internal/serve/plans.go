@@ -76,6 +76,7 @@ var planRoutes = []route{
 	{method: "POST", path: sessionPath, what: "Sign in on a page: the answer has a cookie",
 		takes:  reflect.TypeFor[SignIn](),
 		answer: reflect.TypeFor[Me](), handle: signIn},
+	{method: "DELETE", path: sessionPath, what: "Sign out", answer: reflect.TypeFor[SignedOut](), handle: signOut},
 	{method: "GET", path: "/api/v1/t/{target}/runs", what: "Plans, and what became of them", params: listParams,
 		answer: reflect.TypeFor[RunList](), handle: runs},
 	{method: "GET", path: "/api/v1/t/{target}/plans/{id}", what: "One plan", answer: reflect.TypeFor[PlanPage](),

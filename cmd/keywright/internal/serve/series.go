@@ -15,7 +15,8 @@ import (
 var historyParams = []param{
 	{"entry", "the name of a row of the overview; (total), the default, is all of them", "string", false},
 	{"code", "violations of this rule only", "string", false},
-	{"metric", "keys, bytes, violations, codes (violations by rule), with commas between them; all but codes by default", "string", false},
+	{"metric", "keys, bytes, violations, codes (violations by rule), with commas between them; all but codes by default",
+		"string", false},
 	{"from", "a time (RFC 3339); a week ago by default", "string", false},
 	{"to", "a time (RFC 3339); now by default", "string", false},
 	{"step", "raw, hour or day; by default what fits the time", "string", false},
@@ -45,9 +46,17 @@ func series(q *request) (any, error) {
 	if q.server.History == nil {
 		return out, nil
 	}
-	points, err := q.server.History.Range(q.Context(), history.Query{Target: q.target.ID, Entry: cmp.Or(q.query.Get("entry"), totalRow), Step: step, From: from, To: to})
+	ask := history.Query{Target: q.target.ID, Entry: cmp.Or(q.query.Get("entry"), totalRow), Step: step, From: from,
+		To: to}
+	points, err := q.server.History.Range(q.Context(), ask)
+	for coarser := 0; errors.Is(err, history.ErrTooMany) && q.query.Get("step") == "" && coarser < 2; coarser++ {
+		ask.Step = []history.Step{history.Hour, history.Day}[coarser] // audits are short after each other
+		points, err = q.server.History.Range(q.Context(), ask)
+	}
+	out.Step = string(ask.Step)
 	if errors.Is(err, history.ErrTooMany) {
-		return nil, problem(http.StatusBadRequest, "too-much", err.Error(), "ask for a shorter time, or with step=hour or step=day")
+		return nil, problem(http.StatusBadRequest, "too-much", err.Error(),
+			"ask for a shorter time, or with step=hour or step=day")
 	}
 	if err != nil {
 		return nil, problem(http.StatusServiceUnavailable, "history-failed", err.Error(), "")

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/history"
@@ -40,7 +41,8 @@ type Server struct {
 	rules   map[string]finding.Rule
 	mux     *http.ServeMux
 
-	secret   [32]byte // of tokens against forged requests
+	tokens   atomic.Pointer[[]Token] // that are good now: Admit changes them
+	secret   [32]byte                // of tokens against forged requests
 	sessions sessions
 	rates    rates
 	asking   chan struct{} // room for requests that ask a server
@@ -60,6 +62,7 @@ func New(o Options) *Server {
 		mux: http.NewServeMux(), closed: make(chan struct{}),
 		streams: map[string]int{}, asking: make(chan struct{}, maxAsking)}
 	_, _ = rand.Read(s.secret[:])
+	s.Admit(o.Guard.Tokens)
 	for _, t := range o.Targets {
 		s.targets[t.ID] = t
 	}

@@ -355,7 +355,7 @@ func TestWholeFiguresStay(t *testing.T) {
 	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || q.Failed == nil || len(q.Items) != 1 {
 		t.Errorf("%+v", q)
 	}
-	if !strings.Contains(r.text("/metrics"), `keywright_up{target="main"} 0`) {
+	if !strings.Contains(r.text("/metrics"), `keywright_up{keyspace="shopkeys",target="main"} 0`) {
 		t.Error("the metrics say that it is up")
 	}
 	r.breaks.Store(false)
@@ -506,7 +506,8 @@ func TestTokens(t *testing.T) {
 	if err := json.NewDecoder(r.get(200, "/api/v1/me", "Authorization", "Bearer alice").Body).Decode(&me); err != nil || me.User != "alice" || me.Role != "viewer" {
 		t.Error(me, err)
 	}
-	for _, bad := range []string{"", "alice viewer", "alice root sha256:00", "alice viewer sha256:00", "alice viewer secret"} {
+	for _, bad := range []string{"alice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\n" +
+		strings.Repeat("#\n", 1<<19), "", "alice viewer", "alice root sha256:00", "alice viewer sha256:00", "alice viewer secret"} {
 		if _, err := serve.ReadTokens(strings.NewReader(bad)); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}

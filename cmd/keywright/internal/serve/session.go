@@ -2,7 +2,10 @@ package serve
 
 import (
 	"crypto/rand"
+	"fmt"
+	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -16,8 +19,15 @@ const (
 	maxSessions = 1000
 )
 
-// cookieName is the name of the cookie that has the id of a session.
-const cookieName = "keywright"
+// cookieName is the name of the cookie that has the id of a session. Browsers send a cookie to all
+// ports of a host: each port has a name of its own.
+func cookieName(r *http.Request) string {
+	_, port, err := net.SplitHostPort(r.Host)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && wrong == nil {
+		return fmt.Sprintf("keywright-%d", n)
+	}
+	return "keywright"
+}
 
 // sessions are the users that have signed in on the page.
 type sessions struct {
@@ -26,12 +36,12 @@ type sessions struct {
 }
 
 type session struct {
-	User
+	Token
 	ends time.Time
 }
 
 // begin begins a session and gives its id. Of too many the one that ends first goes.
-func (s *sessions) begin(u User, now time.Time) string {
+func (s *sessions) begin(t Token, now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -47,20 +57,29 @@ func (s *sessions) begin(u User, now time.Time) string {
 		delete(s.all, first)
 	}
 	id := rand.Text()
-	s.all[id] = session{u, now.Add(sessionTime)}
+	s.all[id] = session{t, now.Add(sessionTime)}
 	return id
 }
 
-// user is the user of a request's session.
-func (s *sessions) user(r *http.Request, now time.Time) (u User, id string, ok bool) {
-	c, err := r.Cookie(cookieName)
+// end ends the session of a request.
+func (s *sessions) end(r *http.Request) {
+	if c, err := r.Cookie(cookieName(r)); err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.all, c.Value)
+	}
+}
+
+// user is the user of a request's session, whose token must be good still.
+func (s *sessions) user(r *http.Request, now time.Time, good func(Token) bool) (u User, id string, ok bool) {
+	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return u, "", false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.all[c.Value]
-	if ok && now.After(one.ends) {
+	if ok && (now.After(one.ends) || !good(one.Token)) {
 		delete(s.all, c.Value)
 		ok = false
 	}
@@ -79,18 +98,33 @@ func signIn(q *request) (any, error) {
 		return nil, err
 	}
 	s := q.server
-	user, ok := s.Guard.who(in.Token)
+	token, ok := s.token(in.Token)
 	if !ok {
 		if failed := s.rates.pass("address "+address(q.Request), s.Now(), wrongCost); failed != nil {
 			return nil, failed
 		}
 		return nil, problem(http.StatusUnauthorized, "no-token", "this token is not known", "")
 	}
-	id := s.sessions.begin(user, s.Now())
-	q.setCookie = &http.Cookie{Name: cookieName, Value: id, Path: "/", MaxAge: int(sessionTime / time.Second),
-		HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: s.Guard.TLS}
-	q.caller = caller{User: user, proof: id}
-	q.user = user
+	id := s.sessions.begin(token, s.Now())
+	q.setCookie = q.cookie(id, int(sessionTime/time.Second))
+	q.caller = caller{User: token.User, proof: id, session: true}
+	q.user = token.User
 	return me(q)
+}
+
+func (q *request) cookie(id string, seconds int) *http.Cookie {
+	return &http.Cookie{Name: cookieName(q.Request), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: q.server.Guard.TLS}
+}
+
+// SignedOut is the end of a session.
+type SignedOut struct {
+	User string `json:"user"` // that was signed in; "": none was
+}
+
+// signOut ends the session of the page.
+func signOut(q *request) (any, error) {
+	q.server.sessions.end(q.Request)
+	q.setCookie = q.cookie("", -1)
+	return SignedOut{q.user.Name}, nil
 }

@@ -2,12 +2,14 @@ package serve
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -18,13 +20,23 @@ type Token struct {
 	Digest [sha256.Size]byte
 }
 
-// maxTokens bounds a file of tokens.
-const maxTokens = 1000
+// Bounds of a file of tokens.
+const (
+	maxTokens    = 1000
+	maxTokenFile = 1 << 20
+)
 
 // ReadTokens reads a file of tokens: in each line a name, a role and a digest. Lines that
 // begin with # are comments.
 func ReadTokens(r io.Reader) (out []Token, err error) {
-	in := bufio.NewScanner(io.LimitReader(r, 1<<20))
+	text, err := io.ReadAll(io.LimitReader(r, maxTokenFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxTokenFile {
+		return nil, fmt.Errorf("it is too large: at most %d bytes are read", maxTokenFile)
+	}
+	in := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; in.Scan(); n++ {
 		line := strings.TrimSpace(in.Text())
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -70,12 +82,23 @@ func (t Token) Line() string {
 	return fmt.Sprintf("%s %s sha256:%x", t.Name, t.Role, t.Digest)
 }
 
+// Admit takes other tokens from now on. The sessions of those that are not among them end.
+func (s *Server) Admit(tokens []Token) { s.tokens.Store(&tokens) }
+
+// knows reports whether a token is one of those that are good now.
+func (s *Server) knows(t Token) bool { return slices.Contains(*s.tokens.Load(), t) }
+
 // who is the user with a secret. All tokens are compared, whichever it is.
-func (g *Guard) who(secret string) (found User, ok bool) {
+func (s *Server) who(secret string) (found User, ok bool) {
+	t, ok := s.token(secret)
+	return t.User, ok
+}
+
+func (s *Server) token(secret string) (found Token, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
-	for _, t := range g.Tokens {
+	for _, t := range *s.tokens.Load() {
 		if subtle.ConstantTimeCompare(digest[:], t.Digest[:]) == 1 {
-			found, ok = t.User, true
+			found, ok = t, true
 		}
 	}
 	return found, ok

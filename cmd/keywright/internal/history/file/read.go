@@ -137,11 +137,14 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 					return nil
 				}
 				for _, step := range steps {
-					if n, err := prune(b.Bucket(stepName(step)), step, now); err != nil {
-						return err
-					} else if n == maxPruned {
-						more = true
+					n, err := prune(b.Bucket(stepName(step)), step, now)
+					if err == nil && n > 0 && step == history.Day {
+						err = moveFirst(b)
 					}
+					if err != nil {
+						return err
+					}
+					more = more || n == maxPruned
 				}
 				return nil
 			})
@@ -151,6 +154,29 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// moveFirst notes the first point that is there still: days are kept for longest.
+func moveFirst(b *bolt.Bucket) error {
+	var first time.Time
+	begin := uint64(1 << 63)
+	c := b.Bucket(stepName(history.Day)).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(k) <= 8 || binary.BigEndian.Uint64(k[len(k)-8:]) > begin {
+			continue
+		}
+		points, err := decode(v)
+		if err != nil {
+			return err
+		}
+		if len(points) > 0 && (first.IsZero() || points[0].At.Before(first)) {
+			first, begin = points[0].At, binary.BigEndian.Uint64(k[len(k)-8:])
+		}
+	}
+	if first.IsZero() {
+		return b.Delete(firstKey)
+	}
+	return b.Put(firstKey, binary.BigEndian.AppendUint64(nil, uint64(first.Unix())))
 }
 
 func prune(chunks *bolt.Bucket, step history.Step, now time.Time) (n int, err error) {

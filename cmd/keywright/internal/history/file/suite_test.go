@@ -209,5 +209,16 @@ func pruned(t *testing.T, s history.Store) {
 		if len(got) < kept || len(got) > kept+slack || got[len(got)-1].Keys != 499 {
 			t.Errorf("%s: %d points, kept for %d days", step, len(got), kept)
 		}
+		if step == history.Day {
+			if first, err := s.First(t.Context(), "a"); err != nil || !first.Equal(got[0].At) {
+				t.Errorf("the first point is of %v, and First says %v, %v", got[0].At, first, err)
+			}
+		}
+	}
+	if err := s.Prune(t.Context(), now.AddDate(5, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := s.First(t.Context(), "a"); err != nil || !first.IsZero() {
+		t.Errorf("there is no point, and First says %v, %v", first, err)
 	}
 }

@@ -39,6 +39,7 @@ export interface Me {
   user: string;
   role: "viewer" | "operator";
   allow_apply: boolean;
+  session: boolean;
   csrf: string;
   version: string;
 }

@@ -56,6 +56,7 @@ export const send = <T>(path: string, body?: unknown): Promise<T> =>
 
 interface Held {
   data?: unknown;
+  asked: number; // when the data was asked for
   error?: ApiError;
   views: Set<() => void>;
   asking?: Promise<void>;
@@ -80,9 +81,11 @@ async function ask(path: string, h: Held): Promise<void> {
     h.again = true; // what is on its way may be older than what changed
     return;
   }
+  const asked = performance.now();
   h.asking = request(path)
     .then((data) => {
       h.data = data;
+      h.asked = asked;
       delete h.error;
     })
     .catch((e: unknown) => {
@@ -109,6 +112,7 @@ export function changed(target?: string, topics?: string[]): void {
 
 export interface Data<T> {
   data?: T;
+  asked: number; // when it was asked for: what was told before that is older
   error?: ApiError;
   reload: () => void;
 }
@@ -120,7 +124,7 @@ export function useData<T>(path: string | undefined, topic: string, target?: str
     if (path === undefined) return;
     let h = held.get(path);
     if (!h) {
-      h = { views: new Set(), topic, target };
+      h = { views: new Set(), topic, target, asked: 0 };
       held.set(path, h);
       forget();
     }
@@ -134,6 +138,7 @@ export function useData<T>(path: string | undefined, topic: string, target?: str
   const h = path === undefined ? undefined : held.get(path);
   return {
     data: h?.data as T | undefined,
+    asked: h?.asked ?? 0,
     error: h?.error,
     reload: () => {
       if (path !== undefined && h) void ask(path, h);

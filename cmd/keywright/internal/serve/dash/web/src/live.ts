@@ -12,7 +12,12 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let tries = 0;
 const listeners = new Set<Listener>();
 const audits = new Map<string, Progress>(); // audits that run, by target
-const runs = new Map<string, Run>(); // the last word of each run
+/** Told is the last word of a run, and when it was heard. */
+export interface Told {
+  run: Run;
+  heard: number;
+}
+const runs = new Map<string, Told>();
 
 function tell(next?: Link): void {
   if (next) link = next;
@@ -32,7 +37,7 @@ const finished = (r: Run): boolean => !["planning", "running", "stopping"].inclu
 function onRun(e: MessageEvent<string>): void {
   const run = JSON.parse(e.data) as Run;
   runs.delete(run.id);
-  runs.set(run.id, run);
+  runs.set(run.id, { run, heard: performance.now() });
   const oldest = runs.keys().next();
   if (runs.size > 200 && !oldest.done) runs.delete(oldest.value);
   tell();
@@ -47,6 +52,7 @@ export function open(): void {
     const before = link;
     tries = 0;
     audits.clear();
+    runs.clear(); // there may have been others meanwhile
     tell("live");
     if (before === "away") changed(); // what happened meanwhile is not told
   });
@@ -81,8 +87,12 @@ export const useLink = (): Link => useTold(() => link);
 
 export const useAudit = (target: string): Progress | undefined => useTold(() => audits.get(target));
 
-/** useRuns are the runs as they were told last: newer than what was fetched. */
-export const useRuns = (): ReadonlyMap<string, Run> => useTold(() => runs);
+/** useRuns are the runs as they were told last. */
+export const useRuns = (): ReadonlyMap<string, Told> => useTold(() => runs);
+
+/** newer is a run as it was told, if that was after it was fetched: what was told before is older than the answer. */
+export const newer = <T extends Run>(fetched: T, asked: number, told?: Told): T =>
+  told && told.heard > asked ? { ...fetched, ...told.run } : fetched;
 
 /** useNow is the time, every so many milliseconds. */
 export function useNow(every = 15_000): number {

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { List, Me, Target } from "./api";
+import { request } from "./data";
 import { useLink } from "./live";
 import { view } from "./route";
 import { State } from "./pages/fleet";
@@ -191,6 +192,15 @@ function Jump({ target }: { target: string }) {
   );
 }
 
+/** signOut ends the session of this page, which then asks for a token. */
+async function signOut(): Promise<void> {
+  try {
+    await request("api/v1/session", { method: "DELETE" });
+  } finally {
+    dispatchEvent(new Event("signed-out"));
+  }
+}
+
 interface Props {
   me: Me;
   targets?: List<Target>;
@@ -252,6 +262,11 @@ export function Shell({ me, targets, target, page, children }: Props) {
             )}
             {me.allow_apply ? "Changes are allowed" : "Read-only"}
           </p>
+          {me.session && (
+            <button type="button" class="button small quiet" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          )}
           <SchemeButton />
           <button type="button" class="button small quiet" onClick={() => setHelp(true)}>
             Keys <kbd>?</kbd>

@@ -270,6 +270,44 @@ test("a plan is looked at, confirmed by its name, and watched", () => {
   );
 });
 
+test("who has signed in on the page can sign out", () =>
+  on(
+    "#/t/main",
+    async (page) => {
+      await settled(page);
+      const asked = page.waitForRequest((r) => r.method() === "DELETE");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      assert.match((await asked).url(), /\/api\/v1\/session$/);
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+    },
+    { change: { me: (usual) => ({ body: { ...usual(), session: true } }), session: () => ({ body: { user: "local" } }) } },
+  ));
+
+for (const [name, path] of [["a plan", "#/t/main/runs/p2"], ["the list of plans", "#/t/main/runs"]]) {
+  test(`${name}: the newer of an answer and of what is told counts`, () => {
+    let state = "running";
+    const of = (run) => (run.id === "p2" ? { ...run, state } : run);
+    const change = {
+      p2: (usual) => ({ body: of(usual()) }),
+      runs: (usual) => ({ body: { ...usual(), items: usual().items.map(of) } }),
+    };
+    return on(
+      path,
+      async (page, server) => {
+        const shows = (word) => page.locator(`main .state.${word}`).first().waitFor();
+        await shows("running");
+        await page.locator(".link.live").waitFor();
+        server.tell("run", { id: "p2", state: "stopping", done: 700, total: 1200 });
+        await shows("stopping");
+        state = "interrupted"; // which is not told by a word of its own
+        server.tell("state", { target: "main", what: ["runs"], at: new Date().toISOString() });
+        await shows("interrupted");
+      },
+      { change },
+    );
+  });
+}
+
 test("nothing can be changed by those that may only look", () =>
   on(
     "#/t/main/queues/mail/-",

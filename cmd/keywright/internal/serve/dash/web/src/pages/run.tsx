@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { LeftAlone, Me, Plan, RunState } from "../api";
 import { ApiError, send, useData } from "../data";
 import { bytes, count, percent } from "../format";
-import { useRuns } from "../live";
+import { newer, useRuns } from "../live";
 import { at, view } from "../route";
 import { mayAct, whyNot } from "../ui/act";
 import { Ago, Chip, Facts, Figure, Figures, KeyName, Meter, Name, Panel } from "../ui/bits";
@@ -170,12 +170,12 @@ export function RunPage({ target, id, me }: { target: string; id: string; me: Me
   const data = useData<Plan>(path, "runs", target);
   const told = useRuns().get(id);
   useEffect(() => {
-    if (told && !busy(told)) data.reload();
-  }, [told?.state]);
+    if (told && !busy(told.run)) data.reload();
+  }, [told?.run.state]);
   return (
     <Answer of={data} what="the plan" title="Plan">
       {(fetched) => {
-        const p: Plan = { ...fetched, ...told };
+        const p: Plan = newer(fetched, data.asked, told);
         return (
           <>
             <header class="page">

@@ -1,7 +1,7 @@
 import type { List, Me, Run, RunState } from "../api";
 import { useData } from "../data";
 import { count, percent } from "../format";
-import { useRuns } from "../live";
+import { newer, useRuns } from "../live";
 import { at, view } from "../route";
 import { Act } from "../ui/act";
 import { Ago, Meter, Name, Panel } from "../ui/bits";
@@ -56,7 +56,7 @@ export function RunsPage({ target, me }: { target: string; me: Me }) {
             <Table<Run>
               id="runs"
               caption="Runs and plans"
-              rows={list.items.map((r) => ({ ...r, ...told.get(r.id) }))}
+              rows={list.items.map((r) => newer(r, data.asked, told.get(r.id)))}
               total={list.total}
               rowKey={(r) => r.id}
               text={(r) => `${r.title} ${r.verb} ${r.by ?? ""} ${words[r.state]}`}

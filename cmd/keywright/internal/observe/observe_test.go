@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+func still(t *testing.T) *Target {
+	t.Helper()
+	target, err := New(Options{ID: "t", Now: time.Now, Every: time.Hour,
+		Declaration: Declaration{Keyspace: &keyspace.Keyspace{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+// next is the next change that a subscriber hears.
+func next(t *testing.T, changes <-chan Change) Change {
+	t.Helper()
+	select {
+	case c := <-changes:
+		return c
+	case <-time.After(time.Minute):
+		t.Fatal("no change is told")
+		return Change{}
+	}
+}
+
+// TestASlowSubscriberMissesNothingFinal: however many changes there are while it does not listen,
+// it hears that an audit has ended, and the last word of each run; what waits for it is bounded.
+func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
+	target := still(t)
+	changes, stop := target.Subscribe()
+	defer stop()
+	const runs = 50
+	for i := range 10_000 {
+		target.change(Progressed, func(*State) {})
+		target.Ran(nil, Run{ID: fmt.Sprint(i % runs), Done: int64(i)})
+	}
+	target.change(Audited, func(*State) {})
+	target.Ran(nil, Run{ID: "7", State: Done})
+	last := map[string]Run{}
+	for audited := false; !audited || last["7"].State != Done; {
+		c := next(t, changes)
+		if audited = audited || c.What == Audited; c.What == Ran {
+			last[c.Run.ID] = c.Run
+		}
+	}
+	for i := range runs {
+		if r := last[fmt.Sprint(i)]; i != 7 && r.Done != int64(10_000-runs+i) {
+			t.Errorf("the last word of run %d is %+v", i, r)
+		}
+	}
+	for i := range 10_000 {
+		target.Ran(nil, Run{ID: fmt.Sprint(i)})
+	}
+	target.mu.Lock()
+	for s := range target.subscribers {
+		if len(s.waiting) > most {
+			t.Errorf("%d changes wait", len(s.waiting))
+		}
+	}
+	target.mu.Unlock()
+	for all := false; !all; {
+		c := next(t, changes)
+		all = c.What == Ran && c.Run.ID == "" // that the runs are others: the state has them
+	}
+}
+
+// TestNextAudit: what has found anything is repeated in its time, also where it was not whole;
+// what has found nothing sooner, ever more slowly.
+func TestNextAudit(t *testing.T) {
+	target := still(t)
+	if wait, retry := target.next(true, retryMost); wait != time.Hour || retry != retryFirst {
+		t.Errorf("%v %v", wait, retry)
+	}
+	retry := retryFirst
+	for _, want := range []time.Duration{5, 10, 20, 40, 80, 120, 120} {
+		var wait time.Duration
+		if wait, retry = target.next(false, retry); wait != want*time.Second {
+			t.Errorf("%v, not %v", wait, want*time.Second)
+		}
+	}
+}
+
+// TestSinceTheFirstFailure: failures one after the other have the time of the first of them.
+func TestSinceTheFirstFailure(t *testing.T) {
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	first := failed(nil, at, errors.New("refused"))
+	second := failed(first, at.Add(time.Minute), errors.New("refused\x1b"))
+	if !second.Since.Equal(at) || !second.At.Equal(at.Add(time.Minute)) || second.What == "refused\x1b" {
+		t.Errorf("%+v", second)
+	}
+}
