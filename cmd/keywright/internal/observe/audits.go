@@ -40,6 +40,14 @@ func (t *Target) audits(ctx context.Context) {
 
 // audit audits once, and reports whether it was whole.
 func (t *Target) audit(ctx context.Context) bool {
+	if t.Turns != nil {
+		select {
+		case t.Turns <- struct{}{}:
+			defer func() { <-t.Turns }()
+		case <-ctx.Done():
+			return false
+		}
+	}
 	since := t.Now()
 	t.change(Progressed, func(s *State) { s.Running = &Running{Since: since} })
 	found, instances, err := t.read(ctx, since)

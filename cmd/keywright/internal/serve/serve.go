@@ -10,7 +10,6 @@ import (
 	"crypto/rand"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,8 +22,8 @@ import (
 
 // Options of a server.
 type Options struct {
-	Targets []*observe.Target
-	History history.Store // nil: none is kept
+	Targets []*observe.Target // at first: see Watch
+	History history.Store     // nil: none is kept
 	Rules   []finding.Rule
 	Files   fs.FS // the dashboard; nil: the API alone
 	Version string
@@ -36,9 +35,14 @@ type Options struct {
 // Server answers requests. Close ends its streams of events.
 type Server struct {
 	Options
-	targets map[string]*observe.Target
-	rules   map[string]finding.Rule
-	mux     *http.ServeMux
+	fleet   sync.RWMutex
+	targets map[string]*observe.Target // by ID
+	watched []*observe.Target          // the same, by ID
+	broken  []Broken
+	others  chan struct{} // closed when the targets are others
+
+	rules map[string]finding.Rule
+	mux   *http.ServeMux
 
 	secret   [32]byte // of tokens against forged requests
 	sessions sessions
@@ -56,13 +60,11 @@ const maxAsking = 8
 
 // New prepares a server.
 func New(o Options) *Server {
-	s := &Server{Options: o, targets: map[string]*observe.Target{}, rules: map[string]finding.Rule{},
+	s := &Server{Options: o, rules: map[string]finding.Rule{},
 		mux: http.NewServeMux(), closed: make(chan struct{}),
 		streams: map[string]int{}, asking: make(chan struct{}, maxAsking)}
 	_, _ = rand.Read(s.secret[:])
-	for _, t := range o.Targets {
-		s.targets[t.ID] = t
-	}
+	s.Watch(o.Targets, nil)
 	for _, r := range o.Rules {
 		s.rules[r.Code] = r
 	}
@@ -98,7 +100,7 @@ func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
 // ready says whether each target has been read or is known to be away: what it answers
 // is then worth reading.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	for _, t := range s.Targets {
+	for _, t := range s.all() {
 		st := t.State()
 		if st.Shown() == nil && st.Failed == nil {
 			plain(w, http.StatusServiceUnavailable, "the first audit of "+t.ID+" is running")
@@ -138,9 +140,8 @@ func (s *Server) files() http.Handler {
 
 // ids are the targets by name.
 func (s *Server) ids() (out []string) {
-	for id := range s.targets {
-		out = append(out, id)
+	for _, t := range s.all() {
+		out = append(out, t.ID)
 	}
-	slices.Sort(out)
 	return out
 }
