@@ -121,7 +121,7 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		"operators may change the server, by plans; without it nothing can be changed")
 	f.StringVar(&o.plans, "plans", "keywright.plans",
 		"with --allow-apply or --janitor: the folder that keeps plans, their journals and the log of changes")
-	f.IntVar(&o.pace, "apply-rate", 0, "with --allow-apply: keys per second at most that a plan changes (0: any)")
+	f.IntVar(&o.pace, "apply-rate", 0, "with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
 		"do the jobs of the declaration when they are due; without it none is done")
 	f.Lookup("janitor").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
@@ -142,7 +142,7 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	o.alerting.flags(f)
-	c.AddCommand(a.serveTokenCommand())
+	c.AddCommand(a.serveTokenCommand(), a.serveCheckCommand())
 	f.StringArrayVar(&o.ring.keysExec, "keys-exec", nil,
 		"a program that prints the key ring; repeat the flag for each of its arguments")
 	f.StringArrayVar(&o.ring.keysEnv, "keys-env", nil,

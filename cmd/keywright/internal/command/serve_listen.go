@@ -1,15 +1,20 @@
 package command
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/finding"
@@ -44,8 +49,8 @@ func (o *serving) checkProxy() error {
 			"--proxy-from and --proxy-operators are for a proxy that names the user in a header")
 	case o.userHeader != "" && len(o.proxies) == 0:
 		return usage("name the proxy's address with --proxy-from", "anyone could send the header %s", o.userHeader)
-	case !o.allow && o.pace != 0:
-		return usage("add --allow-apply, or leave it out", "--apply-rate is for plans, and none can be applied")
+	case !o.allow && !o.janitor && o.pace != 0:
+		return usage("add --allow-apply or --janitor, or leave it out", "--apply-rate is for plans, and none can be applied")
 	case o.pace < 0:
 		return usage("write a positive number, or leave it out", "--apply-rate cannot be negative")
 	case o.allow && o.isFile():
@@ -147,4 +152,62 @@ func (o *serving) listener() (guard serve.Guard, l net.Listener, err error) {
 		return guard, nil, usage("name another port with --listen", "%v", err)
 	}
 	return guard, l, nil
+}
+
+// checkTime bounds a check.
+const checkTime = 4 * time.Second
+
+// serveCheckCommand asks a running serve how it is.
+func (a *app) serveCheckCommand() *cobra.Command {
+	var ready bool
+	c := &cobra.Command{
+		Use:   "check [address]",
+		Short: "Ask a running serve whether it is well",
+		Long: `Asks the keywright serve of an address (http://127.0.0.1:7380) whether it runs, or with
+--ready whether it has something to show. It is for health checks of containers, where
+there is no other program.
+
+Exit codes: 0 it is well, 2 usage, 3 it does not answer, or says that it is not.`,
+		Example: `  keywright serve check
+  keywright serve check http://127.0.0.1:9000 --ready`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("as in http://127.0.0.1:7380", "%s takes one address", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			base := strings.TrimRight(append(args, "http://127.0.0.1:7380")[0], "/")
+			if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				return usage("as in http://127.0.0.1:7380", "%q is no address", finding.Printable(base))
+			}
+			path := serve.HealthPath
+			if ready {
+				path = serve.ReadyPath
+			}
+			return a.serveCheck(c.Context(), base+path)
+		},
+	}
+	c.Flags().BoolVar(&ready, "ready", false, "whether it has something to show")
+	return c
+}
+
+func (a *app) serveCheck(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return usage("as in http://127.0.0.1:7380", "the address cannot be used")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return &exit{exitUnreachable, "it does not answer: " + err.Error(), "is keywright serve running?"}
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	if answer.StatusCode != http.StatusOK {
+		return &exit{exitUnreachable, "it says: " + finding.Printable(strings.TrimSpace(string(text))), ""}
+	}
+	a.tell("%s", finding.Printable(strings.TrimSpace(string(text))))
+	return nil
 }

@@ -55,6 +55,12 @@ type Server struct {
 	close   sync.Once
 }
 
+// HealthPath answers where the process runs, ReadyPath where there is something to show.
+const (
+	HealthPath = "/healthz"
+	ReadyPath  = "/readyz"
+)
+
 // maxAsking bounds the requests that ask a server at one time.
 const maxAsking = 8
 
@@ -74,8 +80,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/events", s.events)
 	s.mux.HandleFunc("GET /api/v1/openapi.json", serveOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.metrics)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
-	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET "+HealthPath, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	s.mux.HandleFunc("GET "+ReadyPath, s.ready)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method", "its paths are in /api/v1/openapi.json"))
 	})
@@ -100,6 +106,10 @@ func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
 // ready says whether each target has been read or is known to be away: what it answers
 // is then worth reading.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if broken, _ := s.fleetNow(); len(s.all())+len(broken) == 0 {
+		plain(w, http.StatusServiceUnavailable, "no target is watched yet")
+		return
+	}
 	for _, t := range s.all() {
 		st := t.State()
 		if st.Shown() == nil && st.Failed == nil {
