@@ -14,6 +14,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"go.yaml.in/yaml/v4"
 )
@@ -25,6 +26,7 @@ const (
 	maxLabels      = 20
 	maxLabel       = 200
 	targetsEvery   = 2 * time.Second // between looks at the file
+	brokenEvery    = 15              // looks, between attempts at what is broken
 )
 
 // spec is a target as the file has it.
@@ -43,7 +45,7 @@ type targetsFile struct {
 }
 
 var (
-	targetName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	targetWord = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 	labelName  = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 	variable   = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 )
@@ -90,7 +92,7 @@ func parseTargets(text []byte) ([]spec, error) {
 	seen := map[string]bool{}
 	for i, s := range file.Targets {
 		switch {
-		case !targetName.MatchString(s.Name):
+		case !targetWord.MatchString(s.Name):
 			return nil, fmt.Errorf("target %d: the name %q is not of a-z, 0-9, - and _", i+1, s.Name)
 		case seen[s.Name]:
 			return nil, fmt.Errorf("there are two targets %s", s.Name)
@@ -138,7 +140,7 @@ func (a *app) fleet(o *serving, h *house) *fleet {
 func (f *fleet) follow(ctx context.Context, first []spec, text []byte) {
 	f.text = text
 	f.take(ctx, first)
-	for pause(ctx, targetsEvery) == nil {
+	for looks := 1; pause(ctx, targetsEvery) == nil; looks++ {
 		all, text, err := readTargets(f.o.targets)
 		switch {
 		case err != nil:
@@ -150,6 +152,8 @@ func (f *fleet) follow(ctx context.Context, first []spec, text []byte) {
 			f.text, f.said = text, ""
 			f.take(ctx, all)
 			f.say("watching %d targets", len(f.now))
+		case len(f.broken) > 0 && looks%brokenEvery == 0: // a declaration may have been mended
+			f.take(ctx, all)
 		}
 	}
 	for name := range f.now {
@@ -160,10 +164,12 @@ func (f *fleet) follow(ctx context.Context, first []spec, text []byte) {
 // take makes the targets those that are given. One that stays as it was goes on.
 func (f *fleet) take(ctx context.Context, all []spec) {
 	var begin []spec
-	f.broken = slices.DeleteFunc(f.broken, func(serve.Broken) bool { return true })
+	before, others := f.broken, false
+	f.broken = nil
 	for name := range f.now {
 		if i := slices.IndexFunc(all, func(s spec) bool { return s.Name == name }); i < 0 || !same(all[i], f.specs[name]) {
 			f.drop(name, i < 0)
+			others = true
 		}
 	}
 	for _, s := range all {
@@ -172,17 +178,18 @@ func (f *fleet) take(ctx context.Context, all []spec) {
 		}
 	}
 	for _, s := range begin {
-		m, err := f.begin(ctx, s)
-		if err != nil {
-			message, hint, _ := judge(ctx, err)
-			if hint != "" {
-				message += " (" + hint + ")"
+		m, why := f.begin(ctx, s)
+		if why != "" {
+			f.broken = append(f.broken, serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: why})
+			if !slices.ContainsFunc(before, func(b serve.Broken) bool { return b.ID == s.Name && b.Why == why }) {
+				f.say("the target %s is not watched: %s", s.Name, why)
 			}
-			f.broken = append(f.broken, serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: finding.Printable(f.discreet(message))})
-			f.say("the target %s is not watched: %s", s.Name, finding.Printable(f.discreet(message)))
 			continue
 		}
-		f.now[s.Name], f.specs[s.Name] = m, s
+		f.now[s.Name], f.specs[s.Name], others = m, s, true
+	}
+	if !others && len(before) == len(f.broken) {
+		return // streams of events go on
 	}
 	var targets []*observe.Target
 	for _, m := range f.now {
@@ -218,21 +225,29 @@ func (f *fleet) drop(name string, gone bool) {
 	f.house.leave(name, gone)
 }
 
-// begin prepares a target of the file.
-func (f *fleet) begin(ctx context.Context, s spec) (*member, error) {
+// begin prepares a target of the file, or says why it cannot be watched.
+func (f *fleet) begin(ctx context.Context, s spec) (m *member, why string) {
 	one := *f.app
-	one.variables, one.keyspace, one.args = slices.Clone(f.variables), nil, nil
-	url, err := f.expand(s.URL)
-	if err != nil {
-		return nil, err
-	}
-	one.url, one.file, one.namespace = url, s.Declaration, s.Namespace
+	one.variables, one.keyspace, one.args, one.quiet = slices.Clone(f.variables), nil, nil, true
+	one.out, one.err = terminal.NewScreen(io.Discard, f.Getenv), terminal.NewScreen(io.Discard, f.Getenv)
+	one.file, one.namespace = s.Declaration, s.Namespace
 	o := *f.o
-	t, err := one.watched(&o, s.Name, s.Labels, f.turns)
-	if err != nil {
-		return nil, err
+	var err error
+	if one.url, err = f.expand(s.URL); err == nil {
+		m = &member{}
+		m.target, err = one.watched(&o, s.Name, s.Labels, f.turns)
 	}
-	return &member{target: t}, f.house.join(&one, &o, t)
+	if err == nil {
+		err = f.house.join(&one, &o, m.target)
+	}
+	if err == nil {
+		return m, ""
+	}
+	why, hint, _ := judge(ctx, err)
+	if hint != "" {
+		why += " (" + hint + ")"
+	}
+	return nil, finding.Printable(one.discreet(why))
 }
 
 // expand puts variables of the environment into a URL: secrets stay out of the file.

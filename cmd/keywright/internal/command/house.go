@@ -32,7 +32,7 @@ func (h *house) join(a *app, o *serving, t *observe.Target) error {
 		}
 		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.now()))
 	}
-	if h.desk == nil || t.Server == nil {
+	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" { // without a declaration a plan would look for one
 		return nil
 	}
 	p := &planner{a, o.ring, o.pace}
@@ -62,13 +62,17 @@ func (h *house) run(ctx context.Context, m *member) {
 	h.work.Go(func() {
 		defer close(m.ended)
 		var work sync.WaitGroup
-		work.Go(func() { m.target.Run(ctx) })
+		watched, end := context.WithCancel(context.WithoutCancel(ctx)) // it has the connection with which a job gives its turn back
+		defer end()
+		work.Go(func() { m.target.Run(watched) })
 		if h.alarm != nil {
 			work.Go(func() { h.alarm.watch(ctx, m.target) })
 		}
 		if tidy != nil {
-			work.Go(func() { tidy(ctx) })
+			tidy(ctx)
 		}
+		<-ctx.Done()
+		end()
 		work.Wait()
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
@@ -86,7 +87,7 @@ func (w *worker) change(ctx context.Context, j *keyspace.Job, resume string, beg
 		return done(&d), nil
 	}
 	if d, _ := w.desk.Get(w.target.ID, id); d.Change == 0 && d.Listed == 0 {
-		return "there was nothing to change" + lacking(&d), errors.Join(w.desk.Forget(w.target.ID, id), incomplete(&d))
+		return "there was nothing to change" + lacking(&d), errors.Join(w.desk.Forget(w.target.ID, id), unseen(&d))
 	}
 	if err := w.desk.Apply(w.target.ID, id, janitorUser); err != nil {
 		return "", busyWaits(err)
@@ -144,8 +145,8 @@ func lacking(d *operate.Detail) string {
 	return ", of what was seen"
 }
 
-// incomplete is an error where not all keys were seen.
-func incomplete(d *operate.Detail) error {
+// unseen is an error where not all keys were seen.
+func unseen(d *operate.Detail) error {
 	if len(d.Incomplete) == 0 {
 		return nil
 	}
@@ -158,12 +159,12 @@ func (a *app) sweepOnce(ctx context.Context, j *keyspace.Job) (did string, err e
 	if j.Entry != nil {
 		names = []string{j.Entry.Name}
 	}
-	gone, left := int64(0), 0
+	gone, left := int64(0), time.Duration(0)
 	err = a.withConstructs(ctx, keyspace.Entity, names, func(c *keywright.Client, entries []*keyspace.Entry) error {
 		g := &answer.Gaps{}
 		err := a.constructReader(c).EachEntity(ctx, entries, g, func(_ *keyspace.Entry, _ *finding.JSONKey, s *bind.Items) error {
 			done, err := s.Sweep(ctx, entity.SweepOptions{})
-			gone, left = gone+int64(done.Gone), left+done.Busy
+			gone, left = gone+int64(done.Gone), max(left, done.Busy)
 			return err
 		})
 		return errors.Join(err, partly(g, "entities"))

@@ -302,9 +302,12 @@ func (a *app) openHistory(o *serving) (history.Store, error) {
 
 // watched is the target that the flags name, or one of the file of targets.
 func (a *app) watched(o *serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
-	d, err := a.declaredIfAny()
-	if err != nil {
-		return nil, err
+	d := &declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
+	if id == "" || a.file != "" {
+		var err error
+		if d, err = a.declaredIfAny(); err != nil {
+			return nil, err
+		}
 	}
 	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery, Now: a.now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
@@ -373,8 +376,8 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h 
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
+	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
-	defer h.work.Wait()
 	if h.alarm != nil {
 		work.Go(func() { h.alarm.send(watch) })
 	}
