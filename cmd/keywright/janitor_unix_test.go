@@ -180,7 +180,7 @@ func TestJanitorWaits(t *testing.T) {
 	d := newTidy(t, "  ttls: {do: ttl, cron: \"0 0 1 1 *\"}\n  tidy: {do: clean, cron: \"0 0 1 1 *\"}\n")
 	d.logs(100)
 	d.s.Do("SET", "user:1", "x")
-	d.s.Do("CONFIG", "SET", "maxmemory", "100mb")
+	d.s.Do("CONFIG", "SET", "maxmemory", "20mb")
 	d.due("plans", "ttls", "tidy")
 	url, end := d.serve("plans", "--janitor-memory", "1", "--audit-every", "24h")
 	if j := d.until(url, "ttls", func(j tidied) bool { return j.Reason != "" || j.Last_run != "" }); j.Reason != "memory" || j.State != "waiting" || !strings.Contains(j.Why, "memory") {

@@ -17,7 +17,7 @@ type house struct {
 	server *serve.Server
 	store  history.Store // nil: none
 	desk   *operate.Desk // nil: nothing can be changed
-	alarm  *alarm        // nil: nobody is told
+	alarm  *alarm        // nil: no one is told
 
 	mu       sync.Mutex
 	janitors map[string]func(context.Context) // by target

@@ -244,7 +244,7 @@ func (a *app) watching(o *serving, h *house) (watch func(context.Context), err e
 		}
 		h.server.Watch([]*observe.Target{t}, nil)
 		return func(ctx context.Context) {
-			work.Go(func() { targets(watch) })
+			a.say("watching %s; ctrl-C stops", t.Name)
 			h.run(ctx, &member{target: t})
 		}, h.join(a, o, t)
 	}

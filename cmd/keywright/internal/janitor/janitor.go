@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	_ "time/tzdata" // where the machine has none, as in a container that has one program
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
@@ -140,7 +141,7 @@ func Zones(jobs []*keyspace.Job) (map[string]*time.Location, error) {
 		}
 		l, err := time.LoadLocation(j.When.Zone)
 		if err != nil {
-			return nil, fmt.Errorf("the job %s: the time zone %q is not known on this machine", j.Name, j.When.Zone)
+			return nil, fmt.Errorf("the job %s: the time zone %q is not known", j.Name, j.When.Zone)
 		}
 		out[j.When.Zone] = l
 	}
