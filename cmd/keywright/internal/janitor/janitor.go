@@ -282,9 +282,10 @@ func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now
 	if waits && s.Note == "" {
 		s.Began = time.Time{}
 	}
-	end(!waits && ctx.Err() == nil && context.Cause(held) == nil)
-	if err == nil && context.Cause(held) != nil && ctx.Err() == nil {
-		err = fmt.Errorf("the turn was lost while it ran: %w", context.Cause(held))
+	lost := context.Cause(held) // end gives the turn back, which ends held, too
+	end(!waits && lost == nil)
+	if err == nil && lost != nil && ctx.Err() == nil {
+		err = fmt.Errorf("the turn was lost while it ran: %w", lost)
 	}
 	return did, false, err
 }

@@ -33,6 +33,7 @@ type world struct {
 type fakeTurn struct {
 	done map[string]time.Time
 	busy bool
+	lost bool
 }
 
 func (f *fakeTurn) Take(ctx context.Context, job string, due, now time.Time) (context.Context, func(bool), error) {
@@ -42,7 +43,12 @@ func (f *fakeTurn) Take(ctx context.Context, job string, due, now time.Time) (co
 	if at, there := f.done[job]; there && !at.Before(due) {
 		return nil, nil, ErrDone
 	}
-	return ctx, func(done bool) {
+	held, stop := context.WithCancelCause(ctx)
+	if f.lost {
+		stop(errors.New("another one has it"))
+	}
+	return held, func(done bool) {
+		stop(context.Canceled) // as a lease that is given back
 		if done {
 			f.done[job] = now
 		}
@@ -235,6 +241,18 @@ func TestFailuresAreCounted(t *testing.T) {
 	w.keeper().Step(t.Context())
 	if j := w.told[0]; j.Failures != 0 || j.Failed != 2 || j.Runs != 3 || !j.Good.Equal(w.now) {
 		t.Errorf("%+v", j)
+	}
+}
+
+// A run whose turn was lost has failed, and is not noted as done.
+func TestALostTurn(t *testing.T) {
+	w := newWorld(t, job(t, "hourly", "0 * * * *", ""))
+	k := w.keeper()
+	k.Step(t.Context())
+	w.turn.lost, w.now = true, w.now.Add(time.Hour)
+	k.Step(t.Context())
+	if j := w.told[0]; j.Failures != 1 || !strings.Contains(j.Did, "lost") || len(w.turn.done) != 0 {
+		t.Errorf("%+v %v", j, w.turn.done)
 	}
 }
 
