@@ -71,6 +71,7 @@ var childProperties = map[string][]string{
 	"events":     {"doc", "with", "deletes", "emits"},
 	"cleanup":    {"match", "idle", "older", "keep"},
 	"pressure":   {"at", "entry", "where", "shorten", "release"},
+	"janitor":    {"doc", "do", "every", "cron", "zone", "entry", "keep"},
 	"namespace":  {"default", "names"},
 	"migrations": {"doc", "sources", "parts", "gates", "compare"},
 	"source":     {"doc", "file", "format"},
@@ -85,7 +86,7 @@ var childProperties = map[string][]string{
 }
 
 // ChildProperties are the properties of one channel, event, clean-up or pressure
-// rule, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made of:
+// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made of:
 // "migrations", "source", "part", "move", "move ttl", "gates" and "compare".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 

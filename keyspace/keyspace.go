@@ -39,6 +39,7 @@ type Keyspace struct {
 	Shapes     []*Shape // at most one per file, for the entries of that file
 	Cleanup    []Cleanup
 	Pressure   []Pressure
+	Janitor    []*Job // what is done again and again
 	Migrations []*Migration
 	Outputs    []Output // what `keywright gen` writes without arguments
 	Files      []File   // root first; needed to show excerpts and to read ignore comments

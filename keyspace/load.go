@@ -93,7 +93,7 @@ func (l *loader) order(file string) int {
 }
 
 // topLevel are the sections of a file.
-var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "migrations", "gen"}
+var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "janitor", "migrations", "gen"}
 
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
@@ -308,6 +308,7 @@ func (l *loader) resolve() {
 		l.sectionEvents(d)
 	}
 	l.sectionPressure()
+	l.sectionJanitor()
 	for _, d := range l.docs {
 		l.sectionMigrations(d)
 	}

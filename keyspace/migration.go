@@ -162,8 +162,13 @@ func (m *Migration) ID() string {
 	return m.Name
 }
 
-// moving are the keys that the migrations keep their epochs in.
+// moving are the keys that the migrations keep their epochs in, and those of the janitor.
 func (ks *Keyspace) moving() (out []Glob) {
+	if len(ks.Janitor) > 0 {
+		if p, err := pattern.Glob(JanitorKeys + "*"); err == nil {
+			out = append(out, Glob{Text: JanitorKeys + "*", Pattern: p, Pos: ks.Janitor[0].Pos})
+		}
+	}
 	for _, m := range ks.Migrations {
 		for _, text := range []string{MigrationKeys + m.ID(), MigrationKeys + m.ID() + ":*"} {
 			if p, err := pattern.Glob(text); err == nil {

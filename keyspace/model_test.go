@@ -87,6 +87,9 @@ func describe(ks *Keyspace) string {
 	for _, p := range ks.Pressure {
 		fmt.Fprintf(&b, "pressure %d%% %s by %s values=%v shorten=%v release=%d%% lease=%s\n", p.At, p.Entry.Name, p.Index.Name, p.Values, p.Shorten, p.Release, ks.PressureLease.Name)
 	}
+	for _, j := range ks.Janitor {
+		fmt.Fprintf(&b, "job %s: %s\n", j.Name, j)
+	}
 	return b.String()
 }
 

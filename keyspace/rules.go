@@ -105,4 +105,7 @@ var rules = []finding.Rule{
 	{Code: "KW313", Name: "move-ttl", Severity: errorLevel, Summary: "The ttl of a move cannot be counted",
 		Explain: "`ttl: {from: iso8601(.posted_at)}` counts the declared ttl from a time in the record, `{until: …}` is that time. JSON has no times, so the term says how it is written. A field of a hash or a member of a set ends with its key and has no ttl of its own, and what has `ttl: none` never ends.",
 		Fix:     "name a time with iso8601(…), unix_s(…) or unix_ms(…), or remove the ttl"},
+	{Code: "KW314", Name: "bad-job", Severity: errorLevel, Summary: "A job of the janitor that cannot be done",
+		Explain: "`{do: backup, cron: \"0 2 * * *\", zone: Europe/Berlin, keep: 7}`: a job has an interval (`every`, at least a minute) or five fields as cron has them: minute, hour, day of the month, month, day of the week. A zone has a name of the time zone database. A sweep names an entity, a backup says how many are kept.",
+		Fix:     "correct the job"},
 }

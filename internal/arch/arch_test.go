@@ -114,7 +114,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.HasPrefix(p, "github.com/redis/") || p == module || p == module+"/typed" || p == module+"/lock" || p == module+"/queue"
 		}},
 		{"the pattern engine stands alone", "patterns, types and matching know no declaration", func(dir string) bool {
-			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "keyspace/route", "slot")
+			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "keyspace/route", "keyspace/schedule", "slot")
 		}, func(p string) bool {
 			return p == module+"/keyspace" || p == module+"/finding" || strings.Contains(p, "yaml")
 		}},
@@ -149,7 +149,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 // package, or a new edge, is a decision: write it here.
 func TestLayers(t *testing.T) {
 	engine := []string{"keyspace/scalar", "keyspace/pattern", "keyspace/match"}
-	declared := append([]string{"keyspace", "keyspace/route", "finding"}, engine...)
+	declared := append([]string{"keyspace", "keyspace/route", "keyspace/schedule", "finding"}, engine...)
 	layers := map[string][]string{
 		"slot":                        nil,
 		"internal/typo":               nil,
@@ -162,9 +162,10 @@ func TestLayers(t *testing.T) {
 		"keyspace/scalar":             {"internal/typo", "keyspace/internal/automaton"},
 		"keyspace/pattern":            {"keyspace/internal/automaton", "keyspace/scalar", "slot"},
 		"keyspace/match":              {"keyspace/internal/automaton", "keyspace/scalar", "keyspace/pattern"},
-		"keyspace":                    append([]string{"finding", "slot", "internal/typo", "keyspace/route"}, engine...),
+		"keyspace":                    append([]string{"finding", "slot", "internal/typo", "keyspace/route", "keyspace/schedule"}, engine...),
 		"keyspace/format":             {"finding"},
 		"keyspace/route":              {"internal/typo"},
+		"keyspace/schedule":           {},
 		"migrate/record":              append([]string{"key", "value"}, declared...),
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),

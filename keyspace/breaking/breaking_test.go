@@ -108,6 +108,8 @@ var cases = map[string]struct{ bad, good []change }{
 	"KW630": {bad: []change{cleanup(`match: "a:*", idle: 1d`, `match: "*", idle: 1d`), cleanup(`match: "a:*", idle: 1d`, `match: "a:*", idle: 1h`), cleanup(`match: "a:*", keep: 9`, `match: "a:*", keep: 3`), {"keys: {}", "keys: {}\ncleanup: [{match: \"a\", older: 1d}]"}}, good: []change{cleanup(`match: "a:*", idle: 1d`, `match: "a:b:*", idle: 2d`)}},
 	"KW631": {bad: []change{{"a: {key: x, type: stream, ttl: none, groups: [g, h]}", "a: {key: x, type: stream, ttl: none, groups: [g, i]}"}, {"keys: {}\nchannels: {c: {channel: c, durable: {groups: [g]}}}", "keys: {}\nchannels: {c: {channel: c, durable: {groups: [h]}}}"}}, good: []change{{"a: {key: x, type: stream, ttl: none, groups: [g]}", "a: {key: x, type: stream, ttl: none, groups: [h, g]}"}}},
 	"KW633": {bad: []change{replace(`a: {key: "m:{i}", type: entity, ttl: 1h, fields: {k: text, v: unix_ms, u: unix_ms}, stamps: {created: v}}`, "created: v", "created: u"), replace(stamped, "version: v", "updated: u"), replace(stamped, ", stamps: {version: v}", "")}, good: []change{replace(stamped, "version: v", "version: v, updated: u")}},
+	"KW632": {bad: []change{janitor("do: clean, every: 1h", "do: audit, every: 1h"), janitor("keep: 7", "keep: 6"), janitor("do: ttl, every: 1h", "do: ttl, every: 1h, entry: a")}, good: []change{janitor("keep: 7", "keep: 8"), janitor("do: clean, every: 1h", "do: clean, every: 2h"), janitor("j: ", "j2: ")}},
+	"KW634": {bad: []change{janitor("do: audit, every: 1h", "do: sweep, every: 1h"), janitor("do: sweep, every: 2h, entry: a", "do: sweep, every: 2h")}, good: []change{janitor("do: clean, every: 1h", "do: audit, every: 1h"), janitor("j: ", "j2: ")}},
 	"KW636": {bad: []change{pressure("entry: a, where: {p: 1}", "entry: b, where: {p: 1}"), pressure("where: {p: 1}", "where: {q: 1}"), pressure("at: 80%", "at: 70%"), pressure("p: 1}", "p: 1..2}"), pressure("to 5m", "to 4m"), pressure("shorten: to 5m", "release: to 75%")}, good: []change{pressure("at: 80%", "at: 81%"), pressure("to 5m", "to 6m")}},
 	"KW637": {bad: []change{
 		migrated("s.json", "t.json"), migrated("format: json", "format: lines"), migrated("/{i}/[]", "/x/{i}/[]"), migrated("score: unix_s(.t)", "score: unix_ms(.t)"), migrated("member: .h", "member: .n"),
@@ -157,6 +159,10 @@ func queue(old, new string) change {
 
 func event(old, new string) change {
 	return replace("keys:\n  "+item+"\nchannels: {c: c}\nevents: {e: {with: [i], deletes: [a], emits: [c]}}", old, new)
+}
+
+func janitor(old, new string) change {
+	return replace("keys:\n  a: {key: \"x:{i}\", type: entity, ttl: 1h, fields: {p: int}}\ncleanup: [{match: \"t:*\", idle: 1d}]\njanitor:\n  j: {do: clean, every: 1h}\n  k: {do: backup, every: 1h, keep: 7}\n  l: {do: ttl, every: 1h}\n  m: {do: audit, every: 1h}\n  n: {do: sweep, every: 2h, entry: a}", old, new)
 }
 
 func pressure(old, new string) change {

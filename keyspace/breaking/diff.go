@@ -145,6 +145,9 @@ func header(ks *keyspace.Keyspace) facts {
 	for i := range ks.Pressure {
 		p.add("pressure", ks.Pressure[i].String())
 	}
+	for _, j := range ks.Janitor {
+		p.add("janitor."+j.Name, j.String())
+	}
 	for _, m := range ks.Migrations {
 		p.migration(m)
 	}

@@ -38,6 +38,7 @@ var words = map[string]string{
 	"Keyspace.Shapes":        "- a law for names, which lint holds",
 	"Keyspace.Cleanup":       "KW630",
 	"Keyspace.Pressure":      "KW636",
+	"Keyspace.Janitor":       "KW632 KW634",
 	"Keyspace.Outputs":       "- where generated files go; gen --check says what is stale",
 	"Keyspace.Files":         "- the text that was read",
 	"Keyspace.PressureLease": "- a lease of seconds: two versions may each hold one for that long, and what they do is idempotent",
@@ -210,6 +211,15 @@ var words = map[string]string{
 	"Pressure.Release": "KW636",
 	"Pressure.Pos":     "- a place in a file",
 	"Pressure.Places":  "- places in a file",
+
+	"Job.Name":   "- what it does counts, not how it is called: KW632",
+	"Job.Doc":    "- text for people",
+	"Job.Do":     "KW632 KW634",
+	"Job.When":   "- how often it is done; it is done in the end",
+	"Job.Entry":  "KW632 KW634",
+	"Job.Keep":   "KW632",
+	"Job.Pos":    "- a place in a file",
+	"Job.Places": "- places in a file",
 
 	"Keyspace.Migrations": "KW638",
 	"Migration.Name":      "KW638",

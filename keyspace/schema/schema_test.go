@@ -94,6 +94,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	agree(t, "an event", keyspace.ChildProperties("events"), member(t, root.Properties["events"]).Properties)
 	agree(t, "a clean-up rule", keyspace.ChildProperties("cleanup"), root.Properties["cleanup"].Items.Properties)
 	agree(t, "a pressure rule", keyspace.ChildProperties("pressure"), root.Properties["pressure"].Items.Properties)
+	agree(t, "a job", keyspace.ChildProperties("janitor"), member(t, root.Properties["janitor"]).Properties)
 	migration := member(t, root.Properties["migrations"])
 	part := member(t, migration.Properties["parts"])
 	move := part.Properties["moves"].Items

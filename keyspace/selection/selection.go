@@ -219,7 +219,7 @@ const (
 
 // Working reports whether a key is one with which keywright works while it changes others.
 func Working(key []byte) bool {
-	return string(key) == ActingKey || bytes.HasPrefix(key, []byte(TemporaryPrefix))
+	return string(key) == ActingKey || bytes.HasPrefix(key, []byte(TemporaryPrefix)) || bytes.HasPrefix(key, []byte(keyspace.JanitorKeys))
 }
 
 // Moves is Of for what is saved, copied, restored and compared: no keys that are Working.

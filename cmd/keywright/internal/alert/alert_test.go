@@ -491,3 +491,51 @@ func TestAFileOfAlerts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestJobsOfTheJanitor: a job that fails, or waits for an hour, is told once and has an end; what is
+// done elsewhere or waits for a moment is not told; without a janitor nothing has ended.
+func TestJobsOfTheJanitor(t *testing.T) {
+	d := newDesk(t)
+	target, err := observe.New(observe.Options{ID: "t", Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}, Server: &observe.Server{}, Now: func() time.Time { return d.at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(after time.Duration, jobs ...observe.Job) {
+		t.Helper()
+		d.at = d.at.Add(after)
+		target.Tidy(jobs)
+		if err := d.Look(target, d.silent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := observe.Job{Name: "saves", Runs: 1, Next: d.at.Add(time.Hour)}
+	bad := observe.Job{Name: "saves", Runs: 2, Failures: 1, Did: "the disk is full", Next: d.at.Add(time.Hour)}
+	look(0, good)
+	d.told()
+	look(time.Minute, bad)
+	d.told("begun janitor/saves")
+	look(time.Minute, bad)
+	d.restart()
+	look(time.Minute, bad)
+	d.told()
+	target.Tidy(nil) // a program without a janitor says nothing of it
+	d.at = d.at.Add(time.Hour)
+	if err := d.Look(target, d.silent); err != nil {
+		t.Fatal(err)
+	}
+	d.told()
+	look(time.Minute, good)
+	look(goneFor, good)
+	d.told("ended janitor/saves")
+	waits := observe.Job{Name: "saves", Waits: "memory", Why: "it is short", Next: d.at}
+	look(59*time.Minute, waits)
+	d.told()
+	look(time.Minute, waits)
+	d.told("begun janitor/saves")
+	if err := d.Leave("t"); err != nil {
+		t.Fatal(err)
+	}
+	look(goneFor, good)
+	look(goneFor, good)
+	d.told()
+}

@@ -147,6 +147,20 @@ func (b *Book) Look(t *observe.Target, silent func(id string) bool) error {
 	return b.keep()
 }
 
+// Leave forgets a target that is not watched any more: what was wrong with it is told no more.
+func (b *Book) Leave(target string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.kept.Known, target)
+	delete(b.kept.Seen, target)
+	maps.DeleteFunc(b.kept.Open, func(_ string, o *open) bool { return o.Target == target })
+	text, err := json.Marshal(b.kept)
+	if err != nil {
+		return err
+	}
+	return b.replace(b.path, text)
+}
+
 // audit compares violations with those that are known, and knows them from now on as far as
 // they are fewer.
 func (b *Book) audit(target string, now audited, at time.Time) []Condition {

@@ -27,12 +27,13 @@ const (
 	GrownViolation Kind = "violation-grown" // it has more of them
 	LateQueue      Kind = "queue-late"      // the first job has waited for longer than the lease
 	Away           Kind = "server-away"     // the server could not be read
+	JobFailed      Kind = "janitor-failed"  // the latest run of a job of the janitor failed
 )
 
 // Condition is something that is wrong, as long as it is there.
 type Condition struct {
 	ID     string `json:"id"` // the same as long as it holds, and when it comes back
-	Kind   Kind   `json:"kind" enum:"violation-new,violation-grown,queue-late,server-away"`
+	Kind   Kind   `json:"kind" enum:"violation-new,violation-grown,queue-late,server-away,janitor-failed"`
 	Target string `json:"target"`
 	Entry  string `json:"entry,omitempty"`
 	Code   string `json:"code,omitempty"` // of the rule
@@ -118,6 +119,10 @@ func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 		}
 		out = late(t, st)
 	}
+	if st.Jobs != nil {
+		says[JobFailed] = true
+		out = append(out, failed(t, st)...)
+	}
 	if s := st.Shards; s.Value != nil || s.Failed != nil { // it is read at each glance, whatever is declared
 		says[Away] = nil
 		if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor { // one failure says little
@@ -126,6 +131,27 @@ func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 		}
 	}
 	return out, says
+}
+
+// overdue is how long a job may wait until that is told.
+const overdue = time.Hour
+
+// failed are the jobs of the janitor whose latest run failed, or that have waited for too long. A
+// job that runs, or waits for another program, says nothing new: it is as it was.
+func failed(t *observe.Target, st *observe.State) (out []Condition) {
+	for _, j := range st.Jobs {
+		c := Condition{ID: t.ID + "/janitor/" + j.Name, Kind: JobFailed, Target: t.ID}
+		switch {
+		case j.Failures > 0:
+			c.Text = fmt.Sprintf("the job %s of the janitor failed: %s", j.Name, j.Did)
+		case j.Waits != "" && t.Now().Sub(j.Next) >= overdue:
+			c.Text = fmt.Sprintf("the job %s of the janitor has waited since %s: %s", j.Name, j.Next.UTC().Format(time.RFC3339), j.Why)
+		default:
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // late are the queues whose first job has waited for longer than a lease.

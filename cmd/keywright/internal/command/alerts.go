@@ -25,13 +25,22 @@ func (o *alerting) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.alerts, "alerts", "keywright-alerts.json", "with --webhooks: the file that keeps what was sent")
 }
 
-// alerts gives what runs beside the target; it does nothing without --webhooks.
-func (a *app) alerts(o *serving, t *observe.Target) (run func(context.Context), err error) {
+// alarm is the book of alerts, and what sends them.
+type alarm struct {
+	*app
+	book  *alert.Book
+	hooks []alert.Webhook
+	path  string // of the silences
+	lock  *os.File
+}
+
+// alarm opens what --webhooks needs; nil: there is none.
+func (a *app) alarm(o *serving) (*alarm, error) {
 	if o.webhooks == "" {
 		if o.silences != "" {
 			return nil, usage("add --webhooks FILE", "--silences says nothing without --webhooks")
 		}
-		return func(context.Context) {}, nil
+		return nil, nil
 	}
 	if o.isFile() {
 		return nil, usage("leave it out", "--webhooks says nothing about a file")
@@ -40,30 +49,39 @@ func (a *app) alerts(o *serving, t *observe.Target) (run func(context.Context), 
 	if err != nil {
 		return nil, usage("a line is as in: slack https://hooks.slack.com/services/…", "--webhooks: %v", err)
 	}
-	w := &watcher{app: a, target: t, path: o.silences}
-	if err := w.read(); err != nil {
+	l := &alarm{app: a, hooks: hooks, path: o.silences}
+	if err := (&watcher{alarm: l}).read(); err != nil {
 		return nil, usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
 	}
 	if err := writable(o.alerts); err != nil {
 		return nil, usage("name a file in a folder that can be written to", "--alerts: %v", err)
 	}
-	lock, err := alone(o.alerts)
-	if err != nil {
+	if l.lock, err = alone(o.alerts); err != nil {
 		return nil, err
 	}
-	w.book, err = alert.Open(o.alerts, a.now, func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
+	l.book, err = alert.Open(o.alerts, a.now, func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
 	if err != nil {
-		lock.Close()
+		l.lock.Close()
 		return nil, usage("name another file", "--alerts: %v", err)
 	}
-	s := &alert.Sender{Book: w.book, Hooks: hooks, Tell: a.say, Pause: pause}
-	return func(ctx context.Context) {
-		defer lock.Close()
-		ended := make(chan struct{})
-		go func() { defer close(ended); s.Run(ctx) }()
-		w.run(ctx)
-		<-ended
-	}, nil
+	return l, nil
+}
+
+// send posts messages until ctx ends.
+func (l *alarm) send(ctx context.Context) {
+	(&alert.Sender{Book: l.book, Hooks: l.hooks, Tell: l.say, Pause: pause}).Run(ctx)
+}
+
+// watch looks at a target when it changes, until ctx ends.
+func (l *alarm) watch(ctx context.Context, t *observe.Target) {
+	(&watcher{alarm: l, target: t}).run(ctx)
+}
+
+// leave forgets a target that is not watched any more.
+func (l *alarm) leave(target string) {
+	if err := l.book.Leave(target); err != nil {
+		l.say("the file of alerts cannot be written: %v", err)
+	}
 }
 
 // alone keeps other programs away from a file that is replaced, by one beside it.
@@ -93,10 +111,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // watcher looks at a target when it changes.
 type watcher struct {
-	*app
+	*alarm
 	target   *observe.Target
-	book     *alert.Book
-	path     string // of the silences
 	silences []alert.Silence
 	said     string // what was wrong the last time
 }

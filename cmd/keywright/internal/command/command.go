@@ -130,7 +130,7 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
 	choices(root, "color", "auto", "always", "never")
 	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(), a.mergeCommand(), a.topCommand(), a.inferCommand(), a.genCommand(), a.breakingCommand(), a.diffCommand(),
-		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(), a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(), a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(), a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.versionCommand())
+		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(), a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(), a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(), a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(), a.versionCommand())
 	return root
 }
 

@@ -1,17 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +50,11 @@ type serving struct {
 	pace  int    // keys per second at most that they change
 	ring  ringing
 
+	janitor bool // the jobs of the declaration are done
+	tidying
+	targets string // the file with several targets
+	atOnce  int    // audits
+
 	userHeader string // of a proxy
 	proxies    []string
 	operators  []string
@@ -82,6 +83,12 @@ With the name of a snapshot file or an archive it shows that file, without a ser
 All it shows can be had as JSON under /api/v1 (described by /api/v1/openapi.json), and
 as metrics under /metrics. /healthz says that it runs, /readyz that it has something to
 show.
+
+With --janitor it does the jobs of the declaration when they are due: audits, sweeps,
+clean-ups, expiries, backups. One program does them on a server, and each is in the log.
+
+With --targets FILE it watches several servers, each with its declaration. A server that
+is away, or a declaration that does not load, harms no other one.
 
 With --webhooks FILE it posts, to Slack or as JSON, what begins to be wrong and when it
 has ended: new and grown violations, queues that are late, a server that is away.
@@ -113,8 +120,14 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.BoolVar(&o.allow, "allow-apply", false,
 		"operators may change the server, by plans; without it nothing can be changed")
 	f.StringVar(&o.plans, "plans", "keywright.plans",
-		"with --allow-apply: the folder that keeps plans, their journals and the log of changes")
-	f.IntVar(&o.pace, "apply-rate", 0, "with --allow-apply: keys per second at most that a plan changes (0: any)")
+		"with --allow-apply or --janitor: the folder that keeps plans, their journals and the log of changes")
+	f.IntVar(&o.pace, "apply-rate", 0, "with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
+	f.BoolVar(&o.janitor, "janitor", false,
+		"do the jobs of the declaration when they are due; without it none is done")
+	f.Lookup("janitor").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
+	o.tidying.flags(f, "with --janitor: ")
+	f.StringVar(&o.targets, "targets", "", "a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
+	f.IntVar(&o.atOnce, "audits-at-once", 4, "with --targets: how many servers are audited at once, at most")
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
@@ -129,7 +142,7 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	o.alerting.flags(f)
-	c.AddCommand(a.serveTokenCommand())
+	c.AddCommand(a.serveTokenCommand(), a.serveCheckCommand())
 	f.StringArrayVar(&o.ring.keysExec, "keys-exec", nil,
 		"a program that prints the key ring; repeat the flag for each of its arguments")
 	f.StringArrayVar(&o.ring.keysEnv, "keys-env", nil,
@@ -159,6 +172,9 @@ func (o *serving) prepare(a *app) error {
 	if o.isURL() {
 		return usage("write `keywright serve -u "+shellWord(o.name)+"`", "a server goes after -u")
 	}
+	if err := o.checkFleet(a); err != nil {
+		return err
+	}
 	o.ring.keysFile = o.keyring.keysFile
 	o.progress, o.forks, o.snapshot = "none", 1, o.by == "snapshot"
 	if o.by != "sample" {
@@ -167,114 +183,17 @@ func (o *serving) prepare(a *app) error {
 	return errors.Join(a.checkSource(&o.sourcing), o.ring.check(), o.checkProxy(), o.checkListen())
 }
 
-// checkListen refuses an address that other machines reach.
-func (o *serving) checkListen() error {
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil {
-		return usage("write --listen 127.0.0.1:7380", "--listen %q is no address with a port", o.listen)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
+// checkFleet checks what is said of several targets, and of the janitor.
+func (o *serving) checkFleet(a *app) error {
 	switch {
-	case o.tokens == "" && o.userHeader == "":
-		return usage("write --tokens FILE (`keywright serve token` makes one), or --listen 127.0.0.1:7380 and ssh -L 7380:127.0.0.1:7380",
-			"--listen %s lets other machines read the names of keys, and no --tokens says which users may", o.listen)
-	case o.cert == "" && !o.plain:
-		return usage("write --https-cert and --https-key, or --proxy-has-tls where a proxy has the TLS",
-			"--listen %s would send tokens and the names of keys over the network in the clear", o.listen)
+	case o.targets != "" && (o.isFile() || a.given("url", "-u") || a.given("file", "-f") || a.given("namespace")):
+		return usage("write them into the file", "--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
+	case o.atOnce < 1 || o.atOnce > 100:
+		return usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
+	case o.janitor && o.isFile():
+		return usage("leave out --janitor", "a snapshot file is shown: there is nothing to do")
 	}
-	return nil
-}
-
-// checkProxy checks what is said of a proxy, and of plans.
-func (o *serving) checkProxy() error {
-	switch {
-	case o.userHeader == "" && len(o.proxies)+len(o.operators) > 0:
-		return usage("name it with --proxy-user-header",
-			"--proxy-from and --proxy-operators are for a proxy that names the user in a header")
-	case o.userHeader != "" && len(o.proxies) == 0:
-		return usage("name the proxy's address with --proxy-from", "anyone could send the header %s", o.userHeader)
-	case !o.allow && o.pace != 0:
-		return usage("add --allow-apply, or leave it out", "--apply-rate is for plans, and none can be applied")
-	case o.pace < 0:
-		return usage("write a positive number, or leave it out", "--apply-rate cannot be negative")
-	case o.allow && o.isFile():
-		return usage("leave out --allow-apply", "a snapshot file is shown: there is nothing to change")
-	}
-	_, err := o.proxy()
-	return err
-}
-
-// proxy is the proxy that knows its users; nil: there is none.
-func (o *serving) proxy() (*serve.Proxy, error) {
-	if o.userHeader == "" {
-		return nil, nil
-	}
-	p := &serve.Proxy{Header: o.userHeader, Operators: o.operators}
-	for _, text := range o.proxies {
-		n, err := netip.ParsePrefix(text)
-		if ip, bare := netip.ParseAddr(text); err != nil && bare == nil {
-			n, err = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
-		}
-		if err != nil {
-			return nil, usage("write 10.0.0.7 or 10.0.0.0/24", "--proxy-from %q is no address", text)
-		}
-		p.From = append(p.From, n)
-	}
-	return p, nil
-}
-
-// readTokens reads the file of --tokens.
-func (o *serving) readTokens() ([]serve.Token, error) {
-	if (o.cert == "") != (o.key == "") {
-		return nil, usage("write both", "--https-cert and --https-key go together")
-	}
-	if o.tokens == "" {
-		return nil, nil
-	}
-	f, err := os.Open(o.tokens)
-	if err != nil {
-		return nil, usage("`keywright serve token` makes one", "the tokens cannot be read: %v", err)
-	}
-	defer f.Close()
-	tokens, err := serve.ReadTokens(f)
-	if err != nil {
-		return nil, usage("`keywright serve token` writes its lines", "%s: %v", o.tokens, err)
-	}
-	return tokens, nil
-}
-
-// serveTokenCommand makes tokens.
-func (a *app) serveTokenCommand() *cobra.Command {
-	var role string
-	c := &cobra.Command{
-		Use:   "token NAME",
-		Short: "Make a token for a user of serve",
-		Long: `Makes a token for a user. The token is printed to standard error, once; to standard
-output goes the line for the file of --tokens, which has a digest of it only.`,
-		Example: `  keywright serve token alice >> tokens
-  keywright serve token deploy --role operator >> tokens`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.ContainsAny(args[0], " \t\n#") || args[0] == "" {
-				return usage("as in `keywright serve token alice`", "%s takes the name of a user, without spaces", c.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := oneOf("role", role, string(serve.Viewer), string(serve.Operator)); err != nil {
-				return err
-			}
-			secret := rand.Text() + rand.Text()
-			t := serve.Token{User: serve.User{Name: args[0], Role: serve.Role(role)}, Digest: sha256.Sum256([]byte(secret))}
-			a.tell("%s", t.Line())
-			fmt.Fprintf(a.err, "the token of %s, which is not shown again: %s\n", finding.Printable(args[0]), secret)
-			return nil
-		},
-	}
-	c.Flags().StringVar(&role, "role", string(serve.Viewer), "viewer (looks) or operator (may also apply plans, where that is allowed)")
-	choices(c, "role", string(serve.Viewer), string(serve.Operator))
-	return c
+	return o.tidying.check()
 }
 
 func (a *app) serve(ctx context.Context, o *serving) (err error) {
@@ -286,71 +205,66 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 		return err
 	}
 	defer l.Close()
-	t, err := a.watched(o)
+	h := &house{app: a}
+	if h.store, err = a.openHistory(o); err != nil {
+		return err
+	}
+	if h.store != nil {
+		defer h.store.Close()
+	}
+	if h.desk, err = a.openDesk(o, h); err != nil {
+		return err
+	}
+	if h.desk != nil {
+		defer func() { err = errors.Join(err, h.desk.Close()) }()
+	}
+	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(), Version: version().Version, Now: a.now,
+		Guard: guard, Desk: h.desk})
+	watch, err := a.watching(o, h)
 	if err != nil {
 		return err
 	}
-	store, err := a.openHistory(o)
+	alarm, err := a.alarm(o)
 	if err != nil {
 		return err
 	}
-	if store != nil {
-		defer store.Close()
+	if alarm != nil {
+		defer alarm.lock.Close()
 	}
-	desk, err := a.openDesk(o, t)
-	if err != nil {
-		return err
-	}
-	if desk != nil {
-		defer func() { err = errors.Join(err, desk.Close()) }()
-	}
-	var s *serve.Server
-	t.Keep = func(ctx context.Context, found *observe.Audit) error {
-		if store == nil {
-			return nil
-		}
-		return errors.Join(store.Append(ctx, t.ID, found.At, s.Points(t, found)), store.Prune(ctx, a.now()))
-	}
-	s = serve.New(serve.Options{Targets: []*observe.Target{t}, History: store, Rules: AllRules(), Files: dash.Files(), Version: version().Version, Now: a.now,
-		Guard: guard, Desk: desk})
-	alerts, err := a.alerts(o, t)
-	if err != nil {
-		return err
-	}
-	return a.listenAndWatch(ctx, o, l, s, t, alerts)
+	h.alarm = alarm
+	return a.listenAndWatch(ctx, o, l, h, watch)
 }
 
-// listener reads what says who may look, and listens: what is wrong with either is told
-// before a file is made.
-func (o *serving) listener() (guard serve.Guard, l net.Listener, err error) {
-	host, _, _ := net.SplitHostPort(o.listen)
-	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "", AllowApply: o.allow}
-	if guard.Tokens, err = o.readTokens(); err != nil {
-		return guard, nil, err
-	}
-	if guard.Proxy, err = o.proxy(); err != nil {
-		return guard, nil, err
-	}
-	if o.cert != "" {
-		if _, err := tls.LoadX509KeyPair(o.cert, o.key); err != nil {
-			return guard, nil, usage("name PEM files that belong together",
-				"--https-cert and --https-key cannot be used: %v", err)
+// watching gives what watches the targets until ctx ends, and how they are called.
+func (a *app) watching(o *serving, h *house) (watch func(context.Context), err error) {
+	if o.targets == "" {
+		t, err := a.watched(o, "", nil, nil)
+		if err != nil {
+			return nil, err
 		}
+		h.server.Watch([]*observe.Target{t}, nil)
+		return func(ctx context.Context) {
+			a.say("watching %s; ctrl-C stops", t.Name)
+			h.run(ctx, &member{target: t})
+		}, h.join(a, o, t)
 	}
-	if l, err = net.Listen("tcp", o.listen); err != nil {
-		return guard, nil, usage("name another port with --listen", "%v", err)
+	all, text, err := readTargets(o.targets)
+	if err != nil {
+		return nil, usage("see docs/serve.md for its form", "--targets: %v", err)
 	}
-	return guard, l, nil
+	f := a.fleet(o, h)
+	return func(ctx context.Context) {
+		a.say("watching the targets of %s; ctrl-C stops", o.targets)
+		f.follow(ctx, all, text)
+	}, nil
 }
 
 // openDesk opens the folder of --plans; nil: no plan may be applied.
-func (a *app) openDesk(o *serving, t *observe.Target) (*operate.Desk, error) {
-	if !o.allow {
+func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
+	if !o.allow && !o.janitor {
 		return nil, nil
 	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Runners: map[string]operate.Runner{t.ID: &planner{a,
-		o.ring, o.pace, o.scan.OnlyDB}},
-		Told: func(_ string, all []observe.Run, changed observe.Run) { t.Ran(all, changed) }})
+	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Told: h.told})
 	switch {
 	case errors.Is(err, apply.ErrInUse):
 		return nil, usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
@@ -382,11 +296,14 @@ func (a *app) openHistory(o *serving) (history.Store, error) {
 	return f, nil
 }
 
-// watched is the target that the flags name.
-func (a *app) watched(o *serving) (*observe.Target, error) {
-	d, err := a.declaredIfAny()
-	if err != nil {
-		return nil, err
+// watched is the target that the flags name, or one of the file of targets.
+func (a *app) watched(o *serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
+	d := &declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
+	if id == "" || a.file != "" {
+		var err error
+		if d, err = a.declaredIfAny(); err != nil {
+			return nil, err
+		}
 	}
 	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery, Now: a.now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
@@ -405,7 +322,8 @@ func (a *app) watched(o *serving) (*observe.Target, error) {
 		}
 		config.DB = db
 	}
-	options.ID, options.Name = "default", config.String()
+	options.ID, options.Name = cmp.Or(id, "default"), config.String()
+	options.Labels, options.Turns = labels, turns
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
 		return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-serve", CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
@@ -455,19 +373,20 @@ const (
 )
 
 // listenAndWatch serves until ctx ends.
-func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, s *serve.Server,
-	t *observe.Target, alerts func(context.Context)) (err error) {
-	web := &http.Server{Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
+func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h *house, targets func(context.Context)) (err error) {
+	web := &http.Server{Handler: h.server, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
+	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
-	work.Go(func() { t.Run(watch) })
-	work.Go(func() { alerts(watch) })
-	work.Go(func() { a.watchTokens(watch, o, s) })
+	work.Go(func() { a.watchTokens(watch, o, h.server) })
+	if h.alarm != nil {
+		work.Go(func() { h.alarm.send(watch) })
+	}
 	work.Go(func() {
 		<-watch.Done()
-		s.Close()
+		h.server.Close()
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		if web.Shutdown(last) != nil {
@@ -479,7 +398,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, s 
 		scheme = "https"
 	}
 	fmt.Fprintf(a.out, "%s://%s/\n", scheme, l.Addr())
-	a.say("watching %s; ctrl-C stops", t.Name)
+	work.Go(func() { targets(watch) })
 	if o.cert != "" {
 		err = web.ServeTLS(l, o.cert, o.key)
 	} else {

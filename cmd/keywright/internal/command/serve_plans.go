@@ -51,7 +51,7 @@ func (p *planner) quiet() *app {
 	a := *p.app
 	a.out, a.err, a.quiet = terminal.NewScreen(io.Discard, a.Getenv), terminal.NewScreen(io.Discard, a.Getenv), true
 	a.variables, a.keyspace = slices.Clone(a.variables), nil
-	a.patience = actingPatience
+	a.patience, a.args = actingPatience, nil // what serve was given says nothing about other verbs
 	return &a
 }
 

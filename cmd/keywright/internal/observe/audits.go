@@ -45,6 +45,14 @@ func (t *Target) next(found bool, retry time.Duration) (wait, after time.Duratio
 
 // audit audits once, and reports whether it has found anything.
 func (t *Target) audit(ctx context.Context) bool {
+	if t.Turns != nil {
+		select {
+		case t.Turns <- struct{}{}:
+			defer func() { <-t.Turns }()
+		case <-ctx.Done():
+			return false
+		}
+	}
 	since := t.Now()
 	t.change(Progressed, func(s *State) { s.Running = &Running{Since: since} })
 	found, instances, err := t.read(ctx, since)

@@ -27,7 +27,6 @@ type Group struct {
 
 // Others are undeclared keys that are in no group.
 type Others struct {
-	Groups      int
 	Keys, Bytes int64
 	Why         []string // the gravest first, at most some
 }
@@ -61,7 +60,7 @@ func groupsOf(d *infer.Draft, ks *keyspace.Keyspace) (groups []Group, others Oth
 		return int(min(max(b.Keys-a.Keys, -1), 1))
 	})
 	for _, g := range groups[min(len(groups), maxGroups):] {
-		others.Groups, others.Keys, others.Bytes = others.Groups+1, others.Keys+g.Keys, others.Bytes+g.Bytes
+		others.Keys, others.Bytes = others.Keys+g.Keys, others.Bytes+g.Bytes
 	}
 	groups = groups[:min(len(groups), maxGroups)]
 	for _, l := range d.Left {

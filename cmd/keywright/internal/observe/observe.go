@@ -43,6 +43,7 @@ type Server struct {
 type Options struct {
 	ID          string // in URLs
 	Name        string // for people
+	Labels      map[string]string
 	Declaration Declaration
 	// Source opens what is audited; done closes it.
 	Source func() (src source.Source, req source.Request, done func(), err error)
@@ -53,6 +54,7 @@ type Options struct {
 	Glance time.Duration // between readings of constructs, at least
 	Health time.Duration // between diagnoses
 	Pace   int           // commands per second of readings, at most; 0: 12
+	Turns  chan struct{} // of audits of several targets: as many as fit into it are made at once; nil: any
 
 	// Keep stores what a whole audit has found; its error is told in the state.
 	Keep func(context.Context, *Audit) error
@@ -142,6 +144,7 @@ const (
 	Glanced    What = "constructs"
 	Diagnosed  What = "server"
 	Ran        What = "runs"
+	Tidied     What = "janitor"
 )
 
 // Change says that a part of a target's state is another one.

@@ -40,3 +40,23 @@ func (t *Target) Ran(all []Run, changed Run) {
 	t.state.Runs = all
 	t.tell(Change{Target: t.ID, What: Ran, At: t.Now(), Run: changed})
 }
+
+// Job is a job of the janitor, and what became of it.
+type Job struct {
+	Name, Doc string
+	Do, When  string
+	Next      time.Time // when it is due; before now: it waits
+	Running   time.Time // since when; zero: it does not run
+	Waits     string    // why it is not done although it is due, as one word; "": it does not wait
+	Why       string    // the same for people
+	Ended     time.Time // the latest run; zero: none yet
+	Good      time.Time // the latest run that did what it should
+	Did       string    // by the latest run, or why that failed
+	Other     bool      // another program did it
+	Runs      int64     // ever
+	Failed    int64     // of them
+	Failures  int64     // since the latest good run
+}
+
+// Tidy notes what the jobs of the janitor are.
+func (t *Target) Tidy(all []Job) { t.change(Tidied, func(s *State) { s.Jobs = all }) }

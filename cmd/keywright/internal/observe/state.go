@@ -28,6 +28,7 @@ type State struct {
 	Streams   Reading[answer.Streams]
 	Instances map[string]Found // of constructs, by entry: as of the audit
 	Runs      []Run            // plans, the newest first
+	Jobs      []Job            // of the janitor, in the order of the declaration; nil: it does not run here
 }
 
 // Shown is the audit to show: the latest whole one; where there is none, what there is.

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,7 +78,7 @@ const (
 
 // Options of a desk.
 type Options struct {
-	Runners map[string]Runner // by target
+	Runners map[string]Runner // by target, at first: see Attend
 	// Told hears of each change of a run, with all runs of its target, the newest first.
 	Told func(target string, all []observe.Run, changed observe.Run)
 	Now  func() time.Time
@@ -96,8 +97,9 @@ type Desk struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
-	mu   sync.Mutex
-	runs map[string]*run
+	mu       sync.Mutex
+	runs     map[string]*run
+	attended map[string]Runner // by target
 }
 
 // run is one plan and what became of it.
@@ -106,6 +108,7 @@ type run struct {
 	stop   context.CancelFunc // of what is under way; nil: nothing is
 	asked  bool               // to stop
 	talked time.Time
+	ended  chan struct{} // closed when the latest execution has ended; nil: there was none
 }
 
 // Open opens the folder, or makes it. One process has it at a time. What was under way when
@@ -122,7 +125,10 @@ func Open(dir string, o Options) (*Desk, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
 	}
 	d := &Desk{Options: o, dir: dir, lock: lock, log: &log{path: filepath.Join(dir, "changes.log")},
-		runs: map[string]*run{}}
+		runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+	if d.attended == nil {
+		d.attended = map[string]Runner{}
+	}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	if err := d.load(); err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -132,6 +138,22 @@ func Open(dir string, o Options) (*Desk, error) {
 	}
 	return d, nil
 }
+
+// Attend takes plans of a target from now on, with nil no more: what is under way goes on.
+func (d *Desk) Attend(target string, r Runner) {
+	d.mu.Lock()
+	d.attended = maps.Clone(d.attended)
+	if d.attended[target] = r; r == nil {
+		delete(d.attended, target)
+	}
+	d.mu.Unlock()
+	if r != nil {
+		d.Told(target, d.list(target), observe.Run{})
+	}
+}
+
+// runner is what makes and executes plans of a target, with the lock held; nil: none are made.
+func (d *Desk) runner(target string) Runner { return d.attended[target] }
 
 // Close interrupts what is under way, and waits for it.
 func (d *Desk) Close() error {

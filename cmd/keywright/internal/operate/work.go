@@ -20,7 +20,9 @@ type By struct{ User, From string }
 // Make begins to make a plan, which changes nothing, and gives its id and a channel that is
 // closed when it is made or refused.
 func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{}, err error) {
-	runner := d.Runners[target]
+	d.mu.Lock()
+	runner := d.runner(target)
+	d.mu.Unlock()
 	if runner == nil {
 		return "", nil, refusal("no-server", "", "%s is a snapshot file: there is nothing to change", target)
 	}
@@ -123,6 +125,10 @@ func (d *Desk) Apply(target, id string, by By) error {
 	case r.Brief.Change == 0 && r.Brief.Listed == 0:
 		return refusal("nothing", "", "there is nothing to change")
 	}
+	runner := d.runner(target)
+	if runner == nil {
+		return refusal("no-server", "", "%s is not watched: there is nothing to change", target)
+	}
 	if busy := d.busy(target, observe.Underway, observe.Stopping); busy != nil {
 		return refusal("busy", "wait until it has ended, or stop it", "another plan is being executed: %s", busy.Title)
 	}
@@ -137,18 +143,55 @@ func (d *Desk) Apply(target, id string, by By) error {
 		return err
 	}
 	ctx, stop := context.WithCancel(d.ctx)
-	r.stop = stop
+	r.stop, r.ended = stop, make(chan struct{})
 	d.work.Go(func() {
+		defer close(r.ended)
 		defer stop()
-		d.execute(ctx, r)
+		d.execute(ctx, r, runner)
 	})
 	d.tell(r)
 	return nil
 }
 
+// Wait waits until what is executed has ended. Where ctx ends first it is stopped, and waited for.
+func (d *Desk) Wait(ctx context.Context, target, id string, by By) (Detail, bool) {
+	d.mu.Lock()
+	r := d.runs[id]
+	var ended chan struct{}
+	if r != nil {
+		ended = r.ended
+	}
+	d.mu.Unlock()
+	if ended != nil {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			_ = d.Stop(target, id, by)
+			<-ended
+		}
+	}
+	return d.Get(target, id)
+}
+
+// Forget removes a plan that nothing came of: nothing was changed, and nothing is under way.
+func (d *Desk) Forget(target, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.runs[id]
+	if r == nil || r.Target != target || r.stop != nil || r.Did != nil {
+		return nil
+	}
+	if err := d.remove(id); err != nil {
+		return err
+	}
+	delete(d.runs, id)
+	d.Told(target, d.listed(target), observe.Run{})
+	return nil
+}
+
 // execute executes a plan.
-func (d *Desk) execute(ctx context.Context, r *run) {
-	out, err := d.Runners[r.Target].Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
+func (d *Desk) execute(ctx context.Context, r *run, runner Runner) {
+	out, err := runner.Execute(ctx, d.planFile(r.ID), func(done int64) { d.progress(r, done) })
 	_ = d.change(r, func() {
 		r.stop, r.Ended = nil, d.Now()
 		if out.Total.Keys > 0 || err == nil {

@@ -63,16 +63,17 @@ type Targets struct {
 
 // TargetRow is one target.
 type TargetRow struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Declaration string `json:"declaration"` // the file
-	Kind        string `json:"kind" enum:"server,snapshot"`
-	State       string `json:"state" enum:"starting,ok,stale,away,partial,snapshot"` // starting: nothing has been read yet
-	Why         string `json:"why,omitempty"`                                        // the state is not ok
-	Keys        int64  `json:"keys"`
-	Bytes       int64  `json:"bytes"`
-	Violations  int64  `json:"violations"`
-	Errors      int64  `json:"errors"` // of the violations, those of rules that are errors
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	Declaration string            `json:"declaration"` // the file
+	Kind        string            `json:"kind" enum:"server,snapshot"`
+	State       string            `json:"state" enum:"starting,ok,stale,away,partial,snapshot,broken"` // starting: nothing has been read yet; broken: it cannot be watched
+	Labels      map[string]string `json:"labels,omitempty"`                                            // of the file of targets
+	Why         string            `json:"why,omitempty"`                                               // the state is not ok
+	Keys        int64             `json:"keys"`
+	Bytes       int64             `json:"bytes"`
+	Violations  int64             `json:"violations"`
+	Errors      int64             `json:"errors"` // of the violations, those of rules that are errors
 	Measured
 }
 

@@ -27,11 +27,12 @@ var changedPages = map[observe.What][]string{
 	observe.Glanced:    {"queues", "locks", "entities", "streams", "rankings", "server"},
 	observe.Diagnosed:  {"server", "targets"},
 	observe.Ran:        {"runs"},
+	observe.Tidied:     {"janitor"},
 }
 
 func (s *Server) eventOf(c observe.Change) Event {
 	e := Event{Target: c.Target, What: changedPages[c.What], At: stampOf(c.At)}
-	if t := s.targets[c.Target]; c.What == observe.Progressed {
+	if t := s.find(c.Target); t != nil && c.What == observe.Progressed {
 		st := t.State()
 		e.Running = s.measured(t, &st).Running
 	}
@@ -59,6 +60,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // the request has been read; its deadline would end the stream
+	_, others := s.fleetNow()
 	changes, stop := s.changes()
 	defer stop()
 	fmt.Fprint(w, "retry: 2000\n: keywright\n\n")
@@ -73,6 +75,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		case <-s.closed:
+			return
+		case <-others: // the client comes again, and hears of those that there are then
 			return
 		case <-tick.C:
 			fmt.Fprint(w, ": still here\n\n")
@@ -119,7 +123,7 @@ func (s *Server) leave(user string) {
 func (s *Server) changes() (<-chan observe.Change, func()) {
 	all, done := make(chan observe.Change), make(chan struct{})
 	var passing sync.WaitGroup
-	for _, t := range s.Targets {
+	for _, t := range s.all() {
 		from, stop := t.Subscribe()
 		passing.Go(func() {
 			defer stop()

@@ -91,7 +91,7 @@ func (p *Proxy) trusted(r *http.Request) bool {
 
 // open are the paths that need no user and no name of the host: what watches the process
 // asks them, by whatever address it has.
-var open = map[string]bool{"/healthz": true, "/readyz": true}
+var open = map[string]bool{HealthPath: true, ReadyPath: true}
 
 // public reports whether a path has nothing of a server: the dashboard's own files.
 func public(r *http.Request) bool {

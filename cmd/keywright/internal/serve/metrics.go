@@ -31,6 +31,14 @@ type family struct {
 	lines      strings.Builder
 }
 
+// count adds one series of a counter.
+func (x *exposition) count(name, help string, value float64, labels ...string) {
+	x.add(name, help, value, labels...)
+	if f := x.families[name]; f != nil {
+		f.kind = "counter"
+	}
+}
+
 // add adds one series: labels are names and values by turns.
 func (x *exposition) add(name, help string, value float64, labels ...string) {
 	if x.series >= maxSeries {
@@ -72,8 +80,12 @@ func (x *exposition) text() string {
 // metrics answers what Prometheus scrapes.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	x := &exposition{families: map[string]*family{}}
-	for _, t := range s.Targets {
+	for _, t := range s.all() {
 		s.measure(x, t)
+	}
+	broken, _ := s.fleetNow()
+	for _, b := range broken {
+		x.add("keywright_up", "Whether the server answered when it was asked last.", 0, "target", b.ID)
 	}
 	left := x.left
 	x.series, x.keyspace = 0, ""
@@ -114,8 +126,43 @@ func (s *Server) measure(x *exposition, t *observe.Target) {
 			}
 		}
 	}
+	measureReading(x, t.ID, "queues", st.Queues)
+	measureReading(x, t.ID, "locks", st.Locks)
+	measureReading(x, t.ID, "entities", st.Entities)
+	measureReading(x, t.ID, "streams", st.Streams)
+	measureReading(x, t.ID, "shards", st.Shards)
+	st.Queues.Value, st.Locks.Value, st.Entities.Value = fresh(st.Queues), fresh(st.Locks), fresh(st.Entities)
+	st.Streams.Value, st.Shards.Value = fresh(st.Streams), fresh(st.Shards)
 	measureQueues(x, t.ID, st)
 	measureOthers(x, t.ID, st)
+	measureJobs(x, t.ID, &st)
+	if len(t.Labels) > 0 {
+		labels := []string{"target", t.ID}
+		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
+			labels = append(labels, "label_"+name, t.Labels[name])
+		}
+		x.add("keywright_target_info", "The labels of a target.", 1, labels...)
+	}
+}
+
+// fresh is what the latest reading gave; nil: it failed, and what was read before is no figure of now.
+func fresh[T any](r observe.Reading[T]) *T {
+	if r.Failed != nil {
+		return nil
+	}
+	return r.Value
+}
+
+// measureReading says whether the latest reading of something gave figures, and when one did last:
+// where it failed its other series are left out.
+func measureReading[T any](x *exposition, id, of string, r observe.Reading[T]) {
+	if r.Value == nil && r.Failed == nil {
+		return
+	}
+	x.add("keywright_reading_up", "Whether the latest reading of a part of a server gave figures. Where not, they are left out.", truth(r.Failed == nil), "target", id, "reading", of)
+	if r.Value != nil {
+		x.add("keywright_reading_timestamp_seconds", "When a part of a server was read last.", float64(r.At.UnixMilli())/1000, "target", id, "reading", of)
+	}
 }
 
 func measureQueues(x *exposition, id string, st observe.State) {

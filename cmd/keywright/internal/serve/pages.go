@@ -57,8 +57,12 @@ func me(q *request) (any, error) {
 
 func targets(q *request) (any, error) {
 	var rows []TargetRow
-	for _, t := range q.server.Targets {
+	for _, t := range q.server.all() {
 		rows = append(rows, q.server.row(t, t.State()))
+	}
+	broken, _ := q.server.fleetNow()
+	for _, b := range broken {
+		rows = append(rows, rowOfBroken(b))
 	}
 	var out Targets
 	var err error
@@ -68,8 +72,8 @@ func targets(q *request) (any, error) {
 
 // row is a target in the list of targets.
 func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
-	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Kind: "server", State: "ok",
-		Measured: s.measured(t, &st)}
+	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Labels: t.Labels,
+		Kind: "server", State: "ok", Measured: s.measured(t, &st)}
 	if t.Server == nil {
 		row.Kind, row.State = "snapshot", "snapshot"
 	}

@@ -229,4 +229,4 @@ func (q *request) read(into any) error {
 }
 
 // routes of everything.
-var allRoutes = slices.Concat(routes, planRoutes)
+var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes)

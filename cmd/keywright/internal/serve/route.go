@@ -129,7 +129,7 @@ func (q *request) answer(r route) (any, error) {
 		}
 	}
 	if strings.Contains(r.path, "{target}") {
-		if q.target = q.server.targets[q.PathValue("target")]; q.target == nil {
+		if q.target = q.server.find(q.PathValue("target")); q.target == nil {
 			return nil, problem(http.StatusNotFound, "no-such-target", "there is no such target", "there are: "+strings.Join(q.server.ids(), ", "))
 		}
 		q.state = q.target.State()

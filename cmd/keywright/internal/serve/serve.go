@@ -10,7 +10,6 @@ import (
 	"crypto/rand"
 	"io/fs"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +23,8 @@ import (
 
 // Options of a server.
 type Options struct {
-	Targets []*observe.Target
-	History history.Store // nil: none is kept
+	Targets []*observe.Target // at first: see Watch
+	History history.Store     // nil: none is kept
 	Rules   []finding.Rule
 	Files   fs.FS // the dashboard; nil: the API alone
 	Version string
@@ -37,9 +36,14 @@ type Options struct {
 // Server answers requests. Close ends its streams of events.
 type Server struct {
 	Options
-	targets map[string]*observe.Target
-	rules   map[string]finding.Rule
-	mux     *http.ServeMux
+	fleet   sync.RWMutex
+	targets map[string]*observe.Target // by ID
+	watched []*observe.Target          // the same, by ID
+	broken  []Broken
+	others  chan struct{} // closed when the targets are others
+
+	rules map[string]finding.Rule
+	mux   *http.ServeMux
 
 	tokens   atomic.Pointer[[]Token] // that are good now: Admit changes them
 	secret   [32]byte                // of tokens against forged requests
@@ -53,19 +57,23 @@ type Server struct {
 	close   sync.Once
 }
 
+// HealthPath answers where the process runs, ReadyPath where there is something to show.
+const (
+	HealthPath = "/healthz"
+	ReadyPath  = "/readyz"
+)
+
 // maxAsking bounds the requests that ask a server at one time.
 const maxAsking = 8
 
 // New prepares a server.
 func New(o Options) *Server {
-	s := &Server{Options: o, targets: map[string]*observe.Target{}, rules: map[string]finding.Rule{},
+	s := &Server{Options: o, rules: map[string]finding.Rule{},
 		mux: http.NewServeMux(), closed: make(chan struct{}),
 		streams: map[string]int{}, asking: make(chan struct{}, maxAsking)}
 	_, _ = rand.Read(s.secret[:])
 	s.Admit(o.Guard.Tokens)
-	for _, t := range o.Targets {
-		s.targets[t.ID] = t
-	}
+	s.Watch(o.Targets, nil)
 	for _, r := range o.Rules {
 		s.rules[r.Code] = r
 	}
@@ -75,8 +83,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /api/v1/events", s.events)
 	s.mux.HandleFunc("GET /api/v1/openapi.json", serveOpenAPI)
 	s.mux.HandleFunc("GET /metrics", s.metrics)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
-	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET "+HealthPath, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
+	s.mux.HandleFunc("GET "+ReadyPath, s.ready)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method", "its paths are in /api/v1/openapi.json"))
 	})
@@ -101,7 +109,11 @@ func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
 // ready says whether each target has been read or is known to be away: what it answers
 // is then worth reading.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	for _, t := range s.Targets {
+	if broken, _ := s.fleetNow(); len(s.all())+len(broken) == 0 {
+		plain(w, http.StatusServiceUnavailable, "no target is watched yet")
+		return
+	}
+	for _, t := range s.all() {
 		st := t.State()
 		if st.Shown() == nil && st.Failed == nil {
 			plain(w, http.StatusServiceUnavailable, "the first audit of "+t.ID+" is running")
@@ -141,9 +153,8 @@ func (s *Server) files() http.Handler {
 
 // ids are the targets by name.
 func (s *Server) ids() (out []string) {
-	for id := range s.targets {
-		out = append(out, id)
+	for _, t := range s.all() {
+		out = append(out, t.ID)
 	}
-	slices.Sort(out)
 	return out
 }

@@ -539,3 +539,69 @@ func TestEvents(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOldFiguresAreNoMetrics: what could not be read the last time has no series, and that is said.
+func TestOldFiguresAreNoMetrics(t *testing.T) {
+	r := newRig(t)
+	families := []string{"keywright_queue_jobs{", "keywright_stream_length{", "keywright_server_memory_bytes{"}
+	before := r.text("/metrics")
+	for _, family := range append(families, `keywright_reading_up{target="main",reading="queues"} 1`) {
+		if !strings.Contains(before, family) {
+			t.Errorf("no %s", family)
+		}
+	}
+	changes, stop := r.target.Subscribe()
+	defer stop()
+	r.redis.Kill()
+	r.until(changes, func(s observe.State) bool {
+		return s.Queues.Failed != nil && s.Streams.Failed != nil && s.Shards.Failed != nil
+	})
+	after := r.text("/metrics")
+	for _, family := range families {
+		if strings.Contains(after, family) {
+			t.Errorf("%s of a server that is away", family)
+		}
+	}
+	for _, reading := range []string{"queues", "streams", "shards"} {
+		if !strings.Contains(after, `keywright_reading_up{target="main",reading="`+reading+`"} 0`) || !strings.Contains(after, `keywright_reading_timestamp_seconds{target="main",reading="`+reading+`"}`) {
+			t.Errorf("nothing is said of %s:\n%s", reading, after)
+		}
+	}
+}
+
+// TestTargetsComeAndGo: what is not watched any more has no paths, one that cannot be watched is a
+// row with its reason, and streams of events end so that clients hear of the others.
+func TestTargetsComeAndGo(t *testing.T) {
+	r := newRig(t)
+	w := httptest.NewServer(r.api)
+	defer w.Close()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.URL+"/api/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := http.DefaultClient.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	r.api.Watch(nil, []serve.Broken{{ID: "other", Name: "other", Why: "no such file"}})
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Error(err)
+	}
+	r.get(404, "/api/v1/t/main/overview")
+	all := ask[serve.Targets](r, "/api/v1/targets")
+	if len(all.Items) != 1 || all.Items[0].State != "broken" || all.Items[0].Why != "no such file" {
+		t.Errorf("%+v", all)
+	}
+	r.get(200, "/readyz")
+	r.api.Watch(nil, nil)
+	r.get(503, "/readyz")
+	r.api.Watch([]*observe.Target{r.target}, nil)
+	r.get(200, "/api/v1/t/main/overview")
+	r.target.Tidy([]observe.Job{{Name: "saves", Do: "backup", When: "backup keep 7, every 1d", Failures: 1, Runs: 1, Failed: 1, Did: "the disk is full"}})
+	for _, path := range []string{"/api/v1/janitor", "/api/v1/t/main/janitor"} {
+		if jobs := ask[serve.JobList](r, path); len(jobs.Items) != 1 || jobs.Items[0].State != "failed" || jobs.Items[0].Target != "main" {
+			t.Errorf("%+v", jobs)
+		}
+	}
+}

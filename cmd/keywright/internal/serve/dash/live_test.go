@@ -56,9 +56,13 @@ func serveProgram(t *testing.T, url string) string {
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, text)
 	}
-	serve := exec.Command(program, "serve", "--url", url, "--file", "../../../../../internal/everykeys/keyspace.yaml",
+	plans := filepath.Join(dir, "plans")
+	must(t, os.MkdirAll(plans, 0o700))
+	must(t, os.WriteFile(filepath.Join(plans, "janitor-default.json"), // the job is due
+		[]byte(`{"keywright_janitor":1,"jobs":{"sweeps":{"from":"2020-01-01T00:00:00Z"}}}`), 0o600))
+	serve := exec.Command(program, "serve", "--url", url, "--file", declared(t, dir), "--janitor", "--janitor-latency", "0",
 		"--listen", "127.0.0.1:0", "--store", filepath.Join(dir, "keywright.db"), "--audit-every", "10s",
-		"--allow-apply", "--plans", filepath.Join(dir, "plans"))
+		"--allow-apply", "--plans", plans)
 	serve.Stderr = os.Stderr
 	out, err := serve.StdoutPipe()
 	if err != nil {
@@ -79,6 +83,17 @@ func serveProgram(t *testing.T, url string) string {
 	}
 	t.Fatal("keywright serve printed no address")
 	return ""
+}
+
+// declared is the declaration of everykeys with a janitor.
+func declared(t *testing.T, dir string) string {
+	t.Helper()
+	must(t, os.CopyFS(filepath.Join(dir, "everykeys"), os.DirFS("../../../../../internal/everykeys")))
+	path := filepath.Join(dir, "everykeys", "keyspace.yaml")
+	text, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, append(text, "\njanitor:\n  sweeps: {do: sweep, every: 1h, entry: item}\n"...), 0o600))
+	return path
 }
 
 // fill writes something of each kind, and some of what is wrong.

@@ -44,7 +44,7 @@ export interface Me {
   version: string;
 }
 
-export type TargetState = "starting" | "ok" | "stale" | "away" | "partial" | "snapshot";
+export type TargetState = "starting" | "ok" | "stale" | "away" | "partial" | "snapshot" | "broken";
 
 export interface Target extends Measured {
   id: string;
@@ -53,10 +53,34 @@ export interface Target extends Measured {
   kind: "server" | "snapshot";
   state: TargetState;
   why?: string; // the state is not ok
+  labels?: Record<string, string>;
   keys: number;
   bytes: number;
   violations: number;
   errors: number;
+}
+
+export type JobState = "idle" | "running" | "waiting" | "failed";
+
+/** Job is something that the janitor does again and again. */
+export interface Job {
+  target: string;
+  name: string;
+  doc?: string;
+  do: string;
+  when: string;
+  state: JobState;
+  next?: string;
+  since?: string;
+  reason?: string;
+  why?: string;
+  last_run?: string;
+  last_good?: string;
+  did?: string;
+  elsewhere: boolean;
+  runs: number;
+  failed: number;
+  failures: number;
 }
 
 export type RowKind = "entry" | "legacy" | "undeclared" | "foreign";

@@ -7,6 +7,7 @@ import { constructs } from "./pages/constructs";
 import { EntryPage } from "./pages/entry";
 import { FindingsPage } from "./pages/findings";
 import { FleetPage } from "./pages/fleet";
+import { JanitorPage } from "./pages/janitor";
 import { OverviewPage } from "./pages/overview";
 import { QueuePage } from "./pages/queue";
 import { QueuesPage } from "./pages/queues";
@@ -37,6 +38,7 @@ const pages = new Map<string, Page>([
     (target, [entry, instance = "-"], me) =>
       entry ? <QueuePage target={target} entry={entry} instance={instance} me={me} /> : <QueuesPage target={target} />,
   ],
+  ["janitor", (target) => <JanitorPage target={target} />],
   ["server", (target) => <ServerPage target={target} />],
   ["runs", (target, [id], me) => (id ? <RunPage target={target} id={id} me={me} /> : <RunsPage target={target} me={me} />)],
 ]);
@@ -46,7 +48,7 @@ function Views({ me }: { me: Me }) {
   const { path } = useRoute();
   const targets = useData<List<Target>>("api/v1/targets", "targets");
   const items = targets.data?.items;
-  const only = items?.length === 1 ? items[0]!.id : undefined;
+  const only = items?.length === 1 && items[0]!.state !== "broken" ? items[0]!.id : undefined;
   const target = path[0] === "t" ? path[1] : path.length === 0 ? only : undefined;
   const id = path[0] === "t" ? (path[2] ?? "") : "";
   const page = target === undefined ? undefined : pages.get(id);

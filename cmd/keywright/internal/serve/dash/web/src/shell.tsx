@@ -41,6 +41,7 @@ const places: { title: string; of: Place[] }[] = [
     of: [
       { id: "server", name: "Server", key: "s" },
       { id: "runs", name: "Runs and plans", key: "p" },
+      { id: "janitor", name: "Janitor", key: "j" },
     ],
   },
 ];

@@ -20,6 +20,7 @@ const views = {
   rankings: "#/t/main/rankings",
   server: "#/t/main/server",
   runs: "#/t/main/runs",
+  janitor: "#/t/main/janitor",
   plan: "#/t/main/runs/p1",
 };
 

@@ -27,6 +27,7 @@ const pages = {
   caches: ["/caches", /ca/],
   rankings: ["/rankings", /every:rank:/],
   server: ["/server", /valkey/i],
+  janitor: ["/janitor", /sweeps[\s\S]*in order[\s\S]*swept/],
 };
 
 for (const [mode, options] of Object.entries({ light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } })) {

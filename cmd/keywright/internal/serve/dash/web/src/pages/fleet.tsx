@@ -13,9 +13,15 @@ const words: Record<TargetState, string> = {
   snapshot: "snapshot file",
   starting: "first audit",
   partial: "not whole",
+  broken: "not watched",
 };
 
 export const State = ({ of }: { of: TargetState }) => <span class={`state ${of}`}>{words[of] ?? of}</span>;
+
+const labels = (t: Target): string =>
+  Object.entries(t.labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
 
 export function FleetPage({ targets }: { targets: Data<List<Target>> }) {
   return (
@@ -28,7 +34,7 @@ export function FleetPage({ targets }: { targets: Data<List<Target>> }) {
         {(list) => (
           <>
             <Figures>
-              <Figure name="Servers" value={count(list.total)} more={`${list.items.filter((t) => t.state === "away").length} away`} />
+              <Figure name="Servers" value={count(list.total)} more={`${list.items.filter((t) => t.state === "away" || t.state === "broken").length} away`} />
               <Figure name="Keys" value={brief(list.items.reduce((s, t) => s + t.keys, 0))} />
               <Figure name="Memory" value={bytes(list.items.reduce((s, t) => s + t.bytes, 0))} />
               <Figure name="Violations" value={brief(list.items.reduce((s, t) => s + t.violations, 0))} />
@@ -41,7 +47,7 @@ export function FleetPage({ targets }: { targets: Data<List<Target>> }) {
                 total={list.total}
                 rowKey={(t) => t.id}
                 order="state"
-                text={(t) => `${t.name} ${t.declaration} ${t.kind} ${words[t.state]}`}
+                text={(t) => `${t.id} ${t.name} ${labels(t)} ${t.declaration} ${t.kind} ${words[t.state]}`}
                 csv="api/v1/targets"
                 empty={<Empty title="No server is watched">Start keywright serve with --url or --targets.</Empty>}
                 columns={[
@@ -49,18 +55,22 @@ export function FleetPage({ targets }: { targets: Data<List<Target>> }) {
                     id: "name",
                     title: "Server",
                     sort: (t) => t.name,
-                    cell: (t) => (
-                      <a href={view(["t", t.id])}>
-                        <Name text={t.name} />
-                      </a>
-                    ),
+                    cell: (t) =>
+                      t.state === "broken" ? (
+                        <Name text={t.id} />
+                      ) : (
+                        <a href={view(["t", t.id])}>
+                          <Name text={list.total > 1 ? t.id : t.name} />
+                        </a>
+                      ),
                   },
                   {
                     id: "state",
                     title: "State",
-                    sort: (t) => ["away", "starting", "partial", "stale", "snapshot", "ok"].indexOf(t.state),
+                    sort: (t) => ["broken", "away", "starting", "partial", "stale", "snapshot", "ok"].indexOf(t.state),
                     cell: (t) => <State of={t.state} />,
                   },
+                  { id: "labels", title: "Labels", minor: true, sort: labels, cell: (t) => <Name text={labels(t) || "none"} /> },
                   { id: "declaration", title: "Declaration", minor: true, sort: (t) => t.declaration, cell: (t) => <Name text={t.declaration} /> },
                   { id: "keys", title: "Keys", num: true, sort: (t) => t.keys, cell: (t) => count(t.keys) },
                   { id: "bytes", title: "Memory", num: true, minor: true, sort: (t) => t.bytes, cell: (t) => bytes(t.bytes) },

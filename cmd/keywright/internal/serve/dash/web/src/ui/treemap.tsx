@@ -224,14 +224,13 @@ export function Treemap({ target, rows, by, zoom, linkOf }: Props) {
               class={row ? `tile ${tone(row)}` : "box"}
               href={row ? rowLink(target, row) : linkOf(b.data.path)}
               tabIndex={i === 0 ? 0 : -1}
-              aria-label={words}
               onMouseEnter={() => tell(words)}
               onFocus={() => tell(words)}
               style={{ left: `${b.x0}px`, top: `${b.y0}px`, width: `${w}px`, height: `${h}px` }}
             >
-              {w > 44 && h > 18 && <span aria-hidden="true">{row ? short(row, b.parent?.data.path ?? "") : b.data.name}</span>}
-              {w > 64 && h > 38 && row && <small aria-hidden="true">{amount(b.value ?? 0, by)}</small>}
-              {!row && w > 160 && <small aria-hidden="true">{amount(b.value ?? 0, by)}</small>}
+              {w > 44 && h > 18 && <span>{row ? short(row, b.parent?.data.path ?? "") : b.data.name}</span>}{" "}
+              {w > 64 && h > 38 && row && <small>{amount(b.value ?? 0, by)}</small>}
+              {!row && w > 160 && <small>{amount(b.value ?? 0, by)}</small>} <span class="aside">{words}</span>
             </a>
           );
         })}

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+)
+
+// house is what the targets of serve share.
+type house struct {
+	app    *app
+	server *serve.Server
+	store  history.Store // nil: none
+	desk   *operate.Desk // nil: nothing can be changed
+	alarm  *alarm        // nil: no one is told
+
+	mu       sync.Mutex
+	janitors map[string]func(context.Context) // by target
+	work     sync.WaitGroup
+}
+
+// join prepares what a target needs beside its observer. a is its command line.
+func (h *house) join(a *app, o *serving, t *observe.Target) error {
+	t.Keep = func(ctx context.Context, found *observe.Audit) error {
+		if h.store == nil {
+			return nil
+		}
+		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.now()))
+	}
+	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" { // without a declaration a plan would look for one
+		return nil
+	}
+	p := &planner{a, o.ring, o.pace, o.scan.OnlyDB}
+	run, err := a.janitor(o, t, p, h.desk)
+	if err != nil {
+		return err
+	}
+	h.desk.Attend(t.ID, p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.janitors == nil {
+		h.janitors = map[string]func(context.Context){}
+	}
+	if h.janitors[t.ID] = run; run == nil {
+		delete(h.janitors, t.ID)
+	}
+	return nil
+}
+
+// told is called when a run of a target has changed.
+func (h *house) told(target string, all []observe.Run, changed observe.Run) {
+	if h.server == nil {
+		return // it is told again when a target is attended to
+	}
+	if t := h.server.Target(target); t != nil {
+		t.Ran(all, changed)
+	}
+}
+
+// run watches a target until ctx or the member ends.
+func (h *house) run(ctx context.Context, m *member) {
+	ctx, m.stop = context.WithCancel(ctx)
+	m.ended = make(chan struct{})
+	h.mu.Lock()
+	tidy := h.janitors[m.target.ID]
+	h.mu.Unlock()
+	h.work.Go(func() {
+		defer close(m.ended)
+		var work sync.WaitGroup
+		watched, end := context.WithCancel(context.WithoutCancel(ctx)) // it has the connection with which a job gives its turn back
+		defer end()
+		work.Go(func() { m.target.Run(watched) })
+		if h.alarm != nil {
+			work.Go(func() { h.alarm.watch(ctx, m.target) })
+		}
+		if tidy != nil {
+			tidy(ctx)
+		}
+		<-ctx.Done()
+		end()
+		work.Wait()
+	})
+}
+
+// leave forgets what a target that is not watched any more had.
+func (h *house) leave(id string, gone bool) {
+	h.mu.Lock()
+	delete(h.janitors, id)
+	h.mu.Unlock()
+	if h.desk != nil {
+		h.desk.Attend(id, nil)
+	}
+	if h.alarm != nil && gone {
+		h.alarm.leave(id)
+	}
+}

@@ -1,0 +1,322 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/plan"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// tidying are the flags of what does the jobs of the janitor.
+type tidying struct {
+	backups string
+	limits  janitor.Limits
+}
+
+func (o *tidying) flags(f *pflag.FlagSet, given string) {
+	f.StringVar(&o.backups, "backups", "keywright.backups", given+"the folder that keeps its backups")
+	f.IntVar(&o.limits.Memory, "janitor-memory", 90,
+		given+"jobs that free no memory wait while a server uses this percentage of its maxmemory")
+	f.DurationVar(&o.limits.Latency, "janitor-latency", usualLatency,
+		given+"jobs wait while a server needs longer than this to answer a PING (0: any)")
+}
+
+func (o *tidying) check() error {
+	if o.limits.Memory < 1 || o.limits.Memory > 100 {
+		return usage("write --janitor-memory 90", "--janitor-memory is a percentage from 1 to 100")
+	}
+	if o.limits.Latency < 0 {
+		return usage("write --janitor-latency 50ms", "--janitor-latency cannot be negative")
+	}
+	return nil
+}
+
+func (a *app) janitorCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "janitor",
+		Short: "Do the jobs that the declaration has for the janitor",
+		Long: `The section janitor of a declaration has jobs that are done again and again: audits,
+sweeps of entities, clean-ups, expiries that are not as declared, backups. keywright
+serve --janitor does them when they are due. For those that have cron or another
+scheduler of their own there is keywright janitor run.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.janitorRunCommand(), a.janitorNextCommand())
+	return c
+}
+
+// tidyOnce are the flags of janitor run.
+type tidyOnce struct {
+	tidying
+	apply bool
+}
+
+func (a *app) janitorRunCommand() *cobra.Command {
+	var o tidyOnce
+	c := &cobra.Command{
+		Use:   "run JOB",
+		Short: "Do one job of the janitor now",
+		Long: `Does a job of the declaration now, whenever it is due. Without --apply it changes
+nothing: of a clean-up and of TTLs it shows the plan, of other jobs what they are.
+
+With --apply it takes the turn on the server first: where another program does jobs, or
+where memory is short or the server is slow, it says so and does nothing. Twice is as
+once: a run that was killed is run again.
+
+Exit codes: 0 done, 1 the server refused some changes, 2 usage, 3 the server cannot be
+reached, 4 it refuses or the job has to wait, 5 not all was done, 130 interrupted.`,
+		Example: `  keywright janitor run nightly
+  keywright janitor run nightly --apply
+  keywright janitor run saves --apply --backups /var/backups/redis`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("`keywright janitor next` lists them", "%s takes the name of one job", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.janitorRun(c.Context(), args[0], &o) },
+	}
+	c.ValidArgsFunction = a.completeJobs
+	a.serverFlags(c)
+	a.namespaceFlag(c)
+	o.flags(c.Flags(), "")
+	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
+	return c
+}
+
+// completeJobs completes the names of jobs.
+func (a *app) completeJobs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, _, err := a.usable()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, j := range d.Janitor {
+		out = append(out, j.Name)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// job is the job of that name.
+func job(ks *keyspace.Keyspace, name string) (*keyspace.Job, error) {
+	for _, j := range ks.Janitor {
+		if j.Name == name {
+			return j, nil
+		}
+	}
+	return nil, usage("`keywright janitor next` lists them", "there is no job %q in the declaration", finding.Printable(name))
+}
+
+func (a *app) janitorRun(ctx context.Context, name string, o *tidyOnce) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	d, _, err := a.usable()
+	if err != nil {
+		return err
+	}
+	j, err := job(d.Keyspace, name)
+	if err != nil {
+		return err
+	}
+	if !o.apply {
+		if verb := jobVerbs[j.Do]; verb != "" {
+			return a.change(ctx, verb, jobRequest(j), jobFlags(j, false))
+		}
+		a.tell("%s: %s; --apply does it", j.Name, j)
+		return nil
+	}
+	if j.Do == keyspace.WorkAudit {
+		return usage("`keywright audit` audits", "the job %s is an audit, whose report is for keywright serve", j.Name)
+	}
+	if _, err := a.server(); err != nil {
+		return err
+	}
+	client, err := a.janitorClient(ctx)
+	if err != nil {
+		return aclFailure(err)
+	}
+	defer client.Close()
+	return a.janitorApply(ctx, client, d.Keyspace, j, o)
+}
+
+// janitorApply does a job in its turn.
+func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *keyspace.Keyspace, j *keyspace.Job, o *tidyOnce) error {
+	if err := janitor.Ready(ctx, client, j, o.limits); err != nil {
+		return waits(j, err)
+	}
+	turn := &janitor.ServerTurn{Of: ks.Package, Client: func(context.Context) (*keywright.Client, error) { return client, nil }}
+	now := a.now()
+	held, end, err := turn.Take(ctx, j.Name, now.Add(time.Hour), now) // it is asked for: when it was done last does not matter
+	if err != nil {
+		return waits(j, err)
+	}
+	did := ""
+	switch j.Do {
+	case keyspace.WorkSweep:
+		did, err = a.sweepOnce(held, j)
+	case keyspace.WorkBackup:
+		did, err = a.quietly().backupOnce(held, j, o.backups, "default", "", func(string) error { return nil })
+	default:
+		err = a.change(held, jobVerbs[j.Do], jobRequest(j), jobFlags(j, true))
+	}
+	end(err == nil && context.Cause(held) == nil)
+	if did != "" {
+		a.tell("%s", did)
+	}
+	return err
+}
+
+// waits is why a job is not done now.
+func waits(j *keyspace.Job, err error) error {
+	if w, ok := errors.AsType[*janitor.Wait](err); ok {
+		code := exitRefused
+		if w.Reason == janitor.Away {
+			code = exitUnreachable
+		}
+		return &exit{code, fmt.Sprintf("the job %s waits (%s): %s", j.Name, w.Reason, w.What), "run it again later"}
+	}
+	return err
+}
+
+// jobRequest is what the verb of a job is asked for.
+func jobRequest(j *keyspace.Job) plan.Request {
+	ask := operate.Ask{Verb: jobVerbs[j.Do], Select: map[string]string{}}
+	if j.Entry != nil {
+		ask.Select["entry"] = j.Entry.Name
+	}
+	return requestOf(&ask)
+}
+
+func jobFlags(j *keyspace.Job, apply bool) *changing {
+	q := jobRequest(j)
+	o := &changing{output: "table", apply: apply}
+	o.pacing = pacing{progress: "none", maxLatency: usualLatency}
+	o.asIn(&q)
+	return o
+}
+
+func (a *app) janitorClient(ctx context.Context) (*keywright.Client, error) {
+	return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-janitor", CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Connections: -1, Attempts: 2, Getenv: a.Getenv})
+}
+
+func (a *app) janitorNextCommand() *cobra.Command {
+	var count int
+	c := &cobra.Command{
+		Use:   "next [JOB]",
+		Short: "List the jobs of the janitor, and when each is due",
+		Long: `Lists the jobs of the declaration, and when each is due next, in UTC and in its time
+zone. It asks no server.`,
+		Example: `  keywright janitor next
+  keywright janitor next nightly --count 5`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("leave it out for all", "%s takes the name of one job", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.janitorNext(args, count) },
+	}
+	c.ValidArgsFunction = a.completeJobs
+	c.Flags().IntVar(&count, "count", 1, "how many times of each job, at most 100")
+	return c
+}
+
+func (a *app) janitorNext(args []string, count int) error {
+	if count < 1 || count > 100 {
+		return usage("write --count 5", "--count is a number from 1 to 100")
+	}
+	d, _, err := a.usable()
+	if err != nil {
+		return err
+	}
+	jobs := d.Janitor
+	if len(args) > 0 {
+		j, err := job(d.Keyspace, args[0])
+		if err != nil {
+			return err
+		}
+		jobs = []*keyspace.Job{j}
+	}
+	zones, err := janitor.Zones(jobs)
+	if err != nil {
+		return usage("name one of the time zone database", "%v", err)
+	}
+	if len(jobs) == 0 {
+		a.say("the declaration has no section janitor")
+		return nil
+	}
+	var rows [][]string
+	for _, j := range jobs {
+		at := a.now()
+		for range count {
+			next, ok := j.When.Next(at, zones[j.When.Zone])
+			if !ok {
+				break
+			}
+			local := ""
+			if j.When.Zone != "" {
+				local = next.In(zones[j.When.Zone]).Format("Mon 15:04 MST")
+			}
+			rows = append(rows, []string{j.Name, next.UTC().Format("2006-01-02 15:04:05Z"), local, j.String()})
+			at = next
+		}
+	}
+	return terminal.Table(a.out, []terminal.Column{{Title: "job"}, {Title: "next"}, {Title: "there", Drop: 2}, {Title: "what", Drop: 1}}, rows)
+}
+
+// quietly is a command line of its own, which prints nothing.
+func (a *app) quietly() *app { return (&planner{app: a}).quiet() }
+
+// janitor gives what does the jobs of a target of serve; nil: it does none.
+func (a *app) janitor(o *serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context), error) {
+	if !o.janitor || len(t.Declaration.Janitor) == 0 {
+		return nil, nil
+	}
+	jobs := t.Declaration.Janitor
+	zones, err := janitor.Zones(jobs)
+	if err != nil {
+		return nil, usage("name one of the time zone database", "%v", err)
+	}
+	if keepsBackups(jobs) {
+		if err := os.MkdirAll(o.backups, 0o700); err != nil {
+			return nil, usage("name a folder that can be written to", "--backups: %v", err)
+		}
+	}
+	path := filepath.Join(o.plans, "janitor-"+fileWord(t.ID)+".json")
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("name another folder with --plans", "%v", err)
+	}
+	w := &worker{planner: p, target: t, desk: desk, backups: o.backups}
+	k, err := janitor.New(janitor.Options{Jobs: jobs, Zones: zones, Now: a.now, Do: w.do, Told: t.Tidy,
+		Save: func(text []byte) error { return replaceTextAs(path, text, 0o600) },
+		Turn: &janitor.ServerTurn{Of: t.Declaration.Package, Client: t.Client},
+		Ready: func(ctx context.Context, j *keyspace.Job) error {
+			c, err := t.Client(ctx)
+			if err != nil {
+				return &janitor.Wait{Reason: janitor.Away, What: err.Error()}
+			}
+			return janitor.Ready(ctx, c, j, o.limits)
+		}}, text)
+	if err != nil {
+		return nil, usage("move it away to begin again", "%s: %v", path, err)
+	}
+	return k.Run, nil
+}
