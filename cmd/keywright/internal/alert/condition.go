@@ -120,7 +120,7 @@ func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 		out = late(t, st)
 	}
 	if st.Jobs != nil {
-		says[JobFailed] = true
+		says[JobFailed] = nil
 		out = append(out, failed(t, st)...)
 	}
 	if s := st.Shards; s.Value != nil || s.Failed != nil { // it is read at each glance, whatever is declared
