@@ -100,7 +100,7 @@ func TestABaselineOfTwoDeclarations(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		text := "keywright: 1\npackage: " + dir + "\nowner: o\nkeys:\n  user: {key: \"" + dir + ":{id}\", type: string, ttl: 1h}\n"
+		text := "keywright: 1\npackage: " + dir + "\nowner: o\nowns: [\"x:*\"]\nkeys:\n  user: {key: \"" + dir + ":{id}\", type: string, ttl: 1h}\n"
 		if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
