@@ -212,7 +212,7 @@ func (r *Report) Judge() {
 		r.Verdict = "incomplete"
 	case len(r.Findings) > 0:
 		r.Verdict = "findings"
-	case r.Baseline != nil && r.Baseline.Accepted > 0:
+	case r.Baseline != nil && r.Baseline.Accepted+r.Baseline.NotLooked > 0:
 		r.Verdict = "accepted"
 	default:
 		r.Verdict = "clean"

@@ -46,7 +46,7 @@ func TestABaselineKeepsWhatWasNotLookedFor(t *testing.T) {
 	for i := range 500 {
 		s.Do("SET", fmt.Sprint("app:page:1", i), "1")
 	}
-	code, out, errs := ran(t, "audit --values=all --baseline b.json --update-baseline --progress none -u "+s.URL())
+	code, out, errs := runLine(t, "audit --values=all --baseline b.json --update-baseline --progress none -u "+s.URL())
 	if code != 0 || strings.Contains(out, "Clean") || !strings.Contains(out, "4 findings accepted by the baseline") {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
@@ -70,25 +70,25 @@ func TestABaselineKeepsWhatWasNotLookedFor(t *testing.T) {
 		{"dump.rdb", "2 findings"},
 	} {
 		write("copy.json", string(whole))
-		code, out, errs := ran(t, "audit --baseline copy.json --progress none "+c.args)
+		code, out, errs := runLine(t, "audit --baseline copy.json --progress none "+c.args)
 		if code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, c.unseen) || !strings.Contains(errs, " of the baseline not looked for") {
 			t.Errorf("%s: exit code %d\n%s\n%s", c.args, code, out, errs)
 		}
-		if _, json, _ := ran(t, "audit -o json --baseline copy.json --progress none "+c.args); !strings.Contains(json, `"not_looked_at": `) || !strings.Contains(json, `"gone": 0`) {
+		if _, json, _ := runLine(t, "audit -o json --baseline copy.json --progress none "+c.args); !strings.Contains(json, `"not_looked_at": `) || !strings.Contains(json, `"gone": 0`) {
 			t.Errorf("%s: %s", c.args, json)
 		}
-		if code, _, errs := ran(t, "audit --baseline copy.json --update-baseline --progress none "+c.args); code != 0 {
+		if code, _, errs := runLine(t, "audit --baseline copy.json --update-baseline --progress none "+c.args); code != 0 {
 			t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
 		}
 		if after, _ := os.ReadFile("copy.json"); string(after) != string(whole) {
 			t.Errorf("%s: the baseline has lost what was not looked for:\n%s\n%s", c.args, whole, after)
 		}
 	}
-	if code, _, errs := ran(t, "lint --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "4 findings of the baseline not looked for") {
+	if code, _, errs := runLine(t, "lint --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "4 findings of the baseline not looked for") {
 		t.Errorf("lint: exit code %d\n%s", code, errs)
 	}
 	s.Do("DEL", "app:user:1")
-	if code, _, errs := ran(t, "audit --values=all --baseline b.json --progress none -u "+s.URL()); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") || strings.Contains(errs, "not looked for") {
+	if code, _, errs := runLine(t, "audit --values=all --baseline b.json --progress none -u "+s.URL()); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") || strings.Contains(errs, "not looked for") {
 		t.Errorf("what was looked for is gone: exit code %d\n%s", code, errs)
 	}
 }
@@ -100,20 +100,20 @@ func TestABaselineOfTwoDeclarations(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		text := "keywright: 1\npackage: " + dir + "\nowner: o\nkeys:\n  user: {key: \"" + dir + ":{id}\", type: string, ttl: 1h}\n"
+		text := "keywright: 1\npackage: " + dir + "\nowner: o\nowns: [\"x:*\"]\nkeys:\n  user: {key: \"" + dir + ":{id}\", type: string, ttl: 1h}\n"
 		if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	code, out, errs := ran(t, "lint . --fail-on note --baseline b.json --update-baseline")
+	code, out, errs := runLine(t, "lint . --fail-on note --baseline b.json --update-baseline")
 	if code != 0 || !strings.Contains(out, "in 2 declarations, 2 accepted by the baseline") {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
 	whole, _ := os.ReadFile("b.json")
-	if code, _, errs := ran(t, "lint a --fail-on note --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "1 finding of the baseline not looked for") {
+	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "1 finding of the baseline not looked for") {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
-	if code, _, errs := ran(t, "lint a --baseline b.json --update-baseline"); code != 0 {
+	if code, _, errs := runLine(t, "lint a --baseline b.json --update-baseline"); code != 0 {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
 	if after, _ := os.ReadFile("b.json"); string(after) != string(whole) {
@@ -122,7 +122,7 @@ func TestABaselineOfTwoDeclarations(t *testing.T) {
 	if err := os.RemoveAll("b"); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := ran(t, "lint a --fail-on note --baseline b.json"); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") {
+	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") {
 		t.Errorf("a declaration that is deleted: exit code %d\n%s", code, errs)
 	}
 }

@@ -77,7 +77,10 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	}
 	found := d.moved(breaking.Run(old, d.Keyspace, categories...))
 	found = finding.Ignore(found, d.sources, AllRules(), breaking.Rules(), a.now())
-	if found, err = o.settle(a, found); err != nil {
+	looked := func(e finding.BaselineEntry) bool {
+		return len(o.categories) == 0 && slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
+	}
+	if found, err = o.settle(a, found, looked); err != nil {
 		return err
 	}
 	if err := a.printFindings(form, found, &o.judging, a.printing(d, a.out)); err != nil {
@@ -88,7 +91,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 		if len(found) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		a.tell("%s against %s", breaks(found), o.against)
+		a.tell("%s against %s%s", breaks(found), o.against, o.acceptance())
 	}
 	a.annotated(form, counts)
 	return o.verdict(counts)

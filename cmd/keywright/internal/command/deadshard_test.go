@@ -58,7 +58,7 @@ func TestADeadShardIsSaid(t *testing.T) {
 				{"audit -o github", "::error title=incomplete::" + missing}, {"audit -o csv", ""}, {"audit --keys-of KW505", ""},
 				{"audit --baseline none.json --update-baseline", "INCOMPLETE: " + missing},
 			} {
-				code, out, errs := ran(t, r.args+" --progress none -u "+c.URL())
+				code, out, errs := runLine(t, r.args+" --progress none -u "+c.URL())
 				if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) || !strings.Contains(errs, "start the node") {
 					t.Errorf("%s: exit code %d\n%s\n%s", r.args, code, out, errs)
 				}
@@ -69,7 +69,7 @@ func TestADeadShardIsSaid(t *testing.T) {
 			if _, err := os.Stat("none.json"); err == nil {
 				t.Error("an incomplete audit was made a baseline")
 			}
-			if code, out, _ := ran(t, "doctor -u "+c.URL()); code != exitFindings || !strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
+			if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings || !strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
 				t.Errorf("doctor: exit code %d\n%s", code, out)
 			}
 		})
@@ -96,7 +96,7 @@ func TestADeadShardChangesNothing(t *testing.T) {
 				if !strings.HasPrefix(args, "copy") {
 					line += " -u " + c.URL()
 				}
-				code, out, errs := ran(t, line)
+				code, out, errs := runLine(t, line)
 				if code != exitUnreachable && code != exitPartial || !strings.Contains(errs, c.Nodes[2].Addr()) {
 					t.Errorf("%s: exit code %d\n%s\n%s", args, code, out, errs)
 				}
@@ -114,8 +114,8 @@ func TestADeadShardChangesNothing(t *testing.T) {
 	}
 }
 
-// ran is a command in this process.
-func ran(t *testing.T, line string) (code int, out, errs string) {
+// runLine is a command in this process.
+func runLine(t *testing.T, line string) (code int, out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
 	code = Main(t.Context(), strings.Fields(line), Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})

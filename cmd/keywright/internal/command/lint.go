@@ -121,6 +121,14 @@ func violationsOf(n int64) string {
 	return ", " + terminal.Plural(n, "violation")
 }
 
+// acceptance is how many findings a baseline accepts, as the end of a sentence.
+func (j *judging) acceptance() string {
+	if j.accepted == nil || len(j.accepted.Known) == 0 {
+		return ""
+	}
+	return ", " + terminal.Count(int64(len(j.accepted.Known))) + " accepted by the baseline"
+}
+
 // verdict turns counts into the exit code.
 func (j *judging) verdict(c finding.Counts) error {
 	if j.failOn != "never" && c.Failing(severities[j.failOn]) {
@@ -197,11 +205,7 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		if len(findings) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		accepted := ""
-		if j.accepted != nil && len(j.accepted.Known) > 0 {
-			accepted = ", " + terminal.Count(int64(len(j.accepted.Known))) + " accepted by the baseline"
-		}
-		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"), accepted)
+		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"), j.acceptance())
 	}
 	a.annotated(form, counts)
 	return j.verdict(counts)
