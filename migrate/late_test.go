@@ -158,8 +158,8 @@ func TestMutations(t *testing.T) {
 		{Name: "a kind of its own", File: "migration.go", Guard: "if kindOf[mv.Kind] == \"\" {", Instead: "if false {",
 			Test: "TestItemsAndJobsAreRefused"},
 		{Name: "a cluster", File: "migration.go",
-			Guard: "c.Client != nil && c.Client.Raw().Mode() == rueidis.ClientModeCluster", Instead: "false",
-			Test: "TestAClusterIsRefused"},
+			Guard:   "c.Client.Raw().Mode() == rueidis.ClientModeCluster {",
+			Instead: "c.Client.Raw().Mode() == rueidis.ClientModeCluster && false {", Test: "TestAClusterIsRefused"},
 		{Name: "a plan without a server", File: "kept.go", Guard: "if c == nil { //", Instead: "if false { //",
 			Test: "TestPlansWithoutAServer"},
 	})
