@@ -5,13 +5,13 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/migrate/record"
 )
 
 // Thousands of records come into an array of thousands, each of them as one thing with its place in a
-// sorted set, and the file has all of them, in their order.
+// sorted set, and the file has all of them, in their order. Each new record was once compared with each
+// element: that took seconds.
 func TestManyIntoMany(t *testing.T) {
 	m := compile(t, `keywright: 1
 keys:
@@ -47,10 +47,8 @@ migrations:
 	}
 	want.WriteString("]}")
 	var out strings.Builder
-	begin := time.Now()
 	done, err := articles.Source.Rewrite(io.Writer(&out), strings.NewReader(in.String()), "s.json", edits, nil,
 		record.Options{})
-	t.Logf("%d records into %d in %v", len(edits), had, time.Since(begin))
 	if err != nil || done.Added == 0 || strings.ReplaceAll(out.String(), " ", "") != want.String() {
 		t.Errorf("%+v %v: %.200s … %d bytes, not %d", done, err, out.String(), out.Len(), want.Len())
 	}
