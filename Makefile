@@ -43,6 +43,7 @@ race: ## all tests of the library and of the command under the race detector
 
 mutations: ## take each guard out of the code: a test must fail by what it asserts
 	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' . ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate ./internal/lease ./cache ./pressure ./source/rdb ./apply
+	cd examples && GOWORK=off KEYWRIGHT_MUTATIONS=all go test -timeout 2h -run 'TestMutations$$' ./harca/memory
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server

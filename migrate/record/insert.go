@@ -15,6 +15,7 @@ type addition struct {
 	steps []*want // the captures on the way, by their depth; nil for other steps
 	edit  *pending
 	lost  string // the capture that nothing says
+	at    int    // of the additions, in the order of the edits
 }
 
 // locate notes where the records of an edit belong if the document has them not.
@@ -36,6 +37,7 @@ func (e *editor) locate(p *pending) error {
 	}
 	slices.Reverse(a.steps)
 	if a.lost == "" {
+		a.at = len(e.adds)
 		e.adds = append(e.adds, a)
 		return nil
 	}
@@ -87,10 +89,60 @@ func (e *editor) passed(w *walker, depth int) []*addition {
 	if depth == 0 {
 		return e.adds
 	}
-	var out []*addition
-	for _, a := range w.frames[depth-1].edits.adds {
+	return w.frames[depth-1].edits.leading(w, depth)
+}
+
+// ways are the additions of a level by what leads to them: each member and element is asked for, so
+// that they must not be looked through each time.
+type ways struct {
+	by    map[string][]*addition // by the name of a member, or the place of an element
+	other []*addition            // whose capture is known by a conversion only
+}
+
+// leading are the additions of a level for which the value under way, with so many frames around it,
+// is on their way, in the order of the edits.
+func (l *level) leading(w *walker, depth int) (out []*addition) {
+	if len(l.adds) == 0 {
+		return nil
+	}
+	f := &w.frames[depth-1]
+	if l.ways == nil {
+		l.ways = waysOf(l.adds, depth, f.object)
+	}
+	if len(l.ways.by) > 0 {
+		name := f.name
+		if !f.object {
+			name = strconv.FormatInt(f.place, 10)
+		}
+		out = slices.Clone(l.ways.by[name])
+	}
+	sorted := len(out)
+	for _, a := range l.ways.other {
 		if a.leads(w, depth) {
 			out = append(out, a)
+		}
+	}
+	if sorted > 0 && sorted < len(out) {
+		slices.SortFunc(out, func(a, b *addition) int { return a.at - b.at })
+	}
+	return out
+}
+
+func waysOf(adds []*addition, depth int, object bool) *ways {
+	out := &ways{by: map[string][]*addition{}}
+	for _, a := range adds {
+		if depth > a.node.depth {
+			continue
+		}
+		step, want := a.step(depth)
+		switch {
+		case step.Kind == route.Member && object:
+			out.by[step.Name] = append(out.by[step.Name], a)
+		case step.Kind != route.Capture && step.Kind != route.Place || object != (step.Kind == route.Capture):
+		case want.known:
+			out.by[want.text] = append(out.by[want.text], a)
+		default:
+			out.other = append(out.other, a)
 		}
 	}
 	return out

@@ -137,6 +137,7 @@ type level struct {
 	went    int64  // the end of the last value that was taken out
 	lead    []byte // the white space before the last name or value
 	adds    []*addition
+	ways    *ways       // of adds, once it is asked for
 	blocked []*addition // whose way goes through the value under way
 }
 
@@ -299,8 +300,8 @@ func (e *editor) begin(w *walker, from int64, nodes []*node) error {
 			e.held = len(w.frames)
 		}
 	}
-	for _, a := range l.adds {
-		if !a.complete(len(w.frames)) && a.leads(w, len(w.frames)) {
+	for _, a := range l.leading(w, len(w.frames)) {
+		if !a.complete(len(w.frames)) {
 			l.blocked = append(l.blocked, a)
 		}
 	}

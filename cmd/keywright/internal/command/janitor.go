@@ -200,7 +200,7 @@ func jobRequest(j *keyspace.Job) plan.Request {
 	if j.Entry != nil {
 		ask.Select["entry"] = j.Entry.Name
 	}
-	return requestOf(&ask)
+	return (&planner{db: -1}).requestOf(&ask) // of all databases
 }
 
 func jobFlags(j *keyspace.Job, apply bool) *changing {
