@@ -83,45 +83,6 @@ func (k *Keyspace) Issue(issueID int64) typed.String[json.RawMessage] {
 	return typed.NewString(typed.NewKey(k.client, &entry_Issue, name, err), &value_Issue)
 }
 
-var entry_IssueSeen = keywright.Entry{Name: "issue.seen", Pattern: "{#issue:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
-
-// IssueSeenKey builds the key {#issue:{issue_id}}:seen.
-func IssueSeenKey(issueID int64) (string, error) {
-	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
-		return "", key.Refuse("issue.seen", "issue_id", reason)
-	}
-	b := make([]byte, 0, 33)
-	b = append(b, "{issue:"...)
-	b = strconv.AppendInt(b, issueID, 10)
-	b = append(b, "}:seen"...)
-	return key.String(b), nil
-}
-
-// ParseIssueSeenKey reads the placeholders of a key {#issue:{issue_id}}:seen; ok is false for any other
-// key, and where a number has more than 64 bits.
-func ParseIssueSeenKey(text string) (issueID int64, ok bool) {
-	rest := text
-	if rest, ok = strings.CutPrefix(rest, "{issue:"); !ok {
-		return 0, false
-	}
-	part0, ok := strings.CutSuffix(rest, "}:seen")
-	if !ok {
-		return 0, false
-	}
-	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
-		return 0, false
-	}
-	return issueID, true
-}
-
-// IssueSeen: The newest fencing token with which issue was written.
-//
-// Key {#issue:{issue_id}}:seen, string, TTL 1d.
-func (k *Keyspace) IssueSeen(issueID int64) typed.Key {
-	name, err := IssueSeenKey(issueID)
-	return typed.NewKey(k.client, &entry_IssueSeen, name, err)
-}
-
 var entry_OpenIssues = keywright.Entry{Name: "open_issues", Pattern: "issues:open", Type: "set", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // OpenIssuesKey builds the key issues:open.
@@ -191,45 +152,6 @@ var value_ReviewDetected = value.Timestamp()
 func (k *Keyspace) ReviewDetected(issueID int64) typed.String[time.Time] {
 	name, err := ReviewDetectedKey(issueID)
 	return typed.NewString(typed.NewKey(k.client, &entry_ReviewDetected, name, err), &value_ReviewDetected)
-}
-
-var entry_ReviewDetectedSeen = keywright.Entry{Name: "review_detected.seen", Pattern: "{#review_issue_detected_timestamp:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
-
-// ReviewDetectedSeenKey builds the key {#review_issue_detected_timestamp:{issue_id}}:seen.
-func ReviewDetectedSeenKey(issueID int64) (string, error) {
-	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
-		return "", key.Refuse("review_detected.seen", "issue_id", reason)
-	}
-	b := make([]byte, 0, 59)
-	b = append(b, "{review_issue_detected_timestamp:"...)
-	b = strconv.AppendInt(b, issueID, 10)
-	b = append(b, "}:seen"...)
-	return key.String(b), nil
-}
-
-// ParseReviewDetectedSeenKey reads the placeholders of a key {#review_issue_detected_timestamp:{issue_id}}:seen; ok is false for any other
-// key, and where a number has more than 64 bits.
-func ParseReviewDetectedSeenKey(text string) (issueID int64, ok bool) {
-	rest := text
-	if rest, ok = strings.CutPrefix(rest, "{review_issue_detected_timestamp:"); !ok {
-		return 0, false
-	}
-	part0, ok := strings.CutSuffix(rest, "}:seen")
-	if !ok {
-		return 0, false
-	}
-	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
-		return 0, false
-	}
-	return issueID, true
-}
-
-// ReviewDetectedSeen: The newest fencing token with which review_detected was written.
-//
-// Key {#review_issue_detected_timestamp:{issue_id}}:seen, string, TTL 1d.
-func (k *Keyspace) ReviewDetectedSeen(issueID int64) typed.Key {
-	name, err := ReviewDetectedSeenKey(issueID)
-	return typed.NewKey(k.client, &entry_ReviewDetectedSeen, name, err)
 }
 
 var entry_FixTask = keywright.Entry{Name: "fix_task", Pattern: "task:fix:{pull_request_number}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
@@ -426,6 +348,88 @@ func IssueSyncSharedKey() (string, error) {
 func (k *Keyspace) IssueSyncShared() typed.Key {
 	name, err := IssueSyncSharedKey()
 	return typed.NewKey(k.client, &entry_IssueSyncShared, name, err)
+}
+
+var entry_IssueSeen = keywright.Entry{Name: "issue_seen", Pattern: "{#issue:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// IssueSeenKey builds the key {#issue:{issue_id}}:seen.
+func IssueSeenKey(issueID int64) (string, error) {
+	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("issue_seen", "issue_id", reason)
+	}
+	b := make([]byte, 0, 33)
+	b = append(b, "{issue:"...)
+	b = strconv.AppendInt(b, issueID, 10)
+	b = append(b, "}:seen"...)
+	return key.String(b), nil
+}
+
+// ParseIssueSeenKey reads the placeholders of a key {#issue:{issue_id}}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseIssueSeenKey(text string) (issueID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{issue:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:seen")
+	if !ok {
+		return 0, false
+	}
+	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return issueID, true
+}
+
+var value_IssueSeen = value.Int(math.MinInt64, math.MaxInt64)
+
+// IssueSeen: The fencing token of the newest sync that wrote the issue: a sync that lost its lease on the way cannot bring back what a newer one has deleted.
+//
+// Key {#issue:{issue_id}}:seen, string, TTL 1d.
+func (k *Keyspace) IssueSeen(issueID int64) typed.Counter {
+	name, err := IssueSeenKey(issueID)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_IssueSeen, name, err), &value_IssueSeen)
+}
+
+var entry_ReviewSeen = keywright.Entry{Name: "review_seen", Pattern: "{#review_issue_detected_timestamp:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// ReviewSeenKey builds the key {#review_issue_detected_timestamp:{issue_id}}:seen.
+func ReviewSeenKey(issueID int64) (string, error) {
+	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("review_seen", "issue_id", reason)
+	}
+	b := make([]byte, 0, 59)
+	b = append(b, "{review_issue_detected_timestamp:"...)
+	b = strconv.AppendInt(b, issueID, 10)
+	b = append(b, "}:seen"...)
+	return key.String(b), nil
+}
+
+// ParseReviewSeenKey reads the placeholders of a key {#review_issue_detected_timestamp:{issue_id}}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseReviewSeenKey(text string) (issueID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{review_issue_detected_timestamp:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:seen")
+	if !ok {
+		return 0, false
+	}
+	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return issueID, true
+}
+
+var value_ReviewSeen = value.Int(math.MinInt64, math.MaxInt64)
+
+// ReviewSeen: The same for the time of the label.
+//
+// Key {#review_issue_detected_timestamp:{issue_id}}:seen, string, TTL 1d.
+func (k *Keyspace) ReviewSeen(issueID int64) typed.Counter {
+	name, err := ReviewSeenKey(issueID)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_ReviewSeen, name, err), &value_ReviewSeen)
 }
 
 var entry_IssueLock = keywright.Entry{Name: "issue_lock", Pattern: "issue_lock_{issue_id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 1 * time.Second, Max: 10 * time.Minute, Text: "10m in 1s..10m"}}
@@ -768,7 +772,7 @@ func (k *Keyspace) TaskDone(issueID int64) typed.String[TaskDoneValue] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Issue, entry_IssueSeen, entry_OpenIssues, entry_ReviewIssues, entry_ReviewDetected, entry_ReviewDetectedSeen, entry_FixTask, entry_OpenFixes, entry_FixSeen, entry_Synced, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_AgentCurrentTask, entry_TaskCandidate, entry_TaskDone}
+	return []keywright.Entry{entry_Issue, entry_OpenIssues, entry_ReviewIssues, entry_ReviewDetected, entry_FixTask, entry_OpenFixes, entry_FixSeen, entry_Synced, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueSeen, entry_ReviewSeen, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_AgentCurrentTask, entry_TaskCandidate, entry_TaskDone}
 }
 
 // IssueSyncReleasedChannel builds the channel {#issues:sync}:released.
