@@ -53,7 +53,7 @@ func TestTwoOperators(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- slow.Wait() }()
 			t.Cleanup(func() { _ = slow.Process.Kill() })
-			working(t, dir, ended)
+			working(t, s, dir, ended)
 
 			for _, again := range []struct{ line, why string }{
 				{"apply b.plan --drift 100", "another process changes keys on this server"},
@@ -95,8 +95,8 @@ const withTTL = `local n = 0
 for _, key in ipairs(redis.call('KEYS', 'user:*')) do if redis.call('TTL', key) > 0 then n = n + 1 end end
 return n`
 
-// working waits until a.plan is being executed.
-func working(t *testing.T, dir string, ended chan error) {
+// working waits until a.plan is being executed: its process has the right to change keys.
+func working(t *testing.T, s *keywrighttest.Server, dir string, ended chan error) {
 	t.Helper()
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
@@ -107,7 +107,7 @@ func working(t *testing.T, dir string, ended chan error) {
 		case <-limit:
 			t.Fatal("no batch is in the journal")
 		case <-look.C:
-			if lines, _ := planEnded(t, dir); lines >= 2 {
+			if lines, _ := planEnded(t, dir); lines >= 2 && s.Do("EXISTS", "keywright:acting") == int64(1) {
 				return
 			}
 		}
