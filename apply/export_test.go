@@ -26,7 +26,7 @@ func MutateRetag(guard, instead string) (restore func(), ok bool) {
 }
 
 // Asked sets what is called before members of a set lose their old names.
-func Asked(o *KeysOptions, f func()) { o.asked = f }
+func Asked(o *KeysOptions, f func(set []byte)) { o.asked = f }
 
 func mutate(text *string, guard, instead string) (restore func(), ok bool) {
 	was := *text

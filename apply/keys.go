@@ -34,7 +34,7 @@ type KeysOptions struct {
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
 	copied  func()                                // for tests
-	asked   func()                                // for tests
+	asked   func(set []byte)                      // for tests
 }
 
 // Item is the key of an item of an entity.

@@ -111,7 +111,7 @@ func (r *changes) retag(ctx context.Context, c rueidis.Client, s *keyChange, bes
 			}
 		}
 		if r.asked != nil && !beside {
-			r.asked()
+			r.asked(s.key)
 		}
 		some, err := r.retagSome(ctx, c, s.key, found, !cluster && !beside)
 		n += some

@@ -250,7 +250,10 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 				taggedServer(t, clients, 2)
 				r, _ := taggedRule(t, plan.RenameOptions{})
 				o := apply.KeysOptions{}
-				apply.Asked(&o, func() {
+				apply.Asked(&o, func(set []byte) {
+					if string(set) != "tag:1" {
+						return
+					}
 					do(t, clients, 0, "SET", "page:1", "again", "PX", "600000")
 					do(t, clients, 0, "ZADD", "tag:1", "4102444800777", "page:1")
 				})

@@ -248,7 +248,7 @@ func TestMorePlacesThanAreRemembered(t *testing.T) {
 		return strings.TrimSuffix(out.String(), ", ") + "}"
 	}
 	d, err := files.Build(t.Context(), texts(map[string]string{"guilds/1.json": document(1, "[]"),
-		"guilds/2.json": document(40, "[[1]]")}), files.Options{Load: load, File: "k.yaml"})
+		"guilds/2.json": document(40, "[[]"+strings.Repeat(", []", 32)+"]")}), files.Options{Load: load, File: "k.yaml"})
 	if err != nil || !strings.Contains(fmt.Sprint(d.Left), "more places than a draft remembers") {
 		t.Errorf("%v %v", d, err)
 	}
