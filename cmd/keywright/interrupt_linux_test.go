@@ -118,10 +118,14 @@ var interruptions = map[string]interruption{
 		stdin: []string{"seal status -u URL --keys-file ring.json -f -"}},
 	"serve":       {brief: "TestServe interrupts it"},
 	"serve token": {brief: "prints a line"},
-	"top":         {server: []string{"top -u URL"}, stdin: []string{"top -"}},
-	"ttl":         {server: []string{"ttl -u URL --apply"}},
-	"verify":      {server: []string{"verify URL OTHER"}, fifo: []string{"verify FIFO a.kwa"}},
-	"version":     {brief: "prints a line"},
+	"serve check": {brief: "asks once, for four seconds at most"},
+
+	"janitor next": {brief: "prints a few lines of a declaration"},
+	"janitor run":  {brief: "does what clean, ttl and backup do, which are interrupted"},
+	"top":          {server: []string{"top -u URL"}, stdin: []string{"top -"}},
+	"ttl":          {server: []string{"ttl -u URL --apply"}},
+	"verify":       {server: []string{"verify URL OTHER"}, fifo: []string{"verify FIFO a.kwa"}},
+	"version":      {brief: "prints a line"},
 }
 
 // interruptKeyspace has what each command looks for.
