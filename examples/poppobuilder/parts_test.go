@@ -105,7 +105,9 @@ func TestSettings(t *testing.T) {
 		}
 		told := make(chan string, 100)
 		stop, err := other.Keys().OtherEventsTopics().Subscribe(ctx, event.Options{},
-			func(m event.Message[poppokeys.OtherEventsMessage], _ error) { told <- "of the other namespace: " + m.Channel })
+			func(m event.Message[poppokeys.OtherEventsMessage], _ error) {
+				told <- "of the other namespace: " + m.Channel
+			})
 		must(t, err)
 		defer stop()
 		stop2, err := d.Keys().OtherEventsTopic("maintenance").Subscribe(ctx, event.Options{},

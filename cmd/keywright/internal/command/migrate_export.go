@@ -95,7 +95,7 @@ type exportedPart struct {
 	Records int64  `json:"records"` // of the sources
 	Changed int64  `json:"changed"` // records that are not as in the sources
 
-	Rejected int64            `json:"rejected"` // of the sources, that are no records: see plan
+	Rejected int64          `json:"rejected"` // of the sources, that are no records: see plan
 	Rejects  []rejectReport `json:"rejects,omitempty"`
 }
 
