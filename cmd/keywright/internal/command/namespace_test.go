@@ -21,7 +21,7 @@ const (
 // ruleOfNamespaces is what each command means. The lists of the first three are in
 // docs/language.md.
 var ruleOfNamespaces = map[string][]string{
-	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "entities check", "entities index",
+	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "janitor run", "entities check", "entities index",
 		"entities indexes", "entities repair", "explain", "locks", "locks break", "match", "migrate advance", "migrate diff",
 		"migrate export", "migrate import", "migrate plan", "migrate repair", "migrate rollback", "migrate status", "migrate verify", "queues", "queues cancel",
 		"queues discard",
@@ -32,6 +32,7 @@ var ruleOfNamespaces = map[string][]string{
 	everything: {"audit", "merge", "serve", "top"},
 	asPlanned:  {"apply"},
 	none: {"acl", "archive", "archive info", "archive verify", "breaking", "demo", "diff", "doctor", "fmt", "gen", "infer", "init",
+		"janitor", "janitor next", "serve check",
 		"lint", "migrate", "rules", "schema", "seal", "seal key", "serve token", "version"},
 }
 
