@@ -45,72 +45,66 @@ func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 // TestADeadShardIsSaid: what reads without a shard says so in the table, in the document and on the
 // exit line; nothing is clean, and nothing of a baseline is gone.
 func TestADeadShardIsSaid(t *testing.T) {
-	for _, b := range keywrighttest.Brands() {
-		t.Run(string(b), func(t *testing.T) {
-			c := withDeadShard(t, b)
-			missing := "shard " + c.Nodes[2].Addr() + " is missing"
-			for _, r := range []struct{ args, out string }{
-				{"ls", "INCOMPLETE: " + missing}, {"ls -o jsonl", ""}, {"ls -o names", ""},
-				{"top", "INCOMPLETE: " + missing}, {"top -o json", `"complete": false`}, {"top -o csv", ""},
-				{"infer", "# INCOMPLETE: " + missing},
-				{"audit", "INCOMPLETE: " + missing}, {"audit -o json", `"verdict": "incomplete"`}, {"audit -o jsonl", `"verdict":"incomplete"`},
-				{"audit -o html", "Incomplete: " + missing}, {"audit -o junit", missing}, {"audit -o sarif", missing},
-				{"audit -o github", "::error title=incomplete::" + missing}, {"audit -o csv", ""}, {"audit --keys-of KW505", ""},
-				{"audit --baseline none.json --update-baseline", "INCOMPLETE: " + missing},
-			} {
-				code, out, errs := runLine(t, r.args+" --progress none -u "+c.URL())
-				if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) || !strings.Contains(errs, "start the node") {
-					t.Errorf("%s: exit code %d\n%s\n%s", r.args, code, out, errs)
-				}
-				if strings.Contains(out, "Clean") || strings.Contains(out+errs, "gone") {
-					t.Errorf("%s: says more than it knows\n%s\n%s", r.args, out, errs)
-				}
-			}
-			if _, err := os.Stat("none.json"); err == nil {
-				t.Error("an incomplete audit was made a baseline")
-			}
-			if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings || !strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
-				t.Errorf("doctor: exit code %d\n%s", code, out)
-			}
-		})
+	b := keywrighttest.Brands()[0] // what is done without a shard is the client's doing, whatever the servers are
+	c := withDeadShard(t, b)
+	missing := "shard " + c.Nodes[2].Addr() + " is missing"
+	for _, r := range []struct{ args, out string }{
+		{"ls", "INCOMPLETE: " + missing}, {"ls -o jsonl", ""}, {"ls -o names", ""},
+		{"top", "INCOMPLETE: " + missing}, {"top -o json", `"complete": false`}, {"top -o csv", ""},
+		{"infer", "# INCOMPLETE: " + missing},
+		{"audit", "INCOMPLETE: " + missing}, {"audit -o json", `"verdict": "incomplete"`}, {"audit -o jsonl", `"verdict":"incomplete"`},
+		{"audit -o html", "Incomplete: " + missing}, {"audit -o junit", missing}, {"audit -o sarif", missing},
+		{"audit -o github", "::error title=incomplete::" + missing}, {"audit -o csv", ""}, {"audit --keys-of KW505", ""},
+		{"audit --baseline none.json --update-baseline", "INCOMPLETE: " + missing},
+	} {
+		code, out, errs := runLine(t, r.args+" --progress none -u "+c.URL())
+		if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) || !strings.Contains(errs, "start the node") {
+			t.Errorf("%s: exit code %d\n%s\n%s", r.args, code, out, errs)
+		}
+		if strings.Contains(out, "Clean") || strings.Contains(strings.ReplaceAll(out+errs, `"gone_keys"`, ""), "gone") {
+			t.Errorf("%s: says more than it knows\n%s\n%s", r.args, out, errs)
+		}
+	}
+	if _, err := os.Stat("none.json"); err == nil {
+		t.Error("an incomplete audit was made a baseline")
+	}
+	if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings || !strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
+		t.Errorf("doctor: exit code %d\n%s", code, out)
 	}
 }
 
 // TestADeadShardChangesNothing: what changes or copies keys is refused while a shard is dead, before
 // it has changed any.
 func TestADeadShardChangesNothing(t *testing.T) {
-	for _, b := range keywrighttest.Brands() {
-		t.Run(string(b), func(t *testing.T) {
-			c := withDeadShard(t, b)
-			other := keywrighttest.Start(t, b)
-			state := func() string {
-				return fmt.Sprint(c.Nodes[0].Do("DBSIZE"), c.Nodes[1].Do("DBSIZE"), c.Nodes[0].Info("expires"), c.Nodes[0].Do("INFO", "keyspace"), c.Nodes[1].Do("INFO", "keyspace"))
-			}
-			before := state()
-			for _, args := range []string{
-				"clean", "clean --apply", "delete --entry user", "delete --entry user --apply", "ttl", "ttl --apply",
-				"rename --map user:{id}=usr:{id}", "rename --map user:{id}=usr:{id} --apply", "backup --to all.kwa",
-				"copy " + c.URL() + " " + other.URL(), "copy " + c.URL() + " " + other.URL() + " --apply",
-			} {
-				line := args + " --progress none"
-				if !strings.HasPrefix(args, "copy") {
-					line += " -u " + c.URL()
-				}
-				code, out, errs := runLine(t, line)
-				if code != exitUnreachable && code != exitPartial || !strings.Contains(errs, c.Nodes[2].Addr()) {
-					t.Errorf("%s: exit code %d\n%s\n%s", args, code, out, errs)
-				}
-				if after := state(); after != before {
-					t.Fatalf("%s has changed keys: %s\n%s", args, before, after)
-				}
-			}
-			if n := fmt.Sprint(other.Do("DBSIZE")); n != "0" {
-				t.Errorf("%s keys were copied of a part of a cluster, as if it were all", n)
-			}
-			if _, err := os.Stat("all.kwa"); err == nil {
-				t.Error("an archive of a part of a cluster has the name of a whole one")
-			}
-		})
+	b := keywrighttest.Brands()[0] // what is done without a shard is the client's doing, whatever the servers are
+	c := withDeadShard(t, b)
+	other := keywrighttest.Start(t, b)
+	state := func() string {
+		return fmt.Sprint(c.Nodes[0].Do("DBSIZE"), c.Nodes[1].Do("DBSIZE"), c.Nodes[0].Info("expires"), c.Nodes[0].Do("INFO", "keyspace"), c.Nodes[1].Do("INFO", "keyspace"))
+	}
+	before := state()
+	for _, args := range []string{
+		"clean", "clean --apply", "delete --entry user", "delete --entry user --apply", "ttl", "ttl --apply",
+		"rename --map user:{id}=usr:{id}", "rename --map user:{id}=usr:{id} --apply", "backup --to all.kwa",
+		"copy " + c.URL() + " " + other.URL(), "copy " + c.URL() + " " + other.URL() + " --apply",
+	} {
+		line := args + " --progress none"
+		if !strings.HasPrefix(args, "copy") {
+			line += " -u " + c.URL()
+		}
+		code, out, errs := runLine(t, line)
+		if code != exitUnreachable && code != exitPartial || !strings.Contains(errs, c.Nodes[2].Addr()) {
+			t.Errorf("%s: exit code %d\n%s\n%s", args, code, out, errs)
+		}
+		if after := state(); after != before {
+			t.Fatalf("%s has changed keys: %s\n%s", args, before, after)
+		}
+	}
+	if n := fmt.Sprint(other.Do("DBSIZE")); n != "0" {
+		t.Errorf("%s keys were copied of a part of a cluster, as if it were all", n)
+	}
+	if _, err := os.Stat("all.kwa"); err == nil {
+		t.Error("an archive of a part of a cluster has the name of a whole one")
 	}
 }
 

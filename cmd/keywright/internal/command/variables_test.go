@@ -114,12 +114,21 @@ func TestVariablesAreNotShown(t *testing.T) {
 	}
 }
 
+// shownVariables are the variables with a value that a command may print, as it prints that of the
+// flag, and why. No command prints another, nor one of a file that is not there.
+var shownVariables = map[string]string{
+	"KEYWRIGHT_AGAINST": "the file of the older declaration: an error says file, line and column",
+	"KEYWRIGHT_KEY":     "the name of the key that is explained",
+	"KEYWRIGHT_MERGE":   "the file that a draft is merged into: an error says file, line and column",
+	"KEYWRIGHT_TO":      "the archive that was saved: its file is what the caller looks for",
+}
+
 // TestWrongVariablesAreNotShown: what a variable of a flag holds is not printed where it is refused,
-// by no command.
+// by no command. One value is the name of a file, the other of none.
 func TestWrongVariablesAreNotShown(t *testing.T) {
 	const canary = "canary-0123456789"
 	s := documentWorld(t)
-	refused := 0
+	refused, met := 0, map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -128,6 +137,9 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 				return
 			}
 			for _, value := range []string{canary, "x" + `"` + canary} {
+				if err := os.WriteFile(canary, []byte("no declaration: [\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
 				var out, errs strings.Builder
 				args := strings.Fields(c.CommandPath())[1:]
 				ctx, end := context.WithCancel(t.Context())
@@ -147,8 +159,17 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 				if code == exitUsage && strings.Contains(errs.String(), name) {
 					refused++
 				}
+				_, missing := os.Stat(value)
 				if shown := out.String() + errs.String(); strings.Contains(shown, canary) {
-					t.Errorf("%s: %s is shown: %s", c.CommandPath(), name, shown)
+					met[name] = true
+					if shownVariables[name] == "" || missing != nil && name != "KEYWRIGHT_KEY" {
+						t.Errorf("%s: %s is shown: %s", c.CommandPath(), name, shown)
+					}
+				}
+				if missing == nil && value != canary {
+					if err := os.Remove(value); err != nil { // the archive of KEYWRIGHT_TO: for others it is no file
+						t.Fatal(err)
+					}
 				}
 			}
 		})
@@ -159,6 +180,11 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 		}
 	}
 	walk(New())
+	for name := range shownVariables {
+		if !met[name] {
+			t.Errorf("%s is not shown: take its row out", name)
+		}
+	}
 	if refused < 100 {
 		t.Errorf("only %d values were refused by the name of their variable: the test shows nothing", refused)
 	}

@@ -19,7 +19,7 @@ keys:
   a: {key: "a:{n}", type: hash, ttl: 1h, fields: {x: int optional, y: text optional}}
   b: {key: "b:{n}", type: stream, ttl: 1h, maxlen: 100, fields: {x: bool optional}}
   c: {key: "c:{n}", type: entity, ttl: none, fields: {x: state optional, y: timestamp optional}, index: {x: "c:x:{x}"}}
-  d: {key: "d:{n}", type: string, ttl: 1h, value: {x: bytes optional, y: json optional, z: float, b: bool, t: text, h: hex 8, u: uuid, e: state}}
+  d: {key: "d:{n}", type: string, ttl: 1h, value: {x: bytes optional, y: json optional, z: float, b: bool, t: text, h: hex 8, u: uuid, e: state, k: bytes encrypted}}
   e: {key: "e:{n}", type: hash, ttl: 1h, field: int, value: unix_ms}
   f: {key: "f:{n}", type: zset, ttl: 1h, member: date, score: unix_s}
   g: {key: "g:{n}", type: hash, ttl: 1h, fields: {only: text optional}}

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strconv"
 
@@ -44,8 +45,12 @@ func (g *maker) str(decl *keyspace.Key) []byte {
 
 // payload is a value of the declared type.
 func (g *maker) payload(decl *keyspace.Key) []byte {
-	if len(decl.JSON) > 0 {
-		return g.object(decl.JSON)
+	fields := decl.JSON
+	if decl.Headed {
+		fields = decl.Entry.Shape
+	}
+	if len(fields) > 0 {
+		return g.object(fields)
 	}
 	return g.value(*decl.Value)
 }
@@ -63,20 +68,18 @@ func (g *maker) object(fields []keyspace.Field) []byte {
 	return append(out, '}')
 }
 
-// bare are the types whose text is a JSON value as it stands.
-var bare = map[scalar.Kind]bool{
-	scalar.Int: true, scalar.Float: true, scalar.Bool: true, scalar.UnixS: true, scalar.UnixMS: true, scalar.JSON: true,
-}
-
+// jsonValue is a value of a type as a member of a JSON object.
 func (g *maker) jsonValue(t scalar.Type) []byte {
-	if t.Kind == scalar.Bytes {
-		t = scalar.Type{}
-	}
 	v := g.value(t)
-	if bare[t.Kind] && !t.Encrypted {
-		return v
+	switch {
+	case t.Encrypted: // already base64
+		return quoted(string(v))
+	case t.Kind == scalar.Bytes:
+		return quoted(base64.StdEncoding.EncodeToString(v))
+	case t.Kind.InJSON() == scalar.Quoted:
+		return quoted(string(v))
 	}
-	return quoted(string(v))
+	return v
 }
 
 // quoted is text in JSON.
@@ -121,8 +124,22 @@ func (g *maker) stream(decl *keyspace.Key, n int) [][][]byte {
 	rows := make([][][]byte, n)
 	for i := range rows {
 		rows[i] = g.hash(decl, 2)
+		g.message(decl, rows[i])
 	}
 	return rows
+}
+
+// message puts the declared message into an entry of a durable channel.
+func (g *maker) message(decl *keyspace.Key, row [][]byte) {
+	c := decl.Entry.Topic
+	if c == nil || decl.Role != "" || len(c.Message) == 0 {
+		return
+	}
+	for i := 0; i+1 < len(row); i += 2 {
+		if string(row[i]) == "data" {
+			row[i+1] = g.object(c.Message)
+		}
+	}
 }
 
 func (g *maker) members(decl *keyspace.Key, n int) [][]byte { return g.distinct(n, or(decl.Member)) }
