@@ -92,11 +92,11 @@ func all(t *testing.T, url string, servers ...*keywrighttest.Server) {
 // eventually waits for something to become true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); {
+	for end := time.Now().Add(2 * time.Minute); !ok(); {
 		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
-		<-time.After(2 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 }
 
