@@ -138,8 +138,6 @@ func (l *log) hear(p *process, line string) {
 // runner is the process that began to run a job last, nil if none has.
 func (l *log) runner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
 
-func (l *log) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.done) }
-
 func (l *log) doneOf(ids []string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

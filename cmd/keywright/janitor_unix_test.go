@@ -18,9 +18,11 @@ import (
 
 // tidied is a job as the API answers.
 type tidied struct {
-	Name, State, Reason, Why, Did, Last_run, Last_good string
-	Elsewhere                                          bool
-	Runs, Failed, Failures                             int64
+	Name, State, Reason, Why, Did string
+	LastRun                       string `json:"last_run"`
+	LastGood                      string `json:"last_good"`
+	Elsewhere                     bool
+	Runs, Failed, Failures        int64
 }
 
 // tidy is a folder for a server's janitor: declaration, plans, backups.
@@ -115,8 +117,8 @@ func TestServeJanitor(t *testing.T) {
 		t.Fatalf("it was killed too late: %d are left", left)
 	}
 	url, end := d.serve("plans")
-	done := d.until(url, "tidy", func(j tidied) bool { return j.Last_run != "" })
-	if done.Failures != 0 || done.Runs != 1 || done.Did == "" || done.State != "idle" || done.Last_good == "" {
+	done := d.until(url, "tidy", func(j tidied) bool { return j.LastRun != "" })
+	if done.Failures != 0 || done.Runs != 1 || done.Did == "" || done.State != "idle" || done.LastGood == "" {
 		t.Errorf("%+v", done)
 	}
 	if n := d.s.Do("DBSIZE").(int64); n != 11 { // ten logs, and the key that says when it was done
@@ -165,8 +167,8 @@ func TestTwoJanitors(t *testing.T) {
 	d.due("two", "tidy")
 	first, endFirst := d.serve("one", "--apply-rate", "1000")
 	second, endSecond := d.serve("two", "--apply-rate", "1000")
-	a := d.until(first, "tidy", func(j tidied) bool { return j.Last_run != "" })
-	b := d.until(second, "tidy", func(j tidied) bool { return j.Last_run != "" })
+	a := d.until(first, "tidy", func(j tidied) bool { return j.LastRun != "" })
+	b := d.until(second, "tidy", func(j tidied) bool { return j.LastRun != "" })
 	if a.Runs+b.Runs != 1 || a.Elsewhere == b.Elsewhere || a.Failed+b.Failed != 0 {
 		t.Errorf("%+v\n%+v", a, b)
 	}
@@ -183,16 +185,16 @@ func TestJanitorWaits(t *testing.T) {
 	d.s.Do("CONFIG", "SET", "maxmemory", "20mb")
 	d.due("plans", "ttls", "tidy")
 	url, end := d.serve("plans", "--janitor-memory", "1", "--audit-every", "24h")
-	if j := d.until(url, "ttls", func(j tidied) bool { return j.Reason != "" || j.Last_run != "" }); j.Reason != "memory" || j.State != "waiting" || !strings.Contains(j.Why, "memory") {
+	if j := d.until(url, "ttls", func(j tidied) bool { return j.Reason != "" || j.LastRun != "" }); j.Reason != "memory" || j.State != "waiting" || !strings.Contains(j.Why, "memory") {
 		t.Errorf("%+v", j)
 	}
-	if j := d.until(url, "tidy", func(j tidied) bool { return j.Last_run != "" }); j.Failures != 0 {
+	if j := d.until(url, "tidy", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 {
 		t.Errorf("%+v", j)
 	}
 	end(syscall.SIGTERM)
 	d.s.Do("CONFIG", "SET", "maxmemory", "0")
 	url, end = d.serve("plans", "--janitor-memory", "1")
-	if j := d.until(url, "ttls", func(j tidied) bool { return j.Last_run != "" }); j.Failures != 0 || d.s.Do("TTL", "user:1").(int64) <= 0 {
+	if j := d.until(url, "ttls", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || d.s.Do("TTL", "user:1").(int64) <= 0 {
 		t.Errorf("%+v", j)
 	}
 	end(syscall.SIGTERM)
@@ -211,7 +213,7 @@ func TestJanitorBackups(t *testing.T) {
 	}
 	d.due("plans", "saves")
 	url, end := d.serve("plans")
-	if j := d.until(url, "saves", func(j tidied) bool { return j.Last_run != "" }); j.Failures != 0 || !strings.Contains(j.Did, "saved 50 keys") {
+	if j := d.until(url, "saves", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || !strings.Contains(j.Did, "saved 50 keys") {
 		t.Fatalf("%+v", j)
 	}
 	end(syscall.SIGTERM)
