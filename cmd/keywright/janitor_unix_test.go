@@ -125,7 +125,7 @@ func TestServeJanitor(t *testing.T) {
 		t.Errorf("%d keys are left", n)
 	}
 	text, _ := get(t, url+"metrics", http.StatusOK)
-	for _, want := range []string{`keywright_janitor_runs_total{target="default",job="tidy"} 1`, `keywright_janitor_failures_total{target="default",job="tidy"} 0`,
+	for _, want := range []string{`keywright_janitor_runs_total{keyspace="tidy",target="default",job="tidy"} 1`, `keywright_janitor_failures_total{keyspace="tidy",target="default",job="tidy"} 0`,
 		"# TYPE keywright_janitor_runs_total counter", "keywright_janitor_last_success_timestamp_seconds{"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)

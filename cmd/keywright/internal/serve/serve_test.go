@@ -545,7 +545,7 @@ func TestOldFiguresAreNoMetrics(t *testing.T) {
 	r := newRig(t)
 	families := []string{"keywright_queue_jobs{", "keywright_stream_length{", "keywright_server_memory_bytes{"}
 	before := r.text("/metrics")
-	for _, family := range append(families, `keywright_reading_up{target="main",reading="queues"} 1`) {
+	for _, family := range append(families, `keywright_reading_up{keyspace="shopkeys",target="main",reading="queues"} 1`) {
 		if !strings.Contains(before, family) {
 			t.Errorf("no %s", family)
 		}
@@ -563,7 +563,7 @@ func TestOldFiguresAreNoMetrics(t *testing.T) {
 		}
 	}
 	for _, reading := range []string{"queues", "streams", "shards"} {
-		if !strings.Contains(after, `keywright_reading_up{target="main",reading="`+reading+`"} 0`) || !strings.Contains(after, `keywright_reading_timestamp_seconds{target="main",reading="`+reading+`"}`) {
+		if !strings.Contains(after, `keywright_reading_up{keyspace="shopkeys",target="main",reading="`+reading+`"} 0`) || !strings.Contains(after, `keywright_reading_timestamp_seconds{keyspace="shopkeys",target="main",reading="`+reading+`"}`) {
 			t.Errorf("nothing is said of %s:\n%s", reading, after)
 		}
 	}
