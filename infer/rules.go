@@ -292,7 +292,7 @@ func collections(family []*path, at int) merge {
 	switch {
 	case at == 0 && !family[0].namedAfter(0):
 		return merge{}
-	case at == 0: // names stand there: many must have a key or two each
+	case at == 0: // names are there: many must have a key or two each
 		enough = mostAlike
 		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return p.keys > fewPerWord })
 		if len(family) < enough {
@@ -323,7 +323,7 @@ func (p *path) namedAfter(at int) bool {
 	})
 }
 
-// minNamed is how long a word is that somebody has chosen.
+// minNamed is how long a word is that a person has chosen.
 const minNamed = 3
 
 // anyText takes the words of an enumeration for some of any. What all begin or end with, up

@@ -238,7 +238,7 @@ func TestJanitorBackups(t *testing.T) {
 	if err := run.Run(); err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	// The newest two good ones stay, and what lies between them that is not good went with the others.
+	// The newest two good ones stay, and what is between them and not good is deleted with the others.
 	all := strings.Join(backups(), " ")
 	if len(backups()) != 3 || !strings.Contains(all, "20200104") || !strings.Contains(all, "mine.txt") || strings.Contains(all, "20200101") || strings.Contains(all, "20200103") {
 		t.Error(all)

@@ -44,7 +44,7 @@ type realm struct {
 
 // work bounds how long the warnings of one declaration may take: in steps of
 // automata, and overlap steps for each pair of patterns that is compared. What was
-// compared before, behind other literal text, costs a step.
+// compared before, after other literal text, costs a step.
 const (
 	work    = 1 << 22
 	overlap = 64

@@ -113,7 +113,7 @@ var rules = []rule{
 		Explain: "Pub/sub knows no databases: what is published in database 0 is heard in database 1, too (https://redis.io/docs/latest/develop/interact/pubsub/#database--scoping). The envelope of a message says in which database it was published, and listeners of another one drop it. With `envelope: plain` there is no such word, and two installations on one server hear each other. A server of a cluster has one database.",
 		Fix:     "remove envelope: plain, use one server per installation, or leave it: the channel may be meant for all"}, (*context).shared},
 	{finding.Rule{Code: "KW337", Name: "idle-job", Severity: errorLevel, Summary: "A job of the janitor that has nothing to do",
-		Explain: "A clean-up executes the rules of `cleanup`, a sweep looks at entities, a job of TTLs at keys that are declared to expire, or never to. Without one of them the job runs for nothing, and somebody relies on it.",
+		Explain: "A clean-up executes the rules of `cleanup`, a sweep looks at entities, a job of TTLs at keys that are declared to expire, or never to. Without one of them the job runs for nothing, and its users rely on it.",
 		Fix:     "declare what it is for, or remove the job"}, (*context).idleJobs},
 	{finding.Rule{Code: "KW338", Name: "cleanup-never-run", Severity: note, Summary: "Clean-up rules, a janitor, and no job that cleans",
 		Explain: "The janitor does what its jobs say. The rules of `cleanup` are executed by `keywright clean` and by a job with `do: clean` only.",

@@ -139,7 +139,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 	}
 }
 
-// TestAnErrorWhileItStops: what went wrong is told, also where somebody has asked it to stop; an
+// TestAnErrorWhileItStops: what went wrong is told, also where it was asked to stop; an
 // interruption alone is none.
 func TestAnErrorWhileItStops(t *testing.T) {
 	for what, want := range map[string]observe.RunState{"": observe.Stopped, "the disk is broken": observe.Failing} {

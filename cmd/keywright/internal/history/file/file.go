@@ -37,7 +37,7 @@ var (
 // spans are how long the chunks of a step are.
 var spans = map[history.Step]time.Duration{history.Raw: 24 * time.Hour, history.Hour: 7 * 24 * time.Hour, history.Day: 64 * 24 * time.Hour}
 
-// units are what one point of a step stands for.
+// units are what one point of a step means.
 var units = map[history.Step]time.Duration{history.Raw: time.Second, history.Hour: time.Hour, history.Day: 24 * time.Hour}
 
 var steps = []history.Step{history.Raw, history.Hour, history.Day}
