@@ -15,12 +15,12 @@ import (
 // ceiling is how much memory a draft may need, whatever it is drawn from.
 const ceiling = 256 << 20
 
-// heap is what is in use after a collection.
-func heap() uint64 {
+// heap is what is in use after a collection. What tests before it left may go at any time: signed, so that less is less.
+func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	return int64(m.HeapAlloc)
 }
 
 // More keys than are kept, all of them different, each with a value: memory stays
