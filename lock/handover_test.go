@@ -88,8 +88,11 @@ func TestDetachNeedsALease(t *testing.T) {
 	}
 	must(t, shared.Release(t.Context()))
 	l := lock.Open(c, "lock:a", lock.Options{Lease: 20 * time.Millisecond, NoRenewal: true})
-	lease, err := l.Try(t.Context())
-	must(t, err)
+	var lease *lock.Lease
+	until(t, "a reply is faster than the lease", func() bool {
+		lease, err = l.Try(t.Context())
+		return err == nil
+	})
 	<-lease.Context().Done()
 	if _, err := lease.Detach(); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("a lease that is over is detached: %v", err)
@@ -97,5 +100,16 @@ func TestDetachNeedsALease(t *testing.T) {
 	s.Do("DEL", "lock:a")
 	if _, err := l.Resume(t.Context(), lease.Token()); !errors.Is(err, lock.ErrLost) {
 		t.Errorf("a lease that is gone is resumed: %v", err)
+	}
+}
+
+// TestALeaseThatIsOverAtOnce: a lock that was given and is over when the reply comes is not said to be somebody else's.
+func TestALeaseThatIsOverAtOnce(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 50 * time.Millisecond})
+	c := open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true})
+	_, err := lock.Open(c, "lock:a", lock.Options{Lease: 20 * time.Millisecond, NoRenewal: true}).Try(t.Context())
+	if !errors.Is(err, lock.ErrHeld) || !strings.Contains(err.Error(), "the lease of 20ms was over before the reply came") {
+		t.Error(err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -30,8 +31,18 @@ import (
 // cause of the end of the lease's context, and what Release and Renew give then.
 var ErrLost = errors.New("the lock is not held any more")
 
-// ErrHeld is what Try gives when another one has the lock.
+// ErrHeld is what Try gives when another one has the lock, or when the lock was given for so short a time that its
+// lease was over before the reply came; the text says which.
 var ErrHeld = errors.New("the lock is held by somebody else")
+
+// errOver is a lock that was given and was over before the caller knew: it is ErrHeld for those that ask.
+type errOver time.Duration
+
+func (e errOver) Error() string {
+	return fmt.Sprintf("the lease of %v was over before the reply came: make the lease longer, or find what makes the server slow", time.Duration(e))
+}
+
+func (errOver) Is(target error) bool { return target == ErrHeld }
 
 // ErrReplicas is a strict lock that too few replicas have confirmed.
 var ErrReplicas = errors.New("too few replicas have confirmed the lock")

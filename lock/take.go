@@ -87,7 +87,11 @@ func (w *waiter) try(ctx context.Context) (*Lease, error) {
 		w.abandon()
 	}
 	if err == nil {
-		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: ErrHeld}
+		err = ErrHeld
+		if r.held {
+			err = errOver(w.lock.lease())
+		}
+		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: err}
 	}
 	return nil, err
 }
