@@ -127,9 +127,9 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
 		{"testing is for tests", "it registers flags in every program", func(dir string) bool {
-			return !within(dir, "keywrighttest", "internal/mutation", "internal/harm", "examples/internal/sitetest")
+			return !within(dir, "keywrighttest", "internal/mutation", "internal/harm", "internal/soak", "examples/internal/sitetest")
 		}, func(p string) bool { return p == "testing" }},
-		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return dir != "internal/harm" && dir != "examples/internal/sitetest" }, func(p string) bool { return p == module+"/keywrighttest" }},
+		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return dir != "internal/harm" && dir != "internal/soak" && dir != "examples/internal/sitetest" }, func(p string) bool { return p == module+"/keywrighttest" }},
 	}
 	for _, f := range load(t) {
 		if f.test {
@@ -226,6 +226,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/filelock", "internal/wire", "slot"},
 		"internal/mutation":           {},
+		"internal/soak":               {"keywrighttest"},
 		"migrate":                     {"internal/filelock", "keyspace", "migrate/phase", "migrate/record", "topology", "value"},
 		"migrate/repository":          {"migrate", "migrate/record", "value"},
 		"internal/movedkeys":          {"key", "migrate", "migrate/repository", "typed", "value"},
