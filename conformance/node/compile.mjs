@@ -1,13 +1,21 @@
-// Compiles folders of TypeScript as `tsc --project` does: a line of stdin is a folder, its answer what the compiler has to
-// say, as a line of JSON. One process for all of them: it starts once, and reads the library's types once.
+// Compiles folders of TypeScript as `tsc --project` does: a line of stdin is a folder, its
+// answer what the compiler has to say, as a line of JSON. One process for all of them: it
+// starts once, and reads the library's types once.
 import { createInterface } from "node:readline";
 import ts from "typescript";
 
-const said = { getCanonicalFileName: (name) => name, getCurrentDirectory: ts.sys.getCurrentDirectory, getNewLine: () => "\n" };
+const said = {
+  getCanonicalFileName: (name) => name,
+  getCurrentDirectory: ts.sys.getCurrentDirectory,
+  getNewLine: () => "\n",
+};
 const library = new Map();
 
 function compile(folder) {
-  const config = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (d) => { throw new Error(ts.formatDiagnostic(d, said)); } };
+  const fail = (d) => {
+    throw new Error(ts.formatDiagnostic(d, said));
+  };
+  const config = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: fail };
   const { fileNames, options, errors } = ts.getParsedCommandLineOfConfigFile(`${folder}/tsconfig.json`, {}, config);
   if (fileNames.length === 0) return "there is nothing to compile";
   const host = ts.createCompilerHost(options);
