@@ -1,13 +1,18 @@
 package conformance_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/keywright/keywright/gen"
@@ -89,8 +94,47 @@ func compiled(t testing.TB, dir string) string {
 			t.Fatal(err)
 		}
 	}
-	run(t, "node", nodeDir+"/node_modules/typescript/bin/tsc", "--project", dir)
+	if said := typeScript().compile(t, dir); said != "" {
+		t.Fatalf("TypeScript does not compile:\n%.6000s", said)
+	}
 	return filepath.Join(dir, "js")
+}
+
+// compiler is one process that compiles for all tests: its start costs more than most modules.
+type compiler struct {
+	mu  sync.Mutex
+	in  io.Writer
+	out *bufio.Scanner
+	err error
+}
+
+var typeScript = sync.OnceValue(func() *compiler {
+	c, cmd := &compiler{}, exec.Command("node", nodeDir+"/compile.mjs") // it ends with its input, which ends with the tests
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	in, err2 := cmd.StdinPipe()
+	if c.err = errors.Join(err, err2); c.err == nil {
+		c.in, c.out, c.err = in, bufio.NewScanner(out), cmd.Start()
+		c.out.Buffer(nil, 64<<20)
+	}
+	return c
+})
+
+// compile is what the compiler has to say of a folder.
+func (c *compiler) compile(t testing.TB, dir string) (said string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		_, c.err = fmt.Fprintln(c.in, dir)
+	}
+	if c.err != nil || !c.out.Scan() {
+		t.Fatalf("TypeScript's compiler is gone: %v (missing? scripts/install-test-deps.sh installs what tests need)", c.err)
+	}
+	if err := json.Unmarshal(c.out.Bytes(), &said); err != nil {
+		t.Fatal(err)
+	}
+	return said
 }
 
 // TestTypes: type checkers let through what is right in usage.ts and usage.py,

@@ -186,11 +186,7 @@ func TestNoListByExpiry(t *testing.T) {
 	}
 }
 
-func TestEveryTypeCompiles(t *testing.T) {
-	compile(t, map[string][]byte{"every": generate(t, declare(t, everyType())), "channels": generate(t, declare(t, channelsOnly))})
-}
-
-// channelsOnly needs few imports; one too many does not compile.
+// channelsOnly needs few imports; one too many does not compile (TestHostileDeclarations).
 const channelsOnly = `keywright: 1
 package: channels
 owner: o
