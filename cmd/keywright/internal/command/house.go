@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
