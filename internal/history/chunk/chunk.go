@@ -84,17 +84,15 @@ func Within(points []history.Point, chunk []byte, q history.Query) ([]history.Po
 }
 
 // LastBefore is the last point of a chunk that is not after a time.
-func LastBefore(chunk []byte, at time.Time) (history.Point, bool, error) {
-	points, err := Decode(chunk)
-	if err != nil {
-		return history.Point{}, false, err
-	}
-	for i := len(points) - 1; i >= 0; i-- {
-		if !points[i].At.After(at) {
-			return points[i], true, nil
+func LastBefore(chunk []byte, at time.Time) (last history.Point, ok bool, err error) {
+	var codes reader
+	err = walk(chunk, func(p history.Point, violations reader) {
+		if !p.At.After(at) {
+			last, codes, ok = p, violations, true
 		}
-	}
-	return history.Point{}, false, nil
+	})
+	last.Violations = codes.violations()
+	return last, ok && err == nil, err
 }
 
 // A chunk is its form, a checksum of the rest, and its points: of each the seconds since
@@ -127,30 +125,54 @@ func sealed(body []byte) []byte {
 
 // Decode reads a chunk; nothing is no point.
 func Decode(chunk []byte) (points []history.Point, err error) {
+	err = walk(chunk, func(p history.Point, violations reader) {
+		p.Violations = violations.violations()
+		points = append(points, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return points, nil
+}
+
+// walk visits the points of a chunk, each with the place where its violations are.
+func walk(chunk []byte, visit func(p history.Point, violations reader)) error {
 	if len(chunk) == 0 {
-		return nil, nil
+		return nil
 	}
 	if len(chunk) < 5 || chunk[0] != chunkForm || crc32.ChecksumIEEE(chunk[5:]) != binary.BigEndian.Uint32(chunk[1:]) {
-		return nil, fmt.Errorf("%w: a chunk of the history", ErrDamaged)
+		return fmt.Errorf("%w: a chunk of the history", ErrDamaged)
 	}
 	r := reader{rest: chunk[5:]}
 	var at, keys, bytes int64
-	for len(r.rest) > 0 && !r.failed {
+	for len(r.rest) > 0 {
 		at, keys, bytes = at+r.varint(), keys+r.varint(), bytes+r.varint()
-		p := history.Point{At: time.Unix(at, 0).UTC(), Keys: keys, Bytes: bytes}
+		violations := r
 		for range min(r.uvarint(), history.MaxCodes) {
-			if p.Violations == nil {
-				p.Violations = map[string]int64{}
-			}
-			code := r.text()
-			p.Violations[code] = r.varint()
+			r.text()
+			r.varint()
 		}
-		points = append(points, p)
+		if r.failed {
+			return fmt.Errorf("%w: a chunk of the history", ErrDamaged)
+		}
+		visit(history.Point{At: time.Unix(at, 0).UTC(), Keys: keys, Bytes: bytes}, violations)
 	}
-	if r.failed {
-		return nil, fmt.Errorf("%w: a chunk of the history", ErrDamaged)
+	return nil
+}
+
+// violations reads those of a point; nil: it has none.
+func (r *reader) violations() (out map[string]int64) {
+	if len(r.rest) == 0 {
+		return nil
 	}
-	return points, nil
+	for range min(r.uvarint(), history.MaxCodes) {
+		if out == nil {
+			out = map[string]int64{}
+		}
+		code := string(r.text())
+		out[code] = r.varint()
+	}
+	return out
 }
 
 // reader reads numbers and texts of a chunk.
@@ -178,13 +200,13 @@ func (r *reader) uvarint() uint64 {
 	return v
 }
 
-func (r *reader) text() string {
+func (r *reader) text() []byte {
 	n := r.uvarint()
 	if n > uint64(len(r.rest)) {
 		r.failed, r.rest = true, nil
-		return ""
+		return nil
 	}
-	s := string(r.rest[:n])
+	s := r.rest[:n]
 	r.rest = r.rest[n:]
 	return s
 }
