@@ -26,7 +26,7 @@ fmt: ## format Go code and the example declarations
 lint: .bin/staticcheck ## vet, staticcheck and the laws of the house
 	go test ./internal/arch
 	go vet ./... ./cmd/keywright/...
-	.bin/staticcheck ./... ./cmd/keywright/...
+	.bin/staticcheck ./... ./cmd/keywright/... ./cmd/keywrightd/internal/...
 
 gen: ## write the generated documents and code
 	go generate ./... ./cmd/keywright/...
@@ -88,6 +88,7 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
+	cd cmd/keywrightd && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
 	cd fallback/bbolt && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	cd bench && GOWORK=off go mod tidy -e # a test of redsync imports rueidiscompat, which not every proxy has

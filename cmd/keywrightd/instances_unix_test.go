@@ -123,6 +123,7 @@ func until(t *testing.T, what string, so func() bool) {
 // is killed, its keywrightd ends, and the other goes on: no point that was there is lost, and none is there twice. A
 // keywrightd that is killed is started again. A server of its own has figures of its own.
 func TestInstancesShareAHistory(t *testing.T) {
+	t.Parallel()
 	dir, err := programs()
 	if err != nil {
 		t.Fatal(err)
@@ -210,6 +211,7 @@ func rising(t *testing.T, shown []float64) {
 // TestSQLiteStore: keywright serve keeps its figures in SQLite, and has them when it is started again. Without
 // keywrightd it says what to install.
 func TestSQLiteStore(t *testing.T) {
+	t.Parallel()
 	dir, err := programs()
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,7 @@ func linked(t testing.TB, name string) history.Store {
 // TestStores: each database passes the suite of histories, by itself and over a link; several instances make its tables
 // at once; a newer form is refused; 400 days fit; turns are one program's.
 func TestStores(t *testing.T) {
+	t.Parallel()
 	p := startPostgres(t)
 	file := func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "h ?#%.db") }
 	for kind, fresh := range map[string]func(testing.TB) string{"PostgreSQL": p.fresh, "SQLite": file} {

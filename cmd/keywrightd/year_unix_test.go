@@ -18,6 +18,7 @@ import (
 // TestYear: 400 days of 300 entries take less than 200 MB in each database, with what a day of audits leaves beside
 // them. How long a page's questions take is printed.
 func TestYear(t *testing.T) {
+	t.Parallel()
 	const entries, most = 300, 200_000_000
 	p := startPostgres(t)
 	pg, db := p.fresh(t), p.open(t)
