@@ -60,6 +60,7 @@ fi
 
 # PostgreSQL, whose programs Debian does not put into PATH. Neither a database is made nor a service started: each test
 # has its own.
+export DEBIAN_FRONTEND=noninteractive
 if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
   command -v apt-get >/dev/null || { echo "missing: PostgreSQL 13 or later" >&2; exit 1; }
   as_root mkdir -p /etc/postgresql-common
