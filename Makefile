@@ -26,7 +26,7 @@ fmt: ## format Go code and the example declarations
 lint: .bin/staticcheck ## vet, staticcheck and the laws of the house
 	go test ./internal/arch
 	go vet ./... ./cmd/keywright/...
-	.bin/staticcheck ./... ./cmd/keywright/...
+	.bin/staticcheck ./... ./cmd/keywright/... ./cmd/keywrightd/internal/...
 
 gen: ## write the generated documents and code
 	go generate ./... ./cmd/keywright/...
@@ -58,7 +58,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	KEYWRIGHT_SOAK=10 KEYWRIGHT_KILLS=200 go test -timeout 4h -run 'TestHistory|TestProcesses' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
-	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledPlans|TestKilledACLApply|TestKilledVerbs|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
+	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledPlans|TestKilledACLApply|TestKilledVerbs|TestKilledJanitor|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
 	cd cmd/keywright && go test -count=20 -timeout 4h -run TestVerbsOnAClusterThatFailsOver ./internal/command
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
@@ -88,6 +88,7 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
+	cd cmd/keywrightd && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
 	cd fallback/bbolt && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	cd bench && GOWORK=off go mod tidy -e # a test of redsync imports rueidiscompat, which not every proxy has

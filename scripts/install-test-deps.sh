@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: redis-server, valkey-server (from
-# Debian's backports), a C compiler, Python with redis-py, staticcheck, and by npm the YAML
+# Debian's backports), PostgreSQL, a C compiler, Python with redis-py, staticcheck, and by npm the YAML
 # language server, the TypeScript compiler, ioredis and what builds the dashboard. It can be run again at any
 # time. On other systems than Debian it says what is missing.
 set -euo pipefail
@@ -56,6 +56,17 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
   as_root apt-get install -y -qq redis-server redis-tools >/dev/null
   as_root apt-get install -y -qq valkey-server >/dev/null || as_root apt-get install -y -qq -t "${VERSION_CODENAME}-backports" valkey-server >/dev/null
+fi
+
+# PostgreSQL, whose programs Debian does not put into PATH. Neither a database is made nor a service started: each test
+# has its own.
+export DEBIAN_FRONTEND=noninteractive
+if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
+  command -v apt-get >/dev/null || { echo "missing: PostgreSQL 13 or later" >&2; exit 1; }
+  as_root mkdir -p /etc/postgresql-common
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+  as_root apt-get install -y -qq --no-install-recommends postgresql >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends postgresql >/dev/null; }
 fi
 
 # A C compiler and the headers of libc: tests move a server's clock by a library.

@@ -6,13 +6,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -276,7 +280,108 @@ func TestJanitorRun(t *testing.T) {
 	if text := run(4, append([]string{"run", "tidy", "--apply", "--janitor-latency", "0"}, at...)...); !strings.Contains(text, "elsewhere") {
 		t.Error(text)
 	}
+	var next struct {
+		Version int
+		Jobs    []struct {
+			Name, Do, Zone string
+			Next           []time.Time
+		}
+	}
+	if text := run(0, "next", "-o", "json", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count", "3"); json.Unmarshal([]byte(text), &next) != nil ||
+		next.Version != 1 || len(next.Jobs) != 3 || next.Jobs[0].Zone != "Europe/Berlin" || len(next.Jobs[0].Next) != 3 || next.Jobs[1].Do != "sweep" {
+		t.Errorf("%+v of %s", next, text)
+	}
 	if text := run(0, "next", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count", "2"); strings.Count(text, "tidy") != 2 || !strings.Contains(text, "12-31 23:00") {
 		t.Error(text)
 	}
+}
+
+// TestJanitorSweeps: a job sweeps what has expired of an entity, by serve and by the command; what is there stays.
+func TestJanitorSweeps(t *testing.T) {
+	d := newTidy(t, "  swept: {do: sweep, entry: item, cron: \"0 0 1 1 *\"}\n")
+	path := filepath.Join(d.dir, "keyspace.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("keys:\n"), []byte("keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {expires: \"items:ends\"}}\n"), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expired := func() {
+		for i := range 30 {
+			d.s.Do("ZADD", "items:ends", "1000", fmt.Sprint("gone", i))
+		}
+	}
+	expired()
+	later := fmt.Sprint(time.Now().Add(time.Hour).UnixMilli())
+	d.s.Do("HSET", "item:kept", "n", "1")
+	d.s.Do("PEXPIREAT", "item:kept", later)
+	d.s.Do("ZADD", "items:ends", later, "kept")
+	d.due("plans", "swept")
+	url, end := d.serve("plans")
+	if j := d.until(url, "swept", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || j.Runs != 1 || j.Did != "swept 30 items" {
+		t.Errorf("%+v", j)
+	}
+	end(syscall.SIGTERM)
+	if n := d.s.Do("ZCARD", "items:ends"); n != int64(1) {
+		t.Errorf("%v items are in the index", n)
+	}
+	expired()
+	var said bytes.Buffer
+	cmd := keywrightWith(t, &said, "janitor", "run", "swept", "--apply", "-f", path, "-u", d.s.URL(), "--janitor-latency", "0")
+	if err := cmd.Run(); err != nil || !strings.Contains(said.String(), "swept 30 items") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if n := d.s.Do("EXISTS", "item:kept"); n != int64(1) {
+		t.Error("an item that has not expired is gone")
+	}
+}
+
+// TestKilledJanitor: a janitor that is killed at any moment of a run, and started again, has done the job once in the
+// end: each run has one plan, which is begun as often as it was killed and once more, and ended once; what is kept is
+// there, and no key is changed twice.
+func TestKilledJanitor(t *testing.T) {
+	const logs, kept = 1510, 10
+	kills := killsOr(2)
+	d := newTidy(t, "  tidy: {do: clean, cron: \"0 0 1 1 *\"}\n")
+	midway, rounds := 0, 0
+	for killed := 0; killed < kills && !t.Failed(); rounds++ {
+		d.s.Do("FLUSHALL")
+		d.logs(logs)
+		d.s.Do("SET", "mine", "x")
+		plans := fmt.Sprint("plans", rounds)
+		d.due(plans, "tidy")
+		at := 0
+		for more := true; more && killed < kills; more = at < 4 {
+			_, end := d.serve(plans, "--apply-rate", "1000")
+			begin := d.s.Do("DBSIZE").(int64)
+			stop := begin - rand.N(int64(400))
+			for deadline := time.Now().Add(time.Minute); d.s.Do("DBSIZE").(int64) > max(stop, kept+50) && time.Now().Before(deadline); {
+			}
+			end(syscall.SIGKILL)
+			killed, at = killed+1, at+1
+			if left := d.s.Do("EVAL", "return #redis.call('SCAN', '0', 'MATCH', 'log:*', 'COUNT', '100000')[2]", "0").(int64); left > kept {
+				midway++
+			}
+			d.s.Do("DEL", apply.ActingKey, janitor.TurnKey) // as it is when their leases have ended
+		}
+		url, end := d.serve(plans)
+		done := d.until(url, "tidy", func(j tidied) bool { return j.LastRun != "" && j.State == "idle" })
+		end(syscall.SIGTERM)
+		if done.Runs != 1 || done.Failed != 0 {
+			t.Errorf("round %d: %+v", rounds, done)
+		}
+		if n := d.s.Do("DBSIZE"); n != int64(kept+2) { // what is kept, the key that is not a log, and when it was done
+			t.Errorf("round %d: %d keys are left", rounds, n)
+		}
+		log, err := os.ReadFile(filepath.Join(d.dir, plans, "changes.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(log), `"action":"end"`); n != 1 {
+			t.Errorf("round %d: %d plans have ended:\n%s", rounds, n, log)
+		}
+	}
+	t.Logf("%d of %d kills in %d rounds were before the end", midway, kills, rounds)
 }

@@ -58,12 +58,13 @@ channels: {made: {doc: A memo was made., channel: "user:made", message: {id: id}
 events: {changed: {doc: It changed., with: [id], deletes: [user], emits: [made]}}
 cleanup: [{match: "tmp:*", idle: 1d}]
 pressure: [{at: 80%, entry: memo, where: {color: red|green}, shorten: to 5m}]
+janitor: {nightly: {do: clean, cron: "0 3 * * *", zone: Europe/Berlin, doc: "Old <b>temporary</b> keys."}}
 migrations: {files: {doc: From files., sources: {s: {file: "u/{g}.json"}}, parts: {people: {doc: All of them., moves: [{from: "s:/{id}", to: user, with: {id: "lower({id})"}, ttl: {from: iso8601(.at)}}], gates: {compared: 7}}}}}
 `
 
 func TestEverythingIsSaid(t *testing.T) {
 	md, html := generate(t, load(t, everything))
-	for _, text := range []string{"user:{id}", "usr:{id}", "expires 15 minutes after it was last used; a writer may ask for 1 minute to 1 day; give or take 10", "never expires", "undecided", "mail", "A memo was made.", "bull:*", "tmp:*",
+	for _, text := range []string{"user:{id}", "usr:{id}", "expires 15 minutes after it was last used; a writer may ask for 1 minute to 1 day; give or take 10", "never expires", "undecided", "mail", "A memo was made.", "nightly", "clean, cron 0 3 * * * (Europe/Berlin)", "bull:*", "tmp:*",
 		"not touched for 1d", "memo where color is red, then green", "shorten to 5m", "u/{g}.json:/{id}", "{id} lower({id}), name .name, age .age, lives from iso8601(.at)", "at least 7 comparisons", "From files.", "All of them.", "uuid", "red|green", "HSCAN", "--scan --pattern", "job:{#items}:leases", "30s", "maxlen", "s.lua", "{purpose}:{id}"} {
 		if !strings.Contains(html, strings.NewReplacer("+", "&#43;", "'", "&#39;").Replace(text)) {
 			t.Errorf("the page lacks %q", text)

@@ -25,6 +25,7 @@ type page struct {
 	Events   []event
 	Cleanup  []row
 	Pressure []row
+	Jobs     []row // of the janitor
 
 	Migrations []migration
 }
@@ -119,6 +120,9 @@ func newPage(ks *keyspace.Keyspace) *page {
 	}
 	for _, r := range ks.Pressure {
 		p.Pressure = append(p.Pressure, row{fmt.Sprintf("%d %%", r.At), fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
+	}
+	for _, j := range ks.Janitor {
+		p.Jobs = append(p.Jobs, row{j.Name, j.String(), j.Doc})
 	}
 	p.Migrations = migrations(ks)
 	return p

@@ -44,7 +44,7 @@ type alert struct {
 
 // Generate writes the rules.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
-	alerts := slices.Concat(audits(ks), queues(ks), streams(ks), entities(ks), memory(ks))
+	alerts := slices.Concat(audits(ks), queues(ks), streams(ks), entities(ks), memory(ks), jobs(ks))
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n# Rules for Prometheus, for the metrics of `keywright serve`, from the keyspace %s.\n"+
 		"# keywright gen prometheus writes this file.\ngroups:\n", gen.Marker, comment(ks.Package))
@@ -197,6 +197,16 @@ func entities(ks *keyspace.Keyspace) (out []alert) {
 		}
 	}
 	return out
+}
+
+// jobs is the alert about jobs of the janitor, where there are any.
+func jobs(ks *keyspace.Keyspace) []alert {
+	if len(ks.Janitor) == 0 {
+		return nil
+	}
+	return []alert{{"KeywrightJanitorFailed", "keywright_janitor_failing" + of(ks) + " == 1", 0, "warning", "",
+		"the job {{ $labels.job }} of the janitor has failed on {{ $labels.target }}",
+		"The page of the janitor and the log of keywright serve say why. The alert ends with the next good run."}}
 }
 
 // memory are alerts about the levels of memory that are declared; without any, about 90 %.

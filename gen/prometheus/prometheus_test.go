@@ -31,6 +31,8 @@ keys:
 pressure:
   - {at: 80%, entry: item, where: {priority: 1..2}, shorten: to 5m}
   - {at: 90%, entry: item, where: {priority: 1..2}, release: to 85%}
+janitor:
+  swept: {do: sweep, every: 1h}
 `
 
 func generated(t *testing.T, text string) string {
@@ -114,6 +116,7 @@ func TestRules(t *testing.T) {
 			` unless keywright_queue_paused{keyspace="shop",entry="mails"} == 1 critical shop-svc`,
 		`KeywrightStreamLag keywright_stream_lag{keyspace="shop",entry="log"} > 800 critical shop-svc`,
 		`KeywrightSweepLate keywright_entity_sweep_late_seconds{keyspace="shop",entry="item"} > 300 warning shop-svc`,
+		`KeywrightJanitorFailed keywright_janitor_failing{keyspace="shop"} == 1 warning `,
 		`KeywrightMemory target_address:keywright_server_memory:ratio{keyspace="shop"} > 0.8 warning `,
 		`KeywrightMemory target_address:keywright_server_memory:ratio{keyspace="shop"} > 0.9 critical `,
 	} {
@@ -121,7 +124,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("there is no %s", want)
 		}
 	}
-	if text := generated(t, "keywright: 1\npackage: p\nkeys: {a: {key: a, type: string, ttl: 1h}}\n"); strings.Contains(text, "Queue") ||
+	if text := generated(t, "keywright: 1\npackage: p\nkeys: {a: {key: a, type: string, ttl: 1h}}\n"); strings.Contains(text, "Queue") || strings.Contains(text, "Janitor") ||
 		!strings.Contains(text, `ratio{keyspace=\"p\"} > 0.9`) {
 		t.Error(text)
 	}

@@ -7,12 +7,12 @@ import (
 )
 
 // TestOneVersionOfEachDependency: all modules of the repository name the same version of what they share. A package
-// that is compiled with two versions of what it imports is compiled twice: for seven modules that made CI minutes
+// that is compiled with two versions of what it imports is compiled twice: for eight modules that made CI minutes
 // longer.
 func TestOneVersionOfEachDependency(t *testing.T) {
 	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) (v\S+)(?: // indirect)?$`)
 	versions, where := map[string]string{}, map[string]string{}
-	for _, dir := range []string{"", "cmd/keywright", "metrics", "tracing", "fallback/bbolt", "examples", "bench"} {
+	for _, dir := range []string{"", "cmd/keywright", "cmd/keywrightd", "metrics", "tracing", "fallback/bbolt", "examples", "bench"} {
 		path := "../../" + dir + "/go.mod"
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -154,11 +154,11 @@ func (b *Book) Leave(target string) error {
 	delete(b.kept.Known, target)
 	delete(b.kept.Seen, target)
 	maps.DeleteFunc(b.kept.Open, func(_ string, o *open) bool { return o.Target == target })
-	text, err := json.Marshal(b.kept)
-	if err != nil {
-		return err
-	}
-	return b.replace(b.path, text)
+	maps.DeleteFunc(b.kept.Beyond, func(name string, _ int64) bool {
+		end := strings.LastIndexByte(name, '/') // a kind has none
+		return end >= 0 && name[:end] == target
+	})
+	return b.keep()
 }
 
 // audit compares violations with those that are known, and knows them from now on as far as

@@ -130,6 +130,7 @@ var documentRuns = []documentRun{
 	{"explain", 1, "explain -o json --key app:albun:1", ""},
 	{"explain", 1, "explain -o json --key app:album:1 -u URL", ""},
 	{"explain", 0, "explain -o json --key bull:1", ""},
+	{"janitor next", 0, "janitor next -o json --count 2", ""},
 	{"lint", 1, "lint -o json bad.yaml", ""},
 	{"lint", -1, "lint -o json", ""},
 	{"locks", 5, "locks -o json -u URL", ""},

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/internal/history"
 )
 
 // house is what the targets of serve share.
@@ -31,6 +32,12 @@ func (h *house) join(a *app, o *serving, t *observe.Target) error {
 			return nil
 		}
 		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.now()))
+	}
+	if shared, ok := h.store.(*daemon.Store); ok {
+		if o.targets == "" { // others that share it have a default one, too
+			shared.Call(t.ID, t.ID+" "+t.Name)
+		}
+		t.Turn = func(ctx context.Context) (func(), error) { return shared.Turn(ctx, t.ID) }
 	}
 	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" { // without a declaration a plan would look for one
 		return nil

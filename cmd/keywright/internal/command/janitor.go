@@ -218,27 +218,49 @@ func (a *app) janitorClient(ctx context.Context) (*keywright.Client, error) {
 
 func (a *app) janitorNextCommand() *cobra.Command {
 	var count int
+	var output string
 	c := &cobra.Command{
 		Use:   "next [JOB]",
 		Short: "List the jobs of the janitor, and when each is due",
 		Long: `Lists the jobs of the declaration, and when each is due next, in UTC and in its time
 zone. It asks no server.`,
 		Example: `  keywright janitor next
-  keywright janitor next nightly --count 5`,
+  keywright janitor next nightly --count 5
+  keywright janitor next -o json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("leave it out for all", "%s takes the name of one job", c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.janitorNext(args, count) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.janitorNext(args, count, output) },
 	}
 	c.ValidArgsFunction = a.completeJobs
 	c.Flags().IntVar(&count, "count", 1, "how many times of each job, at most 100")
+	outputs(c, &output, "table", "json")
 	return c
 }
 
-func (a *app) janitorNext(args []string, count int) error {
+// dueJobs are the jobs of the janitor, and when each is due.
+type dueJobs struct {
+	Jobs []dueJob `json:"jobs"`
+}
+
+// dueJob is a job of the janitor.
+type dueJob struct {
+	Name  string      `json:"name"`
+	Doc   string      `json:"doc,omitempty"`
+	Do    string      `json:"do" enum:"audit,sweep,clean,ttl,backup"`
+	Entry string      `json:"entry,omitempty"` // absent: all entries
+	When  string      `json:"when"`            // what it does and when, in words
+	Zone  string      `json:"zone,omitempty"`  // of its times; absent: UTC
+	Next  []time.Time `json:"next"`            // the earliest first, in UTC
+}
+
+func (a *app) janitorNext(args []string, count int, output string) error {
+	if err := oneOf("output", output, "table", "json"); err != nil {
+		return err
+	}
 	if count < 1 || count > 100 {
 		return usage("write --count 5", "--count is a number from 1 to 100")
 	}
@@ -258,24 +280,42 @@ func (a *app) janitorNext(args []string, count int) error {
 	if err != nil {
 		return usage("name one of the time zone database", "%v", err)
 	}
-	if len(jobs) == 0 {
-		a.say("the declaration has no section janitor")
-		return nil
-	}
-	var rows [][]string
+	report := dueJobs{[]dueJob{}}
 	for _, j := range jobs {
+		due := dueJob{Name: j.Name, Doc: j.Doc, Do: string(j.Do), When: j.String(), Zone: j.When.Zone, Next: []time.Time{}}
+		if j.Entry != nil {
+			due.Entry = j.Entry.Name
+		}
 		at := a.now()
 		for range count {
 			next, ok := j.When.Next(at, zones[j.When.Zone])
 			if !ok {
 				break
 			}
-			local := ""
-			if j.When.Zone != "" {
-				local = next.In(zones[j.When.Zone]).Format("Mon 15:04 MST")
-			}
-			rows = append(rows, []string{j.Name, next.UTC().Format("2006-01-02 15:04:05Z"), local, j.String()})
+			due.Next = append(due.Next, next.UTC())
 			at = next
+		}
+		report.Jobs = append(report.Jobs, due)
+	}
+	if output == "json" {
+		return a.json(report)
+	}
+	return a.printDue(report.Jobs, zones)
+}
+
+func (a *app) printDue(jobs []dueJob, zones map[string]*time.Location) error {
+	if len(jobs) == 0 {
+		a.say("the declaration has no section janitor")
+		return nil
+	}
+	var rows [][]string
+	for _, j := range jobs {
+		for _, next := range j.Next {
+			local := ""
+			if j.Zone != "" {
+				local = next.In(zones[j.Zone]).Format("Mon 15:04 MST")
+			}
+			rows = append(rows, []string{j.Name, next.Format("2006-01-02 15:04:05Z"), local, j.When})
 		}
 	}
 	return terminal.Table(a.out, []terminal.Column{{Title: "job"}, {Title: "next"}, {Title: "there", Drop: 2}, {Title: "what", Drop: 1}}, rows)

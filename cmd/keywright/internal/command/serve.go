@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -25,6 +25,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/dash"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -72,7 +73,8 @@ func (a *app) serveCommand() *cobra.Command {
 bytes and violations, what has changed since yesterday, any key explained, undeclared
 keys with a declaration to copy, queues, locks, entities, streams, rankings, and the
 server itself. It audits at an interval, reads the constructs every few seconds, and
-keeps figures for 400 days in a file (--store).
+keeps figures for 400 days in a file (--store). Where keywrightd is installed, they are in
+SQLite or in a PostgreSQL that several instances share (--store postgres://…).
 
 It changes nothing on the server, unless --allow-apply lets operators make plans, look
 at them, apply and stop them: clean-ups, TTLs, dead jobs by error, entities, seals. The
@@ -133,7 +135,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
 		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): the header of any other is not read")
 	f.StringSliceVar(&o.operators, "proxy-operators", nil, "users of the proxy that are operators; others are viewers")
-	f.StringVar(&o.store, "store", "keywright.db", "the file that keeps figures over time; none: keep none")
+	f.StringVar(&o.store, "store", "keywright.db",
+		"what keeps figures over time: a file, or with keywrightd sqlite:FILE or postgres://user@host:5432/database; none: keep none")
 	f.DurationVar(&o.every, "audit-every", 15*time.Minute, "how long it is from one audit to the next")
 	f.StringVar(&o.by, "audit-by", "scan", "how to audit: scan, snapshot (what the server sends a replica) or sample (keys from random places)")
 	f.Int64Var(&o.sample, "sample", 100_000, "look at about so many keys from random places only")
@@ -206,7 +209,7 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 	}
 	defer l.Close()
 	h := &house{app: a}
-	if h.store, err = a.openHistory(o); err != nil {
+	if h.store, err = a.openHistory(ctx, o); err != nil {
 		return err
 	}
 	if h.store != nil {
@@ -278,10 +281,13 @@ func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
 	return d, nil
 }
 
-// openHistory opens the file of --store. A snapshot file has no history.
-func (a *app) openHistory(o *serving) (history.Store, error) {
+// openHistory opens the store of --store. A snapshot file has no history.
+func (a *app) openHistory(ctx context.Context, o *serving) (history.Store, error) {
 	if o.store == "none" || o.isFile() {
 		return nil, nil
+	}
+	if daemon.Is(o.store) {
+		return a.openDaemon(ctx, o.store)
 	}
 	f, err := file.Open(o.store, a.now())
 	var damaged *history.Damaged
@@ -294,6 +300,24 @@ func (a *app) openHistory(o *serving) (history.Store, error) {
 		return nil, usage("name another file with --store, or write --store none", "%v", err)
 	}
 	return f, nil
+}
+
+// openDaemon opens a store that keywrightd keeps.
+func (a *app) openDaemon(ctx context.Context, name string) (history.Store, error) {
+	program, err := daemon.Find()
+	if err != nil {
+		return nil, usage("install it beside keywright or into PATH with `"+daemon.Install+"`, or name a file with --store",
+			"--store names a database, which %s keeps, and there is no %s", daemon.Program, daemon.Program)
+	}
+	s, err := daemon.Open(ctx, program, name)
+	if errors.Is(err, history.ErrInUse) {
+		return nil, usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
+	}
+	if err != nil {
+		return nil, usage("look at the name after --store (sqlite:FILE, postgres://user@host:5432/database), and whether "+
+			"the database answers", "%s", a.discreet(err.Error()))
+	}
+	return s, nil
 }
 
 // watched is the target that the flags name, or one of the file of targets.

@@ -53,6 +53,10 @@ func (t *Target) audit(ctx context.Context) bool {
 			return false
 		}
 	}
+	defer t.turn(ctx)()
+	if ctx.Err() != nil {
+		return false
+	}
 	since := t.Now()
 	t.change(Progressed, func(s *State) { s.Running = &Running{Since: since} })
 	found, instances, err := t.read(ctx, since)
@@ -82,6 +86,20 @@ func (t *Target) audit(ctx context.Context) bool {
 		}
 	})
 	return found != nil
+}
+
+// turn waits until no other program audits the target, as long as it is to the next audit at most.
+func (t *Target) turn(ctx context.Context) (end func()) {
+	if t.Turn == nil {
+		return func() {}
+	}
+	ctx, done := context.WithTimeout(ctx, t.Every)
+	defer done()
+	end, err := t.Turn(ctx)
+	if err != nil {
+		return func() {}
+	}
+	return end
 }
 
 // read reads all keys; nil: nothing could be read.

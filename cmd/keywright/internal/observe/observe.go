@@ -56,6 +56,9 @@ type Options struct {
 	Pace   int           // commands per second of readings, at most; 0: 12
 	Turns  chan struct{} // of audits of several targets: as many as fit into it are made at once; nil: any
 
+	// Turn, if there is one, waits while another program audits the target. Without it, or where it fails, the audit
+	// is made all the same.
+	Turn func(context.Context) (end func(), err error)
 	// Keep stores what a whole audit has found; its error is told in the state.
 	Keep func(context.Context, *Audit) error
 	Now  func() time.Time

@@ -78,6 +78,7 @@ func measureJobs(x *exposition, id string, st *observe.State) {
 		labels := []string{"target", id, "job", j.Name}
 		x.add("keywright_janitor_running", "Whether a job of the janitor runs.", truth(!j.Running.IsZero()), labels...)
 		x.add("keywright_janitor_waiting", "Whether a job of the janitor is due and waits.", truth(j.Waits != ""), labels...)
+		x.add("keywright_janitor_failing", "Whether the latest run of a job of the janitor failed.", truth(j.Failures > 0), labels...)
 		x.count("keywright_janitor_runs_total", "Runs of a job of the janitor.", float64(j.Runs), labels...)
 		x.count("keywright_janitor_failures_total", "Runs of a job of the janitor that failed.", float64(j.Failed), labels...)
 		if !j.Ended.IsZero() {

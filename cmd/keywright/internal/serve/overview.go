@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/keyspace"
 )
 

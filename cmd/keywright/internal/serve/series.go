@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history"
 )
 
 var historyParams = []param{

@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/history"
 )
 
 // Options of a server.

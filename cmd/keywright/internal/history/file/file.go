@@ -18,8 +18,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
 	"github.com/keywright/keywright/internal/filelock"
+	"github.com/keywright/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history/chunk"
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -33,14 +34,6 @@ var (
 	firstKey   = []byte("first")
 	lastKey    = []byte("last")
 )
-
-// spans are how long the chunks of a step are.
-var spans = map[history.Step]time.Duration{history.Raw: 24 * time.Hour, history.Hour: 7 * 24 * time.Hour, history.Day: 64 * 24 * time.Hour}
-
-// units are what one point of a step means.
-var units = map[history.Step]time.Duration{history.Raw: time.Second, history.Hour: time.Hour, history.Day: 24 * time.Hour}
-
-var steps = []history.Step{history.Raw, history.Hour, history.Day}
 
 // File is a history in a file.
 type File struct {
@@ -82,10 +75,8 @@ func (e errForm) Error() string {
 // damage reports whether an error is about what is in the file.
 func damage(err error) bool {
 	var newer errForm
-	return !errors.Is(err, history.ErrInUse) && !errors.As(err, &newer) && !errors.Is(err, os.ErrPermission) && errors.Is(err, errDamaged)
+	return !errors.Is(err, history.ErrInUse) && !errors.As(err, &newer) && !errors.Is(err, os.ErrPermission) && errors.Is(err, chunk.ErrDamaged)
 }
-
-var errDamaged = errors.New("it is not what was written")
 
 func open(path string) (f *File, err error) {
 	f = &File{path: path}
@@ -95,7 +86,7 @@ func open(path string) (f *File, err error) {
 		case errors.Is(err, bolterrors.ErrTimeout):
 			return history.ErrInUse
 		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
-			return errors.Join(errDamaged, err)
+			return errors.Join(chunk.ErrDamaged, err)
 		case err != nil:
 			return err
 		}
@@ -119,12 +110,12 @@ func (f *File) begin() error {
 				return errForm(n)
 			}
 			if n != form {
-				return errDamaged
+				return chunk.ErrDamaged
 			}
 			return nil
 		}
 		if k, _ := tx.Cursor().First(); k != nil {
-			return fmt.Errorf("%w: it is no history of keywright", errDamaged)
+			return fmt.Errorf("%w: it is no history of keywright", chunk.ErrDamaged)
 		}
 		b, err := tx.CreateBucket(metaBucket)
 		if err != nil {
@@ -146,7 +137,7 @@ func (f *File) guarded(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errDamaged, p)
+			err = fmt.Errorf("%w: %v", chunk.ErrDamaged, p)
 			f.mu.Lock()
 			f.broken = err
 			f.mu.Unlock()
@@ -179,32 +170,9 @@ func chunkKey(entry string, begin int64) []byte {
 	return binary.BigEndian.AppendUint64(append([]byte(entry), 0), uint64(begin))
 }
 
-func beginOf(t time.Time, step history.Step) int64 {
-	span := int64(spans[step] / time.Second)
-	return t.Unix() / span * span
-}
-
-// checked refuses what the limits do not let in.
-func checked(target string, at time.Time, points map[string]history.Point) error {
-	if at.Unix() < 0 || len(target) == 0 || len(target) > history.MaxName || len(points) > history.MaxEntries {
-		return history.ErrTooMany
-	}
-	for name, p := range points {
-		if name == "" || len(name) > history.MaxName || bytes.IndexByte([]byte(name), 0) >= 0 || len(p.Violations) > history.MaxCodes {
-			return history.ErrTooMany
-		}
-		for code := range p.Violations {
-			if len(code) > history.MaxName {
-				return history.ErrTooMany
-			}
-		}
-	}
-	return nil
-}
-
 // Append implements history.Store.
 func (f *File) Append(_ context.Context, target string, at time.Time, points map[string]history.Point) error {
-	if err := checked(target, at, points); err != nil {
+	if err := history.Check(target, at, points); err != nil {
 		return err
 	}
 	return f.transact(true, func(tx *bolt.Tx) error {
@@ -224,7 +192,7 @@ func (f *File) Append(_ context.Context, target string, at time.Time, points map
 				return err
 			}
 		}
-		for _, step := range steps {
+		for _, step := range chunk.Steps {
 			chunks, err := b.CreateBucketIfNotExists(stepName(step))
 			if err != nil {
 				return err
@@ -239,40 +207,16 @@ func (f *File) Append(_ context.Context, target string, at time.Time, points map
 
 func appendTo(chunks *bolt.Bucket, step history.Step, at time.Time, points map[string]history.Point) error {
 	for name, p := range points {
-		p.At = time.Unix(at.Unix(), 0).UTC()
-		key := chunkKey(name, beginOf(at, step))
-		kept, err := decode(chunks.Get(key))
+		key := chunkKey(name, chunk.Begin(at, step))
+		added, err := chunk.Add(chunks.Get(key), step, at, p)
 		if err != nil {
 			return err
 		}
-		if n := len(kept); n > 0 && sameUnit(kept[n-1].At, p.At, step) {
-			most(&p, &kept[n-1])
-			kept = kept[:n-1]
-		}
-		if err := chunks.Put(key, encode(append(kept, p))); err != nil {
+		if err := chunks.Put(key, added); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// sameUnit reports whether two times are one point of a step.
-func sameUnit(a, b time.Time, step history.Step) bool {
-	return a.Truncate(units[step]).Equal(b.Truncate(units[step]))
-}
-
-// most makes the violations of p the most of both.
-func most(p, other *history.Point) {
-	all := map[string]int64{}
-	for code, n := range p.Violations {
-		all[code] = n
-	}
-	for code, n := range other.Violations {
-		if len(all) < history.MaxCodes || all[code] > 0 {
-			all[code] = max(all[code], n)
-		}
-	}
-	p.Violations = all
 }
 
 func targetBucket(target string) []byte { return append([]byte("t\x00"), target...) }

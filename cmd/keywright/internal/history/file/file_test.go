@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history/historytest"
 )
 
 func opened(t testing.TB, path string) *File {
@@ -22,7 +23,9 @@ func opened(t testing.TB, path string) *File {
 }
 
 func TestFileIsAHistory(t *testing.T) {
-	runSuite(t, func(t testing.TB) history.Store { return opened(t, filepath.Join(t.TempDir(), "h.db")) })
+	historytest.Run(t, func(t testing.TB) history.Store {
+		return opened(t, filepath.Join(t.TempDir(), "h.db"))
+	})
 }
 
 // A file is one process's at a time, its figures are there when it is opened again, and
@@ -74,38 +77,6 @@ func TestDamagedFileIsPutAside(t *testing.T) {
 	if _, err := Open(t.TempDir(), time.Now()); err == nil || errors.As(err, &damaged) {
 		t.Error("a folder was opened or moved", err)
 	}
-}
-
-// A chunk that is not what was written is an error, and never figures.
-func TestDamagedChunksAreTold(t *testing.T) {
-	points := []history.Point{{At: time.Unix(100, 0).UTC(), Keys: 5, Bytes: -3}, {At: time.Unix(900, 0).UTC(), Keys: 1 << 62, Violations: map[string]int64{"KW505": 3}}}
-	whole := encode(points)
-	if got, err := decode(whole); err != nil || fmt.Sprint(got) != fmt.Sprint(points) {
-		t.Fatal(got, err)
-	}
-	for i := range whole {
-		for _, flip := range []byte{1, 0x80} {
-			hurt := append([]byte(nil), whole...)
-			hurt[i] ^= flip
-			if got, err := decode(hurt); err == nil {
-				t.Fatalf("byte %d: %v", i, got)
-			}
-		}
-		if i > 0 {
-			if got, err := decode(whole[:i]); err == nil {
-				t.Fatalf("cut at %d: %v", i, got)
-			}
-		}
-	}
-}
-
-// A chunk that a program with a bug has written with a good checksum ends in an error.
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte{1, 2, 3})
-	f.Add(encode([]history.Point{{At: time.Unix(5, 0), Violations: map[string]int64{"a": 1}}})[5:])
-	f.Fuzz(func(_ *testing.T, body []byte) {
-		_, _ = decode(sealed(body))
-	})
 }
 
 // What 300 entries take for 400 days, and how long a page's question takes: printed.

@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history/chunk"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -20,24 +21,15 @@ func (f *File) Range(ctx context.Context, q history.Query) (out []history.Point,
 		from := time.Unix(max(q.From.Unix(), 0), 0)
 		prefix := append([]byte(q.Entry), 0)
 		c := chunks.Cursor()
-		for k, v := c.Seek(chunkKey(q.Entry, beginOf(from, q.Step))); bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+8; k, v = c.Next() {
+		for k, v := c.Seek(chunkKey(q.Entry, chunk.Begin(from, q.Step))); bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+8; k, v = c.Next() {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if int64(binary.BigEndian.Uint64(k[len(prefix):])) > q.To.Unix() {
 				break
 			}
-			points, err := decode(v)
-			if err != nil {
+			if out, err = chunk.Within(out, v, q); err != nil {
 				return err
-			}
-			for _, p := range points {
-				if !p.At.Before(q.From) && !p.At.After(q.To) {
-					out = append(out, p)
-				}
-			}
-			if len(out) > history.MaxPoints {
-				return history.ErrTooMany
 			}
 		}
 		return nil
@@ -83,7 +75,7 @@ func (f *File) At(ctx context.Context, target string, step history.Step, at time
 // chunk of that time and at the one before it.
 func lastBefore(chunks *bolt.Bucket, name string, step history.Step, at time.Time) (history.Point, bool, error) {
 	c := chunks.Cursor()
-	want := chunkKey(name, beginOf(at, step))
+	want := chunkKey(name, chunk.Begin(at, step))
 	k, v := c.Seek(want)
 	if !bytes.Equal(k, want) {
 		if k == nil {
@@ -96,14 +88,8 @@ func lastBefore(chunks *bolt.Bucket, name string, step history.Step, at time.Tim
 		if len(k) != len(want) || !bytes.Equal(k[:len(name)+1], want[:len(name)+1]) {
 			break
 		}
-		points, err := decode(v)
-		if err != nil {
-			return history.Point{}, false, err
-		}
-		for i := len(points) - 1; i >= 0; i-- {
-			if !points[i].At.After(at) {
-				return points[i], true, nil
-			}
+		if p, ok, err := chunk.LastBefore(v, at); ok || err != nil {
+			return p, ok, err
 		}
 		k, v = c.Prev()
 	}
@@ -136,7 +122,7 @@ func (f *File) Prune(ctx context.Context, now time.Time) error {
 				if !bytes.HasPrefix(name, targetBucket("")) {
 					return nil
 				}
-				for _, step := range steps {
+				for _, step := range chunk.Steps {
 					n, err := prune(b.Bucket(stepName(step)), step, now)
 					if err == nil && n > 0 && step == history.Day {
 						err = moveFirst(b)
@@ -165,7 +151,7 @@ func moveFirst(b *bolt.Bucket) error {
 		if len(k) <= 8 || binary.BigEndian.Uint64(k[len(k)-8:]) > begin {
 			continue
 		}
-		points, err := decode(v)
+		points, err := chunk.Decode(v)
 		if err != nil {
 			return err
 		}
@@ -183,7 +169,7 @@ func prune(chunks *bolt.Bucket, step history.Step, now time.Time) (n int, err er
 	if chunks == nil {
 		return 0, nil
 	}
-	oldest := now.Add(-history.Kept[step] - spans[step]).Unix()
+	oldest := chunk.Oldest(now, step)
 	var old [][]byte
 	c := chunks.Cursor()
 	for k, _ := c.First(); k != nil && len(old) < maxPruned; k, _ = c.Next() {

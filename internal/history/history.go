@@ -5,13 +5,15 @@
 // Of an hour or a day the keys and bytes are those of its last point, and the violations
 // the most that a point of it had: one that was there for minutes is not lost.
 //
-// Store is the interface; package file keeps it in one file.
+// Store is the interface. The command line keeps it in a file, keywrightd in SQLite and PostgreSQL; package chunk is
+// the form that they share, historytest shows a store right, and link is a store in another process.
 package history
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -87,6 +89,24 @@ func (d *Damaged) Error() string {
 // Unwrap gives the reason.
 func (d *Damaged) Unwrap() error { return d.Err }
 
+// Check refuses what a store does not take.
+func Check(target string, at time.Time, points map[string]Point) error {
+	if at.Unix() < 0 || target == "" || len(target) > MaxName || len(points) > MaxEntries {
+		return ErrTooMany
+	}
+	for name, p := range points {
+		if name == "" || len(name) > MaxName || strings.IndexByte(name, 0) >= 0 || len(p.Violations) > MaxCodes {
+			return ErrTooMany
+		}
+		for code := range p.Violations {
+			if len(code) > MaxName {
+				return ErrTooMany
+			}
+		}
+	}
+	return nil
+}
+
 // Query asks for points.
 type Query struct {
 	Target   string
@@ -111,4 +131,10 @@ type Store interface {
 	// Prune deletes what is kept for long enough.
 	Prune(ctx context.Context, now time.Time) error
 	Close() error
+}
+
+// Turns is a store that several programs share, and that sees that one of them at a time audits a target.
+type Turns interface {
+	// Turn waits until no other program has the turn, and takes it until end is called or the program ends.
+	Turn(ctx context.Context, target string) (end func(), err error)
 }

@@ -1,4 +1,5 @@
-package file
+// Package historytest shows an implementation of history.Store right: one suite for all stores.
+package historytest
 
 import (
 	"errors"
@@ -7,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/history"
+	"github.com/keywright/keywright/internal/history"
 )
 
 // start is when the points of the suite begin: a whole day.
 var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// runSuite shows an implementation of history.Store right. open gives a new and empty store for each test.
-func runSuite(t *testing.T, open func(testing.TB) history.Store) {
+// Run shows an implementation of history.Store right. open gives a new and empty store for each test.
+func Run(t *testing.T, open func(testing.TB) history.Store) {
 	for name, test := range map[string]func(*testing.T, history.Store){
 		"points come back":            comeBack,
 		"hours and days":              downSampled,
