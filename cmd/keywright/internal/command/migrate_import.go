@@ -21,8 +21,9 @@ func (a *app) migratePlanCommand() *cobra.Command {
 		Long: `Reads the files of all parts, or of those named, and says what an import would do:
 how many records and bytes each move makes, and which records cannot be moved, with
 file, line and the reason. It makes of each record what Redis would have, and of that
-the file again, and compares byte by byte: the gate of the first phase. No server is
-needed, and nothing is changed.
+the file again, and compares byte by byte: the gate of the first phase. A file that is
+named and is not there, before its part has begun, is listed too. No server is needed,
+and nothing is changed.
 
 Exit codes: 0 all can be moved, 1 some records or files cannot (they are listed), 2
 usage, 130 interrupted.`,
@@ -175,6 +176,10 @@ func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 	for _, fault := range p.Faults {
 		x.Faults = append(x.Faults, faultOf(fault))
 	}
+	for _, file := range p.Absent {
+		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
+			"--root may be another folder; if there never was one, write an empty document"})
+	}
 	part := r.declared.Part(p.Part)
 	for i, mv := range p.Moves {
 		x.Records += mv.Records
@@ -287,7 +292,7 @@ func (r *migrationRun) printImport(out *importReport) error {
 		line += " Cannot be moved: " + terminal.Plural(total.Rejected, "record") + "."
 	}
 	if total.Faulty > 0 {
-		line += " Cannot be used: " + terminal.Plural(total.Faulty, "file or move") + "."
+		line += " Cannot be used, of files and moves: " + terminal.Count(total.Faulty) + "."
 	}
 	r.tell("\n%s", r.out.Paint(map[bool]terminal.Style{true: terminal.Green, false: terminal.Red}[out.Complete], line))
 	return nil
