@@ -176,7 +176,8 @@ func TestLog(t *testing.T) {
 			about = append(about, line)
 		}
 	}
-	if len(about) != 1 || !strings.Contains(about[0], "level=DEBUG msg=[Redis:") || strings.Contains(said.String(), guild) {
+	if len(about) != 1 || !strings.Contains(about[0], "level=DEBUG msg=[Redis:") ||
+		strings.Contains(said.String(), guild) {
 		t.Errorf("logged was %s", &said)
 	}
 	same(t, "the server is named once", strings.Count(said.String(), "server="+s.Addr()), 1)
