@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -23,8 +22,7 @@ type PlanReport struct {
 	Rejected  int64
 	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
 	Faulty    int64
-	Absent    []string // files that are named and are not there, before the part has begun: each counts as empty
-	RoundTrip bool     // every record comes back from its stored form, and every file byte by byte
+	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
 }
 
 // MoveCount is the records of a move.
@@ -55,13 +53,7 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	}
 	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
 		p.Files++
-		fault := m.planFile(ctx, part, file, all)
-		if errors.Is(fault, errAbsent) {
-			if fault = nil; is.Phase == phase.Off && len(p.Absent) < maxListed {
-				p.Absent = append(p.Absent, file)
-			}
-		}
-		if fault != nil {
+		if fault := m.planFile(ctx, part, file, all); fault != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -111,17 +103,12 @@ func (p *planning) fault(err error) {
 // errTwins are records of one identity that say two things: Redis can have one of them.
 var errTwins = errors.New("records of the files are one and the same in Redis, and differ")
 
-var errAbsent = errors.New("it is not there")
-
 // planFile reads a file, and makes of each record what Redis would have, and of that what the
 // file has in its place. Faults of records are counted as they come.
 func (m *Migration) planFile(ctx context.Context, part, file string, p *planning) error {
 	in, err := m.disk.open(file)
-	if err != nil {
+	if err != nil || in == nil {
 		return err
-	}
-	if in == nil {
-		return errAbsent
 	}
 	defer in.Close()
 	p.Bytes += in.was.Size()

@@ -3,10 +3,15 @@ package command
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -176,16 +181,35 @@ func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 	for _, fault := range p.Faults {
 		x.Faults = append(x.Faults, faultOf(fault))
 	}
-	for _, file := range p.Absent {
-		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
-			"--root may be another folder; if there never was one, write an empty document"})
-	}
 	part := r.declared.Part(p.Part)
 	for i, mv := range p.Moves {
 		x.Records += mv.Records
 		x.Moves = append(x.Moves, movedRecords{mv.Move, part.Moves[i].To.Name, mv.Records, mv.Bytes})
 	}
+	for _, file := range r.absent(part) {
+		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
+			"--root may be another folder; if there never was one, write an empty document"})
+	}
 	return x
+}
+
+// absent gives the files that a part names and that are not there before it has begun. Later the
+// programs make them.
+func (r *migrationRun) absent(part *keyspace.Part) (files []string) {
+	if is, err := r.Phase(part.Name); err != nil || is.Phase != phase.Off {
+		return nil
+	}
+	for _, mv := range part.Moves {
+		file := mv.Source.File.String()
+		if len(mv.Source.File.Captures()) > 0 || slices.Contains(files, file) {
+			continue
+		}
+		_, err := os.Stat(filepath.Join(r.folder, filepath.FromSlash(file)))
+		if errors.Is(err, fs.ErrNotExist) {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // importParts imports, or plans.
