@@ -35,7 +35,7 @@ func TestDocumentsReplaceThePages(t *testing.T) {
 				}
 				for _, fact := range readFacts(t, team) {
 					k := p.find(fact.example)
-					if k == nil || fact.kind == "legacy" || fact.kind == "cleanup" || fact.kind == "prefix" {
+					if k == nil || fact.kind == "cleanup" || fact.kind == "prefix" {
 						continue
 					}
 					checked++

@@ -102,7 +102,6 @@ var checks = map[string]func(*page, fact) string{
 	"index":        checkIndex,
 	"lock":         func(p *page, f fact) string { return checkConstruct(p, f, keyspace.Lock) },
 	"queue":        func(p *page, f fact) string { return checkConstruct(p, f, keyspace.Queue) },
-	"legacy":       checkLegacy,
 	"channel":      checkChannel,
 	"emits":        checkEmits,
 	"invalidation": checkInvalidation,
@@ -142,18 +141,6 @@ func checkConstruct(p *page, f fact, c keyspace.Construct) string {
 		return "it is no " + string(c)
 	}
 	return checkKey(p, f)
-}
-
-// checkLegacy: no key of today has this name, a former one does.
-func checkLegacy(p *page, f fact) string {
-	i := p.matcher.Match([]byte(f.example), nil)
-	if i == match.None || p.targets[i].Legacy == nil {
-		return "it is no former name"
-	}
-	if e := p.targets[i].Legacy; e.Name != f.entry {
-		return "it is a former name of " + e.Name + ", not " + f.entry
-	}
-	return ""
 }
 
 func checkChannel(p *page, f fact) string {

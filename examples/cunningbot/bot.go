@@ -147,19 +147,24 @@ type usageError struct{ says string }
 
 func (e *usageError) Error() string { return e.says }
 
+const unknownButton = "This button is not known."
+
 // press is an answer to a game: answer:GAME:OPTION.
 func (b *Bot) press(ctx context.Context, guild, user, data string) (string, error) {
 	parts := strings.Split(data, ":")
 	if len(parts) != 3 || parts[0] != "answer" {
-		return "", &usageError{"This button is not known."}
+		return "", &usageError{unknownButton}
 	}
 	game, err := b.Store.Trivia.Game(ctx, guild, parts[1])
 	if errors.Is(err, ErrNone) {
 		return "There is no such game.", nil
 	}
-	n, wrong := strconv.Atoi(parts[2])
-	if err != nil || wrong != nil || n < 0 || n >= len(game.Options) {
-		return "", errors.Join(err, wrong)
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(parts[2])
+	if err != nil || n < 0 || n >= len(game.Options) {
+		return "", &usageError{unknownButton}
 	}
 	all, err := b.Store.Trivia.Submit(ctx, guild, parts[1], user, Answer{game.Options[n], time.Now().UTC()})
 	switch {

@@ -1,9 +1,12 @@
 package cunningbot_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +15,7 @@ import (
 
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/local"
+	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestDiscord: limits are heeded, what failed is repeated, a reply that is lost posts nothing twice,
@@ -138,9 +142,43 @@ func TestInteractions(t *testing.T) {
 	} {
 		same(t, "what the bot says", c.said, c.want)
 	}
-	same(t, "a button that is not known", w.interact(map[string]any{"type": 3, "guild_id": guild,
-		"data": map[string]string{"custom_id": "x"}}), "This button is not known.")
+	got(store.Trivia.Open(t.Context(), guild, "quiz-1", bot.NewGame{Question: "Which?", Options: []string{"a", "b"},
+		Answer: "b", ChannelID: channel, Lasts: time.Hour}))(t)
+	const unknown = "This button is not known."
+	for button, want := range map[string]string{"x": unknown, "answer:quiz-1:-1": unknown, "answer:quiz-1:2": unknown,
+		"answer:quiz-1:b": unknown, "answer:quiz-2:0": "There is no such game.",
+		"answer:quiz-1:1": "Submitted. 1 have answered."} {
+		same(t, "the button "+button, w.interact(map[string]any{"type": 3, "guild_id": guild,
+			"data": map[string]string{"custom_id": button}, "user": map[string]string{"id": "555000000000000001"}}), want)
+	}
 	if got(store.Trivia.Registrations(context.Background(), guild))(t)["quiz"].Minute != 18*60+30 {
 		t.Error("the registration is not there")
 	}
+}
+
+// TestLog: at the level DEBUG each operation is one line in the page's form, with its entry and never its key.
+func TestLog(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	host, port, err := net.SplitHostPort(s.Addr())
+	must(t, err)
+	variables := map[string]string{"REDIS_HOST": host, "REDIS_PORT": port, "CUNNINGBOT_DEBUG": "true"}
+	e, err := bot.Read(func(name string) string { return variables[name] })
+	must(t, err)
+	var said bytes.Buffer
+	store, err := e.Open(t.Context(), "cunningbot-test", slog.New(slog.NewTextHandler(&said,
+		&slog.HandlerOptions{Level: slog.LevelDebug})))
+	must(t, err)
+	t.Cleanup(store.Close)
+	got(store.Feeds.Feeds(t.Context(), guild))(t)
+	var about []string
+	for line := range strings.Lines(said.String()) {
+		if strings.Contains(line, "entry=rss_feeds") {
+			about = append(about, line)
+		}
+	}
+	if len(about) != 1 || !strings.Contains(about[0], "level=DEBUG msg=[Redis:") ||
+		strings.Contains(said.String(), guild) {
+		t.Errorf("logged was %s", &said)
+	}
+	same(t, "the server is named once", strings.Count(said.String(), "server="+s.Addr()), 1)
 }

@@ -64,7 +64,7 @@ func Read(getenv func(string) string) (e Environment, err error) {
 	health := ""
 	if password := getenv("REDIS_HEALTH_PASSWORD"); password != "" {
 		other := u
-		other.User = url.UserPassword(cmp.Or(getenv("REDIS_HEALTH_USERNAME"), "health"), password)
+		other.User = url.UserPassword("health", password)
 		health = other.String()
 	}
 	e = Environment{
@@ -162,10 +162,19 @@ func (e Environment) client(ctx context.Context, at, name string, connections in
 	}
 	return keywright.Open(ctx, at, keywright.Options{Name: name, Timeout: 5 * time.Second, Attempts: 3,
 		Backoff:     500 * time.Millisecond,
-		Connections: power, NoCache: true, Logger: log, Hooks: []keywright.Hook{{Done: func(_ context.Context,
+		Connections: power, NoCache: true, Logger: slog.New(quiet{log.Handler()}),
+		Hooks: []keywright.Hook{{Done: func(_ context.Context,
 			call keywright.Call, o keywright.Outcome) {
 			log.Debug("[Redis:"+strings.ToUpper(call.Op)+"]", "entry", call.Entry, "elapsed", o.Elapsed, "attempts", o.Attempts)
 		}}}})
+}
+
+// quiet leaves out what the client logs of each operation that went well: Done logs it in the page's form.
+type quiet struct{ slog.Handler }
+
+// Enabled reports whether a line of a level is logged.
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l > slog.LevelDebug && q.Handler.Enabled(ctx, l)
 }
 
 // New is the bot with real clients.

@@ -33,6 +33,7 @@ type Migration struct {
 	*migrate.Migration
 	moves *record.Map
 	files files
+	keys  *cunningkeys.Keyspace
 }
 
 // NewMigration makes this process one of the migration. Redis need not answer yet.
@@ -49,7 +50,7 @@ func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*Migrat
 	if err != nil {
 		return nil, err
 	}
-	return &Migration{m, moves, d}, nil
+	return &Migration{m, moves, d, cunningkeys.New(c)}, nil
 }
 
 // declared is the migration of keyspace.yaml.
@@ -368,8 +369,9 @@ func (d movingDaily) Posted(ctx context.Context, guild string, day time.Time, na
 var ErrMoving = errors.New("it is not at its end")
 
 // Archive moves the JSON files into a folder of the same disk, when every subsystem is complete and
-// no item waits in a file. No program reads them then.
-func (m *Migration) Archive(folder string) error {
+// no item waits in a file, and notes in Redis that its data is the one there is. No program reads the
+// files then.
+func (m *Migration) Archive(ctx context.Context, folder string) error {
 	for _, part := range Subsystems {
 		is, err := m.Phase(part)
 		if err != nil {
@@ -387,6 +389,9 @@ func (m *Migration) Archive(folder string) error {
 		}
 	}
 	if err != nil {
+		return err
+	}
+	if err := m.keys.MigrationVersion().Set(ctx, "1"); err != nil {
 		return err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {

@@ -302,7 +302,8 @@ func (v *move) archived() {
 	var before map[string]map[string]json.RawMessage
 	read(v.t, v.dir, "app_state.json", &before)
 	archive := filepath.Join(v.dir, "archive")
-	must(v.t, v.m.Archive(archive))
+	must(v.t, v.m.Archive(v.t.Context(), archive))
+	same(v.t, "the version of the data", v.s.Do("GET", "meta:migration:version"), "1")
 	left, err := filepath.Glob(filepath.Join(v.dir, "*.json"))
 	must(v.t, err)
 	same(v.t, "files that are left", left, []string(nil))

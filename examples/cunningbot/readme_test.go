@@ -89,7 +89,7 @@ func TestVariables(t *testing.T) {
 		}
 	}
 	for v := range read {
-		if !named[v] && v != "REDIS_ARCHIVE_PASSWORD" && v != "REDIS_HEALTH_USERNAME" {
+		if !named[v] && v != "REDIS_ARCHIVE_PASSWORD" {
 			t.Errorf("README.md does not name %s", v)
 		}
 	}

@@ -157,8 +157,10 @@ func TestPoison(t *testing.T) {
 			await(t, id+" is with the agents", func() bool { entry = s.Do("GET", "poppo:task:run:"+id); return entry != nil })
 			return entry.(string)
 		}
-		s.Do("XDEL", "poppo:task:runs", run(unread))
-		s.Do("SET", "poppo:task:run:"+unread, s.Do("XADD", "poppo:task:runs", "*", "task", unread, "issue", "none").(string))
+		// in one step: a daemon that finds the run gone would put the task before the agents again
+		s.Do("EVAL", `redis.call('XDEL', KEYS[1], ARGV[1])
+			redis.call('SET', KEYS[2], redis.call('XADD', KEYS[1], '*', 'task', ARGV[2], 'issue', 'none'))`,
+			"2", "poppo:task:runs", "poppo:task:run:"+unread, run(unread), unread)
 		last := run(begun)
 		s.Do("XREADGROUP", "GROUP", "agents", "killed", "COUNT", "9", "STREAMS", "poppo:task:runs", ">")
 		s.Do("XCLAIM", "poppo:task:runs", "agents", "killed", "0", last, "RETRYCOUNT", "5", "IDLE", "60000")

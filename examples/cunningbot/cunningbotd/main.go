@@ -180,7 +180,7 @@ func archive(ctx context.Context, f *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.Archive(f.Arg(0)), m.Close())
+	return errors.Join(m.Archive(ctx, f.Arg(0)), m.Close())
 }
 
 // backup saves all keys; with -every again and again, when the last good one is so old.

@@ -2601,7 +2601,7 @@ func MigrationVersionKey() (string, error) {
 
 var value_MigrationVersion = value.Text(64)
 
-// MigrationVersion: How far the migration from JSON files has come.
+// MigrationVersion: The version of the data, 1 when the JSON files are archived. How far they are before is in their folder.
 //
 // Key meta:migration:version, string, TTL none.
 func (k *Keyspace) MigrationVersion() typed.String[string] {

@@ -3,10 +3,15 @@ package command
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -21,8 +26,9 @@ func (a *app) migratePlanCommand() *cobra.Command {
 		Long: `Reads the files of all parts, or of those named, and says what an import would do:
 how many records and bytes each move makes, and which records cannot be moved, with
 file, line and the reason. It makes of each record what Redis would have, and of that
-the file again, and compares byte by byte: the gate of the first phase. No server is
-needed, and nothing is changed.
+the file again, and compares byte by byte: the gate of the first phase. A file that is
+named and is not there, before its part has begun, is listed too. No server is needed,
+and nothing is changed.
 
 Exit codes: 0 all can be moved, 1 some records or files cannot (they are listed), 2
 usage, 130 interrupted.`,
@@ -180,7 +186,30 @@ func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 		x.Records += mv.Records
 		x.Moves = append(x.Moves, movedRecords{mv.Move, part.Moves[i].To.Name, mv.Records, mv.Bytes})
 	}
+	for _, file := range r.absent(part) {
+		x.Faulty, x.Faults = x.Faulty+1, append(x.Faults, faultReport{File: file, Reason: "it is not there: " +
+			"--root may be another folder; if there never was one, write an empty document"})
+	}
 	return x
+}
+
+// absent gives the files that a part names and that are not there before it has begun. Later the
+// programs make them.
+func (r *migrationRun) absent(part *keyspace.Part) (files []string) {
+	if is, err := r.Phase(part.Name); err != nil || is.Phase != phase.Off {
+		return nil
+	}
+	for _, mv := range part.Moves {
+		file := mv.Source.File.String()
+		if len(mv.Source.File.Captures()) > 0 || slices.Contains(files, file) {
+			continue
+		}
+		_, err := os.Stat(filepath.Join(r.folder, filepath.FromSlash(file)))
+		if errors.Is(err, fs.ErrNotExist) {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // importParts imports, or plans.
@@ -287,7 +316,7 @@ func (r *migrationRun) printImport(out *importReport) error {
 		line += " Cannot be moved: " + terminal.Plural(total.Rejected, "record") + "."
 	}
 	if total.Faulty > 0 {
-		line += " Cannot be used: " + terminal.Plural(total.Faulty, "file or move") + "."
+		line += " Cannot be used, of files and moves: " + terminal.Count(total.Faulty) + "."
 	}
 	r.tell("\n%s", r.out.Paint(map[bool]terminal.Style{true: terminal.Green, false: terminal.Red}[out.Complete], line))
 	return nil

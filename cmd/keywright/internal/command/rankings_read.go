@@ -93,6 +93,10 @@ refused.`,
 			return a.readRanking(c.Context(), args[0], &o, func(ctx context.Context, r *bind.Ranking) ([]bind.Row, error) {
 				rows, err := r.Around(ctx, args[1], o.limit)
 				if errors.Is(err, keywright.ErrNotFound) {
+					members, err := r.Len(ctx)
+					if members == 0 || err != nil {
+						return nil, err
+					}
 					return nil, noMember(args[1], r)
 				}
 				return rows, err
