@@ -192,6 +192,7 @@ type record struct {
 	doubt    bool         // it was sent, and the reply was lost
 	replaces bool         // it is there, and is to be replaced
 	fact     compare.Fact // of a value in parts, with its last one
+	bytes    int64        // of the value: of one in parts, all of them so far
 }
 
 // Bounds of a batch.

@@ -190,6 +190,30 @@ func adds(t testing.TB, r apply.Report) {
 	}
 }
 
+// TestBytesOfParts: a report counts all bytes of a value in parts, as the archive does, and so does
+// a plan; the name of a key is counted once.
+func TestBytesOfParts(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	clients := open(t, s.URL())
+	fill(t, clients, 0)
+	there, want := backup(t, s.URL(), 1), int64(0)
+	for rec, err := range records(there) {
+		must(t, err)
+		want += int64(len(rec.Payload))
+		if !rec.More {
+			want += int64(len(rec.Key))
+		}
+	}
+	s.Do("FLUSHALL")
+	for _, planned := range []bool{true, false} {
+		r, err := apply.Restore(t.Context(), clients, records(there), apply.RestoreOptions{Plan: planned})
+		must(t, err)
+		if r.Bytes != want {
+			t.Errorf("plan %t: %d bytes, not %d", planned, r.Bytes, want)
+		}
+	}
+}
+
 // Every kind of value is restored as it was, to the millisecond, whole or in parts,
 // between both brands and into a cluster. A second run changes nothing.
 func TestRestored(t *testing.T) {

@@ -1,6 +1,7 @@
 package poppobuilder_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
 )
 
 func keysOf(t *testing.T, s *keywrighttest.Server) *poppokeys.Keyspace {
@@ -228,4 +230,36 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 			t.Errorf("%v keys were written", n)
 		}
 	})
+}
+
+// TestMigrationLock: one migration runs at a time in a namespace, under the key that the page gives
+// its lock, with a TTL; the lock of a process is another one.
+func TestMigrationLock(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	keys, ctx := keysOf(t, s), t.Context()
+	test, err := poppokeys.InNamespace("poppo-test")
+	must(t, err)
+	first, err := keys.LockMigration().Try(ctx)
+	must(t, err)
+	if ttl := s.Do("PTTL", "poppo:lock:process:migration").(int64); ttl <= 0 || ttl > 30_000 {
+		t.Errorf("the lock of the page ends after %d ms", ttl)
+	}
+	if _, err := keysOf(t, s).LockMigration().Try(ctx); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("a second migration: %v", err)
+	}
+	for what, free := range map[string]lock.Lock{"a process": keys.LockProcess(7, "migration"),
+		"another namespace": poppokeys.NewTuned(keys.Client(), poppokeys.Tuning{Namespace: test}).LockMigration()} {
+		lease, err := free.Try(ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		must(t, lease.Release(ctx))
+	}
+	must(t, first.Release(ctx))
+	second, err := keys.LockMigration().Acquire(ctx)
+	must(t, err)
+	if second.Fence() <= first.Fence() {
+		t.Errorf("the second has token %d, the first had %d", second.Fence(), first.Fence())
+	}
+	must(t, second.Release(ctx))
 }
