@@ -147,7 +147,11 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 		close(w.in)
 	}
 	group.Wait()
-	if cause := context.Cause(ctx); cause != nil {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(err, ctx.Err()): // it was stopped for the cause
+		err = cause
+	default:
 		err = errors.Join(err, cause)
 	}
 	whole := err == nil && r.report.Unknown == 0

@@ -3,6 +3,7 @@ package apply_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -304,13 +305,11 @@ func TestExpired(t *testing.T) {
 // Full memory ends a restore, and the report says what was not written.
 func TestFullMemory(t *testing.T) {
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
-	for i := range 50 {
-		s.Do("SET", fmt.Sprint("key", i), string(bytes.Repeat([]byte{byte(i)}, 1000)))
-	}
+	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, string.rep('x', 100)) end`, "0")
 	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(backup(t, s.URL(), 1<<40)), apply.RestoreOptions{})
 	adds(t, r)
-	if err == nil || r.Unknown == 0 || r.Refused > 0 {
-		t.Errorf("%v %+v", err, r)
+	if err == nil || r.Unknown == 0 || r.Refused > 0 || errors.Is(err, context.Canceled) {
+		t.Errorf("%v %+v", err, r) // the memory is the reason, and the only one
 	}
 }
 
