@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
@@ -233,7 +234,8 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 }
 
 // TestMigrationLock: one migration runs at a time in a namespace, under the key that the page gives
-// its lock, with a TTL; the lock of a process is another one.
+// its lock, with a TTL; the lock of a process is another one. A daemon makes what its version needs
+// under it.
 func TestMigrationLock(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
 	keys, ctx := keysOf(t, s), t.Context()
@@ -255,7 +257,15 @@ func TestMigrationLock(t *testing.T) {
 		}
 		must(t, lease.Release(ctx))
 	}
+	daemon(t, s, poppo.Options{})
+	await(t, "a daemon that starts waits for it", func() bool {
+		return s.Do("ZCARD", "poppo:{poppo:lock:process:migration}:waiters") == int64(1)
+	})
+	if s.Do("EXISTS", "poppo:task:runs") != int64(0) {
+		t.Error("the daemon has begun what its version needs")
+	}
 	must(t, first.Release(ctx))
+	await(t, "the daemon makes it", func() bool { return s.Do("EXISTS", "poppo:task:runs") == int64(1) })
 	second, err := keys.LockMigration().Acquire(ctx)
 	must(t, err)
 	if second.Fence() <= first.Fence() {
