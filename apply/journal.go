@@ -62,7 +62,7 @@ var ErrOtherJournal = errors.New("the journal is of another plan")
 var ErrInUse = filelock.ErrInUse
 
 // OpenJournal opens the journal of a plan, or begins it. resumed says that there is one
-// of a run that did not come to its end.
+// of a run that has begun a batch and did not come to its end.
 func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 	j = &Journal{path: path, head: journalHead{journalFormat, plan}}
 	if j.file, err = openAlone(path); err != nil {
@@ -79,7 +79,8 @@ func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 		err, j.file = j.file.Close(), nil
 		return j, false, err
 	case j.size > 0:
-		return j, true, nil
+		l := j.last
+		return j, len(l.Done)+len(l.Open)+len(l.Restored)+l.At > 0, nil
 	}
 	if err = j.rewrite(); err != nil {
 		return nil, false, errors.Join(err, j.Close())

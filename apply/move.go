@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -149,7 +150,7 @@ func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange
 
 // RenamingPrefix begins the names of keys that say which copies a run is making, so that
 // the next one knows those of a run that was killed. Such a key has a TTL of a day.
-const RenamingPrefix = "keywright:renaming:"
+const RenamingPrefix = selection.RenamingPrefix
 
 const marksFor = 24 * time.Hour
 

@@ -37,6 +37,10 @@ func TestMutations(t *testing.T) {
 			Test: "TestQueueInUseUnderBothNames"},
 		{Name: "runs under both names", File: "../plan/rename.go", Guard: `lastRoles[:len(lastRoles):len(lastRoles)], "runs")`,
 			Instead: `lastRoles[:len(lastRoles):len(lastRoles)])`, Test: "TestQueueInUseUnderBothNames"},
+		{Name: "all parts of a value count", File: "writer.go", Guard: "n += w.sizes[id]", Instead: "n += 0",
+			Test: "TestBytesOfParts"},
+		{Name: "a run that began nothing", File: "journal.go", Guard: "len(l.Done)+len(l.Open)+len(l.Restored)+l.At > 0",
+			Instead: "l.At >= 0", Test: "TestJournalOfARunThatBeganNothing"},
 		{Name: "a copy of a killed run", File: "rename.go", Guard: "there == [3]int64{1, 1, 0}",
 			Instead: "there[0]+there[1] == 2", Test: "TestQueueInUseUnderBothNames"},
 	})

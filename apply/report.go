@@ -93,7 +93,7 @@ func (r *restore) count(rec *record, what outcome, reason string) {
 	var c Counts
 	*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
 	if what == restored {
-		c.Bytes = int64(len(rec.Place.Key) + len(rec.Payload))
+		c.Bytes = int64(len(rec.Place.Key)) + rec.bytes
 	}
 	if rec.replaces {
 		c.Replaces++

@@ -147,7 +147,11 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 		close(w.in)
 	}
 	group.Wait()
-	if cause := context.Cause(ctx); cause != nil {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(err, ctx.Err()): // it was stopped for the cause
+		err = cause
+	default:
 		err = errors.Join(err, cause)
 	}
 	whole := err == nil && r.report.Unknown == 0
@@ -192,6 +196,7 @@ type record struct {
 	doubt    bool         // it was sent, and the reply was lost
 	replaces bool         // it is there, and is to be replaced
 	fact     compare.Fact // of a value in parts, with its last one
+	bytes    int64        // of the value: of one in parts, all of them so far
 }
 
 // Bounds of a batch.

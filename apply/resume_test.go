@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -246,5 +247,19 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 			}
 		}
 		same(t, want, got)
+	}
+}
+
+// TestJournalOfARunThatBeganNothing: a run that was refused before its first batch was not
+// interrupted.
+func TestJournalOfARunThatBeganNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.journal")
+	for range 3 {
+		j, resumed, err := apply.OpenJournal(path, "plan")
+		must(t, err)
+		if resumed {
+			t.Error("nothing was begun, and it goes on")
+		}
+		must(t, j.Close())
 	}
 }

@@ -23,6 +23,7 @@ type writer struct {
 	begun     int                 // bytes of their names
 	turn      int                 // parts so far
 	facts     compare.Facts       // of values in parts, of a plan
+	sizes     map[string]int64    // of values in parts, what came so far, by database and key
 }
 
 // run works until the jobs end. After an error that ends the run it only counts.
@@ -53,6 +54,7 @@ func (w *writer) job(ctx context.Context, j *job) error {
 	var whole []*record
 	for i := range j.records {
 		rec := &j.records[i]
+		rec.bytes = w.sized(j.target, rec)
 		if rec.Form == archive.Dump && rec.Whole() {
 			whole = append(whole, rec)
 			continue
@@ -81,6 +83,26 @@ func (w *writer) job(ctx context.Context, j *job) error {
 		}
 	}
 	return w.whole(ctx, j.target, whole)
+}
+
+// sized is how many bytes the value of a record has: of one in parts, up to this one.
+func (w *writer) sized(t *target, rec *record) int64 {
+	n := int64(len(rec.Payload))
+	if rec.Whole() {
+		return n
+	}
+	id := strconv.Itoa(t.db) + ":" + string(rec.Place.Key)
+	if rec.Part > 0 {
+		n += w.sizes[id]
+	}
+	delete(w.sizes, id)
+	if rec.More {
+		if w.sizes == nil || len(w.sizes) >= maxBegun {
+			w.sizes = map[string]int64{}
+		}
+		w.sizes[id] = n
+	}
+	return n
 }
 
 // attempts is how often a batch is sent before it is given up, with a growing pause:

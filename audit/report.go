@@ -170,8 +170,8 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		case t.Foreign != nil:
 			r.Foreign = append(r.Foreign, GlobRow{t.Foreign.Text, a.figures(&s.figures)})
 		case t.Legacy != nil:
-			r.Legacy = append(r.Legacy, a.legacyRow(t.Legacy, i, s))
-			r.Findings = append(r.Findings, a.legacy(t.Legacy, i, s)...)
+			r.Legacy = append(r.Legacy, a.legacyRow(&t, i, s))
+			r.Findings = append(r.Findings, a.legacy(&t, i, s)...)
 		case t.Owned != nil:
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
@@ -301,23 +301,21 @@ func (s *stat) wrongKinds() string {
 	return strings.Join(out, ", ")
 }
 
-func (a *Audit) legacyRow(e *keyspace.Entry, item int, s *stat) EntryRow {
-	row := EntryRow{Name: e.Name, Pattern: a.items[item].Pattern.String(), Policy: e.TTL.Text, Owner: e.Owner, Figures: a.figures(&s.figures)}
-	if len(e.Keys) > 0 {
-		row.Type = string(e.Keys[0].Kind)
-	}
+func (a *Audit) legacyRow(t *keyspace.Target, item int, s *stat) EntryRow {
+	row := EntryRow{Name: t.Was.Name, Type: string(t.Was.Kind), Pattern: a.items[item].Pattern.String(), Policy: t.Was.TTL.Text,
+		Owner: t.Legacy.Owner, Figures: a.figures(&s.figures)}
 	if s.keys > 0 {
 		row.Violations = map[string]int64{"KW503": s.keys}
 	}
 	return row
 }
 
-func (a *Audit) legacy(e *keyspace.Entry, item int, s *stat) []finding.Finding {
+func (a *Audit) legacy(t *keyspace.Target, item int, s *stat) []finding.Finding {
 	m := s.marks[legacyKey]
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: fmt.Sprintf("keys still have an old name of %s, %s", e.Name, a.items[item].Pattern), Count: m.count, Examples: slices.Clone(m.examples)}}
+	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: t.Legacy.At["was"], Entry: t.Legacy.Name, Message: fmt.Sprintf("keys still have an old name of %s, %s", t.Was.Name, a.items[item].Pattern), Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
 func undeclared(s *stat, v violation, pos finding.Position, message, near string) []finding.Finding {
@@ -383,7 +381,7 @@ func (a *Audit) itemName(id int) string {
 	case t.Key != nil:
 		return t.Key.Name
 	case t.Legacy != nil:
-		return t.Legacy.Name + " (old name)"
+		return t.Was.Name + " (old name)"
 	case t.Foreign != nil:
 		return "foreign " + t.Foreign.Text
 	}

@@ -262,7 +262,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		return
 	case target.Legacy != nil:
 		if s.makes && !s.reads || s.makes && kinds[c.group] != "" {
-			v.add(FormerName, args, key, nil, "the entry "+target.Legacy.Name+" has the pattern "+target.Legacy.Keys[0].Pattern.String())
+			v.add(FormerName, args, key, nil, "the entry "+target.Legacy.Name+" has the pattern "+target.Was.Pattern.String())
 		}
 		return
 	}

@@ -278,7 +278,7 @@ func textOf(t keyspace.Target) string {
 	case t.Key != nil:
 		return t.Key.Pattern.String()
 	case t.Legacy != nil:
-		return "an old name of " + t.Legacy.Name
+		return "an old name of " + t.Was.Name
 	case t.Foreign != nil:
 		return t.Foreign.Text
 	case t.Owned != nil:

@@ -21,6 +21,7 @@ const (
 type Target struct {
 	Key     *Key
 	Legacy  *Entry // the key has an old name of this entry
+	Was     *Key   // with Legacy: which of its keys had that name
 	Foreign *Glob
 	Owned   *Glob
 }
@@ -34,8 +35,12 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 		items, targets = append(items, match.Item{Pattern: k.Pattern, Rank: RankDeclared}), append(targets, Target{Key: k})
 	}
 	for _, e := range ks.Entries {
-		for _, p := range e.Was {
-			items, targets = append(items, match.Item{Pattern: p, Rank: RankLegacy}), append(targets, Target{Legacy: e})
+		for _, was := range e.Was {
+			for _, k := range e.Keys { // what was derived of the old name is an old name, too
+				if p, err := e.Renamed(k, was); err == nil && p.String() != k.Pattern.String() {
+					items, targets = append(items, match.Item{Pattern: p, Rank: RankLegacy}), append(targets, Target{Legacy: e, Was: k})
+				}
+			}
 		}
 	}
 	for i := range ks.Foreign {

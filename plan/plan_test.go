@@ -22,9 +22,9 @@ vars: {n: int, day: date, at: timestamp, month: date YYYY-MM, prio: high|low}
 keys:
   user: {key: "app:user:{id}", type: hash, ttl: 1h, fields: {n: int}, was: ["app:usr:{id}"]}
   flags: {key: "app:flags", type: hash, ttl: none}
-  hold: {key: "app:lock:{id}", type: lock, ttl: 10s}
+  hold: {key: "app:lock:{id}", type: lock, ttl: 10s, was: ["app:held:{id}"]}
   page: {key: "app:page:{id}", type: cache, ttl: 10m}
-  jobs: {key: "app:jobs:{site}:{prio}", type: queue, order: prio, ttl: 7d, value: {n: int}}
+  jobs: {key: "app:jobs:{site}:{prio}", type: queue, order: prio, ttl: 7d, value: {n: int}, was: ["app:work:{site}:{prio}"]}
   item: {key: "app:item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "app:items:n"}}
   log: {key: "log:{name}:{day}", type: list, ttl: any}
   bill: {key: "app:bill:{month}", type: list, ttl: any}
@@ -83,6 +83,10 @@ func TestDelete(t *testing.T) {
 		{selection.Request{Globs: []string{"*"}}, "keywright:restoring:{1}:ab", source.Hash, "own-key", nil, nil},
 		{selection.Request{Undeclared: true}, "app:what", source.Hash, "unlink", nil, nil},
 		{selection.Request{Undeclared: true}, "bull:1", source.Hash, "", nil, nil},
+		{selection.Request{Undeclared: true}, "{app:held:1}:fence", source.String, "", nil, nil},
+		{selection.Request{Globs: []string{"*"}}, "{app:held:1}:fence", source.String, "old-name", nil, nil},
+		{selection.Request{Undeclared: true}, "{app:work:eu}:job:7", source.String, "", nil, nil},
+		{selection.Request{Globs: []string{"*"}}, "{app:work:eu}:job:7", source.String, "old-name", nil, nil},
 		{selection.Request{Entries: []string{"hold"}}, "app:lock:1", source.String, "live-lease", nil, nil},
 		{selection.Request{Entries: []string{"hold"}}, "{app:lock:1}:waiters", source.ZSet, "live-lease", nil, nil},
 		{selection.Request{Entries: []string{"hold"}}, "{app:lock:1}:fence", source.String, "fencing-token", nil, nil},

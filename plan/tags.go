@@ -105,8 +105,8 @@ func (r *Rename) tagged(k *source.Key) (d Decision) {
 		return d
 	}
 	key := r.targets[id].Key
-	if e := r.targets[id].Legacy; e != nil {
-		key = e.Keys[0]
+	if was := r.targets[id].Was; was != nil {
+		key = was
 	}
 	if key == nil || !tagging(key) {
 		return d

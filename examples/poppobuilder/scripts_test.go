@@ -1,13 +1,16 @@
 package poppobuilder_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
+	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
 )
 
 func keysOf(t *testing.T, s *keywrighttest.Server) *poppokeys.Keyspace {
@@ -228,4 +231,45 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 			t.Errorf("%v keys were written", n)
 		}
 	})
+}
+
+// TestMigrationLock: one migration runs at a time in a namespace, under the key that the page gives
+// its lock, with a TTL; the lock of a process is another one. A daemon makes what its version needs
+// under it.
+func TestMigrationLock(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	keys, ctx := keysOf(t, s), t.Context()
+	test, err := poppokeys.InNamespace("poppo-test")
+	must(t, err)
+	first, err := keys.LockMigration().Try(ctx)
+	must(t, err)
+	if ttl := s.Do("PTTL", "poppo:lock:process:migration").(int64); ttl <= 0 || ttl > 30_000 {
+		t.Errorf("the lock of the page ends after %d ms", ttl)
+	}
+	if _, err := keysOf(t, s).LockMigration().Try(ctx); !errors.Is(err, lock.ErrHeld) {
+		t.Errorf("a second migration: %v", err)
+	}
+	for what, free := range map[string]lock.Lock{"a process": keys.LockProcess(7, "migration"),
+		"another namespace": poppokeys.NewTuned(keys.Client(), poppokeys.Tuning{Namespace: test}).LockMigration()} {
+		lease, err := free.Try(ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		must(t, lease.Release(ctx))
+	}
+	daemon(t, s, poppo.Options{})
+	await(t, "a daemon that starts waits for it", func() bool {
+		return s.Do("ZCARD", "poppo:{poppo:lock:process:migration}:waiters") == int64(1)
+	})
+	if s.Do("EXISTS", "poppo:task:runs") != int64(0) {
+		t.Error("the daemon has begun what its version needs")
+	}
+	must(t, first.Release(ctx))
+	await(t, "the daemon makes it", func() bool { return s.Do("EXISTS", "poppo:task:runs") == int64(1) })
+	second, err := keys.LockMigration().Acquire(ctx)
+	must(t, err)
+	if second.Fence() <= first.Fence() {
+		t.Errorf("the second has token %d, the first had %d", second.Fence(), first.Fence())
+	}
+	must(t, second.Release(ctx))
 }

@@ -210,16 +210,22 @@ func (s *Selection) Of(key []byte) (entry int, ok bool) {
 	return entry, ok
 }
 
-// ActingKey says which process changes keys on a server, and TemporaryPrefix begins the names
-// of keys under which large values are put together.
+// ActingKey says which process changes keys on a server, TemporaryPrefix begins the names of keys
+// under which large values are put together, and RenamingPrefix those that say which copies a
+// rename is making.
 const (
 	ActingKey       = "keywright:acting"
 	TemporaryPrefix = "keywright:restoring:"
+	RenamingPrefix  = "keywright:renaming:"
 )
+
+// workingPrefixes begin the names of keys with which keywright works.
+var workingPrefixes = [][]byte{[]byte(TemporaryPrefix), []byte(RenamingPrefix), []byte(keyspace.JanitorKeys)}
 
 // Working reports whether a key is one with which keywright works while it changes others.
 func Working(key []byte) bool {
-	return string(key) == ActingKey || bytes.HasPrefix(key, []byte(TemporaryPrefix)) || bytes.HasPrefix(key, []byte(keyspace.JanitorKeys))
+	return string(key) == ActingKey ||
+		slices.ContainsFunc(workingPrefixes, func(prefix []byte) bool { return bytes.HasPrefix(key, prefix) })
 }
 
 // Moves is Of for what is saved, copied, restored and compared: no keys that are Working.

@@ -196,8 +196,8 @@ func (p *pass) of(key []byte, c *match.Captures) *target {
 	if i < 0 {
 		return nil
 	}
-	if e := p.places[i].Legacy; e != nil && len(e.Keys) > 0 {
-		return p.targets[e.Keys[0]]
+	if was := p.places[i].Was; was != nil {
+		return p.targets[was]
 	}
 	return p.targets[p.places[i].Key]
 }

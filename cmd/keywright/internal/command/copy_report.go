@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright/apply"
@@ -58,6 +59,9 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	}
 	out.Incomplete = source.Reasons{}.Add(read.Incomplete...)
 	if failed != nil {
+		if !errors.Is(failed, context.Canceled) { // else it was the failure that ended the scan
+			out.Incomplete = slices.DeleteFunc(out.Incomplete, func(why source.Reason) bool { return why.Code == source.Interrupted })
+		}
 		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
 	}
 	out.Complete = len(out.Incomplete) == 0

@@ -168,7 +168,7 @@ func targetName(targets []keyspace.Target, id int) string {
 	case t.Key != nil:
 		return t.Key.Name
 	case t.Legacy != nil:
-		return t.Legacy.Name
+		return t.Was.Name
 	case t.Foreign != nil:
 		return "foreign"
 	}
