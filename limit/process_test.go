@@ -51,7 +51,7 @@ func TestAsker(t *testing.T) {
 			}
 			return
 		}
-		l, a := New(c, expires(3*time.Hour), q.rule()).Of(q.Key, nil), told{}
+		l, a := New(c, expires(100*time.Hour), q.rule()).Of(q.Key, nil), told{}
 		var err error
 		if q.N == 0 {
 			a.Result, err = l.Peek(t.Context())
@@ -105,8 +105,7 @@ func (a *asker) end() (got told, err error) {
 	return got, err
 }
 
-// quota is Fixed as a window that the first one opens, and that is over when the
-// millisecond of its end is.
+// quota is Fixed as a window that the first one opens, in whole milliseconds.
 type quota struct {
 	limit, per, count, end int64 // in ms
 }
@@ -122,7 +121,7 @@ func (q *quota) ask(n, now int64) Result {
 	}
 	left := int64(0)
 	if q.count > 0 {
-		left = (q.end - ms + 1) * 1000
+		left = (q.end - ms) * 1000
 	}
 	return answer(allowed, q.limit-q.count, map[bool]int64{false: left}[allowed], left)
 }
