@@ -16,7 +16,7 @@ func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
 		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()
-		pages := cache.New(c, &page, &text, cache.Options{})
+		pages := cache.New(c, &page, &text, cache.Options{Down: cache.LoadThrough})
 		tag := typed.NewKey(c, &tags, "tag:red", nil)
 		load := func(v string) cache.Loader[string] {
 			return func(context.Context) (string, error) { return v, nil }
@@ -32,6 +32,14 @@ func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
 		}
 		if v, err := pages.Key("page:1", nil).GetOrLoad(ctx, load("new")); v != "new" || err != nil {
 			t.Errorf("%s: an item that was invalidated is %q, %v", brand, v, err)
+		}
+		for range 10 { // the breaker counts no refusal for lack of memory: the server answers
+			if v, err := pages.Key("page:1", nil).Refresh(ctx, load("new")); v != "new" || err != nil {
+				t.Errorf("%s: what is loaded again is %q, %v", brand, v, err)
+			}
+		}
+		if v, err := pages.Key("page:3", nil).GetOrLoad(ctx, load("new")); v != "old" || err != nil {
+			t.Errorf("%s: an item that is there is %q, %v", brand, v, err)
 		}
 		if n, err := pages.InvalidateTag(ctx, tag); n < 2 || err != nil {
 			t.Errorf("%s: invalidate a tag: %d, %v", brand, n, err)
