@@ -146,7 +146,8 @@ func TestLimitsOfTwoProcesses(t *testing.T) {
 	keys := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		keys++
-		q := question{Key: fmt.Sprint("rate:", keys), Algorithm: rapid.SampledFrom([]string{"gcra", "sliding", "fixed"}).Draw(rt, "algorithm"),
+		q := question{Key: fmt.Sprint("rate:", keys),
+			Algorithm: rapid.SampledFrom([]string{"gcra", "sliding", "fixed"}).Draw(rt, "algorithm"),
 			Limit: rapid.Int64Range(1, 40).Draw(rt, "limit"), Burst: rapid.Int64Range(1, 40).Draw(rt, "burst")}
 		model, now, kept := modelOf(q), int64(1_795_000_000_000_000), false
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
