@@ -148,7 +148,7 @@ func TestLimitsOfTwoProcesses(t *testing.T) {
 		keys++
 		q := question{Key: fmt.Sprint("rate:", keys),
 			Algorithm: rapid.SampledFrom([]string{"gcra", "sliding", "fixed"}).Draw(rt, "algorithm"),
-			Limit: rapid.Int64Range(1, 40).Draw(rt, "limit"), Burst: rapid.Int64Range(1, 40).Draw(rt, "burst")}
+			Limit:     rapid.Int64Range(1, 40).Draw(rt, "limit"), Burst: rapid.Int64Range(1, 40).Draw(rt, "burst")}
 		model, now, kept := modelOf(q), int64(1_795_000_000_000_000), false
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			now += rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 2*minute), rapid.Int64Range(0, 180*minute),
