@@ -52,6 +52,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_KILLS=500 KEYWRIGHT_SOAK=100000 go test -timeout 2h -run 'TestKill|TestWalks' -v ./migrate/...
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains|TestBacklogs|TestMany' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
+	KEYWRIGHT_SOAK=1 go test -p 1 -timeout 2h -run 'TestBacklog$$|TestNoScriptIs|TestScriptsAreBounded|TestLongLists' ./lock ./typed ./limit ./counter ./ranking ./cache ./event ./entity ./seal/reseal # by milliseconds, too
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$|TestHostileTextsCompile' -v ./gen/conformance
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run Found ./fallback/bbolt

@@ -3,10 +3,13 @@ package cache
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
 )
 
 // ErrOpen is an operation that was not sent because the server has failed often
@@ -24,10 +27,24 @@ func failing(err error) bool {
 	return ok && class != keywright.Invalid && class != keywright.Refused
 }
 
+// writesAlone are the refusals of a server that takes no writes and still gives what
+// it has.
+var writesAlone = []string{"OOM", "MISCONF", "NOREPLICAS"}
+
+// answered reports whether a server that said no would answer a read.
+func answered(err error) bool {
+	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	if !ok {
+		return false
+	}
+	word, _, _ := strings.Cut(reply.Error(), " ")
+	return slices.Contains(writesAlone, word)
+}
+
 // heard tells the breaker how a call ended; one that its caller ended says nothing.
 func (c *Cache[V]) heard(ctx context.Context, err error) {
 	if c.guard != nil && (err == nil || ctx.Err() == nil) {
-		c.guard.Note(!failing(err))
+		c.guard.Note(!failing(err) || answered(err))
 	}
 }
 

@@ -20,6 +20,8 @@ func TestGuardMutations(t *testing.T) {
 		{"a stale value has a chosen TTL", "cache.go",
 			"o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
 			"o.ByCost != nil && t.Policy != keywright.Expires", "TestByCostNotWithFresh"},
+		{"a server without room counts as one that is away", "down.go", "!failing(err) || answered(err)", "!failing(err)",
+			"TestWhatIsInvalidGoesWhenMemoryIsFull"},
 		{"what has no TTL gets one", "cache.go", "o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires)",
 			"o.ByCost != nil && o.Fresh > 0", "TestByCostNotWithFresh"},
 	})

@@ -10,7 +10,7 @@ if type(have) == 'table' then
   return {err = have.err .. ' (key ' .. KEYS[1] .. ')'}
 end
 have = have or '0'
-local now, old = 0, {}
+local now, old, kept = 0, {}, 0
 if KEYS[2] then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -20,6 +20,7 @@ if KEYS[2] then
   elseif known and tonumber(known) > now then
     return {'repeated', have}
   end
+  kept = redis.call('PTTL', KEYS[2]) -- by a program that remembers for longer
   -- each write forgets a few, so that no single one has all the work
   old = redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT', 0, 16)
 end
@@ -66,7 +67,7 @@ if ttl > 0 and (left < 0 or ARGV[2] == 'renew' or ARGV[2] == 'longer' and left <
 end
 if KEYS[2] then
   redis.call('ZADD', KEYS[2], now + ARGV[7], ARGV[6])
-  redis.call('PEXPIRE', KEYS[2], ARGV[7])
+  redis.call('PEXPIRE', KEYS[2], math.max(kept, tonumber(ARGV[7])))
   if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end
 end
 -- as the server says it: a Lua number is exact up to 2^53

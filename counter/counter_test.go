@@ -111,6 +111,14 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 	if err := ttl(s, "ids"); err != nil {
 		return err
 	}
+	brief := New(c, hour, "c", nil)
+	brief.script = script
+	if _, err := brief.Exactly(expires("ids", time.Minute), "ids", nil).AddOnce(t.Context(), "brief", 1); err != nil {
+		return err
+	}
+	if ms := s.Do("PTTL", "ids").(int64); ms <= 60_000 {
+		return fmt.Errorf("a program that remembers for a minute lets all ids be forgotten in %d ms", ms)
+	}
 	if err := wide(t, s, n); err != nil {
 		return err
 	}
@@ -130,7 +138,8 @@ func TestGuardsMatter(t *testing.T) {
 	c := open(t, s.URL(), keywright.Options{})
 	for what, edit := range map[string][2]string{
 		"the TTL of the counter": {"redis.call('PEXPIRE', KEYS[1], ARGV[1])", ""},
-		"the TTL of the ids":     {"redis.call('PEXPIRE', KEYS[2], ARGV[7])", ""},
+		"the TTL of the ids":     {"redis.call('PEXPIRE', KEYS[2], math.max(kept, tonumber(ARGV[7])))", ""},
+		"a longer memory":        {"math.max(kept, tonumber(ARGV[7]))", "ARGV[7]"},
 		"the upper bound":        {"high == highestHigh and low > highestLow", "false"},
 		"the lower bound":        {"high == lowestHigh and low < lowestLow", "false"},
 		"the upper half above":   {"high > highestHigh or", ""},

@@ -32,9 +32,22 @@ func MovableClock() Option {
 // negative), at once and while the server works. It needs MovableClock.
 func (s *Server) MoveClock(ahead time.Duration) {
 	s.t.Helper()
+	s.setClock(ahead.Microseconds(), 0)
+}
+
+// FreezeClock sets the server's clock to a time, where it stays until the next step. It
+// needs MovableClock.
+func (s *Server) FreezeClock(at time.Time) {
+	s.t.Helper()
+	s.setClock(0, at.UnixMicro())
+}
+
+func (s *Server) setClock(ahead, at int64) {
+	s.t.Helper()
 	f, err := os.OpenFile(s.clock, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: the server has it mapped
 	must(s.t, err)
-	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(ahead.Microseconds())), 0)
+	numbers := binary.NativeEndian.AppendUint64(nil, uint64(ahead))
+	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(numbers, uint64(at)), 0)
 	must(s.t, err)
 	must(s.t, f.Close())
 }

@@ -30,6 +30,7 @@ type Scripts struct {
 	mu    sync.Mutex
 	calls []ScriptCall
 	open  bool // the last line was of a script
+	plain bool // what is sent in no script is recorded, too: it has "-- from unix" or the address as SHA
 	done  chan struct{}
 }
 
@@ -132,7 +133,10 @@ func (w *Scripts) line(text string) {
 		id, _, _ := strings.Cut(words[1], "\n")
 		w.calls, w.open = append(w.calls, ScriptCall{SHA: id, Keys: words[3:min(3+n, len(words))]}), true
 	default:
-		w.open = false
+		if w.open = false; w.plain {
+			from, _, _ := strings.Cut(from[strings.Index(from, " ")+1:], ":")
+			w.calls = append(w.calls, ScriptCall{SHA: "-- from " + from, Commands: [][]string{words}})
+		}
 	}
 }
 

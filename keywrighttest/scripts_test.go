@@ -2,6 +2,7 @@ package keywrighttest_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,18 +80,33 @@ func TestScriptsOfAServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestLong: what goes through all that is there is long each time; what does little
-// is not, whatever the machine does meanwhile.
+// TestLong: what goes through all that is there, or sends very much, is long; what does
+// little is not, whatever the machine does meanwhile.
 func TestLong(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	const limit = 5 * time.Millisecond
-	long := s.Long(limit, func() {
+	long := s.Long(time.Hour, func() {
 		s.Do("EVAL", "-- much\nfor i = 1, 200000 do redis.call('GET', KEYS[1]) end", "1", "a")
-		for range 200 {
-			s.Do("EVAL", "-- little\nreturn redis.call('GET', KEYS[1])", "1", "a")
+		add := []string{"ZADD", "large"}
+		for i := range 3000 {
+			add = append(add, "1", strconv.Itoa(i))
+		}
+		s.Do(add...)
+		for name, script := range map[string]string{
+			"little": "redis.call('GET', KEYS[1])", "part": "redis.call('ZRANGE', 'large', '0', '9')",
+			"through": "redis.call('ZRANGE', 'large', '0', '-1')", "scores": "redis.call('ZRANGEBYSCORE', 'large', '0', '1')",
+			"some": "redis.call('ZRANGEBYSCORE', 'large', '0', '1', 'LIMIT', 0, 10)", "remove": "redis.call('DEL', 'large')",
+		} {
+			s.Do("EVAL", "-- "+name+"\n"+script, "1", "a")
+			s.Do(add...)
 		}
 	})
-	if text := fmt.Sprint(long); !strings.Contains(text, "much") || strings.Contains(text, "little") {
+	text := fmt.Sprint(long)
+	for _, name := range []string{"much", "through", "scores", "remove"} {
+		if !strings.Contains(text, "-- "+name) {
+			t.Errorf("%s is not long: %q", name, long)
+		}
+	}
+	if len(long) != 4 {
 		t.Errorf("%q", long)
 	}
 }

@@ -2,21 +2,33 @@ package keywrighttest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
 )
 
-// longTries is how often [Server.Long] runs what may be long only because the machine
+// longTries is how often [Server.lasting] runs what may be long only because the machine
 // is busy.
 const longTries = 6
 
-// Long runs do and gives the commands and scripts that held the server for longer
-// than limit, by its slow log. A busy machine takes the processor away in the middle
+// Long runs do and gives the commands and scripts that have too much to do, by what
+// they send ([Server.much]): no clock decides. With KEYWRIGHT_SOAK, on a quiet machine,
+// it gives those, too, that hold the server for longer than limit.
+func (s *Server) Long(limit time.Duration, do func()) (long []string) {
+	s.t.Helper()
+	if os.Getenv("KEYWRIGHT_SOAK") != "" {
+		long = s.lasting(limit, do)
+	}
+	return append(long, s.much(do)...)
+}
+
+// lasting gives the commands and scripts that held the server for longer than limit, by
+// its slow log. A busy machine takes the processor away in the middle
 // of a short command: what is long is held against how much a script that always does
 // the same varies at that time, do runs again while some command is long, and only what
 // is long each time is given. What has too much to do is. A COPY is for the test itself.
-func (s *Server) Long(limit time.Duration, do func()) (long []string) {
+func (s *Server) lasting(limit time.Duration, do func()) (long []string) {
 	s.t.Helper()
 	defer s.first()()
 	s.Do("CONFIG", "SET", "slowlog-log-slower-than", strconv.FormatInt(limit.Microseconds(), 10), "slowlog-max-len", "10000")

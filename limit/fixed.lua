@@ -8,6 +8,8 @@ if not string.find(have, '^%d+$') or #have > 19 then
   return redis.error_reply('FORM of another rule or a newer program (key ' .. KEYS[1] .. ')')
 end
 
+if left >= 0 then left = left + 1 end -- a key is gone when the last millisecond of its TTL is over
+
 -- halves are a number of 64 bits in two that a Lua number holds: high * 10^10 + low
 local function halves(digits)
   return tonumber(string.sub(digits, 1, -11)) or 0, tonumber(string.sub(digits, -10))
@@ -45,7 +47,7 @@ if allowed then
 end
 -- new, or a caller made it permanent, or the clock was put back
 if (left < 0 or left > tonumber(ARGV[3])) and (allowed or have ~= '0') then
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[3]) - 1, 1))
   left = tonumber(ARGV[3])
 end
 return reply(allowed, left)

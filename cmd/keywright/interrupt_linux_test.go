@@ -575,7 +575,7 @@ func (r *interrupter) interrupted(line, waits string, in io.Reader, ready <-chan
 	}
 	signal := []os.Signal{syscall.SIGTERM, os.Interrupt}[r.signals%2]
 	r.signals++
-	late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	began := time.Now()
 	_ = cmd.Process.Signal(signal)
 	state := <-ended

@@ -1,4 +1,5 @@
-/* clock: the real time of a server, moved by as many microseconds as a file says.
+/* clock: the real time of a server, moved by as many microseconds as a file says, or
+ * the time that it says second, if that is not 0: it stands still there.
  *
  * It is preloaded (LD_PRELOAD) and replaces gettimeofday, which is what Redis and
  * Valkey take TIME and the expiry of keys from. The monotonic clock stays.
@@ -19,7 +20,7 @@ __attribute__((constructor)) static void begin(void) {
   const char *path = getenv("KEYWRIGHT_CLOCK");
   int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return;
-  void *at = mmap(NULL, sizeof *moved, PROT_READ, MAP_SHARED, file, 0);
+  void *at = mmap(NULL, 2 * sizeof *moved, PROT_READ, MAP_SHARED, file, 0);
   if (at != MAP_FAILED) moved = at;
   close(file);
 }
@@ -28,7 +29,8 @@ int gettimeofday(struct timeval *restrict tv, void *restrict zone) {
   (void)zone;
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_REALTIME, &now); /* dlsym would allocate */
-  int64_t micros = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (moved ? *moved : 0);
+  int64_t micros = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + (moved ? moved[0] : 0);
+  if (moved && moved[1]) micros = moved[1];
   tv->tv_sec = micros / 1000000;
   tv->tv_usec = micros % 1000000;
   return 0;

@@ -389,7 +389,7 @@ func TestLongLists(t *testing.T) {
 		fill = append(fill, line)
 	}
 	long := s.Long(5*time.Millisecond, func() {
-		w.do("DEL", "l:1")
+		s.Do("DEL", "l:1")
 		s.Pipe(fill...)
 		walk := w.walk(both)
 		walk.Client = w.interrupted(map[string]func(){"l:1": func() { w.do("LPOP", "l:1", "40") }})

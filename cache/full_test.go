@@ -1,0 +1,54 @@
+package cache_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/typed"
+)
+
+// TestWhatIsInvalidGoesWhenMemoryIsFull: a server without room serves no copy that was
+// invalidated: an item, a tag, and what is loaded although it cannot be kept.
+func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
+		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()
+		pages := cache.New(c, &page, &text, cache.Options{Down: cache.LoadThrough})
+		tag := typed.NewKey(c, &tags, "tag:red", nil)
+		load := func(v string) cache.Loader[string] {
+			return func(context.Context) (string, error) { return v, nil }
+		}
+		for _, key := range []string{"page:1", "page:2", "page:3"} {
+			if _, err := pages.Key(key, nil).Tagged(tag).GetOrLoad(ctx, load("old")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Do("CONFIG", "SET", "maxmemory", "1000000")
+		if _, err := pages.Key("page:1", nil).Invalidate(ctx); err != nil {
+			t.Errorf("%s: invalidate: %v", brand, err)
+		}
+		if v, err := pages.Key("page:1", nil).GetOrLoad(ctx, load("new")); v != "new" || err != nil {
+			t.Errorf("%s: an item that was invalidated is %q, %v", brand, v, err)
+		}
+		for range 10 { // the breaker counts no refusal for lack of memory: the server answers
+			if v, err := pages.Key("page:1", nil).Refresh(ctx, load("new")); v != "new" || err != nil {
+				t.Errorf("%s: what is loaded again is %q, %v", brand, v, err)
+			}
+		}
+		if v, err := pages.Key("page:3", nil).GetOrLoad(ctx, load("new")); v != "old" || err != nil {
+			t.Errorf("%s: an item that is there is %q, %v", brand, v, err)
+		}
+		if n, err := pages.InvalidateTag(ctx, tag); n < 2 || err != nil {
+			t.Errorf("%s: invalidate a tag: %d, %v", brand, n, err)
+		}
+		if v, err := pages.Key("page:2", nil).GetOrLoad(ctx, load("new")); v != "new" || err != nil {
+			t.Errorf("%s: an item of a tag that was invalidated is %q, %v", brand, v, err)
+		}
+		if v, err := pages.Key("page:9", nil).GetOrLoad(ctx, load("new")); v != "new" || err != nil {
+			t.Errorf("%s: a new item is %q, %v", brand, v, err)
+		}
+	}
+}
