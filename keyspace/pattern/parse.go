@@ -168,7 +168,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 			if inner := strings.Trim(name, "{"); inner != name && identifier(inner) == inner {
 				proposal = "{" + inner + "}"
 			} else if bare, typ, typed := strings.Cut(name, ":"); typed {
-				proposal = fmt.Sprintf("{%s} with vars: %s: %s", bare, bare, typ)
+				proposal = fmt.Sprintf("{%s} with vars: {%s: %s}", bare, bare, strings.TrimSpace(typ))
 			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
 			}
