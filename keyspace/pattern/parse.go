@@ -158,7 +158,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		return s.fault(from, length, "a placeholder needs a name, as in {id}", "{id}")
 	}
 	if strings.Contains(name, "YYYY") {
-		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: day: date %s", name))
+		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: {day: date %s}", name))
 	}
 	for i := range len(name) {
 		c := name[i]
