@@ -218,9 +218,9 @@ func TestNoOrderIsPromisedThatIsNone(t *testing.T) {
 		change
 		order string
 	}{
-		{replace(at, "unix_s", "unix_ms"), orderOfUnits},
-		{replace(`a: {key: x, type: zset, member: text, score: unix_ms, ttl: 1d}`, "unix_ms", "unix_s"), orderOfUnits},
-		{change{"vars: {at: unix_s}\nkeys:\n  a: {key: x, type: string, value: at, ttl: 1d}", "vars: {at: unix_ms}\nkeys:\n  a: {key: x, type: string, value: at, ttl: 1d}"}, orderOfUnits},
+		{replace(at, "unix_s", "unix_ms"), orderOfTimes},
+		{replace(`a: {key: x, type: zset, member: text, score: unix_ms, ttl: 1d}`, "unix_ms", "unix_s"), orderOfTimes},
+		{change{"vars: {at: unix_s}\nkeys:\n  a: {key: x, type: string, value: at, ttl: 1d}", "vars: {at: unix_ms}\nkeys:\n  a: {key: x, type: string, value: at, ttl: 1d}"}, orderOfTimes},
 		{replace(item, "int 0..9", "int 0..9 encrypted"), orderOfSealing},
 		{replace(item, "int 0..9", "text encrypted"), orderOfReplaced},
 		{replace(hash, "n: int", "n: int encrypted"), orderOfSealing},

@@ -64,7 +64,7 @@ func sameLiterals(a, b *pattern.Pattern) bool {
 // The orders of deployment of values whose old and new form cannot be told apart by
 // readers, or only by those that were made for both.
 const (
-	orderOfUnits    = "there is none under one name: declare the new unit beside the old one, write both, then move the readers, then drop the old one"
+	orderOfTimes    = "there is none under one name: declare the new unit beside the old one, write both, then move the readers, then drop the old one"
 	orderOfSealing  = "processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright seal adopt --apply`, then the key ring alone"
 	orderOfOpening  = "processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the declaration"
 	orderOfReplaced = "there is none under one name: declare the new type beside the old one, write both, then move the readers, then drop the old one"
@@ -80,7 +80,7 @@ func (s slot) order() string {
 	sealed, opened := s.new.Encrypted && !s.old.Encrypted, s.old.Encrypted && !s.new.Encrypted
 	switch {
 	case differ(s.old.Kind, s.new.Kind, scalar.UnixS, scalar.UnixMS):
-		return orderOfUnits
+		return orderOfTimes
 	case (sealed || opened) && s.old.Kind != s.new.Kind:
 		return orderOfReplaced
 	case sealed:
