@@ -53,13 +53,13 @@ channels:
 		{"doc", str(`{"id":1,"name":"a","s":1234567890123456789012345678901234567890}`), "KW508 the field s is not encrypted"},
 		{"{job}:job:1", str(head + `{"id":1}`), ""},
 		{"{job}:job:1", str(head + `{"id":"1"}`), "KW508 the field id is a JSON string, not an integer"},
-		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 "},
+		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 the value is not a JSON object"},
 		{"{job}:job:1", str(head + `{}`), "KW510 the field id is missing"},
 		{"told", entry(`{"id":1}`), ""},
 		{"told", entry(`{"id":"1"}`), "KW508 the field data.id is a JSON string, not an integer"},
 		{"told", entry(`{"id":1,"whi":"a"}`), `KW509 the field data."whi" is not declared`},
 		{"told", entry(`{}`), "KW510 the field data.id is missing"},
-		{"told", entry("{\"id\":1,\"why\":\"\xff\"}"), "KW508 the field data is not a JSON object"},
+		{"told", entry("{\"id\":1,\"why\":\"\xff\"}"), "KW508 the field data is not JSON"},
 		{"told", entry(`7`), "KW508 the field data is not a JSON object"},
 	} {
 		a, err := New(ks, Options{Values: true})
