@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -84,7 +83,7 @@ func (s *shape) missing(seen map[string]bool, within string, fault faultFunc) {
 // null is absent. within is before the names of its members.
 func (s *shape) object(text []byte, what, within string, fault faultFunc) {
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(text, &object); err != nil || object == nil || !utf8.Valid(text) {
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		fault("KW508", s.pos, "%s is not a JSON object", what)
 		return
 	}

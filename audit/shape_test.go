@@ -53,7 +53,7 @@ channels:
 		{"doc", str(`{"id":1,"name":"a","s":1234567890123456789012345678901234567890}`), "KW508 the field s is not encrypted"},
 		{"{job}:job:1", str(head + `{"id":1}`), ""},
 		{"{job}:job:1", str(head + `{"id":"1"}`), "KW508 the field id is a JSON string, not an integer"},
-		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 the value is not a JSON object"},
+		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 the value is not JSON"},
 		{"{job}:job:1", str(head + `{}`), "KW510 the field id is missing"},
 		{"told", entry(`{"id":1}`), ""},
 		{"told", entry(`{"id":"1"}`), "KW508 the field data.id is a JSON string, not an integer"},
