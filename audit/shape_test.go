@@ -16,6 +16,7 @@ package: t
 owner: o
 keys:
   doc: {key: "doc", type: string, ttl: any, value: {id: int, name: text, on: bool optional, at: unix_s optional, x: float optional, b: bytes optional, any: json optional, s: text encrypted optional}}
+  free: {key: "free", type: string, ttl: any, value: json}
   job: {key: "job", type: queue, ttl: none, value: {id: int}}
 channels:
   told: {channel: "told", durable: {maxlen: 10}, message: {id: int, why: text optional}}
@@ -44,16 +45,21 @@ channels:
 		{"doc", str(`{"id":1,"name":"a","on":"true"}`), "KW508 the field on is a JSON string, not true or false"},
 		{"doc", str(`{"id":1,"name":"a","at":"1700000000"}`), "KW508 the field at is a JSON string, not a Unix time in seconds"},
 		{"doc", str(`{"id":1,"name":"a","x":"1.5"}`), "KW508 the field x is a JSON string, not a number"},
+		{"doc", str("{\"id\":1,\"name\":\"\xff\"}"), "KW508 the value is not JSON"},
+		{"free", str("[\"\xff\"]"), "KW508 "},
+		{"free", str("[\"\u00ff\"]"), ""},
 		{"doc", str(`{"id":1,"name":"a","b":"?"}`), "KW508 the field b is not base64"},
 		{"doc", str(`{"id":1,"name":"a","s":"a plain text that is long enough to be sealed"}`), "KW508 the field s is not encrypted"},
 		{"doc", str(`{"id":1,"name":"a","s":1234567890123456789012345678901234567890}`), "KW508 the field s is not encrypted"},
 		{"{job}:job:1", str(head + `{"id":1}`), ""},
 		{"{job}:job:1", str(head + `{"id":"1"}`), "KW508 the field id is a JSON string, not an integer"},
+		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 the value is not JSON"},
 		{"{job}:job:1", str(head + `{}`), "KW510 the field id is missing"},
 		{"told", entry(`{"id":1}`), ""},
 		{"told", entry(`{"id":"1"}`), "KW508 the field data.id is a JSON string, not an integer"},
 		{"told", entry(`{"id":1,"whi":"a"}`), `KW509 the field data."whi" is not declared`},
 		{"told", entry(`{}`), "KW510 the field data.id is missing"},
+		{"told", entry("{\"id\":1,\"why\":\"\xff\"}"), "KW508 the field data is not JSON"},
 		{"told", entry(`7`), "KW508 the field data is not a JSON object"},
 	} {
 		a, err := New(ks, Options{Values: true})

@@ -80,7 +80,7 @@ func documented(k page.Key) *Entry {
 		e.guess("%s: which is it?", k.Doubt)
 	case e.TTL == "":
 		e.TTL = "any"
-		e.guess("the page gives no TTL: somebody must decide")
+		e.guess("no TTL was found on the page: somebody must decide")
 	}
 	switch {
 	case e.Type == "":

@@ -1,7 +1,6 @@
 package keyspace
 
 import (
-	"bytes"
 	"cmp"
 	"math/bits"
 	"slices"
@@ -15,6 +14,7 @@ import (
 type Near struct {
 	list []candidateKey
 	rows [4][]int
+	key  []rune // a letter of several bytes is one letter: twins that look alike are near
 	work int
 }
 
@@ -49,7 +49,7 @@ const cheap = 100
 // more than once. Letters that differ by 64 count as one.
 type letters struct{ once, twice uint64 }
 
-func (l *letters) add(c byte) {
+func (l *letters) add(c rune) {
 	if c != ':' {
 		bit := uint64(1) << (c & 63)
 		l.twice |= l.once & bit
@@ -75,13 +75,14 @@ func (l letters) missing(key letters) int {
 // those whose literal text is almost the key's. A typo, a segment too many or too
 // few, and a value that its placeholder does not take are near. O(declared keys),
 // most of them left after a look at their letters.
-func (n *Near) To(key []byte, most int) []*Key {
+func (n *Near) To(name []byte, most int) []*Key {
 	type candidate struct {
 		key      *Key
 		distance int
 	}
 	var found []candidate
-	key = key[:min(len(key), maxNear)]
+	n.key = append(n.key[:0], []rune(string(name[:min(len(name), maxNear)]))...)
+	key := n.key
 	for i := range n.rows {
 		n.rows[i] = slices.Grow(n.rows[i][:0], len(key)+1)[:len(key)+1]
 	}
@@ -106,12 +107,12 @@ func (n *Near) To(key []byte, most int) []*Key {
 	return out
 }
 
-// maxNear is how much of a key is compared.
+// maxNear is how many bytes of a key are compared.
 const maxNear = 256
 
-// step is what a pattern has at one place: a byte, or a placeholder.
+// step is what a pattern has at one place: a letter, or a placeholder.
 type step struct {
-	literal     byte
+	literal     rune
 	placeholder bool
 	rest        bool // the placeholder may cross separators
 }
@@ -123,10 +124,11 @@ func steps(p *pattern.Pattern) (out []step, letters int) {
 			out = append(out, step{placeholder: true, rest: e.Crosses})
 			continue
 		}
-		for i := range len(e.Literal) {
-			out = append(out, step{literal: e.Literal[i]})
+		literal := []rune(e.Literal)
+		for _, c := range literal {
+			out = append(out, step{literal: c})
 		}
-		letters += len(e.Literal) - strings.Count(e.Literal, ":")
+		letters += len(literal) - strings.Count(e.Literal, ":")
 	}
 	return out, letters
 }
@@ -148,7 +150,7 @@ const skipped = 2
 
 // distance is an edit distance between literal text and a key, in which what a
 // placeholder takes costs nothing. It ends where the distance can only be too large.
-func (n *Near) distance(k *candidateKey, key []byte) (int, bool) {
+func (n *Near) distance(k *candidateKey, key []rune) (int, bool) {
 	row, next, segment, before := n.rows[0], n.rows[1], n.rows[2], n.rows[3]
 	for j := range row {
 		row[j] = j
@@ -186,7 +188,7 @@ func (n *Near) distance(k *candidateKey, key []byte) (int, bool) {
 }
 
 // advance makes the row after one more step of the pattern.
-func advance(next, row []int, s step, key []byte) {
+func advance(next, row []int, s step, key []rune) {
 	next[0] = row[0] + 1
 	for j, c := range key {
 		switch {
@@ -204,7 +206,7 @@ func advance(next, row []int, s step, key []byte) {
 
 // swap lets two letters that changed places be one mistake; before is the row of two steps
 // ago.
-func swap(next, before []int, last, s step, key []byte) {
+func swap(next, before []int, last, s step, key []rune) {
 	if last.placeholder || s.placeholder || last.literal == ':' || s.literal == ':' {
 		return
 	}
@@ -216,13 +218,15 @@ func swap(next, before []int, last, s step, key []byte) {
 }
 
 // skipExtra lets a whole segment of the key be one too many.
-func skipExtra(row []int, key []byte) {
-	for end := 1; end <= len(key); end++ {
+func skipExtra(row []int, key []rune) {
+	begin := -1
+	for end := range len(key) + 1 {
 		if end < len(key) && key[end] != ':' {
 			continue
 		}
-		if begin := bytes.LastIndexByte(key[:end], ':'); begin >= 0 {
+		if begin >= 0 {
 			row[end] = min(row[end], row[begin]+skipped)
 		}
+		begin = end
 	}
 }

@@ -55,6 +55,10 @@ func TestNear(t *testing.T) {
 		"b:7":                               "", // one letter says nothing
 		"":                                  "",
 		"\xff\xfe":                          "",
+		"\u0430lbum:7":                      "album", // a twin that looks alike is one mistake, however many bytes it has
+		"al\u200bbum:7":                     "album", // and so is a letter that is not seen
+		"\uff41lbum:7":                      "album",
+		"\xfflbum:7":                        "album",
 		"albun:" + strings.Repeat("x", 400): "album",
 	} {
 		got := ""

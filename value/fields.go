@@ -197,6 +197,9 @@ func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error 
 
 func unmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T, open Seals) error {
 	var raw map[string]json.RawMessage
+	if !utf8.Valid(text) {
+		return Bad(notUTF8)
+	}
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return jsonError(err)
 	}
@@ -292,7 +295,7 @@ func (f Form) write(text []byte, err error) ([]byte, error) {
 		return text, err
 	}
 	if !utf8.Valid(text) {
-		return nil, Bad("is not UTF-8, which JSON texts are")
+		return nil, Bad(notUTF8)
 	}
 	return Marshal(string(text))
 }

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -212,25 +213,28 @@ func Enum[T ~string](words ...T) Codec[T] {
 
 // UnixS is a time in whole seconds, read in UTC.
 func UnixS() Codec[time.Time] {
-	return unix("seconds", time.Time.Unix, func(n int64) time.Time { return time.Unix(n, 0).UTC() })
+	return unix("seconds", scalar.LastSecond, time.Time.Unix, func(n int64) time.Time { return time.Unix(n, 0).UTC() })
 }
 
 // UnixMS is a time in whole milliseconds, read in UTC.
 func UnixMS() Codec[time.Time] {
-	return unix("milliseconds", time.Time.UnixMilli, func(n int64) time.Time { return time.UnixMilli(n).UTC() })
+	return unix("milliseconds", scalar.LastSecond*1000+999, time.Time.UnixMilli, func(n int64) time.Time { return time.UnixMilli(n).UTC() })
 }
 
-func unix(unit string, to func(time.Time) int64, from func(int64) time.Time) Codec[time.Time] {
+func unix(unit string, last int64, to func(time.Time) int64, from func(int64) time.Time) Codec[time.Time] {
 	return Codec[time.Time]{
 		Append: func(dst []byte, v time.Time) ([]byte, error) {
 			n := to(v)
 			if n < 0 {
 				return dst, Bad("is before 1970, or was not set")
 			}
+			if n > last {
+				return dst, Bad("is after the year 9999")
+			}
 			return strconv.AppendInt(dst, n, 10), nil
 		},
 		Parse: func(text string) (time.Time, error) {
-			n, ok := key.ParseInt(text, 0, math.MaxInt64)
+			n, ok := key.ParseInt(text, 0, last)
 			if !ok {
 				return time.Time{}, Bad("is not a Unix time in " + unit)
 			}
@@ -298,6 +302,9 @@ func Date(layout string) Codec[time.Time] {
 	}
 }
 
+// notUTF8 says of JSON that it would be read with other characters than it was written with.
+const notUTF8 = "is not UTF-8, which JSON texts are"
+
 // JSON is any JSON that T takes.
 func JSON[T any]() Codec[T] {
 	return Codec[T]{
@@ -312,6 +319,9 @@ func JSON[T any]() Codec[T] {
 			return append(dst, text...), nil
 		},
 		Parse: func(text string) (v T, err error) {
+			if !utf8.ValidString(text) {
+				return v, Bad(notUTF8)
+			}
 			if err = json.Unmarshal([]byte(text), &v); err != nil {
 				return v, jsonError(err)
 			}
@@ -324,19 +334,19 @@ func JSON[T any]() Codec[T] {
 func Raw() Codec[json.RawMessage] {
 	return Codec[json.RawMessage]{
 		Append: func(dst []byte, v json.RawMessage) ([]byte, error) {
-			if !json.Valid(v) {
+			if !scalar.ValidJSON(v) {
 				return dst, Bad("is not JSON")
 			}
 			return append(dst, v...), nil
 		},
 		Text: func(v json.RawMessage) (string, error) {
-			if !json.Valid(v) {
+			if !scalar.ValidJSON(v) {
 				return "", Bad("is not JSON")
 			}
 			return string(v), nil
 		},
 		Parse: func(text string) (json.RawMessage, error) {
-			if v := json.RawMessage(text); json.Valid(v) {
+			if v := json.RawMessage(text); scalar.ValidJSON(v) {
 				return v, nil
 			}
 			return nil, Bad("is not JSON")

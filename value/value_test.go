@@ -181,6 +181,46 @@ func TestScores(t *testing.T) {
 }
 
 // TestTextIsAppend: the two ways to write one value agree.
+// TestJSONIsUTF8: JSON of other bytes would be read with other characters than were written,
+// and is refused by readers in other languages.
+func TestJSONIsUTF8(t *testing.T) {
+	for text, good := range map[string]bool{"{\"text\":\"\u00e9\"}": true, "{\"text\":\"\xff\"}": false} {
+		var v thing
+		column := []value.ObjectColumn[thing]{value.Member("text", value.Quoted, value.Text(0), func(t *thing) *string { return &t.Text })}
+		_, rawErr := value.Raw().Parse(text)
+		_, ofErr := value.JSON[map[string]string]().Parse(text)
+		_, writeErr := value.Raw().Append(nil, json.RawMessage(text))
+		_, textErr := value.Raw().Text(json.RawMessage(text))
+		for what, err := range map[string]error{
+			"raw": rawErr, "typed": ofErr, "written": writeErr, "as text": textErr, "object": value.UnmarshalObject(column, []byte(text), &v),
+		} {
+			if (err == nil) != good {
+				t.Errorf("%q, %s: %v", text, what, err)
+			}
+		}
+	}
+}
+
+// TestUnixTimesEndWithTheYear9999: as TypeScript, Python and an audit read them.
+func TestUnixTimesEndWithTheYear9999(t *testing.T) {
+	last := time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
+	for _, c := range []value.Codec[time.Time]{value.UnixS(), value.UnixMS()} {
+		text, err := c.Append(nil, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := c.Parse(string(text)); err != nil || back.Year() != 9999 {
+			t.Errorf("%s: %v, %v", text, back, err)
+		}
+		if text, err := c.Append(nil, last.Add(time.Millisecond)); err == nil {
+			t.Errorf("%s is written", text)
+		}
+		if _, err := c.Parse("253402300800000"); err == nil {
+			t.Error("a time that others do not read is read")
+		}
+	}
+}
+
 func TestTextIsAppend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")

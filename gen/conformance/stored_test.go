@@ -42,7 +42,7 @@ var readers = map[string]goReads{
 var storedTexts = []string{
 	"0", "1", "-1", "-0", "+1", "01", "1_0", "1_000.5", "0x1f", "0X1p-2", "0b1", "0o7", "1e3", "1E3", "1e", "1.0", "1.50", ".5", "5.",
 	"1e999", "-1e999", "NaN", "nan", "Inf", "-inf", "+Infinity", "infinit", " 1", "1 ", "1\n", "１", "٣", "9223372036854775807", "9223372036854775808",
-	"-9223372036854775808", "123456789012345678901234567890", "1700000000", "true", "false", "True", "TRUE", "t", "null", "None",
+	"-9223372036854775808", "123456789012345678901234567890", "1700000000", "99999999999", "253402300799", "253402300800", "253402300799999", "253402300800000", "8640000000000001", "true", "false", "True", "TRUE", "t", "null", "None",
 	`"1"`, `"1.5"`, `"true"`, `"1700000000"`, `""`, `"abc"`, `"a"`, `"YQ=="`, `"YQ"`, `"YQ==\n"`, `"Y Q=="`, `"YWI="`, `"YWI=="`, `"-_=="`,
 	`"2026-01-01"`, `"2026-02-30"`, `"2026-01-01T10:00:00Z"`, `"2026-01-01T10:00:00,5Z"`, "2026-01-01T1:00:00Z", "2026-01-01T10:00:00+09:60", "2026-01-01T10:00:00+24:00", "2026-01-01T10:00:60Z", "2026-01-01T10:00:00.1234567890Z", "2026-01-01t10:00:00z", "2026-1-01T10:00:00Z", `{}`, `{"a":1}`, `[]`, `[1]`, `"\u0031"`,
 	"2026-01-01", "2026-02-30", "2026-01-01T10:00:00Z", "2026-01-01T25:00:00Z", "abc",
@@ -61,9 +61,6 @@ func TestStoredValuesAreReadAlike(t *testing.T) {
 		typ := parsed(name)
 		for _, text := range storedTexts {
 			audited := typ.Check([]byte(text)) == nil
-			if strings.HasPrefix(name, "unix_") && len(text) > 15 { // beyond the years that are declared, and that others can hold
-				continue
-			}
 			if reads.text(text) != audited {
 				t.Errorf("%s %q: the audit says %t, Go %t", name, text, audited, !audited)
 			}

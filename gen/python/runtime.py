@@ -618,6 +618,8 @@ def _parsed(text: str) -> object:
         return _t.cast(object, _json.loads(text, parse_constant=refuse, parse_int=whole))
     except ValueError:
         raise StoredValueError("", "is not JSON") from None
+    except RecursionError:
+        raise StoredValueError("", "is nested too deeply") from None
 
 
 def _moment(value: object) -> _dt.datetime:

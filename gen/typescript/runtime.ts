@@ -631,16 +631,19 @@ function $time(value: unknown): Date {
   return isDate ? (value as Date) : $bad("is not a Date");
 }
 
+/** The first millisecond after the year 9999. */
+const $afterLast = 253402300800000;
+
 /** A Unix time in seconds (unit 1000) or milliseconds (unit 1). */
 function $unixValue(unit: number): $Scalar {
   const encode = (value: unknown): string => {
     const n = Math.floor($time(value).getTime() / unit);
-    return n >= 0 ? String(n) : $bad("is before 1970");
+    return n < 0 ? $bad("is before 1970") : n * unit < $afterLast ? String(n) : $bad("is after the year 9999");
   };
   const decode = (stored: string | Uint8Array | number): Date => {
     const text = $stored(stored);
     const date = new Date(Number(text) * unit);
-    return /^(0|[1-9]\d*)$/.test(text) && !Number.isNaN(date.getTime()) ? date : $bad(`is not a Unix time in ${unit === 1 ? "milli" : ""}seconds`);
+    return /^(0|[1-9]\d*)$/.test(text) && date.getTime() < $afterLast ? date : $bad(`is not a Unix time in ${unit === 1 ? "milli" : ""}seconds`);
   };
   return { form: "bare", encode, decode };
 }

@@ -44,7 +44,7 @@ func (f *fold) report() {
 			continue
 		}
 		first, others := f.found[cause][0], f.found[cause][1:]
-		f.c.report(f.c.varPos(cause), first.was, first.entry, first.fix, "%s: the var %s was %s and is %s%s", first.message, cause, f.c.definition(f.c.old, cause), f.c.definition(f.c.new, cause), also(others))
+		f.c.ordered(cmp.Or(first.order, f.c.current.order), f.c.varPos(cause), first.was, first.entry, first.fix, "%s: the var %s was %s and is %s%s", first.message, cause, f.c.definition(f.c.old, cause), f.c.definition(f.c.new, cause), also(others))
 	}
 }
 

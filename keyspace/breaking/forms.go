@@ -78,6 +78,9 @@ func (c *context) valueWidened() {
 			return
 		}
 		for _, s := range places(old, new) {
+			if s.loosened() {
+				c.report(s.is, s.was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it", s.name, new.Name)
+			}
 			if s.old == nil || narrowed(s.old, s.new) != "" { // the latter is a finding of its own
 				continue
 			}

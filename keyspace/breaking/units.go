@@ -60,3 +60,38 @@ func sameLiterals(a, b *pattern.Pattern) bool {
 	}
 	return true
 }
+
+// The orders of deployment of values whose old and new form cannot be told apart by
+// readers, or only by those that were made for both.
+const (
+	orderOfTimes    = "there is none under one name: declare the new unit beside the old one, write both, then move the readers, then drop the old one"
+	orderOfSealing  = "processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright seal adopt --apply`, then the key ring alone"
+	orderOfOpening  = "processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the declaration"
+	orderOfReplaced = "there is none under one name: declare the new type beside the old one, write both, then move the readers, then drop the old one"
+	readersOfBoth   = "all subscribers, then the publishers"
+)
+
+// order is the order of deployment of a type that was narrowed, "" where the rule's holds:
+// where the values that fit the new type fit the old one.
+func (s slot) order() string {
+	if s.old == nil || s.new == nil {
+		return ""
+	}
+	sealed, opened := s.new.Encrypted && !s.old.Encrypted, s.old.Encrypted && !s.new.Encrypted
+	switch {
+	case differ(s.old.Kind, s.new.Kind, scalar.UnixS, scalar.UnixMS):
+		return orderOfTimes
+	case (sealed || opened) && s.old.Kind != s.new.Kind:
+		return orderOfReplaced
+	case sealed:
+		return orderOfSealing
+	case opened:
+		return orderOfOpening
+	}
+	return ""
+}
+
+// loosened is whether a field was required and is optional.
+func (s slot) loosened() bool {
+	return s.old != nil && s.new != nil && !s.old.Optional && s.new.Optional
+}

@@ -38,7 +38,7 @@ cleanup:
 	for _, test := range []struct{ from, to, code, place, message, order string }{
 		{"high|low", "urgent|high|low", "KW619", "7:47", "jobs has new lanes, urgent, and deployed workers take nothing from them", "all workers, then what enqueues into the new lanes"},
 		{"lock, ttl: 1h", "lock, ttl: 10m", "KW622", "8:42", "held had the TTL 1h and has 10m", "any: each holder takes the lock with the lease of its own version"},
-		{"unix_ms", "unix_s", "KW613", "12:12", "the value of beat was unix_ms and is unix_s", "first rewrite"},
+		{"unix_ms", "unix_s", "KW613", "12:12", "the value of beat was unix_ms and is unix_s", "there is none under one name"},
 		{"int 0..9", "int 0..5", "KW613", "19:7", "the field size of info was int 0..9 and is int 0..5", "first rewrite"},
 		{"idle: 1h", "idle: 5m", "KW630", "22:5", "the clean-up of a:temp:* takes keys that were not used for 5m, and took them that were not used for 1h", "any; the clean-up last"},
 		{`["a:*", "b:*"]`, `["a:*"]`, "KW604", "4:8", "b:* was owned", "any"},

@@ -110,7 +110,7 @@ func (c *context) valueNarrowed() {
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
 				was, is := s.places(old, new)
-				causes.add(s.changedVar(), found{is, was, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
+				causes.add(s.changedVar(), found{is, was, new.Name, "", s.order(), fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
 			}
 		}
 	})
@@ -352,6 +352,9 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 		}
 		if reason != "" {
 			causes.add(s.changedVar(), found{s.is, s.was, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)})
+		}
+		if s.loosened() {
+			c.ordered(readersOfBoth, s.is, s.was, new.Name, "deploy the subscribers first", "%s of %s was required and is optional: deployed subscribers refuse what lacks it", s.name, what)
 		}
 	}
 	if len(before) > 0 {

@@ -158,7 +158,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		return s.fault(from, length, "a placeholder needs a name, as in {id}", "{id}")
 	}
 	if strings.Contains(name, "YYYY") {
-		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: day: date %s", name))
+		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: {day: date %s}", name))
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -168,7 +168,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 			if inner := strings.Trim(name, "{"); inner != name && identifier(inner) == inner {
 				proposal = "{" + inner + "}"
 			} else if bare, typ, typed := strings.Cut(name, ":"); typed {
-				proposal = fmt.Sprintf("{%s} with vars: %s: %s", bare, bare, typ)
+				proposal = fmt.Sprintf("{%s} with vars: {%s: %s}", bare, bare, strings.TrimSpace(typ))
 			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
 			}

@@ -1,7 +1,6 @@
 package scalar
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -28,7 +27,7 @@ func (t Type) Is(value []byte) bool {
 	case Bytes:
 		return true
 	case JSON:
-		return json.Valid(value)
+		return ValidJSON(value)
 	case Float:
 		_, ok := ParseFloat(string(value))
 		return ok

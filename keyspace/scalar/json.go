@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Form is how the values of a type are written in a JSON object.
@@ -22,6 +23,10 @@ func (f Form) String() string { return [...]string{"Quoted", "Bare", "Inline"}[f
 
 // forms are those of the kinds that are no JSON strings.
 var forms = map[Kind]Form{Int: Bare, Float: Bare, Bool: Bare, UnixS: Bare, UnixMS: Bare, JSON: Inline}
+
+// ValidJSON is whether a text is JSON, which is UTF-8: readers in some languages refuse
+// other bytes, and those in Go would take the replacement character for each.
+func ValidJSON(text []byte) bool { return utf8.Valid(text) && json.Valid(text) }
 
 // InJSON is how the values of a kind are written in a JSON object.
 func (k Kind) InJSON() Form { return forms[k] }

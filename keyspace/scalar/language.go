@@ -52,7 +52,7 @@ func (t Type) Value() (*Language, error) {
 	case JSON, Bytes, Text, Float:
 		return nil, nil
 	}
-	return language("value "+t.body(), t.expr)
+	return language("value "+t.body(), t.valueExpr)
 }
 
 // languages caches by canonical text: a keyspace uses few types very often, and
@@ -109,6 +109,22 @@ func spellsColon(expr string) bool {
 		}
 	}
 	return strings.ContainsRune(expr, Separator)
+}
+
+// LastSecond is the last second of the year 9999, as a Unix time: the last that a
+// timestamp and every language's own type of a time can say.
+const LastSecond = 253_402_300_799
+
+// valueExpr is expr of a stored value: a Unix time ends with the year 9999, in a key with
+// as many digits as a time of our days has, and one more.
+func (t Type) valueExpr() (automaton.Expr, error) {
+	switch t.Kind {
+	case UnixS:
+		return natural(0, LastSecond), nil
+	case UnixMS:
+		return natural(0, LastSecond*1000+999), nil
+	}
+	return t.expr()
 }
 
 func (t Type) expr() (automaton.Expr, error) {

@@ -211,7 +211,7 @@ var gateHints = map[string]string{
 // take takes a step.
 func (r *migrationRun) take(ctx context.Context, out *migrationStep, to phase.Phase, o *stepping) error {
 	r.say("waiting until every live process has confirmed")
-	done, err := r.Change(ctx, out.Part, to, migrate.ChangeOptions{Force: o.force, Only: forceable, By: r.by()})
+	done, err := r.Change(ctx, out.Part, to, migrate.ChangeOptions{Force: o.force, Only: forceable, By: byCommand})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -180,7 +179,7 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 	}
 	out := &migrationRepaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply, Was: is.Phase.String(),
 		Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
-	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: r.by(), Look: !r.apply})
+	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: byCommand, Look: !r.apply})
 	if err != nil {
 		return migrateFailure(err)
 	}
@@ -212,7 +211,6 @@ func (r *migrationRun) showRepaired(out *migrationRepaired, table func() error) 
 	return r.printOr(out, table)
 }
 
-// by is the person that runs the command, for the history.
-func (r *migrationRun) by() string {
-	return fmt.Sprintf("keywright migrate by %s", cmp.Or(r.Getenv("USER"), "an unknown user"))
-}
+// byCommand is what the history says of steps of the command line. It names no user: no
+// value of an environment variable is stored.
+const byCommand = "keywright migrate"
