@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
@@ -61,7 +62,7 @@ func alone(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
 
 // worlds runs a test on each server, alone.
 func worlds(t *testing.T, run func(w world)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			run(alone(t, brand, keywright.Options{}))

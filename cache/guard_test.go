@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 )
@@ -463,7 +464,7 @@ func TestEvents(t *testing.T) {
 
 // TestRaces is C2 at length: 10,000 races of fill against invalidation.
 func TestRaces(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			if err := races(newStage(t, brand), 4_000); err != nil {

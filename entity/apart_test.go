@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
@@ -41,7 +42,7 @@ func spreadOn(t *testing.T, c *keywright.Client, prefix string, edits ...func(*S
 }
 
 func clusters(t *testing.T, run func(t *testing.T, c *keywrighttest.Cluster)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			run(t, keywrighttest.StartCluster(t, brand, 3, 0))

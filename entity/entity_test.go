@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -98,7 +99,7 @@ func must(t *testing.T, err error) {
 }
 
 func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note])) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -184,7 +185,7 @@ func TestSameNameGoesOn(t *testing.T) {
 // machine that is too busy for a short lease is slow enough for a longer one; what
 // is wrong by its design robs at every scale.
 func TestSlowRepliesRobNobody(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			var wrong error

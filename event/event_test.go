@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
@@ -56,7 +57,7 @@ func must(t testing.TB, err error) {
 
 // TestServers runs what both servers, alone and as clusters, must do.
 func TestServers(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 	"go.uber.org/goleak"
@@ -48,9 +49,9 @@ func take(t testing.TB, ctx context.Context, l lock.Lock) *lock.Lease {
 	return lease
 }
 
-// everywhere runs a test on both servers, alone and as clusters.
+// everywhere runs a test on a server alone and on a cluster: of a brand that is drawn, of both with KEYWRIGHT_SOAK.
 func everywhere(t *testing.T, f func(t *testing.T, url string)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -49,9 +50,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// everywhere runs a test on both servers, alone and as clusters.
+// everywhere runs a test on a server alone and on a cluster: of a brand that is drawn, of both with KEYWRIGHT_SOAK.
 func everywhere(t *testing.T, f func(t *testing.T, url string, s []*keywrighttest.Server)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

@@ -31,8 +31,8 @@ func TestContributingNamesEveryPackage(t *testing.T) {
 				dir = own
 			}
 		}
-		if dir == "cmd" {
-			dir = "cmd/keywright"
+		if dir == "cmd" { // a module for each program
+			dir = strings.Join(strings.SplitN(filepath.ToSlash(f.dir), "/", 3)[:2], "/")
 		}
 		if dir != "." && !f.test && !strings.Contains(dir, "testdata") {
 			there[filepath.ToSlash(dir)] = true
