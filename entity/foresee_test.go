@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/value"
 )
 
 // walk gives the ids of all pages of a query.
@@ -134,17 +135,21 @@ func TestForeseenWhileItMoves(t *testing.T) {
 	})
 }
 
-// TestForeseenLargeScores: a page behind a score that servers write with an
+// TestForeseenLargeScores: a page after a score that servers write with an
 // exponent gives nothing twice.
 func TestForeseenLargeScores(t *testing.T) {
-	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec, fields := noteSpec("n"), noteFields
+		fields.Columns = slices.Clone(fields.Columns)
+		fields.Columns[2] = value.Required("priority", value.Int(1, 1<<62), func(n *note) *int64 { return &n.Priority })
+		spec.Fields = &fields
+		spec.Indexes = append(spec.Indexes, Index[note]{Name: "priority", Score: "priority", Prefix: "n:idx:all"})
+		notes := New(open(t, s.URL()), spec, nil)
 		for i := range 4 {
-			due := time.UnixMilli(200_000_000_000_000_000)
-			n := note{Kind: "k", Context: "c", Priority: 1, Text: fmt.Sprint("text of ", i), Due: &due}
-			_, err := notes.Create(t.Context(), fmt.Sprint(i), n)
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), note{Kind: "k", Context: "c", Priority: 200_000_000_000_000_000, Text: fmt.Sprint("text of ", i)})
 			must(t, err)
 		}
-		q := Query[note]{Of: notes.By("due", ""), Limit: 2}
+		q := Query[note]{Of: notes.By("priority", ""), Limit: 2}
 		for _, what := range []string{"by the script", "foreseen"} {
 			same(t, what, walk(t, notes, q), []string{"0", "1", "2", "3"})
 		}
