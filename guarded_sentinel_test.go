@@ -45,10 +45,10 @@ func speaking(t *testing.T, answers map[string]string, told func(name string)) (
 			if !known {
 				reply = "+OK\r\n"
 			}
+			told(name) // before: the client may be done with the reply before this goroutine goes on
 			if _, err := io.WriteString(c, reply); err != nil {
 				return
 			}
-			told(name)
 		}
 	}
 	go func() {
