@@ -110,6 +110,8 @@ func tryProgram(ctx context.Context, name, path string) (*throwaway, error) {
 		s.stop()
 		return nil, err
 	}
+	// It saves nothing, and works in a folder without a name as well. So none is left, however the demo ends.
+	_ = os.RemoveAll(dir)
 	return s, nil
 }
 
