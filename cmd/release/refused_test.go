@@ -2,10 +2,13 @@ package main
 
 import (
 	"io"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/mod/modfile"
 )
 
 // toy is a repository with modules as ours has them, a release of which builds nothing.
@@ -153,5 +156,35 @@ func TestCheckSection(t *testing.T) {
 		} else if says != "" {
 			t.Errorf("%q passes", text)
 		}
+	}
+}
+
+// TestUsersGetWhatIsTested: what the modules are tested with, which is one version for the whole workspace, is what each
+// go.mod names, and so what users build with.
+func TestUsersGetWhatIsTested(t *testing.T) {
+	modules, err := published("../..")
+	must(t, err)
+	list := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Version}}", "all")
+	list.Dir, list.Env = "../..", append(plain(), "GOWORK=")
+	text, err := output(list)
+	must(t, err)
+	tested := map[string]string{}
+	for line := range strings.Lines(text) {
+		path, version, _ := strings.Cut(strings.TrimSpace(line), " ")
+		tested[path] = version
+	}
+	seen := 0
+	for _, m := range modules {
+		name := filepath.Join("../..", m.dir, "go.mod")
+		f, err := modfile.Parse(name, []byte(read(t, name)), nil)
+		must(t, err)
+		for _, r := range f.Require {
+			if seen++; !ours(r.Mod.Path) && tested[r.Mod.Path] != r.Mod.Version {
+				t.Errorf("%s: users get %s %s, tests have %s: run go get %[2]s@%[4]s there", name, r.Mod.Path, r.Mod.Version, tested[r.Mod.Path])
+			}
+		}
+	}
+	if seen < 30 {
+		t.Errorf("%d requirements: the search is broken", seen)
 	}
 }
