@@ -10,10 +10,10 @@ note() { if [ "$1" -gt $worst ]; then worst=$1; fi; }
 check() {
   local name=$1 code=0
   printf 'keywright %s\n' "$name"
-  keywright "$@" --output=github "${rest[@]}" || code=$?
+  keywright "$@" --output=github ${rest[@]+"${rest[@]}"} || code=$?
   note $code
   if [ -n "$INPUT_SARIF" ] && [ $code -le 1 ]; then
-    keywright "$@" --output=sarif "${rest[@]}" >"$INPUT_SARIF/$name.sarif" || code=$?
+    keywright "$@" --output=sarif ${rest[@]+"${rest[@]}"} >"$INPUT_SARIF/$name.sarif" || code=$?
     note $code
   fi
 }

@@ -9,7 +9,7 @@ import (
 
 // build is what the binary knows of itself.
 type build struct {
-	Version  string `json:"keywright"` // the version of the program
+	Version  string `json:"keywright"`          // the version of the program
 	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from
 	Go       string `json:"go"`
 }
