@@ -7,6 +7,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
@@ -35,7 +36,7 @@ func main() {
 
 // run makes the release that the arguments ask for.
 func run(ctx context.Context, args []string, out io.Writer) error {
-	r := release{out: out, programs: programs}
+	r := release{out: out, programs: programs, level: gzip.BestCompression}
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.version, "version", "", "the version, as in 0.1.0")
 	flags.StringVar(&r.repo, "repo", ".", "the repository")
@@ -60,6 +61,7 @@ type release struct {
 	offline   bool
 	platforms []string
 	programs  []string
+	level     int // of compression
 	out       io.Writer
 
 	work    string // a folder that is removed at the end

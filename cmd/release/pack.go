@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // file is a file of an archive or a package.
@@ -41,7 +40,7 @@ func (r *release) pack(b built) error {
 	if b.os == "windows" {
 		forms[base+".zip"] = r.writeZip
 	} else {
-		forms[base+".tar.gz"] = func(w io.Writer, b built) error { return writeTar(w, r.when, b.files) }
+		forms[base+".tar.gz"] = func(w io.Writer, b built) error { return r.writeTar(w, b.files) }
 	}
 	if b.os == "linux" {
 		forms[fmt.Sprintf("keywright_%s_%s.deb", packaged(r.version), b.arch)] = r.writeDeb
@@ -62,15 +61,15 @@ func (r *release) pack(b built) error {
 // packaged is the version as deb and rpm order it: a candidate comes before its release.
 func packaged(version string) string { return strings.Replace(version, "-", "~", 1) }
 
-// writeTar writes a compressed tar: no names of users and no times but the one that is given.
-func writeTar(w io.Writer, when time.Time, files []file) error {
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+// writeTar writes a compressed tar: no names of users and no times but that of the commit.
+func (r *release) writeTar(w io.Writer, files []file) error {
+	z, err := gzip.NewWriterLevel(w, r.level)
 	if err != nil {
 		return err
 	}
 	t := tar.NewWriter(z)
 	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: when, Typeflag: tar.TypeReg, Uname: "root", Gname: "root"}
+		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: r.when, Typeflag: tar.TypeReg, Uname: "root", Gname: "root"}
 		if strings.HasSuffix(f.name, "/") {
 			h.Typeflag = tar.TypeDir
 		}

@@ -50,10 +50,10 @@ func (r *release) writeDeb(w io.Writer, b built) error {
 	control := fmt.Sprintf("Package: keywright\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\nSection: database\n"+
 		"Priority: optional\nHomepage: %s\nDescription: %s\n %s\n", packaged(r.version), b.arch, maintainer, (size+1023)/1024, home, summary, description)
 	var about, data bytes.Buffer
-	if err := writeTar(&about, r.when, []file{{"./control", 0o644, []byte(control)}, {"./md5sums", 0o644, []byte(sums.String())}}); err != nil {
+	if err := r.writeTar(&about, []file{{"./control", 0o644, []byte(control)}, {"./md5sums", 0o644, []byte(sums.String())}}); err != nil {
 		return err
 	}
-	if err := writeTar(&data, r.when, withFolders(files)); err != nil {
+	if err := r.writeTar(&data, withFolders(files)); err != nil {
 		return err
 	}
 	return writeAr(w, r.when, []file{{"debian-binary", 0o644, []byte("2.0\n")}, {"control.tar.gz", 0o644, about.Bytes()}, {"data.tar.gz", 0o644, data.Bytes()}})
@@ -100,7 +100,7 @@ func (r *release) writeRPM(w io.Writer, b built) error {
 	p, err := rpmpack.NewRPM(rpmpack.RPMMetaData{
 		Name: "keywright", Version: packaged(r.version), Release: "1", Arch: rpmArch[b.arch], Summary: summary, Description: description,
 		URL: home, Vendor: "keywright", Packager: maintainer, Licence: "Apache-2.0", Group: "Applications/Databases",
-		BuildTime: r.when, BuildHost: "localhost", Compressor: "gzip:9",
+		BuildTime: r.when, BuildHost: "localhost", Compressor: fmt.Sprintf("gzip:%d", r.level),
 	})
 	if err != nil {
 		return err

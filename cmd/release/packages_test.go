@@ -17,7 +17,7 @@ import (
 
 // sample is a system's programs without the programs.
 func sample() (*release, built) {
-	r := &release{version: "0.1.0-rc.1", when: time.Unix(1790000000, 0).UTC()}
+	r := &release{version: "0.1.0-rc.1", level: gzip.BestSpeed, when: time.Unix(1790000000, 0).UTC()}
 	b := built{os: "linux", arch: "amd64"}
 	for _, f := range []file{{"keywright", 0o755, []byte("program")}, {"keywrightd", 0o755, []byte("odd")}, {"LICENSE", 0o644, []byte("licence")},
 		{"README.md", 0o644, []byte("readme")}, {"CHANGELOG.md", 0o644, []byte("new")}} {
