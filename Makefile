@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test tidy install-tools
+.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -86,12 +86,16 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 	go test -tags prometheus -count=1 -v -run TestPromtool ./gen/prometheus
 	cd cmd/keywright && go test -tags prometheus -count=1 -v -run 'TestPrometheusEvaluates|TestGeneratedNames' .
 
+release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist; it pushes nothing
+	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)"
+
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	cd cmd/keywrightd && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
 	cd fallback/bbolt && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
+	cd cmd/release && GOWORK=off go mod tidy
 	cd bench && GOWORK=off go mod tidy -e # a test of redsync imports rueidiscompat, which not every proxy has
 	cd examples && GOWORK=off go mod tidy
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/keywright/keywright/cmd/keywrightd/internal/sqlstore"
+	"github.com/keywright/keywright/internal/built"
 	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/internal/history/link"
 )
@@ -22,6 +23,8 @@ const about = `keywrightd keeps the history of keywright serve in SQLite or Post
     keywright serve --store postgres://user@host:5432/database
     keywright serve --store sqlite:FILE
 and not by hand.
+    keywrightd version
+prints its version, the commit and the version of Go.
 `
 
 // pipe is the standard input and output.
@@ -31,6 +34,10 @@ type pipe struct {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "version" {
+		fmt.Println(built.Read().Line("keywrightd"))
+		return
+	}
 	if len(os.Args) != 2 || os.Args[1] != "store" {
 		fmt.Fprint(os.Stderr, about)
 		os.Exit(2)

@@ -209,6 +209,7 @@ func TestLayers(t *testing.T) {
 		"gen/acl":                      append([]string{"gen"}, declared...),
 		"audit":                        append([]string{"source", "slot", "internal/typo"}, declared...),
 		"internal/arch":                nil,
+		"internal/built":               nil,
 		"internal/history":             nil,
 		"internal/history/chunk":       {"internal/history"},
 		"internal/history/link":        {"internal/history", "internal/history/chunk"},
@@ -482,6 +483,7 @@ func TestModules(t *testing.T) {
 	}{
 		{"../../go.mod", []string{"go.yaml.in/yaml/v4", "github.com/redis/rueidis", "golang.org/x/sys", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}},
 		{"../../cmd/keywright/go.mod", nil},
+		{"../../cmd/keywrightd/go.mod", nil},
 		{"../../metrics/go.mod", nil},
 		{"../../tracing/go.mod", nil},
 		{"../../fallback/bbolt/go.mod", nil},

@@ -1,6 +1,9 @@
 package pages
 
 import (
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -30,6 +33,9 @@ func TestDeclarationsLoad(t *testing.T) {
 				continue
 			case first == "steps:":
 				workflow(t, p.Path, text)
+				continue
+			case first == "repos:":
+				hooks(t, p.Path, text)
 				continue
 			case strings.HasPrefix(first, "apiVersion:"):
 				manifest(t, p.Path, text)
@@ -82,9 +88,61 @@ func workflow(t *testing.T, page, text string) {
 		if strings.HasPrefix(s.Run, "keywright ") {
 			runs++
 		}
+		if strings.HasPrefix(s.Uses, "keywright/keywright@v") {
+			runs++
+			for name := range s.With {
+				if !slices.Contains(inputs(t), name) {
+					t.Errorf("%s: the action has no input %s", page, name)
+				}
+			}
+		}
 	}
 	if runs == 0 {
 		t.Errorf("%s: the workflow runs nothing", page)
+	}
+}
+
+// inputs are what the action of this repository takes.
+func inputs(t *testing.T) []string {
+	t.Helper()
+	var a struct{ Inputs map[string]any }
+	text, err := fs.ReadFile(root, "action.yml")
+	if err != nil || yaml.Load(text, &a) != nil || len(a.Inputs) < 5 {
+		t.Fatalf("action.yml: %v", err)
+	}
+	return slices.Collect(maps.Keys(a.Inputs))
+}
+
+// TestInputsAreDocumented: docs/ci.md has a row for each input of the action.
+func TestInputsAreDocumented(t *testing.T) {
+	page, err := fs.ReadFile(root, "docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range inputs(t) {
+		if !strings.Contains(string(page), "\n| `"+name+"` |") {
+			t.Errorf("docs/ci.md has no row for %s", name)
+		}
+	}
+}
+
+// hooks holds a configuration of pre-commit against the hooks that there are.
+func hooks(t *testing.T, page, text string) {
+	t.Helper()
+	var used struct {
+		Repos []struct {
+			Repo, Rev string
+			Hooks     []struct{ ID string }
+		}
+	}
+	there, err := fs.ReadFile(root, ".pre-commit-hooks.yaml")
+	if err != nil || yaml.Load([]byte(text), &used, yaml.WithKnownFields()) != nil || len(used.Repos) != 1 || len(used.Repos[0].Hooks) == 0 {
+		t.Fatalf("%s: %v: %+v", page, err, used)
+	}
+	for _, h := range used.Repos[0].Hooks {
+		if !strings.Contains(string(there), "- id: "+h.ID+"\n") {
+			t.Errorf("%s: there is no hook %s", page, h.ID)
+		}
 	}
 }
 

@@ -2,38 +2,28 @@ package command
 
 import (
 	"fmt"
-	"runtime/debug"
 
+	"github.com/keywright/keywright/internal/built"
 	"github.com/spf13/cobra"
 )
 
 // build is what the binary knows of itself.
 type build struct {
-	Version  string `json:"keywright"` // the version of the program
-	Revision string `json:"revision,omitempty"`
+	Version  string `json:"keywright"`          // the version of the program
+	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from
 	Go       string `json:"go"`
 }
 
 func version() build {
-	b := build{Version: "unknown"}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	b.Version, b.Go = info.Main.Version, info.GoVersion
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			b.Revision = s.Value
-		}
-	}
-	return b
+	b := built.Read()
+	return build{Version: b.Version, Revision: b.Commit, Go: b.Go}
 }
 
 func (a *app) versionCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version, the commit and the version of Go",
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			form, err := a.form(c, output, "text", "json")
@@ -43,7 +33,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if form == "json" {
 				return a.json(version())
 			}
-			_, err = fmt.Fprintf(a.out, "keywright %s %s\n", version().Version, version().Go)
+			_, err = fmt.Fprintln(a.out, built.Read().Line("keywright"))
 			return err
 		},
 	}

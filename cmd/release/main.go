@@ -1,0 +1,168 @@
+// Command release makes a release of keywright from a clean tree: a commit that cuts the changelog and names the
+// versions, a tag for each module that users install, and in dist/VERSION the programs for all systems, packages,
+// checksums and lists of what is in them. It pushes nothing and moves no branch. The same commit gives the same bytes.
+//
+// It is a module of its own, so that neither the library nor the command line gets what packages are made with. It is
+// not released itself, and neither are bench and examples. docs/releasing.md says how it is used.
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/mod/semver"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch err := run(ctx, os.Args[1:], os.Stdout); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the release that the arguments ask for.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	r := release{out: out, programs: programs, level: gzip.BestCompression}
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.StringVar(&r.version, "version", "", "the version, as in 0.1.0")
+	flags.StringVar(&r.repo, "repo", ".", "the repository")
+	flags.StringVar(&r.dist, "dist", "", "the folder that is written, and emptied before (default: dist/VERSION of the repository)")
+	flags.BoolVar(&r.offline, "offline", false, "take modules of others from the local cache only")
+	systems := flags.String("platforms", strings.Join(platforms, ","), "for which systems")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is no flag; say make release VERSION=0.1.0", flags.Arg(0))
+	}
+	r.platforms = strings.Split(*systems, ",")
+	return r.make(ctx)
+}
+
+// release is one release while it is made.
+type release struct {
+	version   string // without the v
+	repo      string
+	dist      string
+	offline   bool
+	platforms []string
+	programs  []string
+	level     int // of compression
+	out       io.Writer
+
+	work    string // a folder that is removed at the end
+	base    string // the commit that is released
+	commit  string // the commit that is tagged: base, its changelog cut and its modules naming each other's version
+	when    time.Time
+	modules []module // each after those that it requires
+	tool    goTool
+	notes   string // the section of the changelog
+}
+
+// make makes the release in a folder that it removes.
+func (r *release) make(ctx context.Context) (err error) {
+	if r.work, err = os.MkdirTemp("", "keywright-release-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.work)) }()
+	if err := r.steps(ctx); err != nil {
+		return err
+	}
+	return r.report()
+}
+
+// steps does all that a release is. The tags come last: one that fails leaves none.
+func (r *release) steps(ctx context.Context) error {
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"look at the version and the tree", r.check},
+		{"make the commit", r.cut},
+		{"read the modules as users will", r.serve},
+		{"build", r.build},
+		{"write the checksums", r.sum},
+		{"tag", r.tag},
+	} {
+		fmt.Fprintln(r.out, "---", step.name)
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses a version that is none, and a tree that is not as it was committed.
+func (r *release) check(ctx context.Context) (err error) {
+	if v := "v" + r.version; semver.Canonical(v) != v || semver.Build(v) != "" {
+		return fmt.Errorf("%q is no version: give three numbers, as in VERSION=0.1.0 or VERSION=0.1.0-rc.1", r.version)
+	}
+	if major := semver.Major("v" + r.version); major != "v0" && major != "v1" {
+		return fmt.Errorf("%s: modules of version 2 and later need /%s at the end of their paths", r.version, major)
+	}
+	if r.repo, err = git(ctx, r.repo, "rev-parse", "--show-toplevel"); err != nil {
+		return err
+	}
+	if r.dist == "" {
+		r.dist = filepath.Join(r.repo, "dist", r.version)
+	}
+	changed, err := git(ctx, r.repo, "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		return fmt.Errorf("the tree is not as it was committed; commit or remove these, then run it again:\n%s", firstLines(changed, 10))
+	}
+	r.tool, err = findGo(ctx, r.offline)
+	return err
+}
+
+// firstLines are the first lines of a text, and how many there are more.
+func firstLines(text string, most int) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) > most {
+		lines = append(lines[:most:most], fmt.Sprintf("and %d more", len(lines)-most))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tag brings commit and tags into the repository, the tag of a module after those that it requires.
+func (r *release) tag(ctx context.Context) error {
+	for _, m := range r.modules {
+		ref := "refs/tags/" + m.tag(r.version)
+		if _, err := git(ctx, r.repo, "fetch", "--quiet", "--no-tags", r.tree(), ref+":"+ref); err != nil {
+			return err
+		}
+		fmt.Fprintln(r.out, m.tag(r.version))
+	}
+	return nil
+}
+
+// report says what there is now, and what is left to do.
+func (r *release) report() error {
+	var tags []string
+	for _, m := range r.modules {
+		tags = append(tags, m.tag(r.version))
+	}
+	_, err := fmt.Fprintf(r.out, `
+The files are in %s. Nothing was pushed. To publish:
+  git merge --ff-only %s
+  git push --atomic origin HEAD %s
+and add the files to the release on GitHub, with %s as its text.
+`, r.dist, tags[0], strings.Join(tags, " "), notesFile(r.version))
+	return err
+}
