@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release tidy install-tools
+.PHONY: help demo test unit integration fmt lint measures gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,9 @@ lint: .bin/staticcheck ## vet, staticcheck and the laws of the house
 	go test ./internal/arch
 	go vet ./... ./cmd/keywright/...
 	.bin/staticcheck ./... ./cmd/keywright/... ./cmd/keywrightd/internal/...
+
+measures: ## print how long functions, files and packages are, what is tested and documented, each with its goal
+	go run ./internal/arch/measures
 
 gen: ## write the generated documents and code
 	go generate ./... ./cmd/keywright/...

@@ -1,6 +1,6 @@
 // Package audit is THE DIFFERENCE between what should be and what is: a fold
 // over the facts of live keys that yields findings, figures per entry and
-// suggestions for keys nobody declared.
+// suggestions for keys that are not declared.
 //
 // It is pure: it asks no server and no clock, and it does not know where keys
 // come from. Memory is bounded whatever the number of keys: counters per entry,

@@ -1,4 +1,4 @@
-// Package fallback puts a second store behind items of Redis or Valkey: reads are
+// Package fallback keeps a second store for items of Redis or Valkey: reads are
 // answered from it while the server is away, and say so; writes are kept in a
 // bounded log and applied when the server is back, in order per item, and never
 // over newer data.

@@ -1,6 +1,6 @@
 // Package limit is rate limits that many processes share: one key per limit, one
 // script per question, the server's clock, and the TTL written in the same step,
-// so that an idle limit leaves nothing behind.
+// so that an idle limit leaves nothing on the server.
 //
 // Three rules: GCRA (even flow with a burst), Sliding (never more than the limit
 // in any window) and Fixed (a quota; twice the limit can pass at its edge). All

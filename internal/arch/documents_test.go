@@ -2,50 +2,30 @@ package arch
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestContributingNamesEveryPackage: the table of layers in CONTRIBUTING.md has each
-// package of the library, and no other.
-func TestContributingNamesEveryPackage(t *testing.T) {
-	text, err := os.ReadFile("../../CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "\n## Layers\n")
-	table, _, _ = strings.Cut(table, "\n## ")
-	named := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^\|[^|]*\|([^|]*)\|`).FindAllStringSubmatch(table, -1) {
-		for _, m := range regexp.MustCompile("`([\\w/]+)`").FindAllStringSubmatch(row[1], -1) {
-			named[m[1]] = true
-		}
-	}
-	there := map[string]bool{"keywright": true}
+// TestEveryPackageHasALayer: the layers, and the modules of their own, have each package of the project and no
+// other. The tables of CONTRIBUTING.md and ARCHITECTURE.md are written from them: see internal/pages.
+func TestEveryPackageHasALayer(t *testing.T) {
+	row, _ := Rank()
+	there := map[string]bool{}
 	for _, f := range load(t) {
-		dir := f.dir
-		for _, own := range ownModules {
-			if within(dir, own) && dir != "fallback/bbolt" {
-				dir = own
-			}
-		}
-		if dir == "cmd" { // a module for each program
-			dir = strings.Join(strings.SplitN(filepath.ToSlash(f.dir), "/", 3)[:2], "/")
-		}
-		if dir != "." && !f.test && !strings.Contains(dir, "testdata") {
-			there[filepath.ToSlash(dir)] = true
+		there[f.Dir] = there[f.Dir] || !f.Test
+		if _, known := row[f.Dir]; !known && !f.Test && !Within(f.Dir, Modules...) && !Within(f.Dir, "cmd") {
+			t.Errorf("%s is in no layer", f.Dir)
 		}
 	}
-	for dir := range there {
-		if !named[dir] {
-			t.Errorf("CONTRIBUTING.md does not say where %s belongs", dir)
-		}
-	}
-	for dir := range named {
+	for dir := range row {
 		if !there[dir] {
-			t.Errorf("CONTRIBUTING.md names %s, which is not there", dir)
+			t.Errorf("the layers have %s, which is not there", dir)
+		}
+	}
+	for _, dir := range Modules {
+		if _, err := os.Stat("../../" + dir + "/go.mod"); err != nil {
+			t.Errorf("%s is no module: %v", dir, err)
 		}
 	}
 }
@@ -64,21 +44,21 @@ func TestEveryVariableIsDocumented(t *testing.T) {
 	name := regexp.MustCompile(`(?i)env\("(KEYWRIGHT_\w+)"\)`)
 	set, seen := "", 0
 	for _, f := range load(t) {
-		if f.test {
-			set += strings.Join(regexp.MustCompile(`"KEYWRIGHT_\w+=`).FindAllString(f.text, -1), "\n") + "\n"
+		if f.Test {
+			set += strings.Join(regexp.MustCompile(`"KEYWRIGHT_\w+=`).FindAllString(f.Text, -1), "\n") + "\n"
 		}
 	}
 	for _, f := range load(t) {
-		for _, m := range name.FindAllStringSubmatch(f.text, -1) {
+		for _, m := range name.FindAllStringSubmatch(f.Text, -1) {
 			seen++
-			ofTest := f.test || within(f.dir, "internal/mutation", "internal/harm", "internal/soak", "keywrighttest")
+			ofTest := f.Test || Within(f.Dir, "internal/mutation", "internal/harm", "internal/soak", "keywrighttest")
 			documented := strings.Contains(cli, "`"+m[1]+"`")
 			ofTests := strings.Contains(contributing, "`"+m[1]) || strings.Contains(set, `"`+m[1]+"=")
 			switch {
 			case !ofTest && !documented:
-				t.Errorf("%s reads %s, which is not in docs/cli.md", f.path, m[1])
+				t.Errorf("%s reads %s, which is not in docs/cli.md", f.Path, m[1])
 			case ofTest && !ofTests && !documented:
-				t.Errorf("%s reads %s, which is not in CONTRIBUTING.md", f.path, m[1])
+				t.Errorf("%s reads %s, which is not in CONTRIBUTING.md", f.Path, m[1])
 			case ofTest && ofTests && documented:
 				t.Errorf("%s means something to a test and something else to the program", m[1])
 			}

@@ -11,9 +11,9 @@ import (
 func TestRenamesLast(t *testing.T) {
 	packages, renames := map[string]string{}, map[string]bool{}
 	for _, f := range load(t) {
-		if !f.test && !strings.HasPrefix(f.dir, "bench") {
-			packages[f.dir] += f.text
-			renames[f.dir] = renames[f.dir] || strings.Contains(f.text, "os.Rename")
+		if !f.Test && !strings.HasPrefix(f.Dir, "bench") {
+			packages[f.Dir] += f.Text
+			renames[f.Dir] = renames[f.Dir] || strings.Contains(f.Text, "os.Rename")
 		}
 	}
 	ignored := regexp.MustCompile(`(?m)^\s*(?:archivefile\.)?[sS]yncFolder\(|_ = syncFolder\(|_ = d\.Sync\(|_, _ = d\.Sync\(`)

@@ -16,9 +16,9 @@ func TestSecurity(t *testing.T) {
 	there := map[string]bool{}
 	test := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	for _, f := range load(t) {
-		if f.test {
-			for _, m := range test.FindAllStringSubmatch(f.text, -1) {
-				there[f.dir+" "+m[1]] = true
+		if f.Test {
+			for _, m := range test.FindAllStringSubmatch(f.Text, -1) {
+				there[f.Dir+" "+m[1]] = true
 			}
 		}
 	}

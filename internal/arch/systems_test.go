@@ -17,14 +17,14 @@ var everySystem = []string{"ECONNREFUSED", "EINVAL", "ELOOP", "ENOENT", "EPERM",
 func TestWhatOnlySomeSystemsHave(t *testing.T) {
 	seen := 0
 	for _, f := range load(t) {
-		if f.test || within(f.dir, "examples", "bench") || !slices.Contains(f.imports, "syscall") || tagged(f) {
+		if f.Test || Within(f.Dir, "examples", "bench") || !slices.Contains(f.Imports, "syscall") || tagged(f) {
 			continue
 		}
 		seen++
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				if p, ok := s.X.(*ast.Ident); ok && p.Name == "syscall" && !slices.Contains(everySystem, s.Sel.Name) {
-					t.Errorf("%s uses syscall.%s: put it into a file with a build constraint", f.set.Position(s.Pos()), s.Sel.Name)
+					t.Errorf("%s uses syscall.%s: put it into a file with a build constraint", f.Set.Position(s.Pos()), s.Sel.Name)
 				}
 			}
 			return true
@@ -36,11 +36,11 @@ func TestWhatOnlySomeSystemsHave(t *testing.T) {
 }
 
 // tagged reports whether a file is for some systems only.
-func tagged(f file) bool {
+func tagged(f File) bool {
 	for _, system := range []string{"unix", "linux", "darwin", "windows"} {
-		if strings.HasSuffix(f.path, "_"+system+".go") {
+		if strings.HasSuffix(f.Path, "_"+system+".go") {
 			return true
 		}
 	}
-	return strings.HasPrefix(f.text, "//go:build ") || strings.Contains(f.text, "\n//go:build ")
+	return strings.HasPrefix(f.Text, "//go:build ") || strings.Contains(f.Text, "\n//go:build ")
 }

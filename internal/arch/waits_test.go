@@ -12,11 +12,11 @@ import (
 func TestTestsWaitForConditions(t *testing.T) {
 	seen := 0
 	for _, f := range load(t) {
-		if !f.test {
+		if !f.Test {
 			continue
 		}
 		var path []ast.Node
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if n == nil {
 				path = path[:len(path)-1]
 				return false
@@ -24,7 +24,7 @@ func TestTestsWaitForConditions(t *testing.T) {
 			path = append(path, n)
 			if stmt, ok := n.(*ast.ExprStmt); ok && passesTime(stmt.X) && !ofSelect(path) {
 				if seen++; !looks(path) {
-					t.Errorf("%s: a statement that only lets time pass: wait for a condition", f.set.Position(n.Pos()))
+					t.Errorf("%s: a statement that only lets time pass: wait for a condition", f.Set.Position(n.Pos()))
 				}
 			}
 			return true

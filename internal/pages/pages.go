@@ -7,6 +7,7 @@
 //	<!-- run: setup.txt -->                              a console block; cmd/keywright runs it after that set-up
 //	<!-- not run: why -->                                a console block that no test can run, with the reason
 //	<!-- options: lock.Options -->                       a list of the fields of that struct, from their comments
+//	<!-- table: layers -->                               a table that is made from the laws of internal/arch
 //
 // A region is what is between //doc:begin NAME and //doc:end, in Python with # in the
 // place of //. It knows no command and no server: the tests that run what a page
@@ -168,6 +169,9 @@ func Fill(root fs.FS, p Page) (string, error) {
 	}
 	out.WriteString(strings.Join(lines[next:], ""))
 	text, err := FillOptions(root, out.String())
+	if err == nil {
+		text, err = fillTables(root, text)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.Path, err)
 	}

@@ -1,0 +1,255 @@
+package arch
+
+import (
+	"fmt"
+	"go/doc"
+	"slices"
+	"strings"
+)
+
+// Layer is a row of the table of layers: its packages import packages of their own row and of the
+// rows before it, never of a row after it.
+type Layer struct {
+	Name     string
+	Packages []Package
+	Knows    string
+}
+
+// Package is a package of the library, and the packages of the library that it may import. A new
+// package, or a new import, is a decision: it is written here.
+type Package struct {
+	Dir     string
+	Imports []string
+}
+
+var (
+	engine   = []string{"keyspace/scalar", "keyspace/pattern", "keyspace/match"}
+	declared = append([]string{"keyspace", "keyspace/route", "keyspace/schedule", "finding"}, engine...)
+	domain   = []string{"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"}
+)
+
+// and returns a list with more names.
+func and(list []string, more ...string) []string { return append(slices.Clip(list), more...) }
+
+// Layers are the packages of the library, from what knows least to what knows most. The root of the
+// module is ".".
+var Layers = []Layer{
+	{"bytes", []Package{
+		{"slot", nil},
+		{"internal/built", nil},
+		{"finding", []string{"internal/jsonbound"}},
+		{"source", nil},
+		{"topology", []string{"source"}},
+		{"keyspace/internal/automaton", nil},
+		{"keyspace/scalar", []string{"internal/typo", "keyspace/internal/automaton"}},
+		{"keyspace/pattern", []string{"keyspace/internal/automaton", "keyspace/scalar", "slot"}},
+		{"keyspace/match", []string{"keyspace/internal/automaton", "keyspace/scalar", "keyspace/pattern"}},
+		{"keyspace/route", []string{"internal/typo"}},
+		{"keyspace/schedule", nil},
+		{"key", []string{"keyspace/pattern", "keyspace/scalar"}},
+		{"value", []string{"key", "keyspace/scalar"}},
+		{"internal/typo", nil},
+		{"internal/jsonbound", nil},
+	}, "patterns, findings, facts of a key, codecs: no YAML, no files, no clock, no network"},
+	{"what should be", []Package{
+		{"keyspace", and(engine, "finding", "slot", "internal/typo", "keyspace/route", "keyspace/schedule")},
+		{"keyspace/format", []string{"finding"}},
+		{"keyspace/schema", nil},
+		{"keyspace/lint", and(declared, "slot")},
+		{"keyspace/breaking", and(declared, "keyspace/internal/automaton")},
+		{"keyspace/selection", and(declared, "internal/typo")},
+		{"keyspace/parts", declared},
+	}, "the declaration, from an `fs.FS`"},
+	{"what is made of it", []Package{
+		{"gen", nil},
+		{"gen/golang", and(declared, "gen", "keyspace/parts")},
+		{"gen/portable", and(declared, "gen")},
+		{"gen/typescript", and(declared, "gen", "gen/portable")},
+		{"gen/python", and(declared, "gen", "gen/portable")},
+		{"gen/conformance", and(declared, "gen", "gen/portable")},
+		{"gen/markdown", and(declared, "gen")},
+		{"gen/acl", and(declared, "gen")},
+		{"gen/prometheus", and(declared, "gen")},
+		{"gen/grafana", and(declared, "gen")},
+	}, "a declaration; returns files"},
+	{"files as records", []Package{
+		{"migrate/record", and(declared, "key", "value")},
+		{"migrate/phase", nil},
+	}, "a declaration and JSON documents, as streams; phases and epochs, as values"},
+	{"the difference", []Package{
+		{"audit", and(declared, "source", "slot", "internal/typo")},
+		{"plan", and(declared, "internal/jsonbound", "keyspace/parts", "keyspace/selection", "source")},
+		{"infer", and(declared, "source", "keyspace/lint", "infer/noun", "infer/page", "infer/software")},
+		{"infer/files", and(declared, "infer/noun", "keyspace/lint", "keyspace/route", "migrate/record")},
+		{"infer/noun", nil},
+		{"infer/page", []string{"infer/noun", "keyspace/pattern", "keyspace/scalar"}},
+		{"infer/software", and(engine, "source")},
+	}, "a declaration and a source of keys, any source"},
+	{"the edge", []Package{
+		{"internal/wire", nil},
+		{"internal/filelock", nil},
+		{"internal/history", nil},
+		{"internal/history/chunk", []string{"internal/history"}},
+		{"internal/history/link", []string{"internal/history", "internal/history/chunk"}},
+		{"connect", []string{"internal/wire"}},
+		{"source/server", []string{"internal/wire", "connect", "slot", "topology", "source", "source/rdb"}},
+		{"source/rdb", []string{"source"}},
+		{"source/archive", []string{"source", "source/rdb"}},
+		{"source/archive/export", []string{"source", "source/archive", "source/rdb"}},
+		{"compare", []string{"source", "source/rdb", "source/archive"}},
+		{"keywrighttest", []string{"internal/filelock", "internal/wire", "slot"}},
+	}, "the network, bytes of others, the clock; not the declaration"},
+	{"the runtime", []Package{
+		{".", []string{"connect", "slot", "topology", "internal/gather", "internal/wire"}},
+		{"internal/gather", nil},
+		{"internal/breaker", nil},
+		{"internal/lease", []string{"."}},
+		{"typed", []string{".", "value"}},
+		{"guard", and(declared, "keyspace/lint")},
+	}, "rueidis, and what generated code passes"},
+	{"constructs", []Package{
+		{"lock", []string{".", "slot"}},
+		{"queue", []string{".", "slot", "value", "internal/gather"}},
+		{"cache", []string{".", "slot", "typed", "value", "internal/breaker", "internal/lease"}},
+		{"event", []string{".", "value"}},
+		{"entity", []string{".", "slot", "value", "internal/lease"}},
+		{"ranking", []string{".", "typed", "value", "slot"}},
+		{"counter", []string{".", "typed", "value", "slot"}},
+		{"limit", []string{"."}},
+		{"pressure", []string{".", "slot", "topology", "internal/lease"}},
+		{"seal", []string{".", "internal/filelock"}},
+		{"fallback", []string{".", "internal/breaker", "entity"}},
+		{"fallback/storetest", []string{"fallback"}},
+		{"bind", and(declared, ".", "entity", "keyspace/parts", "lock", "queue", "ranking", "typed", "value")},
+		{"seal/reseal", and(declared, ".", "bind", "seal", "source")},
+	}, "the runtime"},
+	{"changes", []Package{
+		{"apply", []string{".", "compare", "entity", "internal/filelock", "internal/jsonbound", "internal/lease", "plan", "finding",
+			"keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"}},
+		{"migrate", []string{".", "internal/filelock", "keyspace", "migrate/phase", "migrate/record", "topology", "value"}},
+		{"migrate/repository", []string{".", "migrate", "migrate/record", "value"}},
+	}, "the runtime, plans, the declaration, and files"},
+	{"of the project itself", []Package{
+		{"internal/arch", nil},
+		{"internal/arch/measures", []string{"internal/arch"}},
+		{"internal/pages", []string{"internal/arch"}},
+		{"internal/pages/write", []string{"internal/pages"}},
+		{"internal/everykeys", and(domain, ".")},
+		{"internal/tenants", and(domain, ".")},
+		{"internal/movedkeys", []string{".", "key", "migrate", "migrate/repository", "typed", "value"}},
+		{"internal/mutation", nil},
+		{"internal/harm", []string{"keywrighttest"}},
+		{"internal/soak", []string{"keywrighttest"}},
+		{"internal/history/historytest", []string{"internal/history"}},
+	}, "its own files"},
+}
+
+// Modules are the folders with modules of their own, in the order of the table.
+var Modules = []string{"cmd/keywright", "cmd/keywrightd", "cmd/release", "metrics", "tracing", "fallback/bbolt", "bench", "examples"}
+
+// Rank returns the row of each package, and what it may import.
+func Rank() (row map[string]int, allowed map[string][]string) {
+	row, allowed = map[string]int{}, map[string][]string{}
+	for i, layer := range Layers {
+		for _, p := range layer.Packages {
+			row[p.Dir], allowed[p.Dir] = i, p.Imports
+		}
+	}
+	return row, allowed
+}
+
+// Folder returns the folder of an imported package of the library, "." for its root.
+func Folder(path string) (dir string, ours bool) {
+	if path == Module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, Module+"/")
+}
+
+// Upward returns the imports that go from a package to one of a later row.
+func Upward(files []File) []string {
+	row, _ := Rank()
+	seen := map[string]bool{}
+	for _, f := range files {
+		if f.Test || Within(f.Dir, OwnModules...) {
+			continue
+		}
+		for _, path := range f.Imports {
+			if dir, ours := Folder(path); ours && row[dir] > row[f.Dir] {
+				seen[f.Dir+" imports "+dir] = true
+			}
+		}
+	}
+	return sorted(seen)
+}
+
+func sorted(set map[string]bool) []string {
+	var out []string
+	for s := range set {
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Table returns the layers as a table of Markdown: what CONTRIBUTING.md shows.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| Layer | Packages | Knows |\n|---|---|---|\n")
+	for i, l := range Layers {
+		if i == len(Layers)-1 {
+			fmt.Fprintf(&b, "| modules of their own | `%s` | everything; nothing imports them |\n", strings.Join(Modules, "`, `"))
+		}
+		var names []string
+		for _, p := range l.Packages {
+			if p.Dir == "." {
+				names = append(names, "`keywright` (the root)")
+			} else {
+				names = append(names, "`"+p.Dir+"`")
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", l.Name, strings.Join(names, ", "), l.Knows)
+	}
+	return b.String()
+}
+
+// Map returns the packages of the library as a table of Markdown, each with what its comment says first and
+// with what it may import: what ARCHITECTURE.md shows.
+func Map(files []File) string {
+	says := map[string]string{}
+	for _, f := range files {
+		if !f.Test && f.AST.Doc != nil {
+			says[f.Dir] = first(f.AST.Doc.Text())
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| Package | Is, or does | Imports |\n|---|---|---|\n")
+	for _, l := range Layers {
+		if l.Name == "of the project itself" {
+			continue
+		}
+		for _, p := range l.Packages {
+			name, imports := p.Dir, "–"
+			if name == "." {
+				name = "keywright"
+			}
+			if len(p.Imports) > 0 {
+				imports = strings.ReplaceAll(strings.Join(p.Imports, ", "), ".,", "keywright,")
+				if imports == "." {
+					imports = "keywright"
+				}
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, says[p.Dir], imports)
+		}
+	}
+	return b.String()
+}
+
+// first returns the first sentence of the comment of a package without "Package x", for a cell of a table.
+func first(text string) string {
+	text = strings.Join(strings.Fields(new(doc.Package).Synopsis(text)), " ")
+	if words := strings.SplitN(text, " ", 3); len(words) == 3 && words[0] == "Package" {
+		text = words[2]
+	}
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;").Replace(strings.TrimSuffix(text, "."))
+}
