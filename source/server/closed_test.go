@@ -120,6 +120,32 @@ func TestDeadShard(t *testing.T) {
 	}
 }
 
+// Each database has its part of a sample, and a small sample is no page of each.
+func TestSampleIsSpreadOverDatabases(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	sizes := map[int]int{0: 6000, 1: 200, 3: 600, 15: 3200}
+	for db, n := range sizes {
+		s.Do("EVAL", `redis.call('SELECT', ARGV[1])
+			for i = 1, tonumber(ARGV[2]) do redis.call('SET', 'key'..i, 'x') end`, "0", fmt.Sprint(db), fmt.Sprint(n))
+	}
+	for _, sample := range []int{100, 500, 2000} {
+		got, _, err := scan(t, config(t, s.URL()), Options{OnlyDB: -1}, source.Request{Sample: int64(sample)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := map[int]int{}
+		for _, k := range got {
+			of[k.DB]++
+		}
+		for db, n := range sizes {
+			want := sample * n / 10_000
+			if of[db] < want/2 || of[db] > 2*want+12 {
+				t.Errorf("a sample of %d has %d keys of database %d, not about %d", sample, of[db], db, want)
+			}
+		}
+	}
+}
+
 // A sample that is as large as the database is all of it, and one that is smaller has
 // each key once.
 func TestSampleHasEachKeyOnce(t *testing.T) {

@@ -168,8 +168,7 @@ const maxKeysPerExpected = 8
 // goesOn decides whether there is a page behind this one.
 func (w *walk) goesOn(p *page) bool {
 	if w.dice != nil {
-		share := w.req.Sample * max(w.sh.dbs[w.db], 1) / max(w.fleet.size(), 1)
-		if w.seen >= share || int64(w.named) > 4*share/int64(w.count)+64 {
+		if w.seen >= w.share() || int64(w.named) > 4*w.share()/int64(w.count)+64 {
 			return false
 		}
 		p.next = w.randomCursor()
@@ -183,6 +182,20 @@ func (w *walk) goesOn(p *page) bool {
 		return false
 	}
 	return true
+}
+
+// share is how many keys of the sample are of this database.
+func (w *walk) share() int64 {
+	return max(w.req.Sample*w.sh.dbs[w.db]/max(w.fleet.size(), 1), 1)
+}
+
+// pageCount is the COUNT of the next page: of a sample no more than what it lacks, or a small
+// database would have a page where a large one has its share.
+func (w *walk) pageCount() int {
+	if w.dice == nil {
+		return w.count
+	}
+	return int(min(int64(w.count), max(w.share()-w.seen, 1)))
 }
 
 // randomCursor is a place in the hash table: a cursor is a bucket index with
@@ -210,7 +223,7 @@ func (w *walk) askPage(cursor string) {
 		c.Arg(w.wanted.Type)
 	}
 	c.Arg("COUNT")
-	c.Arg(strconv.Itoa(w.count))
+	c.Arg(strconv.Itoa(w.pageCount()))
 }
 
 // readNames reads the reply to SCAN.
