@@ -90,14 +90,11 @@ func (d *Daemon) Keys() *poppokeys.Keyspace { return d.keys }
 
 // Run works until ctx ends, then gives back what it has not ended.
 func (d *Daemon) Run(ctx context.Context) error {
-	if err := d.keys.LockMigration().Do(ctx, d.migrate); err != nil {
-		return err
-	}
-	if err := d.settings(ctx); err != nil {
-		return err
-	}
-	stop, err := d.listen(ctx)
+	stop, err := d.begin(ctx)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil // it was told to end before it began
+		}
 		return err
 	}
 	defer stop()
@@ -115,6 +112,17 @@ func (d *Daemon) Run(ctx context.Context) error {
 	err = worker.Run(ctx)
 	all.Wait()
 	return err
+}
+
+// begin does what comes before the first task. It returns what ends listening; ctx ends it, too.
+func (d *Daemon) begin(ctx context.Context) (stop func(), err error) {
+	if err := d.keys.LockMigration().Do(ctx, d.migrate); err != nil {
+		return nil, err
+	}
+	if err := d.settings(ctx); err != nil {
+		return nil, err
+	}
+	return d.listen(ctx)
 }
 
 // migrate brings the namespace to what this version needs: one daemon at a time,
