@@ -266,19 +266,19 @@ func TestProgram(t *testing.T) {
 // nothingOfTheCommandLine holds a list of modules against what cmd/keywright itself requires and the library does not.
 func nothingOfTheCommandLine(t *testing.T, r *release, modules string) {
 	t.Helper()
-	requires := func(dir string) map[string]bool {
+	requires := func(dir string, indirect bool) map[string]bool {
 		f, err := modfile.Parse("go.mod", []byte(read(t, filepath.Join(r.tree(), dir, "go.mod"))), nil)
 		must(t, err)
 		out := map[string]bool{}
 		for _, m := range f.Require {
-			if !m.Indirect { // others come only with these
+			if indirect || !m.Indirect {
 				out[m.Mod.Path] = true
 			}
 		}
 		return out
 	}
-	library, seen := requires("."), 0
-	for path := range requires("cmd/keywright") {
+	library, seen := requires(".", true), 0
+	for path := range requires("cmd/keywright", false) { // what it requires indirectly comes only with these
 		if library[path] || path == root {
 			continue
 		}
