@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint measures gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release tidy install-tools
+.PHONY: help demo test unit integration fmt lint measures gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release release-test tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -91,6 +91,9 @@ prometheus-test: ## let a real Prometheus scrape `keywright serve` and evaluate 
 
 release: ## make the release VERSION (as in VERSION=0.1.0) from a clean tree: tags, and files in dist; it pushes nothing
 	@cd cmd/release && GOWORK=off GOFLAGS= go run . -repo ../.. -version "$(VERSION)"
+
+release-test: ## make a release of this tree, install it from a proxy of files, build a program with it (minutes)
+	cd cmd/release && GOWORK=off go test -vet=all -timeout 30m ./...
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy

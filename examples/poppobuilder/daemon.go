@@ -90,7 +90,7 @@ func (d *Daemon) Keys() *poppokeys.Keyspace { return d.keys }
 
 // Run works until ctx ends, then gives back what it has not ended.
 func (d *Daemon) Run(ctx context.Context) error {
-	stop, err := d.begin(ctx)
+	stop, err := d.prepare(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // it was told to end before it began
@@ -114,8 +114,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// begin does what comes before the first task. It returns what ends listening; ctx ends it, too.
-func (d *Daemon) begin(ctx context.Context) (stop func(), err error) {
+// prepare does what comes before the first task. It returns what ends listening; ctx ends it, too.
+func (d *Daemon) prepare(ctx context.Context) (stop func(), err error) {
 	if err := d.keys.LockMigration().Do(ctx, d.migrate); err != nil {
 		return nil, err
 	}
