@@ -127,6 +127,7 @@ var needless = map[string]string{
 	"entity write: unpack(add) entity/send.lua":                        "sendable has looked at the stream and asked for the right",
 	"entity write: XTRIM add[2] entity/send.lua":                       "of the stream that XADD has just written, by the same right",
 	"entity write: error entity/write.lua":                             "what was written is taken back before",
+	"lock release: error lock/hand.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
 	"lock release: error lock/look.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
 	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":              "the length of each lane was looked at before",
 	"queue fetch: LPOP lane queue/quick.lua":                           "what is taken of a lane was read from it before",
