@@ -75,6 +75,9 @@ type Spec[T any] struct {
 // NewOp makes an operation.
 func NewOp[T any](s Spec[T]) Op[T] {
 	s.several = len(s.Keys) > 1
+	if s.Script != nil && s.Err == nil {
+		s.Err = s.Script.refuse(s.Keys, s.Args)
+	}
 	return Op[T]{Action: s.Action, build: s.Build, peek: s.Peek, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/redis/rueidis"
 )
 
@@ -16,6 +17,7 @@ type Script struct {
 	name     string
 	text     string
 	sha      string
+	takes    lua.Takes
 	readOnly bool
 	byFirst  bool
 }
@@ -38,11 +40,20 @@ func NewKeylessScript(name, text string) *Script {
 
 func newScript(name, text string, readOnly bool) *Script {
 	sum := sha1.Sum([]byte(text))
-	return &Script{name: name, text: text, sha: hex.EncodeToString(sum[:]), readOnly: readOnly}
+	return &Script{name: name, text: text, sha: hex.EncodeToString(sum[:]), takes: lua.TakenBy(text), readOnly: readOnly}
 }
 
 // Name is the script's name.
 func (s *Script) Name() string { return s.name }
+
+// refuse returns an error for a call with other numbers of keys and arguments than the
+// script takes: a fault of the program, of which nothing is sent.
+func (s *Script) refuse(keys, args []string) error {
+	if err := s.takes.Refuse(len(keys), len(args)); err != nil {
+		return &Error{Class: Invalid, Op: s.name, Err: err, Hint: "this is a fault of the program that calls it"}
+	}
+	return nil
+}
 
 func (s *Script) run(ctx context.Context, c rueidis.CoreClient, keys, args []string) rueidis.RedisResult {
 	result := c.Do(ctx, s.bySHA(c.B(), keys, args))

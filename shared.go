@@ -122,7 +122,11 @@ func (s *Shared) send(ctx context.Context, calls []call) []rueidis.RedisResult {
 		keys, args = append(keys, c.keys...), append(args, c.args...)
 	}
 	out := make([]rueidis.RedisResult, len(calls))
-	replies, err := s.script.run(ctx, s.client.raw, keys, args).ToArray()
+	var replies []rueidis.RedisMessage
+	err := s.script.refuse(keys, args)
+	if err == nil {
+		replies, err = s.script.run(ctx, s.client.raw, keys, args).ToArray()
+	}
 	if err == nil && len(replies) != len(calls) {
 		err = fmt.Errorf("the script answered %d of %d calls", len(replies), len(calls))
 	}

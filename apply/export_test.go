@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"strings"
-
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
@@ -12,26 +10,27 @@ var TemporaryName = temporaryName
 
 // Mutate takes a guard out of the script until restore is called.
 func Mutate(guard, instead string) (restore func(), ok bool) {
-	return mutate(&changeText, guard, instead)
+	return mutate("change", guard, instead)
 }
 
 // MutateRename is Mutate for the script that renames.
 func MutateRename(guard, instead string) (restore func(), ok bool) {
-	return mutate(&renameText, guard, instead)
+	return mutate("rename", guard, instead)
 }
 
 // MutateRetag is Mutate for the script that gives members new names.
 func MutateRetag(guard, instead string) (restore func(), ok bool) {
-	return mutate(&retagText, guard, instead)
+	return mutate("retag", guard, instead)
 }
 
 // Asked sets what is called before members of a set lose their old names.
 func Asked(o *KeysOptions, f func(set []byte)) { o.asked = f }
 
-func mutate(text *string, guard, instead string) (restore func(), ok bool) {
-	was := *text
-	*text = strings.Replace(was, guard, instead, 1)
-	return func() { *text = was }, *text != was
+func mutate(name, guard, instead string) (restore func(), ok bool) {
+	was := scripts
+	mutant, n := scripts.Mutant(name, guard, instead)
+	scripts = mutant
+	return func() { scripts = was }, n > 0
 }
 
 // Decided sets what is called between the decision about a key and its change.
@@ -53,5 +52,5 @@ func Bounds(decided, begun int) (restore func()) {
 
 // MutateMerge is Mutate for the script that moves jobs.
 func MutateMerge(guard, instead string) (restore func(), ok bool) {
-	return mutate(&mergeText, guard, instead)
+	return mutate("merge", guard, instead)
 }

@@ -180,13 +180,13 @@ var meanwhile = []struct {
 	guard            string
 }{
 	{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"}, plan.HasTTL, "call('PTTL', KEYS[1]) ~= -1"},
-	{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType, "ARGV[3] ~= '' and kind ~= ARGV[3]"},
+	{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType, "typed ~= '' and kind ~= typed"},
 	{"ttl", "user", "app:user:3", []string{"SET", "app:user:3", "x"}, []string{"DEL", "app:user:3"}, "", ""},
 	{"delete", "user", "app:user:4", []string{"SET", "app:user:4", "x"}, []string{"DEL", "app:user:4"}, "", ""},
 	{"delete", "page", "app:page:5", []string{"SET", "app:page:5", "x"}, []string{"DEL", "app:page:5"}, "", "kind == 'none'"},
 	{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"}, []string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks, "call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
-	{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks, "i = 2, 1 + sets"},
-	{"clean", "page", "app:page:6", []string{"SET", "app:page:6", "x"}, []string{"GET", "app:page:6"}, plan.NotDue, "call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(ARGV[4])"},
+	{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks, "i = 2, 1 + tonumber(sets)"},
+	{"clean", "page", "app:page:6", []string{"SET", "app:page:6", "x"}, []string{"GET", "app:page:6"}, plan.NotDue, "call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(idle)"},
 	{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"}, []string{"DEL", "backup:3"}, plan.Changed, ""},
 }
 

@@ -2,16 +2,12 @@ package apply
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"strconv"
 
 	"github.com/keywright/keywright/plan"
 	"github.com/redis/rueidis"
 )
-
-//go:embed merge.lua
-var mergeText string
 
 // mergedElements is how many elements of a queue's key one step looks at. They are fewer where
 // more than a thousand stay at the front of a list: each that is moved is looked for after those.
@@ -55,7 +51,7 @@ func (r *changes) mergeOne(ctx context.Context, c rueidis.Client, s *keyChange) 
 			}
 		}
 		args := []string{m.Old[0], m.Old[1], m.New[0], m.New[1], strconv.Itoa(stay), strconv.Itoa(mergedIn(stay))}
-		reply, err := c.Do(ctx, c.B().Eval().Script(mergeText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+		reply, err := c.Do(ctx, eval(c.B(), "merge", keys, args...)).ToArray()
 		if err != nil {
 			return err
 		}

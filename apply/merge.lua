@@ -1,11 +1,20 @@
 -- merge: moves elements of a queue's key to the key with the new name, each with its job and with what is known of its
--- runs.
--- KEYS: 1 the key, 2 its new name, 3 and 4 the runs under both names, then the sorted sets that must have no score in
--- the future
--- ARGV[1] and ARGV[2] the key of a job before and after its id, ARGV[3] and ARGV[4] under the new name, ARGV[5] how
--- many elements at the front are to stay, ARGV[6] how many elements are looked at
--- Returns {'done', elements moved, jobs moved, elements that stay}, or {why not, 0, 0, 0}: 'gone', 'works', 'type'
--- Round trips: 1. O(ARGV[5] × ARGV[6]) for a list: LREM passes by the elements that stay.
+--   runs.
+-- KEYS[1] key
+-- KEYS[2] new: the key with the new name
+-- KEYS[3] runs
+-- KEYS[4] new_runs: the runs under the new name
+-- KEYS[5…] set: sorted sets that must have no score in the future
+-- ARGV[1] before: the key of a job before its id
+-- ARGV[2] after: and after it
+-- ARGV[3] new_before: the same under the new name
+-- ARGV[4] new_after
+-- ARGV[5] first: how many elements at the front are to stay
+-- ARGV[6] count: how many elements are looked at
+-- Returns: {'done', elements moved, jobs moved, elements that stay}, or {why not, 0, 0, 0}: 'gone', 'works', 'type'
+-- Bound: O(first × count) for a list: LREM passes by the elements that stay
+-- Round trips: 1
+-- include: time
 local call = redis.call
 local kind, there = call('TYPE', KEYS[1]).ok, call('TYPE', KEYS[2]).ok
 if kind == 'none' then return { 'gone', 0, 0, 0 } end
@@ -14,14 +23,13 @@ for i = 3, 4 do
   if runs ~= 'hash' and runs ~= 'none' then return { 'type', 0, 0, 0 } end
 end
 if there ~= 'none' and there ~= kind then return { 'type', 0, 0, 0 } end
-local t = call('TIME')
-local now = string.format('(%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+local now = string.format('(%.0f', (clock()))
 for i = 5, #KEYS do
   if call('TYPE', KEYS[i]).ok == 'zset' and call('ZCOUNT', KEYS[i], now, '+inf') > 0 then
     return { 'works', 0, 0, 0 }
   end
 end
-local first, count = tonumber(ARGV[5]), tonumber(ARGV[6])
+local first, count = tonumber(first), tonumber(count)
 local ids, scores, ttl = {}, {}, call('PTTL', KEYS[1])
 if kind == 'list' then
   ids = call('LRANGE', KEYS[1], first, first + count - 1)
@@ -33,7 +41,7 @@ else
 end
 local moves, jobs, stay = {}, 0, 0
 for n, id in ipairs(ids) do
-  local old, new = ARGV[1] .. id .. ARGV[2], ARGV[3] .. id .. ARGV[4]
+  local old, new = before .. id .. after, new_before .. id .. new_after
   local job = call('EXISTS', old) == 1
   if job and call('EXISTS', new) == 1 or kind == 'zset' and call('ZSCORE', KEYS[2], id) then
     stay = stay + 1 -- another job has this id there

@@ -344,8 +344,8 @@ func (r *changes) remove(ctx context.Context, c rueidis.Client, s *keyChange, ke
 		keys, sets = s.conditions(key), len(s.Busy)
 	}
 	script := func(sum string) rueidis.Completed {
-		return c.B().Eval().Script(renameText).Numkeys(int64(len(keys))).Key(keys...).Arg("drop", strconv.Itoa(sets), sum,
-			strconv.FormatInt(was.Expires, 10)).Build()
+		return eval(c.B(), "rename", keys, "drop", strconv.Itoa(sets), sum,
+			strconv.FormatInt(was.Expires, 10))
 	}
 	for attempt := range attempts {
 		if attempt > 0 && !pause(ctx, attempt, err) {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 
 	"github.com/keywright/keywright/plan"
@@ -10,9 +9,6 @@ import (
 	"github.com/keywright/keywright/source"
 	"github.com/redis/rueidis"
 )
-
-//go:embed rename.lua
-var renameText string
 
 // renames sorts the keys of a batch that get new names: those that one command renames go
 // with the others, those whose slot changes are moved by a copy.
@@ -319,7 +315,7 @@ func (s *keyChange) renaming(c rueidis.Client) rueidis.Completed {
 		return c.B().Renamenx().Key(string(s.key)).Newkey(s.To).Build()
 	}
 	keys := s.conditions(string(s.key), s.To)
-	return c.B().Eval().Script(renameText).Numkeys(int64(len(keys))).Key(keys...).Arg("rename", strconv.Itoa(len(s.Busy))).Build()
+	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "")
 }
 
 // conditions are the keys that the script is given.

@@ -1,17 +1,21 @@
 -- rename: gives a key its new name, or removes one that is still as it was read, if all that was planned for it still
--- holds.
--- KEYS: 1 the key, to rename it 2 its new name, then the sorted sets that must have no score in the future, then keys
--- that must not be there
--- ARGV[1] 'rename' or 'drop', ARGV[2] how many sorted sets, ARGV[3] to drop it: SHA-1 of what DUMP says without the last
--- ten bytes ('' any), ARGV[4] with ARGV[3]: its expiry in Unix milliseconds (0 none)
--- Returns 'done', or why not: 'gone', 'works', 'lease', 'taken', 'changed'
--- Round trips: 1. O(1) per key, and the size of a small value.
+--   holds.
+-- KEYS[1] key
+-- KEYS[2…] other: its new name, to rename it; then the sorted sets that must have no score in the future, then keys
+--   that must not be there
+-- ARGV[1] verb: 'rename' or 'drop'
+-- ARGV[2] sets: how many sorted sets
+-- ARGV[3] digest: to drop it: SHA-1 of what DUMP says without the last ten bytes ('' any)
+-- ARGV[4] ends: with a digest: its expiry in Unix ms (0 none)
+-- Returns: 'done', or why not: 'gone', 'works', 'lease', 'taken', 'changed'
+-- Bound: O(1) per key, and the size of a small value
+-- Round trips: 1
+-- include: time
 local call = redis.call
 if call('EXISTS', KEYS[1]) == 0 then return 'gone' end
 local from, sets = ARGV[1] == 'rename' and 3 or 2, tonumber(ARGV[2])
 if sets > 0 then
-  local t = call('TIME')
-  local now = string.format('(%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+  local now = string.format('(%.0f', (clock()))
   for i = from, from + sets - 1 do
     if call('TYPE', KEYS[i]).ok == 'zset' and call('ZCOUNT', KEYS[i], now, '+inf') > 0 then return 'works' end
   end

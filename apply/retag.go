@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 	"strings"
 
@@ -15,9 +14,6 @@ import (
 // value at any moment of a rename, also of one that is killed, the sets are told all new names
 // before the first value is renamed, and lose the old ones after the last: each as soon as
 // neither the value nor its load is there under the old name.
-
-//go:embed retag.lua
-var retagText string
 
 // retagAtOnce is how many members one script changes, and how many ZSCAN is to look at.
 const (
@@ -136,7 +132,7 @@ func (r *changes) retagSome(ctx context.Context, c rueidis.Client, set []byte, m
 		args = append(args, m.old, m.to, map[bool]string{true: "1"}[m.goes && !m.there], strconv.Itoa(len(still)))
 	}
 	err = r.surely(ctx, func() (err error) {
-		script := c.B().Eval().Script(retagText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+		script := eval(c.B(), "retag", keys, args...)
 		n, err = c.Do(ctx, script).AsInt64()
 		return err
 	})

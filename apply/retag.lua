@@ -1,10 +1,12 @@
 -- retag: gives members of a sorted set their new names, with their scores. A new name that is there keeps a score that
--- is higher.
--- KEYS: 1 the sorted set, after it what keeps members
--- ARGV: a member, its new name, '1' if the member goes and '' if both stay, how many of the next keys keep it: it stays
--- where one of them is there; of at most 100 members
--- Returns how many members are not as they were
--- Round trips: 1. O(log N) per member.
+--   is higher.
+-- KEYS[1] set
+-- KEYS[2…] keeper: what keeps members
+-- ARGV[1…] member, name, goes, keepers: its new name, '1' if the member goes and '' if both stay, how many of the next
+--   keys keep it: it stays where one of them is there
+-- Returns: how many members are not as they were
+-- Bound: O(log N) per member, 100 members
+-- Round trips: 1
 local call = redis.call
 local moves, changed, at = {}, 0, 1
 for i = 1, #ARGV, 4 do

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"strconv"
 	"strings"
@@ -14,9 +13,6 @@ import (
 	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
-
-//go:embed change.lua
-var changeText string
 
 // batch changes keys of one database: in one pipeline those that go by a command, side
 // by side those that go through a store. What a lost reply leaves in doubt is sent again.
@@ -141,8 +137,8 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	if s.was != nil {
 		sum, ends = s.was.sum, strconv.FormatInt(s.was.Expires, 10)
 	}
-	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle,
-		strconv.Itoa(len(s.Busy)), sum, ends).Build()
+	return eval(c.B(), "change", keys, how, ttl, string(s.Kind), idle,
+		strconv.Itoa(len(s.Busy)), sum, ends)
 }
 
 // absolute gives keys their ends by the server's clock, so that an undo knows them.

@@ -1,19 +1,23 @@
--- claim: give the cached value, or the lease to load it, in one step
--- KEYS: 1 the value  2 fill: `absent`, or the token of who is loading  3… its tags
--- ARGV: 1 token  2 lease in ms
---       3 miss: only if there is no value; stale: only if none is loading and the value
---         is no younger than it was seen; force: always, another load is void from now on
---       4 with stale: the PTTL that was seen  5 how long a tag remembers, in µs
+-- claim: gives the cached value, or the lease to load it, in one step.
+-- KEYS[1] value
+-- KEYS[2] fill: `absent`, or the token of the process that loads
+-- KEYS[3…] tag: its tags
+-- ARGV[1] token
+-- ARGV[2] lease: in ms
+-- ARGV[3] when: miss: only if there is no value; stale: only if none is loading and the value is no younger than it was
+--   seen; force: always, another load is void from now on
+-- ARGV[4] seen: with stale: the PTTL that was seen
+-- ARGV[5] span: how long a tag remembers, in µs
 -- Returns: {'hit', value} | {'absent'} | {'busy', ms left of the lease} | {'mine'}
+-- Bound: O(log N) per tag
 -- Round trips: 1
+-- include: remember
+-- include: lease
 local fill, wrong = asked('GET', KEYS[2])
 if wrong then
   return wrong
 end
-local left = fill and redis.call('PTTL', KEYS[2]) or 0
-if left < 0 then
-  return redis.error_reply('FORM a lease never ends, so that it is none of this program (key ' .. KEYS[2] .. ')')
-end
+local left = fill and lease_left(KEYS[2]) or 0
 if ARGV[3] == 'miss' then
   local value, wrongValue = asked('GET', KEYS[1])
   if wrongValue then

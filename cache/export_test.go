@@ -21,16 +21,12 @@ func Mutate(file, old, new string) (restore func(), ok bool) {
 	if file == "lease" {
 		return lease.Mutate(old, new)
 	}
-	text := map[string]string{"claim.lua": claimText, "fill.lua": fillText, "remember.lua": rememberText, "tag_drop.lua": tagDropText, "bump.lua": bumpText}
-	if strings.Count(text[file], old) != 1 {
+	mutant, n := parts.Mutant(strings.TrimSuffix(file, ".lua"), old, new)
+	if n != 1 {
 		return nil, false
 	}
-	text[file] = strings.Replace(text[file], old, new, 1)
 	was, bump := standard, bumpScript
-	standard.claim = keywright.NewScript("mutant", text["remember.lua"]+text["claim.lua"])
-	standard.fill = keywright.NewScript("mutant", text["remember.lua"]+text["fill.lua"])
-	standard.tagDrop = keywright.NewScript("mutant", text["tag_drop.lua"])
-	bumpScript = keywright.NewScript("mutant", text["bump.lua"])
+	standard, bumpScript = newScripts(mutant), keywright.NewScript("mutant", mutant.Script("bump"))
 	return func() { standard, bumpScript = was, bump }, true
 }
 

@@ -1,10 +1,16 @@
--- fill: store what was loaded, if the lease to do so is still held
--- KEYS: 1 the value  2 fill  3… its tags
--- ARGV: 1 token, empty for a write that needs no lease  2 value | absent
---       3 TTL in ms, 0 for none (of absent: do not remember)  4 the value
---       5 how long a tag remembers, in µs
+-- fill: stores what was loaded, if the lease to do so is still held.
+-- KEYS[1] value
+-- KEYS[2] fill
+-- KEYS[3…] tag: its tags
+-- ARGV[1] token: empty for a write that needs no lease
+-- ARGV[2] what: value | absent
+-- ARGV[3] ttl: in ms, 0 for none (of absent: do not remember)
+-- ARGV[4] text: the value
+-- ARGV[5] span: how long a tag remembers, in µs
 -- Returns: 1, or 0 if the lease is gone: an invalidation, or a newer load
+-- Bound: O(log N) per tag
 -- Round trips: 1
+-- include: remember
 if ARGV[1] ~= '' then
   local fill, wrong = asked('GET', KEYS[2])
   if wrong then

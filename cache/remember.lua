@@ -1,8 +1,10 @@
--- remember: put a key into the sets of its tags (functions for the scripts below it)
--- The score is when the key will be dead, in µs of the server's clock, and grows with
--- every call: who read one score and finds another knows that the key was written since.
--- A set lives as long as its last member. Each call drops up to eight of its dead, so
--- that a tag which is never invalidated does not grow with what has long expired.
+-- remember: puts a key into the sets of its tags.
+-- The score is when the key will be dead, in µs of the server's clock, and grows with every call: a caller that has
+-- read one score and finds another knows that the key was written since. A set lives as long as its last member. Each
+-- call drops up to eight of its dead, so that a tag which is never invalidated does not grow with what has long expired.
+-- Part.
+-- include: time
+-- include: fence
 
 -- asked is the reply to a command, or an error that names the key
 local function asked(command, key, ...)
@@ -20,14 +22,13 @@ local function plan(first, span, member)
   if not KEYS[first] then
     return writes
   end
-  local time = redis.call('TIME')
-  local now = time[1] * 1000000 + time[2]
+  local _, now = clock()
   for i = first, #KEYS do
     local old, wrong = asked('ZSCORE', KEYS[i], member)
     if wrong then
       return nil, wrong
     end
-    local score = math.max(now + span, tonumber(old or 0) + 1)
+    local score = fence_after(tonumber(old or 0), now + span)
     local last = redis.call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2] or 0
     writes[#writes + 1] = {
       key = KEYS[i],

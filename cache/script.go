@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,38 +10,25 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/typed"
 	"github.com/redis/rueidis"
 )
-
-//go:embed remember.lua
-var rememberText string
-
-//go:embed claim.lua
-var claimText string
-
-//go:embed fill.lua
-var fillText string
-
-//go:embed tag_add.lua
-var tagAddText string
-
-//go:embed tag_read.lua
-var tagReadText string
-
-//go:embed tag_drop.lua
-var tagDropText string
 
 // scripts are what a cache runs.
 type scripts struct{ claim, fill, tagAdd, tagRead, tagDrop *keywright.Script }
 
 // standard are the scripts of every cache that is made.
-var standard = scripts{
-	claim:   keywright.NewScript("cache claim", rememberText+claimText),
-	fill:    keywright.NewScript("cache fill", rememberText+fillText),
-	tagAdd:  keywright.NewScript("cache tag add", rememberText+tagAddText),
-	tagRead: keywright.NewScript("cache tag read", tagReadText),
-	tagDrop: keywright.NewScript("cache tag drop", tagDropText),
+var standard = newScripts(parts)
+
+func newScripts(parts *lua.Set) scripts {
+	return scripts{
+		claim:   keywright.NewScript("cache claim", parts.Script("claim")),
+		fill:    keywright.NewScript("cache fill", parts.Script("fill")),
+		tagAdd:  keywright.NewScript("cache tag add", parts.Script("tag_add")),
+		tagRead: keywright.NewScript("cache tag read", parts.Script("tag_read")),
+		tagDrop: keywright.NewScript("cache tag drop", parts.Script("tag_drop")),
+	}
 }
 
 // state is the answer to a claim.

@@ -1,7 +1,8 @@
--- tag_drop: take keys out of a tag, but for those that were written since they were read
--- KEYS: 1 the tag
--- ARGV: key, the score that was read, key, score … of at most 500 keys
+-- tag_drop: takes keys out of a tag, but for those that were written since they were read.
+-- KEYS[1] tag
+-- ARGV[1…] key, score: the score that was read
 -- Returns: how many were taken out
+-- Bound: O(log N) per key, 500 keys
 -- Round trips: 1
 local gone = {}
 for i = 1, #ARGV, 2 do

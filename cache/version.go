@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 	"time"
 
@@ -11,10 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-//go:embed bump.lua
-var bumpText string
-
-var bumpScript = keywright.NewScript("cache bump", bumpText)
+var bumpScript = keywright.NewScript("cache bump", parts.Script("bump"))
 
 // Version is a number that is part of keys, so that all of them can be given up
 // at once without being listed. Its key needs no TTL. A key that was lost or has

@@ -2,7 +2,6 @@ package counter
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -34,10 +33,7 @@ type Actives struct {
 	err    error
 }
 
-//go:embed bits.lua
-var bitsText string
-
-var bitsScript = keywright.NewScript("actives together", bitsText)
+var bitsScript = keywright.NewScript("actives together", parts.Script("bits"))
 
 // NewActives makes the handles' source.
 func NewActives(c ActivesConfig) *Actives {

@@ -1,8 +1,10 @@
--- bits: how many bits some bitmaps have set together
--- KEYS: 1 a key for the result, which is gone when the script ends  2… the bitmaps
--- ARGV: 1 OR or AND  2 how many bytes the bitmaps may have together
--- Returns: the number; -1 if they have more bytes; an error if the key for the result is in
---          use, or a bitmap is none
+-- bits: counts the bits that some bitmaps have set together.
+-- KEYS[1] result: a key for the result, which is gone when the script ends
+-- KEYS[2…] bitmap
+-- ARGV[1] how: OR or AND
+-- ARGV[2] most: how many bytes the bitmaps may have together
+-- Returns: the number; -1 if they have more bytes; an error if the key for the result is in use, or a bitmap is none
+-- Bound: O(bytes), of which there are `most`
 -- Round trips: 1
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')

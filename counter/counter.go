@@ -13,7 +13,6 @@ package counter
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -34,10 +33,7 @@ type Counter struct {
 
 var codec = value.Int(math.MinInt64, math.MaxInt64)
 
-//go:embed add.lua
-var addText string
-
-var addScript = keywright.NewScript("counter add", addText)
+var addScript = keywright.NewScript("counter add", parts.Script("add"))
 
 // New makes a counter. An err of building the key is what every operation gives.
 func New(c *keywright.Client, e *keywright.Entry, key string, err error) Counter {

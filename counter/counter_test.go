@@ -137,9 +137,9 @@ func TestGuardsMatter(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{})
 	for what, edit := range map[string][2]string{
-		"the TTL of the counter": {"redis.call('PEXPIRE', KEYS[1], ARGV[1])", ""},
-		"the TTL of the ids":     {"redis.call('PEXPIRE', KEYS[2], math.max(kept, tonumber(ARGV[7])))", ""},
-		"a longer memory":        {"math.max(kept, tonumber(ARGV[7]))", "ARGV[7]"},
+		"the TTL of the counter": {"redis.call('PEXPIRE', KEYS[1], ttl)", ""},
+		"the TTL of the ids":     {"redis.call('PEXPIRE', KEYS[2], math.max(kept, tonumber(memory)))", ""},
+		"a longer memory":        {"math.max(kept, tonumber(memory))", "memory"},
 		"the upper bound":        {"high == highestHigh and low > highestLow", "false"},
 		"the lower bound":        {"high == lowestHigh and low < lowestLow", "false"},
 		"the upper half above":   {"high > highestHigh or", ""},
@@ -148,15 +148,15 @@ func TestGuardsMatter(t *testing.T) {
 		"the halves of negative": {"high, low = -high, -low", "high = -high"},
 		"the check of the id":    {"tonumber(known) > now then", "false then"},
 		"an id's own end":        {"elseif known and tonumber(known) > now then", "elseif known then"},
-		"the memory of the id":   {"redis.call('ZADD', KEYS[2], now + ARGV[7], ARGV[6])", ""},
+		"the memory of the id":   {"redis.call('ZADD', KEYS[2], now + memory, id)", ""},
 		"forgetting":             {"if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end", ""},
 		"the number as text":     {"return {'added', redis.call('GET', KEYS[1])}", "return {'added', string.format('%.0f', done)}"},
 		"the key in an error":    {"known.err .. ' (key ' .. KEYS[2] .. ')'", "known.err"},
 	} {
-		if strings.Count(addText, edit[0]) != 1 {
+		if strings.Count(parts.Script("add"), edit[0]) != 1 {
 			t.Errorf("%q is not once in the script", edit[0])
 		}
-		if keeps(t, s, c, keywright.NewScript("mutant", strings.Replace(addText, edit[0], edit[1], 1))) == nil {
+		if keeps(t, s, c, keywright.NewScript("mutant", strings.Replace(parts.Script("add"), edit[0], edit[1], 1))) == nil {
 			t.Errorf("without %s: nothing notices", what)
 		}
 	}
@@ -256,7 +256,7 @@ func TestExactOverFailovers(t *testing.T) {
 
 // TestWithoutIDsTheStormCountsTwice is why the ids are there.
 func TestWithoutIDsTheStormCountsTwice(t *testing.T) {
-	naive := strings.Replace(addText, "if known and tonumber(known) > now then", "if false then", 1)
+	naive := strings.Replace(parts.Script("add"), "if known and tonumber(known) > now then", "if false then", 1)
 	if got, want := storm(t, keywrighttest.Redis, keywright.NewScript("naive", naive)); got <= want {
 		t.Errorf("%d counted, %d added: the storm is too mild to show anything", got, want)
 	}
@@ -500,10 +500,10 @@ func TestBitGuardsMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, guard := range []string{"redis.call('UNLINK', KEYS[1])", "return -1", "return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')"} {
-		if strings.Count(bitsText, guard) != 1 {
+		if strings.Count(parts.Script("bits"), guard) != 1 {
 			t.Errorf("%q is not once in the script", guard)
 		}
-		if check(keywright.NewScript("mutant", strings.Replace(bitsText, guard, "", 1))) == nil {
+		if check(keywright.NewScript("mutant", strings.Replace(parts.Script("bits"), guard, "", 1))) == nil {
 			t.Errorf("without %s: nothing notices", guard)
 		}
 	}

@@ -1,8 +1,10 @@
--- merge: add HyperLogLogs up into another and give it its TTL in the same step
--- KEYS: 1 the target, which keeps what it has  2… the sources
--- ARGV: 1 TTL in ms, 0 for none  2 new: only a key without TTL gets one; longer: also one
---         with less; renew: always
+-- merge: adds HyperLogLogs up into another and gives it its TTL in the same step.
+-- KEYS[1] target: it keeps what it has
+-- KEYS[2…] source
+-- ARGV[1] ttl: in ms, 0 for none
+-- ARGV[2] mode: new: only a key without TTL gets one; longer: also one with less; renew: always
 -- Returns: about how many different members the target has
+-- Bound: O(keys), 12 kB of each
 -- Round trips: 1
 local ttl, left = tonumber(ARGV[1]), redis.call('PTTL', KEYS[1])
 local done = redis.pcall('PFMERGE', unpack(KEYS))

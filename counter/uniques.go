@@ -2,7 +2,6 @@ package counter
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,10 +29,7 @@ func NewUniques[M any](c *keywright.Client, e *keywright.Entry, key string, err 
 // MaxAdded is how many members one Add takes.
 const MaxAdded = 1000
 
-//go:embed merge.lua
-var mergeText string
-
-var mergeScript = keywright.NewScript("uniques merge", mergeText)
+var mergeScript = keywright.NewScript("uniques merge", parts.Script("merge"))
 
 // Add counts members, and reports whether the count may have changed. It is sent
 // again when its reply was lost, and then may say that nothing has. One round

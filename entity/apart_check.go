@@ -97,7 +97,7 @@ func (l *inspection[I, T]) run(ctx context.Context) (err error) {
 
 // bookOf reads what the ledger and the zset say.
 func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err error) {
-	texts, err := s.run(ctx, "check", bookScript, keywright.Reads, s.bookKeys(), id, flag(s.spec.Expires != ""))
+	texts, err := s.run(ctx, "check", s.scripts.book, keywright.Reads, s.bookKeys(), id, flag(s.spec.Expires != ""))
 	if err != nil {
 		return e, err
 	}
@@ -105,10 +105,6 @@ func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err e
 	e.now, err = strconv.ParseInt(texts[2], 10, 64)
 	return e, err
 }
-
-// bookScript reads an entry of the ledger and its time, in one step.
-var bookScript = keywright.NewReadOnlyScript("entity book", `local t = redis.call('TIME')
-return {redis.call('HGET', KEYS[2], ARGV[1]) or '', ARGV[2] == '1' and redis.call('ZSCORE', KEYS[1], ARGV[1]) or '', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))}`)
 
 // keys are all index keys that the item is in, or was seen in.
 func (l *inspection[I, T]) keys() []string {

@@ -1,17 +1,23 @@
 #!lua flags=allow-oom
--- apart_close: ends intents, each if the entry was not changed since its owner has read it, then read the item, then acted.
--- Else the intent takes on where the item was put meanwhile, and its owner reads and acts again.
---
--- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, then streams
--- ARGV[1] ms after which an intent may be taken over, ARGV[2] TTL of the index keys in ms ('0' none), ARGV[3] how many; then for each
---   its arguments, id, token, stamp
---   how the item was found: 'alive'; 'gone': it has expired if it was known; 'mine': it has expired, known or not; 'deleted'; 'abort': nothing was done
+-- apart_close: ends intents, each if the entry was not changed since its owner has read it, then read the item, then
+--   acted. Else the intent takes on where the item was put meanwhile, and its owner reads and acts again.
+-- KEYS[1] due: the zset of when ids are due
+-- KEYS[2] ledger
+-- KEYS[3…] stream
+-- ARGV[1] grace: ms after which an intent may be taken over
+-- ARGV[2] keep: TTL of the index keys in ms ('0' none)
+-- ARGV[3] intents: how many
+-- ARGV[4…] part: for each its arguments, id, token, stamp
+--   how the item was found: 'alive'; 'gone': it has expired if it was known; 'mine': it has expired, known or not;
+--   'deleted'; 'abort': nothing was done
 --   segments of where it is, ms when it ends at the earliest ('' never), then the events of an item that has expired
--- Returns for each {verdict, ms, stamp, state, record, ends, segments}: 'ok', 'gone' (announced), 'again', 'lost' (taken over, or closed)
+-- Returns: for each {verdict, ms, stamp, state, record, ends, segments}: 'ok', 'gone' (announced), 'again', 'lost' (taken
+--   over, or closed)
+-- Bound: O(intents)
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), false
---include apart_entry.lua
---include send.lua
+-- include: apart_entry
+-- include: send
 
 local function announce(at, last)
   while at <= last do

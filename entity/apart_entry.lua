@@ -1,7 +1,6 @@
--- apart_entry: reads and writes what the ledger says of an id, where an entity is in several slots. It is a part of
--- other scripts.
--- They have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the ledger, and `grace` in
--- ms.
+-- apart_entry: reads and writes what the ledger says of an id, where an entity is in several slots.
+-- Its scripts have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the ledger; `grace` in
+-- ms, and in `lease` whether KEYS[3] is a lease, and no stream.
 -- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
 --   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);
 --   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
@@ -9,6 +8,8 @@
 --     'k' its kind ('w' write, 'd' delete, 't' a TTL, 'r' repair; of a sweep 't', 's', 'x', see `apart_due`),
 --     'm' the segments of where its owner may put or remove the id,
 --     'b' the builders that were at work when it was opened (no such segment: none)
+-- Part.
+-- include: time
 local call, fmt = redis.call, string.format
 local due, ledger = KEYS[1], KEYS[2]
 call('ZCARD', due) -- of another type it is refused before anything is written
@@ -18,11 +19,10 @@ for i = 3, #KEYS do -- streams
     return redis.error_reply('WRONGTYPE a stream of this entity is a ' .. is)
   end
 end
-local t = call('TIME')
-local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
+local ms, micros = clock()
 local now = fmt('%.0f', ms)
 
---include marks.lua
+-- include: marks
 local said = call('HGET', ledger, '')
 if foreign(said) then return redis.error_reply(newer) end
 

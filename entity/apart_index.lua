@@ -1,11 +1,14 @@
 -- apart_index: puts ids into an index key and takes others out, if the intents of the caller are not old.
---
--- KEYS[1] the index
--- ARGV[1] ms by this server's clock until when, ARGV[2] TTL of the index keys in ms ('0' none), then for each 'in' or 'out', id, score
--- Returns 'ok' or 'late'
+-- KEYS[1] index
+-- ARGV[1] deadline: ms by this server's clock until when
+-- ARGV[2] keep: TTL of the index keys in ms ('0' none)
+-- ARGV[3…] where, id, score: 'in' or 'out'
+-- Returns: 'ok' or 'late'
+-- Bound: O(log N) per id
 -- Round trips: 1
-local t, added = redis.call('TIME'), false
-if t[1] * 1000 + math.floor(t[2] / 1000) > tonumber(ARGV[1]) then return 'late' end
+-- include: time
+if clock() > tonumber(ARGV[1]) then return 'late' end
+local added = false
 local is = redis.call('TYPE', KEYS[1]).ok
 for i = 3, #ARGV, 3 do
   if ARGV[i] == 'out' then

@@ -1,26 +1,37 @@
--- apart_item: writes or deletes an item's hash and announces it, if its condition holds and the intent of its writer is not old.
---
--- KEYS[1] the item's hash, then the streams that its arguments name by number
--- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
--- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all its texts (see `same`)
--- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made again
--- ARGV[6] TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left)
--- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
--- ARGV[9] '1' if the next one is when it was updated, ARGV[10] the divisor of ms for the times
--- ARGV[11] texts of fields, ARGV[12] fields to remove, ARGV[13] fields to read, then these, then events as `write` has them
--- Returns {code, version, ms, ms until it ends (-1 never), text, …}: 'ok', 'new', 'late', 'dead', 'absent', 'present', 'version'
+-- apart_item: writes or deletes an item's hash and announces it, if its condition holds and the intent of its writer is
+--   not old.
+-- KEYS[1] hash: the item's
+-- KEYS[2…] stream: those that its arguments name by number
+-- ARGV[1] id
+-- ARGV[2] deadline: ms by this server's clock until when
+-- ARGV[3] verb: 'w' or 'd'
+-- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have,
+--   or all its texts (see `same`)
+-- ARGV[5] listed: '1' if the ledger knows of an item: if it is gone it has to be settled before one is made again
+-- ARGV[6] ttl: in ms ('' leaves it, '0' none, '+' before it: only if less is left)
+-- ARGV[7] created: '1' if the first field is when it was created
+-- ARGV[8] vfield: the name of the next one if it is the version ('' none)
+-- ARGV[9] updated: '1' if the next one is when it was updated
+-- ARGV[10] unit: the divisor of ms for the times
+-- ARGV[11] sets: texts of fields
+-- ARGV[12] unsets: fields to remove
+-- ARGV[13] shows: fields to read
+-- ARGV[14…] part: these, then events as `write` has them
+-- Returns: {code, version, ms, ms until it ends (-1 never), text, …}: 'ok', 'new', 'late', 'dead', 'absent', 'present',
+--   'version'
+-- Bound: O(fields + events)
 -- Round trips: 1
+-- include: time
 local call, fmt = redis.call, string.format
-local t = call('TIME')
-local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), t[1] .. string.sub('00000' .. t[2], -6)
-local hash, id, condition, vfield = KEYS[1], ARGV[1], ARGV[4], ARGV[8]
+local ms, stamped = clock()
+local now, micros = fmt('%.0f', ms), fmt('%.0f', stamped)
+local hash = KEYS[1]
 
---include emit
---include versions.lua
---include same.lua
+-- include: emit
+-- include: versions
+-- include: same
 
-if ms > tonumber(ARGV[2]) then return {'late', '', now, '-1'} end
+if ms > tonumber(deadline) then return {'late', '', now, '-1'} end
 local version = vfield ~= '' and call('HGET', hash, vfield)
 local there = version or call('HLEN', hash) > 0
 version = version or '0'
@@ -36,15 +47,15 @@ if condition ~= 'absent' and condition ~= 'any' then
     return {'version', version, now, '-1'}
   end
 end
-if not there and ARGV[5] == '1' then return {'dead', '', now, '-1'} end
+if not there and listed == '1' then return {'dead', '', now, '-1'} end
 
 local first = 14
-local removed = first + ARGV[11]
-local reads = removed + ARGV[12]
-local events = reads + ARGV[13]
+local removed = first + sets
+local reads = removed + unsets
+local events = reads + shows
 
-ready(hash, id, 0, events, #ARGV, there and 'old' or 'new', ARGV[3] == 'd' and 0 or first, removed - 1)
-if ARGV[3] == 'd' then
+ready(hash, id, 0, events, #ARGV, there and 'old' or 'new', verb == 'd' and 0 or first, removed - 1)
+if verb == 'd' then
   call('HDEL', hash, '') -- there is no such field: after what frees memory a full server takes the event, too
   emit(hash, id, 0, events, #ARGV, 'old')
   call('UNLINK', hash)
@@ -52,14 +63,13 @@ if ARGV[3] == 'd' then
 end
 
 local fresh = vfield ~= '' and version ~= '0' and after(version) or micros
-local ttl = ARGV[6]
 if string.byte(ttl) == 43 then
   ttl = string.sub(ttl, 2)
   if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end
 end
-local stamp = fmt('%.0f', math.floor(ms / ARGV[10]))
+local stamp = fmt('%.0f', math.floor(ms / unit))
 local at = first
-if ARGV[7] == '1' then
+if created == '1' then
   ARGV[at + 1] = stamp
   at = at + 2
   if there then first = at end -- it keeps its own
@@ -69,7 +79,7 @@ if vfield ~= '' then
   ARGV[at + 1] = version
   at = at + 2
 end
-if ARGV[9] == '1' then ARGV[at + 1] = stamp end
+if updated == '1' then ARGV[at + 1] = stamp end
 local ok, err = pcall(function()
   if first < removed then call('HSET', hash, unpack(ARGV, first, removed - 1)) end
   if removed < reads then call('HDEL', hash, unpack(ARGV, removed, reads - 1)) end

@@ -1,8 +1,8 @@
 -- apart_look: reads fields of an item, and how long it lives, in one step.
---
--- KEYS[1] the item's hash
--- ARGV[1…] fields
--- Returns {} if it is gone, else {ms until it ends (-1 never), text, …}
+-- KEYS[1] hash: the item's
+-- ARGV[1…] field
+-- Returns: {} if it is gone, else {ms until it ends (-1 never), text, …}
+-- Bound: O(fields)
 -- Round trips: 1
 local left = redis.call('PTTL', KEYS[1])
 if left == -2 then return {} end

@@ -41,7 +41,7 @@ func (s *scene) process() *Store[string, note] {
 		}
 	}
 	own := *p.scripts
-	own.apart = newApartScripts(func(text string) string { return s.edit(include(text)) })
+	own.apart = newApartScripts(parts.Edit(func(_, text string) string { return s.edit(text) }))
 	p.scripts = &own
 	return p
 }
@@ -273,14 +273,14 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 		"if not e then return redis.error_reply(newer) end":                         {"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end", "a newer program keeps the ledger"},
 		"if foreign(said) then return redis.error_reply(newer)":                     {"if false then return", "a newer program keeps the ledger"},
 		"  if foreign(nil, text) then return nil end\n":                             {"", "a newer program keeps the ledger"},
-		"if ms > tonumber(ARGV[2]) then return {'late'":                             {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
+		"if ms > tonumber(deadline) then return {'late'":                            {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
 		"> tonumber(ARGV[1]) then return 'late' end":                                {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
 		"> tonumber(ARGV[1]) then return 'late' end ":                               {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
-		"opened(token, ARGV[5], members)\nsave(id, e)":                              {"opened(token, ARGV[5], members)", "a writer dies before the indexes"},
+		"opened(token, kind, members)\nsave(id, e)":                                 {"opened(token, kind, members)", "a writer dies before the indexes"},
 		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":                 {"if false then", "another moves the item before the indexes"},
 		"intent.m = union(intent.m, e.record)":                                      {"", "another makes the item when the intent is open"},
 		"members = union(members, over.m)":                                          {"", "a writer dies behind the indexes, and the item by hand"},
-		"if not there and ARGV[5] == '1' then":                                      {"if false then", "an item is made again before it is swept"},
+		"if not there and listed == '1' then":                                       {"if false then", "an item is made again before it is swept"},
 		"if not mine then return {'lost'} end":                                      {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
 		"not (deleting and early)":                                                  {"true", "an item is deleted by one who dies"},
 		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":                  {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},

@@ -1,10 +1,17 @@
--- apart_touch: reads an item and changes its TTL. It makes it shorter under an intent only: else the sweeper would come too late.
---
--- KEYS[1] the item's hash
--- ARGV[1] TTL in ms, ARGV[2] 'any', 'less' or 'more' (only if it lives longer or shorter) or '@field=text' (less, and only if it has that), ARGV[3] ms that it may live longer and be left so
--- ARGV[4] ms by this server's clock until when it may be made shorter, '' without an intent, ARGV[5…] fields
--- Returns {} if it is gone or has not that field, else {code, ms until it ends, text, …}: 'changed', 'kept', 'shorter' (open an intent first), 'late'
+-- apart_touch: reads an item and changes its TTL. It makes it shorter under an intent only: else the sweeper would come
+--   too late.
+-- KEYS[1] hash: the item's
+-- ARGV[1] ttl: in ms
+-- ARGV[2] when: 'any', 'less' or 'more' (only if it lives longer or shorter) or '@field=text' (less, and only if it has
+--   that)
+-- ARGV[3] longer: ms that it may live longer and be left so
+-- ARGV[4] deadline: ms by this server's clock until when it may be made shorter, '' without an intent
+-- ARGV[5…] field
+-- Returns: {} if it is gone or has not that field, else {code, ms until it ends, text, …}: 'changed', 'kept', 'shorter'
+--   (open an intent first), 'late'
+-- Bound: O(fields)
 -- Round trips: 1
+-- include: time
 local hash, ttl = KEYS[1], tonumber(ARGV[1])
 local left, code = redis.call('PTTL', hash), 'changed'
 if left == -2 then return {} end
@@ -17,9 +24,8 @@ if longer and left ~= -1 and left <= ttl + ARGV[3] or not longer and ARGV[2] ~= 
   code = 'kept'
 elseif longer and ARGV[4] == '' then
   code = 'shorter'
-elseif longer then
-  local t = redis.call('TIME')
-  if t[1] * 1000 + math.floor(t[2] / 1000) > tonumber(ARGV[4]) then code = 'late' end
+elseif longer and clock() > tonumber(ARGV[4]) then
+  code = 'late'
 end
 if code == 'changed' then
   redis.call('PEXPIRE', hash, ttl)

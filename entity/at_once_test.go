@@ -32,7 +32,7 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 		k, a, _ := notes.putKeys(c)
 		keys, args = append(keys, k...), append(args, a...)
 	}
-	command := append([]string{"EVAL", edit(include(notes.putText(notes.putter))), strconv.Itoa(len(keys))}, keys...)
+	command := append([]string{"EVAL", parts.Fill("put", notes.putText(notes.putter)), strconv.Itoa(len(keys))}, keys...)
 	for _, reply := range s.Do(append(command, args...)...).([]any) {
 		switch r := reply.(type) {
 		case []any:

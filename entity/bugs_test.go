@@ -24,8 +24,7 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 		keys, args = append(keys, k...), append(args, a...)
 	}
 	raw := s.client.Raw()
-	text := include(writeText)
-	replies, err := raw.Do(t.Context(), raw.B().Eval().Script(edit(text)).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+	replies, err := raw.Do(t.Context(), raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
 	var out []string
 	for _, r := range replies {

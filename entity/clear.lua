@@ -1,14 +1,18 @@
--- clear: the sweep of items that are all as the caller believes, and are not announced; else it changes nothing, and `sweep` looks at each.
---
--- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys
--- ARGV[1] items, ARGV[2] the score of the last of them: they are all that have at most this one, and it is in the past; then their ids
--- then the number of index keys; for each how many ids, and the ids
--- Returns {ids that have gone}, {-1} if nothing was changed
+-- clear: sweeps items that are all as the caller believes, and are not announced; else it changes nothing, and `sweep`
+--   looks at each.
+-- KEYS[1] expires: the expiry zset
+-- KEYS[2] ledger
+-- KEYS[3…] key: the items' hashes, then index keys
+-- ARGV[1] items: how many
+-- ARGV[2] score: of the last of them: they are all that have at most this one, and it is in the past
+-- ARGV[3…] part: their ids, then the number of index keys; for each how many ids, and the ids
+-- Returns: {ids that have gone}, {-1} if nothing was changed
+-- Bound: O(items × indexes)
 -- Round trips: 1
 local call = redis.call
 local n = tonumber(ARGV[1])
---include send.lua
---include marks.lua
+-- include: keys
+-- include: marks
 
 if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end -- of another type it is refused, too, before anything is written
 

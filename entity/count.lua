@@ -1,16 +1,21 @@
--- count: how many living items are in an index.
---
--- KEYS[1] the index, KEYS[2] the ledger, KEYS[3] the expiry zset (absent if items never expire); the index alone where they are in several slots
--- ARGV[1] lowest, ARGV[2] highest score, ARGV[3] how many expired ids to look at, at most
--- Returns {count, '1' if it is exact as far as the index is complete, what the ledger says of indexes as a whole ('-' nothing, '' there is no item)}
+-- count: counts the living items of an index.
+-- KEYS[1] index: alone where they are in several slots
+-- KEYS[2]? ledger
+-- KEYS[3]? expires: the expiry zset (absent if items never expire)
+-- ARGV[1] low: the lowest score
+-- ARGV[2] high: the highest score
+-- ARGV[3] most: how many expired ids to look at, at most
+-- Returns: {count, '1' if it is exact as far as the index is complete, what the ledger says of indexes as a whole ('-'
+--   nothing, '' there is no item)}
+-- Bound: O(log N), and `most` expired ids
 -- Round trips: 1
+-- include: time
 local call = redis.call
 local n = call('ZCOUNT', KEYS[1], ARGV[1], ARGV[2])
 local said = KEYS[2] and (call('HGET', KEYS[2], '') or call('EXISTS', KEYS[2]) == 1 and '-') or ''
 if not KEYS[3] or n == 0 then return {n, '1', said} end
-local t = call('TIME')
 local most = tonumber(ARGV[3])
-local dead = call('ZRANGE', KEYS[3], '-inf', '(' .. string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000)), 'BYSCORE', 'LIMIT', 0, most)
+local dead = call('ZRANGE', KEYS[3], '-inf', '(' .. string.format('%.0f', (clock())), 'BYSCORE', 'LIMIT', 0, most)
 
 -- limit is a bound as a number, and whether it is outside itself.
 local function limit(bound)

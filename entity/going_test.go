@@ -134,13 +134,13 @@ func TestGoingMutations(t *testing.T) {
 		{"what needs memory comes first", "call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)", "call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			old := edit
-			defer func() { edit = old }()
+			old := parts
+			defer func() { parts = old }()
 			found := false
-			edit = func(text string) string {
+			parts = parts.Edit(func(_, text string) string {
 				found = found || strings.Contains(text, m.guard)
 				return strings.Replace(text, m.guard, m.instead, 1)
-			}
+			})
 			if wrong := twice(t); len(wrong) == 0 || !found {
 				t.Errorf("the suite stays green without this guard, which was found: %v", found)
 			} else {

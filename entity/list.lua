@@ -1,22 +1,30 @@
--- list: a page of the items that are in an index, and in others too, if so asked. Ids whose item is gone are passed over.
---
--- KEYS[1] the index, then others that the items must be in too, then the ledger if ARGV[8] is not '2'
--- ARGV[1] 'up' or 'down' (lowest or highest score first)
--- ARGV[2] lowest score, ARGV[3] highest score, as ZRANGE BYSCORE takes them
--- ARGV[4] where the page before ended: its last score ('' the first page), ARGV[5] its last id
--- ARGV[6] items wanted, ARGV[7] work to do, at most: an id that is looked at is 1, each other index that is asked 1, 4 texts or 4 kB that are read 1
--- ARGV[8] '1': the ids alone, '2': ids and scores, whether their items are there or not; ARGV[9] prefix, ARGV[10] suffix of the items' keys, ARGV[11…] their fields
--- Returns {'1' if there is more, last score, last id, ids whose item is gone, what the ledger says of indexes as a whole ('-' nothing, '' there is no item), id, text, …, id, …}
+-- list: reads a page of the items that are in an index, and in others too, if so asked. Ids whose item is gone are passed
+--   over.
+-- KEYS[1] index
+-- KEYS[2…] other: indexes that the items must be in too, then the ledger if `what` is not '2'
+-- ARGV[1] order: 'up' or 'down' (lowest or highest score first)
+-- ARGV[2] lowest: score, as ZRANGE BYSCORE takes it
+-- ARGV[3] highest: score
+-- ARGV[4] score: where the page before ended: its last score ('' the first page)
+-- ARGV[5] last: its last id
+-- ARGV[6] wanted: items
+-- ARGV[7] budget: work to do, at most: an id that is looked at is 1, each other index that is asked 1, 4 texts or 4 kB
+--   that are read 1
+-- ARGV[8] what: '1': the ids alone, '2': ids and scores, whether their items are there or not
+-- ARGV[9] prefix: of the items' keys
+-- ARGV[10] suffix: of the items' keys
+-- ARGV[11…] field
+-- Returns: {'1' if there is more, last score, last id, ids whose item is gone, what the ledger says of indexes as a whole
+--   ('-' nothing, '' there is no item), id, text, …, id, …}
+-- Bound: O(budget)
 -- Round trips: 1
 local call, byte = redis.call, string.byte
-local index, rev = KEYS[1], ARGV[1] == 'down'
-local score, last = ARGV[4], ARGV[5]
-local wanted, budget, alone = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8] == '1'
-local prefix, suffix = ARGV[9], ARGV[10]
+local index, rev = KEYS[1], order == 'down'
+local wanted, budget, alone = tonumber(wanted), tonumber(budget), what == '1'
 local fields = #ARGV - 10
 local out, n, found, gone = {'', '', '', '0', ''}, 5, 0, 0
 local others = #KEYS
-if ARGV[8] ~= '2' then
+if what ~= '2' then
   others = #KEYS - 1
   out[5] = call('HGET', KEYS[#KEYS], '') or call('EXISTS', KEYS[#KEYS]) == 1 and '-' or ''
 end
@@ -37,7 +45,7 @@ end
 
 -- outside is whether a score is beyond the end of the range.
 local function outside(s)
-  local bound = rev and ARGV[2] or ARGV[3]
+  local bound = rev and lowest or highest
   if bound == '-inf' or bound == '+inf' then return false end
   local open = byte(bound) == 40
   local limit = tonumber(open and string.sub(bound, 2) or bound)
@@ -65,7 +73,7 @@ end
 local function take(id, s)
   if found == wanted or budget <= 0 then return false end
   budget = budget - 1
-  if ARGV[8] == '2' then
+  if what == '2' then
     out[n + 1], out[n + 2] = id, s
     n, found = n + 2, found + 1
     return true
@@ -117,8 +125,8 @@ local function first()
     local rank = call('ZSCORE', index, last) == score and call(rev and 'ZREVRANK' or 'ZRANK', index, last)
     return rank and rank + 1 or after()
   end
-  if rev and ARGV[3] ~= '+inf' then return call('ZCOUNT', index, beyond(ARGV[3]), '+inf') end
-  if not rev and ARGV[2] ~= '-inf' then return call('ZCOUNT', index, '-inf', beyond(ARGV[2])) end
+  if rev and highest ~= '+inf' then return call('ZCOUNT', index, beyond(highest), '+inf') end
+  if not rev and lowest ~= '-inf' then return call('ZCOUNT', index, '-inf', beyond(lowest)) end
   return 0
 end
 

@@ -1,8 +1,9 @@
 -- mark: changes what the ledger says of indexes as a whole, if it says what the caller believes.
---
--- KEYS[1] the ledger
--- ARGV[1] what it says ('' nothing), ARGV[2] what it is to say
--- Returns {'ok'}, or {'other', what it says}; '' too where there is no ledger
+-- KEYS[1] ledger
+-- ARGV[1] before: what it says ('' nothing)
+-- ARGV[2] after: what it is to say
+-- Returns: {'ok'}, or {'other', what it says}; '' too where there is no ledger
+-- Bound: O(1)
 -- Round trips: 1
 local said = redis.call('HGET', KEYS[1], '') or ''
 if said ~= ARGV[1] or redis.call('EXISTS', KEYS[1]) == 0 then return {'other', said} end

@@ -195,10 +195,8 @@ func (s *Store[I, T]) changeMarks(ctx context.Context, said string, m *marks) (s
 // saidOfIndexes reads what the ledger says of indexes: "-" for nothing, "" where there is
 // no item.
 func (s *Store[I, T]) saidOfIndexes() keywright.Op[string] {
-	return keywright.NewOp(keywright.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil), Script: saidScript, Keys: []string{s.spec.Ledger}, Decode: optionalText})
+	return keywright.NewOp(keywright.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil), Script: s.scripts.said, Keys: []string{s.spec.Ledger}, Decode: optionalText})
 }
-
-var saidScript = keywright.NewReadOnlyScript("entity said", "return redis.call('HGET', KEYS[1], '') or redis.call('EXISTS', KEYS[1]) == 1 and '-' or ''")
 
 // marksText reads what the ledger says of indexes, "" for nothing. 1 round trip.
 func (s *Store[I, T]) marksText(ctx context.Context) (string, error) {

@@ -1,7 +1,11 @@
--- marks: what the ledger says of indexes as a whole. A part of other scripts.
+-- marks: what the ledger says of indexes as a whole.
 -- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
---   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and nothing was missed since), and its tag, as records have it.
--- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps this ledger.
+--   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and
+--   nothing was missed since), and its tag, as records have it.
+-- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps
+-- this ledger.
+-- Part.
+-- include: time
 
 local newer = 'FORM a newer version of this program keeps this ledger, or this item'
 
@@ -26,8 +30,8 @@ end
 
 -- begin writes that all indexes are complete, before there is an item.
 local function begin(ledger, agreed)
-  local t = redis.call('TIME')
-  redis.call('HSET', ledger, '', string.sub(t[1] .. string.sub('00000' .. t[2], -6), -16) .. string.sub(agreed, 17))
+  local _, micros = clock()
+  redis.call('HSET', ledger, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
 end
 
 -- tidy takes it away after the last item.

@@ -2,7 +2,6 @@ package entity
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,9 +10,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
 )
-
-//go:embed put.lua
-var putText string
 
 // putter is the script that writes whole items of one entity, with all that is
 // the same for all of them in its text.
@@ -64,7 +60,7 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 	}
 	p.always = []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = keywright.NewShared(c, "entity put", edit(include(s.putText(p)))).Ahead(p.always...)
+	p.script = keywright.NewShared(c, "entity put", parts.Fill("put", s.putText(p))).Ahead(p.always...)
 	return p
 }
 
@@ -78,8 +74,8 @@ func (p *putter) argument(column int) string {
 	return "''"
 }
 
-// putText is the script's text for one entity.
-func (s *Store[I, T]) putText(p *putter) string {
+// putText makes the script's text for one entity of its template.
+func (s *Store[I, T]) putText(p *putter) func(template string) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
 	look := s.putLook()
 	n := len(s.spec.Indexes)
@@ -88,7 +84,7 @@ func (s *Store[I, T]) putText(p *putter) string {
 		all = append(all, fmt.Sprintf("KEYS[k + %d]", 2+i))
 	}
 	if s.spec.Seconds {
-		unit = "stamp = t[1]"
+		unit = "stamp = string.sub(micros, 1, -7)"
 	}
 	if s.spec.Version != "" {
 		version, answer = "call('HGET', hash, "+quoted(s.spec.Version)+")", "version"
@@ -99,7 +95,7 @@ func (s *Store[I, T]) putText(p *putter) string {
 	return strings.NewReplacer(
 		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(1+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
 		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$needs", s.putNeeds(p), "--$events", p.putEvents(), "--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
-	).Replace(putText)
+	).Replace
 }
 
 // putLook reads what has to be known of an item that may be there.

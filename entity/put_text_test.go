@@ -25,7 +25,12 @@ func TestPutTexts(t *testing.T) {
 		if store.putter == nil {
 			t.Fatalf("%s: no script is made: %v", name, store.err)
 		}
-		text, file := include(store.putText(store.putter)), filepath.Join("testdata", name)
+		pieces, _, err := parts.Pieces("put", store.putText(store.putter))
+		must(t, err)
+		text, file := "", filepath.Join("testdata", name)
+		for _, p := range pieces {
+			text += p.Text
+		}
 		if os.Getenv("KEYWRIGHT_UPDATE") != "" {
 			must(t, os.WriteFile(file, []byte(text), 0o644))
 		}

@@ -84,13 +84,13 @@ func TestRaisedMutations(t *testing.T) {
 		"if call('HGET', hash, field) ~= text then return out end",
 	} {
 		t.Run(guard, func(t *testing.T) {
-			old := edit
-			defer func() { edit = old }()
+			old := parts
+			defer func() { parts = old }()
 			found := false
-			edit = func(text string) string {
+			parts = parts.Edit(func(_, text string) string {
 				found = found || strings.Contains(text, guard)
 				return strings.Replace(text, guard, "", 1)
-			}
+			})
 			s := keywrighttest.Start(t, keywrighttest.Redis)
 			if wrong := raised(t, s.Do, New(open(t, s.URL()), goingSpec(), nil)); len(wrong) == 0 || !found {
 				t.Errorf("the suite stays green without this guard, which was found: %v", found)

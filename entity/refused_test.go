@@ -323,8 +323,8 @@ func TestStall(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := New(open(t, s.URL()), announcing("n"), nil)
 		own, slow := *notes.scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"
-		text := strings.Replace(edit(include(writeText)), "local renewed = {}\n", slow, 1)
-		own.write = keywright.NewShared(notes.client, "slow", text)
+		mutant, _ := parts.Mutant("write", "local renewed = {}\n", slow)
+		own.write = keywright.NewShared(notes.client, "slow", mutant.Script("write"))
 		notes.scripts = &own
 		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
 		must(t, err)

@@ -1,28 +1,34 @@
 -- repair: compares one item with its entries, in one step, and puts them right if it is told to.
---
--- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then
--- index keys
--- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
--- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an
--- item that has none ('' it may live for ever), ARGV[8] what the ledger said to the caller ('' nothing)
--- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
--- then per index key 'in' or 'out', and its score
--- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is
--- wrong, …}:
---   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing',
+-- KEYS[1] hash: the item's
+-- KEYS[2] expires: the expiry zset (any key again if items never expire)
+-- KEYS[3] ledger
+-- KEYS[4…] index
+-- ARGV[1] id
+-- ARGV[2] apply: '1' to put right
+-- ARGV[3] keep: TTL of the index keys in ms ('0' none)
+-- ARGV[4] found: '1' if the caller found the item
+-- ARGV[5] record: that it should have
+-- ARGV[6] fields: how many
+-- ARGV[7] ttl: in ms of an item that has none ('' it may live for ever)
+-- ARGV[8] said: what the ledger said to the caller ('' nothing)
+-- ARGV[9…] part: the fields and their texts as the caller found them ('=' and the text, '' if the field is missing), then
+--   per index key 'in' or 'out', and its score
+-- Returns: {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong,
+--   …}: 'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing',
 --   'stale', 'score' or 'ttl'
+-- Bound: O(fields + indexes)
 -- Round trips: 1
+-- include: time
 local call, fmt = redis.call, string.format
---include marks.lua
-local hash, expires, ledger, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
-local apply, keep, there = ARGV[2] == '1', ARGV[3], ARGV[4] == '1'
-local t = call('TIME')
-local ms = t[1] * 1000 + math.floor(t[2] / 1000)
+-- include: marks
+local hash, expires, ledger = KEYS[1], KEYS[2], KEYS[3]
+local there = found == '1'
+local ms = clock()
 
 local left = call('PTTL', hash)
 if (left ~= -2) ~= there then return {'changed'} end
 local at = 9
-for _ = 1, tonumber(ARGV[6]) do
+for _ = 1, tonumber(fields) do
   local text = call('HGET', hash, ARGV[at])
   if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end
   at = at + 2
@@ -31,7 +37,7 @@ end
 local had, ends = call('HGET', ledger, id), expires ~= ledger and call('ZSCORE', expires, id)
 if foreign(call('HGET', ledger, ''), had) then return redis.error_reply(newer) end
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
-if (had or '') ~= ARGV[8] then return {'changed'} end -- it was elsewhere meanwhile, and is where it was
+if (had or '') ~= said then return {'changed'} end -- it was elsewhere meanwhile, and is where it was
 
 local wrong, mends = {''}, {}
 
@@ -41,11 +47,11 @@ local function fault(what, ...)
   mends[#mends + 1] = {...}
 end
 
-if there and had ~= ARGV[5] then fault('ledger', 'HSET', ledger, id, ARGV[5]) end
+if there and had ~= record then fault('ledger', 'HSET', ledger, id, record) end
 if not there and had then fault('ledger', 'HDEL', ledger, id) end
-if there and left == -1 and ARGV[7] ~= '' then
-  fault('ttl', 'PEXPIRE', hash, ARGV[7])
-  mends[#mends + 1] = {'ZADD', expires, fmt('%.0f', ms + ARGV[7]), id}
+if there and left == -1 and ttl ~= '' then
+  fault('ttl', 'PEXPIRE', hash, ttl)
+  mends[#mends + 1] = {'ZADD', expires, fmt('%.0f', ms + ttl), id}
 end
 if expires ~= ledger then
   local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)
@@ -56,13 +62,13 @@ if expires ~= ledger then
 end
 for k = 4, #KEYS do
   local inside, score = ARGV[at] == 'in', ARGV[at + 1]
-  local found = call('ZSCORE', KEYS[k], id)
+  local entry = call('ZSCORE', KEYS[k], id)
   local what
-  if inside and not found then
+  if inside and not entry then
     what = 'missing'
-  elseif not inside and found then
+  elseif not inside and entry then
     what = 'stale'
-  elseif inside and tonumber(found) ~= tonumber(score) then
+  elseif inside and tonumber(entry) ~= tonumber(score) then
     what = 'score'
   elseif inside and keep ~= '0' and call('PTTL', KEYS[k]) == -1 then
     what = 'ttl'
@@ -77,7 +83,7 @@ for k = 4, #KEYS do
   end
   at = at + 2
 end
-if apply then
+if apply == '1' then
   for _, mend in ipairs(mends) do call(unpack(mend)) end
   tidy(ledger)
   if keep ~= '0' and #wrong > 1 then

@@ -1,4 +1,5 @@
--- same: compares an item with what was read of it. A part of other scripts.
+-- same: compares an item with what was read of it.
+-- Part.
 
 -- same is whether a hash has the fields of a condition with these texts, and no others: '=' and how many, then for each
 -- the length of its name, SHA-1 of its text in hex, its name.

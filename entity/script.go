@@ -1,79 +1,33 @@
 package entity
 
-import (
-	_ "embed"
+import "github.com/keywright/keywright"
 
-	"github.com/keywright/keywright"
-)
-
-//go:embed write.lua
-var writeText string
-
-//go:embed send.lua
-var sendText string
-
-//go:embed marks.lua
-var marksText string
-
-//go:embed versions.lua
-var versionsText string
-
-//go:embed same.lua
-var sameText string
-
-//go:embed mark.lua
-var markText string
-
-//go:embed unindex.lua
-var unindexText string
-
-//go:embed touch.lua
-var touchText string
-
-//go:embed list.lua
-var listText string
-
-//go:embed count.lua
-var countText string
-
-//go:embed due.lua
-var dueText string
-
-//go:embed clear.lua
-var clearText string
-
-//go:embed sweep.lua
-var sweepText string
-
-//go:embed repair.lua
-var repairText string
-
-// scripts are what the stores of a client do on the server. edit is a variable
-// so that a test can take a guard out and see that it is missed.
+// scripts are what the stores of a client do on the server.
 type scripts struct {
 	write, touch                           *keywright.Shared
 	list, count, due, clear, sweep, repair *keywright.Script
 	mark, unindex                          *keywright.Script
+	book, said, clock                      *keywright.Script
 
 	apart apartScripts
 }
 
-var edit = func(text string) string { return text }
-
 func newScripts(c *keywright.Client) *scripts {
-	edit := func(text string) string { return edit(include(text)) }
 	return &scripts{
-		write:   keywright.NewShared(c, "entity write", edit(writeText)),
-		touch:   keywright.NewShared(c, "entity touch", edit(touchText)),
-		list:    keywright.NewReadOnlyScript("entity list", edit(listText)),
-		count:   keywright.NewReadOnlyScript("entity count", edit(countText)),
-		due:     keywright.NewScript("entity due", edit(dueText)),
-		clear:   keywright.NewScript("entity clear", edit(clearText)),
-		sweep:   keywright.NewScript("entity sweep", edit(sweepText)),
-		repair:  keywright.NewScript("entity repair", edit(repairText)),
-		mark:    keywright.NewScript("entity mark", edit(markText)),
-		unindex: keywright.NewScript("entity unindex", edit(unindexText)),
-		apart:   newApartScripts(edit),
+		write:   keywright.NewShared(c, "entity write", parts.Script("write")),
+		touch:   keywright.NewShared(c, "entity touch", parts.Script("touch")),
+		list:    keywright.NewReadOnlyScript("entity list", parts.Script("list")),
+		count:   keywright.NewReadOnlyScript("entity count", parts.Script("count")),
+		due:     keywright.NewScript("entity due", parts.Script("due")),
+		clear:   keywright.NewScript("entity clear", parts.Script("clear")),
+		sweep:   keywright.NewScript("entity sweep", parts.Script("sweep")),
+		repair:  keywright.NewScript("entity repair", parts.Script("repair")),
+		mark:    keywright.NewScript("entity mark", parts.Script("mark")),
+		unindex: keywright.NewScript("entity unindex", parts.Script("unindex")),
+		book:    keywright.NewReadOnlyScript("entity book", parts.Script("book")),
+		said:    keywright.NewReadOnlyScript("entity said", parts.Script("said")),
+		clock:   keywright.NewReadOnlyScript("entity clock", parts.Script("now")),
+		apart:   newApartScripts(parts),
 	}
 }
 

@@ -1,22 +1,8 @@
--- send: sends one event to a channel, or to the key of that number; its mode is argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
--- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
-local types = {} -- of keys that were looked at
-
--- needs refuses a key of another type, before anything is written.
-local function needs(key, want)
-  local is = types[key] or redis.call('TYPE', key).ok
-  if is ~= 'none' then types[key] = is end
-  if is ~= want and is ~= 'none' then
-    error({err = 'WRONGTYPE Operation against a key holding the wrong kind of value'}, 0)
-  end
-end
-
--- drop takes ids out of an index. In a key of another type there is no entry.
-local function drop(key, ...)
-  local is = types[key] or redis.call('TYPE', key).ok
-  if is ~= 'none' then types[key] = is end
-  if is == 'zset' then redis.call('ZREM', key, ...) end
-end
+-- send: sends one event to a channel, or to the key of that number; its mode is argument `at`, longest stream, age of its
+-- oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
+-- Its scripts have `now` and `ms`, and say by `keys` before which key the numbers begin.
+-- Part.
+-- include: keys
 
 -- sendable refuses an event that the server would not take, before anything is written.
 local function sendable(at, target, keys)

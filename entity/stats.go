@@ -47,15 +47,11 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	return st, err
 }
 
-// clockScript has a key, so that the time is that of the server which has it.
-var clockScript = keywright.NewReadOnlyScript("entity clock",
-	"local t = redis.call('TIME') return string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))")
-
 // now is the time in ms by the clock of the ledger.
 func (s *Store[I, T]) now(ctx context.Context) (int64, error) {
 	return keywright.NewOp(keywright.Spec[int64]{
 		Action: s.action("look at", keywright.Reads, s.spec.Ledger, nil),
-		Script: clockScript, Keys: []string{s.spec.Ledger}, Decode: integer,
+		Script: s.scripts.clock, Keys: []string{s.spec.Ledger}, Decode: integer,
 	}).Do(ctx)
 }
 

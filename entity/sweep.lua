@@ -1,20 +1,23 @@
--- sweep: takes items that have expired out of their indexes, and announces it: each once, also if several sweep.
--- An item that lives after all, or is elsewhere than the caller knows, is left alone.
---
--- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys and streams
--- ARGV[1] items; then for each its id and its record
--- then the number of index keys; for each how many items, and their numbers
--- then the events as `write` has them, each after the number of its item
--- Returns {ids that have gone, ids that live after all}, or the error of an event that could not be sent: its item stays due
+-- sweep: takes items that have expired out of their indexes, and announces it: each once, also if several sweep. An item
+--   that lives after all, or is elsewhere than the caller knows, is left alone.
+-- KEYS[1] expires: the expiry zset
+-- KEYS[2] ledger
+-- KEYS[3…] key: the items' hashes, then index keys and streams
+-- ARGV[1] items: how many
+-- ARGV[2…] part: for each item its id and its record, then the number of index keys; for each how many items, and their
+--   numbers, then the events as `write` has them, each after the number of its item
+-- Returns: {ids that have gone, ids that live after all}, or the error of an event that could not be sent: its item
+--   stays due
+-- Bound: O(items × indexes + events)
 -- Round trips: 1
+-- include: time
 local call, fmt = redis.call, string.format
-local t = call('TIME')
-local ms = t[1] * 1000 + math.floor(t[2] / 1000)
+local ms = clock()
 local now = fmt('%.0f', ms)
 local n = tonumber(ARGV[1])
 
---include send.lua
---include marks.lua
+-- include: send
+-- include: marks
 
 if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end
 local ids = {}

@@ -1,8 +1,11 @@
--- unindex: takes items out of indexes that are no longer declared. One that was written meanwhile is left for the next time.
---
--- KEYS[1] the ledger, then index keys
--- ARGV[1] items; then for each its id, what the ledger says of it, what it is to say, how many keys, and their numbers
--- Returns {how many items were changed}
+-- unindex: takes items out of indexes that are no longer declared. One that was written meanwhile is left for the next
+--   time.
+-- KEYS[1] ledger
+-- KEYS[2…] index
+-- ARGV[1] items: how many
+-- ARGV[2…] part: for each its id, what the ledger says of it, what it is to say, how many keys, and their numbers
+-- Returns: {how many items were changed}
+-- Bound: O(items × keys)
 -- Round trips: 1
 local call = redis.call
 local at, done, writes = 2, 0, {}

@@ -1,4 +1,5 @@
--- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them. A part of other scripts.
+-- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them.
+-- Part.
 
 -- after is the next version. It refuses what is none, before anything is written.
 local function after(version)

@@ -1,28 +1,35 @@
 -- write: creates, replaces, updates or deletes items, each with all its index entries, or refuses and changes nothing.
 -- Each call is one item; an error in one does not touch the others.
---
--- KEYS of a call: the item's hash, the expiry zset (any key again if items never expire), the ledger, then the index keys and streams that its arguments name by number
--- ARGV[1] calls; then for each call
+-- KEYS[1…] key: of a call the item's hash, the expiry zset (any key again if items never expire), the ledger, then the
+--   index keys and streams that its arguments name by number
+-- ARGV[1] calls: how many
+-- ARGV[2…] part: for each call
 --   its arguments, its keys, the item's id
 --   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
---   condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all its texts (see `same`)
+--   condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all
+--     its texts (see `same`)
 --   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
---   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
---     '1' if the next one is when it was updated, and the divisor of ms for the times; the texts given for them do not count
+--   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version
+--     ('' none), '1' if the next one is when it was updated, and the divisor of ms for the times; the texts given for
+--     them do not count
 --   what the writer knows of indexes as a whole, see `marks`
 --   how many: texts of fields, fields to remove, index entries to add, to drop
 --   field, text, …; field, …
 --   to add: key number, score ('@field' that field of the hash; else a number), …
 --   to drop: key number, …
---   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
---     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
---     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and after the time the record of an item whose TTL began again; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
+--   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p',
+--     's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number, longest stream ('' any), age of its oldest entry in ms
+--     ('' any), 'e' or 'p' (envelope, plain), parts of the channel's name (0: the channel is given), parts of the
+--     message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
+-- Returns: per call {code, text, server time in ms}: 'ok' or 'new' and the version, and after the time the record of an
+--   item whose TTL began again; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent';
+--   'present' or 'version' and the version found
+-- Bound: O(calls × (fields + indexes + events)), 64 calls
 -- Round trips: 1
+-- include: time
 local call, fmt = redis.call, string.format
-local t = call('TIME')
-local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), t[1] .. string.sub('00000' .. t[2], -6)
+local ms, stamped = clock()
+local now, micros = fmt('%.0f', ms), fmt('%.0f', stamped)
 local renewed = {}
 local newest = '0' -- the highest version in this script, in which the time does not pass
 
@@ -33,59 +40,10 @@ local function renew(key, ttl)
   end
 end
 
--- texts gives pieces of an event, from the fields of the item, or as they will be; those whose field is missing are left out.
-local function texts(hash, id, at, parts, fresh)
-  local out, n = {}, 0
-  for i = at, at + 3 * parts - 1, 3 do
-    local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
-    if field == '#' then
-      text = id
-    elseif field ~= '' then
-      text = fresh and fresh[field] or call('HGET', hash, field)
-    end
-    if text then
-      if form == 'q' then text = cjson.encode(text) end
-      n = n + 1
-      out[n] = ARGV[i] .. text
-    end
-  end
-  return out
-end
-
---include send.lua
---include marks.lua
---include versions.lua
---include same.lua
-
--- emit sends those events of a call that are for one case; they begin at argument `at`.
-local function emit(hash, id, k, at, last, case)
-  while at <= last do
-    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
-    if ARGV[at] == case then
-      local target = ARGV[at + 2]
-      if name > 0 then target = table.concat(texts(hash, id, at + 8, name)) end
-      send(at + 1, target, '{' .. table.concat(texts(hash, id, at + 8 + 3 * name, parts), ',') .. '}', k)
-    end
-    at = at + 8 + 3 * (name + parts)
-  end
-end
-
--- ready refuses a write whose events cannot be sent. The fields that it writes are the arguments from `first` to `final`.
-local function ready(hash, id, k, at, last, case, first, final)
-  while at <= last do
-    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
-    if ARGV[at] == case then
-      local target = ARGV[at + 2]
-      if name > 0 then
-        local fresh = {}
-        for i = first, final, 2 do if first > 0 then fresh[ARGV[i]] = ARGV[i + 1] end end
-        target = table.concat(texts(hash, id, at + 8, name, fresh))
-      end
-      sendable(at + 1, target, k)
-    end
-    at = at + 8 + 3 * (name + parts)
-  end
-end
+-- include: emit
+-- include: marks
+-- include: versions
+-- include: same
 
 -- higher is whether a version is above another.
 local function higher(a, b) return #a > #b or #a == #b and a > b end

@@ -2,18 +2,12 @@ package event
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
 )
-
-//go:embed trim.lua
-var trimText string
-
-var trimScript = keywright.NewScript("event trim", trimText)
 
 // Policy is what Trim keeps. Both bounds hold, if both are given.
 type Policy struct {
@@ -79,7 +73,7 @@ func (s Stream[M]) trim(ctx context.Context, p Policy, t *trimming, report *Repo
 	args := []string{
 		t.from, strconv.Itoa(t.step), strconv.FormatInt(p.MaxLen, 10), before, flag[p.Apply], flag[p.Keep], strconv.FormatInt(counted, 10),
 	}
-	reply, err := script("trim", s, keywright.Writes, trimScript, s.keys.main(), args, list).Do(ctx)
+	reply, err := script("trim", s, keywright.Writes, standard.trim, s.keys.main(), args, list).Do(ctx)
 	if err != nil {
 		return err
 	}

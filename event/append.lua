@@ -1,10 +1,14 @@
--- event append: adds a message to a stream with the server's time, and trims what the policy no longer keeps.
+-- append: adds a message to a stream with the server's time, and trims what the policy no longer keeps.
 -- KEYS[1] stream
--- ARGV[1] data (JSON), ARGV[2] entries kept or 0, ARGV[3] age kept in ms or 0, ARGV[4] "1" for the data alone
--- Returns the id of the entry
--- Round trips: 1. O(1), and O(entries trimmed).
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+-- ARGV[1] data: JSON
+-- ARGV[2] kept: entries kept, or 0
+-- ARGV[3] age: ms for which one is kept, or 0
+-- ARGV[4] plain: "1" for the data alone
+-- Returns: the id of the entry
+-- Bound: O(1), and O(entries trimmed)
+-- Round trips: 1
+-- include: time
+local now = clock()
 local entry = {'*', 'data', ARGV[1]}
 if ARGV[4] ~= '1' then
   entry = {'*', 'timestamp', string.format('%.0f', now), 'data', ARGV[1]}

@@ -1,8 +1,12 @@
--- event begin: acknowledges a message that is done, and counts a delivery of the next one before its handler begins.
+-- begin: acknowledges a message that is done, and counts a delivery of the next one before its handler begins.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] consumer, ARGV[3] id, ARGV[4] its deliveries from now on, and one,
--- ARGV[5] the id that is done, or ''
--- Returns 1, 0 if the message is not the consumer's any more
+-- ARGV[1] group
+-- ARGV[2] consumer
+-- ARGV[3] id
+-- ARGV[4] deliveries: of it from now on, and one
+-- ARGV[5] done: the id that is done, or ''
+-- Returns: 1, 0 if the message is not the consumer's any more
+-- Bound: O(1)
 -- Round trips: 1
 local mine = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])[1]
 if ARGV[5] ~= '' then redis.call('XACK', KEYS[1], ARGV[1], ARGV[5]) end

@@ -71,7 +71,7 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M], reason error) {
 	call, cancel := lingering(ctx, c.calls())
 	defer cancel()
 	if !c.insist(call, func(ctx context.Context) (err error) {
-		buried, err = script("bury", s, keywright.Idempotent, buryScript, s.keys.both(), args, number).Do(ctx)
+		buried, err = script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(ctx)
 		return err
 	}) {
 		return // it is given back
@@ -196,7 +196,7 @@ func (s Stream[M]) Redrive(ctx context.Context, ids ...string) (n int64, err err
 			}
 			return r.AsInt64()
 		}
-		some, err := script("redrive", s, keywright.Writes, redriveScript, s.keys.both(), args, decode).Do(ctx)
+		some, err := script("redrive", s, keywright.Writes, standard.redrive, s.keys.both(), args, decode).Do(ctx)
 		if n += some; err != nil {
 			return n, err
 		}

@@ -17,7 +17,6 @@ package event
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -63,12 +62,9 @@ func New[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], 
 // Channel is the channel's name.
 func (t Topic[M]) Channel() string { return t.name }
 
-//go:embed publish.lua
-var publishText string
-
 // In a cluster what is published on one channel goes by one node, and so stays in
 // order.
-var publishScript = keywright.NewKeylessScript("event publish", publishText)
+var publishScript = keywright.NewKeylessScript("event publish", parts.Script("publish"))
 
 // Publish announces m: one round trip. It is sent once; an error of class
 // UnknownOutcome says that it may have arrived.

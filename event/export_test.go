@@ -1,36 +1,20 @@
 package event
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/keywright/keywright"
 )
 
 // Mutate takes a guard out of the scripts for the length of a test. It fails if
 // the guard is not there.
 func Mutate(t *testing.T, guard, instead string) {
 	t.Helper()
-	found := false
-	for _, s := range []struct {
-		script **keywright.Script
-		text   string
-	}{
-		{&appendScript, appendText}, {&groupScript, groupText}, {&beginScript, beginText}, {&pulseScript, pulseText},
-		{&buryScript, buryText}, {&giveBackScript, giveBackText}, {&leaveScript, leaveText}, {&redriveScript, redriveText},
-		{&trimScript, trimText},
-	} {
-		if !strings.Contains(s.text, guard) {
-			continue
-		}
-		found = true
-		old := *s.script
-		*s.script = keywright.NewScript("mutated", strings.ReplaceAll(s.text, guard, instead))
-		t.Cleanup(func() { *s.script = old })
-	}
-	if !found {
+	mutant, n := parts.Mutant("", guard, instead)
+	if n == 0 {
 		t.Fatalf("no script has %q any more: the mutation tests nothing", guard)
 	}
+	old := standard
+	standard = newScripts(mutant)
+	t.Cleanup(func() { standard = old })
 }
 
 // Consumer is one Run, driven by hand.

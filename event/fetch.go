@@ -64,7 +64,7 @@ func (c *consumer[M]) create(ctx context.Context) error {
 	}
 	s := c.stream
 	args := []string{c.group, begin, ms(s.config.Age)}
-	made, err := script("group", s, keywright.Idempotent, groupScript, s.keys.main(), args, number).Do(ctx)
+	made, err := script("group", s, keywright.Idempotent, standard.group, s.keys.main(), args, number).Do(ctx)
 	if err == nil {
 		c.made, c.began = true, true
 	}

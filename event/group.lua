@@ -1,8 +1,11 @@
--- event group: makes a consumer group, and the stream if there is none yet.
+-- group: makes a consumer group, and the stream if there is none yet.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] the id after which it begins, ARGV[3] age kept in ms or 0
--- Returns 1 if the group is new
--- Round trips: 1. O(groups).
+-- ARGV[1] group
+-- ARGV[2] after: the id after which it begins
+-- ARGV[3] age: ms for which an entry is kept, or 0
+-- Returns: 1 if the group is new
+-- Bound: O(groups)
+-- Round trips: 1
 local make = {'XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM'}
 local there = redis.pcall('XINFO', 'GROUPS', KEYS[1])
 if there.err and not string.find(there.err, 'no such key', 1, true) then

@@ -99,7 +99,7 @@ func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, e
 	var replies []*keywright.Pending[[]int64]
 	for part := range slices.Chunk(ids, chunk) {
 		args := append([]string{c.group, c.o.Name}, part...)
-		op := script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, numbers)
+		op := script("pulse", s, keywright.Idempotent, standard.pulse, s.keys.main(), args, numbers)
 		replies = append(replies, keywright.Queue(&batch, op))
 	}
 	if err := batch.Run(ctx, s.client); gone(err) {
@@ -142,7 +142,7 @@ func (c *consumer[M]) end(ctx context.Context) {
 	c.mu.Unlock()
 	for part := range slices.Chunk(back, 2*chunk) {
 		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease)}, part...)
-		_, err := script("give back", s, keywright.Idempotent, giveBackScript, s.keys.main(), args, number).Do(ctx)
+		_, err := script("give back", s, keywright.Idempotent, standard.giveBack, s.keys.main(), args, number).Do(ctx)
 		if err != nil && !gone(err) {
 			c.tell(err)
 			return
@@ -158,7 +158,7 @@ func (c *consumer[M]) remove(ctx context.Context, names []string) error {
 	s := c.stream
 	for part := range slices.Chunk(names, chunk) {
 		args := append([]string{c.group}, part...)
-		if _, err := script("leave", s, keywright.Idempotent, leaveScript, s.keys.main(), args, number).Do(ctx); err != nil {
+		if _, err := script("leave", s, keywright.Idempotent, standard.leave, s.keys.main(), args, number).Do(ctx); err != nil {
 			return err
 		}
 	}

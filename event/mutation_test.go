@@ -62,7 +62,7 @@ var laws = map[string]struct {
 		must(s, b.Claim(s.T))
 		return when(a.Begin(s.T, id, ""), "two consumers have it")
 	}},
-	"only its consumer gives a message up": {"if not redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])[1] then", "if false then", func(s scene) error {
+	"only its consumer gives a message up": {"if not redis.call('XPENDING', KEYS[1], group, id, id, 1, consumer)[1] then", "if false then", func(s scene) error {
 		a, b := s.consumer("a"), s.consumer("b")
 		id := publish(s, s.stream, 0, 1)[0]
 		must(s, a.Create(s.T))
@@ -162,7 +162,7 @@ var laws = map[string]struct {
 		publish(s, journal(open(s, s.server.URL()), event.StreamConfig{MaxLen: 100}), 0, 500)
 		return when(s.server.Do("XLEN", "journal").(int64) > 250, "nothing was trimmed")
 	}},
-	"what is not acknowledged is kept": {"if open[j] and ARGV[6] == '1' then goes = false end", "", func(s scene) error {
+	"what is not acknowledged is kept": {"if open[j] and careful == '1' then goes = false end", "", func(s scene) error {
 		publish(s, s.stream, 0, 10)
 		a := s.consumer("a")
 		must(s, a.Create(s.T))

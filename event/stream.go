@@ -3,7 +3,6 @@ package event
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
 )
@@ -55,41 +55,25 @@ type Stored[M any] struct {
 	Deliveries int64 // how often a handler began with it, this time counted; 0: read without a group
 }
 
-//go:embed append.lua
-var appendText string
+// standard are the scripts of all streams; a variable so that a test can take a guard out.
+var standard = newScripts(parts)
 
-//go:embed group.lua
-var groupText string
+// scripts are what a stream does on the server.
+type scripts struct{ append, group, begin, pulse, bury, giveBack, leave, redrive, trim *keywright.Script }
 
-//go:embed begin.lua
-var beginText string
-
-//go:embed pulse.lua
-var pulseText string
-
-//go:embed bury.lua
-var buryText string
-
-//go:embed giveback.lua
-var giveBackText string
-
-//go:embed leave.lua
-var leaveText string
-
-//go:embed redrive.lua
-var redriveText string
-
-// The scripts are variables so that a test can take a guard out.
-var (
-	appendScript   = keywright.NewScript("event append", appendText)
-	groupScript    = keywright.NewScript("event group", groupText)
-	beginScript    = keywright.NewScript("event begin", beginText)
-	pulseScript    = keywright.NewScript("event pulse", pulseText)
-	buryScript     = keywright.NewScript("event bury", buryText)
-	giveBackScript = keywright.NewScript("event give back", giveBackText)
-	leaveScript    = keywright.NewScript("event leave", leaveText)
-	redriveScript  = keywright.NewScript("event redrive", redriveText)
-)
+func newScripts(parts *lua.Set) scripts {
+	return scripts{
+		append:   keywright.NewScript("event append", parts.Script("append")),
+		group:    keywright.NewScript("event group", parts.Script("group")),
+		begin:    keywright.NewScript("event begin", parts.Script("begin")),
+		pulse:    keywright.NewScript("event pulse", parts.Script("pulse")),
+		bury:     keywright.NewScript("event bury", parts.Script("bury")),
+		giveBack: keywright.NewScript("event give back", parts.Script("giveback")),
+		leave:    keywright.NewScript("event leave", parts.Script("leave")),
+		redrive:  keywright.NewScript("event redrive", parts.Script("redrive")),
+		trim:     keywright.NewScript("event trim", parts.Script("trim")),
+	}
+}
 
 func (k StreamKeys) main() []string { return []string{k.Main} }
 
@@ -193,7 +177,7 @@ func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
 	}
 	args := []string{data, strconv.FormatInt(s.config.MaxLen, 10), ms(s.config.Age), plain}
 	id := func(r rueidis.RedisResult) (string, error) { return r.ToString() }
-	return script("publish", s, keywright.Writes, appendScript, s.keys.main(), args, id).Failing(err)
+	return script("publish", s, keywright.Writes, standard.append, s.keys.main(), args, id).Failing(err)
 }
 
 // Position is a place in a stream.

@@ -3,16 +3,16 @@ package fallback_test
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"maps"
+	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
@@ -23,12 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	//go:embed testdata/write.lua
-	writeText string
-	//go:embed testdata/read.lua
-	readText string
-
-	readScript = keywright.NewReadOnlyScript("read", readText)
+	parts      = lua.New(os.DirFS("testdata"))
+	readScript = keywright.NewReadOnlyScript("read", parts.Script("read"))
 	entry      = keywright.Entry{Name: "note", Pattern: "note:{id}", Type: "hash"}
 )
 
@@ -39,17 +35,18 @@ type hashes struct {
 }
 
 func target(c *keywright.Client) hashes {
-	return hashes{c, keywright.NewScript("write", writeText)}
+	return hashes{c, keywright.NewScript("write", parts.Script("write"))}
 }
 
 // unchecked is the target whose writes do not look at the version.
 func unchecked(t *testing.T, c *keywright.Client) hashes {
 	t.Helper()
 	const guard = "if wanted ~= '-1' and wanted ~= (version or '0') then return -1 end"
-	if !strings.Contains(writeText, guard) {
+	mutant, n := parts.Mutant("write", guard, "")
+	if n == 0 {
 		t.Fatal("the guard is not there any more: the mutation tests nothing")
 	}
-	return hashes{c, keywright.NewScript("mutated", strings.Replace(writeText, guard, "", 1))}
+	return hashes{c, keywright.NewScript("mutated", mutant.Script("write"))}
 }
 
 func (h hashes) Get(ctx context.Context, id string) (fallback.Item[fallback.Fields], error) {

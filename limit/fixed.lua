@@ -1,7 +1,10 @@
--- fixed: let n through if the window that the first one opened has room
--- KEYS: 1 the limit: how many passed in this window, as digits; its TTL is the end of the window
--- ARGV: 1 n, 0 to look only  2 limit  3 window in ms
--- Returns: allowed (1 or 0), remaining, us until n would pass, us until all is free again
+-- fixed: lets n through if the window that the first one opened has room.
+-- KEYS[1] limit: how many passed in this window, as digits; its TTL is the end of the window
+-- ARGV[1] n: 0 to look only
+-- ARGV[2] limit
+-- ARGV[3] window: in ms
+-- Returns: {1 allowed or 0, remaining, µs until n would pass, µs until all is free again}
+-- Bound: O(1)
 -- Round trips: 1
 local have, left = redis.call('GET', KEYS[1]) or '0', redis.call('PTTL', KEYS[1])
 if not string.find(have, '^%d+$') or #have > 19 then

@@ -1,10 +1,15 @@
--- gcra: let n through if the generic cell rate algorithm allows it
--- KEYS: 1 the limit: g1: and its theoretical arrival time, in us since 1970
--- ARGV: 1 n, 0 to look only  2 us per one  3 us that may be ahead (burst)  4 greatest TTL in ms
--- Returns: allowed (1 or 0), remaining, us until n would pass, us until all is free again
+-- gcra: lets n through if the generic cell rate algorithm allows it.
+-- KEYS[1] limit: g1: and its theoretical arrival time, in µs since 1970
+-- ARGV[1] n: 0 to look only
+-- ARGV[2] each: µs per one
+-- ARGV[3] burst: µs that may be ahead
+-- ARGV[4] ttl: the greatest in ms
+-- Returns: {1 allowed or 0, remaining, µs until n would pass, µs until all is free again}
+-- Bound: O(1)
 -- Round trips: 1
-local time = redis.call('TIME')
-local now, ahead = time[1] * 1000000 + time[2], 0
+-- include: time
+local _, now = clock()
+local ahead = 0
 local n, each, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local state = redis.call('GET', KEYS[1])
 local back = false

@@ -43,7 +43,10 @@ type Limits struct {
 // New makes the limits of an entry. A rule that cannot be kept within the
 // entry's declared TTL is what every operation then says (class Invalid).
 func New(c *keywright.Client, e *keywright.Entry, r Rule) *Limits {
-	l := &Limits{client: c, entry: e, rule: r, args: append(r.args[:len(r.args):len(r.args)], strconv.FormatInt(bound(e), 10))}
+	l := &Limits{client: c, entry: e, rule: r, args: r.args[:len(r.args):len(r.args)]}
+	if a := r.algorithm; a != nil && a.bounded {
+		l.args = append(l.args, strconv.FormatInt(bound(e), 10))
+	}
 	l.one = append([]string{"1"}, l.args...)
 	if err := r.fits(e); err != nil {
 		l.err = &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err, Hint: "change the rule, or the entry's ttl"}

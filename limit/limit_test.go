@@ -69,7 +69,7 @@ type pass struct{ at, n int64 }
 func begin(t *testing.T, s *keywrighttest.Server, c *keywright.Client, r Rule, text string) *history {
 	t.Helper()
 	s.Do("DEL", "rate:x")
-	text = strings.ReplaceAll(text, serverTime, "{ARGV[#ARGV - 1], ARGV[#ARGV]}")
+	text = strings.ReplaceAll(text, serverTime, "{ARGV[#ARGV - 1], ARGV[#ARGV]}") + "\n-- takes two more"
 	l := New(c, expires(3*time.Hour), r)
 	return &history{t.Context(), s, l.Of("rate:x", nil), keywright.NewScript("virtual", text), r, 1_795_000_000_000_000, nil}
 }
@@ -176,11 +176,11 @@ func promises() map[string]struct {
 		text string
 		most span
 	}{
-		"gcra": {GCRA(7, time.Minute, 5), gcraText, func(us int64) int64 { return 5 + us/each }},
-		"sliding": {Sliding(10, time.Minute), slidingText, func(us int64) int64 {
+		"gcra": {GCRA(7, time.Minute, 5), parts.Script("gcra"), func(us int64) int64 { return 5 + us/each }},
+		"sliding": {Sliding(10, time.Minute), parts.Script("sliding"), func(us int64) int64 {
 			return 10 * (1 + us/(minute+1)*2) // one window of any place, and two more for each that a span is longer
 		}},
-		"sliding odd": {Sliding(10, time.Minute-7*time.Microsecond), slidingText, func(us int64) int64 {
+		"sliding odd": {Sliding(10, time.Minute-7*time.Microsecond), parts.Script("sliding"), func(us int64) int64 {
 			return 10 * (1 + us/(minute-6)*2)
 		}},
 	}
@@ -209,7 +209,7 @@ func TestNoSpanHoldsMoreThanPromised(t *testing.T) {
 // buckets would be too full with.
 func TestSlidingIsAlmostExact(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		h := begin(t, s, c, Sliding(10, time.Minute), slidingText)
+		h := begin(t, s, c, Sliding(10, time.Minute), parts.Script("sliding"))
 		rnd := rand.New(rand.NewPCG(1, 2))
 		for range 400 {
 			h.now += rnd.Int64N(minute / 8)
@@ -288,7 +288,7 @@ func TestFixedGuardsMatter(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	rule := Fixed(2, time.Hour)
-	if err := fixedKeeps(begin(t, s, c, rule, fixedText)); err != nil {
+	if err := fixedKeeps(begin(t, s, c, rule, parts.Script("fixed"))); err != nil {
 		t.Fatal(err)
 	}
 	for what, edit := range map[string][2]string{
@@ -296,10 +296,10 @@ func TestFixedGuardsMatter(t *testing.T) {
 		"the limit": {"roomHigh == nHigh and roomLow >= nLow", "true"},
 		"the count": {"redis.call('INCRBY', KEYS[1], ARGV[1])", ""},
 	} {
-		if strings.Count(fixedText, edit[0]) != 1 {
+		if strings.Count(parts.Script("fixed"), edit[0]) != 1 {
 			t.Errorf("%q is not once in the script", edit[0])
 		}
-		if fixedKeeps(begin(t, s, c, rule, strings.Replace(fixedText, edit[0], edit[1], 1))) == nil {
+		if fixedKeeps(begin(t, s, c, rule, strings.Replace(parts.Script("fixed"), edit[0], edit[1], 1))) == nil {
 			t.Errorf("without %s: nothing notices", what)
 		}
 	}
@@ -309,7 +309,7 @@ func TestFixedGuardsMatter(t *testing.T) {
 // callers whose clocks differ pass too often. This is why it asks the server.
 func TestClientClocksWouldBreakIt(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	h := begin(t, s, open(t, s.URL(), keywright.Options{}), GCRA(10, time.Minute, 10), gcraText)
+	h := begin(t, s, open(t, s.URL(), keywright.Options{}), GCRA(10, time.Minute, 10), parts.Script("gcra"))
 	real, passed := h.now, 0
 	for i := range 40 { // two callers at one moment, one of them two minutes ahead
 		h.now = real + int64(i%2)*2*minute
@@ -352,10 +352,10 @@ func TestClockThatWentBack(t *testing.T) {
 		rule        Rule
 		text, guard string
 	}{
-		{GCRA(10, time.Minute, 10), gcraText, "if back then ahead = most end"},
-		{GCRA(10, time.Minute, 10), gcraText, " or back"},
-		{Sliding(10, time.Minute), slidingText, "if behind then base = newest end"},
-		{Sliding(10, time.Minute), slidingText, " or behind"},
+		{GCRA(10, time.Minute, 10), parts.Script("gcra"), "if back then ahead = most end"},
+		{GCRA(10, time.Minute, 10), parts.Script("gcra"), " or back"},
+		{Sliding(10, time.Minute), parts.Script("sliding"), "if behind then base = newest end"},
+		{Sliding(10, time.Minute), parts.Script("sliding"), " or behind"},
 	} {
 		for _, back := range []time.Duration{2 * time.Minute, time.Hour} {
 			if err := wentBack(begin(t, s, c, x.rule, x.text), back); err != nil {
@@ -376,7 +376,7 @@ func TestFixedWhenTheClockGoesBack(t *testing.T) {
 	c := open(t, s.URL(), keywright.Options{})
 	for guard, right := range map[string]bool{"": true, " or left > tonumber(ARGV[3])": false} {
 		s.MoveClock(0)
-		h := begin(t, s, c, Fixed(2, time.Minute), strings.Replace(fixedText, guard, "", 1))
+		h := begin(t, s, c, Fixed(2, time.Minute), strings.Replace(parts.Script("fixed"), guard, "", 1))
 		if _, err := h.ask(2); err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +412,7 @@ func TestFixedLetsTwiceTheLimitThrough(t *testing.T) {
 		if passed != 200 {
 			t.Errorf("%d passed around the edge of a window", passed)
 		}
-		h := begin(t, s, c, Sliding(100, time.Hour), slidingText)
+		h := begin(t, s, c, Sliding(100, time.Hour), parts.Script("sliding"))
 		h.now = h.now/(3600*1e6)*(3600*1e6) - 1 // the last moment of a clock hour
 		for range 300 {
 			if _, err := h.ask(1); err != nil {

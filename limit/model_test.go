@@ -97,12 +97,12 @@ func TestLimitsAreThoseOfTheModel(t *testing.T) {
 func models(t *testing.T, rt *rapid.T, s *keywrighttest.Server, clients []*keywright.Client) {
 	const per = 60 * minute // long enough for keys not to expire while the test's own time goes by
 	limit, burst := rapid.Int64Range(1, 40).Draw(rt, "limit"), rapid.Int64Range(1, 40).Draw(rt, "burst")
-	rule, text := GCRA(limit, time.Hour, burst), gcraText
+	rule, text := GCRA(limit, time.Hour, burst), parts.Script("gcra")
 	each := (per + limit - 1) / limit
 	b := &bucket{each: each, most: each * burst, level: each * burst}
 	model := b.ask
 	if rapid.Bool().Draw(rt, "sliding") {
-		rule, text = Sliding(limit, time.Hour), slidingText
+		rule, text = Sliding(limit, time.Hour), parts.Script("sliding")
 		model = (&log{limit: limit, width: per / 60, passes: map[int64]int64{}}).ask
 	}
 	h := begin(t, s, clients[0], rule, text)
@@ -180,7 +180,7 @@ var forms = map[string]struct {
 func TestStoredForms(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{})
-	texts := map[string]string{"gcra1": gcraText, "sliding1": slidingText, "fixed": fixedText}
+	texts := map[string]string{"gcra1": parts.Script("gcra"), "sliding1": parts.Script("sliding"), "fixed": parts.Script("fixed")}
 	guards := map[string]string{"gcra1": "if not arrival then", "sliding1": "if size ~= 14 + 4 * buckets or string.sub(head, 1, 2) ~= 's1' then", "fixed": "if not string.find(have, '^%d+$') or #have > 19 then"}
 	for name, f := range forms {
 		if err := keepsForms(t, s, c, name, f.rule, f.remaining, texts[name]); err != nil {

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	_ "embed"
 	"fmt"
 	"math"
 	"strconv"
@@ -23,25 +22,19 @@ type Rule struct {
 type algorithm struct {
 	name        string
 	allow, peek *keywright.Script
+	bounded     bool // it takes the greatest TTL that the declaration allows
 }
 
-func newAlgorithm(name, text string) *algorithm {
-	return &algorithm{name, keywright.NewScript(name, text), keywright.NewReadOnlyScript(name+" peek", text)}
+func newAlgorithm(name string, bounded bool) *algorithm {
+	text := parts.Script(name)
+	name = "limit " + name
+	return &algorithm{name, keywright.NewScript(name, text), keywright.NewReadOnlyScript(name+" peek", text), bounded}
 }
-
-//go:embed gcra.lua
-var gcraText string
-
-//go:embed sliding.lua
-var slidingText string
-
-//go:embed fixed.lua
-var fixedText string
 
 var (
-	gcra    = newAlgorithm("limit gcra", gcraText)
-	sliding = newAlgorithm("limit sliding", slidingText)
-	fixed   = newAlgorithm("limit fixed", fixedText)
+	gcra    = newAlgorithm("gcra", true)
+	sliding = newAlgorithm("sliding", false)
+	fixed   = newAlgorithm("fixed", false)
 )
 
 // GCRA lets limit through per time, evenly, and burst at once; 0: limit. In any

@@ -1,13 +1,15 @@
--- sliding: let n through if no window of the length gets more than the limit by it
--- KEYS: 1 the limit: s1, the number of its newest bucket (8 bytes), the sum of all (4), then
---       61 counts of 4 bytes, the newest first. 60 buckets are a window; one more lies in it in
---       part
--- ARGV: 1 n, 0 to look only  2 limit  3 bucket in us
--- Returns: allowed (1 or 0), remaining, us until n would pass, us until all is free again
+-- sliding: lets n through if no window of the length gets more than the limit by it.
+-- KEYS[1] limit: s1, the number of its newest bucket (8 bytes), the sum of all (4), then 61 counts of 4 bytes, the
+--   newest first. 60 buckets are a window; one more is in it in part
+-- ARGV[1] n: 0 to look only
+-- ARGV[2] limit
+-- ARGV[3] width: of a bucket in µs
+-- Returns: {1 allowed or 0, remaining, µs until n would pass, µs until all is free again}
+-- Bound: O(61 buckets)
 -- Round trips: 1
+-- include: time
 local buckets, key = 61, KEYS[1]
-local time = redis.call('TIME')
-local now = time[1] * 1000000 + time[2]
+local _, now = clock()
 local n, limit, width = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, newest = n > 0 and n or 1, math.floor(now / width)
 local head, size = redis.call('GETRANGE', key, 0, 17), redis.call('STRLEN', key)

@@ -1,35 +1,24 @@
 package lock
 
 import (
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/keywright/keywright"
 )
 
 // Mutate takes guards out of the scripts for the length of a test, pairs of what
 // is there and what is to be there. It fails if one is not there.
 func Mutate(t *testing.T, guards ...string) {
 	t.Helper()
-	found := 0
-	edit := func(text string) string {
-		for i := 0; i < len(guards); i += 2 {
-			if strings.Contains(text, guards[i]) {
-				found |= 1 << i
-				text = strings.ReplaceAll(text, guards[i], guards[i+1])
-			}
-		}
-		return text
-	}
-	old, oldGate := script, gateScript
-	t.Cleanup(func() { script, gateScript = old, oldGate })
-	script, gateScript = newScripts(edit), keywright.NewScript("gate", edit(gateText))
+	mutant := parts
 	for i := 0; i < len(guards); i += 2 {
-		if found&(1<<i) == 0 {
+		var n int
+		if mutant, n = mutant.Mutant("", guards[i], guards[i+1]); n == 0 {
 			t.Fatalf("no script has %q any more: the mutation tests nothing", guards[i])
 		}
 	}
+	old := script
+	t.Cleanup(func() { script = old })
+	script = newScripts(mutant)
 }
 
 // MutateMargin makes holders believe that a lease lasts longer than it does.

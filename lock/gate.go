@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"time"
@@ -16,12 +15,6 @@ import (
 // ErrStale is a write with a fencing token that is older than one that was seen
 // already: its holder had lost the lock without knowing. Nothing was written.
 var ErrStale = errors.New("a newer holder of the lock has written already")
-
-//go:embed gate.lua
-var gateText string
-
-// gateScript is a variable so that a test can take the guard out.
-var gateScript = keywright.NewScript("lock gate", gateText)
 
 // mostArgs is how many arguments a command has at most: a script can pass on no
 // more of them.
@@ -59,7 +52,7 @@ func (g Gate) Do(ctx context.Context, fence int64, command string, args ...strin
 	}
 	return keywright.NewOp(keywright.Spec[rueidis.RedisMessage]{
 		Action: keywright.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},
-		Script: gateScript, Keys: []string{g.seen, g.key},
+		Script: script.gate, Keys: []string{g.seen, g.key},
 		Args:   append([]string{fmt.Sprint(fence), milliseconds(g.ttl), command}, args...),
 		Decode: passed,
 	}).Do(ctx)

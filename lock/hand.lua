@@ -1,33 +1,8 @@
--- hand: what scripts share that look at a lock and hand it on. It is no script of its own.
--- KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared
--- ARGV[8] TTL of fence, waiters and shared in ms
--- Returns nothing
--- Round trips: none.
-
--- Reads a key; the error of one that is of another type names it.
-local function read(command, key, ...)
-  local reply = redis.pcall(command, key, ...)
-  if type(reply) == 'table' and reply.err then
-    if string.find(reply.err, 'WRONGTYPE', 1, true) then
-      reply = {err = 'WRONGTYPE the key ' .. key .. ' is of another type than a lock keeps there'}
-    end
-    error(reply)
-  end
-  return reply
-end
-
-local function clock()
-  local t = redis.call('TIME')
-  return t[1] .. string.format('%06d', t[2]), t[1] * 1000 + math.floor(t[2] / 1000)
-end
-
--- The last fencing token, false if there is none.
-local function last_fence(text)
-  if text and (not string.find(text, '^%d+$') or #text > 16 or tonumber(text) >= 2 ^ 53) then
-    error({err = 'ERR the key ' .. KEYS[2] .. ' holds no fencing token of a lock'})
-  end
-  return text
-end
+-- hand: what scripts share that hand a lock on.
+-- Its scripts have KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared, and in `keep` the TTL of fence, waiters
+-- and shared in ms.
+-- Part.
+-- include: look
 
 -- A place among the waiters is its kind, its claim in ms, a blank and its token.
 -- Anything else is of a newer program.
@@ -61,16 +36,15 @@ local function shared_until(millis)
   return ends > millis and ends or 0, ends > 0 and ends <= millis
 end
 
--- The next fencing token: never below the clock, never twice, also when a
--- failover has brought back an old one.
+-- Writes the next fencing token.
 local function next_fence(last, micros)
-  if last and tonumber(last) >= tonumber(micros) then micros = string.format('%.0f', tonumber(last) + 1) end
-  redis.call('SET', KEYS[2], micros, 'PX', ARGV[8])
-  return micros
+  local fence = fence_after(last, micros)
+  redis.call('SET', KEYS[2], string.format('%.0f', fence), 'PX', keep)
+  return fence
 end
 
 local function keep_shared(lease)
-  redis.call('PEXPIRE', KEYS[4], math.max(tonumber(ARGV[8]), tonumber(lease), redis.call('PTTL', KEYS[4])))
+  redis.call('PEXPIRE', KEYS[4], math.max(tonumber(keep), tonumber(lease), redis.call('PTTL', KEYS[4])))
 end
 
 local function hold(kind, token, millis, lease)
@@ -95,9 +69,8 @@ end
 -- Joins the queue, after all others, also if the clock was put back.
 local function join(member, micros, last)
   last = last or redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
-  if last[2] and tonumber(last[2]) >= tonumber(micros) then micros = string.format('%.0f', last[2] + 1) end
-  redis.call('ZADD', KEYS[3], micros, member)
-  if not last[1] then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
+  redis.call('ZADD', KEYS[3], string.format('%.0f', fence_after(tonumber(last[2] or 0), micros)), member)
+  if not last[1] then redis.call('PEXPIRE', KEYS[3], keep) end
 end
 
 -- Hands a lock that none holds alone to the first waiter, and to all readers
@@ -120,7 +93,7 @@ local function serve(channel, micros, millis, me, lease, last, sharing)
     if own then
       mine = last
     else
-      redis.pcall('PUBLISH', channel, 'granted ' .. token .. ' ' .. last .. ' ' .. micros .. ' ' .. claim)
+      redis.pcall('PUBLISH', channel, string.format('granted %s %.0f %.0f %s', token, last, micros, claim))
     end
     if kind == 'x' then break end
   end

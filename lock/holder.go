@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -23,11 +22,6 @@ type Holder struct {
 	Sharing int64 // who hold it together with others
 }
 
-//go:embed holder.lua
-var holderText string
-
-var holderScript = keywright.NewReadOnlyScript("lock holder", include(holderText))
-
 // Holder says who holds the lock and how many wait. One round trip.
 func (l Lock) Holder(ctx context.Context) (Holder, error) {
 	if err := l.check(); err != nil {
@@ -35,7 +29,7 @@ func (l Lock) Holder(ctx context.Context) (Holder, error) {
 	}
 	return keywright.NewOp(keywright.Spec[Holder]{
 		Action: keywright.Action{Client: l.client, Name: "holder", Entry: l.entry, Effect: keywright.Reads, Key: l.keys.Main},
-		Script: holderScript, Keys: l.list(), Decode: readHolder,
+		Script: script.holder, Keys: l.list(), Decode: readHolder,
 	}).Do(ctx)
 }
 

@@ -1,12 +1,16 @@
--- holder: who holds a lock.
--- KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared
+-- holder: says which process holds a lock.
+-- KEYS[1] main
+-- KEYS[2] fence
+-- KEYS[3] waiters
+-- KEYS[4] shared
 -- ARGV: none
--- Returns {token, ms left, fence, waiters, who hold it together, server time in µs}
--- Round trips: 1. O(log(holders together)).
---include hand.lua
-local micros, millis = clock()
+-- Returns: {token, ms left, fence, waiters, holders together, server time in µs}
+-- Bound: O(log(holders together))
+-- Round trips: 1
+-- include: look
+local millis, micros = clock()
 return {
-  read('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]), last_fence(read('GET', KEYS[2])) or '0',
+  read('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]), string.format('%.0f', last_fence()),
   read('ZCARD', KEYS[3]), read('ZCOUNT', KEYS[4], '(' .. string.format('%.0f', millis), '+inf'),
-  micros,
+  string.format('%.0f', micros),
 }

@@ -1,8 +1,10 @@
 -- leave: gives back locks that are held alone and that none waits for; the common case of release, for many at once.
--- KEYS two per lock: main, waiters
--- ARGV[1] number of locks, then one per lock: token
--- Returns per lock 1, 0 if it was not held, or -1 if release is to be asked
--- Round trips: 1. O(locks).
+-- KEYS[1…] main, waiters
+-- ARGV[1] locks: how many
+-- ARGV[2…] token
+-- Returns: per lock 1, 0 if it was not held, or -1 if release is to be asked
+-- Bound: O(locks), 64 locks
+-- Round trips: 1
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local out, n = {}, tonumber(ARGV[1])
 for i = 1, n do

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 )
 
@@ -10,9 +9,6 @@ import (
 // The one that is there, once it is served, lets in the readers next in line that
 // had come by then: many in one call, with leases of their own. One of those goes
 // on where many are not all.
-
-//go:embed share.lua
-var shareText string
 
 // mostReaders is how many are let in by one call: it holds up the server.
 const mostReaders = 250

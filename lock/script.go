@@ -3,7 +3,6 @@ package lock
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,47 +11,33 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/redis/rueidis"
 )
-
-//go:embed acquire.lua
-var acquireText string
-
-//go:embed release.lua
-var releaseText string
-
-//go:embed renew.lua
-var renewText string
-
-//go:embed hand.lua
-var handText string
-
-//go:embed free.lua
-var freeText string
-
-//go:embed leave.lua
-var leaveText string
 
 // scripts are what a lock does on the server; those of the common case, a lock
 // that none waits for, are shared by the goroutines of a client.
 type scripts struct {
-	acquire, release, renew, share *keywright.Script
-	free, leave                    string
+	acquire, release, renew, share, gate, holder *keywright.Script
+	free, leave                                  string
 }
 
-func newScripts(edit func(string) string) *scripts {
-	with := func(name, text string) *keywright.Script {
-		return keywright.NewScript(name, edit(include(text)))
+func newScripts(parts *lua.Set) *scripts {
+	return &scripts{
+		acquire: keywright.NewScript("lock acquire", parts.Script("acquire")),
+		release: keywright.NewScript("lock release", parts.Script("release")),
+		renew:   keywright.NewScript("lock renew", parts.Script("renew")),
+		share:   keywright.NewScript("lock share", parts.Script("share")),
+		gate:    keywright.NewScript("lock gate", parts.Script("gate")),
+		holder:  keywright.NewReadOnlyScript("lock holder", parts.Script("holder")),
+		free:    parts.Script("free"),
+		leave:   parts.Script("leave"),
 	}
-	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText),
-		with("lock share", shareText), edit(freeText), edit(leaveText)}
 }
-
-func include(text string) string { return strings.Replace(text, "--include hand.lua", handText, 1) }
 
 // script is a variable so that a test can take a guard out and see that it is
 // missed.
-var script = newScripts(func(text string) string { return text })
+var script = newScripts(parts)
 
 // kind is whether a lock is held alone or together with others.
 type kind string

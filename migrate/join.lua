@@ -1,8 +1,11 @@
--- migrate join: says which name a process writes by, and that those of dead processes do not write any more.
--- KEYS[1] the migration
--- ARGV[1] process, ARGV[2] the name that it writes by from now on or '', then dead processes, at most 100
--- Returns 1
--- Round trips: 1. O(processes).
+-- join: says which name a process writes by, and that those of dead processes do not write any more.
+-- KEYS[1] migration
+-- ARGV[1] process
+-- ARGV[2] name: that it writes by from now on, or ''
+-- ARGV[3…] dead: a dead process
+-- Returns: 1
+-- Bound: O(processes), 100 processes
+-- Round trips: 1
 redis.call('HLEN', KEYS[1])
 for i = 3, #ARGV do redis.call('HDEL', KEYS[1], 'process:' .. ARGV[i]) end
 if ARGV[1] ~= '' then

@@ -119,13 +119,13 @@ func TestALateScriptOfADeadProcess(t *testing.T) {
 // Each guard that a test was written for is missed by it.
 func TestMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
-		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(ARGV[5])", Instead: "false",
+		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(stamp)", Instead: "false",
 			Test: "TestALateScriptOfAFileIsStale"},
-		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(ARGV[2]) then",
+		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(expected) then",
 			Instead: "if false then", Test: "TestALateScriptIsOfAnOldEpoch"},
 		{Name: "lost data", File: "take.lua", Guard: "or tonumber(has[2] or '0') < tonumber(ARGV[5])", Instead: "",
 			Test: "TestRedisHasLostData"},
-		{Name: "a lost epoch", File: "raise.lua", Guard: "if ARGV[5] ~= '1' and less then", Instead: "if false then",
+		{Name: "a lost epoch", File: "raise.lua", Guard: "if loses ~= '1' and less then", Instead: "if false then",
 			Test: "TestRedisHasLostData"},
 		{Name: "the epoch of a file", File: "files.go", Guard: "return is.MayWrite(c.epoch)", Instead: "return nil",
 			Test: "TestWritersWaitForAChange"},

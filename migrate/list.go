@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-//go:embed list.lua
-var listText string
-
-var listScript = keywright.NewReadOnlyScript("migrate list", listText)
+var listScript = keywright.NewReadOnlyScript("migrate list", parts.Script("list"))
 
 // maxOfKey bounds the records that List gives.
 const maxOfKey = 100_000

@@ -1,25 +1,35 @@
--- migrate put: makes records what is given, if the epoch is the one given, the process is known, and no later ticket
--- was here.
--- KEYS[1] the migration, KEYS[2] its tickets, then the key of each record, at most 100
--- ARGV[1] part, ARGV[2] epoch, ARGV[3] process or '', ARGV[4] the name that it writes by,
--- ARGV[5] ticket or '', ARGV[6] "1" to keep the ticket, ARGV[7] a ticket that was given before, or 0,
--- then of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in ms or 0,
--- how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those that it
--- must have; at most 4,000 of all that are written, and for each record as many that it must have
--- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed'|'large', the epoch that the part has, or '', the last
--- ticket, and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
--- Round trips: 1. O(values).
-local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'process:' .. ARGV[3], 'ticket:' .. ARGV[1])
+-- put: makes records what is given, if the epoch is the one given, the process is known, and no later ticket was here.
+-- KEYS[1] migration
+-- KEYS[2] tickets
+-- KEYS[3…] key: of a record
+-- ARGV[1] part
+-- ARGV[2] expected: the epoch
+-- ARGV[3] process: or ''
+-- ARGV[4] name: that the process writes by
+-- ARGV[5] stamp: a ticket, or ''
+-- ARGV[6] keeps: "1" to keep the ticket
+-- ARGV[7] given: a ticket that was given before, or 0
+-- ARGV[8…] record: of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in
+--   ms or 0, how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those
+--   that it must have
+-- Returns: {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed'|'large', the epoch that the part has, or '', the last
+--   ticket, and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing
+--   is written
+-- Bound: O(values): 100 records, 4,000 values of all that are written, and for each record as many that it must have
+-- Round trips: 1
+-- include: time
+-- include: fence
+local has = redis.call('HMGET', KEYS[1], 'epoch:' .. part, 'process:' .. process, 'ticket:' .. part)
 local epoch, last = has[1] or '', tonumber(has[3] or '0')
-if epoch == '' or tonumber(epoch) < tonumber(ARGV[2]) or last < tonumber(ARGV[7]) then return {'lost', epoch} end
-if tonumber(epoch) > tonumber(ARGV[2]) then return {'epoch', epoch} end
-if ARGV[3] ~= '' and has[2] ~= ARGV[4] then return {'process', epoch} end
-local t = redis.call('TIME')
-local ticket = string.format('%.0f', ARGV[3] == '' and last or math.max(last + 1, t[1] * 1000000 + t[2]))
-local old = t[1] * 1000000 + t[2] - 3600000000
+if epoch == '' or tonumber(epoch) < tonumber(expected) or last < tonumber(given) then return {'lost', epoch} end
+if tonumber(epoch) > tonumber(expected) then return {'epoch', epoch} end
+if process ~= '' and has[2] ~= name then return {'process', epoch} end
+local _, micros = clock()
+local ticket = string.format('%.0f', process == '' and last or fence_after(last, micros))
+local old = micros - 3600000000
 local ended = {}
-if ARGV[5] ~= '' then
-  if tonumber(ARGV[5]) < old then return {'old', epoch} end
+if stamp ~= '' then
+  if tonumber(stamp) < old then return {'old', epoch} end
   ended = redis.call('ZRANGE', KEYS[2], '-inf', string.format('(%.0f', old), 'BYSCORE', 'LIMIT', 0,
     2 * (#KEYS - 2))
 end
@@ -102,7 +112,7 @@ for n = 3, #KEYS do
   first = first + 7 + tonumber(ARGV[first + 5]) + math.max(tonumber(ARGV[first + 6]), 0)
 end
 local none = #KEYS > 2 and redis.call('EXISTS', unpack(KEYS, 3)) == 0
-local others = ARGV[5] ~= '' and #KEYS > 2 and redis.call('ZMSCORE', KEYS[2], unpack(digests)) or {} -- at most 100
+local others = stamp ~= '' and #KEYS > 2 and redis.call('ZMSCORE', KEYS[2], unpack(digests)) or {} -- at most 100
 
 local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list',
   stream = 'stream'}
@@ -112,11 +122,11 @@ for n = 3, #KEYS do
   local is = none and 'none' or once(types, 'TYPE', KEYS[n]).ok
   local other = others[n - 2]
   if is ~= 'none' and is ~= kinds[kind] then
-    if ARGV[3] ~= '' then return {'type', epoch} end
+    if process ~= '' then return {'type', epoch} end
     words[n - 2] = 'type'
   elseif kind == 'stream' and is ~= 'none' and redis.call('XLEN', KEYS[n]) > 4000 then
     return {'large', epoch}
-  elseif other and tonumber(other) >= tonumber(ARGV[5]) then
+  elseif other and tonumber(other) >= tonumber(stamp) then
     words[n - 2] = 'stale'
   elseif must >= 0 and not equal(KEYS[n], kind, sub, is, at + 7 + count, must) then
     return {'changed', epoch}
@@ -170,11 +180,11 @@ for _, r in ipairs(todo) do
     redis.call('PEXPIRE', key, ms)
     words[r.n] = 'ok'
   end
-  if ARGV[6] == '1' then redis.call('ZADD', KEYS[2], ARGV[5], ARGV[r.at]) end
+  if keeps == '1' then redis.call('ZADD', KEYS[2], stamp, ARGV[r.at]) end
 end
 if #ended > 0 then redis.call('ZREM', KEYS[2], unpack(ended)) end -- at most 200
-if ARGV[6] == '1' then redis.call('PEXPIRE', KEYS[2], 7200000) end
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'ticket:' .. ARGV[1], ticket) end
+if keeps == '1' then redis.call('PEXPIRE', KEYS[2], 7200000) end
+if process ~= '' then redis.call('HSET', KEYS[1], 'ticket:' .. part, ticket) end
 local out = {'ok', epoch, ticket}
 for i = 1, #words do out[3 + i] = words[i] end
 return out

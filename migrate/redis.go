@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"crypto/sha256"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,27 +17,12 @@ import (
 	"github.com/redis/rueidis"
 )
 
-//go:embed raise.lua
-var raiseText string
-
-//go:embed join.lua
-var joinText string
-
-//go:embed ticket.lua
-var ticketText string
-
-//go:embed take.lua
-var takeText string
-
-//go:embed put.lua
-var putText string
-
 var (
-	raiseScript  = keywright.NewScript("migrate raise", raiseText)
-	joinScript   = keywright.NewScript("migrate join", joinText)
-	ticketScript = keywright.NewScript("migrate ticket", ticketText)
-	takeScript   = keywright.NewReadOnlyScript("migrate take", takeText)
-	putScript    = keywright.NewScript("migrate put", putText)
+	raiseScript  = keywright.NewScript("migrate raise", parts.Script("raise"))
+	joinScript   = keywright.NewScript("migrate join", parts.Script("join"))
+	ticketScript = keywright.NewScript("migrate ticket", parts.Script("ticket"))
+	takeScript   = keywright.NewReadOnlyScript("migrate take", parts.Script("take"))
+	putScript    = keywright.NewScript("migrate put", parts.Script("put"))
 )
 
 // ErrTooLarge is a record with more elements or fields than one step may hold the server

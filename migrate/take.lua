@@ -1,10 +1,15 @@
--- migrate take: reads a record, and the epoch of its part in the same step.
--- KEYS[1] the migration, KEYS[2] the record's key
--- ARGV[1] part, ARGV[2] kind, ARGV[3] field or member, ARGV[4] how many values are too many,
--- ARGV[5] a ticket that was given before, or 0
--- Returns {'ok'|'lost'|'type'|'large', epoch or '', when it ends in ms or -1, what is stored …}; nothing
--- where the record is missing
--- Round trips: 1. O(values).
+-- take: reads a record, and the epoch of its part in the same step.
+-- KEYS[1] migration
+-- KEYS[2] key: of the record
+-- ARGV[1] part
+-- ARGV[2] kind
+-- ARGV[3] sub: field or member
+-- ARGV[4] most: how many values are too many
+-- ARGV[5] given: a ticket that was given before, or 0
+-- Returns: {'ok'|'lost'|'type'|'large', epoch or '', when it ends in ms or -1, what is stored …}; nothing where the
+--   record is missing
+-- Bound: O(values), `most` values
+-- Round trips: 1
 local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'ticket:' .. ARGV[1])
 if not has[1] or tonumber(has[2] or '0') < tonumber(ARGV[5]) then return {'lost', has[1] or '', -1} end
 local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list',

@@ -1,12 +1,21 @@
--- beat: a sign of life of a worker: it lives, and the leases of its jobs are renewed.
--- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs, KEYS[4] state
--- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers
--- in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job, of which there are 1,000 at most: id, token
--- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that
--- the queue is paused}, counted from 1
--- Round trips: 1. O(jobs).
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+-- beat: gives a sign of life of a worker: it lives, and the leases of its jobs are renewed.
+-- KEYS[1] leases
+-- KEYS[2] workers
+-- KEYS[3] runs
+-- KEYS[4] state
+-- ARGV[1] worker: its name
+-- ARGV[2] lease: in ms
+-- ARGV[3] dead: ms after which it counts as dead
+-- ARGV[4] workers_ttl: in ms
+-- ARGV[5] ttl: of the queue's keys in ms (0: none)
+-- ARGV[6…] id, token: of a job
+-- Returns: {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that
+--   the queue is paused}, counted from 1
+-- Bound: O(jobs), 1,000 jobs
+-- Round trips: 1
+-- include: time
+-- include: look
+local now = clock()
 local ends = string.format('%.0f', now + tonumber(ARGV[2]))
 local lost, cancelled, leased, ids, runs = {}, {}, {}, {}, {}
 for i = 6, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end

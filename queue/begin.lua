@@ -1,9 +1,11 @@
 -- begin: notes that the handlers of jobs begin. It is for jobs of which earlier leases ended and it is not known whether
--- a handler had begun.
+--   a handler had begun.
 -- KEYS[1] runs
--- ARGV per job: id, token
--- Returns the numbers of the jobs that are not their worker's any more
--- Round trips: 1. O(jobs).
+-- ARGV[1…] id, token
+-- Returns: the numbers of the jobs that are not their worker's any more
+-- Bound: O(jobs)
+-- Round trips: 1
+-- include: look
 local ids, lost, begun = {}, {}, {}
 for n = 1, #ARGV, 2 do ids[#ids + 1] = ARGV[n] end
 local found = look(redis.pcall('HMGET', KEYS[1], unpack(ids)), KEYS[1])

@@ -1,26 +1,38 @@
 -- enqueue: puts jobs into their lanes, or among the delayed ones.
--- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, after them two per job: the job, and
--- its unique name (or the job again)
--- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the
--- database, ARGV[5] and ARGV[6] the key of a job before and after its id,
--- ARGV[7] and ARGV[8] that of a result, ARGV[9] names of the lanes, each with a space after it, ARGV[10] "cluster" in
--- one
--- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its
--- unique name is taken ("" it has none, 0 until it is done, else ms),
--- attempts (0 as the queue says), the request ("" the id is new for certain)
--- Returns per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of
--- its keys
--- Round trips: 1. O(jobs).
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+-- KEYS[1] delayed
+-- KEYS[2] runs
+-- KEYS[3] leases
+-- KEYS[4] dead
+-- KEYS[5…] key: the lanes, after them two per job: the job, and its unique name (or the job again)
+-- ARGV[1] lanes: how many
+-- ARGV[2] ttl: of the queue's keys in ms (0: none)
+-- ARGV[3] channel
+-- ARGV[4] database: its number
+-- ARGV[5] before: the key of a job before its id
+-- ARGV[6] after: and after it
+-- ARGV[7] result_before: that of a result
+-- ARGV[8] result_after
+-- ARGV[9] lane_names: each with a space after it
+-- ARGV[10] clustered: "cluster" in one
+-- ARGV[11…] id, lane, payload, when, window, attempts, request: of a job: its id, the number of its lane, its payload,
+--   when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is
+--   done, else ms), attempts (0 as the queue says), the request ("" the id is new for certain)
+-- Returns: per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of
+--   its keys
+-- Bound: O(jobs)
+-- Round trips: 1
+-- include: time
+-- include: look
+-- include: known
+local now = clock()
 local stamp = string.format('%.0f', now)
 local delayed, runs, leases, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local lanes, ttl = tonumber(ARGV[1]), tonumber(ARGV[2])
+local lanes, ttl = tonumber(lanes), tonumber(ttl)
 local names = {}
-for name in ARGV[9]:gmatch('(%S+) ') do names[#names + 1] = name end
+for name in lane_names:gmatch('(%S+) ') do names[#names + 1] = name end
 
 -- What is to be read is read first. What is wrong with a key of one job harms no other one.
-if ARGV[10] ~= '' then steady(ARGV[5], ARGV[6]) end
+if clustered ~= '' then steady(before, after) end
 local lengths = {}
 local function length(command, key)
   if lengths[key] == nil then lengths[key] = look(redis.pcall(command, key), key) end
@@ -38,7 +50,7 @@ local function holder(key, forever)
   local reply = redis.pcall('GET', key)
   local fault = wrong(reply, key)
   if fault or not reply then return nil, fault end
-  local job = ARGV[5] .. reply .. ARGV[6]
+  local job = before .. reply .. after
   if forever and not new[job] and redis.call('EXISTS', job) == 0 then return nil end
   return reply
 end
@@ -85,7 +97,7 @@ for _, j in ipairs(jobs) do
 end
 if #asked > 0 then
   local found = look(redis.pcall('HMGET', runs, unpack(asked)), runs)
-  for n, id in ipairs(asked) do results[n] = ARGV[7] .. id .. ARGV[8] end
+  for n, id in ipairs(asked) do results[n] = result_before .. id .. result_after end
   if look(redis.pcall('EXISTS', unpack(results)), results[1]) == 0 then results = {} end
   for n, id in ipairs(asked) do
     local r = found[n] and known(found[n])
@@ -111,7 +123,7 @@ for _, j in ipairs(jobs) do
     waking = waking or lengths[KEYS[4 + j.lane]] == 0 -- a sleeper has found all lanes empty
   end
 end
-if sooner or waking then may(ARGV[3]) end
+if sooner or waking then may(channel) end
 
 -- From here on everything is written. A server whose memory is full refuses the first one, and so all of them.
 local pushed, later = {}, {}
@@ -137,12 +149,12 @@ end
 if #later > 0 then
   redis.call('ZADD', delayed, unpack(later))
   if ttl > 0 then redis.call('PEXPIRE', delayed, ttl) end
-  if sooner then redis.call('PUBLISH', ARGV[3], 'due ' .. ARGV[4]) end
+  if sooner then redis.call('PUBLISH', channel, 'due ' .. database) end
 end
 for lane, ids in pairs(pushed) do
   local key = KEYS[4 + lane]
   redis.call('RPUSH', key, unpack(ids))
   if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
 end
-if waking then redis.call('PUBLISH', ARGV[3], 'ready ' .. ARGV[4]) end
+if waking then redis.call('PUBLISH', channel, 'ready ' .. database) end
 return out

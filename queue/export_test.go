@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -34,48 +33,31 @@ func Without(guards ...string) (missing string) {
 }
 
 func without(guard, instead string) (found bool, undo func()) {
-	undo = func() {}
-	for _, s := range scripts {
-		if !strings.Contains(*s.text, guard) {
-			continue
-		}
-		found = true
-		old, oldText := *s.script, *s.text
-		*s.text = strings.ReplaceAll(oldText, guard, instead)
-		*s.script = keywright.NewScript("mutated", lookText+s.before+*s.text)
-		before := undo
-		undo = func() { *s.script, *s.text = old, oldText; before() }
-	}
-	return found, undo
+	old, oldScripts := parts, standard
+	mutant, n := parts.Mutant("", guard, instead)
+	parts, standard = mutant, newScripts(mutant)
+	return n > 0, func() { parts, standard = old, oldScripts }
 }
 
 // Clock lets each script that writes note what it takes of the server's own CPU time,
 // which no other process lengthens (Redis 7.0 has no such clock): in the list {mail}:slow, if that is more than limit.
 func Clock(t *testing.T, limit time.Duration) {
 	t.Helper()
-	for _, s := range scripts {
-		old := *s.script
-		t.Cleanup(func() { *s.script = old })
-		*s.script = keywright.NewScript("clocked", fmt.Sprintf(`local began = os.clock()
+	old := standard
+	t.Cleanup(func() { standard = old })
+	for name, script := range map[string]**keywright.Script{
+		"enqueue": &standard.enqueue, "plain": &standard.plain, "fetch": &standard.fetch, "beat": &standard.beat,
+		"job": &standard.job, "begin": &standard.begin, "pause": &standard.pause, "reconcile": &standard.reconcile,
+	} {
+		*script = keywright.NewScript("clocked", fmt.Sprintf(`local began = os.clock()
 local function body(KEYS, ARGV)
 %s
 end
 local out = body(KEYS, ARGV)
 local took = (os.clock() - began) * 1000
 if took > %f then redis.call('RPUSH', '{mail}:slow', string.format('%%.1f ms: %%s', took, KEYS[1])) end
-return out`, lookText+s.before+*s.text, float64(limit)/1e6))
+return out`, parts.Script(name), float64(limit)/1e6))
 	}
-}
-
-var scripts = []struct {
-	script **keywright.Script
-	text   *string
-	before string
-}{
-	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText,
-		""}, {&beatScript, &beatText, ""},
-	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, ""}, {&pauseScript, &pauseText, ""},
-	{&reconcileScript, &reconcileText, knownText},
 }
 
 // MutateMargin makes workers end a lease so much earlier than the server does, or
@@ -87,13 +69,25 @@ func MutateMargin(t *testing.T, early time.Duration) {
 }
 
 // Plain is the script of what most enqueues are.
-func Plain() string { return lookText + plainText }
+func Plain() string { return parts.Script("plain") }
 
 // Fetch is the script that claims: its quick way alone, which answers "slow" where
 // it does not go, and the long way alone.
 func Fetch() (quick, slow string) {
-	rest, body := strings.Index(fetchText, "-- known:"), strings.Index(fetchText, "-- fetch:")
-	return lookText + fetchText[:body] + "return 'slow'", lookText + "local KEYS, ARGV, t = KEYS, ARGV, redis.call('TIME')\n" + fetchText[rest:]
+	for _, way := range []struct {
+		text                 *string
+		file, guard, instead string
+	}{
+		{&quick, "fetch", "-- include: known\n", "-- include: known\ndo return 'slow' end\n"},
+		{&slow, "quick", "if mode ~= 'tidy' and gap == '0' then", "if false then"},
+	} {
+		mutant, n := parts.Mutant(way.file, way.guard, way.instead)
+		if n != 1 {
+			panic("no script has " + way.guard)
+		}
+		*way.text = mutant.Script("fetch")
+	}
+	return quick, slow
 }
 
 // Bulks is how many calls with many jobs each are under way.

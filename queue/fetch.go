@@ -64,7 +64,7 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look stri
 		gap, burst, late, q.order(), q.laneNames(), q.keys.Channel, q.database(), q.clustered())
 	args = settle(args, settled)
 	sent := time.Now()
-	out, err := q.run(ctx, "fetch", fetchScript, keywright.Writes, q.fetchKeys(), args)
+	out, err := q.run(ctx, "fetch", standard.fetch, keywright.Writes, q.fetchKeys(), args)
 	if err != nil {
 		return fetched{}, err
 	}
@@ -188,7 +188,7 @@ const doubts = 2
 // begins says in one call that the handlers of jobs begin, each an id and a token. It
 // gives for each whether it is another worker's by now.
 func (q Queue[T]) begins(ctx context.Context, jobs []string) (lost []bool, err error) {
-	out, err := q.run(ctx, "begin", beginScript, keywright.Idempotent, []string{q.keys.Runs}, jobs)
+	out, err := q.run(ctx, "begin", standard.begin, keywright.Idempotent, []string{q.keys.Runs}, jobs)
 	lost = make([]bool, len(jobs)/2)
 	for _, m := range out {
 		if n, _ := m.AsInt64(); n >= 1 && n <= int64(len(lost)) {

@@ -1,41 +1,62 @@
--- fetch: settles jobs that were worked on, takes what is due and what a dead worker has left, and claims others.
--- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] runs, KEYS[6…] the lanes
--- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, "more": and nothing else,
--- ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
--- ARGV[7] and ARGV[8] the key of a job before and after its id, ARGV[9] and ARGV[10] that of a result, ARGV[11] dead
--- jobs kept, ARGV[12] attempts,
--- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] µs that a worker may be
--- late at that rate, ARGV[16] numbers of the lanes in the order to look,
--- ARGV[17] names of the lanes, each with a space after it, ARGV[18] channel, ARGV[19] number of the database, ARGV[20]
--- "cluster" in one
--- ARGV[21] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other
--- settlement: verb, id, token, text, ms, the job's unique name.
--- A token there has a space after it, as in what is known of a job.
--- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those
--- that have been claimed before: which, attempt, fence, crashes, doubt, …},
--- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use:
--- code, key, …}, the fence of the others}
--- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more. quick.lua comes before it.
-local now, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
+-- fetch: settles jobs that were worked on, takes what is due and what a dead worker has left, and claims others. What most
+--   calls are is in `quick`.
+-- KEYS[1] leases
+-- KEYS[2] delayed
+-- KEYS[3] dead
+-- KEYS[4] state
+-- KEYS[5] runs
+-- KEYS[6…] lane
+-- ARGV[1] token
+-- ARGV[2] wanted: jobs
+-- ARGV[3] lease: in ms
+-- ARGV[4] mode: "tidy": take what is due, "more": and nothing else
+-- ARGV[5] crashes_most: crashes that kill a job
+-- ARGV[6] ttl: of the queue's keys in ms (0: none)
+-- ARGV[7] before: the key of a job before its id
+-- ARGV[8] after: and after it
+-- ARGV[9] result_before: that of a result
+-- ARGV[10] result_after
+-- ARGV[11] dead_most: dead jobs kept
+-- ARGV[12] attempts_most
+-- ARGV[13] gap: µs between two jobs at the queue's rate (0: none)
+-- ARGV[14] burst: jobs at once
+-- ARGV[15] late: µs that a worker may be late at that rate
+-- ARGV[16] lane_order: numbers of the lanes in the order to look
+-- ARGV[17] lane_names: each with a space after it
+-- ARGV[18] channel
+-- ARGV[19] database: its number
+-- ARGV[20] clustered: "cluster" in one
+-- ARGV[21] groups: of jobs that are done and left nothing
+-- ARGV[22…] part: of each group: token, number of jobs, their ids; then six per other settlement: verb, id, token, text,
+--   ms, the job's unique name. A token there has a space after it, as in what is known of a job
+-- Returns: {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those
+--   that have been claimed before: which, attempt, fence, crashes, doubt, …}, "" or that the queue is paused, {of jobs
+--   that have died: id, reason, attempts, crashes, …}, {keys that are no use: code, key, …}, the fence of the others}
+-- Bound: O(jobs + settlements), with "tidy" at most 200 more
+-- Round trips: 1
+-- include: time
+-- include: fence
+-- include: look
+-- include: quick
+-- include: known
 local stamp = string.format('%.0f', now)
 local leases, delayed, dead, state, runs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local wanted, ttl = tonumber(ARGV[2]), tonumber(ARGV[6])
-local before, after = ARGV[7], ARGV[8]
+local wanted, ttl = tonumber(wanted), tonumber(ttl)
 local most = 100 -- of due jobs, of dead workers' jobs, and of ids without a job: in one call
 
 -- What is to be read is read first.
-if ARGV[20] ~= '' then steady(before, after) end
+if clustered ~= '' then steady(before, after) end
 local told = look(redis.pcall('HMGET', state, 'paused', 'tat', 'format'), state)
 if told[3] and told[3] ~= '1' then -- what was claimed is settled
   faults[1], wanted = 'NEWER ' .. word(state), 0
 end
 if told[1] then wanted = 0 end
-local tidy = ARGV[4] ~= '' and #faults == 0
+local tidy = mode ~= '' and #faults == 0
 local due = -1
 local function sooner(after) if due < 0 or after < due then due = math.max(after, 0) end end
 
 -- The rate: what was not used is lost, but for what a worker may be late.
-local gap, burst, late = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
+local gap, burst, late = tonumber(gap), tonumber(burst), tonumber(late)
 local tat, back = micros, false
 if gap > 0 and wanted > 0 then
   tat = tonumber(told[2] or '0')
@@ -61,7 +82,7 @@ local function lane_of(name)
   if not lanes then
     lanes = {}
     local n = 0
-    for name in ARGV[17]:gmatch('(%S+) ') do
+    for name in lane_names:gmatch('(%S+) ') do
       n = n + 1
       lanes[name] = n
     end
@@ -120,7 +141,7 @@ end
 
 -- Jobs at the front of the first lane are looked up together with those that are settled.
 local order = {}
-for number in ARGV[16]:gmatch('%d') do order[#order + 1] = tonumber(number) end
+for number in lane_order:gmatch('%d') do order[#order + 1] = tonumber(number) end
 local function waiting(k, from, n)
   local key = KEYS[5 + k]
   return mind(redis.pcall('LRANGE', key, from, from + n - 1), key) or {}
@@ -133,7 +154,7 @@ local function ask()
   asked = {}
 end
 local i, settled, tokens, n = 22, {}, {}, 0
-for _ = 1, tonumber(ARGV[21]) do
+for _ = 1, tonumber(groups) do
   for j = i + 2, i + 1 + ARGV[i + 1] do
     n = n + 1
     settled[n], tokens[n] = ARGV[j], ARGV[i]
@@ -164,7 +185,7 @@ local function settle(verb, id, text, ms, name)
     add(faults, 'NEWER ' .. word(runs))
   elseif verb == 'done' or r.cancelled then -- a job that was cancelled does not run again
     if verb == 'done' and text ~= '' then
-      add(results, ARGV[9] .. id .. ARGV[10])
+      add(results, result_before .. id .. result_after)
       add(texts, text, ms)
     end
     return finish(id, name)
@@ -183,7 +204,7 @@ local function settle(verb, id, text, ms, name)
     add(over, id)
     add(held, id, noted(r, '-'))
     add(lane(backs, k), id)
-  elseif verb == 'later' or verb == 'retry' and r.attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
+  elseif verb == 'later' or verb == 'retry' and r.attempt < (attempts > 0 and attempts or tonumber(attempts_most)) then
     if not length('ZCARD', delayed) then return end
     if verb == 'later' then r.attempt = math.max(r.attempt - 1, 0) end -- it is no attempt
     r.reason, r.doubt = text, math.min(r.doubt, 2)
@@ -245,7 +266,7 @@ local function left(all)
     elseif what == 'there' then
       r.attempt = math.max(r.attempt - 1, 0)
       if r.doubt == 3 then r.crashes, r.doubt = r.crashes + 1, 2 else r.doubt = math.min(r.doubt + 1, 2) end
-      if r.crashes >= tonumber(ARGV[5]) then
+      if r.crashes >= tonumber(crashes_most) then
         moved = moved + (length('ZCARD', dead) and 1 or 0)
         local _, name = rest(id, text)
         bury(id, r, 'its workers died ' .. r.crashes .. ' times', name)
@@ -280,7 +301,7 @@ if tidy then
   first_due = bring(delayed, mind, wanted - #(first or {}) - #lane(fronts, order[1]), ends, due_now)
 end
 -- What is known of jobs that are gone with the place they were in.
-if ARGV[4] == 'tidy' and tidy then
+if mode == 'tidy' and tidy then
   for _, id in ipairs(look(redis.pcall('HRANDFIELD', runs, 10), runs)) do
     if redis.call('EXISTS', before .. id .. after) == 0 and not leased_now(id) then add(forgotten, id) end
   end
@@ -296,8 +317,8 @@ end
 
 -- Claims.
 local ids, jobs, tried, leased, got, taken, looked = {}, {}, {}, {}, 0, {}, 0
-local until_then = string.format('%.0f', now + tonumber(ARGV[3]))
-local fresh = string.format('%s %.0f 1 0 0 0 r1\n\n', ARGV[1], micros)
+local until_then = string.format('%.0f', now + tonumber(lease))
+local fresh = string.format('%s %.0f 1 0 0 0 r1\n\n', token, micros)
 local claimed = {}
 -- Claims what can be of these, and gives how many it has seen to; it stops at a job that is not for this program.
 local function claim(some)
@@ -333,9 +354,9 @@ local function claim(some)
         got = got + 1
         ids[got], jobs[got] = id, text
         if r then
-          r.fence, r.attempt = math.max(r.fence + 1, micros), r.attempt + 1
+          r.fence, r.attempt = fence_after(r.fence, micros), r.attempt + 1
           if r.doubt == 3 then r.doubt = 2 end
-          run = noted(r, ARGV[1])
+          run = noted(r, token)
           local o = #tried
           tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = got, r.attempt, string.format('%.0f', r.fence), r.crashes, r.doubt
         end
@@ -380,7 +401,7 @@ if #results > 0 then look(redis.pcall('EXISTS', unpack(results)), results[1]) en
 -- The oldest of too many dead ones.
 local oldest = {}
 if #died > 0 then
-  local excess = math.min(lengths[dead] + #died / 2 - tonumber(ARGV[11]), lengths[dead], most)
+  local excess = math.min(lengths[dead] + #died / 2 - tonumber(dead_most), lengths[dead], most)
   if excess > 0 then oldest = look(redis.pcall('ZRANGE', dead, 0, excess - 1), dead) end
   for _, id in ipairs(oldest) do
     add(ended, before .. id .. after)
@@ -448,5 +469,5 @@ if gap > 0 and (got > 0 or back) then
   redis.call('HSET', state, 'tat', string.format('%.0f', tat + got * gap))
   if not told[1] then keep(state) end
 end
-if waking then redis.pcall('PUBLISH', ARGV[18], 'ready ' .. ARGV[19]) end -- a user that may not: others look once a second
+if waking then redis.pcall('PUBLISH', channel, 'ready ' .. database) end -- a user that may not: others look once a second
 return { due, lost, ids, jobs, tried, told[1] or '', buried, faults, string.format('%.0f', micros) }

@@ -171,7 +171,7 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
 	n, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
-		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(),
+		Script: standard.job, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(),
 			q.laneNames()},
 		Decode: number,
 	}).Do(ctx)

@@ -1,12 +1,24 @@
--- job: what is done to one job by hand.
--- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] runs, KEYS[5] the job, KEYS[6…] the lanes
--- ARGV[1] verb, ARGV[2] id, ARGV[3] token, or of a dead job since when it is dead (empty: any moment), ARGV[4] text,
--- ARGV[5] channel, ARGV[6] TTL of the queue's keys in ms (0: none), ARGV[7] number of the database,
--- ARGV[8] names of the lanes, each with a space after it
--- Returns what the verb says: 1 if it was done, 0 if there was nothing to do, 2 if a worker was told, 3 if another job
--- has its unique name
--- Round trips: 1. "cancel" O(length of lanes up to 10,000 long); the others O(1).
-local verb, id = ARGV[1], ARGV[2]
+-- job: does to one job what is asked by hand.
+-- KEYS[1] leases
+-- KEYS[2] delayed
+-- KEYS[3] dead
+-- KEYS[4] runs
+-- KEYS[5] job
+-- KEYS[6…] lane
+-- ARGV[1] verb
+-- ARGV[2] id
+-- ARGV[3] token: or of a dead job since when it is dead (empty: any moment)
+-- ARGV[4] said: how far it is
+-- ARGV[5] channel
+-- ARGV[6] ttl: of the queue's keys in ms (0: none)
+-- ARGV[7] database: its number
+-- ARGV[8] lane_names: each with a space after it
+-- Returns: what the verb says: 1 if it was done, 0 if there was nothing to do, 2 if a worker was told, 3 if another job
+--   has its unique name
+-- Bound: "cancel" O(length of lanes up to 10,000 long); the others O(1)
+-- Round trips: 1
+-- include: look
+-- include: known
 local leases, delayed, deads, runs, job = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local r = known(look(redis.pcall('HGET', runs, id), runs) or '')
 if not r then refuse(runs) end
@@ -15,17 +27,17 @@ local function note()
   redis.call('HSET', runs, id, noted(r, r.owner))
 end
 if verb == 'progress' then
-  if r.owner ~= ARGV[3] then return 0 end
-  r.progress = ARGV[4]
+  if r.owner ~= token then return 0 end
+  r.progress = said
   redis.call('HSET', runs, id, noted(r, r.owner))
   return 1
 end
 if verb == 'cancel' and r.owner ~= '-' then
   look(redis.pcall('ZCARD', leases), leases)
-  may(ARGV[5])
+  may(channel)
   r.cancelled = true
   note()
-  redis.call('PUBLISH', ARGV[5], 'cancel ' .. ARGV[7] .. ' ' .. r.owner)
+  redis.call('PUBLISH', channel, 'cancel ' .. database .. ' ' .. r.owner)
   return 2
 end
 local text = look(redis.pcall('GET', job), job)
@@ -54,7 +66,7 @@ if verb == 'cancel' then
 end
 -- retry, discard: of dead ones
 if not dead then return 0 end
-if ARGV[3] ~= '' and math.floor(tonumber(dead)) ~= tonumber(ARGV[3]) then return 0 end -- it died again
+if token ~= '' and math.floor(tonumber(dead)) ~= tonumber(token) then return 0 end -- it died again
 if verb == 'discard' or not text then -- without a text: the job was deleted
   remove()
   redis.call('ZREM', deads, id)
@@ -62,13 +74,13 @@ if verb == 'discard' or not text then -- without a text: the job was deleted
 end
 if holder and holder ~= id then return 3 end
 local to, number = KEYS[6], 0
-for declared in ARGV[8]:gmatch('(%S+) ') do
+for declared in lane_names:gmatch('(%S+) ') do
   number = number + 1
   if declared == lane then to = KEYS[5 + number] end
 end
 local length = look(redis.pcall('LLEN', to), to)
 look(redis.pcall('ZCARD', leases), leases)
-if length == 0 then may(ARGV[5]) end
+if length == 0 then may(channel) end
 redis.call('ZREM', deads, id)
 if name then redis.call('SET', name, id, 'PX', 604800000) end
 if r.fence > 0 then
@@ -76,6 +88,6 @@ if r.fence > 0 then
   note()
 end
 redis.call('RPUSH', to, id)
-if length == 0 then redis.call('PUBLISH', ARGV[5], 'ready ' .. ARGV[7]) end
-if tonumber(ARGV[6]) > 0 then redis.call('PEXPIRE', to, ARGV[6]) end
+if length == 0 then redis.call('PUBLISH', channel, 'ready ' .. database) end
+if tonumber(ttl) > 0 then redis.call('PEXPIRE', to, ttl) end
 return 1

@@ -188,7 +188,7 @@ func (c *crew[T]) renew(beaten []*Job[T]) error {
 	ctx, cancel := c.call(c.q.lease())
 	defer cancel()
 	sent := time.Now()
-	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers,
+	out, err := c.q.run(ctx, "beat", standard.beat, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers,
 		c.q.keys.Runs, c.q.keys.State}, args)
 	if err != nil || len(out) < 3 {
 		return err

@@ -1,5 +1,6 @@
--- known: what scripts that read jobs have in common. It is put before each of them, after look.
--- What is wrong with a key that only some of the jobs need: the others go on without them.
+-- known: what scripts that read jobs have in common.
+-- Part.
+-- include: look
 local faults = {}
 local function mind(reply, key)
   if type(reply) ~= 'table' or not reply.err then return reply end

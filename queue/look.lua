@@ -1,7 +1,8 @@
--- look: what all scripts that write have in common. It is put before each of them.
+-- look: what all scripts that write have in common.
 -- A script reads all it needs before it writes. look is the reply of a command that reads, or the end of the script,
--- with an error that names the key:
--- nothing was changed then. A key that is elsewhere while its slot moves is one to try again for.
+-- with an error that names the key: nothing was changed then. A key that is elsewhere while its slot moves is one to try
+-- again for.
+-- Part.
 local function word(text)
   return (text:gsub('[%c%s%%]', function(c) return string.format('%%%02x', c:byte()) end))
 end

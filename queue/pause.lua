@@ -1,9 +1,13 @@
 -- pause: lets no job begin, or jobs begin again.
 -- KEYS[1] state
--- ARGV[1] "pause" or "resume", ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the
--- database
--- Returns an empty list
--- Round trips: 1. O(1).
+-- ARGV[1] verb: "pause" or "resume"
+-- ARGV[2] ttl: of the queue's keys in ms (0: none)
+-- ARGV[3] channel
+-- ARGV[4] database: its number
+-- Returns: an empty list
+-- Bound: O(1)
+-- Round trips: 1
+-- include: look
 may(ARGV[3])
 redis.call('HDEL', KEYS[1], 'paused') -- also first: a server whose memory is full refuses HSET, unless a script has written already
 if ARGV[1] == 'pause' then

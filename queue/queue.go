@@ -336,9 +336,9 @@ const (
 
 func (f form) script() *keywright.Script {
 	if f == plain {
-		return plainScript
+		return standard.plain
 	}
-	return enqueueScript
+	return standard.enqueue
 }
 
 func (q Queue[T]) form(t *Task[T]) form {

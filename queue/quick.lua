@@ -1,15 +1,18 @@
--- quick: what most calls of fetch are. Their jobs are done and left nothing, nothing else is asked, and the jobs that
--- are claimed are there and can run. It
--- comes before fetch, which begins from its start where that is not so: nothing was written then.
+-- quick: does what most calls of fetch are. Their jobs are done and left nothing, nothing else is asked, and the jobs that
+--   are claimed are there and can run. fetch begins from its start where that is not so: nothing was written then.
+-- Part.
+-- include: time
+-- include: fence
+-- include: look
 local KEYS, ARGV = KEYS, ARGV
-local t = redis.call('TIME')
-if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
+local now, micros = clock()
+if mode ~= 'tidy' and gap == '0' then
   local call, pcall, byte, sub, match, format = redis.call, redis.pcall, string.byte, string.sub, string.match, string.format
-  local leases, delayed, runs, before, after = KEYS[1], KEYS[2], KEYS[5], ARGV[7], ARGV[8]
-  if ARGV[20] ~= '' then look(pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after) end -- see steady
+  local leases, delayed, runs = KEYS[1], KEYS[2], KEYS[5]
+  if clustered ~= '' then look(pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after) end -- see steady
   local told = look(pcall('HMGET', KEYS[4], 'paused', 'format'), KEYS[4])
-  local wanted, all, settled, i = tonumber(ARGV[2]), {}, 0, 22
-  for _ = 1, tonumber(ARGV[21]) do
+  local wanted, all, settled, i = tonumber(wanted), {}, 0, 22
+  for _ = 1, tonumber(groups) do
     local last = i + 1 + ARGV[i + 1]
     for j = i + 2, last do
       settled = settled + 1
@@ -19,7 +22,7 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
   end
 
   -- What a dead worker has left comes first, and what is due last: it needs no place in a lane if this call claims it.
-  local now, more = t[1] * 1000 + math.floor(t[2] / 1000), ARGV[4] == 'more'
+  local more = mode == 'more'
   local stamp, quick, got, left, due, popped = format('%.0f', now), i > #ARGV and not told[1] and not told[2], 0, 0, 0, {}
   local function take(some)
     if some.err then quick = false return 0 end
@@ -28,7 +31,7 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
     return #some
   end
   if quick and more then left = take(pcall('ZRANGE', leases, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, wanted)) end
-  for number in ARGV[16]:gmatch('%d') do
+  for number in lane_order:gmatch('%d') do
     if not quick or got == wanted then break end
     local n = take(pcall('LRANGE', KEYS[5 + number], 0, wanted - got - 1))
     if n > 0 then popped[KEYS[5 + number]] = n end
@@ -50,7 +53,7 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
       texts = look(pcall('MGET', unpack(texts)), texts[1])
     end
   end
-  local token, micros, crashes_most, seen = ARGV[1], t[1] * 1000000 + t[2], tonumber(ARGV[5]), {}
+  local crashes_most, seen = tonumber(crashes_most), {}
   local fence = format('%.0f', micros)
   local fresh, held, tried = token .. ' ' .. fence .. ' 1 0 0 0 r1\n\n', {}, {}
   -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not
@@ -69,7 +72,7 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
         if doubt == '3' then crashes, doubt = crashes + 1, '2' elseif doubt ~= '2' then doubt = doubt + 1 end
         if tonumber(crashes) >= crashes_most then return nil end
       end
-      new = was + 1 > micros and format('%.0f', was + 1) or fence
+      new = format('%.0f', fence_after(was, micros))
       becomes = format('%s %s %.0f %.0f 0 %d r1\n', token, new, attempt, crashes, doubt) .. rest
       alike = k <= left and run
     end
@@ -80,9 +83,9 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
   if left > 0 then
     for k = 1, settled do seen[all[k]] = true end
   end
-  local first = #KEYS > 6 and left + due > 0 and tonumber(ARGV[16]:sub(1, 1))
+  local first = #KEYS > 6 and left + due > 0 and tonumber(lane_order:sub(1, 1))
   if first then
-    local names = ARGV[17]:gmatch('(%S+) ')
+    local names = lane_names:gmatch('(%S+) ')
     for _ = 1, first - 1 do names() end
     first = names()
   end
@@ -102,10 +105,10 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
   end
 
   if quick then
-    local ttl, lost, over, ended = tonumber(ARGV[6]), {}, {}, {}
+    local ttl, lost, over, ended = tonumber(ttl), {}, {}, {}
     local k, o = 0, 0
     i = 22
-    for _ = 1, tonumber(ARGV[21]) do
+    for _ = 1, tonumber(groups) do
       local token, last = ARGV[i], i + 1 + ARGV[i + 1]
       for j = i + 2, last do
         k = k + 1
@@ -129,7 +132,7 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
     end
     local ids, leased = {}, {}
     if got > 0 then
-      local ends = format('%.0f', now + ARGV[3])
+      local ends = format('%.0f', now + lease)
       for k = 1, got do
         local id = all[settled + k]
         ids[k] = id

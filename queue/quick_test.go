@@ -205,7 +205,7 @@ func TestQuickMutations(t *testing.T) {
 		"a cancelled job is begun":             {"(%d+) (%d+) (%d+) 0 (%d) r1", "(%d+) (%d+) (%d+) %d (%d) r1"},
 		"a paused queue begins a job":          {"and not told[1]", ""},
 		"a newer queue is worked on":           {"and not told[2]", ""},
-		"a fence falls back":                   {"was + 1 > micros and", "false and"},
+		"a fence falls back":                   {"fence_after(was, micros)", "micros"},
 		"what was due is still there":          {"call('ZREMRANGEBYRANK', delayed, 0, due - 1)", ""},
 		"a job of another worker is settled":   {"run:find(token, 1, true) == 1", "true"},
 	} {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -13,20 +12,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
 )
-
-//go:embed reconcile.lua
-var reconcileText string
-
-// lookScript is reconcileScript without its writes.
-var (
-	reconcileScript = keywright.NewScript("queue reconcile", lookText+knownText+reconcileText)
-	lookScript      = keywright.NewReadOnlyScript("queue look", lookText+knownText+withoutWrites(reconcileText))
-)
-
-func withoutWrites(text string) string {
-	reads, _, _ := strings.Cut(text, "-- WRITES")
-	return reads
-}
 
 // The bounds of one pass and of its calls.
 const (
@@ -181,12 +166,11 @@ func (q Queue[T]) unseen(s *sighting, jobs []string) (ids []string) {
 }
 
 func (q Queue[T]) reconcile(ctx context.Context, ids []string, dry bool) ([]string, error) {
-	script, effect, how := reconcileScript, keywright.Idempotent, ""
-	if dry {
-		script, effect, how = lookScript, keywright.Reads, "dry"
+	script, effect := standard.lost, keywright.Reads
+	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.laneNames(), strconv.Itoa(fromEnds)}
+	if !dry {
+		script, effect, args = standard.reconcile, keywright.Idempotent, append(args, q.keys.Channel, q.database())
 	}
-	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel, q.database(), q.laneNames(),
-		strconv.Itoa(fromEnds), how}
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs}, q.laneKeys()...)
 	for _, id := range ids {
 		keys, args = append(keys, q.keys.Job.Of(id)), append(args, id)

@@ -3,7 +3,6 @@ package queue
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,65 +10,37 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/redis/rueidis"
 )
 
-//go:embed look.lua
-var lookText string
+// standard are the scripts of all queues; a variable so that a test can take a guard out
+// and see that it is missed.
+var standard = newScripts(parts)
 
-//go:embed quick.lua
-var quickText string
+// scripts are what a queue does on the server.
+type scripts struct {
+	enqueue, plain, fetch, begin, beat, job, pause, reconcile, durable *keywright.Script
+	lost, stats, state                                                 *keywright.Script // these only read
+}
 
-//go:embed known.lua
-var knownText string
+func newScripts(parts *lua.Set) scripts {
+	return scripts{
+		enqueue:   keywright.NewScript("queue enqueue", parts.Script("enqueue")),
+		plain:     keywright.NewScript("queue plain", parts.Script("plain")),
+		fetch:     keywright.NewScript("queue fetch", parts.Script("fetch")),
+		begin:     keywright.NewScript("queue begin", parts.Script("begin")),
+		beat:      keywright.NewScript("queue beat", parts.Script("beat")),
+		job:       keywright.NewScript("queue job", parts.Script("job")),
+		pause:     keywright.NewScript("queue pause", parts.Script("pause")),
+		reconcile: keywright.NewScript("queue reconcile", parts.Script("reconcile")),
+		durable:   keywright.NewScript("queue durable", parts.Script("durable")),
 
-//go:embed begin.lua
-var beginText string
-
-//go:embed enqueue.lua
-var enqueueText string
-
-//go:embed plain.lua
-var plainText string
-
-//go:embed fetch.lua
-var fetchBody string
-
-// fetchText is what most calls are, and then the rest.
-var fetchText = quickText + knownText + fetchBody
-
-//go:embed beat.lua
-var beatText string
-
-//go:embed job.lua
-var jobText string
-
-//go:embed pause.lua
-var pauseText string
-
-//go:embed stats.lua
-var statsText string
-
-//go:embed state.lua
-var stateText string
-
-//go:embed durable.lua
-var durableText string
-
-// The scripts are variables so that a test can take a guard out and see that it
-// is missed.
-var (
-	enqueueScript = keywright.NewScript("queue enqueue", lookText+knownText+enqueueText)
-	plainScript   = keywright.NewScript("queue plain", lookText+plainText)
-	fetchScript   = keywright.NewScript("queue fetch", lookText+fetchText)
-	beginScript   = keywright.NewScript("queue begin", lookText+beginText)
-	beatScript    = keywright.NewScript("queue beat", lookText+beatText)
-	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
-	pauseScript   = keywright.NewScript("queue pause", lookText+pauseText)
-	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
-	durableScript = keywright.NewScript("queue durable", durableText)
-	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)
-)
+		lost:  keywright.NewReadOnlyScript("queue lost", parts.Script("lost")),
+		stats: keywright.NewReadOnlyScript("queue stats", parts.Script("stats")),
+		state: keywright.NewReadOnlyScript("queue state", parts.Script("state")),
+	}
+}
 
 // run runs a script that answers with a list.
 func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys,

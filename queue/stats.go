@@ -61,7 +61,7 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 		return s, q.err
 	}
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers}, q.laneKeys()...)
-	out, err := q.run(ctx, "stats", statsScript, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After})
+	out, err := q.run(ctx, "stats", standard.stats, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After})
 	if err != nil {
 		return s, err
 	}
@@ -212,7 +212,7 @@ func (q Queue[T]) pause(ctx context.Context, verb string) error {
 	if q.err != nil {
 		return q.err
 	}
-	_, err := q.run(ctx, verb, pauseScript, keywright.Idempotent, []string{q.keys.State}, []string{verb, q.ttl(),
+	_, err := q.run(ctx, verb, standard.pause, keywright.Idempotent, []string{q.keys.State}, []string{verb, q.ttl(),
 		q.keys.Channel, q.database()})
 	return err
 }
@@ -255,7 +255,7 @@ func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
 	if q.err != nil {
 		return State{}, q.err
 	}
-	out, err := q.run(ctx, "state", stateScript, keywright.Reads, []string{q.keys.Job.Of(id), q.keys.Runs}, []string{id})
+	out, err := q.run(ctx, "state", standard.state, keywright.Reads, []string{q.keys.Job.Of(id), q.keys.Runs}, []string{id})
 	if err != nil {
 		return State{}, err
 	}

@@ -1,11 +1,18 @@
--- stats: what a queue holds.
--- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] workers, KEYS[6…] the lanes
--- ARGV[1] and ARGV[2] the key of a job before and after its id
--- Returns {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead
--- at, …}, length and time of the first job per lane …}
--- Round trips: 1. O(lanes), and of the workers 1,000 at most.
-local t = redis.call('TIME')
-local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+-- stats: says what a queue holds.
+-- KEYS[1] leases
+-- KEYS[2] delayed
+-- KEYS[3] dead
+-- KEYS[4] state
+-- KEYS[5] workers
+-- KEYS[6…] lane
+-- ARGV[1] before: the key of a job before its id
+-- ARGV[2] after: and after it
+-- Returns: {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead
+--   at, …}, length and time of the first job per lane …}
+-- Bound: O(lanes), and 1,000 workers
+-- Round trips: 1
+-- include: time
+local now = string.format('%.0f', (clock()))
 local out = {
   now, redis.call('HGET', KEYS[4], 'paused') or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
   redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or '0', redis.call('ZCARD', KEYS[3]),

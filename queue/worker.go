@@ -137,7 +137,7 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 	info, err := keywright.NewOp(keywright.Spec[string]{
 		Action: keywright.Action{Client: q.client, Name: "durable", Entry: q.entry, Effect: keywright.Reads,
 			Key: q.keys.Leases},
-		Script: durableScript, Keys: []string{q.keys.Leases}, Decode: func(r rueidis.RedisResult) (string,
+		Script: standard.durable, Keys: []string{q.keys.Leases}, Decode: func(r rueidis.RedisResult) (string,
 			error) {
 			return r.ToString()
 		},

@@ -1,7 +1,11 @@
--- begin: become the builder of a window that is not there
--- KEYS: 1 the window  2 the sum that becomes it; its member `builder` has the builder's token as score
--- ARGV: 1 token  2 lease in ms  3 the member
+-- begin: makes the caller the builder of a window that is not there.
+-- KEYS[1] window
+-- KEYS[2] sum: it becomes the window; its member `builder` has the builder's token as score
+-- ARGV[1] token
+-- ARGV[2] lease: in ms
+-- ARGV[3] builder: the member
 -- Returns: 1 if the caller is the builder, 0 if the window is there or another builder is at work
+-- Bound: O(1)
 -- Round trips: 1
 if redis.call('PTTL', KEYS[1]) >= 0 then return 0 end
 local token, left = redis.pcall('ZSCORE', KEYS[2], ARGV[3]), redis.call('PTTL', KEYS[2])

@@ -17,7 +17,6 @@ package ranking
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -92,9 +91,6 @@ func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
 }
 
 func whole[S Number]() bool { return S(1)/S(2) == 0 }
-
-//go:embed write.lua
-var writeText string
 
 // ZSet is the sorted set of a period, for what is not here: Remove, Each, TTL,
 // Delete. Under FirstToReach its scores have the time in them and do not read.

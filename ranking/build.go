@@ -2,13 +2,13 @@ package ranking
 
 import (
 	"context"
-	_ "embed"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
@@ -23,20 +23,15 @@ const (
 	marker = "\x00keywright:builder"
 )
 
-//go:embed begin.lua
-var beginText string
-
-//go:embed build.lua
-var buildText string
-
-//go:embed finish.lua
-var finishText string
-
 // builder are the scripts that make a window in bounded steps.
 type builder struct{ begin, build, finish *keywright.Script }
 
-func newBuilder(begin, build, finish string) builder {
-	return builder{keywright.NewScript("ranking begin", begin), keywright.NewScript("ranking build", build), keywright.NewScript("ranking finish", finish)}
+func newBuilder(parts *lua.Set) builder {
+	return builder{
+		begin:  keywright.NewScript("ranking begin", parts.Script("begin")),
+		build:  keywright.NewScript("ranking build", parts.Script("build")),
+		finish: keywright.NewScript("ranking finish", parts.Script("finish")),
+	}
 }
 
 // partial is the key of the sum while it is made.

@@ -1,11 +1,17 @@
--- build: add up the members on one page of a period
--- A member's whole sum is written at once, from this period and those after it: those before
--- it have been read, so that a member that they have is in the sum already. A page or a member that comes
--- twice changes nothing.
--- KEYS: 1 the sum  2 the period  3… the periods after it
--- ARGV: 1 token  2 lease in ms  3 the member with the token  4 cursor  5 members per page
---       6… a weight per period
+-- build: adds up the members on one page of a period.
+-- A member's whole sum is written at once, from this period and those after it: those before it have been read, so that
+-- a member that they have is in the sum already. A page or a member that comes twice changes nothing.
+-- KEYS[1] sum
+-- KEYS[2] period
+-- KEYS[3…] later: the periods after it
+-- ARGV[1] token
+-- ARGV[2] lease: in ms
+-- ARGV[3] builder: the member with the token
+-- ARGV[4] cursor
+-- ARGV[5] page: members per page
+-- ARGV[6…] weight: per period
 -- Returns: the next cursor, 0 at the end; false if another builder has taken over
+-- Bound: O(page × periods), about `page` members
 -- Round trips: 1
 local function named(reply, key)
   return {err = reply.err .. ' (key ' .. key .. ')'}

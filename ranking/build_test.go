@@ -143,9 +143,9 @@ func TestAWindowThatReplacesALargeKeyFreesItApart(t *testing.T) {
 	}
 }
 
-// parts are the steps of two builders of one window, the second of which takes
+// takeOver is the steps of two builders of one window, the second of which takes
 // over when the first has been silent for too long.
-func parts(t *testing.T, s *keywrighttest.Server, v View[int64, float64], model map[int64]float64) error {
+func takeOver(t *testing.T, s *keywrighttest.Server, v View[int64, float64], model map[int64]float64) error {
 	sum, b := partial(v.key), v.script.builder
 	s.Do("DEL", v.key, sum)
 	begin := func(token string) bool {
@@ -204,7 +204,7 @@ func parts(t *testing.T, s *keywrighttest.Server, v View[int64, float64], model 
 func TestBuildersDoNotMixTheirSums(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		v, model := heavy(t, c, "mix:", 700)
-		if err := parts(t, s, v, model); err != nil {
+		if err := takeOver(t, s, v, model); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -386,31 +386,28 @@ func TestInfinitiesAddUpAsOnTheServer(t *testing.T) {
 func TestGuardsOfBuildersMatter(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, model := heavy(t, open(t, s.URL()), "guard:", 700)
-	texts := []string{beginText, buildText, finishText}
 	for what, edit := range map[string]struct {
-		script   int
-		old, new string
+		script, old, new string
 	}{
-		"a window that is there":    {0, "if redis.call('PTTL', KEYS[1]) >= 0 then return 0 end", ""},
-		"another builder":           {0, "elseif token and left >= 0 then", "elseif false then"},
-		"a builder for ever":        {0, "token and left >= 0", "token"},
-		"the TTL of a sum":          {0, "redis.call('PEXPIRE', KEYS[2], ARGV[2])", ""},
-		"the token in a step":       {1, "not token or tonumber(token) ~= tonumber(ARGV[1])", "false"},
-		"the renewal of the lease":  {1, "redis.call('PEXPIRE', KEYS[1], ARGV[2])", ""},
-		"members that are summed":   {1, "elseif not known[i] then", "else"},
-		"the weights":               {1, "scores[i] * ARGV[k + 4]", "scores[i] * 1"},
-		"the token at the end":      {2, "not token or tonumber(token) ~= tonumber(ARGV[1])", "false"},
-		"the member with the token": {2, "redis.call('ZREM', KEYS[2], ARGV[3])", ""},
-		"the TTL of the window":     {2, "redis.call('PEXPIRE', KEYS[1], ARGV[2])", "redis.call('PERSIST', KEYS[1])"},
+		"a window that is there":    {"begin", "if redis.call('PTTL', KEYS[1]) >= 0 then return 0 end", ""},
+		"another builder":           {"begin", "elseif token and left >= 0 then", "elseif false then"},
+		"a builder for ever":        {"begin", "token and left >= 0", "token"},
+		"the TTL of a sum":          {"begin", "redis.call('PEXPIRE', KEYS[2], ARGV[2])", ""},
+		"the token in a step":       {"build", "not token or tonumber(token) ~= tonumber(ARGV[1])", "false"},
+		"the renewal of the lease":  {"build", "redis.call('PEXPIRE', KEYS[1], ARGV[2])", ""},
+		"members that are summed":   {"build", "elseif not known[i] then", "else"},
+		"the weights":               {"build", "scores[i] * ARGV[k + 4]", "scores[i] * 1"},
+		"the token at the end":      {"finish", "not token or tonumber(token) ~= tonumber(ARGV[1])", "false"},
+		"the member with the token": {"finish", "redis.call('ZREM', KEYS[2], ARGV[3])", ""},
+		"the TTL of the window":     {"finish", "redis.call('PEXPIRE', KEYS[1], ARGV[2])", "redis.call('PERSIST', KEYS[1])"},
 	} {
-		if strings.Count(texts[edit.script], edit.old) != 1 {
+		mutant, n := parts.Mutant(edit.script, edit.old, edit.new)
+		if n != 1 {
 			t.Errorf("%q is not once in the script", edit.old)
 		}
-		mutant := slices.Clone(texts)
-		mutant[edit.script] = strings.Replace(mutant[edit.script], edit.old, edit.new, 1)
 		v := v
-		v.script.builder = newBuilder(mutant[0], mutant[1], mutant[2])
-		if parts(t, s, v, model) == nil {
+		v.script.builder = newBuilder(mutant)
+		if takeOver(t, s, v, model) == nil {
 			t.Errorf("without %s: nothing notices", what)
 		}
 	}

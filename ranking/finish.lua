@@ -1,7 +1,11 @@
--- finish: make a sum that is complete the window
--- KEYS: 1 the window  2 the sum
--- ARGV: 1 token  2 TTL in ms  3 the member with the token
+-- finish: makes a sum that is complete the window.
+-- KEYS[1] window
+-- KEYS[2] sum
+-- ARGV[1] token
+-- ARGV[2] ttl: in ms
+-- ARGV[3] builder: the member with the token
 -- Returns: 1, or 0 if another builder has taken over
+-- Bound: O(1)
 -- Round trips: 1
 local token = redis.pcall('ZSCORE', KEYS[2], ARGV[3])
 if type(token) == 'table' then

@@ -2,7 +2,6 @@ package ranking
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,16 +63,15 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 		"the TTL of a ranking":    {"write", "redis.call('PEXPIRE', KEYS[1], ttl)", ""},
 		"the bound of scores":     {"write", "math.abs(new) > most", "false"},
 		"the time":                {"write", "new == score and have or new + early", "new"},
-		"the server's time":       {"write", "redis.call('TIME')[1] - ARGV[6]", "0"},
-		"the TTL of a window":     {"window", "redis.call('PEXPIRE', KEYS[1], ARGV[5])", ""},
+		"the server's time":       {"write", "math.floor(clock() / 1000) - begins", "0"},
+		"the TTL of a window":     {"window", "redis.call('PEXPIRE', KEYS[1], ttl)", ""},
 		"only if it is not there": {"window", "if left < 0 then", "if true then"},
 	} {
-		texts := map[string]string{"write": writeText, "window": windowText}
-		if strings.Count(texts[edit[0]], edit[1]) != 1 {
+		mutant, n := parts.Mutant(edit[0], edit[1], edit[2])
+		if n != 1 {
 			t.Errorf("%q is not once in the script", edit[1])
 		}
-		texts[edit[0]] = strings.Replace(texts[edit[0]], edit[1], edit[2], 1)
-		if writes(t, s, c, newScripts(texts["write"], readText, texts["window"])) == nil {
+		if writes(t, s, c, newScripts(mutant)) == nil {
 			t.Errorf("without %s: nothing notices", what)
 		}
 	}
@@ -83,7 +81,7 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 // if it is there.
 func TestGuardOfAKeptWindowMatters(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
-	for name, script := range map[string]*keywright.Script{"": standard.cached, "mutant": keywright.NewReadOnlyScript("mutant", readText)} {
+	for name, script := range map[string]*keywright.Script{"": standard.cached, "mutant": keywright.NewReadOnlyScript("mutant", parts.Script("read"))} {
 		v, model := windowOf(t, c, "kept"+name+":", 5)
 		v.script.cached = script
 		err := agrees(t.Context(), v.merged, v.encode, model)

@@ -2,7 +2,6 @@ package ranking
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -60,33 +60,24 @@ type View[M any, S Number] struct {
 // while it runs.
 const MaxRows = typed.MaxElements
 
-//go:embed read.lua
-var readText string
-
-//go:embed window.lua
-var windowText string
-
-//go:embed cached.lua
-var cachedText string
-
 // scripts are what a ranking runs.
 type scripts struct {
 	write, read, window, cached *keywright.Script
 	builder                     builder
 }
 
-func newScripts(write, read, window string) scripts {
+func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		write:  keywright.NewScript("ranking write", write),
-		read:   keywright.NewReadOnlyScript("ranking read", read),
-		window: keywright.NewScript("ranking window", window+read),
-		cached: keywright.NewReadOnlyScript("ranking cached", cachedText+read),
+		write:  keywright.NewScript("ranking write", parts.Script("write")),
+		read:   keywright.NewReadOnlyScript("ranking read", parts.Script("read")),
+		window: keywright.NewScript("ranking window", parts.Script("window")),
+		cached: keywright.NewReadOnlyScript("ranking cached", parts.Script("cached")),
 
-		builder: newBuilder(beginText, buildText, finishText),
+		builder: newBuilder(parts),
 	}
 }
 
-var standard = newScripts(writeText, readText, windowText)
+var standard = newScripts(parts)
 
 // Top gives the n highest rows. Of a group of ties at the end it gives those
 // that come first by the rule.

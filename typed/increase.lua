@@ -1,10 +1,13 @@
--- increase: add to a whole score and give its key the declared TTL in the same step
--- KEYS: 1 the sorted set
--- ARGV: 1 TTL in ms, 0 for none  2 new: only a key without TTL gets one; longer: also one
---         with less; renew: always
---       3 greatest score, either way  4 by  5 member
--- Returns: the sum as text; nil if it would leave what a score holds exactly, or the score
---          is not whole: nothing is changed then
+-- increase: adds to a whole score and gives its key the declared TTL in the same step.
+-- KEYS[1] set
+-- ARGV[1] ttl: in ms, 0 for none
+-- ARGV[2] mode: new: only a key without TTL gets one; longer: also one with less; renew: always
+-- ARGV[3] most: the greatest score, either way
+-- ARGV[4] by
+-- ARGV[5] member
+-- Returns: the sum as text; nil if it would leave what a score holds exactly, or the score is not whole: nothing is
+--   changed then
+-- Bound: O(log N)
 -- Round trips: 1
 local ttl, most, by = tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local have, left = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[5]) or 0), redis.call('PTTL', KEYS[1])

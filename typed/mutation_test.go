@@ -21,11 +21,11 @@ var guards = []struct {
 	check                func(w world) error
 }{
 	{"sums are exact to the last digit", "write.lua", "math.abs(reply) >= 2 ^ 53", "false", exactSums},
-	{"a sum of a hash field is that of its field", "write.lua", "redis.call('HGET', KEYS[1], ARGV[7])", "redis.call('HGET', KEYS[1], ARGV[5])", exactSums},
+	{"a sum of a hash field is that of its field", "write.lua", "redis.call('HGET', KEYS[1], ARGV[7])", "redis.call('HGET', KEYS[1], command)", exactSums},
 	{"a read shortens no life", "read.lua", "left < tonumber(ARGV[1])", "true", keptLives},
 	{"a read renews a life that is nearly over", "read.lua", "redis.call('PEXPIRE', KEYS[1], ARGV[1])", "local kept = left", renewedLives},
-	{"a write shortens no life that slides", "write.lua", "ARGV[2] == 'longer' and left < ttl", "ARGV[2] == 'longer'", keptLives},
-	{"a write renews a life that is nearly over", "write.lua", "ARGV[2] == 'longer' and left < ttl", "false", renewedLives},
+	{"a write shortens no life that slides", "write.lua", "mode == 'longer' and left < ttl", "mode == 'longer'", keptLives},
+	{"a write renews a life that is nearly over", "write.lua", "mode == 'longer' and left < ttl", "false", renewedLives},
 	{"a score stays exact upwards", "increase.lua", "by > 0 and by > most - have", "false", wholeScores},
 	{"a score stays exact downwards", "increase.lua", "by < 0 and -by > most + have", "false", wholeScores},
 	{"a score of another kind is left alone", "increase.lua", "have % 1 ~= 0", "false", wholeScores},

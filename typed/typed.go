@@ -17,7 +17,6 @@ package typed
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -152,23 +151,11 @@ func read[T any](k Key, name string, decode func(rueidis.RedisResult) (T, error)
 	return keywright.NewOp(o)
 }
 
-//go:embed read.lua
-var readText string
-
-//go:embed write.lua
-var writeText string
-
-//go:embed group.lua
-var groupText string
-
-//go:embed increase.lua
-var increaseText string
-
 var (
-	groupScript    = keywright.NewScript("group", groupText)
-	increaseScript = keywright.NewScript("increase", increaseText)
-	readScript     = keywright.NewScript("read", readText)
-	writeScript    = keywright.NewScript("write", writeText)
+	groupScript    = keywright.NewScript("group", parts.Script("group"))
+	increaseScript = keywright.NewScript("increase", parts.Script("increase"))
+	readScript     = keywright.NewScript("read", parts.Script("read"))
+	writeScript    = keywright.NewScript("write", parts.Script("write"))
 )
 
 // mode is what a write does about what is there already.

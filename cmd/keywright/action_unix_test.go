@@ -266,7 +266,7 @@ func mirrored(t *testing.T, version, program string) (mirror, archive string) {
 
 // TestActionInstalls: the action puts a release into the PATH if its checksum is right, and otherwise nothing.
 func TestActionInstalls(t *testing.T) {
-	mirror, archive := mirrored(t, "9.8.7", "#!/bin/sh\necho it is $1\n")
+	mirror, _ := mirrored(t, "9.8.7", "#!/bin/sh\necho it is $1\n")
 	path := func(r *runner) string {
 		text, _ := os.ReadFile(filepath.Join(r.temp, "path"))
 		return strings.TrimSpace(string(text))
@@ -292,12 +292,14 @@ func TestActionInstalls(t *testing.T) {
 		case inputs["RUNNER_OS"] != "":
 			r.env = append(r.env, "RUNNER_OS="+inputs["RUNNER_OS"])
 		case inputs["exchange"] != "":
+			var archive string
 			inputs["mirror"], archive = mirrored(t, "9.8.7", "one")
 			other, _ := mirrored(t, "9.8.7", "two")
 			text, err := os.ReadFile(filepath.Join(strings.TrimPrefix(other, "file://"), "v9.8.7", filepath.Base(archive)))
 			must(t, err)
 			must(t, os.WriteFile(archive, text, 0o644))
 		case inputs["forget"] != "":
+			var archive string
 			inputs["mirror"], archive = mirrored(t, "9.8.7", "one")
 			must(t, os.WriteFile(filepath.Join(filepath.Dir(archive), "SHA256SUMS"), nil, 0o644))
 		}

@@ -1,21 +1,37 @@
--- put: writes whole items, each with all its index entries, or refuses and changes nothing: what `write` does, in the form that the most frequent writes have.
--- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much as half a command.
--- Each call is one item; an error in one does not touch the others.
---
--- KEYS[1] the expiry zset (any key again if items never expire), KEYS[2] the ledger; then for each call
---   the item's hash, a key per index (the ledger where the item is in none), the keys that the id leaves
--- ARGV[1] calls; then for each call
+-- put: writes whole items, each with all its index entries, or refuses and changes nothing: what `write` does, in the
+--   form that the most frequent writes have.
+-- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much
+-- as half a command. Each call is one item; an error in one does not touch the others.
+-- KEYS[1] expires: the expiry zset (any key again if items never expire)
+-- KEYS[2] ledger
+-- KEYS[3…] key: for each call the item's hash, a key per index (the ledger where the item is in none), the keys that the
+--   id leaves
+-- ARGV[1] calls: how many
+-- ARGV[2…] part: for each call
 --   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
---   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1' to renew it or '0', how many keys the id leaves,
---     ' ', the condition ('absent', 'present', 'any', or the version that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
+--   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1'
+--     to renew it or '0', how many keys the id leaves, ' ', the condition ('absent', 'present', 'any', or the version
+--     that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
 --   what the writer knows of indexes as a whole, see `marks`
---   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and the text, '' if it is missing)
--- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
+--   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and
+--     the text, '' if it is missing)
+-- Returns: per call the version of a new item (the server time in ms if it has none), else {code, text, server time in
+--   ms}: 'ok' and the version; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent';
+--   'present' or 'version' and the version found
+-- Bound: O(calls × (fields + indexes + events)), 64 calls
 -- Round trips: 1
+-- time: the server's clock.
+-- Part.
+
+-- clock returns the server's time in ms and in µs. Both are exact as Lua numbers; `%.0f` writes them.
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
+end
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
-local t = call('TIME')
-local micros = t[1] .. string.sub('00000' .. t[2], -6)
+local _, time = clock()
+local micros = string.format('%.0f', time)
 local now = string.sub(micros, 1, -4)
 local stamp = now 
 local ends, seen = {}, {}
@@ -38,8 +54,8 @@ local function ending(ttl)
   return at
 end
 
--- send: sends one event to a channel, or to the key of that number; its mode is argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
--- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
+-- keys: looks at the types of keys before anything is written.
+-- Part.
 local types = {} -- of keys that were looked at
 
 -- needs refuses a key of another type, before anything is written.
@@ -57,47 +73,13 @@ local function drop(key, ...)
   if is ~= 'none' then types[key] = is end
   if is == 'zset' then redis.call('ZREM', key, ...) end
 end
-
--- sendable refuses an event that the server would not take, before anything is written.
-local function sendable(at, target, keys)
-  local mode, may = ARGV[at], redis.acl_check_cmd -- a server before 7.0 cannot be asked
-  if mode == 'x' then
-    needs(KEYS[keys + target], 'stream')
-    may = not may or may('XADD', KEYS[keys + target], '*', 'data', '')
-  else
-    may = not may or may(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, '')
-  end
-  if not may then error({err = 'NOPERM the user of this connection may not send the event of a change'}, 0) end
-end
-
-local function send(at, target, body, keys)
-  local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
-  local enveloped = string.sub(ARGV[at + 4], 1, 1) == 'e'
-  if mode ~= 'x' then
-    if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. string.sub(ARGV[at + 4], 2) .. '}' end
-    redis.call(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, body)
-    return
-  end
-  local add = {'XADD', KEYS[keys + target]}
-  local oldest = age ~= '' and string.format('%.0f', ms - age)
-  if length ~= '' then
-    add[3], add[4], add[5] = 'MAXLEN', '~', length
-  elseif oldest then
-    add[3], add[4], add[5] = 'MINID', '~', oldest
-  end
-  add[#add + 1] = '*'
-  if enveloped then add[#add + 1], add[#add + 2] = 'timestamp', now end
-  add[#add + 1] = 'data'
-  add[#add + 1] = body
-  redis.call(unpack(add))
-  if length ~= '' and oldest then redis.call('XTRIM', add[2], 'MINID', '~', oldest) end
-  if age ~= '' then redis.call('PEXPIRE', add[2], age) end
-end
-
--- marks: what the ledger says of indexes as a whole. A part of other scripts.
+-- marks: what the ledger says of indexes as a whole.
 -- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
---   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and nothing was missed since), and its tag, as records have it.
--- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps this ledger.
+--   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and
+--   nothing was missed since), and its tag, as records have it.
+-- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps
+-- this ledger.
+-- Part.
 
 local newer = 'FORM a newer version of this program keeps this ledger, or this item'
 
@@ -122,16 +104,16 @@ end
 
 -- begin writes that all indexes are complete, before there is an item.
 local function begin(ledger, agreed)
-  local t = redis.call('TIME')
-  redis.call('HSET', ledger, '', string.sub(t[1] .. string.sub('00000' .. t[2], -6), -16) .. string.sub(agreed, 17))
+  local _, micros = clock()
+  redis.call('HSET', ledger, '', string.sub(string.format('%.0f', micros), -16) .. string.sub(agreed, 17))
 end
 
 -- tidy takes it away after the last item.
 local function tidy(ledger)
   if redis.call('HLEN', ledger) == 1 then redis.call('HDEL', ledger, '') end
 end
-
--- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them. A part of other scripts.
+-- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them.
+-- Part.
 
 -- after is the next version. It refuses what is none, before anything is written.
 local function after(version)
@@ -145,7 +127,6 @@ local function after(version)
   end
   return after(head) .. '000000000'
 end
-
 
 local allowed = {}
 

@@ -1,5 +1,7 @@
--- read: a versioned hash with the TTL that is left, for tests.
--- KEYS[1] the hash
--- Returns {its fields, PTTL}
--- Round trips: 1. O(fields).
+-- read: gives a versioned hash with the TTL that is left, for tests.
+-- KEYS[1] hash
+-- ARGV: none
+-- Returns: {its fields, PTTL}
+-- Bound: O(fields)
+-- Round trips: 1
 return { redis.call('HGETALL', KEYS[1]), redis.call('PTTL', KEYS[1]) }

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/keyspace"
 )
 
-// scriptTexts are the scripts of the library by their names, and the files that each is
-// made of, in their order. What a file includes is found there.
+// scriptTexts are the scripts of the library by their names, and the file of each. What it
+// includes is found there.
 var scriptTexts = map[string]string{
 	"actives together":    "counter/bits.lua",
 	"apply change":        "apply/change.lua",
@@ -25,10 +26,10 @@ var scriptTexts = map[string]string{
 	"apply rename":        "apply/rename.lua",
 	"apply retag":         "apply/retag.lua",
 	"cache bump":          "cache/bump.lua",
-	"cache claim":         "cache/remember.lua cache/claim.lua",
-	"cache fill":          "cache/remember.lua cache/fill.lua",
-	"cache tag add":       "cache/remember.lua cache/tag_add.lua",
-	"cache tag drop":      "cache/remember.lua cache/tag_drop.lua",
+	"cache claim":         "cache/claim.lua",
+	"cache fill":          "cache/fill.lua",
+	"cache tag add":       "cache/tag_add.lua",
+	"cache tag drop":      "cache/tag_drop.lua",
 	"cache tag read":      "cache/tag_read.lua",
 	"counter add":         "counter/add.lua",
 	"entity clear":        "entity/clear.lua",
@@ -59,9 +60,9 @@ var scriptTexts = map[string]string{
 	"event trim":          "event/trim.lua",
 	"group":               "typed/group.lua",
 	"increase":            "typed/increase.lua",
-	"lease free":          "internal/lease/functions.lua internal/lease/free.lua",
-	"lease keep":          "internal/lease/functions.lua internal/lease/keep.lua",
-	"lease take":          "internal/lease/functions.lua internal/lease/take.lua",
+	"lease free":          "internal/lease/free.lua",
+	"lease keep":          "internal/lease/keep.lua",
+	"lease take":          "internal/lease/take.lua",
 	"limit fixed":         "limit/fixed.lua",
 	"limit gcra":          "limit/gcra.lua",
 	"limit sliding":       "limit/sliding.lua",
@@ -77,19 +78,19 @@ var scriptTexts = map[string]string{
 	"migrate put":         "migrate/put.lua",
 	"migrate raise":       "migrate/raise.lua",
 	"migrate ticket":      "migrate/ticket.lua",
-	"queue beat":          "queue/look.lua queue/beat.lua",
-	"queue begin":         "queue/look.lua queue/begin.lua",
+	"queue beat":          "queue/beat.lua",
+	"queue begin":         "queue/begin.lua",
 	"queue durable":       "queue/durable.lua",
-	"queue enqueue":       "queue/look.lua queue/known.lua queue/enqueue.lua",
-	"queue fetch":         "queue/look.lua queue/quick.lua queue/known.lua queue/fetch.lua",
-	"queue job":           "queue/look.lua queue/known.lua queue/job.lua",
-	"queue pause":         "queue/look.lua queue/pause.lua",
-	"queue plain":         "queue/look.lua queue/plain.lua",
-	"queue reconcile":     "queue/look.lua queue/known.lua queue/reconcile.lua",
+	"queue enqueue":       "queue/enqueue.lua",
+	"queue fetch":         "queue/fetch.lua",
+	"queue job":           "queue/job.lua",
+	"queue pause":         "queue/pause.lua",
+	"queue plain":         "queue/plain.lua",
+	"queue reconcile":     "queue/reconcile.lua",
 	"ranking begin":       "ranking/begin.lua",
 	"ranking build":       "ranking/build.lua",
 	"ranking finish":      "ranking/finish.lua",
-	"ranking window":      "ranking/window.lua ranking/read.lua",
+	"ranking window":      "ranking/window.lua",
 	"ranking write":       "ranking/write.lua",
 	"read":                "typed/read.lua",
 	"reseal":              "seal/reseal/reseal.lua",
@@ -99,8 +100,9 @@ var scriptTexts = map[string]string{
 }
 
 // readers are the scripts that the server keeps from writing (EVAL_RO).
-var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/state.lua", "queue/stats.lua",
-	"ranking/cached.lua", "fallback/testdata/read.lua"}
+var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "entity/book.lua", "entity/said.lua", "entity/now.lua",
+	"lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/lost.lua", "queue/state.lua", "queue/stats.lua", "ranking/cached.lua", "ranking/read.lua",
+	"fallback/testdata/read.lua"}
 
 // needless are steps after a script's first write of which the walk does not see that
 // they do not fail, and why that is so: by script, step and file.
@@ -126,6 +128,7 @@ var needless = map[string]string{
 	"entity write: XTRIM add[2] entity/send.lua":                       "of the stream that XADD has just written, by the same right",
 	"entity write: error entity/write.lua":                             "what was written is taken back before",
 	"lock release: error lock/hand.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
+	"lock release: error lock/look.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
 	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":              "the length of each lane was looked at before",
 	"queue fetch: LPOP lane queue/quick.lua":                           "what is taken of a lane was read from it before",
 	"queue job: LREM key queue/job.lua":                                "the length of each lane was looked at before",
@@ -138,31 +141,24 @@ var needless = map[string]string{
 const top = "../../"
 
 // scriptTokens are those of a script, with what it includes.
-func scriptTokens(t *testing.T, files string) (out []luaToken) {
-	for file := range strings.FieldsSeq(files) {
+func scriptTokens(t *testing.T, file string) (out []luaToken) {
+	dir, name := filepath.ToSlash(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".lua")
+	if dir == "entity/testdata" { // what was made of a template, with all that it includes
 		data, err := os.ReadFile(top + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, line := range strings.SplitAfter(string(data), "\n") {
-			include, ok := strings.CutPrefix(strings.TrimSpace(line), "--include ")
-			switch {
-			case !ok:
-			case include == "lease":
-				out = append(out, scriptTokens(t, "internal/lease/functions.lua")...)
-			case include == "emit":
-				write := scriptTokens(t, "entity/write.lua")
-				from := slices.IndexFunc(write, func(x luaToken) bool { return x.text == "texts" })
-				to := slices.IndexFunc(write, func(x luaToken) bool { return x.text == "write" })
-				out = append(out, write[from-2:to-2]...)
-			default:
-				out = append(out, scriptTokens(t, filepath.Dir(file)+"/"+include)...)
-			}
-			for _, token := range luaTokens(file, line) {
-				token.at = fmt.Sprintf("%s:%d", file, n+1)
-				out = append(out, token)
-			}
+		return luaTokens(file, string(data))
+	}
+	pieces, _, err := lua.New(os.DirFS(top+dir)).Pieces(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pieces {
+		if !strings.Contains(p.File, "/") {
+			p.File = dir + "/" + p.File
 		}
+		out = append(out, luaTokens(p.File, p.Text)...)
 	}
 	return out
 }

@@ -4,7 +4,7 @@
 //
 // A lease is a key with the text `fence owner`, that always has a TTL. It lasts as long
 // as its holder renews it, and can be checked inside a script whose keys share its slot
-// (Include, lease_held).
+// (the part `lease` of internal/lua, lease_held).
 //
 // It is not a lock for users: nothing waits for it, nothing is told when it is free, and
 // only package lock has fencing for what is written elsewhere. It is not the lease of a

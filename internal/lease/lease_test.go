@@ -99,7 +99,7 @@ var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 	"a script checks it in its own step": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, _ := two(t, s)
 		first, _ := a.Acquire(t.Context())
-		text := lease.Include("--include lease\nreturn lease_held(KEYS[1], ARGV[1]) and 'held' or 'lost'")
+		text := lease.Held()
 		is := func(token string) any { return s.Do("EVAL", text, "1", "turn", token) }
 		w.check(is(first.Token) == "held", "its own is %v", is(first.Token))
 		w.check(is(first.Token+"x") == "lost" && is("") == "lost", "another's is held")

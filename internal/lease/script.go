@@ -1,52 +1,43 @@
 package lease
 
 import (
-	_ "embed"
+	"embed"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/redis/rueidis"
 )
 
-//go:embed functions.lua
-var functionsText string
+//go:embed *.lua
+var files embed.FS
 
-//go:embed take.lua
-var takeText string
-
-//go:embed keep.lua
-var keepText string
-
-//go:embed free.lua
-var freeText string
+var parts = lua.New(files)
 
 // scripts are what a lease does on the server.
 type scripts struct{ take, keep, free *keywright.Script }
 
 // standard are the scripts of all leases; a variable so that a test can take a guard
 // out and see that it is missed.
-var standard = newScripts(func(text string) string { return text })
+var standard = newScripts(parts)
 
-func newScripts(edit func(string) string) scripts {
-	script := func(name, text string) *keywright.Script { return keywright.NewScript(name, edit(functionsText+text)) }
-	return scripts{script("lease take", takeText), script("lease keep", keepText), script("lease free", freeText)}
+func newScripts(parts *lua.Set) scripts {
+	return scripts{
+		take: keywright.NewScript("lease take", parts.Script("take")),
+		keep: keywright.NewScript("lease keep", parts.Script("keep")),
+		free: keywright.NewScript("lease free", parts.Script("free")),
+	}
 }
 
-// Mutate changes the scripts of all leases until restore is called, and with them those
-// that Include makes. It is for tests that take a guard out.
+// Mutate changes the scripts of all leases until restore is called. It is for tests that
+// take a guard out.
 func Mutate(old, new string) (restore func(), ok bool) {
-	ok = strings.Count(functionsText+takeText+keepText+freeText, old) == 1
-	scripts, functions := standard, functionsText
-	edit := func(text string) string { return strings.Replace(text, old, new, 1) }
-	standard, functionsText = newScripts(edit), edit(functionsText)
-	return func() { standard, functionsText = scripts, functions }, ok
+	mutant, n := parts.Mutant("", old, new)
+	scripts, files := standard, parts
+	standard, parts = newScripts(mutant), mutant
+	return func() { standard, parts = scripts, files }, n == 1
 }
-
-// Include is a script's text with the functions that take and check a lease in place
-// of the line `--include lease`: in a step that does something else too.
-func Include(text string) string { return strings.Replace(text, "--include lease\n", functionsText, 1) }
 
 // Keep makes a lease last for ttl from now, if the token is its still; 0 gives it up.
 // false: it is not held any more. It is for keys that are taken in a step of their own.

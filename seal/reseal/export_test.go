@@ -1,7 +1,6 @@
 package reseal
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/keywright/keywright"
@@ -10,10 +9,11 @@ import (
 // Mutate takes a guard out of the script for the length of a test.
 func Mutate(t *testing.T, guard, instead string) {
 	t.Helper()
-	if !strings.Contains(scriptText, guard) {
+	mutant, n := parts.Mutant("reseal", guard, instead)
+	if n == 0 {
 		t.Fatalf("the script has no %q any more: the mutation tests nothing", guard)
 	}
 	old := script
-	script = keywright.NewScript("mutated", strings.ReplaceAll(scriptText, guard, instead))
+	script = keywright.NewScript("mutated", mutant.Script("reseal"))
 	t.Cleanup(func() { script = old })
 }

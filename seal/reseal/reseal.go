@@ -15,7 +15,6 @@ package reseal
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"slices"
 
@@ -27,10 +26,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-//go:embed reseal.lua
-var scriptText string
-
-var script = keywright.NewScript("reseal", scriptText)
+var script = keywright.NewScript("reseal", parts.Script("reseal"))
 
 // Walk is what to walk over, and with what.
 type Walk struct {

@@ -1,12 +1,13 @@
--- reseal: put new sealed texts in the place of old ones that nobody has changed
--- KEYS: 1 the key
--- ARGV: 1 string, hash or list; then three per text: 2 where (field of a hash, index of
---       a list)  3 the old text  4 the new one
+-- reseal: puts new sealed texts in the place of old ones that no process has changed.
+-- A key keeps its TTL. Elements of a list may have moved meanwhile, all of them as far: the first one that has is looked
+-- for among its neighbours, once, so that a long list holds up the server no longer than a short one. What is not found
+-- is found by the next walk.
+-- KEYS[1] key
+-- ARGV[1] kind: string, hash or list
+-- ARGV[2…] where, old, new: a field of a hash or an index of a list, the old text, the new one
 -- Returns: per text 1 if it was replaced, 0 if it is another by now or gone
+-- Bound: O(texts), and 1,000 elements of a list
 -- Round trips: 1
--- A key keeps its TTL. Elements of a list may have moved meanwhile, all of them as far: the first one that
--- has is looked for among its neighbours, once, so that a long list holds up the server no longer than a
--- short one. What is not found is found by the next walk.
 local near, moved, searched, done = 500, 0, false, {}
 local function find(where, old)
   local at = where + moved

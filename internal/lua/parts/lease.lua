@@ -1,13 +1,21 @@
--- functions: what a script needs to take a lease, or to check one. A part of other scripts.
--- A lease is the text `fence owner`, and always ends: fence is the server's time in µs when it was taken.
+-- lease: what a script needs to take a lease, or to check one. A lease is the text `fence owner`, and always ends: fence
+-- is the server's time in µs when it was taken.
+-- Part.
+-- include: time
 
--- lease_at returns fence, owner and ms left of a lease, nothing where it is free. It ends the script with an
--- error for a lease that never ends: the key is another program's.
+-- lease_left returns the ms that a lease has left. It ends the script with an error for one that never ends: the key is
+-- another program's.
+local function lease_left(key)
+  local left = redis.call('PTTL', key)
+  if left < 0 then error({err = 'FORM a lease never ends, so that it is none of this program (key ' .. key .. ')'}) end
+  return left
+end
+
+-- lease_at returns fence, owner and ms left of a lease, nothing where it is free.
 local function lease_at(key)
   local text = redis.call('GET', key)
   if not text then return nil end
-  local left = redis.call('PTTL', key)
-  if left < 0 then error({err = 'FORM a lease never ends, so that it is none of this program (key ' .. key .. ')'}) end
+  local left = lease_left(key)
   local fence, owner = string.match(text, '^(%d+) (.*)$')
   return fence or '', owner or '', left
 end
@@ -23,8 +31,8 @@ local function lease_take(key, owner, ms)
   end
   -- A server at maxmemory refuses SET, unless the script has begun to write with what needs no memory.
   redis.call('UNLINK', key)
-  local t = redis.call('TIME')
-  local token = string.format('%.0f', t[1] * 1000000 + t[2]) .. ' ' .. owner
+  local _, micros = clock()
+  local token = string.format('%.0f', micros) .. ' ' .. owner
   redis.call('SET', key, token, 'PX', ms)
   return token
 end

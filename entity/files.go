@@ -1,0 +1,13 @@
+package entity
+
+import (
+	"embed"
+
+	"github.com/keywright/keywright/internal/lua"
+)
+
+//go:embed *.lua
+var files embed.FS
+
+// parts are the scripts of this package and what they share.
+var parts = lua.New(files)

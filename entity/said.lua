@@ -1,0 +1,7 @@
+-- said: reads what the ledger says of indexes as a whole, see `marks`.
+-- KEYS[1] ledger
+-- ARGV: none
+-- Returns: the text; '-' for nothing, '' where there is no item
+-- Bound: O(1)
+-- Round trips: 1
+return redis.call('HGET', KEYS[1], '') or redis.call('EXISTS', KEYS[1]) == 1 and '-' or ''

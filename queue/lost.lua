@@ -1,0 +1,15 @@
+-- lost: says which jobs are in no place, see `missing`.
+-- KEYS[1] leases
+-- KEYS[2] delayed
+-- KEYS[3] dead
+-- KEYS[4] runs
+-- KEYS[5…] key: the lanes, after them the jobs: those that were in no lane when it was read
+-- ARGV[1] lanes: how many
+-- ARGV[2] lane_names: each with a space after it
+-- ARGV[3] near: elements of a lane to look at from each end
+-- ARGV[4…] id: of a job
+-- Returns: the ids of those that are in no place
+-- Bound: O(jobs × lanes × elements)
+-- Round trips: 1
+-- include: missing
+return out
