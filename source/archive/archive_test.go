@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -296,4 +298,39 @@ func TestEachCutIsGoneOnWith(t *testing.T) {
 			t.Fatalf("cut at %d: %d records of %d and one", n, len(got), len(good))
 		}
 	}
+}
+
+// TestManyRecordsNeedNoGarbage: what a Writer keeps it uses again, however many records of however many entries come:
+// a backup in 64 MiB would otherwise spend its time on collecting garbage.
+func TestManyRecordsNeedNoGarbage(t *testing.T) {
+	names := make([]string, 40)
+	for i := range names {
+		names[i] = fmt.Sprint("entry", i)
+	}
+	w, err := archive.NewWriter(io.Discard, archive.Meta{Entries: names}, archive.Plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, key, payload := 0, []byte("a:key:of:some:length"), make([]byte, 300)
+	add := func() {
+		for range 100_000 {
+			n++
+			r := archive.Record{Entry: n % len(names), DB: n % 3, Form: archive.Dump, Key: key, Payload: payload}
+			if err := w.Add(&r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add()
+	before := allocated()
+	add()
+	if got := allocated() - before; got > 4<<20 {
+		t.Errorf("%d bytes were allocated for 100,000 records of 33 MB", got)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

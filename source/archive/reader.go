@@ -148,7 +148,7 @@ func Verify(in io.Reader, codecs ...Codec) (Meta, Index, error) {
 	for i, name := range r.Meta.Entries {
 		found.Entries[i].Name = name
 	}
-	var encoded []byte
+	var figures tally
 	for {
 		rec, err := r.Next()
 		if err == io.EOF {
@@ -161,8 +161,7 @@ func Verify(in io.Reader, codecs ...Codec) (Meta, Index, error) {
 		if i == Undeclared {
 			i = len(r.Meta.Entries)
 		}
-		encoded = appendRecord(encoded[:0], rec)
-		found.Entries[i].count(rec, encoded)
+		figures.add(&found.Entries[i], rec)
 	}
 	index := r.Index()
 	if len(index.Entries) != len(found.Entries) {

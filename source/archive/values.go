@@ -345,11 +345,10 @@ func Recover(in io.ReaderAt, size int64, codecs ...Codec) (*Archive, error) {
 func (a *Archive) index(at int64, records blockReader) (err error) {
 	e := &a.Index.Entries[a.place(records.record.Entry)]
 	b := BlockIndex{Offset: at, DB: records.record.DB}
-	var encoded []byte
+	var figures tally
 	for records.next(&err) {
 		b.Records++
-		encoded = appendRecord(encoded[:0], &records.record)
-		e.count(&records.record, encoded)
+		figures.add(e, &records.record)
 	}
 	if err == nil {
 		e.Blocks = append(e.Blocks, b)

@@ -11,9 +11,12 @@ import (
 	"math/bits"
 )
 
-// buffered is how many bytes of records a Writer keeps for blocks that are not yet
-// full, of all entries together.
-const buffered = 6 << 20
+const (
+	// buffered is how many bytes a Writer keeps for blocks that are not yet full, of all entries together.
+	buffered = 6 << 20
+	// piece is how many bytes an open block grows by. A block that is nearly empty holds one of them.
+	piece = 16 << 10
+)
 
 // Writer makes an archive. It is for one goroutine. It keeps at most about 6 MiB
 // of records, or one record that is larger, and 24 bytes for each block that it has written.
@@ -22,22 +25,26 @@ type Writer struct {
 	codec  Codec
 	meta   Meta
 	open   map[place]*block
-	held   int // bytes in open blocks
+	held   int      // bytes of the pieces of open blocks
+	free   [][]byte // pieces of blocks that were written, at most buffered bytes
 	index  Index
 	total  Footer
 	sum    hash.Hash
+	tally  tally
 	offset int64
+	body   []byte // a block that is written
 	packed []byte
-	spare  []byte // of a block that was written, of length 0
 	err    error
 }
 
 // place is what the records of a block have in common.
 type place struct{ entry, db int }
 
+// block is records in pieces of one length: a block grows without a copy, and what is kept is what is used.
 type block struct {
 	records int64
-	raw     []byte
+	bytes   int
+	pieces  [][]byte
 }
 
 // NewWriter writes the header and returns a Writer. Nothing is synced or closed:
@@ -73,26 +80,47 @@ func (w *Writer) Add(r *Record) error {
 	at := place{r.Entry, r.DB}
 	b := w.open[at]
 	if b == nil {
-		b = &block{raw: w.spare}
-		w.spare = nil
-		b.raw = binary.AppendUvarint(b.raw, uint64(at.entry+1))
-		b.raw = binary.AppendUvarint(b.raw, uint64(at.db))
+		b = &block{}
 		w.open[at] = b
-		w.held += len(b.raw)
+		head := binary.AppendUvarint(make([]byte, 0, 2*binary.MaxVarintLen64), uint64(at.entry+1))
+		w.grow(b, binary.AppendUvarint(head, uint64(at.db)))
 	}
-	before := len(b.raw)
-	b.raw = appendRecord(b.raw, r)
+	w.grow(b, w.tally.add(w.entry(r.Entry), r))
 	b.records++
-	w.held += len(b.raw) - before
 	w.total.Records++
-	w.entry(r.Entry).count(r, b.raw[before:])
-	if len(b.raw) >= BlockSize {
+	if b.bytes >= BlockSize {
 		return w.close(at)
 	}
 	if w.held > buffered {
 		return w.close(w.largest())
 	}
 	return nil
+}
+
+// grow adds bytes to an open block.
+func (w *Writer) grow(b *block, text []byte) {
+	b.bytes += len(text)
+	for len(text) > 0 {
+		last := len(b.pieces) - 1
+		if last < 0 || len(b.pieces[last]) == piece {
+			b.pieces = append(b.pieces, w.piece())
+			w.held += piece
+			last++
+		}
+		n := min(piece-len(b.pieces[last]), len(text))
+		b.pieces[last] = append(b.pieces[last], text[:n]...)
+		text = text[n:]
+	}
+}
+
+// piece returns an empty piece.
+func (w *Writer) piece() []byte {
+	if n := len(w.free); n > 0 {
+		p := w.free[n-1]
+		w.free = w.free[:n-1]
+		return p[:0]
+	}
+	return make([]byte, 0, piece)
 }
 
 // maxTorn bounds Index.TornKeys.
@@ -115,19 +143,33 @@ func (w *Writer) entry(i int) *EntryIndex {
 	return &w.index.Entries[i]
 }
 
-// count adds a record to the figures of its entry.
-func (e *EntryIndex) count(r *Record, encoded []byte) {
+// tally encodes records and adds them to the figures of their entries. Its zero value is ready.
+type tally struct {
+	sum     hash.Hash
+	encoded []byte // the last record
+	small   []byte // a number, then a digest
+}
+
+// add adds a record to the figures of its entry, and returns it as it is in a block, until the next call.
+func (t *tally) add(e *EntryIndex, r *Record) []byte {
+	if cap(t.encoded) > 2*BlockSize {
+		t.encoded = nil // of a record that was large
+	}
+	t.encoded = appendRecord(t.encoded[:0], r)
 	if !r.More {
 		e.Keys++
 	}
 	e.Bytes += int64(len(r.Key) + len(r.Payload))
-	sum := sha256.New()
-	var db [8]byte
-	binary.LittleEndian.PutUint64(db[:], uint64(r.DB))
-	sum.Write(db[:])
-	sum.Write(encoded)
-	var digest [sha256.Size]byte
-	e.Digest.add(sum.Sum(digest[:0]))
+	if t.sum == nil {
+		t.sum = sha256.New()
+	}
+	t.sum.Reset()
+	t.small = binary.LittleEndian.AppendUint64(t.small[:0], uint64(r.DB))
+	t.sum.Write(t.small)
+	t.sum.Write(t.encoded)
+	t.small = t.sum.Sum(t.small[:0])
+	e.Digest.add(t.small)
+	return t.encoded
 }
 
 // Digest is a digest of records that does not depend on their order.
@@ -158,8 +200,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 func (w *Writer) largest() (at place) {
 	most := -1
 	for p, b := range w.open {
-		if len(b.raw) > most {
-			at, most = p, len(b.raw)
+		if b.bytes > most {
+			at, most = p, b.bytes
 		}
 	}
 	return at
@@ -169,13 +211,20 @@ func (w *Writer) largest() (at place) {
 func (w *Writer) close(at place) error {
 	b := w.open[at]
 	delete(w.open, at)
-	w.held -= len(b.raw)
+	w.held -= len(b.pieces) * piece
 	e := w.entry(at.entry)
 	e.Blocks = append(e.Blocks, BlockIndex{w.offset, b.records, at.db})
 	w.total.Blocks++
-	err := w.section(kindBlock, b.raw)
-	if cap(b.raw) <= 2*BlockSize {
-		w.spare = b.raw[:0]
+	w.body = w.body[:0]
+	for _, p := range b.pieces {
+		w.body = append(w.body, p...)
+		if len(w.free) < buffered/piece {
+			w.free = append(w.free, p)
+		}
+	}
+	err := w.section(kindBlock, w.body)
+	if cap(w.body) > 2*BlockSize {
+		w.body = nil
 	}
 	return err
 }

@@ -370,14 +370,12 @@ func (w *contentWalk) readValue(k *source.Content) (there bool, err error) {
 		}
 	}
 	n, err := c.Array()
-	var answer *wire.ServerError
-	if errors.As(err, &answer) && answer.Code == "EXECABORT" && elsewhere {
-		w.movedAway(k.Name, to)
-		w.gone--
-		return false, nil
-	}
-	if errors.As(err, &answer) && answer.Code == "EXECABORT" {
-		w.denied++
+	if aborted(err) {
+		if elsewhere {
+			w.movedAway(k.Name, to)
+		} else {
+			w.denied++
+		}
 		w.gone--
 		return false, nil
 	}
@@ -397,6 +395,15 @@ func (w *contentWalk) readValue(k *source.Content) (there bool, err error) {
 	}
 	k.Expires = max(expires, 0)
 	return true, nil
+}
+
+// aborted reports whether the server executed nothing of a transaction, since it refused one of its commands.
+func aborted(err error) bool {
+	if err == nil {
+		return false
+	}
+	var answer *wire.ServerError
+	return errors.As(err, &answer) && answer.Code == "EXECABORT"
 }
 
 // keep takes the reply of DUMP.

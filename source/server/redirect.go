@@ -19,8 +19,11 @@ type redirect struct {
 // redirected tells the answers of a cluster whose slots move: the key is at another
 // node, or soon will be.
 func redirected(err error) (address string, is bool) {
+	if err == nil { // nearly always: a variable whose address is taken would be allocated for each reply
+		return "", false
+	}
 	var answer *wire.ServerError
-	if err == nil || !errors.As(err, &answer) {
+	if !errors.As(err, &answer) {
 		return "", false
 	}
 	switch answer.Code {
