@@ -26,7 +26,7 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "keywright-programs"); err != nil {
 		return "", err
 	}
-	built = dir
+	folder = dir
 	text, err := exec.Command("go", "build", "-o", dir, ".", "../keywright").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, text)
@@ -34,13 +34,13 @@ var programs = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// built is the folder of the programs; "": none are built.
-var built string
+// folder is the folder of the programs; "": none are built.
+var folder string
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built != "" {
-		_ = os.RemoveAll(built)
+	if folder != "" {
+		_ = os.RemoveAll(folder)
 	}
 	os.Exit(code)
 }
