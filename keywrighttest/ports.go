@@ -11,6 +11,13 @@ import (
 	"github.com/keywright/keywright/internal/filelock"
 )
 
+// Address reserves an address of this machine, host:port, for a program that the test starts. It is the test's until
+// the test ends, also while nothing listens there: no other test and no outgoing connection takes its port.
+func Address(t testing.TB) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(t)))
+}
+
 var nextPort atomic.Int64
 
 // freePort tries ports below the range of ephemeral ones, so that no outgoing

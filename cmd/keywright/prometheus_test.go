@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/gen/prometheus"
+	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestPrometheusEvaluates: a real Prometheus scrapes `serve`, takes the generated rules and
@@ -54,12 +54,7 @@ func TestPrometheusEvaluates(t *testing.T) {
 // startPrometheus starts it and gives the address of its API.
 func startPrometheus(t *testing.T, dir string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := keywrighttest.Address(t)
 	out, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ const word = sitetest.Word // the password of all users
 
 var (
 	must, await, onBrands   = sitetest.Must, sitetest.Await, sitetest.OnBrands
-	start, program, address = sitetest.Start, sitetest.Program, sitetest.Address
+	start, program, address = sitetest.Start, sitetest.Program, keywrighttest.Address
 )
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "./cunningbotd", "./locald")) }

@@ -65,7 +65,7 @@ func TestDeployed(t *testing.T) {
 		h.Open("an issue")
 
 		// The addresses are those of the test; all else is as it is written.
-		at, done := sitetest.Address(t), filepath.Join(t.TempDir(), "done")
+		at, done := keywrighttest.Address(t), filepath.Join(t.TempDir(), "done")
 		secrets := map[string][]string{
 			"/etc/broker/poll.env": {"BROKER_REDIS=" + sitetest.URL(s, "sync_issues"), "GITHUB_TOKEN=" + token,
 				"BROKER_GITHUB=" + github},

@@ -13,7 +13,7 @@ import (
 // answers that it shows.
 func TestReadme(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Brands()[1])
-	hub, at := sitetest.Address(t), sitetest.Address(t)
+	hub, at := keywrighttest.Address(t), keywrighttest.Address(t)
 	brokerd := sitetest.Program(t, "brokerd")
 	sitetest.Start(t, nil, sitetest.Program(t, "hubd"), "-http", hub)
 	sitetest.Start(t, nil, brokerd, "poll", "-redis", s.URL(), "-github", "http://"+hub, "-repo", "demo/demo", "-poll",

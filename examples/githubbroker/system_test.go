@@ -138,7 +138,7 @@ func TestSystem(t *testing.T) {
 		}
 
 		at := &programsOf{t: t, s: s, github: github, book: book.URL,
-			http: []string{sitetest.Address(t), sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
+			http: []string{keywrighttest.Address(t), keywrighttest.Address(t)}, running: map[string]*sitetest.Process{}}
 		for _, name := range []string{"poll-0", "poll-1", "serve-0", "serve-1", "agent-0", "agent-1", "agent-2"} {
 			at.start(name)
 		}
@@ -234,7 +234,7 @@ func TestStop(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[1])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},
 		running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
@@ -268,7 +268,7 @@ func TestStopsAll(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[0])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},
 		running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
@@ -299,7 +299,7 @@ func TestLostWork(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[0])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)},
+	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},
 		running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")

@@ -85,7 +85,7 @@ func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
 	t.Cleanup(c.Close)
 	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
 	must(t, err)
-	at := &site{t, s, namespace, d, sitetest.Address(t), t.TempDir(), map[string]*exec.Cmd{},
+	at := &site{t, s, namespace, d, keywrighttest.Address(t), t.TempDir(), map[string]*exec.Cmd{},
 		map[string]*sitetest.Output{}}
 	t.Cleanup(func() {
 		for name := range at.running {

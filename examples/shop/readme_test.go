@@ -18,7 +18,7 @@ func TestReadme(t *testing.T) {
 	var pairs []string
 	at := map[string]string{}
 	for port, name := range map[string]string{"8091": "products", "8092": "coupons", "8093": "orders", "8094": "catalog"} {
-		at[name] = sitetest.Address(t)
+		at[name] = keywrighttest.Address(t)
 		pairs = append(pairs, "localhost:"+port, at[name])
 	}
 	moved := strings.NewReplacer(pairs...)

@@ -37,7 +37,7 @@ func newSite(t *testing.T, s *keywrighttest.Server, db *catalog.Memory) *site {
 	t.Cleanup(web.Close)
 	st := &site{t: t, s: s, catalog: web.URL, at: map[string]string{}, running: map[string]*sitetest.Process{}}
 	for name := range userOf {
-		st.at[name] = sitetest.Address(t)
+		st.at[name] = keywrighttest.Address(t)
 	}
 	return st
 }

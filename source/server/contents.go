@@ -112,30 +112,6 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 	return sum, err
 }
 
-// describeShards are the servers that are read.
-func (t *fleet) describeShards() []source.Shard {
-	var out []source.Shard
-	for _, s := range t.shards {
-		out = append(out, source.Shard{Address: s.address, Brand: s.before.Brand, Version: s.before.Version, RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
-	}
-	return out
-}
-
-// clock is the server's time.
-func (l *link) clock(ctx context.Context) (time.Time, error) {
-	reply, err := l.ask(ctx, "TIME")
-	if err != nil {
-		return time.Time{}, err
-	}
-	pair, _ := reply.([]any)
-	if len(pair) != 2 {
-		return time.Time{}, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of TIME"})
-	}
-	seconds, err1 := strconv.ParseInt(fmt.Sprint(pair[0]), 10, 64)
-	micros, err2 := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)
-	return time.Unix(seconds, micros*1000).UTC(), errors.Join(err1, err2)
-}
-
 // contentWalk is a walk that reads whole values.
 type contentWalk struct {
 	*walk

@@ -372,3 +372,12 @@ func (t *fleet) moved(ctx context.Context) source.Reasons {
 	}
 	return nil
 }
+
+// describeShards are the servers that are read.
+func (t *fleet) describeShards() []source.Shard {
+	var out []source.Shard
+	for _, s := range t.shards {
+		out = append(out, source.Shard{Address: s.address, Brand: s.before.Brand, Version: s.before.Version, RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
+	}
+	return out
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
@@ -92,4 +93,19 @@ func atoi(s string) int {
 		return -1
 	}
 	return n
+}
+
+// clock is the server's time.
+func (l *link) clock(ctx context.Context) (time.Time, error) {
+	reply, err := l.ask(ctx, "TIME")
+	if err != nil {
+		return time.Time{}, err
+	}
+	pair, _ := reply.([]any)
+	if len(pair) != 2 {
+		return time.Time{}, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of TIME"})
+	}
+	seconds, err1 := strconv.ParseInt(fmt.Sprint(pair[0]), 10, 64)
+	micros, err2 := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)
+	return time.Unix(seconds, micros*1000).UTC(), errors.Join(err1, err2)
 }

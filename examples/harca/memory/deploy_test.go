@@ -88,10 +88,7 @@ func newSite(t *testing.T, brand keywrighttest.Brand) *site {
 // port is the port of this machine that a host:port of the files is.
 func (s *site) port(at string) string {
 	if s.ports[at] == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(s.t, err)
-		_, s.ports[at], _ = net.SplitHostPort(l.Addr().String())
-		must(s.t, l.Close())
+		_, s.ports[at], _ = net.SplitHostPort(keywrighttest.Address(s.t))
 	}
 	return s.ports[at]
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,13 +164,4 @@ func (p *Process) Stop() error {
 		return err
 	}
 	return p.Wait()
-}
-
-// Address gives one that is free.
-func Address(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	Must(t, err)
-	Must(t, l.Close())
-	return l.Addr().String()
 }
