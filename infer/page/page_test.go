@@ -48,6 +48,8 @@ func TestItemsWithoutCode(t *testing.T) {
 	for _, c := range []struct{ text, want, passed string }{
 		{"* **carrito:{usuario}** (hash) — caduca a los 7 días\n* __sesion:{id}__ (string) — TTL 30 min", "carrito:{usuario} hash 7d|sesion:{id} string 30m", ""},
 		{"- cart:{user} (hash) expires after 7 days\n- *otp:{phone}*: string, TTL 5m", "cart:{user} hash 7d|otp:{phone} string 5m", ""},
+		{"- `session:{id}` … 文字列、有効期限なし\n- `sms:{phone}`，String，5 分钟有效\n- `app:{id}`：Hash，无过期时间", "session:{id} string none|sms:{phone} string 5m|app:{id} hash none", ""},
+		{"| キー | 有効期限 |\n|---|---|\n| `session:{id}` | 期限なし |\n| `otp:{id}` | 有効期限なし |", "session:{id} ? none|otp:{id} ? none", ""},
 		{"1. cart:{user} - hash, TTL 7 days", "cart:{user} hash 7d", ""},
 		{"- cart:{user} is where we keep it", "", "cart:{user}"},
 		{"- Note: see {id} for a hash\n- http://host:80/{id} lists a hash\n- 10:{30} a list\n- see cart:item", "", ""},
