@@ -42,6 +42,47 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A list item that begins with a key needs no backticks: the key is bold, or nothing marks it
+// and the item tells its type or its TTL. What the item does not tell is listed.
+func TestItemsWithoutCode(t *testing.T) {
+	for _, c := range []struct{ text, want, passed string }{
+		{"* **carrito:{usuario}** (hash) — caduca a los 7 días\n* __sesion:{id}__ (string) — TTL 30 min", "carrito:{usuario} hash 7d|sesion:{id} string 30m", ""},
+		{"- cart:{user} (hash) expires after 7 days\n- *otp:{phone}*: string, TTL 5m", "cart:{user} hash 7d|otp:{phone} string 5m", ""},
+		{"- `session:{id}` … 文字列、有効期限なし\n- `sms:{phone}`，String，5 分钟有效\n- `app:{id}`：Hash，无过期时间", "session:{id} string none|sms:{phone} string 5m|app:{id} hash none", ""},
+		{"| キー | 有効期限 |\n|---|---|\n| `session:{id}` | 期限なし |\n| `otp:{id}` | 有効期限なし |", "session:{id} ? none|otp:{id} ? none", ""},
+		{"1. cart:{user} - hash, TTL 7 days", "cart:{user} hash 7d", ""},
+		{"- cart:{user} is where we keep it", "", "cart:{user}"},
+		{"- Note: see {id} for a hash\n- http://host:80/{id} lists a hash\n- 10:{30} a list\n- see cart:item", "", ""},
+		{"**cart:{user}** is a hash with a TTL of 7 days.", "cart:{user} hash 7d", ""},
+		{"`foo:bar` is only an example.\n\n- `mail:{id}` (list), just an example", "", "foo:bar mail:{id}"},
+		{"`foo:bar` es solo un ejemplo.\n\n`post:{nr}` ist nur ein Beispiel", "", "foo:bar post:{nr}"},
+	} {
+		p := page.Read([]byte(c.text))
+		var got []string
+		for _, k := range p.Keys {
+			got = append(got, k.Pattern+" "+cmp.Or(k.Type, "?")+" "+cmp.Or(k.TTL, "?"))
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%q: %q, not %q", c.text, got, c.want)
+		}
+		for _, word := range strings.Fields(c.passed) {
+			if !strings.Contains(fmt.Sprint(p.Passed), word) {
+				t.Errorf("%q: %s is not listed in %v", c.text, word, p.Passed)
+			}
+		}
+	}
+}
+
+// A column of types is one in every language, by what is in it.
+func TestTypesByContent(t *testing.T) {
+	p := page.Read([]byte("| Avain | Tyyppi | Kuvaus |\n|---|---|---|\n| `aine:{id}` | hash | yksi |\n| `jono:{id}` | Sorted Set | kaksi |\n| `lista:{id}` | list | |\n"))
+	for i, want := range []string{"hash", "zset", "list"} {
+		if len(p.Keys) != 3 || p.Keys[i].Type != want {
+			t.Fatalf("%+v", p.Keys)
+		}
+	}
+}
+
 // Every way to write a placeholder is one.
 func TestPlaceholders(t *testing.T) {
 	for written, want := range map[string]string{

@@ -176,7 +176,28 @@ func columnsOf(rows []row) columns {
 			col.doc = i
 		}
 	}
+	for i := range rows[0].cells {
+		if col.typ < 0 && i != col.key && i != col.ttl && typesOnly(rows[1:], i) {
+			col.typ = i
+		}
+	}
 	return col
+}
+
+// typesOnly reports whether a column has types and nothing else, whatever its title says.
+func typesOnly(rows []row, i int) bool {
+	n := 0
+	for _, r := range rows {
+		cell := plainText(r.cell(i))
+		if cell == "" {
+			continue
+		}
+		if typeIn(cell) == "" || len(strings.Fields(cell)) > 2 {
+			return false
+		}
+		n++
+	}
+	return n > 0 && 2*n >= len(rows)
 }
 
 // keysIn counts the rows whose cell is a key and nothing else.
@@ -280,6 +301,37 @@ func (c *collector) present(l string, line int) string {
 	return kept.String()
 }
 
+var (
+	emphasis = lazy("(^|[\\s(])(?:\\*\\*|__|\\*)([^\\s*`]+?)(?:\\*\\*|__|\\*)")
+	bareItem = lazy("^(\\s*(?:[-*+]|\\d+[.)])\\s+)([^\\s*`]+?)[:,;]?(?:\\s+(.*))?$")
+)
+
+// marked is a line in which keys that are not code are: bold ones, and one that begins an
+// item that tells its type or its TTL.
+func (c *collector) marked(l string, line int) string {
+	l = emphasis.ReplaceAllStringFunc(l, func(text string) string {
+		if m := emphasis.FindStringSubmatch(text); hasHole(m[2]) {
+			return m[1] + "`" + m[2] + "`"
+		}
+		return text
+	})
+	m := bareItem.FindStringSubmatch(l)
+	switch {
+	case m == nil || !hasHole(m[2]):
+	case typeIn(m[3]) == "" && ttlOfRemark(plainText(m[3])) == "":
+		c.pass(line, m[2], "nothing says that it is a key")
+	default:
+		l = m[1] + "`" + m[2] + "` " + m[3]
+	}
+	return l
+}
+
+// hasHole reports whether a word is a key with a placeholder.
+func hasHole(word string) bool {
+	s, ok := parse(word)
+	return ok && s.colons() > 0 && s.holes() > 0 && s.rooted() && !s.glob && !s.notAKey() && !s.meta()
+}
+
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b block) {
@@ -299,6 +351,7 @@ func (c *collector) prose(b block) {
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) || c.alone(l, line, b.section) {
 			continue
 		}
+		l = c.marked(l, line)
 		if item := numberedItem.MatchString(l); item && len(spans(l)) == 0 {
 			c.heading = mention{line: line}
 		}

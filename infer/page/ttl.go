@@ -36,15 +36,15 @@ var (
 	number  = lazy(`^\d+$|^\d{1,3}(?:[,_]\d{3})+$`)
 	endless = lazy(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
 		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
-		`|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
+		`|[-–—]+|(?:有効)?期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
 		`|illimité|ninguno|nunca|sin (?:ttl|expiraci[oó]n|caducidad)|нет|без|бессрочно|никогда|не истекает|nenhuma?|sem |nessun[oa]?|mai|senza ` +
 		`|brak|nigdy|geen|nooit|yok)\b?`)
 	endlessIn = lazy(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
-		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
+		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
 		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad|expiraci[oó]n)|sans (?:ttl|expiration)|se[mn]z?a? (?:ttl|expiração|validade|scadenza)|без (?:ttl|срока)|бессрочно|не истекает` +
 		`|zonder (?:ttl|vervaldatum)`)
 	aboutTime = lazy(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
-		`|\bafter \d|\blease\b|times? out|inactiv|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
+		`|\bafter \d|\blease\b|times? out|inactiv|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
 		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant|после|через|истека|хранит|жив[её]т|após|zera|scade|dura|por \d|per \d|wygasa|vervalt`)
 )
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,31 @@ func TestSampleIsSpreadOverDatabases(t *testing.T) {
 			want := sample * n / 10_000
 			if of[db] < want/2 || of[db] > 2*want+12 {
 				t.Errorf("a sample of %d has %d keys of database %d, not about %d", sample, of[db], db, want)
+			}
+		}
+	}
+}
+
+// A sample of one database is of that database: its size is what the sample is a part of.
+func TestSampleOfOneDatabase(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	for db, n := range map[int]int{0: 6000, 3: 600} {
+		s.Do("EVAL", `redis.call('SELECT', ARGV[1])
+			for i = 1, tonumber(ARGV[2]) do redis.call('SET', 'key'..i, 'x') end`, "0", fmt.Sprint(db), fmt.Sprint(n))
+	}
+	of := map[int]int64{3: 600, 7: 0}
+	for db, n := range of {
+		for _, sample := range []int64{0, 500, 2000} {
+			url := s.URL()
+			got, sum, err := scan(t, config(t, url), Options{OnlyDB: db}, source.Request{Sample: sample})
+			want := n
+			if sample > 0 {
+				want = min(n, sample)
+			}
+			// The last page of a sample may have a few keys more.
+			if err != nil || int64(len(got)) < want || int64(len(got)) > min(n, want+50) || sum.Expected != n || sum.Databases != 1 ||
+				len(sum.Origins) != 1 || !slices.Equal(sum.Origins[0].Databases, []int{db}) {
+				t.Errorf("database %d, a sample of %d: %d keys, %+v, %v", db, sample, len(got), sum, err)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 		return source.Summary{}, err
 	}
 	defer t.close()
-	if err := t.mustHave(ctx, s.options.OnlyDB); err != nil {
+	if err := t.only(ctx, s.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
 	if req.Begin != nil {

@@ -10,6 +10,18 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
+// only leaves one database in what is read and expected, if one is named; one that a server
+// lacks is refused before anything is read.
+func (t *fleet) only(ctx context.Context, db int) error {
+	if db < 0 {
+		return nil
+	}
+	for _, sh := range t.shards {
+		sh.dbs = map[int]int64{db: sh.dbs[db]}
+	}
+	return t.mustHave(ctx, db)
+}
+
 // mustHave refuses a database that one of the servers lacks, before anything is read.
 func (t *fleet) mustHave(ctx context.Context, db int) error {
 	for _, sh := range t.shards {

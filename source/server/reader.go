@@ -37,7 +37,7 @@ func NewReader(ctx context.Context, config connect.Config, options Options, req 
 	}
 	now, err := r.t.shards[0].conn.clock(ctx)
 	if err == nil {
-		err = r.t.mustHave(ctx, r.scanner.options.OnlyDB)
+		err = r.t.only(ctx, r.scanner.options.OnlyDB)
 	}
 	if err != nil {
 		r.Close()

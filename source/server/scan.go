@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -18,14 +19,7 @@ import (
 // shard scans all databases of one shard and compares what the server was with
 // what it is.
 func (r *run) shard(ctx context.Context, sh *shard) error {
-	dbs := make([]int, 0, len(sh.dbs))
-	for db := range sh.dbs {
-		dbs = append(dbs, db)
-	}
-	slices.Sort(dbs)
-	if r.options.OnlyDB >= 0 { // also one without keys: SELECT tells whether it exists
-		dbs = []int{r.options.OnlyDB}
-	}
+	dbs := slices.Sorted(maps.Keys(sh.dbs))
 	for i, t := range r.tracks(sh, dbs) {
 		w := &walk{run: r, sh: sh, db: dbs[i], track: t, bytes: r.req.Bytes}
 		w.count = min(r.options.Count, w.most())
@@ -184,9 +178,13 @@ func (w *walk) goesOn(p *page) bool {
 	return true
 }
 
-// share is how many keys of the sample are of this database.
+// share is how many keys of the sample are of this database. Where no size is known, all may be.
 func (w *walk) share() int64 {
-	return max(w.req.Sample*w.sh.dbs[w.db]/max(w.fleet.size(), 1), 1)
+	size := w.fleet.size()
+	if size == 0 {
+		return w.req.Sample
+	}
+	return max(w.req.Sample*w.sh.dbs[w.db]/size, 1)
 }
 
 // pageCount is the COUNT of the next page: of a sample no more than what it lacks, or a small

@@ -88,11 +88,8 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 		return source.Summary{}, err
 	}
 	defer t.close()
-	if err := t.mustHave(ctx, s.options.OnlyDB); err != nil {
-		return source.Summary{}, err
-	}
 	run := newRun(s, req, t, each, started)
-	if err := run.goOn(); err != nil {
+	if err := cmp.Or(run.goOn(), t.only(ctx, s.options.OnlyDB)); err != nil {
 		return source.Summary{}, err
 	}
 	run.pace = newPacer(s.options.Rate)

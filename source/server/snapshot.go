@@ -56,12 +56,11 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 		return source.Summary{}, err
 	}
 	defer t.close()
-	if err := t.mustHave(ctx, s.scanner.options.OnlyDB); err != nil {
+	if err := t.only(ctx, s.scanner.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
 	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
-	r.only()
 	r.read = r.facts
 	err = r.all(ctx)
 	sum := r.summary()
@@ -90,17 +89,6 @@ type snapshotRun struct {
 
 	// read reads one snapshot. Its second error is the consumer's.
 	read func(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error)
-}
-
-// only leaves the database that is wanted in what is expected.
-func (r *snapshotRun) only() {
-	db := r.scanner.options.OnlyDB
-	if db < 0 {
-		return
-	}
-	for _, sh := range r.fleet.shards {
-		sh.dbs = map[int]int64{db: sh.dbs[db]}
-	}
 }
 
 // facts reads the facts of the keys of one snapshot.

@@ -19,7 +19,7 @@ func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest, each func(
 		return source.Summary{}, err
 	}
 	defer t.close()
-	if err := t.mustHave(ctx, s.scanner.options.OnlyDB); err != nil {
+	if err := t.only(ctx, s.scanner.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
 	if req.Begin != nil {
@@ -33,7 +33,6 @@ func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest, each func(
 	}
 	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, source.Request{Progress: req.Progress}, t, nil, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
-	r.only()
 	r.read = func(ctx context.Context, sh *shard, in io.Reader) (source.Summary, error, error) {
 		return r.contentsOf(ctx, sh, in, req, each)
 	}

@@ -162,13 +162,14 @@ func (t *reportTable) values() string {
 
 // seen says of which keys the verdict is, where it is not of all.
 func (t *reportTable) seen() string {
-	switch r := t.r; {
-	case r.Sampled:
-		return fmt.Sprintf(", a sample of %s", terminal.Count(r.Expected))
-	case r.Filtered > 0:
-		return fmt.Sprintf(" of %s", terminal.Count(r.Total.Keys+r.Filtered))
+	r, out := t.r, ""
+	if r.Filtered > 0 {
+		out = " of " + terminal.Count(r.Total.Keys+r.Filtered)
 	}
-	return ""
+	if r.Sampled {
+		out += ", a sample of " + terminal.Count(r.Expected)
+	}
+	return out
 }
 
 // columnsOfEntries are the columns of the table of entries.
@@ -224,18 +225,17 @@ func (t *reportTable) suggestions() error {
 	}
 	more := all[len(rows):]
 	rest := t.rest()
-	groups, keys := rest.Groups+len(more), rest.Keys
-	for _, s := range more {
-		keys += s.Keys
-	}
-	if groups == 0 {
+	if rest.Groups += len(more); rest.Groups == 0 {
 		return nil
 	}
-	how := "-o json lists them"
-	if rest.Groups > 0 {
-		how = fmt.Sprintf("-o json lists %s of all, --groups %d all of them", terminal.Count(int64(len(all))), min(rest.Groups+len(all), maxKept))
+	for _, s := range more {
+		rest.Keys, rest.Bytes = rest.Keys+s.Keys, rest.Bytes+s.Bytes
 	}
-	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", terminal.Plural(keys, "key"), terminal.Plural(int64(groups), "more group"), how)
+	how := "-o json lists them"
+	if left := t.rest().Groups; left > 0 {
+		how = fmt.Sprintf("-o json lists %s of all, --groups %d all of them", terminal.Count(int64(len(all))), min(left+len(all), maxKept))
+	}
+	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", t.amount(rest), terminal.Plural(int64(rest.Groups), "more group"), how)
 	return err
 }
 
@@ -248,6 +248,15 @@ func (t *reportTable) largest() error {
 		return nil
 	}
 	return t.table([]terminal.Column{{Title: "largest keys", Least: 24}, {Title: "type"}, {Title: "bytes", Right: true}, {Title: "entry", Least: 16}}, rows)
+}
+
+// amount says how many keys there are in what is not listed, and their bytes.
+func (t *reportTable) amount(rest audit.Rest) string {
+	out := terminal.Plural(rest.Keys, "key")
+	if t.bytes {
+		out += " (" + terminal.Bytes(rest.Bytes) + ")"
+	}
+	return out
 }
 
 // rest is what the report leaves out of the undeclared keys.
@@ -266,7 +275,7 @@ func (t *reportTable) worth() {
 	}
 	switch {
 	case r.Sampled:
-		p("sample: the figures are of %s from random places, not of all %s", terminal.Plural(r.Total.Keys, "key"), terminal.Count(r.Expected))
+		p("sample: the figures are of %s from random places, not of all %s", terminal.Plural(r.Total.Keys+r.Filtered, "key"), terminal.Count(r.Expected))
 	case r.MaxRepeats > 0:
 		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
 		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
@@ -312,11 +321,15 @@ func (t *reportTable) verdict() error {
 		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: %s accepted by the baseline%s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"), violationsOf(r.Baseline.Violations)))
 		line += "\n" + t.values()
 	default:
-		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary)+"; "+t.values())
+		read := "Complete"
+		if r.Sampled {
+			read = terminal.Plural(r.Total.Keys, "key") + t.seen()
+		}
+		line = t.s.Paint(terminal.Bold, read+": "+finding.Summary(r.Summary)+"; "+t.values())
 	}
 	if rest := t.rest(); rest.Groups > 0 {
 		line += fmt.Sprintf("\nNot in this report: %s of undeclared keys with %s (--groups %d lists them).", terminal.Plural(int64(rest.Groups), "group"),
-			terminal.Plural(rest.Keys, "key"), min(rest.Groups+len(t.r.Undeclared.Suggestions), maxKept))
+			t.amount(rest), min(rest.Groups+len(t.r.Undeclared.Suggestions), maxKept))
 	}
 	_, err := io.WriteString(t.s, line+"\n")
 	return err

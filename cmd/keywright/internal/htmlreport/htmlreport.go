@@ -52,6 +52,9 @@ func Write(w io.Writer, r *audit.Report, o Options) error {
 	v.findings()
 	v.facts()
 	for _, k := range r.Largest {
+		if r.NoBytes {
+			break
+		}
 		v.Big.add([]string{finding.Key(k.Key), k.Type, terminal.Bytes(k.Bytes), k.Entry}, 1, k.Bytes)
 	}
 	var text bytes.Buffer
@@ -99,8 +102,8 @@ func (t *table) add(row []string, keys, bytes int64) {
 // Keys are those of the rows that are left out.
 func (t *table) Keys() string { return terminal.Count(t.keys) }
 
-// Bytes are those of the rows that are left out.
-func (t *table) Bytes() string { return terminal.Bytes(t.bytes) }
+// LeftBytes are those of the rows of a table that are left out.
+func (v *view) LeftBytes(t table) string { return v.size(t.bytes) }
 
 // picture is one treemap.
 type picture struct {

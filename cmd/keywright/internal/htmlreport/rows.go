@@ -25,7 +25,15 @@ func (v *view) entries() {
 	for _, g := range v.Foreign {
 		v.row("foreign", g.Glob, audit.EntryRow{Name: "foreign", Pattern: g.Glob, Figures: g.Figures}, "not judged")
 	}
-	v.Sum = []string{terminal.Count(v.Total.Keys), terminal.Bytes(v.Total.Bytes), terminal.Count(v.Total.NoTTL)}
+	v.Sum = []string{terminal.Count(v.Total.Keys), v.size(v.Total.Bytes), terminal.Count(v.Total.NoTTL)}
+}
+
+// size is a number of bytes, "" where sizes are not known.
+func (v *view) size(bytes int64) string {
+	if v.NoBytes {
+		return ""
+	}
+	return terminal.Bytes(bytes)
 }
 
 func kindOf(e audit.EntryRow) string {
@@ -48,7 +56,7 @@ func (v *view) row(kind, name string, e audit.EntryRow, policy string) {
 	}
 	declared := strings.TrimPrefix(e.Type+", "+policy, ", ")
 	v.Rows.add([]string{finding.Printable(e.Name), finding.Printable(e.Pattern), finding.Printable(declared), terminal.Count(e.Keys),
-		terminal.Bytes(e.Bytes), terminal.Percent(e.Share), terminal.Count(e.NoTTL), left, strings.Join(broken, ", ")}, e.Keys, e.Bytes)
+		v.size(e.Bytes), terminal.Percent(e.Share), terminal.Count(e.NoTTL), left, strings.Join(broken, ", ")}, e.Keys, e.Bytes)
 }
 
 // anchor is the id of the next row, "" if there is no room for it.
@@ -68,7 +76,7 @@ func (v *view) undeclared() {
 		}
 		v.tile(tile{Name: s.Pattern, Kind: "undeclared", Anchor: v.Groups.anchor("g")}, s.Keys, s.Bytes)
 		v.Groups.add([]string{finding.Printable(s.Pattern), strings.Join(slices.Sorted(maps.Keys(s.Types)), ", "), terminal.Count(s.Keys),
-			terminal.Bytes(s.Bytes), terminal.Count(s.NoTTL), finding.Key(s.Example), finding.Printable(meant)}, s.Keys, s.Bytes)
+			v.size(s.Bytes), terminal.Count(s.NoTTL), finding.Key(s.Example), finding.Printable(meant)}, s.Keys, s.Bytes)
 	}
 	if rest := v.Undeclared.Rest; rest != nil {
 		v.tile(tile{Name: terminal.Plural(int64(rest.Groups), "more group"), Kind: "undeclared"}, rest.Keys, rest.Bytes)
@@ -80,10 +88,7 @@ func (v *view) undeclared() {
 // tile adds a tile to both pictures.
 func (v *view) tile(t tile, keys, bytes int64) {
 	t.Name = finding.Printable(t.Name)
-	t.Note = terminal.Plural(keys, "key")
-	if !v.NoBytes {
-		t.Note += ", " + terminal.Bytes(bytes)
-	}
+	t.Note = strings.TrimSuffix(terminal.Plural(keys, "key")+", "+v.size(bytes), ", ")
 	t.size = float64(keys)
 	v.keys = append(v.keys, t)
 	t.size = float64(bytes)
@@ -115,7 +120,10 @@ func (v *view) facts() {
 		}
 	}
 	add("Server", r.Server+" at "+r.Endpoint)
-	add("Read", fmt.Sprintf("%s in %s, %s of keys", terminal.Plural(r.Total.Keys, "key"), terminal.Plural(int64(r.Databases), "database"), terminal.Bytes(r.Total.Bytes)))
+	add("Read", strings.TrimSuffix(fmt.Sprintf("%s in %s, %s", terminal.Plural(r.Total.Keys, "key"), terminal.Plural(int64(r.Databases), "database"), v.size(r.Total.Bytes)), ", "))
+	if r.NoBytes {
+		add("Bytes", "not known, not asked for or not permitted")
+	}
 	if r.Sampled {
 		add("Sample", "the figures are of a sample, not of all "+terminal.Plural(r.Expected, "key"))
 	}
