@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -59,6 +60,21 @@ func (s *server) tickets() string { return s.key + ":tickets" }
 
 func (s *server) action(name string, effect keywright.Effect) keywright.Action {
 	return keywright.Action{Client: s.client, Name: name, Entry: s.entry, Effect: effect}
+}
+
+// read sends commands that only read, in one round trip, and again with the client's retries. The first
+// must be answered. What the server answers to the others is the caller's, errors too.
+func (s *server) read(ctx context.Context, name string, build func(rueidis.Builder) []rueidis.Completed) (
+	replies []rueidis.RedisResult, err error) {
+	raw, a := s.client.Raw(), s.action(name, keywright.Reads)
+	_, err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		replies = raw.DoMulti(ctx, build(raw.B())...)
+		if i := slices.IndexFunc(replies, func(r rueidis.RedisResult) bool { return unrefused(r.Error()) != nil }); i > 0 {
+			return replies[i]
+		}
+		return replies[0]
+	}, func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.Error() })
+	return replies, err
 }
 
 // answer is what a script says first, and what comes after it.

@@ -19,19 +19,24 @@ import (
 // asked for before them and after them: it only grows.
 func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
 	error) {
-	raw, seen := m.config.Client.Raw(), m.seen.of(part)
-	ask := func() rueidis.Completed {
-		return raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "ticket:"+part).Build()
+	seen := m.seen.of(part)
+	ask := func(b rueidis.Builder) rueidis.Completed {
+		return b.Hmget().Key(m.server.key).Field("epoch:"+part, "ticket:"+part).Build()
 	}
-	commands := make([]rueidis.Completed, 0, 2+2*len(groups))
-	commands = append(commands, ask())
-	for _, g := range groups {
-		commands = append(commands, valueOf(raw.B(), m.moves[g.id.Move].Kind, g.id))
-		if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
-			commands = append(commands, raw.B().Pexpiretime().Key(g.id.Key).Build())
+	results, err := m.server.read(ctx, "read", func(b rueidis.Builder) []rueidis.Completed {
+		commands := make([]rueidis.Completed, 0, 2+2*len(groups))
+		commands = append(commands, ask(b))
+		for _, g := range groups {
+			commands = append(commands, valueOf(b, m.moves[g.id.Move].Kind, g.id))
+			if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
+				commands = append(commands, b.Pexpiretime().Key(g.id.Key).Build())
+			}
 		}
+		return append(commands, ask(b))
+	})
+	if err != nil {
+		return nil, err
 	}
-	results := raw.DoMulti(ctx, append(commands, ask())...)
 	out := make([][]*record.Record, len(groups))
 	at := 1
 	for i, g := range groups {
