@@ -80,9 +80,10 @@ func countUp(ctx context.Context, w *harm.Worker, g guarding, id string) {
 		var n, version int64
 		if !w.Until(ctx, func() error {
 			a, err := g.Get(ctx, id)
-			if n, version = a.Value.Value.N, a.Version; err == nil && !sure && a.Source == fallback.Second && a.Pending == 0 {
-				return errOlder
+			if err == nil && !sure && a.Source == fallback.Second && a.Pending == 0 {
+				err = errOlder
 			}
+			n, version = a.Value.Value.N, a.Version
 			return err
 		}) {
 			return

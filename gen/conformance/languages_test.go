@@ -14,12 +14,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
+	stored "github.com/keywright/keywright/value"
 )
 
 const (
@@ -206,5 +208,50 @@ func TestLanguages(t *testing.T) {
 	}
 	if len(vectors) != len(declarations) {
 		t.Errorf("%d packages of %d declarations: two have one name", len(vectors), len(declarations))
+	}
+}
+
+// TestFractionsOfTimestamps: a moment is one text in every language, so that a set has it once. Zeros at the
+// end of a fraction are not written.
+func TestFractionsOfTimestamps(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "k.yaml"), []byte(`keywright: 1
+package: momentkeys
+owner: a
+keys:
+  m: {key: m, type: set, member: timestamp, ttl: none}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ks, findings := keyspace.Load(os.DirFS(dir), "k.yaml")
+	if len(findings) > 0 {
+		t.Fatal(findings[0].Message)
+	}
+	written(t, dir, ks, typescript.Generate)
+	compiled(t, dir)
+	written(t, dir, ks, python.Generate)
+	script := filepath.Join(dir, "run.mjs")
+	if err := os.WriteFile(script, []byte(`import * as k from "./js/momentkeys.js";
+for (const ms of process.argv.slice(2)) console.log(k.m.member.encode(new Date(Number(ms))));
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var ms []string
+	var want strings.Builder
+	for _, n := range []int64{0, 500, 120, 999, 7, 1_795_506_509_990, 1_795_506_510_000} {
+		ms = append(ms, fmt.Sprint(n))
+		text, err := stored.Timestamp().Append(nil, time.UnixMilli(n).UTC())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&want, "%s\n", text)
+	}
+	asked := `import sys, datetime as dt; sys.path.insert(0, sys.argv[1]); import momentkeys as k
+for ms in sys.argv[2:]: print(k.m.member.encode(dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(milliseconds=int(ms))))`
+	for language, said := range map[string]string{"TypeScript": run(t, "node", append([]string{script}, ms...)...),
+		"Python": run(t, "python3", append([]string{"-W", "error", "-c", asked, dir}, ms...)...)} {
+		if said != want.String() {
+			t.Errorf("%s writes\n%s\nand Go\n%s", language, said, &want)
+		}
 	}
 }

@@ -662,7 +662,8 @@ class _UnixValue(_BareValue):
 
 
 class _TimestampValue(_Scalar):
-    """RFC 3339. A datetime holds microseconds; what is smaller is cut."""
+    """RFC 3339, as every client writes it: a fraction of a second has no zeros at its end. A datetime
+    holds microseconds; what is smaller is cut."""
 
     form = _re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))", _re.ASCII)
 
@@ -672,7 +673,8 @@ class _TimestampValue(_Scalar):
         if offset % _dt.timedelta(minutes=1):
             moment = moment.astimezone(_dt.timezone.utc)
         text = moment.isoformat()
-        return text[: -len("+00:00")] + "Z" if text.endswith("+00:00") else text
+        at, zone = text[: -len("+00:00")], text[-len("+00:00") :]
+        return (at.rstrip("0") if moment.microsecond else at) + ("Z" if zone == "+00:00" else zone)
 
     def decode(self, stored: _Stored) -> object:
         found = self.form.fullmatch(_text_of(stored))
