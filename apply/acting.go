@@ -19,13 +19,13 @@ const ActingKey = selection.ActingKey
 // together. Such a key has a TTL of an hour.
 const TemporaryPrefix = selection.TemporaryPrefix
 
-// actingFor is how long a killed process keeps others from acting.
+// actingFor says how long a killed process keeps others from acting.
 const actingFor = 15 * time.Second
 
 // ErrActing is returned where another process changes keys on the server.
 var ErrActing = errors.New("another process changes keys on this server")
 
-// Acting is the right to change keys on a server: one process has it at a time.
+// Acting represents the right to change keys on a server: one process has it at a time.
 type Acting struct {
 	lease *lease.Lease
 	held  context.Context
@@ -47,7 +47,7 @@ func Act(ctx context.Context, c *keywright.Client) (*Acting, error) {
 	return &Acting{l, held, stop}, nil
 }
 
-// Still is an error if another process may act by now.
+// Still returns an error if another process may act by now.
 func (a *Acting) Still() error {
 	if cause := context.Cause(a.held); cause != nil {
 		return fmt.Errorf("%w: %w", ErrActing, cause)

@@ -31,7 +31,8 @@ func contents(c *source.Content, how *plan.Content, each func(*source.Content) e
 	}
 	n := 0
 	emit := func(elements [][]byte, more bool) error {
-		part := source.Content{Name: c.Name, DB: c.DB, Expires: c.Expires, Kind: c.Kind, Elements: elements, Part: n, More: more,
+		part := source.Content{Name: c.Name, DB: c.DB, Expires: c.Expires, Kind: c.Kind, Elements: elements, Part: n,
+			More: more,
 			Torn: c.Torn}
 		n++
 		return each(&part)
@@ -62,7 +63,7 @@ func contents(c *source.Content, how *plan.Content, each func(*source.Content) e
 	return emit(members, false)
 }
 
-// membersOfPart is how many members and scores a part has at most.
+// membersOfPart says how many members and scores a part has at most.
 const membersOfPart = 2000
 
 // onceEach leaves out members that are there twice: a set that was told the new names before has
@@ -95,7 +96,7 @@ func rewrites(kind source.Kind, how *plan.Content) bool {
 	return how.Places != nil && kind == source.Hash || how.Member != nil && kind == source.ZSet
 }
 
-// rewritten are the elements of a part: fields and values of a ledger, or members and scores.
+// rewritten returns the elements of a part: fields and values of a ledger, or members and scores.
 func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 	if len(elements)%2 != 0 {
 		return nil, errors.New("a part has half of an element")
@@ -119,7 +120,7 @@ func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
 	return out, nil
 }
 
-// placeBy is the new place of an index.
+// placeBy returns the new place of an index.
 func placeBy(how *plan.Content) func(entity.Place) (entity.Place, bool) {
 	return func(p entity.Place) (entity.Place, bool) {
 		to, ok := how.Places[plan.IndexPlace{Index: p.Index, Prefix: p.Prefix, Suffix: p.Suffix, All: p.All}]
@@ -128,7 +129,7 @@ func placeBy(how *plan.Content) func(entity.Place) (entity.Place, bool) {
 	}
 }
 
-// renamedRecords are a record as it is under its new name. The parts are valid until each
+// renamedRecords returns a record as it is under its new name. The parts are valid until each
 // returns.
 func renamedRecords(rec *archive.Record, how *plan.Content, each func(*archive.Record) error) error {
 	if how == nil || !rewrites(rec.Kind, how) {
@@ -144,7 +145,7 @@ func renamedRecords(rec *archive.Record, how *plan.Content, each func(*archive.R
 	})
 }
 
-// Renamed is a side of a comparison that shows values as they are under the new names of
+// Renamed returns a side of a comparison that shows values as they are under the new names of
 // their keys. how says it of each key, and is asked by one goroutine at a time. What cannot
 // be read so is shown as lost.
 func Renamed(side compare.Side, how func(name []byte) *plan.Content) compare.Side {
@@ -204,7 +205,7 @@ func (s *renamedSide) one(c *source.Content, how *plan.Content, each func([]sour
 	return each([]source.Content{{Name: c.Name, DB: c.DB, Kind: c.Kind, Lost: err.Error()}})
 }
 
-// renamedLive is one that can be asked.
+// renamedLive represents one that can be asked.
 type renamedLive struct {
 	compare.Live
 	side renamedSide

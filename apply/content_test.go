@@ -34,7 +34,8 @@ func TestLedgersGetNewNames(t *testing.T) {
 	} {
 		records := iter.Seq2[*archive.Record, error](func(yield func(*archive.Record, error) bool) {
 			for i, part := range c.parts {
-				r := archive.Record{Entry: archive.Undeclared, Key: []byte("l"), Kind: source.Hash, Form: archive.Elements, Part: i, More: i+1 < len(c.parts)}
+				r := archive.Record{Entry: archive.Undeclared, Key: []byte("l"), Kind: source.Hash, Form: archive.Elements, Part: i,
+					More: i+1 < len(c.parts)}
 				for _, e := range part {
 					r.Payload = archive.AppendText(r.Payload, []byte(e))
 				}
@@ -49,7 +50,8 @@ func TestLedgersGetNewNames(t *testing.T) {
 			}})
 		must(t, err)
 		got, _ := s.Do("HGET", "b:l", "1").(string)
-		if report.Keys != 1 || report.Restored+report.Refused != 1 || got != c.want || len(report.Reasons) != int(report.Refused) {
+		if report.Keys != 1 || report.Restored+report.Refused != 1 || got != c.want ||
+			len(report.Reasons) != int(report.Refused) {
 			t.Errorf("%s: %+v, %q", what, report, got)
 		}
 		s.Do("DEL", "b:l")

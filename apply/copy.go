@@ -63,7 +63,7 @@ func (r *CopyReport) Settled() bool {
 	return r.Rounds > 0 && r.Checked.Differ() == r.Kept && r.Refused == 0
 }
 
-// rounds is how often a copy is compared and repaired unless the options say otherwise.
+// rounds says how often a copy is compared and repaired unless the options say otherwise.
 const rounds = 5
 
 // Copy writes the keys of a server to another one, and compares both until nothing
@@ -86,7 +86,7 @@ func Copy(ctx context.Context, from, to compare.Live, clients Clients, o CopyOpt
 	return c.report, err
 }
 
-// copying is one run.
+// copying represents one run.
 type copying struct {
 	CopyOptions
 	from, to compare.Live
@@ -144,8 +144,9 @@ func (c *copying) hash(db int, key []byte) uint64 {
 // errStopped ends a reading whose consumer wants no more.
 var errStopped = errors.New("no more is wanted")
 
-// records are what a reading yields, as records.
-func (c *copying) records(ctx context.Context, read compare.Reading, sum *source.Summary) iter.Seq2[*archive.Record, error] {
+// records returns what a reading yields, as records.
+func (c *copying) records(ctx context.Context, read compare.Reading,
+	sum *source.Summary) iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
 		s, err := read(ctx, func(batch []source.Content) error {
 			for i := range batch {
@@ -169,7 +170,7 @@ func (c *copying) records(ctx context.Context, read compare.Reading, sum *source
 	}
 }
 
-// place is where the target has a key; false: it is left out.
+// place returns where the target has a key; false: it is left out.
 func (c *copying) place(k compare.Key, expires int64, entry int) (Place, bool) {
 	p := Place{Key: k.Name, DB: k.DB, Expires: expires}
 	if c.Place == nil {
@@ -179,7 +180,7 @@ func (c *copying) place(k compare.Key, expires int64, entry int) (Place, bool) {
 	return p, err == nil
 }
 
-// comparing is how both servers are compared.
+// comparing returns how both servers are compared.
 func (c *copying) comparing() compare.Options {
 	return compare.Options{
 		Meant: func(name []byte) (int, bool, bool) {
@@ -208,7 +209,7 @@ func (c *copying) comparing() compare.Options {
 	}
 }
 
-// shown is the source with its values as they are to be at the target.
+// shown returns the source with its values as they are to be at the target.
 func (c *copying) shown() compare.Side {
 	if c.Content == nil {
 		return c.from
@@ -285,7 +286,7 @@ func byDatabase(keys []compare.Key) map[int][][]byte {
 // maxKnown bounds the keys that are known to have been at the target: 16 MiB.
 const maxKnown = 1 << 20
 
-// keySet is a bounded set of hashes. When it is full it has every key.
+// keySet represents a bounded set of hashes. When it is full it has every key.
 type keySet struct {
 	all  map[uint64]struct{}
 	full bool

@@ -27,7 +27,8 @@ func copyChild(from, to string) {
 		if err != nil {
 			panic(err)
 		}
-		r, err := server.NewReader(ctx, config, server.Options{OnlyDB: -1, Role: server.Primary}, server.ContentsRequest{Largest: 64})
+		r, err := server.NewReader(ctx, config, server.Options{OnlyDB: -1, Role: server.Primary},
+			server.ContentsRequest{Largest: 64})
 		if err != nil {
 			panic(err)
 		}
@@ -36,7 +37,8 @@ func copyChild(from, to string) {
 	clients := func(db int) (*keywright.Client, error) {
 		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
 	}
-	r, err := apply.Copy(ctx, open(from), open(to), clients, apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Existing(os.Getenv("COPY_MODE"))}})
+	r, err := apply.Copy(ctx, open(from), open(to), clients,
+		apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Existing(os.Getenv("COPY_MODE"))}})
 	if err != nil || !r.Settled() {
 		fmt.Fprintln(os.Stderr, err, r.Counts, r.Reasons)
 		os.Exit(1)
@@ -60,7 +62,8 @@ func TestKilledCopies(t *testing.T) {
 	whole := time.Duration(0)
 	for i := range kills + 1 {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(), "COPY_MODE="+[]string{"fail", "different", "skip"}[i%3])
+		cmd.Env = append(os.Environ(), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(),
+			"COPY_MODE="+[]string{"fail", "different", "skip"}[i%3])
 		cmd.Stderr = os.Stderr
 		began := time.Now()
 		must(t, cmd.Start())
@@ -83,14 +86,15 @@ func TestKilledCopies(t *testing.T) {
 		}
 	}
 	targets := open(t, to.URL())
-	r, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), compare.Options{Each: func(d compare.Difference) error {
-		if name := string(d.Key.Name); !strings.HasPrefix(name, apply.TemporaryPrefix) || d.What != compare.Extra {
-			t.Errorf("%s: %q", d.What, name)
-		} else if ttl := do(t, targets, d.Key.DB, "PTTL", name).(int64); ttl < 0 {
-			t.Errorf("%q is left, with the TTL %d", name, ttl)
-		}
-		return nil
-	}})
+	r, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
+		compare.Options{Each: func(d compare.Difference) error {
+			if name := string(d.Key.Name); !strings.HasPrefix(name, apply.TemporaryPrefix) || d.What != compare.Extra {
+				t.Errorf("%s: %q", d.What, name)
+			} else if ttl := do(t, targets, d.Key.DB, "PTTL", name).(int64); ttl < 0 {
+				t.Errorf("%q is left, with the TTL %d", name, ttl)
+			}
+			return nil
+		}})
 	must(t, err)
 	if r.Differ() != r.Extra {
 		t.Errorf("%+v", r)

@@ -22,7 +22,8 @@ func live(t testing.TB, url string, largest int64) *server.Reader {
 	t.Helper()
 	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
-	r, err := server.NewReader(t.Context(), config, server.Options{OnlyDB: -1, Role: server.Primary}, server.ContentsRequest{Largest: largest})
+	r, err := server.NewReader(t.Context(), config, server.Options{OnlyDB: -1, Role: server.Primary},
+		server.ContentsRequest{Largest: largest})
 	must(t, err)
 	t.Cleanup(r.Close)
 	return r
@@ -38,7 +39,8 @@ func fillMore(t testing.TB, clients apply.Clients, db int) {
 	c, err := clients(db)
 	must(t, err)
 	for _, who := range []string{"Ann", "B\x00b"} {
-		must(t, c.Raw().Do(t.Context(), c.Raw().B().Xreadgroup().Group("g", who).Count(7).Streams().Key("stream:busy").Id(">").Build()).Error())
+		must(t, c.Raw().Do(t.Context(),
+			c.Raw().B().Xreadgroup().Group("g", who).Count(7).Streams().Key("stream:busy").Id(">").Build()).Error())
 	}
 	set("XACK", "stream:busy", "g", "3-1")
 }
@@ -64,7 +66,8 @@ func equal(t testing.TB, from, to string) {
 // Every kind of value is copied as it is, between both brands and to and from a
 // cluster; a second run, with any Existing, writes nothing and finds nothing.
 func TestCopied(t *testing.T) {
-	for _, brands := range [][2]string{{"redis-server", "valkey-server"}, {"valkey-server", "redis-server"}, {"redis-server", "cluster"}, {"cluster", "redis-server"}} {
+	for _, brands := range [][2]string{{"redis-server", "valkey-server"}, {"valkey-server", "redis-server"},
+		{"redis-server", "cluster"}, {"cluster", "redis-server"}} {
 		for name, largest := range map[string]int64{"whole": 1 << 40, "in parts": 1} {
 			t.Run(strings.Join(brands[:], " to ")+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -82,13 +85,15 @@ func TestCopied(t *testing.T) {
 					fillMore(t, sources, db)
 				}
 				r := copyAll(t, urls[0], urls[1], apply.CopyOptions{}, largest)
-				if !r.Settled() || r.Repaired > 0 || r.Rounds != 1 || r.Restored != r.Keys || r.Checked.Same != r.Keys || r.Only.Keys > 0 {
+				if !r.Settled() || r.Repaired > 0 || r.Rounds != 1 || r.Restored != r.Keys || r.Checked.Same != r.Keys ||
+					r.Only.Keys > 0 {
 					t.Errorf("%+v", r)
 				}
 				equal(t, urls[0], urls[1])
 				for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Different, apply.Replace} {
 					r := copyAll(t, urls[0], urls[1], apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode}}, largest)
-					if !r.Settled() || r.Repaired > 0 || mode != apply.Replace && r.Restored > 0 || mode != apply.Replace && r.Same != r.Keys {
+					if !r.Settled() || r.Repaired > 0 || mode != apply.Replace && r.Restored > 0 ||
+						mode != apply.Replace && r.Same != r.Keys {
 						t.Errorf("%s, again: %+v", mode, r)
 					}
 				}
@@ -102,22 +107,26 @@ func TestCopied(t *testing.T) {
 // target has stays, and is named.
 func TestCopyOntoKeys(t *testing.T) {
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	for mode, want := range map[apply.Existing]string{apply.Fail: "theirs", apply.Skip: "theirs", apply.Replace: "ours", apply.Different: "ours"} {
+	for mode, want := range map[apply.Existing]string{apply.Fail: "theirs", apply.Skip: "theirs", apply.Replace: "ours",
+		apply.Different: "ours"} {
 		from.Do("FLUSHALL")
 		to.Do("FLUSHALL")
 		from.Do("SET", "a", "ours")
 		from.Do("SET", "b", "ours", "PXAT", "4102444800123")
 		to.Do("SET", "a", "theirs")
 		to.Do("SET", "other", "theirs")
-		plan := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode, Plan: true}}, 0)
+		plan := copyAll(t, from.URL(), to.URL(),
+			apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode, Plan: true}}, 0)
 		if to.Do("DBSIZE").(int64) != 2 || to.Do("GET", "a") != "theirs" {
 			t.Errorf("%s: a plan changed something", mode)
 		}
 		r := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode}}, 0)
-		if got := to.Do("GET", "a"); got != want || to.Do("PEXPIRETIME", "b") != int64(4102444800123) || to.Do("GET", "other") != "theirs" {
+		if got := to.Do("GET", "a"); got != want || to.Do("PEXPIRETIME", "b") != int64(4102444800123) ||
+			to.Do("GET", "other") != "theirs" {
 			t.Errorf("%s: %v: %+v", mode, got, r)
 		}
-		if r.Restored != plan.Restored || r.Kept != map[bool]int64{true: 1}[want == "theirs"] || r.Only.Extra != 1 || string(r.Only.Named[0].Key.Name) != "other" || !r.Settled() {
+		if r.Restored != plan.Restored || r.Kept != map[bool]int64{true: 1}[want == "theirs"] || r.Only.Extra != 1 ||
+			string(r.Only.Named[0].Key.Name) != "other" || !r.Settled() {
 			t.Errorf("%s: planned %+v, done %+v", mode, plan, r)
 		}
 	}
@@ -132,7 +141,8 @@ func TestCopyElsewhere(t *testing.T) {
 		return compare.Key{DB: 0, Name: k.Name}, k.DB == 5
 	}}
 	o.Place = func(r *archive.Record) (apply.Place, error) {
-		return apply.Place{Key: r.Key, DB: 5, Expires: map[bool]int64{true: 4102444800000}[r.Expires > 0], SameExpiry: func(there int64) bool { return there > 0 == (r.Expires > 0) }}, nil
+		return apply.Place{Key: r.Key, DB: 5, Expires: map[bool]int64{true: 4102444800000}[r.Expires > 0],
+			SameExpiry: func(there int64) bool { return there > 0 == (r.Expires > 0) }}, nil
 	}
 	for range 2 {
 		if r := copyAll(t, from.URL(), to.URL(), o, 0); !r.Settled() || r.Only.Keys > 0 || r.Repaired > 0 {
@@ -184,24 +194,28 @@ func TestCopyUnderWriters(t *testing.T) {
 			torn++
 		}
 	}
-	last, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), compare.Options{Each: func(d compare.Difference) error {
-		stale++
-		return nil
-	}})
+	last, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
+		compare.Options{Each: func(d compare.Difference) error {
+			stale++
+			return nil
+		}})
 	must(t, err)
 	if torn > 0 || last.Missing+last.Extra > 0 || written.Load() == 0 {
 		t.Errorf("%d torn pairs, %d writes, %+v", torn, written.Load(), last.Figures)
 	}
-	if again := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Different}}, 0); !again.Settled() {
+	if again := copyAll(t, from.URL(), to.URL(),
+		apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Different}}, 0); !again.Settled() {
 		t.Errorf("at rest: %+v", again)
 	}
 	equal(t, from.URL(), to.URL())
-	t.Logf("%d writes, %d rounds, %d repaired, %d named, %d stale", written.Load(), r.Rounds, r.Repaired, len(named), stale)
+	t.Logf("%d writes, %d rounds, %d repaired, %d named, %d stale", written.Load(), r.Rounds, r.Repaired,
+		len(named), stale)
 }
 
 // Full memory at the target ends a copy; the report says what was not written.
 func TestCopyIntoFullMemory(t *testing.T) {
-	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
+	from, to := kt.Start(t, kt.Redis),
+		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
 	for i := range 50 {
 		from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 1000))
 	}
@@ -273,10 +287,12 @@ func TestCopyBySnapshot(t *testing.T) {
 			config, err := connect.New(connect.Options{URL: url})
 			must(t, err)
 			var read source.Summary
-			o := apply.CopyOptions{Snapshot: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
-				read, err = server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(ctx, server.ContentsRequest{}, each)
-				return read, err
-			}}
+			o := apply.CopyOptions{
+				Snapshot: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+					read, err = server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(ctx,
+						server.ContentsRequest{}, each)
+					return read, err
+				}}
 			o.Round = func(n int, what string) {
 				if n == 1 && what == "verify" { // after the moment of the snapshot
 					from.Do("SET", "key7", "later")

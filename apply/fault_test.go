@@ -22,13 +22,14 @@ func TestConnectionsThatBreak(t *testing.T) {
 			proxy := kt.NewProxy(t, to.Addr(), kt.Rules{Delay: time.Millisecond})
 			cuts := 0
 			word := []string{"RESTORE", "RPUSH", "RENAMENX", "XADD", "APPEND"}
-			r, err := apply.Restore(t.Context(), open(t, "redis://"+proxy.Addr()), records(file), apply.RestoreOptions{Existing: mode, Writers: 2, Progress: func(done int64) {
-				if cuts < 6 {
-					proxy.LoseReplyTo(word[cuts%len(word)])
-					cuts++
-					proxy.Cut()
-				}
-			}})
+			r, err := apply.Restore(t.Context(), open(t, "redis://"+proxy.Addr()), records(file),
+				apply.RestoreOptions{Existing: mode, Writers: 2, Progress: func(done int64) {
+					if cuts < 6 {
+						proxy.LoseReplyTo(word[cuts%len(word)])
+						cuts++
+						proxy.Cut()
+					}
+				}})
 			must(t, err)
 			adds(t, r)
 			if r.Restored != r.Keys {

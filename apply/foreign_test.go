@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// ours is a plan with its ID.
+// ours returns a plan with its ID.
 func ours(t *testing.T) *plan.Plan {
 	t.Helper()
 	p := &plan.Plan{Format: plan.Format, Verb: "rename", Entries: []plan.Part{}}
@@ -30,10 +30,12 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 		must(t, err)
 		return string(text)
 	}
-	for _, there := range []string{"a note", `{"undo":1,"plan":{"format":2`, `{"undo":1,"plan":{"format":1,`, strings.Repeat("x", 100_000)} {
+	for _, there := range []string{"a note", `{"undo":1,"plan":{"format":2`, `{"undo":1,"plan":{"format":1,`,
+		strings.Repeat("x", 100_000)} {
 		write(there)
 		u, err := apply.OpenUndo(path, p)
-		if begun := there == `{"undo":1,"plan":{"format":1,`; (err == nil) != begun || !begun && (read(path) != there || !errors.Is(err, apply.ErrNoUndo)) {
+		if begun := there == `{"undo":1,"plan":{"format":1,`; (err == nil) != begun ||
+			!begun && (read(path) != there || !errors.Is(err, apply.ErrNoUndo)) {
 			t.Errorf("%.40s: %v, and then %.40s", there, err, read(path))
 		}
 		must(t, u.Close())
@@ -75,7 +77,8 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	write := func(text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) }
 	write(`{"undo":1,"plan":{"format":1,"changes":[` + many + "{}]}}\n")
-	if _, err := apply.ReadUndo(path); !errors.Is(err, apply.ErrNoUndo) || !strings.Contains(err.Error(), "too many values") {
+	if _, err := apply.ReadUndo(path); !errors.Is(err, apply.ErrNoUndo) ||
+		!strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	must(t, os.Remove(path))
@@ -87,14 +90,16 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	must(t, errors.Join(err, f.Close()))
 	u, err = apply.ReadUndo(path)
 	must(t, err)
-	if _, err := u.Scan(func([]byte, int64) { t.Fatal("a key") })(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "too many values") {
+	if _, err := u.Scan(func([]byte, int64) { t.Fatal("a key") })(t.Context(), nil); err == nil ||
+		!strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
 	if _, _, err := apply.OpenJournal(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
-	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil || !strings.Contains(err.Error(), "too many values") {
+	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil ||
+		!strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 }

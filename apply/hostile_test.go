@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// parts are the records of a list in parts. between is called before each but the first.
+// parts returns the records of a list in parts. between is called before each but the first.
 func parts(key string, count int, between func(part int)) iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
 		for i := range count {
@@ -22,7 +22,8 @@ func parts(key string, count int, between func(part int)) iter.Seq2[*archive.Rec
 				between(i)
 			}
 			element := append([]byte(fmt.Sprintf("%d ", i)), bytes.Repeat([]byte("x"), 2<<20)...) // a job of its own
-			r := &archive.Record{Entry: archive.Undeclared, Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: i, More: i < count-1, Payload: archive.AppendText(nil, element)}
+			r := &archive.Record{Entry: archive.Undeclared, Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: i,
+				More: i < count-1, Payload: archive.AppendText(nil, element)}
 			if !yield(r, nil) {
 				return
 			}
@@ -59,7 +60,9 @@ func TestTwoRestoresAtOnce(t *testing.T) {
 	}
 	for range runs {
 		group.Go(func() {
-			r, err := apply.Restore(t.Context(), clients, parts("list", count, func(part int) { steps[part].Done(); steps[part].Wait() }), apply.RestoreOptions{Existing: apply.Replace, Writers: 1})
+			r, err := apply.Restore(t.Context(), clients,
+				parts("list", count, func(part int) { steps[part].Done(); steps[part].Wait() }),
+				apply.RestoreOptions{Existing: apply.Replace, Writers: 1})
 			if err != nil || r.Restored != 1 {
 				t.Errorf("%v, %+v", err, r)
 			}
@@ -101,13 +104,19 @@ func TestPartsThatNeverEnd(t *testing.T) {
 	to := kt.Start(t, kt.Redis)
 	forged := func(yield func(*archive.Record, error) bool) {
 		for i := range 2500 {
-			r := &archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, i), Kind: source.List, Form: archive.Elements, More: true, Payload: archive.AppendText(nil, []byte("x"))}
+			r := &archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, i), Kind: source.List, Form: archive.Elements,
+				More: true, Payload: archive.AppendText(nil, []byte("x"))}
 			if !yield(r, nil) {
 				return
 			}
 		}
 		if n := to.Do("DBSIZE").(int64); n > 1100 {
 			t.Errorf("%d temporary keys", n)
+		}
+		for _, key := range to.Do("KEYS", apply.TemporaryPrefix+"*").([]any) {
+			if to.Do("PTTL", key.(string)) == int64(-1) {
+				t.Fatalf("%s never ends", key)
+			}
 		}
 	}
 	r, err := apply.Restore(t.Context(), open(t, to.URL()), forged, apply.RestoreOptions{Writers: 1})
@@ -143,7 +152,8 @@ func TestReasonsAreBounded(t *testing.T) {
 func TestPartOfVeryManyElements(t *testing.T) {
 	to := kt.Start(t, kt.Redis)
 	one := func(yield func(*archive.Record, error) bool) {
-		yield(&archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Kind: source.List, Form: archive.Elements, Payload: make([]byte, 30<<20)}, nil)
+		yield(&archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Kind: source.List, Form: archive.Elements,
+			Payload: make([]byte, 30<<20)}, nil)
 	}
 	r, err := apply.Restore(t.Context(), open(t, to.URL()), one, apply.RestoreOptions{})
 	must(t, err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
 // Due corrects decisions that need an idle time, for a plan: keys that were used too
@@ -28,7 +28,7 @@ func Due(ctx context.Context, clients Clients, batch []source.Key, decisions []p
 
 // due is Due for keys of one database.
 func due(ctx context.Context, clients Clients, batch []source.Key, decisions []plan.Decision) error {
-	var list rueidis.Commands
+	var list kernel.Commands
 	var asked []*plan.Decision
 	c, err := clients(batch[0].DB)
 	if err != nil {
@@ -43,9 +43,9 @@ func due(ctx context.Context, clients Clients, batch []source.Key, decisions []p
 	}
 	for i, reply := range c.Raw().DoMulti(ctx, list...) {
 		seconds, err := reply.AsInt64()
-		answer, said := rueidis.IsRedisErr(err)
+		answer, said := kernel.IsServerError(err)
 		switch {
-		case rueidis.IsRedisNil(err):
+		case kernel.IsNil(err):
 			asked[i].Meant = false // it is gone
 		case said && strings.Contains(answer.Error(), "LFU"):
 			asked[i].Leave = plan.NotIdle

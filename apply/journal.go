@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/internal/jsonbound"
 )
 
-// Journal is what was done of a plan so far, in a file beside it: a line before each
+// Journal describes what was done of a plan so far, in a file beside it: a line before each
 // batch, on the disk before the batch is sent. A run that was interrupted or killed goes
 // on with it, and the report of the run that ends counts what all of them did. One process
 // has it at a time.
@@ -31,19 +31,20 @@ type Journal struct {
 	done bool
 }
 
-// journalHead is the first line.
+// journalHead represents the first line.
 type journalHead struct {
 	Format int    `json:"format"`
 	Plan   string `json:"plan"`
 }
 
-// journalLine is each other line: what all batches before did, and what the one that
+// journalLine represents each other line: what all batches before did, and what the one that
 // begins is about. Only the last line counts.
 type journalLine struct {
 	Done map[string]KeyCounts `json:"done,omitempty"`
 	Open map[string]int64     `json:"open,omitempty"`
-	At   int                  `json:"at,omitempty"`  // how many listed changes, or records of an archive, are before the batch
-	End  bool                 `json:"end,omitempty"` // the plan was executed to its end
+	// how many listed changes, or records of an archive, are before the batch
+	At  int  `json:"at,omitempty"`
+	End bool `json:"end,omitempty"` // the plan was executed to its end
 
 	Restored map[int]Counts `json:"restored,omitempty"` // of a restore: what became of the records before At, by entry
 }
@@ -55,10 +56,10 @@ const (
 	maxCounts     = 100_000  // of a line
 )
 
-// ErrOtherJournal is returned for a journal of another plan.
+// ErrOtherJournal reports a journal of another plan.
 var ErrOtherJournal = errors.New("the journal is of another plan")
 
-// ErrInUse is returned for a journal that another process has.
+// ErrInUse reports a journal that another process has.
 var ErrInUse = filelock.ErrInUse
 
 // OpenJournal opens the journal of a plan, or begins it. resumed says that there is one
@@ -160,7 +161,7 @@ func (j *Journal) parse(text []byte) error {
 // Done reports whether the plan was executed to its end.
 func (j *Journal) Done() bool { return j.done }
 
-// Total is what all runs did, once the plan was executed to its end.
+// Total returns what all runs did, once the plan was executed to its end.
 func (j *Journal) Total() (c KeyCounts) {
 	for _, of := range j.last.Done {
 		c.plus(of)
@@ -171,10 +172,10 @@ func (j *Journal) Total() (c KeyCounts) {
 	return c
 }
 
-// ErrDone is returned for a plan that was executed to its end.
+// ErrDone reports a plan that was executed to its end.
 var ErrDone = errors.New("the plan was executed to its end")
 
-// Changed is how many keys were changed or are gone so far, and how many may have been
+// Changed returns how many keys were changed or are gone so far, and how many may have been
 // changed, by entry.
 func (j *Journal) Changed() (done, maybe map[string]int64) {
 	done, maybe = map[string]int64{}, map[string]int64{}
@@ -184,7 +185,7 @@ func (j *Journal) Changed() (done, maybe map[string]int64) {
 	return done, maybe
 }
 
-// before is what earlier runs did. A batch that was begun and not ended is unknown. Keys
+// before returns what earlier runs did. A batch that was begun and not ended is unknown. Keys
 // that were left alone or refused are looked at again, so they are not counted here.
 func (j *Journal) before() map[string]KeyCounts {
 	out := map[string]KeyCounts{}
@@ -201,7 +202,7 @@ func (j *Journal) before() map[string]KeyCounts {
 	return out
 }
 
-// place is how many listed changes were decided about, and up to which one they were sent
+// place returns how many listed changes were decided about, and up to which one they were sent
 // by a run whose end was not written down.
 func (j *Journal) place() (at, doubted int) {
 	if len(j.last.Open) > 0 {

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
-	"github.com/redis/rueidis"
 )
 
 // Keeper holds what is deleted, so that a restore brings it back.
@@ -88,7 +88,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 
 // kepts deletes large values that are still as they were kept, after the loads that are under
 // way, so that these store nothing.
-func (r *changes) kepts(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) kepts(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {
 		var err error
 		for _, n := range s.With {

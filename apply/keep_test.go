@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// kept is a keeper in memory. then is called when a batch is on the disk.
+// kept represents a keeper in memory. then is called when a batch is on the disk.
 type kept struct {
 	records []archive.Record
 	then    func()
@@ -48,9 +48,12 @@ func TestKeptIsWhatIsDeleted(t *testing.T) {
 		want      plan.Code // "": it was gone
 		guard     string
 	}{
-		{[]string{"SET", "app:user:1", "x"}, []string{"SET", "app:user:1", "y"}, plan.Changed, "redis.sha1hex(string.sub(call('DUMP', KEYS[1]), 1, -11)) ~= digest"},
-		{[]string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "100000"}, plan.Changed, "string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ends"},
-		{[]string{"SET", "app:user:1", "x", "PX", "100000"}, []string{"PERSIST", "app:user:1"}, plan.Changed, "string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ends"},
+		{[]string{"SET", "app:user:1", "x"}, []string{"SET", "app:user:1", "y"}, plan.Changed,
+			"redis.sha1hex(string.sub(call('DUMP', KEYS[1]), 1, -11)) ~= digest"},
+		{[]string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "100000"}, plan.Changed,
+			"string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ends"},
+		{[]string{"SET", "app:user:1", "x", "PX", "100000"}, []string{"PERSIST", "app:user:1"}, plan.Changed,
+			"string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ends"},
 		{[]string{"SET", "app:user:1", "x"}, []string{"DEL", "app:user:1"}, "", ""},
 		{large, []string{"HSET", "app:user:1", "7", "other"}, plan.Changed, ""},
 		{large, []string{"PEXPIRE", "app:user:1", "100000"}, plan.Changed, ""},
@@ -60,7 +63,8 @@ func TestKeptIsWhatIsDeleted(t *testing.T) {
 			s.Do("FLUSHALL")
 			s.Do(c.set...)
 			k := &kept{then: func() { s.Do(c.then...) }}
-			return change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+			return change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}},
+				apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
 		}
 		if r := run(); r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
 			t.Errorf("%.40q %q: %+v %v", c.set, c.then, r.KeyCounts, why(r))
@@ -107,7 +111,8 @@ func TestKeptUnderWriters(t *testing.T) {
 	writer.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			n := i % keys
-			if err := c.Raw().Do(t.Context(), c.Raw().B().Append().Key(fmt.Sprint("app:user:", n)).Value(fmt.Sprint(told[n], ",")).Build()).Error(); err != nil {
+			if err := c.Raw().Do(t.Context(),
+				c.Raw().B().Append().Key(fmt.Sprint("app:user:", n)).Value(fmt.Sprint(told[n], ",")).Build()).Error(); err != nil {
 				t.Error(err)
 				return
 			}
@@ -116,7 +121,8 @@ func TestKeptUnderWriters(t *testing.T) {
 	})
 	k, changed, refused := &kept{}, int64(0), int64(0)
 	for rounds := 0; rounds < 1000 && (rounds < 30 || changed == 0 || refused == 0); rounds++ {
-		r := change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 1<<20)})
+		r := change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}},
+			apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 1<<20)})
 		changed, refused = changed+r.Changed, refused+why(r)[plan.Changed]
 	}
 	stop()
@@ -180,10 +186,11 @@ func TestKeptWithOthers(t *testing.T) {
 					s.Do(c.then...)
 				}
 			}}
-			r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096),
-				Item: func(ctx context.Context, _ int, i apply.Item) (bool, error) {
-					return notes.Texts().DeleteSame(ctx, string(i.Key), i.Sums)
-				}})
+			r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule,
+				apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096),
+					Item: func(ctx context.Context, _ int, i apply.Item) (bool, error) {
+						return notes.Texts().DeleteSame(ctx, string(i.Key), i.Sums)
+					}})
 			must(t, err)
 			if there := s.Do("EXISTS", c.set[1]) == int64(1); there != written || written != (why(&r)[plan.Changed] == 1) {
 				t.Errorf("%.40q, %q (%v): %+v %v, it is there: %v", c.set, c.then, written, r.KeyCounts, why(&r), there)
@@ -210,7 +217,8 @@ func TestKeptOnce(t *testing.T) {
 		k.then = nil
 		return scan(ctx, each)
 	}
-	r, err := apply.Keys(t.Context(), open(t, s.URL()), twice, rule, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+	r, err := apply.Keys(t.Context(), open(t, s.URL()), twice, rule,
+		apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
 	if err != nil || why(&r)[plan.Changed] != 2 || s.Do("GET", "app:user:1") != "xy" || len(k.records) != 1 {
 		t.Errorf("%v, %+v %v, %v, %d records", err, r.KeyCounts, why(&r), s.Do("GET", "app:user:1"), len(k.records))
 	}

@@ -37,7 +37,7 @@ type KeysOptions struct {
 	asked   func(set []byte)                      // for tests
 }
 
-// Item is the key of an item of an entity.
+// Item represents the key of an item of an entity.
 type Item struct {
 	Key  []byte
 	DB   int
@@ -52,7 +52,7 @@ type KeysReport struct {
 	Summary source.Summary        `json:"-"` // of the scan
 }
 
-// KeyCounts are the keys of a report. Changed, Gone, Left, Refused and Unknown add up to
+// KeyCounts holds the keys of a report. Changed, Gone, Left, Refused and Unknown add up to
 // Keys.
 type KeyCounts struct {
 	Keys    int64 `json:"keys"`    // that are meant
@@ -114,7 +114,7 @@ func (r *changes) through(ctx context.Context, scan Scan) (source.Summary, error
 	return sum, err
 }
 
-// changes is one run of Keys.
+// changes represents one run of Keys.
 type changes struct {
 	*Run
 	clients Clients
@@ -136,7 +136,7 @@ type changes struct {
 	last  bool // it is their turn, and only theirs
 }
 
-// keyChange is a key that is to be changed.
+// keyChange represents a key that is to be changed.
 type keyChange struct {
 	plan.Step
 	key   []byte
@@ -219,7 +219,7 @@ func (r *changes) turn(d *plan.Decision) bool {
 	return true
 }
 
-// name is the name of an entry, "" for keys that none declares.
+// name returns the name of an entry, "" for keys that none declares.
 func (r *changes) name(entry int) string {
 	if entry == selection.Undeclared {
 		return ""

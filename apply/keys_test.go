@@ -20,6 +20,7 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -44,7 +45,7 @@ cleanup:
 `
 
 func keyspaceOf(text string) *keyspace.Keyspace {
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml")
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml")
 	if len(findings) > 0 {
 		panic(fmt.Sprint(findings))
 	}
@@ -70,7 +71,8 @@ func scanOf(url string) apply.Scan {
 		if err != nil {
 			return source.Summary{}, err
 		}
-		return server.New(config, server.Options{Role: server.Primary, OnlyDB: -1}).Scan(ctx, source.Request{Bytes: true}, each)
+		return server.New(config, server.Options{Role: server.Primary, OnlyDB: -1}).Scan(ctx,
+			source.Request{Bytes: true}, each)
 	}
 }
 
@@ -93,7 +95,8 @@ func sums(t testing.TB, r *apply.KeysReport) {
 }
 
 // change runs a verb in this process.
-func change(t testing.TB, url string, clients apply.Clients, verb string, r selection.Request, o apply.KeysOptions) *apply.KeysReport {
+func change(t testing.TB, url string, clients apply.Clients, verb string, r selection.Request,
+	o apply.KeysOptions) *apply.KeysReport {
 	t.Helper()
 	rule, err := ruleOf(verb, r)
 	must(t, err)
@@ -112,7 +115,7 @@ func change(t testing.TB, url string, clients apply.Clients, verb string, r sele
 	return &report
 }
 
-// why is why keys were left alone.
+// why returns why keys were left alone.
 func why(r *apply.KeysReport) map[plan.Code]int64 {
 	out := map[plan.Code]int64{}
 	for _, l := range r.Left {
@@ -155,15 +158,19 @@ func TestKeys(t *testing.T) {
 						t.Errorf("ttl: %+v", r.KeyCounts)
 					}
 					r = change(t, url, clients, "clean", selection.Request{}, apply.KeysOptions{})
-					if want := map[bool]int64{false: 3}[again]; r.Changed != want || why(r)[plan.NotDue] != map[bool]int64{false: 602, true: 2}[again] {
+					if want := map[bool]int64{false: 3}[again]; r.Changed != want ||
+						why(r)[plan.NotDue] != map[bool]int64{false: 602, true: 2}[again] {
 						t.Errorf("clean: %+v %v", r.KeyCounts, why(r))
 					}
 					r = change(t, url, clients, "delete", selection.Request{Entries: []string{"page", "hold"}}, apply.KeysOptions{})
-					if want := map[bool]int64{false: 600}[again]; r.Changed != want || do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
+					if want := map[bool]int64{false: 600}[again]; r.Changed != want ||
+						do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
 						t.Errorf("delete: %+v", r.KeyCounts)
 					}
 				}
-				if do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) || do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || do(t, clients, 0, "EXISTS", "backup:8") != int64(0) || do(t, clients, 0, "GET", "bull:1") != "x" {
+				if do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) ||
+					do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || do(t, clients, 0, "EXISTS", "backup:8") != int64(0) ||
+					do(t, clients, 0, "GET", "bull:1") != "x" {
 					t.Error("a load is still under way, or the wrong keys went")
 				}
 			})
@@ -179,15 +186,24 @@ var meanwhile = []struct {
 	want             plan.Code // "": it is gone
 	guard            string
 }{
-	{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"}, plan.HasTTL, "call('PTTL', KEYS[1]) ~= -1"},
-	{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType, "typed ~= '' and kind ~= typed"},
+	{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"},
+		plan.HasTTL, "call('PTTL', KEYS[1]) ~= -1"},
+	{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"},
+		[]string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType,
+		"typed ~= '' and kind ~= typed"},
 	{"ttl", "user", "app:user:3", []string{"SET", "app:user:3", "x"}, []string{"DEL", "app:user:3"}, "", ""},
 	{"delete", "user", "app:user:4", []string{"SET", "app:user:4", "x"}, []string{"DEL", "app:user:4"}, "", ""},
-	{"delete", "page", "app:page:5", []string{"SET", "app:page:5", "x"}, []string{"DEL", "app:page:5"}, "", "kind == 'none'"},
-	{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"}, []string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks, "call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
-	{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks, "i = 2, 1 + tonumber(sets)"},
-	{"clean", "page", "app:page:6", []string{"SET", "app:page:6", "x"}, []string{"GET", "app:page:6"}, plan.NotDue, "call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(idle)"},
-	{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"}, []string{"DEL", "backup:3"}, plan.Changed, ""},
+	{"delete", "page", "app:page:5", []string{"SET", "app:page:5", "x"}, []string{"DEL", "app:page:5"}, "",
+		"kind == 'none'"},
+	{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"},
+		[]string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks,
+		"call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
+	{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"},
+		[]string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks, "i = 2, 1 + tonumber(sets)"},
+	{"clean", "page", "app:page:6", []string{"SET", "app:page:6", "x"}, []string{"GET", "app:page:6"}, plan.NotDue,
+		"call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(idle)"},
+	{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"},
+		[]string{"DEL", "backup:3"}, plan.Changed, ""},
 }
 
 // What changes between the decision about a key and its change is seen by the server,
@@ -244,7 +260,9 @@ func TestStopped(t *testing.T) {
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	r, err := apply.Keys(ctx, clients, scanOf(s.URL()), rule, apply.KeysOptions{Rate: 256 * 3600 / 60, Progress: func(int64) { stop() }}) // a batch in four seconds
+	// a batch in four seconds
+	r, err := apply.Keys(ctx, clients, scanOf(s.URL()), rule,
+		apply.KeysOptions{Rate: 256 * 3600 / 60, Progress: func(int64) { stop() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
@@ -253,7 +271,8 @@ func TestStopped(t *testing.T) {
 		t.Errorf("%+v, and %d of 2000 are left", r.KeyCounts, left)
 	}
 	other := errors.New("another process acts")
-	if r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule, apply.KeysOptions{StillActs: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
+	if r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule,
+		apply.KeysOptions{StillActs: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
 		t.Errorf("%+v, %v", r.KeyCounts, err)
 	}
 }
@@ -270,11 +289,13 @@ func TestIdle(t *testing.T) {
 		}
 		change(t, s.URL(), clients, "clean", selection.Request{Globs: []string{"none"}}, apply.KeysOptions{})
 		s.Do("GET", "app:page:1")
-		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 1 || s.Do("EXISTS", "app:page:1") != int64(1) {
+		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 1 ||
+			s.Do("EXISTS", "app:page:1") != int64(1) {
 			t.Errorf("%s: %+v", brand, r.KeyCounts)
 		}
 		s.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
-		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 0 || r.Refused != 1 || why(r)[plan.NotIdle] != 1 {
+		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 0 ||
+			r.Refused != 1 || why(r)[plan.NotIdle] != 1 {
 			t.Errorf("%s without idle times: %+v %v", brand, r.KeyCounts, why(r))
 		}
 	}
@@ -290,7 +311,8 @@ func TestLargeValue(t *testing.T) {
 		s := kt.Start(t, brand)
 		s.Do("EVAL", "for i = 1, "+fields+" do redis.call('HSET', 'app:user:large', i, i) end", "0")
 		before := s.Info("lazyfreed_objects")
-		if r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{}); r.Changed != 1 {
+		if r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}},
+			apply.KeysOptions{}); r.Changed != 1 {
 			t.Errorf("%+v", r.KeyCounts)
 		}
 		s.Await("lazyfree_pending_objects", "0")
@@ -358,7 +380,8 @@ func TestKilledChanges(t *testing.T) {
 				list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
 			}
 			for i := range pages {
-				list = append(list, []string{"SET", "app:page:" + strconv.Itoa(i), "x"}, []string{"SET", "app:other:" + strconv.Itoa(i), "x"}, []string{"SET", "backup:" + strconv.Itoa(i), "x"})
+				list = append(list, []string{"SET", "app:page:" + strconv.Itoa(i), "x"},
+					[]string{"SET", "app:other:" + strconv.Itoa(i), "x"}, []string{"SET", "backup:" + strconv.Itoa(i), "x"})
 			}
 			s.Pipe(append(list, []string{"SET", "app:lock:1", "h/t", "PX", "6000000"})...)
 			journal := t.TempDir() + "/journal"
@@ -414,14 +437,16 @@ func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
 	if err := json.Unmarshal([]byte(report), &c); err != nil {
 		t.Fatalf("%v: %q", err, report)
 	}
-	if sure, perhaps := c.Changed, c.Changed+c.Unknown+c.Gone; sure > keys || perhaps < keys || c.Keys != c.Changed+c.Gone+c.Left+c.Refused+c.Unknown {
+	if sure, perhaps := c.Changed, c.Changed+c.Unknown+c.Gone; sure > keys || perhaps < keys ||
+		c.Keys != c.Changed+c.Gone+c.Left+c.Refused+c.Unknown {
 		t.Errorf("%s of %d keys: %+v", verb, keys, c)
 	}
 	left := map[string]int{}
 	for _, key := range s.Do("KEYS", "*").([]any) {
 		name := fmt.Sprint(key)
 		kind := name[:strings.LastIndexByte(name, ':')]
-		if ttl := s.Do("PTTL", name).(int64); verb == "ttl" && (kind == "app:user" || kind == "app:page") && (ttl <= 0 || ttl > 3600_000) {
+		if ttl := s.Do("PTTL", name).(int64); verb == "ttl" && (kind == "app:user" || kind == "app:page") &&
+			(ttl <= 0 || ttl > 3600_000) {
 			t.Errorf("%s has the TTL %d", name, ttl)
 		}
 		left[kind]++

@@ -15,7 +15,7 @@ import (
 // says that it was made.
 type Do func(ctx context.Context, c *plan.Change) (plan.Code, error)
 
-// Listed is a plan that lists each of its changes.
+// Listed represents a plan that lists each of its changes.
 type Listed struct {
 	Changes []plan.Change
 
@@ -29,7 +29,7 @@ type Listed struct {
 	Left []LeftOf // what was left out of the list, and is counted when all changes were made
 }
 
-// LeftOf are keys of an entry that are left alone.
+// LeftOf holds keys of an entry that are left alone.
 type LeftOf struct {
 	Entry string
 	plan.Left
@@ -63,7 +63,7 @@ func Changes(ctx context.Context, l Listed, o KeysOptions) (KeysReport, error) {
 	return r.end(source.Summary{}, err)
 }
 
-// listing is one run of Changes.
+// listing represents one run of Changes.
 type listing struct {
 	*Run
 	Listed
@@ -72,7 +72,7 @@ type listing struct {
 	torn    bool // not all of the batch has an outcome
 }
 
-// listedBatch is how many changes are in a batch.
+// listedBatch says how many changes are in a batch.
 const listedBatch = 256
 
 func (w *listing) run(ctx context.Context) error {

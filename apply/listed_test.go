@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// listOf is a list of changes of two entries.
+// listOf returns a list of changes of two entries.
 func listOf(n int) (out []plan.Change) {
 	for i := range n {
 		out = append(out, plan.Change{Verb: "retry", Entry: []string{"a", "b"}[i%2], Key: fmt.Appendf(nil, "key:%d", i)})

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
-	"github.com/redis/rueidis"
 )
 
 // mergedElements is how many elements of a queue's key one step looks at. They are fewer where
@@ -16,15 +16,15 @@ const (
 	mergedPassed   = 100_000
 )
 
-// mergedIn is how many elements one step looks at, if so many stay.
+// mergedIn returns how many elements one step looks at, if so many stay.
 func mergedIn(stay int) int { return max(1, min(mergedElements, mergedPassed/(stay+1))) }
 
-// errFewTexts is returned for an answer that the script does not give.
+// errFewTexts reports an answer that the script does not give.
 var errFewTexts = errors.New("the server answered a script with too few texts: it does not speak the protocol of Redis")
 
 // merge moves the elements of queues' keys to the keys with the new names, each together with
 // its job: the new queue may be in use already, and programs may put jobs into the old one.
-func (r *changes) merge(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) merge(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {
 		if err := r.mergeOne(ctx, c, s); err != nil {
 			r.unknown(steps[i:])
@@ -36,7 +36,7 @@ func (r *changes) merge(ctx context.Context, c rueidis.Client, steps []*keyChang
 
 // mergeOne moves the elements of one key, until there are none but those whose job cannot be moved.
 // The jobs that were moved are counted whatever ends it.
-func (r *changes) mergeOne(ctx context.Context, c rueidis.Client, s *keyChange) error {
+func (r *changes) mergeOne(ctx context.Context, c kernel.Raw, s *keyChange) error {
 	m, stay, moved, jobs := s.Merge, 0, int64(0), int64(0)
 	defer func() {
 		for range jobs {

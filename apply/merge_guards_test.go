@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// mergeGuards are the guards of the script that moves jobs: what is there before, what a command
+// mergeGuards lists the guards of the script that moves jobs: what is there before, what a command
 // answers after a rename, and the guard without which it answers something else, or the rename
 // ends with an error.
 var mergeGuards = []struct {
@@ -21,7 +21,8 @@ var mergeGuards = []struct {
 }{
 	{"a job whose id is taken stays", []string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "SET {work:a}:job:x new"},
 		"GET {work:a}:job:x", "new", "if job and call('EXISTS', new) == 1 or", "if"},
-	{"the other jobs go", []string{"RPUSH jobs:a:low x y", "SET {jobs:a}:job:x old", "SET {work:a}:job:x new", "SET {jobs:a}:job:y y"},
+	{"the other jobs go",
+		[]string{"RPUSH jobs:a:low x y", "SET {jobs:a}:job:x old", "SET {work:a}:job:x new", "SET {jobs:a}:job:y y"},
 		"LRANGE work:a:low 0 -1", "[y]", "stay = stay + 1", "do return { 'done', 0, 0, 0 } end"},
 	{"a dead job whose id is dead there stays", []string{"ZADD {jobs:a}:dead 5 x", "ZADD {work:a}:dead 9 x"},
 		"ZSCORE {work:a}:dead x", "9", " or kind == 'zset' and call('ZSCORE', KEYS[2], id)", ""},
@@ -35,9 +36,11 @@ var mergeGuards = []struct {
 		"LRANGE jobs:a:low 0 -1", "[x]", "if runs ~= 'hash' and runs ~= 'none' then", "if false then"},
 	{"a lane that is no list", []string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "SET work:a:low s"},
 		"LRANGE jobs:a:low 0 -1", "[x]", "if there ~= 'none' and there ~= kind then", "if false then"},
-	{"what is known of runs goes along", []string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs y 2"},
+	{"what is known of runs goes along",
+		[]string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs y 2"},
 		"HGET {work:a}:runs x", "1", "if m.run then", "if false then"},
-	{"runs that are known there stay", []string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs x 2"},
+	{"runs that are known there stay",
+		[]string{"RPUSH jobs:a:low x", "SET {jobs:a}:job:x old", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs x 2"},
 		"HGET {work:a}:runs x", "2", "run and call('HEXISTS', KEYS[4], id) == 0 and run", "run"},
 	{"an id twice", []string{"RPUSH jobs:a:low x x", "SET {jobs:a}:job:x old"},
 		"LRANGE work:a:low 0 -1", "[x x]", "if m.old and call('EXISTS', m.old) == 1 then", "if m.old then"},
@@ -47,7 +50,8 @@ var mergeGuards = []struct {
 		"PEXPIRETIME work:a:low", "", "call('PEXPIRE', KEYS[2]", "call('TYPE', KEYS[2]"},
 	{"a lane that never ends", []string{"RPUSH jobs:a:low x", "PEXPIREAT jobs:a:low 4102444800123", "RPUSH work:a:low y"},
 		"PEXPIRETIME work:a:low", "-1", "ttl > 0 and there == 'none' and", "ttl > 0 and"},
-	{"a full server", []string{"RPUSH jobs:a:low x", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs y 2", "CONFIG SET maxmemory 1"},
+	{"a full server",
+		[]string{"RPUSH jobs:a:low x", "HSET {jobs:a}:runs x 1", "HSET {work:a}:runs y 2", "CONFIG SET maxmemory 1"},
 		"HGET {work:a}:runs x", "1", "call('HDEL', KEYS[3], '')\n", "\n"},
 }
 

@@ -103,7 +103,8 @@ func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
 			if most != 1 {
 				t.Errorf("a job was done %d times", most)
 			}
-			if again := r.run(t, s.URL(), plan.RenameOptions{Merge: true}, apply.KeysOptions{}); again.Keys != again.KeyCounts.Left {
+			if again := r.run(t, s.URL(), plan.RenameOptions{Merge: true},
+				apply.KeysOptions{}); again.Keys != again.KeyCounts.Left {
 				t.Errorf("something was left to do: %+v %v", again.KeyCounts, why(again))
 			}
 			if left := s.Do("SCAN", "0", "MATCH", "*jobs:a*", "COUNT", "100000").([]any)[1]; len(left.([]any)) > 0 {
@@ -194,14 +195,16 @@ func TestAnIdTwiceInALane(t *testing.T) {
 	c, err := open(t, s.URL())(0)
 	must(t, err)
 	before, after := keyspaceOf(queueBefore), keyspaceOf(queueAfter)
-	_, err = bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"}).Enqueue(t.Context(), queue.Task[string]{ID: "x"})
+	_, err = bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"}).Enqueue(t.Context(),
+		queue.Task[string]{ID: "x"})
 	must(t, err)
 	s.Do("RPUSH", "jobs:a:low", "x", "gone")
 	pairs, err := plan.Former(after)
 	must(t, err)
 	r := &renamed{after, pairs}
 	r.run(t, s.URL(), plan.RenameOptions{Merge: true}, apply.KeysOptions{})
-	if got := fmt.Sprint(s.Do("LRANGE", "work:a:low", "0", "-1")); got != "[x x gone]" || s.Do("EXISTS", "jobs:a:low") != int64(0) {
+	if got := fmt.Sprint(s.Do("LRANGE", "work:a:low", "0", "-1")); got != "[x x gone]" ||
+		s.Do("EXISTS", "jobs:a:low") != int64(0) {
 		t.Errorf("%v", got)
 	}
 }

@@ -13,20 +13,20 @@ import (
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/redis/rueidis"
 )
 
-// movedKeys is how many keys are moved at a time: their values are in memory.
+// movedKeys says how many keys are moved at a time: their values are in memory.
 const movedKeys = 64
 
-// moves is how often a key that is written to meanwhile is copied again.
+// moves says how often a key that is written to meanwhile is copied again.
 const moves = 3
 
-// read is what is known of a key's value.
+// read describes what is known of a key's value.
 type read struct {
 	compare.Fact
 	sum  string    // SHA-1 of a value that was read in one step, and is written as it is
@@ -35,11 +35,12 @@ type read struct {
 
 func (a *read) same(b *read) bool { return a.SameValue(&b.Fact) && a.Expires == b.Expires }
 
-// errNoReader is a fault of the caller.
+// errNoReader reports a fault of the caller.
 var errNoReader = errors.New("keys whose slot changes are moved by reading them, and there is no reader")
 
 // look reads keys. each is told of each content; nil: nothing is.
-func (r *changes) look(ctx context.Context, db int, names []string, each func(*source.Content) error) (map[string]*read, error) {
+func (r *changes) look(ctx context.Context, db int, names []string, each func(*source.Content) error) (map[string]*read,
+	error) {
 	if r.Live == nil {
 		return nil, errNoReader
 	}
@@ -91,7 +92,7 @@ func (r *changes) take(facts *compare.Facts, c *source.Content, out map[string]*
 	}
 }
 
-// newContent is how values are written under the new names of keys.
+// newContent returns how values are written under the new names of keys.
 func newContent(steps []*keyChange) map[string]*plan.Content {
 	out := map[string]*plan.Content{}
 	for _, s := range steps {
@@ -104,7 +105,7 @@ func newContent(steps []*keyChange) map[string]*plan.Content {
 
 // move copies keys to their new names in other slots, compares both, and removes each old
 // one that is still as it was copied.
-func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) move(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	db := steps[0].db
 	r.content = newContent(steps)
 	steps, err := r.mark(ctx, c, steps)
@@ -154,7 +155,7 @@ const RenamingPrefix = selection.RenamingPrefix
 
 const marksFor = 24 * time.Hour
 
-// markOf is the name of such a key.
+// markOf returns the name of such a key.
 func markOf(key []byte, to string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", len(key), key, to))
 	return RenamingPrefix + hex.EncodeToString(sum[:16])
@@ -162,14 +163,14 @@ func markOf(key []byte, to string) string {
 
 // mark notes the copies that are made, and leaves the keys alone whose new name is there
 // without such a note: equal values are not one key.
-func (r *changes) mark(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
-	var list rueidis.Commands
+func (r *changes) mark(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
+	var list kernel.Commands
 	for _, s := range steps {
 		for _, name := range []string{string(s.key), s.To, markOf(s.key, s.To)} {
 			list = append(list, c.B().Exists().Key(name).Build())
 		}
 	}
-	var notes rueidis.Commands
+	var notes kernel.Commands
 	seen := map[string]bool{}
 	replies := c.DoMulti(ctx, list...)
 	for i, s := range steps {
@@ -202,8 +203,8 @@ func (r *changes) mark(ctx context.Context, c rueidis.Client, steps []*keyChange
 }
 
 // unmark removes the notes of keys of which it is known what became.
-func (r *changes) unmark(ctx context.Context, c rueidis.Client, steps []*keyChange) {
-	var list rueidis.Commands
+func (r *changes) unmark(ctx context.Context, c kernel.Raw, steps []*keyChange) {
+	var list kernel.Commands
 	for _, s := range steps {
 		if !s.lost {
 			list = append(list, c.B().Unlink().Key(markOf(s.key, s.To)).Build())
@@ -214,7 +215,7 @@ func (r *changes) unmark(ctx context.Context, c rueidis.Client, steps []*keyChan
 	}
 }
 
-// newNames are the new names of keys.
+// newNames returns the new names of keys.
 func newNames(steps []*keyChange) []string {
 	out := make([]string, len(steps))
 	for i, s := range steps {
@@ -225,7 +226,8 @@ func newNames(steps []*keyChange) []string {
 
 // duplicate reads keys and writes those under their new names that are not there. What is
 // there is left. It returns what was read.
-func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, there map[string]*read) (map[string]*read, error) {
+func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, there map[string]*read) (map[string]*read,
+	error) {
 	names, to := make([]string, len(steps)), map[string]string{}
 	for i, s := range steps {
 		names[i], to[string(s.key)] = string(s.key), s.To
@@ -247,15 +249,18 @@ func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, the
 			yield(nil, failed)
 		}
 	})
-	_, err := Restore(ctx, r.clients, records, RestoreOptions{Existing: Fail, Writers: 1, Place: func(rec *archive.Record) (Place, error) {
-		return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires, Content: r.content[string(rec.Key)]}, nil
-	}})
+	_, err := Restore(ctx, r.clients, records,
+		RestoreOptions{Existing: Fail, Writers: 1, Place: func(rec *archive.Record) (Place, error) {
+			return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires,
+				Content: r.content[string(rec.Key)]}, nil
+		}})
 	return olds, err
 }
 
 // moved removes a key that was copied, and counts it. It is true if the key is to be copied
 // again, since it was written to meanwhile.
-func (r *changes) moved(ctx context.Context, c rueidis.Client, s *keyChange, old, now *read, before, more bool) (again bool, err error) {
+func (r *changes) moved(ctx context.Context, c kernel.Raw, s *keyChange, old, now *read,
+	before, more bool) (again bool, err error) {
 	switch {
 	case old == nil: // it is gone; a copy of an earlier, killed run may be there
 		r.count(s, KeyCounts{Gone: 1})
@@ -311,7 +316,8 @@ func (r *changes) stays(s *keyChange, said string) error {
 }
 
 // takeBack removes a copy that is not of the last value any more.
-func (r *changes) takeBack(ctx context.Context, c rueidis.Client, s *keyChange, now *read, more bool) (again bool, err error) {
+func (r *changes) takeBack(ctx context.Context, c kernel.Raw, s *keyChange, now *read, more bool) (again bool,
+	err error) {
 	if err = r.unmake(ctx, c, s, now); err != nil {
 		r.count(s, KeyCounts{Unknown: 1})
 		return false, err
@@ -324,9 +330,9 @@ func (r *changes) takeBack(ctx context.Context, c rueidis.Client, s *keyChange, 
 
 // unmake removes a copy, unless another run has taken it over since: that one may have
 // removed the old key.
-func (r *changes) unmake(ctx context.Context, c rueidis.Client, s *keyChange, now *read) error {
+func (r *changes) unmake(ctx context.Context, c kernel.Raw, s *keyChange, now *read) error {
 	whose, err := c.Do(ctx, c.B().Get().Key(markOf(s.key, s.To)).Build()).ToString()
-	if err != nil && !rueidis.IsRedisNil(err) {
+	if err != nil && !kernel.IsNil(err) {
 		return err
 	}
 	if whose != r.id {
@@ -338,12 +344,13 @@ func (r *changes) unmake(ctx context.Context, c rueidis.Client, s *keyChange, no
 
 // remove removes a key if it is still as it was read, and, where that is asked for, the
 // conditions of the change hold. doubt says that a reply was lost before.
-func (r *changes) remove(ctx context.Context, c rueidis.Client, s *keyChange, key string, was *read, conditions bool) (said string, doubt bool, err error) {
+func (r *changes) remove(ctx context.Context, c kernel.Raw, s *keyChange, key string, was *read,
+	conditions bool) (said string, doubt bool, err error) {
 	keys, sets := []string{key}, 0
 	if conditions {
 		keys, sets = s.conditions(key), len(s.Busy)
 	}
-	script := func(sum string) rueidis.Completed {
+	script := func(sum string) kernel.Command {
 		return eval(c.B(), "rename", keys, "drop", strconv.Itoa(sets), sum,
 			strconv.FormatInt(was.Expires, 10))
 	}
@@ -368,8 +375,9 @@ func (r *changes) remove(ctx context.Context, c rueidis.Client, s *keyChange, ke
 
 // removeLarge compares a key with what it was, and removes it unless it is written to
 // meanwhile.
-func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key string, was *read, script rueidis.Completed) (said string, err error) {
-	err = c.Dedicated(func(d rueidis.DedicatedClient) error {
+func (r *changes) removeLarge(ctx context.Context, c kernel.Raw, db int, key string, was *read,
+	script kernel.Command) (said string, err error) {
+	err = c.Dedicated(func(d kernel.Dedicated) error {
 		if err := d.Do(ctx, d.B().Watch().Key(key).Build()).Error(); err != nil {
 			return err
 		}
@@ -384,7 +392,7 @@ func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key
 		replies := d.DoMulti(ctx, d.B().Multi().Build().SetSlot(key), script, d.B().Exec().Build().SetSlot(key))
 		list, err := replies[2].ToArray()
 		switch {
-		case rueidis.IsRedisNil(err):
+		case kernel.IsNil(err):
 			said = "changed"
 			return nil
 		case err != nil:
@@ -397,7 +405,7 @@ func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key
 }
 
 // drop removes keys that are the same under their new names.
-func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) drop(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	names := newNames(steps)
 	r.content = newContent(steps)
 	for _, s := range steps {

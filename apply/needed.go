@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
 // compares says that a key that is there may count as the same: with Different, and with
@@ -77,7 +77,7 @@ func (w *writer) present(ctx context.Context, t *target, records []*record) (the
 		return w.presentLive(ctx, t, records)
 	}
 	there, equal = make([]bool, len(records)), make([]bool, len(records))
-	var commands rueidis.Commands
+	var commands kernel.Commands
 	b := t.client.Raw().B()
 	for _, rec := range records {
 		key := string(rec.Place.Key)
@@ -86,7 +86,7 @@ func (w *writer) present(ctx context.Context, t *target, records []*record) (the
 	replies := t.client.Raw().DoMulti(ctx, commands...)
 	for i, rec := range records {
 		dump, err := replies[2*i].ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
+		if err != nil && !kernel.IsNil(err) {
 			return nil, nil, err
 		}
 		expires, err := replies[2*i+1].AsInt64()
@@ -96,7 +96,8 @@ func (w *writer) present(ctx context.Context, t *target, records []*record) (the
 		there[i] = len(dump) > footer
 		if there[i] && rec.sameExpiry(max(expires, 0)) {
 			value, version := dump[:len(dump)-footer], int(dump[len(dump)-footer])|int(dump[len(dump)-footer+1])<<8
-			equal[i] = compare.Equal(&source.Content{Payload: []byte(value), RDB: version}, &source.Content{Payload: rec.Payload, RDB: rec.RDB})
+			equal[i] = compare.Equal(&source.Content{Payload: []byte(value), RDB: version},
+				&source.Content{Payload: rec.Payload, RDB: rec.RDB})
 		}
 	}
 	return there, equal, nil

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,13 +12,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/archive"
-	"github.com/redis/rueidis"
 )
 
-// partial is a value that is being put together under a temporary name.
+// partial represents a value that is being put together under a temporary name.
 type partial struct {
 	target  *target
 	name    string
@@ -29,8 +27,9 @@ type partial struct {
 	broken  bool   // a part was refused
 	problem string // why
 	facts   compare.Facts
-	turn    int   // when its last part came
-	first   int64 // number of the record of its first part
+	state   *source.StreamState // of a stream, known with its last part
+	turn    int                 // when its last part came
+	first   int64               // number of the record of its first part
 }
 
 // Bounds of the values that one writer has begun: how many, and the bytes of their names.
@@ -66,7 +65,7 @@ func (w *writer) forget(id string) {
 	}
 }
 
-// keeps is how long a temporary key lives after its last part.
+// keeps says how long a temporary key lives after its last part.
 const keeps = time.Hour
 
 // tags are, for each slot, a hash tag that is in it.
@@ -82,7 +81,7 @@ var tags = sync.OnceValue(func() *[16384]string {
 	return &all
 })
 
-// temporaryName is a name in the slot of a key. Each run has names of its own: two runs
+// temporaryName returns a name in the slot of a key. Each run has names of its own: two runs
 // that write the same key would mix their parts under one name.
 func temporaryName(run string, key []byte) string {
 	sum := sha256.Sum256(append([]byte(run), key...))
@@ -128,7 +127,7 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 		return nil
 	}
 	err = w.steps(ctx, p, commands, grows, rec)
-	switch answer, said := rueidis.IsRedisErr(err); {
+	switch answer, said := kernel.IsServerError(err); {
 	case said && full(err):
 		done(unknown, "")
 		return fmt.Errorf("%w: %w", errFull, err)
@@ -194,10 +193,18 @@ const stepCommands = 500
 
 // steps runs the commands of a part in as few steps as may be. Only the end of a stream
 // takes more than one: each of them can be run again.
-func (w *writer) steps(ctx context.Context, p *partial, commands []rueidis.Completed, grows int64, rec *record) error {
+func (w *writer) steps(ctx context.Context, p *partial, commands []kernel.Command, grows int64, rec *record) error {
 	first := rec.Part == 0
 	if rec.Kind != source.Stream || rec.More {
 		return w.together(ctx, p, commands, grows, first)
+	}
+	if gone, err := w.gone(ctx, p); err != nil {
+		return err
+	} else if len(gone) > 0 {
+		if commands, err = w.besideGone(ctx, p, gone); err != nil {
+			return err
+		}
+		first = false
 	}
 	for len(commands) > 0 {
 		n := min(len(commands), stepCommands)
@@ -214,14 +221,16 @@ func (w *writer) steps(ctx context.Context, p *partial, commands []rueidis.Compl
 
 // together runs the commands of a part in one step, and again where the server was not
 // ready. After a lost reply the length of the value tells whether they were run.
-func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Completed, grows int64, first bool) (err error) {
+func (w *writer) together(ctx context.Context, p *partial, commands []kernel.Command, grows int64,
+	first bool) (err error) {
 	raw := p.target.client.Raw()
-	all := []rueidis.Completed{raw.B().Multi().Build().SetSlot(p.name)}
+	all := []kernel.Command{raw.B().Multi().Build().SetSlot(p.name)}
 	if first {
 		all = append(all, raw.B().Unlink().Key(p.name).Build())
 	}
 	all = append(all, commands...)
-	all = append(all, raw.B().Pexpire().Key(p.name).Milliseconds(keeps.Milliseconds()).Build(), raw.B().Exec().Build().SetSlot(p.name))
+	all = append(all, raw.B().Pexpire().Key(p.name).Milliseconds(keeps.Milliseconds()).Build(),
+		raw.B().Exec().Build().SetSlot(p.name))
 	for i := range all {
 		all[i] = all[i].Pin()
 	}
@@ -230,7 +239,7 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 			if attempt == attempts || !pause(ctx, attempt, err) {
 				return cmp.Or(err, ctx.Err())
 			}
-			if _, said := rueidis.IsRedisErr(err); !said && !first {
+			if _, said := kernel.IsServerError(err); !said && !first {
 				n, lost := p.length(ctx)
 				if lost != nil {
 					continue
@@ -259,11 +268,11 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 }
 
 func isAnswer(err error) bool {
-	_, said := rueidis.IsRedisErr(err)
+	_, said := kernel.IsServerError(err)
 	return said
 }
 
-// length is how much a value that grows by each part has: elements, entries or bytes.
+// length returns how much a value that grows by each part has: elements, entries or bytes.
 func (p *partial) length(ctx context.Context) (int64, error) {
 	raw := p.target.client.Raw()
 	verb := map[source.Kind]string{source.String: "STRLEN", source.List: "LLEN", source.Stream: "XLEN"}[p.kind]
@@ -283,8 +292,9 @@ var errTouched = errors.New("what was written of it is being changed by another 
 // if nothing writes to the key meanwhile, and, where it must be there, if it is: so a
 // step whose reply was lost does nothing once the attempt after it has run. Its error is
 // the first refusal, if there is one.
-func step(ctx context.Context, raw rueidis.Client, key string, must bool, all []rueidis.Completed) (list []rueidis.RedisMessage, err error) {
-	err = raw.Dedicated(func(c rueidis.DedicatedClient) error {
+func step(ctx context.Context, raw kernel.Raw, key string, must bool,
+	all []kernel.Command) (list []kernel.Value, err error) {
+	err = raw.Dedicated(func(c kernel.Dedicated) error {
 		there := c.DoMulti(ctx, c.B().Watch().Key(key).Build(), c.B().Exists().Key(key).Build())
 		n, err := there[1].AsInt64()
 		if err = cmp.Or(there[0].Error(), err); err == nil && n == 0 && must {
@@ -300,11 +310,11 @@ func step(ctx context.Context, raw rueidis.Client, key string, must bool, all []
 				return err
 			}
 		}
-		if list, err = replies[last].ToArray(); rueidis.IsRedisNil(err) {
+		if list, err = replies[last].ToArray(); kernel.IsNil(err) {
 			return errTouched
 		}
 		for i := 0; i < len(list) && err == nil; i++ {
-			if err = list[i].Error(); rueidis.IsRedisNil(err) {
+			if err = list[i].Error(); kernel.IsNil(err) {
 				err = nil
 			}
 		}
@@ -324,7 +334,7 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	if rec.Place.Expires > 0 {
 		ttl = raw.B().Pexpireat().Key(p.name).MillisecondsTimestamp(rec.Place.Expires).Build()
 	}
-	all := []rueidis.Completed{raw.B().Multi().Build().SetSlot(key), ttl}
+	all := []kernel.Command{raw.B().Multi().Build().SetSlot(key), ttl}
 	if w.Existing == Replace || w.Existing == Different {
 		all = append(all, raw.B().Unlink().Key(key).Build()) // RENAME would free a large value at once
 	}
@@ -340,16 +350,28 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 			break
 		}
 		if attempt > 0 && !isAnswer(err) { // the reply was lost: has it been renamed?
-			if p.renamed(ctx, key) {
+			is, lost := p.renamed(ctx, key)
+			if is {
 				return restored, "", nil
 			}
+			if lost != nil { // and so was that
+				err = lost
+				continue
+			}
 		}
-		var replies []rueidis.RedisMessage
+		var replies []kernel.Value
 		if replies, err = step(ctx, raw, p.name, true, all); err == nil && len(replies) > 1 {
 			moved, err = replies[len(replies)-2].AsInt64()
 		}
-		if attempt > 0 && (errors.Is(err, errGone) || errors.Is(err, errTouched)) && p.renamed(ctx, key) {
-			return restored, "", nil // by the step whose reply was lost, after that question
+		if attempt > 0 && (errors.Is(err, errGone) || errors.Is(err, errTouched)) {
+			is, lost := p.renamed(ctx, key)
+			if is {
+				return restored, "", nil // by the step whose reply was lost, after that question
+			}
+			if lost != nil { // what is not known is no reason
+				err = lost
+				continue
+			}
 		}
 		if what, _ := judged(err); what != unknown || errors.Is(err, errGone) {
 			break
@@ -366,12 +388,13 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	return restored, "", nil
 }
 
-// renamed reports whether a value has its name: there is a key, and no temporary one.
-func (p *partial) renamed(ctx context.Context, key string) bool {
+// renamed reports whether a value has its name: there is a key, and no temporary one. An error says that it is not
+// known.
+func (p *partial) renamed(ctx context.Context, key string) (bool, error) {
 	raw := p.target.client.Raw()
 	left, err1 := raw.Do(ctx, raw.B().Exists().Key(p.name).Build()).AsInt64()
 	there, err2 := raw.Do(ctx, raw.B().Exists().Key(key).Build()).AsInt64()
-	return err1 == nil && err2 == nil && left == 0 && there == 1
+	return left == 0 && there == 1 && err1 == nil && err2 == nil, cmp.Or(err1, err2)
 }
 
 // abandon removes what is left of a value whose last part did not come.
@@ -380,117 +403,4 @@ func (p *partial) abandon(w *writer) {
 	defer cancel()
 	raw := p.target.client.Raw()
 	_ = raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
-}
-
-// maxElements bounds the elements of a part: a backup asks for a thousand at a time.
-const maxElements = 1 << 20
-
-// elements reads the elements of a part.
-func elements(payload []byte) (out []string, err error) {
-	for len(payload) > 0 {
-		if len(out) == maxElements {
-			return nil, fmt.Errorf("a part has more than %d elements", maxElements)
-		}
-		var text []byte
-		if text, payload, err = archive.CutText(payload); err != nil {
-			return nil, err
-		}
-		out = append(out, string(text))
-	}
-	return out, nil
-}
-
-// commands write a part.
-func (p *partial) commands(rec *record) (out []rueidis.Completed, grows int64, err error) {
-	if rec.Form != archive.Elements {
-		return nil, 0, errors.New("a value of this form cannot be written in parts")
-	}
-	all, err := elements(rec.Payload)
-	if err != nil {
-		return nil, 0, err
-	}
-	raw := p.target.client.Raw()
-	if rec.Kind == source.Stream {
-		out, err = p.stream(rec, all)
-		if rec.More {
-			grows = int64(len(out))
-		}
-		return out, grows, err
-	}
-	verb := verbs[rec.Kind]
-	switch pairs := rec.Kind == source.Hash || rec.Kind == source.ZSet; {
-	case verb == "":
-		return nil, 0, fmt.Errorf("a %s cannot be written in parts", rec.Kind)
-	case len(all) == 0, pairs && len(all)%2 != 0, rec.Kind == source.String && len(all) != 1:
-		return nil, 0, errors.New("a part has no elements, or half of one")
-	case rec.Kind == source.String:
-		grows = int64(len(all[0]))
-	case rec.Kind == source.List:
-		grows = int64(len(all))
-	case rec.Kind == source.ZSet: // the score comes first
-		for i := 0; i < len(all); i += 2 {
-			all[i], all[i+1] = all[i+1], all[i]
-		}
-	}
-	return []rueidis.Completed{raw.B().Arbitrary(verb).Keys(p.name).Args(all...).Build()}, grows, nil
-}
-
-// verbs add the elements of a part to a value.
-var verbs = map[source.Kind]string{source.String: "APPEND", source.List: "RPUSH", source.Set: "SADD", source.Hash: "HSET", source.ZSet: "ZADD"}
-
-// stream writes entries, or with the last part the rest of a stream.
-func (p *partial) stream(rec *record, all []string) (out []rueidis.Completed, err error) {
-	b := p.target.client.Raw().B()
-	if !rec.More {
-		var state source.StreamState
-		if len(all) != 1 {
-			return nil, errors.New("the last part of a stream has no state")
-		}
-		if err := json.Unmarshal([]byte(all[0]), &state); err != nil {
-			return nil, err
-		}
-		return p.streamState(&state), nil
-	}
-	for len(all) > 1 {
-		n, err := strconv.Atoi(all[1])
-		if err != nil || n < 2 || n > len(all)-2 {
-			return nil, errors.New("an entry of a stream is cut")
-		}
-		out = append(out, b.Arbitrary("XADD").Keys(p.name).Args(all[0]).Args(all[2:2+n]...).Build())
-		all = all[2+n:]
-	}
-	return out, nil
-}
-
-func (p *partial) streamState(s *source.StreamState) (out []rueidis.Completed) {
-	b := p.target.client.Raw().B()
-	do := func(verb string, sub []string, args ...string) {
-		c := b.Arbitrary(verb)
-		if len(sub) > 0 {
-			c = c.Args(sub...)
-		}
-		out = append(out, c.Keys(p.name).Args(args...).Build())
-	}
-	if p.next == 1 { // there is no entry: a group that is made and unmade leaves a stream
-		do("XGROUP", []string{"CREATE"}, "keywright", "$", "MKSTREAM")
-		do("XGROUP", []string{"DESTROY"}, "keywright")
-	}
-	do("XSETID", nil, s.LastID, "ENTRIESADDED", strconv.FormatInt(s.Added, 10), "MAXDELETEDID", cmp.Or(s.MaxDeleted, "0-0"))
-	for _, g := range s.Groups {
-		args := []string{string(g.Name), g.LastID}
-		if g.Read >= 0 {
-			args = append(args, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
-		}
-		do("XGROUP", []string{"DESTROY"}, string(g.Name)) // the reply to a step may be lost: it is run again
-		do("XGROUP", []string{"CREATE"}, args...)
-		for _, c := range g.Consumers {
-			do("XGROUP", []string{"CREATECONSUMER"}, string(g.Name), string(c))
-		}
-	}
-	for _, g := range s.Groups {
-		for _, e := range g.Pending {
-			do("XCLAIM", nil, string(g.Name), string(e.Consumer), "0", e.ID, "IDLE", strconv.FormatInt(e.Idle, 10), "RETRYCOUNT", strconv.FormatInt(e.Deliveries, 10), "FORCE", "JUSTID", "LASTID", g.LastID)
-		}
-	}
-	return out
 }

@@ -41,9 +41,11 @@ func child(file string) {
 		panic(err)
 	}
 	clients := func(db int) (*keywright.Client, error) {
-		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
+		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db),
+			keywright.Options{NoCache: true})
 	}
-	r, err := apply.Restore(context.Background(), clients, records(text), apply.RestoreOptions{Existing: apply.Existing(os.Getenv("RESTORE_MODE"))})
+	r, err := apply.Restore(context.Background(), clients, records(text),
+		apply.RestoreOptions{Existing: apply.Existing(os.Getenv("RESTORE_MODE"))})
 	if err != nil || r.Refused+r.Unknown > 0 {
 		fmt.Fprintln(os.Stderr, err, r.Counts, r.Reasons)
 		os.Exit(1)
@@ -90,7 +92,8 @@ func TestKilledRestores(t *testing.T) {
 		same(t, want, digest(t, to.URL(), targets))
 	}
 	for _, key := range to.Do("KEYS", "*").([]any) {
-		if name := fmt.Sprint(key); len(name) > len(apply.TemporaryPrefix) && name[:len(apply.TemporaryPrefix)] == apply.TemporaryPrefix {
+		if name := fmt.Sprint(key); len(name) > len(apply.TemporaryPrefix) &&
+			name[:len(apply.TemporaryPrefix)] == apply.TemporaryPrefix {
 			if ttl := do(t, targets, 0, "PTTL", name).(int64); ttl < 0 {
 				t.Errorf("%s is left, with the TTL %d", name, ttl)
 			}
@@ -98,7 +101,8 @@ func TestKilledRestores(t *testing.T) {
 		}
 	}
 	for range 2 {
-		r, err := apply.Restore(t.Context(), targets, records(mustRead(t, file)), apply.RestoreOptions{Existing: apply.Different})
+		r, err := apply.Restore(t.Context(), targets, records(mustRead(t, file)),
+			apply.RestoreOptions{Existing: apply.Different})
 		must(t, err)
 		adds(t, r)
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
 // renames sorts the keys of a batch that get new names: those that one command renames go
 // with the others, those whose slot changes are moved by a copy.
-func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyChange) (plain []*keyChange, err error) {
+func (r *changes) renames(ctx context.Context, c kernel.Raw, steps []*keyChange) (plain []*keyChange, err error) {
 	steps, err = r.alone(ctx, c, steps)
 	if err == nil {
 		steps, err = r.undivided(ctx, c, steps)
@@ -25,7 +25,7 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 		return nil, err
 	}
 	var moves, drops, merges []*keyChange
-	cluster := c.Mode() == rueidis.ClientModeCluster
+	cluster := kernel.InCluster(c)
 	for _, s := range steps {
 		switch {
 		case cluster && !s.oneSlot():
@@ -42,7 +42,7 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 	}
 	for _, kind := range []struct {
 		steps []*keyChange
-		do    func(context.Context, rueidis.Client, []*keyChange) error
+		do    func(context.Context, kernel.Raw, []*keyChange) error
 	}{{merges, r.merge}, {drops, r.drop}, {moves, r.move}} {
 		if err != nil {
 			r.unknown(kind.steps)
@@ -58,8 +58,8 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 }
 
 // inParts does so many at a time.
-func (r *changes) inParts(ctx context.Context, c rueidis.Client, steps []*keyChange,
-	do func(context.Context, rueidis.Client, []*keyChange) error) (err error) {
+func (r *changes) inParts(ctx context.Context, c kernel.Raw, steps []*keyChange,
+	do func(context.Context, kernel.Raw, []*keyChange) error) (err error) {
 	for len(steps) > 0 && err == nil {
 		part := steps[:min(len(steps), movedKeys)]
 		steps, err = steps[len(part):], do(ctx, c, part)
@@ -69,8 +69,8 @@ func (r *changes) inParts(ctx context.Context, c rueidis.Client, steps []*keyCha
 }
 
 // alone leaves the keys alone of which another one would get the same new name.
-func (r *changes) alone(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
-	var list rueidis.Commands
+func (r *changes) alone(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
+	var list kernel.Commands
 	for _, s := range steps {
 		for _, name := range s.Rivals {
 			list = append(list, c.B().Exists().Key(name).Build())
@@ -100,7 +100,7 @@ func (r *changes) alone(ctx context.Context, c rueidis.Client, steps []*keyChang
 
 // undivided leaves the keys of a queue alone, all of them, that was in use under both names
 // when the first of them was to go.
-func (r *changes) undivided(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
+func (r *changes) undivided(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
 	for i, s := range steps {
 		both, err := r.twice.of(ctx, c, s.db, s.Twice)
 		if err != nil {
@@ -122,7 +122,7 @@ type twice map[string]bool
 const maxTwice = 10_000
 
 // of reports whether some key is there under both names, and no run has copied it.
-func (t *twice) of(ctx context.Context, c rueidis.Client, db int, names []plan.Names) (both bool, err error) {
+func (t *twice) of(ctx context.Context, c kernel.Raw, db int, names []plan.Names) (both bool, err error) {
 	if len(names) == 0 {
 		return false, nil
 	}
@@ -130,7 +130,7 @@ func (t *twice) of(ctx context.Context, c rueidis.Client, db int, names []plan.N
 	if both, known := (*t)[queue]; known {
 		return both, nil
 	}
-	var list rueidis.Commands
+	var list kernel.Commands
 	for _, n := range names {
 		for _, name := range []string{n.Old, n.New, markOf([]byte(n.Old), n.New)} {
 			list = append(list, c.B().Exists().Key(name).Build())
@@ -173,7 +173,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 	if err != nil {
 		return err
 	}
-	var list rueidis.Commands
+	var list kernel.Commands
 	for i := range batch {
 		if d := &decisions[i]; named(d) {
 			for _, name := range append([]string{d.Step.To}, d.Step.Rivals...) {
@@ -232,8 +232,8 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 func named(d *plan.Decision) bool { return d.Meant && d.Leave == "" && d.Step.How != plan.Retag }
 
 // held corrects decisions whose conditions do not hold now.
-func held(ctx context.Context, c rueidis.Client, decisions []plan.Decision) error {
-	var list rueidis.Commands
+func held(ctx context.Context, c kernel.Raw, decisions []plan.Decision) error {
+	var list kernel.Commands
 	for i := range decisions {
 		for _, name := range decisions[i].Step.Absent {
 			list = append(list, c.B().Exists().Key(name).Build())
@@ -255,7 +255,7 @@ func held(ctx context.Context, c rueidis.Client, decisions []plan.Decision) erro
 }
 
 // works corrects decisions about queues that have workers or jobs in work.
-func works(ctx context.Context, c rueidis.Client, decisions []plan.Decision) error {
+func works(ctx context.Context, c kernel.Raw, decisions []plan.Decision) error {
 	var names []string
 	busy := map[string]bool{}
 	for i := range decisions {
@@ -272,13 +272,13 @@ func works(ctx context.Context, c rueidis.Client, decisions []plan.Decision) err
 	if err != nil {
 		return err
 	}
-	list := make(rueidis.Commands, len(names))
+	list := make(kernel.Commands, len(names))
 	for i, name := range names {
 		list[i] = c.B().Zcount().Key(name).Min("(" + clock[0] + "999").Max("+inf").Build()
 	}
 	for i, reply := range c.DoMulti(ctx, list...) {
 		n, err := reply.AsInt64()
-		if _, said := rueidis.IsRedisErr(err); err != nil && !said {
+		if _, said := kernel.IsServerError(err); err != nil && !said {
 			return err
 		}
 		busy[names[i]] = n > 0
@@ -293,7 +293,7 @@ func works(ctx context.Context, c rueidis.Client, decisions []plan.Decision) err
 	return nil
 }
 
-// differs is the code if the key under the new name is not the same as the old one.
+// differs returns the code if the key under the new name is not the same as the old one.
 func (r *changes) differs(ctx context.Context, k *source.Key, to string, code plan.Code) (plan.Code, error) {
 	if r.Live == nil {
 		return code, nil
@@ -308,9 +308,9 @@ func (r *changes) differs(ctx context.Context, k *source.Key, to string, code pl
 	return code, nil
 }
 
-// renaming is the command that renames a key in its slot: RENAMENX where nothing is to be
+// renaming returns the command that renames a key in its slot: RENAMENX where nothing is to be
 // checked.
-func (s *keyChange) renaming(c rueidis.Client) rueidis.Completed {
+func (s *keyChange) renaming(c kernel.Raw) kernel.Command {
 	if len(s.Busy)+len(s.Absent) == 0 {
 		return c.B().Renamenx().Key(string(s.key)).Newkey(s.To).Build()
 	}
@@ -318,7 +318,7 @@ func (s *keyChange) renaming(c rueidis.Client) rueidis.Completed {
 	return eval(c.B(), "rename", keys, "rename", strconv.Itoa(len(s.Busy)), "", "")
 }
 
-// conditions are the keys that the script is given.
+// conditions returns the keys that the script is given.
 func (s *keyChange) conditions(first ...string) []string {
 	return append(append(first, s.Busy...), s.Absent...)
 }

@@ -34,7 +34,8 @@ func renameChild(url, folder string, back bool) {
 	ctx := context.Background()
 	config, err := connect.New(connect.Options{URL: url})
 	fail(err)
-	values, err := server.NewReader(ctx, config, server.Options{OnlyDB: -1, Role: server.Primary}, server.ContentsRequest{Largest: 256})
+	values, err := server.NewReader(ctx, config, server.Options{OnlyDB: -1, Role: server.Primary},
+		server.ContentsRequest{Largest: 256})
 	fail(err)
 	clients := map[int]*keywright.Client{}
 	ks := &keyspace.Keyspace{}
@@ -110,7 +111,8 @@ func TestKilledRenames(t *testing.T) {
 			for _, back := range []bool{false, true} {
 				for done := false; !done; {
 					cmd := exec.Command(os.Args[0])
-					cmd.Env = append(os.Environ(), "RENAME_URL="+url, "RENAME_FOLDER="+folder, "RENAME_BACK="+map[bool]string{true: "1"}[back])
+					cmd.Env = append(os.Environ(), "RENAME_URL="+url, "RENAME_FOLDER="+folder,
+						"RENAME_BACK="+map[bool]string{true: "1"}[back])
 					cmd.Stderr = os.Stderr
 					began := time.Now()
 					must(t, cmd.Start())

@@ -27,7 +27,7 @@ func allKinds() (maps []string) {
 	return maps
 }
 
-// renamed is a rename of patterns.
+// renamed represents a rename of patterns.
 type renamed struct {
 	ks    *keyspace.Keyspace
 	pairs *plan.Pairs
@@ -92,7 +92,7 @@ func under(prefix string, all map[string]string) map[string]string {
 	return out
 }
 
-// digests are the values and expiries of all keys, by database and name.
+// digests returns the values and expiries of all keys, by database and name.
 func digests(t testing.TB, url string, clients apply.Clients) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -178,9 +178,11 @@ func TestRenameTaken(t *testing.T) {
 			url = kt.Start(t, kt.Valkey).URL()
 		}
 		clients := open(t, url)
-		for _, args := range [][]string{{"SET", "u:1", "old"}, {"SET", "v:1", "new"}, {"SET", "u:2", "x", "PXAT", "4102444800123"},
+		for _, args := range [][]string{{"SET", "u:1", "old"}, {"SET", "v:1", "new"},
+			{"SET", "u:2", "x", "PXAT", "4102444800123"},
 			{"SET", "v:2", "x", "PXAT", "4102444800123"}, {"SET", "u:3", "x"}, {"SET", "v:3", "x", "PXAT", "4102444800123"},
-			{"HSET", "u:4", "a", "b"}, {"HSET", "v:4", "a", "b"}, {"SET", "u:5", "x"}, {"SET", "u:7", "x"}, {"SET", "v:7", "x"}, {"SET", "w:6", "x"}, {"SET", "u:6", "x"}} {
+			{"HSET", "u:4", "a", "b"}, {"HSET", "v:4", "a", "b"}, {"SET", "u:5", "x"}, {"SET", "u:7", "x"}, {"SET", "v:7", "x"},
+			{"SET", "w:6", "x"}, {"SET", "u:6", "x"}} {
 			do(t, clients, 0, args...)
 		}
 		same := int64(0)
@@ -205,7 +207,8 @@ func TestRenameTaken(t *testing.T) {
 			return nil
 		})
 		must(t, err)
-		if want := (map[plan.Code]int{"": 1 + int(same), plan.Taken: 5 - int(same), plan.TwoSources: 2}); !maps.Equal(blocked, want) {
+		if want := (map[plan.Code]int{"": 1 + int(same), plan.Taken: 5 - int(same), plan.TwoSources: 2}); !maps.Equal(blocked,
+			want) {
 			t.Errorf("cluster %v: planned %v", cluster, blocked)
 		}
 		for range 2 {
@@ -214,7 +217,9 @@ func TestRenameTaken(t *testing.T) {
 				t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, w)
 			}
 		}
-		for key, want := range map[string]string{"u:1": "old", "v:1": "new", "u:2": map[bool]string{true: "<nil>", false: "x"}[cluster], "v:2": "x", "u:7": "x", "u:3": "x", "u:5": "<nil>", "v:5": "x", "u:6": "x", "w:6": "x", "v:6": "<nil>"} {
+		for key, want := range map[string]string{"u:1": "old", "v:1": "new",
+			"u:2": map[bool]string{true: "<nil>", false: "x"}[cluster], "v:2": "x", "u:7": "x", "u:3": "x", "u:5": "<nil>",
+			"v:5": "x", "u:6": "x", "w:6": "x", "v:6": "<nil>"} {
 			if got := fmt.Sprint(do(t, clients, 0, "GET", key)); got != want {
 				t.Errorf("cluster %v: %s is %s, not %s", cluster, key, got, want)
 			}
@@ -234,31 +239,43 @@ var renamedMeanwhile = []struct {
 	value, copy string    // of key and to in the end; "<nil>": not there
 	guard       string
 }{
-	{"a worker begins", false, "jobs", []string{"RPUSH", "jobs:a", "1"}, []string{"ZADD", "{jobs:a}:workers", "99999999999999", "w"},
+	{"a worker begins", false, "jobs", []string{"RPUSH", "jobs:a", "1"},
+		[]string{"ZADD", "{jobs:a}:workers", "99999999999999", "w"},
 		"jobs:a", "work:a", plan.QueueWorks, "list", "none", "call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
-	{"a job is in work", false, "jobs", []string{"RPUSH", "jobs:a", "1"}, []string{"ZADD", "{jobs:a}:leases", "99999999999999", "j"},
+	{"a job is in work", false, "jobs", []string{"RPUSH", "jobs:a", "1"},
+		[]string{"ZADD", "{jobs:a}:leases", "99999999999999", "j"},
 		"jobs:a", "work:a", plan.QueueWorks, "list", "none", "call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
-	{"a lock is taken", false, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"SET", "lock:a", "t", "PX", "60000"},
+	{"a lock is taken", false, "hold", []string{"SET", "{lock:a}:fence", "7"},
+		[]string{"SET", "lock:a", "t", "PX", "60000"},
 		"{lock:a}:fence", "{hold:a}:fence", plan.LiveLease, "string", "none", "call('EXISTS', KEYS[i]) == 1"},
-	{"a lock is shared", false, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"ZADD", "{lock:a}:shared", "1", "t"},
+	{"a lock is shared", false, "hold", []string{"SET", "{lock:a}:fence", "7"},
+		[]string{"ZADD", "{lock:a}:shared", "1", "t"},
 		"{lock:a}:fence", "{hold:a}:fence", plan.LiveLease, "string", "none", "call('EXISTS', KEYS[i]) == 1"},
-	{"the new name comes", false, "user", []string{"SET", "user:a", "x"}, []string{"SET", "usr:a", "y"}, "user:a", "usr:a", plan.Taken,
+	{"the new name comes", false, "user", []string{"SET", "user:a", "x"}, []string{"SET", "usr:a", "y"}, "user:a", "usr:a",
+		plan.Taken,
 		"string", "string", ""},
-	{"the new name of a fence comes", false, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"SET", "{hold:a}:fence", "9"},
+	{"the new name of a fence comes", false, "hold", []string{"SET", "{lock:a}:fence", "7"},
+		[]string{"SET", "{hold:a}:fence", "9"},
 		"{lock:a}:fence", "{hold:a}:fence", plan.Taken, "string", "string", "call('RENAMENX', KEYS[1], KEYS[2]) == 0"},
-	{"it goes", false, "user", []string{"SET", "user:a", "x"}, []string{"DEL", "user:a"}, "user:a", "usr:a", "", "none", "none", ""},
-	{"a fence goes", false, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"DEL", "{lock:a}:fence"}, "{lock:a}:fence",
-		"{hold:a}:fence", "", "none", "none", ""},
-	{"it goes once it is copied", true, "user", []string{"SET", "user:a", "x"}, []string{"DEL", "user:a"}, "user:a", "usr:a", "", "none",
+	{"it goes", false, "user", []string{"SET", "user:a", "x"}, []string{"DEL", "user:a"}, "user:a", "usr:a", "", "none",
 		"none", ""},
-	{"it is written once it is copied", true, "user", []string{"SET", "user:a", "x"}, []string{"APPEND", "user:a", "y"}, "user:a", "usr:a",
+	{"a fence goes", false, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"DEL", "{lock:a}:fence"},
+		"{lock:a}:fence",
+		"{hold:a}:fence", "", "none", "none", ""},
+	{"it goes once it is copied", true, "user", []string{"SET", "user:a", "x"}, []string{"DEL", "user:a"}, "user:a",
+		"usr:a", "", "none",
+		"none", ""},
+	{"it is written once it is copied", true, "user", []string{"SET", "user:a", "x"}, []string{"APPEND", "user:a", "y"},
+		"user:a", "usr:a",
 		plan.Changed, "string", "none", "redis.sha1hex(string.sub(call('DUMP', KEYS[1]), 1, -11)) ~= ARGV[3]"},
 	{"its TTL changes once it is copied", true, "user", []string{"SET", "user:a", "x", "PXAT", "4102444800123"},
 		[]string{"PEXPIREAT", "user:a", "410244480020#"}, "user:a", "usr:a",
 		plan.Changed, "string", "none", "~= ARGV[4]"},
-	{"a lock is taken once it is copied", true, "hold", []string{"SET", "{lock:a}:fence", "7"}, []string{"SET", "lock:a", "t", "PX", "60000"},
+	{"a lock is taken once it is copied", true, "hold", []string{"SET", "{lock:a}:fence", "7"},
+		[]string{"SET", "lock:a", "t", "PX", "60000"},
 		"{lock:a}:fence", "{hold:a}:fence", plan.LiveLease, "string", "none", "call('EXISTS', KEYS[i]) == 1"},
-	{"the copy is written", true, "user", []string{"SET", "user:a", "x"}, []string{"SET", "usr:a", "y"}, "user:a", "usr:a", "", "none", "string", ""},
+	{"the copy is written", true, "user", []string{"SET", "user:a", "x"}, []string{"SET", "usr:a", "y"}, "user:a", "usr:a",
+		"", "none", "string", ""},
 }
 
 const renamedLater = `keywright: 1
@@ -305,9 +322,11 @@ func TestRenamedMeanwhile(t *testing.T) {
 			return renameBy(t, url, rule, list, o)
 		}
 		report := run()
-		if report.Changed != 0 && c.want != "" || c.want == "" && report.Changed+report.Gone != 1 || c.want != "" && why(report)[c.want] != 1 ||
+		if report.Changed != 0 && c.want != "" || c.want == "" && report.Changed+report.Gone != 1 ||
+			c.want != "" && why(report)[c.want] != 1 ||
 			do(t, clients, 0, "TYPE", c.key) != c.value || do(t, clients, 0, "TYPE", c.to) != c.copy {
-			t.Errorf("%s: %+v %v: %v and %v", c.name, report.KeyCounts, why(report), do(t, clients, 0, "TYPE", c.key), do(t, clients, 0, "TYPE", c.to))
+			t.Errorf("%s: %+v %v: %v and %v", c.name, report.KeyCounts, why(report), do(t, clients, 0, "TYPE", c.key),
+				do(t, clients, 0, "TYPE", c.to))
 		}
 		if c.guard == "" {
 			continue
@@ -335,20 +354,24 @@ func TestUnlinkOldNames(t *testing.T) {
 		}
 		clients := open(t, url)
 		large := strings.Repeat("x", 100<<10)
-		for _, args := range [][]string{{"SET", "u:1", "x"}, {"SET", "v:1", "x"}, {"SET", "u:2", "x"}, {"SET", "v:2", "y"}, {"SET", "u:3", "x"},
-			{"SET", "u:4", large}, {"SET", "v:4", large}, {"SET", "u:5", large}, {"SET", "v:5", large[1:]}, {"SADD", "u:6", "a", "b"}, {"SADD", "v:6", "b", "a"},
+		for _, args := range [][]string{{"SET", "u:1", "x"}, {"SET", "v:1", "x"}, {"SET", "u:2", "x"}, {"SET", "v:2", "y"},
+			{"SET", "u:3", "x"},
+			{"SET", "u:4", large}, {"SET", "v:4", large}, {"SET", "u:5", large}, {"SET", "v:5", large[1:]},
+			{"SADD", "u:6", "a", "b"}, {"SADD", "v:6", "b", "a"},
 			{"SET", "u:7", "x"}, {"SET", "v:7", "x", "PXAT", "4102444800123"}} {
 			do(t, clients, 0, args...)
 		}
 		r := renameOf(t, "u:{id}=v:{id}")
 		for _, again := range []bool{false, true} {
 			report := r.run(t, url, plan.RenameOptions{Drop: true}, apply.KeysOptions{})
-			if want := map[bool]int64{false: 3}[again]; report.Changed != want || why(report)[plan.Differs] != 3 || why(report)[plan.NotCopied] != 1 {
+			if want := map[bool]int64{false: 3}[again]; report.Changed != want || why(report)[plan.Differs] != 3 ||
+				why(report)[plan.NotCopied] != 1 {
 				t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, why(report))
 			}
 		}
 		report := r.run(t, url, plan.RenameOptions{Drop: true, Superseded: true}, apply.KeysOptions{})
-		if report.Changed != 3 || why(report)[plan.NotCopied] != 1 || do(t, clients, 0, "GET", "u:3") != "x" || do(t, clients, 0, "GET", "v:2") != "y" {
+		if report.Changed != 3 || why(report)[plan.NotCopied] != 1 || do(t, clients, 0, "GET", "u:3") != "x" ||
+			do(t, clients, 0, "GET", "v:2") != "y" {
 			t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, why(report))
 		}
 	}
@@ -374,7 +397,8 @@ func TestRenameUnderWriters(t *testing.T) {
 		for w := range 2 {
 			writers.Go(func() {
 				for i := w; ctx.Err() == nil; i++ {
-					if err := c.Raw().Do(t.Context(), c.Raw().B().Incr().Key("u:"+strconv.Itoa(i*7%keys)).Build()).Error(); err != nil {
+					if err := c.Raw().Do(t.Context(), c.Raw().B().Incr().Key("u:"+strconv.Itoa(i*7%keys)).Build()).
+						Error(); err != nil {
 						t.Error(err)
 						return
 					}
@@ -415,7 +439,8 @@ func TestRenameYieldedTwice(t *testing.T) {
 	twice := func(_ context.Context, each func([]source.Key) error) (source.Summary, error) {
 		return source.Summary{}, each([]source.Key{{Name: []byte("u:1")}, {Name: []byte("u:1")}})
 	}
-	if report := renameBy(t, url, rule, twice, apply.KeysOptions{}); report.Changed != 1 || report.Gone != 1 || do(t, clients, 0, "GET", "v:1") != "x" {
+	if report := renameBy(t, url, rule, twice, apply.KeysOptions{}); report.Changed != 1 || report.Gone != 1 ||
+		do(t, clients, 0, "GET", "v:1") != "x" {
 		t.Errorf("%+v: %v", report.KeyCounts, do(t, clients, 0, "GET", "v:1"))
 	}
 	// Another run takes a copy over and removes the old key: the copy is its own now.

@@ -13,7 +13,7 @@ type Report struct {
 	More    int64   `json:"more_reasons,omitempty"`
 }
 
-// Counts are the keys of a report. The figures add up to Keys.
+// Counts holds the keys of a report. The figures add up to Keys.
 type Counts struct {
 	Keys     int64 `json:"keys"`     // that were given
 	Restored int64 `json:"restored"` // written; in a plan: to be written
@@ -28,7 +28,7 @@ type Counts struct {
 	Bytes    int64 `json:"bytes"`              // of keys and values that were written
 }
 
-// Named is a key that was not restored, and why.
+// Named represents a key that was not restored, and why.
 type Named struct {
 	Key    []byte `json:"key"`
 	DB     int    `json:"db"`
@@ -74,7 +74,7 @@ func (r *restore) lost(records []record) {
 	}
 }
 
-// outcome is what became of a key.
+// outcome describes what became of a key.
 type outcome int
 
 const (
@@ -91,7 +91,8 @@ func (r *restore) count(rec *record, what outcome, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var c Counts
-	*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
+	*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused,
+		unknown: &c.Unknown}[what]++
 	if what == restored {
 		c.Bytes = int64(len(rec.Place.Key)) + rec.bytes
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -27,7 +28,7 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// Existing is what becomes of a key that is there already.
+// Existing describes what becomes of a key that is there already.
 type Existing string
 
 // A key that is there is an error, is left, is replaced, or is replaced if its value
@@ -79,7 +80,7 @@ type Asker interface {
 	Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error
 }
 
-// LeftOut is why Place leaves a key out.
+// LeftOut describes why Place leaves a key out.
 type LeftOut struct{ Code plan.Code }
 
 // Error implements error.
@@ -90,7 +91,7 @@ func (l *LeftOut) Error() string {
 	return l.Code.What()
 }
 
-// Place is where a record is restored.
+// Place describes where a record is restored.
 type Place struct {
 	Key     []byte
 	DB      int
@@ -120,7 +121,8 @@ type Clients func(db int) (*keywright.Client, error)
 //
 // It returns when all records are written, when ctx ends, or when the server can take
 // no more (full memory); the report is true in each case.
-func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Record, error], o RestoreOptions) (Report, error) {
+func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Record, error], o RestoreOptions) (Report,
+	error) {
 	if o.Existing == "" {
 		o.Existing = Fail
 	}
@@ -132,7 +134,8 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now(), id: rand.Text()}
+	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(),
+		began: time.Now(), id: rand.Text()}
 	if err := r.resume(); err != nil {
 		return r.report, err
 	}
@@ -158,7 +161,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	return r.report, errors.Join(err, r.progress.end(whole, r.report.Entries))
 }
 
-// restore is one run.
+// restore represents one run.
 type restore struct {
 	RestoreOptions
 	clients Clients
@@ -179,14 +182,14 @@ type restore struct {
 	progress *progress // nil: there is no journal
 }
 
-// job is a batch for one writer and one database.
+// job represents a batch for one writer and one database.
 type job struct {
 	target  *target
 	records []record
 	bytes   int
 }
 
-// record is an archive.Record and its place.
+// record represents an archive.Record and its place.
 type record struct {
 	archive.Record
 	Place
@@ -227,7 +230,8 @@ func (r *restore) feed(ctx context.Context, records iter.Seq2[*archive.Record, e
 }
 
 // deal puts the records into jobs, and sends those that are full.
-func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, error], open map[[2]int]*job, send func([2]int) error) error {
+func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, error], open map[[2]int]*job,
+	send func([2]int) error) error {
 	for rec, err := range records {
 		if err != nil {
 			return err
@@ -256,7 +260,7 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 				open[at] = j
 			}
 			own := record{Record: *rec, Place: place, seq: seq, first: seq, problem: problem}
-			own.Payload = append([]byte(nil), rec.Payload...)
+			own.Payload = append(make([]byte, 0, len(rec.Payload)+footer), rec.Payload...) // room for what RESTORE adds
 			own.Record.Key = nil
 			j.records = append(j.records, own)
 			if j.bytes += len(own.Payload) + len(place.Key); len(j.records) >= batchKeys || j.bytes >= batchBytes {
@@ -285,7 +289,8 @@ func (r *restore) renamed(rec *archive.Record, place Place, each func(*archive.R
 	if err == nil || failed != nil {
 		return failed
 	}
-	return each(&archive.Record{Entry: rec.Entry, Kind: rec.Kind, Form: archive.Elements, Part: rec.Part, More: rec.More}, err.Error())
+	return each(&archive.Record{Entry: rec.Entry, Kind: rec.Kind, Form: archive.Elements, Part: rec.Part, More: rec.More},
+		err.Error())
 }
 
 // pace keeps the rate.
@@ -334,7 +339,7 @@ func (r *restore) place(rec *archive.Record, seq int64) (p Place, ok bool, faile
 	return p, true, nil
 }
 
-// target is a database that is written to.
+// target represents a database that is written to.
 type target struct {
 	client *keywright.Client
 	db     int
@@ -343,7 +348,7 @@ type target struct {
 	ahead  time.Duration // of the server's clock before ours
 }
 
-// now is the server's time in Unix milliseconds.
+// now returns the server's time in Unix milliseconds.
 func (t *target) now() int64 { return time.Now().Add(t.ahead).UnixMilli() }
 
 // target opens a database, once.
@@ -363,7 +368,7 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 	}
 }
 
-// openings is how often a database is opened before it is given up: it may be one that the
+// openings says how often a database is opened before it is given up: it may be one that the
 // server does not have.
 const openings = 6
 
@@ -390,7 +395,7 @@ func (t *target) learn(ctx context.Context) error {
 	seconds, _ := strconv.ParseInt(clock[0], 10, 64)
 	micros, _ := strconv.ParseInt(clock[1], 10, 64)
 	t.ahead = time.Until(time.Unix(seconds, micros*1000))
-	info, err := topology.ReadInfo(ctx, keywright.AskNode(raw), "server")
+	info, err := topology.ReadInfo(ctx, kernel.AskNode(raw), "server")
 	if err != nil {
 		return fmt.Errorf("info: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
@@ -22,19 +23,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // open gives a client for each database of a server.
 func open(t testing.TB, url string) apply.Clients {
 	all := map[int]*keywright.Client{}
 	return func(db int) (*keywright.Client, error) {
 		if all[db] == nil {
-			c, err := keywright.Open(t.Context(), url+map[bool]string{true: "/" + strconv.Itoa(db)}[db > 0], keywright.Options{NoCache: true})
+			c, err := keywright.Open(t.Context(), url+map[bool]string{true: "/" + strconv.Itoa(db)}[db > 0],
+				keywright.Options{NoCache: true})
 			if err != nil {
 				return nil, err
 			}
@@ -58,7 +55,7 @@ func do(t testing.TB, clients apply.Clients, db int, args ...string) any {
 	cmd := b.Build()
 	if len(keys) > 0 {
 		key := keys[0]
-		if args[0] == "DEBUG" || args[0] == "XGROUP" || args[0] == "XREADGROUP" {
+		if slices.Contains([]string{"DEBUG", "XGROUP", "XREADGROUP", "XINFO"}, args[0]) {
 			key = args[2]
 		}
 		cmd = cmd.SetSlot(key)
@@ -114,15 +111,16 @@ func backup(t testing.TB, url string, largest int64) []byte {
 	var out bytes.Buffer
 	w, err := archive.NewWriter(&out, archive.Meta{ID: "00"}, archive.Deflate)
 	must(t, err)
-	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest}, func(batch []source.Content) error {
-		for i := range batch {
-			r := archive.Of(&batch[i], archive.Undeclared)
-			if err := w.Add(&r); err != nil {
-				return err
+	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest},
+		func(batch []source.Content) error {
+			for i := range batch {
+				r := archive.Of(&batch[i], archive.Undeclared)
+				if err := w.Add(&r); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	must(t, err)
 	_, err = w.Close()
 	must(t, err)
@@ -145,37 +143,57 @@ func records(file []byte) iter.Seq2[*archive.Record, error] {
 	}
 }
 
-// digest is the digest and the expiry of every key of a server, by database and name.
+// digest returns the digest and the expiry of every key of a server, by database and name.
 func digest(t testing.TB, url string, clients apply.Clients) map[string]string {
 	t.Helper()
 	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
 	out := map[string]string{}
-	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: 1 << 40}, func(batch []source.Content) error {
-		for _, k := range batch {
-			ask := []string{"DEBUG", "DIGEST-VALUE", string(k.Name)}
-			if k.Kind == source.ZSet { // the brands print a score differently into the digest
-				ask = []string{"ZRANGE", string(k.Name), "0", "-1", "WITHSCORES"}
+	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: 1 << 40},
+		func(batch []source.Content) error {
+			for _, k := range batch {
+				ask := []string{"DEBUG", "DIGEST-VALUE", string(k.Name)}
+				if k.Kind == source.ZSet { // the brands print a score differently into the digest
+					ask = []string{"ZRANGE", string(k.Name), "0", "-1", "WITHSCORES"}
+				}
+				about := fmt.Sprint(do(t, clients, k.DB, ask...), k.Expires)
+				if k.Kind == source.Stream {
+					about += stateOf(t, clients, k.DB, string(k.Name))
+				}
+				out[fmt.Sprintf("%d %q", k.DB, k.Name)] = about
 			}
-			out[fmt.Sprintf("%d %q", k.DB, k.Name)] = fmt.Sprint(do(t, clients, k.DB, ask...), k.Expires)
-		}
-		return nil
-	})
+			return nil
+		})
 	must(t, err)
 	return out
 }
 
-func same(t testing.TB, want, got map[string]string) {
+// stateOf returns what a stream has beside its entries, but for the times at which a message was
+// delivered or a consumer was seen: DEBUG DIGEST-VALUE is that of the entries.
+func stateOf(t testing.TB, clients apply.Clients, db int, key string) string {
 	t.Helper()
-	for key, w := range want {
-		if got[key] != w {
-			t.Errorf("%s: %s, not %s", key, got[key], w)
+	about := do(t, clients, db, "XINFO", "STREAM", key, "FULL", "COUNT", "0").(map[string]any)
+	for _, name := range []string{"entries", "radix-tree-keys", "radix-tree-nodes"} {
+		delete(about, name)
+	}
+	for _, g := range about["groups"].([]any) {
+		group := g.(map[string]any)
+		for _, p := range group["pending"].([]any) {
+			p.([]any)[2] = nil
+		}
+		for _, c := range group["consumers"].([]any) {
+			consumer := c.(map[string]any)
+			delete(consumer, "seen-time")
+			delete(consumer, "active-time")
+			for _, p := range consumer["pending"].([]any) {
+				p.([]any)[1] = nil
+			}
 		}
 	}
-	if len(want) != len(got) {
-		t.Errorf("%d keys, not %d", len(got), len(want))
-	}
+	return fmt.Sprint(about)
 }
+
+var same = expect.EqualMaps
 
 func adds(t testing.TB, r apply.Report) {
 	t.Helper()
@@ -263,7 +281,8 @@ func TestExisting(t *testing.T) {
 	s.Do("SET", "a", "archived")
 	s.Do("SET", "b", "archived")
 	file := backup(t, s.URL(), 1<<40)
-	for mode, want := range map[apply.Existing]string{apply.Fail: "live", apply.Skip: "live", apply.Replace: "archived", apply.Different: "archived"} {
+	for mode, want := range map[apply.Existing]string{apply.Fail: "live", apply.Skip: "live", apply.Replace: "archived",
+		apply.Different: "archived"} {
 		to.Do("FLUSHALL")
 		to.Do("SET", "a", "live")
 		plan, err := apply.Restore(t.Context(), clients, records(file), apply.RestoreOptions{Existing: mode, Plan: true})
@@ -278,7 +297,8 @@ func TestExisting(t *testing.T) {
 		if got := to.Do("GET", "a"); got != want {
 			t.Errorf("%s: %v, not %s: %+v", mode, got, want, r)
 		}
-		if plan.Restored != r.Restored || plan.Existing != r.Existing || plan.Replaces != map[bool]int64{true: 1}[want == "archived"] {
+		if plan.Restored != r.Restored || plan.Existing != r.Existing ||
+			plan.Replaces != map[bool]int64{true: 1}[want == "archived"] {
 			t.Errorf("%s: planned %+v, done %+v", mode, plan, r)
 		}
 		if (len(r.Reasons) > 0) != (mode == apply.Fail) {
@@ -292,9 +312,10 @@ func TestExpired(t *testing.T) {
 	to := kt.Start(t, kt.Valkey)
 	to.Do("SET", "a", "live")
 	file := backup(t, to.URL(), 1<<40)
-	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(file), apply.RestoreOptions{Existing: apply.Replace, Place: func(r *archive.Record) (apply.Place, error) {
-		return apply.Place{Key: r.Key, Expires: 1}, nil
-	}})
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(file),
+		apply.RestoreOptions{Existing: apply.Replace, Place: func(r *archive.Record) (apply.Place, error) {
+			return apply.Place{Key: r.Key, Expires: 1}, nil
+		}})
 	must(t, err)
 	adds(t, r)
 	if r.Expired != 1 || to.Do("GET", "a") != "live" {
@@ -304,7 +325,8 @@ func TestExpired(t *testing.T) {
 
 // Full memory ends a restore, and the report says what was not written.
 func TestFullMemory(t *testing.T) {
-	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
+	s, to := kt.Start(t, kt.Redis),
+		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
 	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, string.rep('x', 100)) end`, "0")
 	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(backup(t, s.URL(), 1<<40)), apply.RestoreOptions{})
 	adds(t, r)
@@ -333,7 +355,8 @@ func TestContextEnds(t *testing.T) {
 // A temporary name is in the slot of its key, whatever braces the key has.
 func TestTemporaryNames(t *testing.T) {
 	for _, key := range []string{"a", "{", "}", "{}a", "a}b{c", "{tag}x", "\xff"} {
-		if name := apply.TemporaryName("run", []byte(key)); slot.Of([]byte(name)) != slot.Of([]byte(key)) || !slices.Equal([]byte(name[:20]), []byte(apply.TemporaryPrefix)) {
+		if name := apply.TemporaryName("run", []byte(key)); slot.Of([]byte(name)) != slot.Of([]byte(key)) ||
+			!slices.Equal([]byte(name[:20]), []byte(apply.TemporaryPrefix)) {
 			t.Errorf("%q: %s", key, name)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// progress is how far a restore with a journal has come. Records are decided about by
+// progress describes how far a restore with a journal has come. Records are decided about by
 // several writers; those before at all are, and a run that goes on begins there.
 type progress struct {
 	journal *Journal
@@ -17,7 +17,7 @@ type progress struct {
 	written time.Time
 }
 
-// decision is what became of a record.
+// decision describes what became of a record.
 type decision struct {
 	entry  int
 	counts Counts // of its key; zero for a part that is not the last
@@ -36,7 +36,8 @@ func (r *restore) resume() error {
 	if j == nil {
 		return nil
 	}
-	p := &progress{journal: j, skip: int64(j.last.At), at: int64(j.last.At), counts: map[int]Counts{}, decided: map[int64]decision{}}
+	p := &progress{journal: j, skip: int64(j.last.At), at: int64(j.last.At), counts: map[int]Counts{},
+		decided: map[int64]decision{}}
 	maps.Copy(p.counts, j.last.Restored)
 	for entry, c := range p.counts {
 		r.add(entry, func(sum *Counts) { sum.plus(&c) })
@@ -92,7 +93,7 @@ func (p *progress) note(end bool) error {
 	return p.journal.write(journalLine{At: int(p.at), Restored: maps.Clone(p.counts), End: end})
 }
 
-// end is note for the last time; whole says that everything was decided about, and all is
+// end returns note for the last time; whole says that everything was decided about, and all is
 // what was counted then by entry.
 func (p *progress) end(whole bool, all map[int]*Counts) error {
 	if p == nil {

@@ -80,7 +80,8 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 		return func(yield func(*archive.Record, error) bool) {
 			for i := range n {
 				payload := []byte("\x00\x05value") // a string, as DUMP has it
-				if !yield(&archive.Record{Key: fmt.Append(nil, "k", i), Kind: 's', Form: archive.Dump, RDB: 10, Payload: payload, Entry: archive.Undeclared}, nil) {
+				if !yield(&archive.Record{Key: fmt.Append(nil, "k", i), Kind: 's', Form: archive.Dump, RDB: 10, Payload: payload,
+					Entry: archive.Undeclared}, nil) {
 					return
 				}
 			}
@@ -94,7 +95,8 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 		j, _, err := apply.OpenJournal(path, "plan")
 		must(t, err)
 		defer j.Close()
-		return apply.Restore(t.Context(), open(t, to.URL()), all(n), apply.RestoreOptions{Existing: apply.Replace, Journal: j})
+		return apply.Restore(t.Context(), open(t, to.URL()), all(n),
+			apply.RestoreOptions{Existing: apply.Replace, Journal: j})
 	}
 	if r, err := run(2000); err == nil || r.Restored != 2000 {
 		t.Fatal(r, err)
@@ -138,10 +140,11 @@ func TestOneProcessHasTheJournal(t *testing.T) {
 	}
 }
 
-// inParts is a part of a list.
+// inParts returns a part of a list.
 func inParts(key string, part int, more bool) *archive.Record {
 	payload := archive.AppendText(nil, fmt.Append(nil, "e", part))
-	return &archive.Record{Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: part, More: more, Payload: payload, Entry: archive.Undeclared}
+	return &archive.Record{Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: part, More: more,
+		Payload: payload, Entry: archive.Undeclared}
 }
 
 // A journal comes to its end, and counts all, however much was decided about after a value that

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
 // The names of cached values are in sorted sets, the tags of a cache. So that a tag reaches each
@@ -57,7 +57,7 @@ func Tell(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o Key
 }
 
 // retagged gives members of sets their new names, before the sets get new names, too.
-func (r *changes) retagged(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
+func (r *changes) retagged(ctx context.Context, c kernel.Raw, steps []*keyChange) (out []*keyChange, err error) {
 	for i, s := range steps {
 		if s.Members != nil {
 			if _, _, err := r.retag(ctx, c, s, false); err != nil {
@@ -72,10 +72,10 @@ func (r *changes) retagged(ctx context.Context, c rueidis.Client, steps []*keyCh
 
 // retags gives members of sets that keep their names new ones. A set that had none of those is
 // counted nowhere.
-func (r *changes) retags(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) retags(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	for i, s := range steps {
 		n, set, err := r.retag(ctx, c, s, false)
-		_, said := rueidis.IsRedisErr(err)
+		_, said := kernel.IsServerError(err)
 		switch what, _ := judged(err); {
 		case said && what == refused:
 			r.refuse(s, plan.Refused)
@@ -94,9 +94,9 @@ func (r *changes) retags(ctx context.Context, c rueidis.Client, steps []*keyChan
 // retag gives the members of a set their new names: all, or beside the old ones. set: it is one.
 // A member stays where its value, or its load, is there. That is asked in the step that takes it
 // away; over slots it is asked before, and again after it: what has come meanwhile is told again.
-func (r *changes) retag(ctx context.Context, c rueidis.Client, s *keyChange, beside bool) (n int64, set bool,
+func (r *changes) retag(ctx context.Context, c kernel.Raw, s *keyChange, beside bool) (n int64, set bool,
 	err error) {
-	cluster := c.Mode() == rueidis.ClientModeCluster
+	cluster := kernel.InCluster(c)
 	set, err = r.eachMember(ctx, c, s, func(found []renamedMember) (bool, error) {
 		for i := range found {
 			found[i].goes = !beside
@@ -120,7 +120,7 @@ func (r *changes) retag(ctx context.Context, c rueidis.Client, s *keyChange, bes
 }
 
 // retagSome changes members of a set in one step. ask: in it, what keeps them.
-func (r *changes) retagSome(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember,
+func (r *changes) retagSome(ctx context.Context, c kernel.Raw, set []byte, members []renamedMember,
 	ask bool) (n int64, err error) {
 	keys, args := []string{string(set)}, make([]string, 0, 4*len(members))
 	for _, m := range members {
@@ -141,7 +141,7 @@ func (r *changes) retagSome(ctx context.Context, c rueidis.Client, set []byte, m
 
 // tellAgain gives a set the old names of members again whose values have come since they were
 // asked for.
-func (r *changes) tellAgain(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember) error {
+func (r *changes) tellAgain(ctx context.Context, c kernel.Raw, set []byte, members []renamedMember) error {
 	var back []renamedMember
 	for _, m := range members {
 		if m.goes && !m.there {
@@ -178,7 +178,7 @@ func (r *changes) surely(ctx context.Context, do func() error) (err error) {
 	return err
 }
 
-// renamedMember is a member that gets a new name.
+// renamedMember represents a member that gets a new name.
 type renamedMember struct {
 	old, to string
 	still   []string // the value and its load, under the old name
@@ -188,7 +188,7 @@ type renamedMember struct {
 
 // eachMember yields the members of a set that get new names, until each says false. set: it is
 // one, or is gone.
-func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange,
+func (r *changes) eachMember(ctx context.Context, c kernel.Raw, s *keyChange,
 	each func([]renamedMember) (more bool, err error)) (set bool, err error) {
 	for cursor := uint64(0); ; {
 		if err := ctx.Err(); err != nil {
@@ -199,7 +199,7 @@ func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange
 				return true, err
 			}
 		}
-		var page rueidis.ScanEntry
+		var page kernel.ScanEntry
 		err := r.surely(ctx, func() (err error) {
 			scan := c.B().Zscan().Key(string(s.key)).Cursor(cursor)
 			if s.Members.Glob != "" {
@@ -209,7 +209,7 @@ func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange
 			}
 			return err
 		})
-		if answer, said := rueidis.IsRedisErr(err); said && strings.HasPrefix(answer.Error(), "WRONGTYPE") {
+		if answer, said := kernel.IsServerError(err); said && strings.HasPrefix(answer.Error(), "WRONGTYPE") {
 			return false, nil
 		}
 		if err != nil {
@@ -232,7 +232,7 @@ func (r *changes) eachMember(ctx context.Context, c rueidis.Client, s *keyChange
 	}
 }
 
-// members are those of a page that get new names.
+// members returns those of a page that get new names.
 func (s *keyChange) members(page []string) (out []renamedMember) {
 	for i := 0; i+1 < len(page); i += 2 {
 		if to, still, ok := s.Members.New([]byte(page[i])); ok {
@@ -243,8 +243,8 @@ func (s *keyChange) members(page []string) (out []renamedMember) {
 }
 
 // askStill asks which values, or their loads, are there under their old names.
-func askStill(ctx context.Context, c rueidis.Client, members []renamedMember) error {
-	var asked rueidis.Commands
+func askStill(ctx context.Context, c kernel.Raw, members []renamedMember) error {
+	var asked kernel.Commands
 	var of []int
 	for i, m := range members {
 		for _, name := range m.still {
@@ -263,7 +263,7 @@ func askStill(ctx context.Context, c rueidis.Client, members []renamedMember) er
 
 // tagged leaves out of a plan the sets in which nothing gets a new name: each value of them is
 // gone, or keeps its old name, and the new one is there beside it.
-func (r *changes) tagged(ctx context.Context, c rueidis.Client, batch []source.Key, decisions []plan.Decision) error {
+func (r *changes) tagged(ctx context.Context, c kernel.Raw, batch []source.Key, decisions []plan.Decision) error {
 	for i := range decisions {
 		d := &decisions[i]
 		if !d.Meant || d.Leave != "" || d.Step.How != plan.Retag {
@@ -290,9 +290,9 @@ func (r *changes) tagged(ctx context.Context, c rueidis.Client, batch []source.K
 	return nil
 }
 
-// lacks is whether a new name of members is not there, or not in their set.
-func lacks(ctx context.Context, c rueidis.Client, set []byte, members []renamedMember) (bool, error) {
-	asked := make(rueidis.Commands, 0, 2*len(members))
+// lacks reports whether a new name of members is not there, or not in their set.
+func lacks(ctx context.Context, c kernel.Raw, set []byte, members []renamedMember) (bool, error) {
+	asked := make(kernel.Commands, 0, 2*len(members))
 	for _, m := range members {
 		asked = append(asked, c.B().Exists().Key(m.to).Build(), c.B().Zscore().Key(string(set)).Member(m.to).Build())
 	}
@@ -301,7 +301,7 @@ func lacks(ctx context.Context, c rueidis.Client, set []byte, members []renamedM
 		n := int64(1)
 		err := reply.Error()
 		switch {
-		case rueidis.IsRedisNil(err):
+		case kernel.IsNil(err):
 			n, err = 0, nil
 		case err == nil && i%2 == 0:
 			n, err = reply.AsInt64()

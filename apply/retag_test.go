@@ -43,7 +43,7 @@ func taggedServer(t testing.TB, clients apply.Clients, n int) {
 	do(t, clients, 0, "ZADD", "best:1", "5", "page:1")
 }
 
-// membersOf are the members of a set with their scores.
+// membersOf returns the members of a set with their scores.
 func membersOf(t testing.TB, clients apply.Clients, set string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -108,7 +108,8 @@ func TestRenameTags(t *testing.T) {
 				t.Errorf("%+v %v", first.KeyCounts, why(first))
 			}
 			want := map[string]string{"pg:1": "4102444800001", "pg:2": "99999999999999", "pg:3": was["page:3"],
-				"pg:4": was["page:4"], "page:5": was["page:5"], "pg:5": was["page:5"], "pg:6": was["page:6"], "page:7": "8", "pg:7": "8", "part:1": "5",
+				"pg:4": was["page:4"], "page:5": was["page:5"], "pg:5": was["page:5"], "pg:6": was["page:6"], "page:7": "8",
+				"pg:7": "8", "part:1": "5",
 				"pg:gone": "6", "\xff\x00 x": "7"}
 			equalMaps(t, "a set that keeps its name", membersOf(t, clients, "tag:1"), want)
 			for _, name := range []string{"page:7", "pg:7", "part:1", "\xff\x00 x", "pg:gone"} {

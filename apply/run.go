@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Run is one execution of a plan, whatever its verb: it keeps the rates, asks whether
+// Run represents one execution of a plan, whatever its verb: it keeps the rates, asks whether
 // this process may act still, writes the journal, and counts.
 type Run struct {
 	KeysOptions

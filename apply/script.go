@@ -5,17 +5,17 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/internal/lua"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 //go:embed *.lua
 var files embed.FS
 
-// scripts are the scripts of this package and their parts.
+// scripts lists the scripts of this package and their parts.
 var scripts = lua.New(files)
 
 // eval returns the command that runs a script of this package.
-func eval(b rueidis.Builder, name string, keys []string, args ...string) rueidis.Completed {
+func eval(b kernel.Builder, name string, keys []string, args ...string) kernel.Command {
 	text := scripts.Script(name)
 	if err := lua.TakenBy(text).Refuse(len(keys), len(args)); err != nil {
 		text = "return redis.error_reply(" + strconv.Quote("ERR "+err.Error()) + ")"

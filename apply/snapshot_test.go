@@ -24,7 +24,8 @@ import (
 type reading func(t testing.TB, s *kt.Server, largest int64, each func([]source.Content) error) (source.Summary, error)
 
 var readings = map[string]reading{
-	"a snapshot of a server": func(t testing.TB, s *kt.Server, largest int64, each func([]source.Content) error) (source.Summary, error) {
+	"a snapshot of a server": func(t testing.TB, s *kt.Server, largest int64,
+		each func([]source.Content) error) (source.Summary, error) {
 		config, err := connect.New(connect.Options{URL: s.URL()})
 		must(t, err)
 		begun := 0
@@ -33,14 +34,17 @@ var readings = map[string]reading{
 				t.Errorf("it began %d times", begun)
 			}
 		}()
-		return server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest,
-			Begin: func(shards []source.Shard, now time.Time) error { begun += len(shards); return nil }}, each)
+		return server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(t.Context(),
+			server.ContentsRequest{Largest: largest,
+				Begin: func(shards []source.Shard, now time.Time) error { begun += len(shards); return nil }}, each)
 	},
-	"a snapshot file": func(t testing.TB, s *kt.Server, largest int64, each func([]source.Content) error) (source.Summary, error) {
+	"a snapshot file": func(t testing.TB, s *kt.Server, largest int64, each func([]source.Content) error) (source.Summary,
+		error) {
 		s.Do("SAVE")
 		text, err := os.ReadFile(filepath.Join(s.Dir, "dump.rdb"))
 		must(t, err)
-		return rdb.New(bytes.NewReader(text), rdb.Options{OnlyDB: -1}).Contents(t.Context(), rdb.ContentsRequest{Largest: largest}, each)
+		return rdb.New(bytes.NewReader(text), rdb.Options{OnlyDB: -1}).Contents(t.Context(),
+			rdb.ContentsRequest{Largest: largest}, each)
 	},
 }
 
@@ -77,7 +81,7 @@ func fillGroups(t testing.TB, clients apply.Clients, db int) {
 	do(t, clients, db, "XGROUP", "CREATECONSUMER", "stream", "busy", "idle")
 }
 
-// groups is what streams have beside their entries, but for times.
+// groups returns what streams have beside their entries, but for times.
 func groups(t testing.TB, clients apply.Clients, db int) string {
 	out := ""
 	for _, key := range []string{"stream", "stream:empty"} {
@@ -202,12 +206,13 @@ func TestElementsOfDump(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(inParts)) {
 		dump, _ := s.Do("DUMP", name).(string)
 		var got []string
-		must(t, rdb.Elements([]byte(dump[:len(dump)-10]), int(dump[len(dump)-10]), 0, func(elements [][]byte, more bool) error {
-			for _, e := range elements {
-				got = append(got, string(e))
-			}
-			return nil
-		}))
+		must(t, rdb.Elements([]byte(dump[:len(dump)-10]), int(dump[len(dump)-10]), 0,
+			func(elements [][]byte, more bool) error {
+				for _, e := range elements {
+					got = append(got, string(e))
+				}
+				return nil
+			}))
 		if !slices.Equal(got, inParts[name]) {
 			t.Errorf("%q: %d elements, not %d", name, len(got), len(inParts[name]))
 		}

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/slot"
-	"github.com/redis/rueidis"
 )
 
 // batch changes keys of one database: in one pipeline those that go by a command, side
 // by side those that go through a store. What a lost reply leaves in doubt is sent again.
-func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) batch(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	var items, named, large, tags []*keyChange
 	send, err := r.kept(ctx, c, steps)
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 		return err
 	}
 	plain := send[:0:0]
-	cluster := c.Mode() == rueidis.ClientModeCluster
+	cluster := kernel.InCluster(c)
 	for _, s := range send {
 		switch {
 		case s.How == plan.Item:
@@ -85,13 +85,13 @@ func (r *changes) unknown(steps []*keyChange) {
 }
 
 // commands sends changes until each has an answer.
-func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	var last error
 	for attempt := 0; len(steps) > 0; attempt++ {
 		if attempt > 0 && (attempt == attempts || !pause(ctx, attempt, last)) {
 			break
 		}
-		list := make(rueidis.Commands, len(steps))
+		list := make(kernel.Commands, len(steps))
 		for i, s := range steps {
 			list[i] = s.command(c)
 		}
@@ -111,8 +111,8 @@ func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyCh
 	return nil
 }
 
-// command is what changes a key: UNLINK where nothing is to be checked, else a script.
-func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
+// command returns what changes a key: UNLINK where nothing is to be checked, else a script.
+func (s *keyChange) command(c kernel.Raw) kernel.Command {
 	if s.How == plan.Move {
 		return s.renaming(c)
 	}
@@ -142,7 +142,7 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 }
 
 // absolute gives keys their ends by the server's clock, so that an undo knows them.
-func (r *changes) absolute(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) absolute(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	if r.Undo == nil || steps[0].How != plan.Expire {
 		return nil
 	}
@@ -156,12 +156,12 @@ func (r *changes) absolute(ctx context.Context, c rueidis.Client, steps []*keyCh
 	return nil
 }
 
-// refusals are what the script says instead of "done".
+// refusals say what the script says instead of "done".
 var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue,
 	"works": plan.QueueWorks, "lease": plan.LiveLease, "taken": plan.Taken, "changed": plan.Changed}
 
 // judge counts a key by the reply. An error means that it must be sent again.
-func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
+func (r *changes) judge(s *keyChange, reply kernel.Reply) error {
 	said, n := "", int64(0)
 	message, err := reply.ToMessage()
 	if err == nil {
@@ -203,7 +203,7 @@ func (r *changes) refuse(s *keyChange, why plan.Code) {
 }
 
 // kept leaves alone the keys whose newer ones are not all there any more.
-func (r *changes) kept(ctx context.Context, c rueidis.Client, steps []*keyChange) ([]*keyChange, error) {
+func (r *changes) kept(ctx context.Context, c kernel.Raw, steps []*keyChange) ([]*keyChange, error) {
 	there := map[string]bool{}
 	var names []string
 	for _, s := range steps {
@@ -217,7 +217,7 @@ func (r *changes) kept(ctx context.Context, c rueidis.Client, steps []*keyChange
 	for len(names) > 0 {
 		part := names[:min(len(names), 1000)]
 		names = names[len(part):]
-		list := make(rueidis.Commands, len(part))
+		list := make(kernel.Commands, len(part))
 		for i, n := range part {
 			list[i] = c.B().Exists().Key(n).Build()
 		}
@@ -243,11 +243,11 @@ next:
 	return out, nil
 }
 
-// itemsAtOnce is how many items of entities are deleted at a time.
+// itemsAtOnce says how many items of entities are deleted at a time.
 const itemsAtOnce = 64
 
 // items deletes items of entities through their stores.
-func (r *changes) items(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+func (r *changes) items(ctx context.Context, c kernel.Raw, steps []*keyChange) error {
 	steps, err := r.unused(ctx, c, steps)
 	if err != nil || len(steps) == 0 {
 		return err
@@ -285,8 +285,8 @@ func (r *changes) items(ctx context.Context, c rueidis.Client, steps []*keyChang
 }
 
 // unused leaves alone the items that were used too recently.
-func (r *changes) unused(ctx context.Context, c rueidis.Client, steps []*keyChange) ([]*keyChange, error) {
-	var list rueidis.Commands
+func (r *changes) unused(ctx context.Context, c kernel.Raw, steps []*keyChange) ([]*keyChange, error) {
+	var list kernel.Commands
 	var asked []*keyChange
 	out := steps[:0:0]
 	for _, s := range steps {
@@ -300,9 +300,9 @@ func (r *changes) unused(ctx context.Context, c rueidis.Client, steps []*keyChan
 	for i, reply := range c.DoMulti(ctx, list...) {
 		s := asked[i]
 		seconds, err := reply.AsInt64()
-		answer, said := rueidis.IsRedisErr(err)
+		answer, said := kernel.IsServerError(err)
 		switch {
-		case rueidis.IsRedisNil(err):
+		case kernel.IsNil(err):
 			r.count(s, KeyCounts{Gone: 1})
 		case said && strings.Contains(answer.Error(), "LFU"):
 			r.refuse(s, plan.NotIdle)

@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Undo is a file of what was renamed, told new names, or given a TTL: a line before each batch, on the disk
+// Undo represents a file of what was renamed, told new names, or given a TTL: a line before each batch, on the disk
 // before the batch is sent, and one after it that says which of its keys were not changed. A
 // run that goes on adds to it.
 type Undo struct {
@@ -28,13 +28,13 @@ type Undo struct {
 	path string
 }
 
-// undoHead is the first line.
+// undoHead represents the first line.
 type undoHead struct {
 	Undo int             `json:"undo"` // the version of the form
 	Plan json.RawMessage `json:"plan"`
 }
 
-// undoLine is each other line: a batch, or what became of the one before it.
+// undoLine represents each other line: a batch, or what became of the one before it.
 type undoLine struct {
 	DB   int        `json:"db"`
 	Keys []undoPair `json:"keys,omitempty"`
@@ -54,7 +54,7 @@ const (
 	maxUndoLine = 64 << 20 // of a batch: its names have a megabyte, or one is longer
 )
 
-// ErrNoUndo is returned for a file that Undo did not write.
+// ErrNoUndo reports a file that Undo did not write.
 var ErrNoUndo = errors.New("it does not say what was renamed or given a TTL")
 
 // OpenUndo begins such a file, or goes on with that of the same plan.
@@ -143,7 +143,7 @@ func (u *Undo) head() (undoHead, error) {
 	return undoHead{undoFormat, text}, err
 }
 
-// isPartOf is an error if the file has something else than the beginning of a first line,
+// isPartOf returns an error if the file has something else than the beginning of a first line,
 // which a run that was killed leaves: it is not ours to write over.
 func (u *Undo) isPartOf(head undoHead) error {
 	whole, err := json.Marshal(head)

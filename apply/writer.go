@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
-	"github.com/redis/rueidis"
 )
 
 // writer writes the records of its keys, one batch after the other.
@@ -85,7 +85,7 @@ func (w *writer) job(ctx context.Context, j *job) error {
 	return w.whole(ctx, j.target, whole)
 }
 
-// sized is how many bytes the value of a record has: of one in parts, up to this one.
+// sized returns how many bytes the value of a record has: of one in parts, up to this one.
 func (w *writer) sized(t *target, rec *record) int64 {
 	n := int64(len(rec.Payload))
 	if rec.Whole() {
@@ -105,7 +105,7 @@ func (w *writer) sized(t *target, rec *record) int64 {
 	return n
 }
 
-// attempts is how often a batch is sent before it is given up, with a growing pause:
+// attempts says how often a batch is sent before it is given up, with a growing pause:
 // about half a minute, longer than a failover.
 const attempts = 12
 
@@ -133,7 +133,7 @@ func (w *writer) whole(ctx context.Context, t *target, records []*record) error 
 	return nil
 }
 
-// nonsense is how often something is sent to what answers by other bytes than a server's:
+// nonsense says how often something is sent to what answers by other bytes than a server's:
 // a proxy that starts does so for a moment, anything else will not stop.
 const nonsense = 3
 
@@ -162,7 +162,7 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 	if err != nil {
 		return records, err
 	}
-	commands := make(rueidis.Commands, 0, len(send))
+	commands := make(kernel.Commands, 0, len(send))
 	now := t.now()
 	kept := send[:0]
 	for _, rec := range send {
@@ -207,7 +207,7 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 
 // there marks the records whose keys are there, for a plan.
 func (w *writer) there(ctx context.Context, t *target, records []*record) error {
-	commands := make(rueidis.Commands, len(records))
+	commands := make(kernel.Commands, len(records))
 	for i, rec := range records {
 		commands[i] = t.client.Raw().B().Exists().Key(string(rec.Place.Key)).Build()
 	}
@@ -235,8 +235,8 @@ func (w *writer) planned(rec *record) {
 	}
 }
 
-// command is the RESTORE of a record.
-func (w *writer) command(t *target, rec *record, payload string) rueidis.Completed {
+// command returns the RESTORE of a record.
+func (w *writer) command(t *target, rec *record, payload string) kernel.Command {
 	b := t.client.Raw().B().Restore().Key(string(rec.Place.Key)).Ttl(rec.Place.Expires).SerializedValue(payload)
 	if w.Existing == Replace || w.Existing == Different {
 		return b.Replace().Absttl().Build()
@@ -247,7 +247,7 @@ func (w *writer) command(t *target, rec *record, payload string) rueidis.Complet
 // footer is the length of version and checksum after the value in a payload.
 const footer = 10
 
-// payload is what RESTORE takes for a record, or why the server cannot take it.
+// payload returns what RESTORE takes for a record, or why the server cannot take it.
 func (t *target) payload(rec *record) (payload, reason string) {
 	if rec.Form != archive.Dump {
 		return "", rec.problem
@@ -256,21 +256,20 @@ func (t *target) payload(rec *record) (payload, reason string) {
 	if err != nil {
 		return "", err.Error()
 	}
-	b := make([]byte, 0, len(body)+footer)
-	b = binary.LittleEndian.AppendUint16(append(b, body...), uint16(version))
+	b := binary.LittleEndian.AppendUint16(body, uint16(version)) // after the end of what is kept
 	return string(binary.LittleEndian.AppendUint64(b, rdb.Sum(b))), ""
 }
 
 var errFull = errors.New("the server's memory is full: nothing more can be written")
 
 func full(err error) bool {
-	answer, ok := rueidis.IsRedisErr(err)
+	answer, ok := kernel.IsServerError(err)
 	return ok && strings.HasPrefix(answer.Error(), "OOM")
 }
 
 // judged says what a reply to a write means. unknown: it must be sent again.
 func judged(err error) (outcome, string) {
-	answer, said := rueidis.IsRedisErr(err)
+	answer, said := kernel.IsServerError(err)
 	switch {
 	case err == nil:
 		return restored, ""
@@ -280,7 +279,8 @@ func judged(err error) (outcome, string) {
 	switch word, _, _ := strings.Cut(answer.Error(), " "); word {
 	case "BUSYKEY":
 		return existing, ""
-	case "OOM", "LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "MOVED", "ASK", "MISCONF", "NOREPLICAS", "BUSY":
+	case "OOM", "LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "MOVED", "ASK", "MISCONF", "NOREPLICAS",
+		"BUSY":
 		return unknown, ""
 	}
 	return refused, answer.Error()

@@ -48,7 +48,7 @@ type Options struct {
 	Grace time.Duration
 }
 
-// Audit is one fold. It is not safe for concurrent use.
+// Audit represents one fold. It is not safe for concurrent use.
 type Audit struct {
 	ks      *keyspace.Keyspace
 	opt     Options
@@ -205,7 +205,7 @@ func (a *Audit) suggest(k *source.Key) {
 	}
 }
 
-// stat is what is kept per item.
+// stat describes what is kept per item.
 type stat struct {
 	figures
 	kind  source.Kind
@@ -218,7 +218,7 @@ type stat struct {
 	values Coverage
 }
 
-// mark is one kind of violation of one entry.
+// mark represents one kind of violation of one entry.
 type mark struct {
 	count    int64
 	examples []finding.Example
@@ -239,7 +239,7 @@ const (
 	violations
 )
 
-// ttlLimits is a TTL declaration made ready for comparing.
+// ttlLimits represents a TTL declaration made ready for comparing.
 type ttlLimits struct {
 	policy keyspace.Policy
 	max    time.Duration
@@ -379,5 +379,5 @@ func (c *criteria) holds(targets []keyspace.Target, id int, name []byte) bool {
 	return c.globs.Match(name, nil) != match.None
 }
 
-// Rules are the findings of an audit.
+// Rules returns the findings of an audit.
 func Rules() []finding.Rule { return rules }

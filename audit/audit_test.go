@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +13,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -44,32 +42,25 @@ keys:
   events: {key: "app:s", type: stream, ttl: none, maxlen: 10, fields: {k: int}}
 `
 
-func load(t testing.TB, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.json": {Data: []byte("{}")}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatalf("%+v", found)
-	}
-	return ks
-}
+var loaded = declared.Keyspace[string]
 
 func newAudit(t testing.TB, o Options) *Audit {
 	t.Helper()
-	a, err := New(load(t, declaration), o)
+	a, err := New(loaded(t, declaration), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-// key is a live key of a hundred bytes.
+// key returns a live key of a hundred bytes.
 func key(name string, kind source.Kind, ttl time.Duration) source.Key {
 	return source.Key{Name: []byte(name), Kind: kind, TTL: ttl, Bytes: 100}
 }
 
 const no = source.NoTTL
 
-// got is what a report says of one key, as "CODE entry".
+// got returns what a report says of one key, as "CODE entry".
 func got(r *Report) []string {
 	var out []string
 	for _, f := range r.Findings {
@@ -126,7 +117,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// canary stands in values; it must never stand in a report.
+// canary is in values; it must never be in a report.
 const canary = "hunter2-canary"
 
 // sealed is as long as the shortest ciphertext: a nonce and a tag.
@@ -218,19 +209,22 @@ func TestValues(t *testing.T) {
 }
 
 func TestSchemaThatCannotBeUsedIsNoted(t *testing.T) {
-	a := newAudit(t, Options{Values: true, Schema: func(string) (func([]byte) error, error) { return nil, errors.New("broken") }})
+	a := newAudit(t,
+		Options{Values: true, Schema: func(string) (func([]byte) error, error) { return nil, errors.New("broken") }})
 	if r := a.Report(source.Summary{}, false); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "s.json") {
 		t.Errorf("%q", r.Notes)
 	}
 }
 
 func TestFilter(t *testing.T) {
-	keys := []source.Key{key("app:c:1", source.String, no), key("app:b:1", source.String, no), key("{app:q}:dead", source.Set, no), key("app:x:1", source.Set, no), key("old:m:1", source.String, no)}
+	keys := []source.Key{key("app:c:1", source.String, no), key("app:b:1", source.String, no),
+		key("{app:q}:dead", source.Set, no), key("app:x:1", source.Set, no), key("old:m:1", source.String, no)}
 	for _, c := range []struct {
 		include, exclude []string
 		want             int64
 	}{
-		{nil, nil, 5}, {[]string{"moved"}, nil, 1}, {nil, []string{"moved"}, 4}, {[]string{"cached"}, nil, 1}, {[]string{"jobs"}, nil, 1}, {[]string{"jobs.dead"}, nil, 1}, {[]string{"app:*"}, nil, 3},
+		{nil, nil, 5}, {[]string{"moved"}, nil, 1}, {nil, []string{"moved"}, 4}, {[]string{"cached"}, nil, 1},
+		{[]string{"jobs"}, nil, 1}, {[]string{"jobs.dead"}, nil, 1}, {[]string{"app:*"}, nil, 3},
 		{nil, []string{"app:*"}, 2}, {[]string{"app:*"}, []string{"cached"}, 2},
 	} {
 		a := newAudit(t, Options{Include: c.include, Exclude: c.exclude})
@@ -244,14 +238,15 @@ func TestFilter(t *testing.T) {
 	if r := a.Report(source.Summary{}, false); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "none of the 5 keys") {
 		t.Errorf("%q", r.Notes)
 	}
-	if _, err := New(load(t, declaration), Options{Include: []string{"cachd"}}); err == nil {
+	if _, err := New(loaded(t, declaration), Options{Include: []string{"cachd"}}); err == nil {
 		t.Error("an unknown entry is accepted")
 	}
 }
 
 // genKeys draws keys of all fates.
 func genKeys(t *rapid.T) []source.Key {
-	names := rapid.SampledFrom([]string{"app:c:%d", "app:b:%d", "app:f:%d", "app:e:%d", "app:x:%d", "user_%d", "bull:%d", "old:m:%d", "a:b:c:%d", "app:q:high"})
+	names := rapid.SampledFrom([]string{"app:c:%d", "app:b:%d", "app:f:%d", "app:e:%d", "app:x:%d", "user_%d", "bull:%d",
+		"old:m:%d", "a:b:c:%d", "app:q:high"})
 	seen := map[string]bool{}
 	var out []source.Key
 	for i := range rapid.IntRange(0, 60).Draw(t, "n") {
@@ -263,7 +258,8 @@ func genKeys(t *rapid.T) []source.Key {
 			continue
 		}
 		seen[name] = true
-		k := key(name, source.Kind(rapid.IntRange(1, 6).Draw(t, "kind")), time.Duration(rapid.SampledFrom([]int64{-1, 1000, 3600e9, 1e15}).Draw(t, "ttl")))
+		k := key(name, source.Kind(rapid.IntRange(1, 6).Draw(t, "kind")),
+			time.Duration(rapid.SampledFrom([]int64{-1, 1000, 3600e9, 1e15}).Draw(t, "ttl")))
 		k.Bytes = int64(1 + i%3)
 		out = append(out, k)
 	}
@@ -274,7 +270,7 @@ func TestOrderAndBatchesDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := genKeys(t)
 		report := func(keys []source.Key, batch int) *Report {
-			a, err := New(load(&testing.T{}, declaration), Options{Examples: 2, Top: 3})
+			a, err := New(loaded(&testing.T{}, declaration), Options{Examples: 2, Top: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +283,8 @@ func TestOrderAndBatchesDoNotMatter(t *testing.T) {
 		}
 		want := report(keys, len(keys)+1)
 		shuffled := slices.Clone(keys)
-		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(shuffled),
+			func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		if diff := cmp.Diff(want, report(shuffled, rapid.IntRange(1, 7).Draw(t, "batch"))); diff != "" {
 			t.Fatal(diff)
 		}
@@ -296,12 +293,13 @@ func TestOrderAndBatchesDoNotMatter(t *testing.T) {
 
 func TestIncompleteIsNeverClean(t *testing.T) {
 	a := newAudit(t, Options{})
-	if r := a.Report(source.Summary{Incomplete: source.Reasons{source.Why(source.Flushed, "a:1", nil)}}, false); r.Verdict != "incomplete" || r.Complete {
+	if r := a.Report(source.Summary{Incomplete: source.Reasons{source.Why(source.Flushed, "a:1", nil)}},
+		false); r.Verdict != "incomplete" || r.Complete {
 		t.Errorf("%+v", r)
 	}
 }
 
-// lister is a source of keys in memory.
+// lister represents a source of keys in memory.
 type lister struct {
 	keys []source.Key
 	err  error
@@ -327,7 +325,8 @@ func TestSuggestions(t *testing.T) {
 	a := newAudit(t, Options{})
 	var keys []source.Key
 	for i := range 100 {
-		for _, pattern := range []string{"app:cc:%d", "user_%d", "a:%d:profile", "debug/trace/%d", "x:0193%04d-7c1a-7d3e-8f60-2b1c9a4d5e6f", "day:2026-11-%02[2]d", "t:word%[3]s:y", "\xff\xfe%d"} {
+		for _, pattern := range []string{"app:cc:%d", "user_%d", "a:%d:profile", "debug/trace/%d",
+			"x:0193%04d-7c1a-7d3e-8f60-2b1c9a4d5e6f", "day:2026-11-%02[2]d", "t:word%[3]s:y", "\xff\xfe%d"} {
 			name := fmt.Sprintf(pattern, i*7919, i%28+1, strings.Repeat(string(rune('a'+i%26)), 1+i/26))
 			if before, _, ok := strings.Cut(name, "%!"); ok {
 				name = before
@@ -344,7 +343,8 @@ func TestSuggestions(t *testing.T) {
 			near[s.Pattern] = s.Near.Pattern
 		}
 	}
-	for _, want := range []string{"app:cc:{int}", "user_{int}", "a:{int}:profile", "debug/trace/{int}", "day:{date}", "t:{text}:y", "{bytes}"} {
+	for _, want := range []string{"app:cc:{int}", "user_{int}", "a:{int}:profile", "debug/trace/{int}", "day:{date}",
+		"t:{text}:y", "{bytes}"} {
 		if !slices.Contains(patterns, want) {
 			t.Errorf("%s is not among %q", want, patterns)
 		}
@@ -357,7 +357,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: a server full of keys nobody declared, no two alike.
+// TestMemoryIsBounded: a server full of keys no one declared, no two alike.
 func TestMemoryIsBounded(t *testing.T) {
 	a := newAudit(t, Options{})
 	var before, after runtime.MemStats
@@ -387,14 +387,16 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestMachineForms(t *testing.T) {
 	a := newAudit(t, Options{})
-	a.Add([]source.Key{key("app:c:1", source.String, no), key("=cmd()", source.String, no), key("\xff", source.String, time.Hour), key("bull:1", source.List, no)})
+	a.Add([]source.Key{key("app:c:1", source.String, no), key("=cmd()", source.String, no),
+		key("\xff", source.String, time.Hour), key("bull:1", source.List, no)})
 	r := a.Report(source.Summary{Server: "s", Endpoint: "e"}, false)
 	var out bytes.Buffer
 	if err := finding.WriteJSON(&out, r, "  "); err != nil {
 		t.Fatal(err)
 	}
 	var back map[string]any
-	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back["verdict"] != "findings" || !strings.Contains(out.String(), `"base64": "/w=="`) {
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back["verdict"] != "findings" ||
+		!strings.Contains(out.String(), `"base64": "/w=="`) {
 		t.Errorf("%v %s", err, out.String())
 	}
 	out.Reset()
@@ -411,23 +413,12 @@ func TestMachineForms(t *testing.T) {
 		}
 		kinds[fmt.Sprint(row["kind"])]++
 	}
-	if kinds["report"] != 1 || kinds["entry"] != len(r.Entries) || kinds["finding"] != 2 || kinds["foreign"] != 1 || kinds["suggestion"] == 0 || kinds["large_key"] != 4 {
+	if kinds["report"] != 1 || kinds["entry"] != len(r.Entries) || kinds["finding"] != 2 || kinds["foreign"] != 1 ||
+		kinds["suggestion"] == 0 || kinds["large_key"] != 4 {
 		t.Errorf("%v", kinds)
 	}
-	out.Reset()
-	if err := r.CSV(&out); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 1+len(r.Entries)+len(r.Legacy)+1+len(r.Undeclared.Suggestions) {
-		t.Errorf("%d rows, %v", len(rows), err)
-	}
-	for _, row := range rows {
-		for _, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
-				t.Errorf("a spreadsheet would run %q", cell)
-			}
-		}
+	if rows := r.Rows(); len(rows) != 1+len(r.Entries)+len(r.Legacy)+1+len(r.Undeclared.Suggestions) {
+		t.Errorf("%d rows", len(rows))
 	}
 }
 
@@ -443,7 +434,8 @@ func TestHistogram(t *testing.T) {
 		slices.Sort(all)
 		for _, q := range []float64{0, 0.5, 0.9} {
 			want := all[min(int(q*float64(len(all))), len(all)-1)]
-			if got := h.quantile(q); float64(got) < 0.87*float64(want) || float64(got) > 1.13*float64(want)+float64(time.Millisecond) {
+			if got := h.quantile(q); float64(got) < 0.87*float64(want) ||
+				float64(got) > 1.13*float64(want)+float64(time.Millisecond) {
 				t.Fatalf("quantile %v of %v = %s, want about %s", q, all, got, want)
 			}
 		}
@@ -454,10 +446,11 @@ func TestHistogram(t *testing.T) {
 }
 
 func FuzzAdd(f *testing.F) {
-	for _, seed := range []string{"app:c:1", "a:{b}:c", "\\{", "user_1", "\xff:\x00", strings.Repeat(":", 100), "{int}", "a{", "x}y{z}"} {
+	for _, seed := range []string{"app:c:1", "a:{b}:c", "\\{", "user_1", "\xff:\x00", strings.Repeat(":", 100), "{int}",
+		"a{", "x}y{z}"} {
 		f.Add([]byte(seed))
 	}
-	a, err := New(load(f, declaration), Options{})
+	a, err := New(loaded(f, declaration), Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -471,7 +464,8 @@ func BenchmarkAdd(b *testing.B) {
 	a := newAudit(b, Options{})
 	var batch []source.Key
 	for i := range 1000 {
-		batch = append(batch, key(fmt.Sprintf("app:c:%d", i*7919), source.String, time.Hour), key(fmt.Sprintf("app:f:%d", i), source.Hash, no))
+		batch = append(batch, key(fmt.Sprintf("app:c:%d", i*7919), source.String, time.Hour),
+			key(fmt.Sprintf("app:f:%d", i), source.Hash, no))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -483,7 +477,8 @@ func BenchmarkAdd(b *testing.B) {
 // TestAddWithoutAllocating: a declared key costs no memory, with or without a
 // filter, faulty or not.
 func TestAddWithoutAllocating(t *testing.T) {
-	keys := []source.Key{key("app:c:1", source.String, time.Hour), key("app:c:2", source.String, no), key("app:f:1", source.String, no), key("bull:1", source.List, no), key("old:m:1", source.String, no)}
+	keys := []source.Key{key("app:c:1", source.String, time.Hour), key("app:c:2", source.String, no),
+		key("app:f:1", source.String, no), key("bull:1", source.List, no), key("old:m:1", source.String, no)}
 	for _, o := range []Options{{}, {Include: []string{"cached"}, Exclude: []string{"bull:*"}}} {
 		a := newAudit(t, o)
 		a.Add(keys)
@@ -493,7 +488,7 @@ func TestAddWithoutAllocating(t *testing.T) {
 	}
 }
 
-// BenchmarkAddUndeclared: a server full of keys nobody declared is slower, but
+// BenchmarkAddUndeclared: a server full of keys no one declared is slower, but
 // not the bottleneck either.
 func BenchmarkAddUndeclared(b *testing.B) {
 	a := newAudit(b, Options{})
@@ -512,12 +507,15 @@ func BenchmarkAddUndeclared(b *testing.B) {
 // two databases is two keys.
 func TestDatabases(t *testing.T) {
 	a := newAudit(t, Options{})
-	stray := []source.Key{key("stray", source.String, no), key("stray", source.String, no), key("stray", source.String, no)}
+	stray := []source.Key{key("stray", source.String, no), key("stray", source.String, no),
+		key("stray", source.String, no)}
 	stray[0].DB, stray[1].DB, stray[2].DB = 3, 0, 3 // a scan may see a key twice
 	a.Add(stray)
 	r := a.Report(source.Summary{}, false)
 	want := []finding.Example{{DB: 0, Key: []byte("stray")}, {DB: 3, Key: []byte("stray")}}
-	if len(r.Findings) != 1 || !slices.EqualFunc(r.Findings[0].Examples, want, func(a, b finding.Example) bool { return a.DB == b.DB && string(a.Key) == string(b.Key) }) {
+	if len(r.Findings) != 1 ||
+		!slices.EqualFunc(r.Findings[0].Examples, want,
+			func(a, b finding.Example) bool { return a.DB == b.DB && string(a.Key) == string(b.Key) }) {
 		t.Errorf("%+v", r.Findings)
 	}
 }
@@ -525,7 +523,7 @@ func TestDatabases(t *testing.T) {
 // TestEachCodeHasRoom: however many unknown fields come first, a wrong value is
 // reported.
 func TestEachCodeHasRoom(t *testing.T) {
-	ks := load(t, "keywright: 1\npackage: p\nowner: o\nkeys:\n  h: {key: \"h:{i}\", type: hash, fields: {n: int}, ttl: none}\n")
+	ks := loaded(t, "keywright: 1\npackage: p\nowner: o\nkeys:\n  h: {key: \"h:{i}\", type: hash, fields: {n: int}, ttl: none}\n")
 	a, err := New(ks, Options{Values: true})
 	if err != nil {
 		t.Fatal(err)

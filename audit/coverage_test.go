@@ -29,7 +29,7 @@ func value(kind source.Kind, n, of int) *source.Value {
 // The report says how many elements of how many were looked at, per entry and in
 // total, and the rows add up.
 func TestCoverageAddsUp(t *testing.T) {
-	ks := load(t, declaration)
+	ks := loaded(t, declaration)
 	rapid.Check(t, func(t *rapid.T) {
 		a, err := New(ks, Options{Values: true})
 		if err != nil {
@@ -114,7 +114,8 @@ func TestPartsAreOneValue(t *testing.T) {
 	for _, f := range r.Findings {
 		got[f.Message] += f.Count
 	}
-	if len(got) != 4 || got[`forever: the field "u1" is not declared`] != 2 || got[`forever: the field "u2" is not declared`] != 1 || got["forever: the field a is missing"] != 1 {
+	if len(got) != 4 || got[`forever: the field "u1" is not declared`] != 2 ||
+		got[`forever: the field "u2" is not declared`] != 1 || got["forever: the field a is missing"] != 1 {
 		t.Errorf("%v", got)
 	}
 	if v := r.Values; v.Elements != 7 || v.Looked != 7 || v.Whole != 2 || v.Share != 1 || len(a.open) != 0 {
@@ -124,7 +125,7 @@ func TestPartsAreOneValue(t *testing.T) {
 
 // A stream may be longer than its maxlen by what trimming leaves.
 func TestMaxLen(t *testing.T) {
-	ks := load(t, "keywright: 1\npackage: p\nowner: o\nkeys:\n  log: {key: \"app:log:{id}\", type: stream, maxlen: 1000, ttl: none}\n  free: {key: \"app:free\", type: stream, ttl: none}\n")
+	ks := loaded(t, "keywright: 1\npackage: p\nowner: o\nkeys:\n  log: {key: \"app:log:{id}\", type: stream, maxlen: 1000, ttl: none}\n  free: {key: \"app:free\", type: stream, ttl: none}\n")
 	for n, long := range map[int64]bool{0: false, 1000: false, 1200: false, 1201: true, 5000: true} {
 		a, err := New(ks, Options{})
 		if err != nil {
@@ -137,7 +138,8 @@ func TestMaxLen(t *testing.T) {
 		k.Size, other.Size = n, 1<<40
 		a.Add([]source.Key{k, other})
 		r := a.Report(source.Summary{}, false)
-		if got := len(r.Findings) == 1 && r.Findings[0].Code == "KW514" && r.Findings[0].Pos.Line == 5 && fmt.Sprint(r.Entries[0].Violations) == "map[KW514:1]"; got != long || !long && len(r.Findings) > 0 {
+		if got := len(r.Findings) == 1 && r.Findings[0].Code == "KW514" && r.Findings[0].Pos.Line == 5 &&
+			fmt.Sprint(r.Entries[0].Violations) == "map[KW514:1]"; got != long || !long && len(r.Findings) > 0 {
 			t.Errorf("%d entries: %+v", n, r.Findings)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// figures are what is counted of any group of keys.
+// figures describes what is counted of any group of keys.
 type figures struct {
 	keys  int64
 	bytes int64
@@ -78,7 +78,7 @@ func (h *histogram) merge(o *histogram) {
 	}
 }
 
-// stepOf is the index of the step that ms lies in: four per doubling.
+// stepOf returns the index of the step that ms is in: four per doubling.
 func stepOf(ms uint64) int {
 	if ms < 4 {
 		return int(ms)
@@ -87,7 +87,7 @@ func stepOf(ms uint64) int {
 	return power*4 + int(ms>>(power-2)&3)
 }
 
-// stepMiddle is the middle of a step in milliseconds.
+// stepMiddle returns the middle of a step in milliseconds.
 func stepMiddle(i int) float64 {
 	if i < 4 {
 		return float64(i)
@@ -97,7 +97,7 @@ func stepMiddle(i int) float64 {
 	return low * 1.125
 }
 
-// quantile is the TTL below which a share q of the keys with TTL lies.
+// quantile returns the TTL below which a share q of the keys with TTL is.
 func (h *histogram) quantile(q float64) time.Duration {
 	target := int64(q * float64(h.n))
 	var below int64
@@ -124,7 +124,7 @@ type topKey struct {
 	item       int
 }
 
-// Rank is what keys are ordered by in the list of the largest; -1 keeps a key
+// Rank describes what keys are ordered by in the list of the largest; -1 keeps a key
 // out of it.
 type Rank string
 
@@ -157,7 +157,8 @@ func (t *topList) offer(k *source.Key, item int) {
 	}
 	name := finding.Cut(k.Name)
 	if len(t.list) == t.size {
-		if least := &t.list[t.size-1]; cmp.Or(cmp.Compare(least.rank, rank), slices.Compare(name, least.Name), cmp.Compare(k.DB, least.DB)) >= 0 {
+		if least := &t.list[t.size-1]; cmp.Or(cmp.Compare(least.rank, rank), slices.Compare(name, least.Name),
+			cmp.Compare(k.DB, least.DB)) >= 0 {
 			return
 		}
 	}
@@ -181,7 +182,7 @@ func (t *topList) holds(db int, name []byte) bool {
 	return false
 }
 
-// compareTop is the order of the list: of keys of one rank the smaller names come first,
+// compareTop returns the order of the list: of keys of one rank the smaller names come first,
 // in whatever order they are met.
 func compareTop(a, b *topKey) int {
 	return cmp.Or(cmp.Compare(b.rank, a.rank), slices.Compare(a.Name, b.Name), cmp.Compare(a.DB, b.DB))

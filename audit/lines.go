@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// Line is one line of a report as JSON Lines: one of its members is there, the one
+// Line represents one line of a report as JSON Lines: one of its members is there, the one
 // that Kind names. Its JSON names are stable.
 type Line struct {
 	Kind       string           `json:"kind" enum:"entry,legacy,foreign,suggestion,large_key,finding,report,offender"`
@@ -20,7 +20,7 @@ type Line struct {
 	Offender   *Offender        `json:"offender,omitempty"` // with --keys-of
 }
 
-// Offender is a live key that is not as declared.
+// Offender represents a live key that is not as declared.
 type Offender struct {
 	Code  string          `json:"code"`
 	DB    int             `json:"db"`
@@ -28,7 +28,7 @@ type Offender struct {
 	Entry string          `json:"entry,omitempty"` // that declares the key
 }
 
-// Lines are the rows and findings of the report one by one, and last the report
+// Lines returns the rows and findings of the report one by one, and last the report
 // without them.
 func (r *Report) Lines() iter.Seq[Line] {
 	return func(yield func(Line) bool) {
@@ -63,7 +63,8 @@ func (r *Report) Lines() iter.Seq[Line] {
 			}
 		}
 		short := *r
-		short.Entries, short.Legacy, short.Foreign, short.Largest, short.Undeclared.Suggestions = []EntryRow{}, nil, nil, nil, nil
+		short.Entries, short.Legacy, short.Foreign, short.Largest, short.Undeclared.Suggestions = []EntryRow{}, nil, nil,
+			nil, nil
 		short.Findings = []finding.Finding{}
 		yield(Line{Kind: "report", Report: &short})
 	}

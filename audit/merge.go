@@ -37,7 +37,7 @@ func (a *Audit) Merge(text []byte) error {
 	return nil
 }
 
-// fits is an error if a state is not one of this declaration.
+// fits returns an error if a state is not one of this declaration.
 func (a *Audit) fits(s *state) error {
 	if len(s.Items) != len(a.stats) || s.Sketch == nil {
 		return ErrOtherState

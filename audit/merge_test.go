@@ -25,16 +25,20 @@ keys:
   song: {key: "song:{n}", type: hash, ttl: any, fields: {title: text max 2, plays: int}}
 `
 
-// genPlace is a key with a name of its own; most of them are of few families, so that nodes
+// genPlace returns a key with a name of its own; most of them are of few families, so that nodes
 // of a sketch have too many children in the whole and not in a part.
 func genPlace(t *rapid.T, i int) source.Key {
 	word := rapid.StringMatching(`[a-c]{1,3}`).Draw(t, "word")
 	name := rapid.SampledFrom([]string{
-		fmt.Sprintf("app:album:%d", i), fmt.Sprintf("app:alb:%d", i), fmt.Sprintf("tags:%d", i), fmt.Sprintf("song:%d", i), fmt.Sprintf("bull:%d", i),
-		fmt.Sprintf("%s:%d", word, i), fmt.Sprintf("app:%s:%s:%d", word, word[:1], i), fmt.Sprintf("u:%s:profile", word), fmt.Sprintf("u:%s:%s", word[:1], word),
-		fmt.Sprintf("%s-%d", word, i), "u:" + strings.Repeat("long", 20) + fmt.Sprint(i), "u:\xff" + fmt.Sprint(i)}).Draw(t, "name")
-	k := source.Key{Name: []byte(name), DB: i, Kind: source.Kind(1 + rapid.IntRange(0, 5).Draw(t, "kind")), Bytes: int64(rapid.IntRange(-1, 9).Draw(t, "bytes")),
-		TTL: []time.Duration{source.NoTTL, time.Minute, 48 * time.Hour}[rapid.IntRange(0, 2).Draw(t, "ttl")]}
+		fmt.Sprintf("app:album:%d", i), fmt.Sprintf("app:alb:%d", i), fmt.Sprintf("tags:%d", i), fmt.Sprintf("song:%d", i),
+		fmt.Sprintf("bull:%d", i),
+		fmt.Sprintf("%s:%d", word, i), fmt.Sprintf("app:%s:%s:%d", word, word[:1], i), fmt.Sprintf("u:%s:profile", word),
+		fmt.Sprintf("u:%s:%s", word[:1], word),
+		fmt.Sprintf("%s-%d", word, i), "u:" + strings.Repeat("long", 20) + fmt.Sprint(i), "u:\xff" + fmt.Sprint(i)}).Draw(t,
+		"name")
+	k := source.Key{Name: []byte(name), DB: i, Kind: source.Kind(1 + rapid.IntRange(0, 5).Draw(t, "kind")),
+		Bytes: int64(rapid.IntRange(-1, 9).Draw(t, "bytes")),
+		TTL:   []time.Duration{source.NoTTL, time.Minute, 48 * time.Hour}[rapid.IntRange(0, 2).Draw(t, "ttl")]}
 	switch {
 	case strings.HasPrefix(name, "song"):
 		k.Kind, k.Value = source.Hash, &source.Value{}
@@ -50,7 +54,7 @@ func genPlace(t *rapid.T, i int) source.Key {
 // TestMergedIsWhole: audits of parts of the keys, merged in any order and by way of others,
 // report what one audit of all keys reports: totals, quantiles, groups, examples, faults.
 func TestMergedIsWhole(t *testing.T) {
-	ks := load(t, mergedOf)
+	ks := loaded(t, mergedOf)
 	collapsed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		begin := func() *Audit {
@@ -108,13 +112,14 @@ func TestMergedIsWhole(t *testing.T) {
 // TestMergedSketchesAreBounded: however many are merged, no key is lost, there are never
 // more than twice the nodes, and the report says that names are left over.
 func TestMergedSketchesAreBounded(t *testing.T) {
-	ks := load(t, mergedOf)
+	ks := loaded(t, mergedOf)
 	all, _ := New(ks, Options{})
 	all.sketch.most = 500
 	for part := range 20 {
 		a, _ := New(ks, Options{})
 		for i := range 1000 {
-			a.Add([]source.Key{key(fmt.Sprintf("%c%c:%c:%c%d_%c", 'a'+part, 'a'+i%20, 'a'+i/20%20, 'a'+i/400, i, 'a'+i%7), source.String, no)})
+			a.Add([]source.Key{key(fmt.Sprintf("%c%c:%c:%c%d_%c", 'a'+part, 'a'+i%20, 'a'+i/20%20, 'a'+i/400, i, 'a'+i%7),
+				source.String, no)})
 		}
 		text, err := a.State()
 		if err != nil {
@@ -140,10 +145,10 @@ func TestMergedSketchesAreBounded(t *testing.T) {
 // TestMergeOfAnotherDeclaration: it is refused, and so is what is no state; nothing of it
 // is counted.
 func TestMergeOfAnotherDeclaration(t *testing.T) {
-	a, _ := New(load(t, partsOf), Options{})
+	a, _ := New(loaded(t, partsOf), Options{})
 	a.Add([]source.Key{key("x", source.String, no)})
 	text, _ := a.State()
-	other, _ := New(load(t, mergedOf), Options{})
+	other, _ := New(loaded(t, mergedOf), Options{})
 	if err := other.Merge(text); !errors.Is(err, ErrOtherState) {
 		t.Error(err)
 	}

@@ -13,25 +13,28 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Report is what an audit found. Bytes are as MEMORY USAGE counts them, TTLs are
+// Report describes what an audit found. Bytes are as MEMORY USAGE counts them, TTLs are
 // seconds. The keys and bytes of entries, legacy, foreign and undeclared are together
 // those of the total. Its JSON names are stable.
 type Report struct {
-	Verdict    string            `json:"verdict" enum:"clean,accepted,findings,incomplete"` // accepted: nothing beyond the baseline
-	Complete   bool              `json:"complete"`
-	Incomplete source.Reasons    `json:"incomplete,omitempty"` // why not
-	Server     string            `json:"server"`
-	Endpoint   string            `json:"endpoint"`
-	Shards     int               `json:"shards"`
-	Databases  int               `json:"databases"`
-	Seconds    float64           `json:"seconds"`
-	Sampled    bool              `json:"sampled,omitempty"`         // figures are of the sample, not of all keys
-	Expected   int64             `json:"expected_keys"`             // by DBSIZE at the start
-	Gone       int64             `json:"gone_keys"`                 // vanished between SCAN and their facts
-	Expired    int64             `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
-	Estimated  bool              `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
-	NoBytes    bool              `json:"no_bytes,omitempty"`        // sizes are not known, not asked for or not permitted: all bytes are 0
-	MaxRepeats int64             `json:"max_repeats"`               // at most so many keys may be counted twice, if none was deleted meanwhile
+	// accepted: nothing beyond the baseline
+	Verdict    string         `json:"verdict" enum:"clean,accepted,findings,incomplete"`
+	Complete   bool           `json:"complete"`
+	Incomplete source.Reasons `json:"incomplete,omitempty"` // why not
+	Server     string         `json:"server"`
+	Endpoint   string         `json:"endpoint"`
+	Shards     int            `json:"shards"`
+	Databases  int            `json:"databases"`
+	Seconds    float64        `json:"seconds"`
+	Sampled    bool           `json:"sampled,omitempty"`         // figures are of the sample, not of all keys
+	Expected   int64          `json:"expected_keys"`             // by DBSIZE at the start
+	Gone       int64          `json:"gone_keys"`                 // vanished between SCAN and their facts
+	Expired    int64          `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
+	Estimated  bool           `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
+	// sizes are not known, not asked for or not permitted: all bytes are 0
+	NoBytes bool `json:"no_bytes,omitempty"`
+	// at most so many keys may be counted twice, if none was deleted meanwhile
+	MaxRepeats int64             `json:"max_repeats"`
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
 	Total      Figures           `json:"total"`
@@ -46,7 +49,7 @@ type Report struct {
 	Largest    []LargeKey        `json:"largest,omitempty"`
 }
 
-// Figures are the counts of any group of keys.
+// Figures holds the counts of any group of keys.
 type Figures struct {
 	Keys  int64   `json:"keys"`
 	Bytes int64   `json:"bytes"`
@@ -55,7 +58,7 @@ type Figures struct {
 	NoTTL int64   `json:"no_ttl"`
 }
 
-// Spread is how the remaining TTLs lie, in seconds; the quantiles are right to
+// Spread describes how the remaining TTLs lie, in seconds; the quantiles are right to
 // an eighth.
 type Spread struct {
 	Min float64 `json:"min"`
@@ -64,7 +67,7 @@ type Spread struct {
 	Max float64 `json:"max"`
 }
 
-// EntryRow is one declared key, or an old name of one.
+// EntryRow represents one declared key, or an old name of one.
 type EntryRow struct {
 	Name       string           `json:"name"`
 	Pattern    string           `json:"pattern"`
@@ -76,13 +79,13 @@ type EntryRow struct {
 	Figures
 }
 
-// GlobRow is a glob of `foreign`.
+// GlobRow represents a glob of `foreign`.
 type GlobRow struct {
 	Glob string `json:"glob"`
 	Figures
 }
 
-// Undeclared is everything no entry declares and foreign does not cover. Its
+// Undeclared represents everything no entry declares and foreign does not cover. Its
 // suggestions and the rest are together all of it.
 type Undeclared struct {
 	Owned       int64        `json:"owned"` // keys under owns
@@ -92,14 +95,14 @@ type Undeclared struct {
 	Rest        *Rest        `json:"rest,omitempty"`        // groups that are not among the suggestions
 }
 
-// Rest is what a limit left out.
+// Rest describes what a limit left out.
 type Rest struct {
 	Groups int   `json:"groups"`
 	Keys   int64 `json:"keys"`
 	Bytes  int64 `json:"bytes"`
 }
 
-// Suggestion is a group of undeclared keys and the pattern that would declare
+// Suggestion represents a group of undeclared keys and the pattern that would declare
 // them.
 type Suggestion struct {
 	Pattern string           `json:"pattern"`
@@ -109,7 +112,7 @@ type Suggestion struct {
 	Figures
 }
 
-// Near is a declared key that may have been meant.
+// Near represents a declared key that may have been meant.
 type Near struct {
 	Entry   string `json:"entry"`
 	Pattern string `json:"pattern"`
@@ -126,7 +129,7 @@ type LargeKey struct {
 	*Facts
 }
 
-// Facts are what a snapshot alone tells of a key.
+// Facts describes what a snapshot alone tells of a key.
 type Facts struct {
 	Encoding string `json:"encoding"`
 	Elements int64  `json:"elements"`     // -1: unknown
@@ -149,12 +152,17 @@ func largeKey(k *topKey, entry string) LargeKey {
 // Report sums up what has been added so far.
 func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r := &Report{
-		Complete: len(sum.Incomplete) == 0, Incomplete: sum.Incomplete, Server: sum.Server, Endpoint: sum.Endpoint, Shards: sum.Shards, Databases: sum.Databases,
-		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired, Estimated: sum.Estimated, NoBytes: a.total.keys > 0 && a.total.bytes == 0, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
-		Notes: append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{}, Findings: []finding.Finding{},
+		Complete: len(sum.Incomplete) == 0, Incomplete: sum.Incomplete, Server: sum.Server, Endpoint: sum.Endpoint,
+		Shards: sum.Shards, Databases: sum.Databases,
+		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired,
+		Estimated: sum.Estimated, NoBytes: a.total.keys > 0 && a.total.bytes == 0, MaxRepeats: sum.MaxRepeats,
+		Filtered: a.skipped,
+		Notes:    append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{},
+		Findings: []finding.Finding{},
 	}
 	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
+		r.Notes = append(r.Notes,
+			fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
 	}
 	var values Coverage
 	var notes []string
@@ -175,14 +183,19 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		case t.Owned != nil:
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
-			r.Findings = append(r.Findings, undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry", a.proposals(r.Undeclared.Suggestions, i))...)
+			r.Findings = append(r.Findings,
+				undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry",
+					a.proposals(r.Undeclared.Suggestions, i))...)
 		}
 	}
 	if a.opt.Values {
 		r.Values = values.shared()
 	}
 	r.Undeclared.Other, r.Undeclared.Bytes = a.stray.keys, r.Undeclared.Bytes+a.stray.bytes
-	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and are under neither owns nor foreign", a.proposals(r.Undeclared.Suggestions, match.None))...)
+	r.Findings = append(r.Findings,
+		undeclared(&a.stray, undeclaredKey, finding.Position{},
+			"keys are declared by no entry, and are under neither owns nor foreign",
+			a.proposals(r.Undeclared.Suggestions, match.None))...)
 	for _, k := range a.top.list {
 		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
@@ -195,7 +208,8 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 // tooFew: an audit of nothing finds nothing wrong, and is not clean for that.
 func (a *Audit) tooFew(r *Report) []finding.Finding {
 	if seen := r.Total.Keys + r.Filtered; seen < a.opt.MinKeys && r.Complete {
-		return []finding.Finding{{Code: "KW513", Severity: severityOf("KW513"), Message: fmt.Sprintf("there are fewer than %d keys, %d", a.opt.MinKeys, seen)}}
+		return []finding.Finding{{Code: "KW513", Severity: severityOf("KW513"),
+			Message: fmt.Sprintf("there are fewer than %d keys, %d", a.opt.MinKeys, seen)}}
 	}
 	return nil
 }
@@ -228,7 +242,7 @@ func (a *Audit) figures(f *figures) Figures {
 	return out
 }
 
-// share is how much of the whole this is.
+// share returns how much of the whole this is.
 func (f Figures) share(keys, bytes int64) float64 {
 	switch {
 	case f.Bytes > 0:
@@ -240,7 +254,8 @@ func (f Figures) share(keys, bytes int64) float64 {
 }
 
 func (a *Audit) entryRow(k *keyspace.Key, s *stat) EntryRow {
-	row := EntryRow{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Policy: k.TTL.Text, Owner: k.Entry.Owner, Figures: a.figures(&s.figures)}
+	row := EntryRow{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Policy: k.TTL.Text,
+		Owner: k.Entry.Owner, Figures: a.figures(&s.figures)}
 	if a.opt.Values && declaresValue(k) {
 		row.Values = s.values.shared()
 	}
@@ -261,23 +276,28 @@ func (a *Audit) entryRow(k *keyspace.Key, s *stat) EntryRow {
 	return row
 }
 
-// keyFindings are the findings about one declared key, at its line.
+// keyFindings returns the findings about one declared key, at its line.
 func (a *Audit) keyFindings(k *keyspace.Key, s *stat) []finding.Finding {
 	var out []finding.Finding
 	add := func(code string, m mark, pos finding.Position, message string) {
 		if m.count > 0 {
-			out = append(out, finding.Finding{Code: code, Severity: severityOf(code), Pos: pos, Entry: k.Name, Message: message, Count: m.count, Examples: slices.Clone(m.examples)})
+			out = append(out, finding.Finding{Code: code, Severity: severityOf(code), Pos: pos, Entry: k.Name, Message: message,
+				Count: m.count, Examples: slices.Clone(m.examples)})
 		}
 	}
 	ttl := k.TTL.Pos
 	if ttl.File == "" {
 		ttl = k.Pos
 	}
-	add("KW504", s.marks[wrongType], typePos(k), fmt.Sprintf("%s is declared as %s, but some keys are %s", k.Name, k.Kind, s.wrongKinds()))
-	add("KW505", s.marks[ttlMissing], ttl, fmt.Sprintf("%s must expire (ttl %s), but some keys never will", k.Name, k.TTL.Text))
-	add("KW506", s.marks[ttlTooLong], ttl, fmt.Sprintf("%s may live %s at most, but some keys live longer", k.Name, keyspace.FormatDuration(k.TTL.LiveMax())))
+	add("KW504", s.marks[wrongType], typePos(k),
+		fmt.Sprintf("%s is declared as %s, but some keys are %s", k.Name, k.Kind, s.wrongKinds()))
+	add("KW505", s.marks[ttlMissing], ttl,
+		fmt.Sprintf("%s must expire (ttl %s), but some keys never will", k.Name, k.TTL.Text))
+	add("KW506", s.marks[ttlTooLong], ttl,
+		fmt.Sprintf("%s may live %s at most, but some keys live longer", k.Name, keyspace.FormatDuration(k.TTL.LiveMax())))
 	add("KW507", s.marks[ttlUnexpected], ttl, fmt.Sprintf("%s must never expire (ttl none), but some keys will", k.Name))
-	add("KW514", s.marks[streamTooLong], cmp.Or(k.Entry.At["maxlen"], k.Entry.At["durable.maxlen"], k.Pos), fmt.Sprintf("%s may have about %d entries (maxlen), but some streams have more", k.Name, s.long))
+	add("KW514", s.marks[streamTooLong], cmp.Or(k.Entry.At["maxlen"], k.Entry.At["durable.maxlen"], k.Pos),
+		fmt.Sprintf("%s may have about %d entries (maxlen), but some streams have more", k.Name, s.long))
 	for _, f := range s.value {
 		add(f.code, f.mark, cmp.Or(f.pos, k.Pos), k.Name+": "+f.message)
 	}
@@ -302,8 +322,9 @@ func (s *stat) wrongKinds() string {
 }
 
 func (a *Audit) legacyRow(t *keyspace.Target, item int, s *stat) EntryRow {
-	row := EntryRow{Name: t.Was.Name, Type: string(t.Was.Kind), Pattern: a.items[item].Pattern.String(), Policy: t.Was.TTL.Text,
-		Owner: t.Legacy.Owner, Figures: a.figures(&s.figures)}
+	row := EntryRow{Name: t.Was.Name, Type: string(t.Was.Kind), Pattern: a.items[item].Pattern.String(),
+		Policy: t.Was.TTL.Text,
+		Owner:  t.Legacy.Owner, Figures: a.figures(&s.figures)}
 	if s.keys > 0 {
 		row.Violations = map[string]int64{"KW503": s.keys}
 	}
@@ -315,7 +336,9 @@ func (a *Audit) legacy(t *keyspace.Target, item int, s *stat) []finding.Finding 
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: t.Legacy.At["was"], Entry: t.Legacy.Name, Message: fmt.Sprintf("keys still have an old name of %s, %s", t.Was.Name, a.items[item].Pattern), Count: m.count, Examples: slices.Clone(m.examples)}}
+	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: t.Legacy.At["was"], Entry: t.Legacy.Name,
+		Message: fmt.Sprintf("keys still have an old name of %s, %s", t.Was.Name, a.items[item].Pattern), Count: m.count,
+		Examples: slices.Clone(m.examples)}}
 }
 
 func undeclared(s *stat, v violation, pos finding.Position, message, near string) []finding.Finding {
@@ -323,19 +346,26 @@ func undeclared(s *stat, v violation, pos finding.Position, message, near string
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Fix: near, Count: m.count, Examples: slices.Clone(m.examples)}}
+	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Fix: near,
+		Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
 func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
 	listed, others, left := a.sketch.suggestions(a.opt.Groups)
 	if a.sketch.full {
-		notes = append(notes, fmt.Sprintf("undeclared keys have more than %d kinds of names: those that are left over are grouped as {rest}", maxNodes))
+		notes = append(notes,
+			fmt.Sprintf("undeclared keys have more than %d kinds of names: those that are left over are grouped as {rest}",
+				maxNodes))
 	}
 	if left > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", left, len(listed)+len(others)))
+		notes = append(notes,
+			fmt.Sprintf(
+				"%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", left,
+				len(listed)+len(others)))
 	}
 	for _, g := range listed {
-		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Figures: a.figures(&g.figures)}
+		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example),
+			Figures: a.figures(&g.figures)}
 		if g.near != nil {
 			s.Near = &Near{g.near.Name, g.near.Pattern.String()}
 		}
@@ -358,7 +388,7 @@ func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
 // shownProposals bounds the names that a fix proposes.
 const shownProposals = 3
 
-// proposals is a fix that names what the undeclared keys of one item may have been
+// proposals returns a fix that names what the undeclared keys of one item may have been
 // meant as, "" if nothing is near.
 func (a *Audit) proposals(list []Suggestion, item int) string {
 	var out []string
@@ -388,7 +418,7 @@ func (a *Audit) itemName(id int) string {
 	return ""
 }
 
-// Duration is a count of seconds as a time.Duration, source.MaxTTL at most.
+// Duration returns a count of seconds as a time.Duration, source.MaxTTL at most.
 func Duration(seconds float64) time.Duration {
 	if seconds >= source.MaxTTL.Seconds() {
 		return source.MaxTTL

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// shape is what is declared of the fields of a hash, of an entry of a stream, or of the
+// shape describes what is declared of the fields of a hash, of an entry of a stream, or of the
 // members of a JSON object.
 type shape struct {
 	all    []keyspace.Field
@@ -37,7 +37,7 @@ func (a *Audit) shape(fields []keyspace.Field, pos finding.Position) *shape {
 	return s
 }
 
-// shapes are the shape of a key's fields, and that of the JSON object in its value.
+// shapes returns the shape of a key's fields, and that of the JSON object in its value.
 func (a *Audit) shapes(k *keyspace.Key) (fields, object *shape) {
 	at := func(property string) finding.Position { return cmp.Or(k.Entry.At[property], k.Pos) }
 	fields, object = a.shape(k.Fields, at("fields")), a.shape(k.JSON, at("value"))

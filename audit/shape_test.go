@@ -11,7 +11,7 @@ import (
 // TestMembersAreJudgedByTheirForm: a member of a JSON object is what generated code reads: a
 // number where one is declared, and a string where text is.
 func TestMembersAreJudgedByTheirForm(t *testing.T) {
-	ks := load(t, `keywright: 1
+	ks := loaded(t, `keywright: 1
 package: t
 owner: o
 keys:
@@ -24,7 +24,8 @@ channels:
 	sealed := `"` + base64.StdEncoding.EncodeToString([]byte("\x01\x02k1"+strings.Repeat("\xfe", 40))) + `"`
 	str := func(s string) *source.Value { return &source.Value{Str: []byte(s)} }
 	entry := func(data string) *source.Value {
-		return &source.Value{Elements: [][]byte{[]byte("timestamp"), []byte("1700000000000"), []byte("data"), []byte(data)}, Ends: []int{4}}
+		return &source.Value{Elements: [][]byte{[]byte("timestamp"), []byte("1700000000000"), []byte("data"), []byte(data)},
+			Ends: []int{4}}
 	}
 	const head = "q1 1763774000000 high 0 - -\n"
 	for _, c := range []struct {
@@ -43,14 +44,17 @@ channels:
 		{"doc", str(`{"id":1,"name":false}`), "KW508 the field name is a JSON boolean, not text"},
 		{"doc", str(`{"id":1,"name":null}`), "KW510 the field name is missing"},
 		{"doc", str(`{"id":1,"name":"a","on":"true"}`), "KW508 the field on is a JSON string, not true or false"},
-		{"doc", str(`{"id":1,"name":"a","at":"1700000000"}`), "KW508 the field at is a JSON string, not a Unix time in seconds"},
+		{"doc", str(`{"id":1,"name":"a","at":"1700000000"}`),
+			"KW508 the field at is a JSON string, not a Unix time in seconds"},
 		{"doc", str(`{"id":1,"name":"a","x":"1.5"}`), "KW508 the field x is a JSON string, not a number"},
 		{"doc", str("{\"id\":1,\"name\":\"\xff\"}"), "KW508 the value is not JSON"},
 		{"free", str("[\"\xff\"]"), "KW508 "},
 		{"free", str("[\"\u00ff\"]"), ""},
 		{"doc", str(`{"id":1,"name":"a","b":"?"}`), "KW508 the field b is not base64"},
-		{"doc", str(`{"id":1,"name":"a","s":"a plain text that is long enough to be sealed"}`), "KW508 the field s is not encrypted"},
-		{"doc", str(`{"id":1,"name":"a","s":1234567890123456789012345678901234567890}`), "KW508 the field s is not encrypted"},
+		{"doc", str(`{"id":1,"name":"a","s":"a plain text that is long enough to be sealed"}`),
+			"KW508 the field s is not encrypted"},
+		{"doc", str(`{"id":1,"name":"a","s":1234567890123456789012345678901234567890}`),
+			"KW508 the field s is not encrypted"},
 		{"{job}:job:1", str(head + `{"id":1}`), ""},
 		{"{job}:job:1", str(head + `{"id":"1"}`), "KW508 the field id is a JSON string, not an integer"},
 		{"{job}:job:1", str(head + "{\"id\":1,\"x\":\"\xff\"}"), "KW508 the value is not JSON"},
@@ -89,7 +93,7 @@ channels:
 // TestFaultsNameTheLineOfTheDeclaration: the line of the field, member or score, not that
 // of the entry; a merged and a resumed audit say the same.
 func TestFaultsNameTheLineOfTheDeclaration(t *testing.T) {
-	ks := load(t, `keywright: 1
+	ks := loaded(t, `keywright: 1
 package: t
 owner: o
 keys:
@@ -143,7 +147,8 @@ keys:
 		value *source.Value
 	}{
 		{"h", source.Hash, list("a", "x", "c", "1")}, {"o", source.Hash, list("x", "x")}, {"z", source.ZSet, zset},
-		{"j", source.String, &source.Value{Str: []byte(`{"n":"1","m":1}`)}}, {"l", source.String, &source.Value{Str: []byte("x")}},
+		{"j", source.String, &source.Value{Str: []byte(`{"n":"1","m":1}`)}},
+		{"l", source.String, &source.Value{Str: []byte("x")}},
 	} {
 		one := key(k.name, k.kind, no)
 		one.Value = k.value
@@ -161,10 +166,12 @@ keys:
 		t.Fatal(err)
 	}
 	want := map[string]int{
-		"KW508 h: the field a is not an integer": 10, `KW509 h: the field "c" is not declared`: 10, "KW510 h: the field b is missing": 11,
+		"KW508 h: the field a is not an integer": 10, `KW509 h: the field "c" is not declared`: 10,
+		"KW510 h: the field b is missing":           11,
 		"KW509 o: a field's name is not an integer": 16, "KW508 o: a field's value is not true or false": 17,
 		"KW511 z: a member is not a lower-case UUID": 22, "KW512 z: a score is not an integer in 0..9": 23,
-		"KW508 j: the field n is a JSON string, not an integer": 29, `KW509 j: the field "m" is not declared`: 29, "KW508 l: the value is not an integer": 34,
+		"KW508 j: the field n is a JSON string, not an integer": 29, `KW509 j: the field "m" is not declared`: 29,
+		"KW508 l: the value is not an integer": 34,
 	}
 	for _, one := range []*Audit{a, other} {
 		found := one.Report(source.Summary{}, false).Findings

@@ -38,7 +38,7 @@ type sketch struct {
 	fanOut, namespaces, most int // maxFanOut, maxNamespaces, maxNodes, and less in tests
 }
 
-// branch is one segment in the tree; group is what ends here.
+// branch represents one segment in the tree; group is what ends here.
 type branch struct {
 	children  map[string]*branch
 	collapsed bool // its children are one text placeholder
@@ -52,7 +52,8 @@ type group struct {
 }
 
 func newSketch(ks *keyspace.Keyspace) *sketch {
-	return &sketch{root: &branch{}, near: keyspace.NewNear(ks), fanOut: maxFanOut, namespaces: maxNamespaces, most: maxNodes}
+	return &sketch{root: &branch{}, near: keyspace.NewNear(ks), fanOut: maxFanOut, namespaces: maxNamespaces,
+		most: maxNodes}
 }
 
 func (s *sketch) add(k *source.Key) {
@@ -80,7 +81,7 @@ func (s *sketch) add(k *source.Key) {
 	}
 }
 
-// child is the node of a segment below b. It is false where the sketch is full
+// child returns the node of a segment below b. It is false where the sketch is full
 // and the key ends here, as {rest}: a node has one of these at most, so that
 // there are never more than twice maxNodes.
 func (s *sketch) child(b *branch, name string) (*branch, bool) {
@@ -99,7 +100,7 @@ func (s *sketch) child(b *branch, name string) (*branch, bool) {
 	return s.leaf(b, name), true
 }
 
-// limit is how many children a node may have before they are made one.
+// limit returns how many children a node may have before they are made one.
 func (s *sketch) limit(b *branch) int {
 	if b == s.root {
 		return s.namespaces
@@ -107,7 +108,7 @@ func (s *sketch) limit(b *branch) int {
 	return s.fanOut
 }
 
-// leaf is the child of that name, made if there is none.
+// leaf returns the child of that name, made if there is none.
 func (s *sketch) leaf(b *branch, name string) *branch {
 	if b.children == nil {
 		b.children = map[string]*branch{}
@@ -119,7 +120,7 @@ func (s *sketch) leaf(b *branch, name string) *branch {
 	return b.children[name]
 }
 
-// nameOf is what a segment is called below b.
+// nameOf returns what a segment is called below b.
 func (b *branch) nameOf(name string) string {
 	if b.collapsed && !isPlaceholder(name) {
 		return "{text}"
@@ -210,8 +211,8 @@ func (g *group) merge(o *group) {
 	}
 }
 
-// guess is a type a segment is tried for. Length and alphabet are looked at
-// first: a type that refuses builds a reason nobody reads here.
+// guess represents a type a segment is tried for. Length and alphabet are looked at
+// first: a type that refuses builds a reason no program reads here.
 type guess struct {
 	text              string
 	shortest, longest int
@@ -222,7 +223,7 @@ type guess struct {
 
 const digits = "0123456789"
 
-// looks are the guesses, the narrowest first.
+// looks lists the guesses, the narrowest first.
 var looks = func() []guess {
 	list := []guess{
 		{text: "uuid", shortest: 36, longest: 36, alphabet: digits + "abcdef-"},
@@ -248,10 +249,10 @@ func (g *guess) fits(segment []byte) bool {
 	return g.shortest <= n && n <= g.longest && len(bytes.Trim(segment, g.alphabet)) == 0 && g.is(segment)
 }
 
-// dividers stand between the words of a segment.
+// dividers are between the words of a segment.
 const dividers = "_-./|,="
 
-// segmentName is the segment as it stands in a suggested pattern. The words
+// segmentName returns the segment as it is in a suggested pattern. The words
 // within a segment are looked at one by one.
 func segmentName(segment []byte, rest bool) string {
 	if rest {
@@ -309,7 +310,7 @@ func literal(out *strings.Builder, word []byte) {
 	}
 }
 
-// suggestion is a group with the pattern that would declare it.
+// suggestion represents a group with the pattern that would declare it.
 type suggestion struct {
 	pattern string
 	near    *keyspace.Key
@@ -319,7 +320,7 @@ type suggestion struct {
 // maxCompared bounds the comparisons of groups with what is declared: a second or two.
 const maxCompared = 2_000_000
 
-// compared are groups, sorted, of which the first near ones are near a declared name.
+// compared holds groups, sorted, of which the first near ones are near a declared name.
 type compared struct {
 	groups []suggestion
 	near   int
@@ -379,7 +380,7 @@ func (s *sketch) suggestions(limit int) (listed, others []suggestion, left int) 
 	return listed, others, c.left
 }
 
-// groups are the groups of the tree, those alike made one.
+// groups returns the groups of the tree, those alike made one.
 func (s *sketch) groups() []suggestion {
 	var out []suggestion
 	var walk func(b *branch, prefix string)
@@ -399,7 +400,7 @@ func (s *sketch) groups() []suggestion {
 	return gather(out)
 }
 
-// alike is how many groups must differ in words beside placeholders only to
+// alike says how many groups must differ in words beside placeholders only to
 // become one: delta-{int}, maple-{int} and oak-{int} are {text}-{int}.
 const alike = 3
 

@@ -17,7 +17,7 @@ import (
 // fill feeds names to a sketch, each with a TTL of a minute.
 func fill(t testing.TB, names ...string) *sketch {
 	t.Helper()
-	s := newSketch(load(t, declaration))
+	s := newSketch(loaded(t, declaration))
 	for _, name := range names {
 		k := key(name, source.String, time.Minute)
 		s.add(&k)
@@ -25,14 +25,16 @@ func fill(t testing.TB, names ...string) *sketch {
 	return s
 }
 
-// TestNoKeyIsLostByGrouping: whatever is merged, every key stands in one group,
+// TestNoKeyIsLostByGrouping: whatever is merged, every key is in one group,
 // with its TTL.
 func TestNoKeyIsLostByGrouping(t *testing.T) {
 	segments := rapid.OneOf(
-		rapid.StringMatching(`[a-z]{1,3}`), rapid.StringMatching(`[0-9]{1,13}`), rapid.StringMatching(`[0-9]{1,3}_[a-z]{1,3}`),
-		rapid.StringMatching(`[a-z]{1,2}[-_][0-9]{1,2}`), rapid.Just(strings.Repeat("long", 20)), rapid.Just("\xff"), rapid.Just(""))
+		rapid.StringMatching(`[a-z]{1,3}`), rapid.StringMatching(`[0-9]{1,13}`),
+		rapid.StringMatching(`[0-9]{1,3}_[a-z]{1,3}`),
+		rapid.StringMatching(`[a-z]{1,2}[-_][0-9]{1,2}`), rapid.Just(strings.Repeat("long", 20)), rapid.Just("\xff"),
+		rapid.Just(""))
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSketch(load(&testing.T{}, declaration))
+		s := newSketch(loaded(&testing.T{}, declaration))
 		list := rapid.SliceOfN(rapid.SliceOfN(segments, 1, 4), 1, 120).Draw(t, "names")
 		for _, parts := range list {
 			k := key(strings.Join(parts, ":"), source.String, time.Minute)
@@ -62,7 +64,7 @@ func TestLongSegmentsSurviveACollapse(t *testing.T) {
 // TestMixedSegmentsAreBounded: a number before a word is no placeholder alone,
 // and every word is another one.
 func TestMixedSegmentsAreBounded(t *testing.T) {
-	s := newSketch(load(t, declaration))
+	s := newSketch(loaded(t, declaration))
 	letters := func(n int) string {
 		return string([]byte{byte('a' + n%26), byte('a' + n/26%26), byte('a' + n/676%26), byte('a' + n/17576%26)})
 	}
@@ -78,8 +80,9 @@ func TestMixedSegmentsAreBounded(t *testing.T) {
 // TestPlaceholdersOfEveryKindAreBounded: all types at all depths would be a tree
 // of twelve to the power of twelve.
 func TestPlaceholdersOfEveryKindAreBounded(t *testing.T) {
-	kinds := []string{"7", "007", "1700000000000", "2026-11-20", "0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "deadbeefdeadbe11", "\xff", "word"}
-	s := newSketch(load(t, declaration))
+	kinds := []string{"7", "007", "1700000000000", "2026-11-20", "0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f",
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV", "deadbeefdeadbe11", "\xff", "word"}
+	s := newSketch(loaded(t, declaration))
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 60_000 {
 		parts := make([]string, 1+r.IntN(14))
@@ -117,10 +120,11 @@ func TestReportsStandAlone(t *testing.T) {
 	}
 }
 
-// TestNoTypeTellsTheValue: reasons stand in reports, values must not.
+// TestNoTypeTellsTheValue: reasons are in reports, values must not.
 func TestNoTypeTellsTheValue(t *testing.T) {
 	const secret = "sEcReT value!"
-	for _, text := range []string{"text max 3", "int", "int 1..5", "float", "bool", "uuid", "ulid", "hex 4", "slug", "date", "date YYYYMM", "timestamp", "unix_s", "unix_ms", "a|b", "/x+/", "json", "text encrypted"} {
+	for _, text := range []string{"text max 3", "int", "int 1..5", "float", "bool", "uuid", "ulid", "hex 4", "slug",
+		"date", "date YYYYMM", "timestamp", "unix_s", "unix_ms", "a|b", "/x+/", "json", "text encrypted"} {
 		typ, err := scalar.Parse(text, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -145,7 +149,7 @@ func TestManyGroupsReportQuickly(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&text, "  e%d: {key: \"kind%d:part:{n}:more\", type: string, ttl: any}\n", i, i)
 	}
-	s := newSketch(load(t, text.String()))
+	s := newSketch(loaded(t, text.String()))
 	for i := range 400 {
 		for j := range 20 {
 			k := key(fmt.Sprintf("w%cx%d:part%c:%d", 'a'+i%26, i, 'a'+j, j), source.String, no)
@@ -157,7 +161,8 @@ func TestManyGroupsReportQuickly(t *testing.T) {
 	s.add(&typo)
 	listed, others, left := s.suggestions(50)
 	if len(listed)+len(others) < 2000 || left > 0 || s.near.Work() > maxCompared || listed[0].near == nil {
-		t.Errorf("%d groups, %d not compared, %d comparisons, first %+v", len(listed)+len(others), left, s.near.Work(), listed[0])
+		t.Errorf("%d groups, %d not compared, %d comparisons, first %+v", len(listed)+len(others), left, s.near.Work(),
+			listed[0])
 	}
 	for _, room := range []int{1, 100, 1000} { // one group costs at most 1,100
 		before := s.near.Work()
@@ -171,13 +176,14 @@ func TestManyGroupsReportQuickly(t *testing.T) {
 	}
 }
 
-// TestFieldsFromTheDataAreBounded: a hash of names nobody declared is some
+// TestFieldsFromTheDataAreBounded: a hash of names no one declared is some
 // findings, and hides no fault of another code.
 func TestFieldsFromTheDataAreBounded(t *testing.T) {
 	a := newAudit(t, Options{Values: true})
 	for i := range 200 {
 		k := key(fmt.Sprintf("app:f:%d", i), source.Hash, no)
-		k.Value = &source.Value{Elements: [][]byte{[]byte("s"), []byte(sealed), fmt.Appendf(nil, "x%d", i), nil, fmt.Appendf(nil, "y%d", i), nil}}
+		k.Value = &source.Value{
+			Elements: [][]byte{[]byte("s"), []byte(sealed), fmt.Appendf(nil, "x%d", i), nil, fmt.Appendf(nil, "y%d", i), nil}}
 		a.Add([]source.Key{k})
 	}
 	r := a.Report(source.Summary{}, false)
@@ -193,9 +199,12 @@ func TestFieldsFromTheDataAreBounded(t *testing.T) {
 // TestLooks: what a segment is called, and that every guess is a type.
 func TestLooks(t *testing.T) {
 	for segment, want := range map[string]string{
-		"7": "{int}", "-7": "{int}", "007": "{digits}", "0": "{int}", "1700000000000": "{unix_ms}", "123456789012345678901234567890": "{digits}",
-		"2026-11-20": "{date}", "2026-13-20": "{int}-{int}-{int}", "0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f": "{uuid}", "01ARZ3NDEKTSV4RRFFQ69G5FAV": "{ulid}",
-		"deadbeefdeadbe11": "{hex}", strings.Repeat("a1", 16): "{hex}", strings.Repeat("a1", 20): "{hex}", "v2": "v2", "user_7": "user_{int}", "7_user": "{int}_user",
+		"7": "{int}", "-7": "{int}", "007": "{digits}", "0": "{int}", "1700000000000": "{unix_ms}",
+		"123456789012345678901234567890": "{digits}",
+		"2026-11-20":                     "{date}", "2026-13-20": "{int}-{int}-{int}",
+		"0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f": "{uuid}", "01ARZ3NDEKTSV4RRFFQ69G5FAV": "{ulid}",
+		"deadbeefdeadbe11": "{hex}", strings.Repeat("a1", 16): "{hex}", strings.Repeat("a1", 20): "{hex}", "v2": "v2",
+		"user_7": "user_{int}", "7_user": "{int}_user",
 		"": "", "a{b}": `a\{b\}`, "\xff": "{bytes}", "\x1b[31m": "{bytes}", "한글": "한글",
 	} {
 		if got := segmentName([]byte(segment), false); got != want {
@@ -214,12 +223,14 @@ func first(listed, _ []suggestion, _ int) []suggestion { return listed }
 // TestNear: a letter wrong, a segment too many, and what is no misspelling.
 func TestNear(t *testing.T) {
 	const text = "keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n" +
-		"  issue: {key: \"poppo:issue:{n}\", type: string, ttl: any}\n  profile: {key: \"cache:user:profile:{n}\", type: string, ttl: any}\n"
+		"  issue: {key: \"poppo:issue:{n}\", type: string, ttl: any}\n  profile: {key: \"cache:user:profile:{n}\", type: " +
+		"string, ttl: any}\n"
 	for name, want := range map[string]string{
-		"poppo:isue:1": "poppo:issue:{n}", "popo:issue:1": "poppo:issue:{n}", "cache:user:profile:7:v2": "cache:user:profile:{n}", "cache:profile:7": "",
+		"poppo:isue:1": "poppo:issue:{n}", "popo:issue:1": "poppo:issue:{n}",
+		"cache:user:profile:7:v2": "cache:user:profile:{n}", "cache:profile:7": "",
 		"user_7": "", "billing:invoice:7": "", "poppo": "",
 	} {
-		s := newSketch(load(t, text))
+		s := newSketch(loaded(t, text))
 		k := key(name, source.String, no)
 		s.add(&k)
 		got := ""

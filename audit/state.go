@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// state is all that a fold has made of the keys so far, in a form that can be kept. It
+// state represents all that a fold has made of the keys so far, in a form that can be kept. It
 // holds names of keys and fields, never values.
 type state struct {
 	Items   []statState            `json:"items"`
@@ -96,9 +96,10 @@ type openFault struct {
 	Pos     finding.Position `json:"pos,omitzero"`
 }
 
-// State is what the audit has made of the keys so far: Restore goes on with it.
+// State returns what the audit has made of the keys so far: Restore goes on with it.
 func (a *Audit) State() ([]byte, error) {
-	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(), Full: a.sketch.full, Open: map[string]openReading{}}
+	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(),
+		Full: a.sketch.full, Open: map[string]openReading{}}
 	for _, item := range a.stats {
 		s.Items = append(s.Items, item.state())
 	}

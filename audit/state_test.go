@@ -14,7 +14,7 @@ import (
 // TestAnAuditGoesOn: an audit that is cut into pieces, each with the state of the one
 // before, reports what one in a single piece reports: values in parts included.
 func TestAnAuditGoesOn(t *testing.T) {
-	ks := load(t, `keywright: 1
+	ks := loaded(t, `keywright: 1
 package: p
 vars: {n: int}
 owns: ["app:*"]
@@ -55,13 +55,17 @@ keys:
 	})
 }
 
-// genStep is a key, or a part of the value of one.
+// genStep returns a key, or a part of the value of one.
 func genStep(t *rapid.T) func(*Audit) {
-	k := source.Key{Name: genName(t), DB: rapid.IntRange(0, 3).Draw(t, "db"), Kind: source.Kind(1 + rapid.IntRange(0, 5).Draw(t, "kind")),
-		Bytes: int64(rapid.IntRange(-1, 5000).Draw(t, "bytes")), TTL: []time.Duration{source.NoTTL, time.Minute, 48 * time.Hour}[rapid.IntRange(0, 2).Draw(t, "ttl")]}
+	k := source.Key{Name: genName(t), DB: rapid.IntRange(0, 3).Draw(t, "db"),
+		Kind:  source.Kind(1 + rapid.IntRange(0, 5).Draw(t, "kind")),
+		Bytes: int64(rapid.IntRange(-1, 5000).Draw(t, "bytes")),
+		TTL:   []time.Duration{source.NoTTL, time.Minute, 48 * time.Hour}[rapid.IntRange(0, 2).Draw(t, "ttl")]}
 	v := &source.Value{From: int64(rapid.SampledFrom([]int{0, 0, 2, 4}).Draw(t, "from"))}
 	for range rapid.IntRange(0, 3).Draw(t, "elements") {
-		v.Elements = append(v.Elements, []byte(rapid.SampledFrom([]string{"title", "plays", "7", "x", "\xff"}).Draw(t, "field")), fmt.Append(nil, rapid.IntRange(0, 9).Draw(t, "value")))
+		v.Elements = append(v.Elements,
+			[]byte(rapid.SampledFrom([]string{"title", "plays", "7", "x", "\xff"}).Draw(t, "field")),
+			fmt.Append(nil, rapid.IntRange(0, 9).Draw(t, "value")))
 	}
 	if k.Kind == source.Hash || k.Kind == source.Set {
 		k.Value = v
@@ -78,12 +82,12 @@ func genStep(t *rapid.T) func(*Audit) {
 
 // TestAStateOfAnotherDeclaration: it is refused, and so is what is no state.
 func TestAStateOfAnotherDeclaration(t *testing.T) {
-	a, _ := New(load(t, partsOf), Options{})
+	a, _ := New(loaded(t, partsOf), Options{})
 	text, err := a.State()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _ := New(load(t, "keywright: 1\npackage: p\nkeys:\n  a: {key: a, type: string, ttl: 1h, value: text}\n"), Options{})
+	other, _ := New(loaded(t, "keywright: 1\npackage: p\nkeys:\n  a: {key: a, type: string, ttl: 1h, value: text}\n"), Options{})
 	if err := other.Restore(text); !errors.Is(err, ErrOtherState) {
 		t.Error(err)
 	}

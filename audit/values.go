@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// valueCheck is a key's declaration made ready for checking values.
+// valueCheck represents a key's declaration made ready for checking values.
 type valueCheck struct {
 	key    *keyspace.Key
 	schema func([]byte) error // of a string's JSON
@@ -23,7 +23,7 @@ type valueCheck struct {
 	object *shape             // of the JSON object that the value is, nil: of none
 }
 
-// valueFault is one kind of fault of one entry's values.
+// valueFault represents one kind of fault of one entry's values.
 type valueFault struct {
 	code    string
 	message string
@@ -49,7 +49,7 @@ func (a *Audit) prepareValues() {
 	}
 }
 
-// schema is the check of a type's JSON Schema, nil if it has none. One that
+// schema returns the check of a type's JSON Schema, nil if it has none. One that
 // cannot be used is noted: its values are checked less, not more leniently in
 // silence.
 func (a *Audit) schema(t scalar.Type) func([]byte) error {
@@ -58,7 +58,8 @@ func (a *Audit) schema(t scalar.Type) func([]byte) error {
 	}
 	check, err := a.opt.Schema(t.File)
 	if err != nil {
-		a.notes = append(a.notes, fmt.Sprintf("schema %s cannot be used, its values are only checked for being JSON: %v", t.File, err))
+		a.notes = append(a.notes,
+			fmt.Sprintf("schema %s cannot be used, its values are only checked for being JSON: %v", t.File, err))
 		return nil
 	}
 	return check
@@ -71,7 +72,7 @@ func (a *Audit) WantsValue(name []byte, kind source.Kind) bool {
 	return k != nil && declaresValue(k)
 }
 
-// Expects is the declared type of a key whose value is to be read, Unknown of others: it
+// Expects returns the declared type of a key whose value is to be read, Unknown of others: it
 // is a source.Request's Expect.
 func (a *Audit) Expects(name []byte) source.Kind {
 	id := a.matcher.Match(name, nil)
@@ -91,7 +92,7 @@ func (a *Audit) WantsSize(name []byte, kind source.Kind) bool {
 	return k != nil && maxLength(k) > 0
 }
 
-// declared is the declaration of a key of its declared type, nil if there is none
+// declared returns the declaration of a key of its declared type, nil if there is none
 // or the key is not looked at.
 func (a *Audit) declared(name []byte, kind source.Kind) *keyspace.Key {
 	id := a.matcher.Match(name, nil)
@@ -105,10 +106,11 @@ func (a *Audit) declared(name []byte, kind source.Kind) *keyspace.Key {
 }
 
 func declaresValue(k *keyspace.Key) bool {
-	return k.Value != nil || k.Member != nil || k.Score != nil || k.Fields != nil || k.Field != nil || k.Item != nil || k.JSON != nil
+	return k.Value != nil || k.Member != nil || k.Score != nil || k.Fields != nil || k.Field != nil || k.Item != nil ||
+		k.JSON != nil
 }
 
-// valueReading is the value of one key as far as it has come: a value that is
+// valueReading represents the value of one key as far as it has come: a value that is
 // read whole may come in parts.
 type valueReading struct {
 	looked int64
@@ -116,7 +118,7 @@ type valueReading struct {
 	faults []keyFault      // each once
 }
 
-// keyFault is one kind of fault of one key's value.
+// keyFault represents one kind of fault of one key's value.
 type keyFault struct {
 	code, message string
 	pos           finding.Position
@@ -223,15 +225,16 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 	}
 }
 
-// Coverage is how much of the values with a declared type was looked at.
+// Coverage describes how much of the values with a declared type was looked at.
 // Elements are fields, members and entries; a string is one.
 type Coverage struct {
-	Keys     int64   `json:"keys"`
-	Whole    int64   `json:"keys_whole"`            // all of whose elements were looked at
-	Unread   int64   `json:"keys_unread,omitempty"` // not even in part: not permitted, or gone
-	Elements int64   `json:"elements"`
-	Looked   int64   `json:"looked_at"`
-	Share    float64 `json:"share"` // of the elements of values that were read; 1 where there are none, and no value is unread
+	Keys     int64 `json:"keys"`
+	Whole    int64 `json:"keys_whole"`            // all of whose elements were looked at
+	Unread   int64 `json:"keys_unread,omitempty"` // not even in part: not permitted, or gone
+	Elements int64 `json:"elements"`
+	Looked   int64 `json:"looked_at"`
+	// of the elements of values that were read; 1 where there are none, and no value is unread
+	Share float64 `json:"share"`
 }
 
 func (c *Coverage) add(o Coverage) {
@@ -242,7 +245,7 @@ func (c *Coverage) add(o Coverage) {
 // All says whether nothing was left out.
 func (c *Coverage) All() bool { return c.Looked == c.Elements && c.Unread == 0 }
 
-// shared is c with its share.
+// shared returns c with its share.
 func (c Coverage) shared() *Coverage {
 	switch {
 	case c.Elements > 0:
@@ -259,7 +262,7 @@ var queueLine = regexp.MustCompile(`^q1 [0-9]+ \S+ [0-9]+ \S+ \S+$`)
 // faultFunc notes a fault against what is declared at pos.
 type faultFunc func(code string, pos finding.Position, format string, args ...any)
 
-// at is where a property of a key is declared.
+// at returns where a property of a key is declared.
 func (c *valueCheck) at(property string) finding.Position {
 	return cmp.Or(c.key.Entry.At[property], c.key.Pos)
 }
@@ -322,7 +325,8 @@ func looksPlain(t scalar.Type, value []byte) bool {
 	if t.Kind == scalar.JSON {
 		return json.Valid(value)
 	}
-	return bytes.IndexByte(value, ' ') >= 0 && !bytes.ContainsFunc(value, func(r rune) bool { return r == '\ufffd' || r < ' ' })
+	return bytes.IndexByte(value, ' ') >= 0 &&
+		!bytes.ContainsFunc(value, func(r rune) bool { return r == '\ufffd' || r < ' ' })
 }
 
 func (c *valueCheck) hash(v *source.Value, r *valueReading) {
@@ -429,7 +433,7 @@ func (s *stat) faulty(one keyFault, m mark, keep int) {
 	s.faulty(keyFault{code: one.code, message: moreFaults}, m, keep)
 }
 
-// maxLength is the declared length of a stream, 0 if it has none.
+// maxLength returns the declared length of a stream, 0 if it has none.
 func maxLength(k *keyspace.Key) int64 {
 	if k.Kind != keyspace.Stream || k.Role != "" {
 		return 0

@@ -20,10 +20,10 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// Values are those of placeholders, by name, as they are in keys.
+// Values holds those of placeholders, by name, as they are in keys.
 type Values map[string]string
 
-// With is the values with one more.
+// With returns the values with one more.
 func (v Values) With(name, value string) Values {
 	out := maps.Clone(v)
 	if out == nil {
@@ -33,7 +33,7 @@ func (v Values) With(name, value string) Values {
 	return out
 }
 
-// ID is a text that two sets of values share only if they are equal.
+// ID returns a text that two sets of values share only if they are equal.
 func (v Values) ID() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -71,13 +71,14 @@ var policies = map[keyspace.Policy]keywright.Policy{
 	keyspace.TTLAny: keywright.Undecided, keyspace.TTLNone: keywright.Forever, keyspace.TTLExpires: keywright.Expires,
 }
 
-// Entry is what the runtime knows of a declared key.
+// Entry returns what the runtime knows of a declared key.
 func Entry(ks *keyspace.Keyspace, k *keyspace.Key) *keywright.Entry {
 	t := k.TTL
 	out := &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: ks.Package,
 		TTL: keywright.TTL{Policy: policies[t.Policy], Text: t.Text}}
 	if t.Policy == keyspace.TTLExpires {
-		out.TTL.Default, out.TTL.Min, out.TTL.Max, out.TTL.Jitter, out.TTL.Sliding = t.Default, t.Min, t.Max, t.Jitter, t.Sliding
+		out.TTL.Default, out.TTL.Min, out.TTL.Max, out.TTL.Jitter, out.TTL.Sliding = t.Default, t.Min, t.Max, t.Jitter,
+			t.Sliding
 	}
 	return out
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
@@ -41,14 +42,7 @@ channels:
 vars: {box: text, priority: {type: high|low, default: low}, house: slug, room: slug, team: slug, tenant: slug, id: slug}
 `
 
-func load(t *testing.T) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
-	if finding.Count(found).Errors > 0 {
-		t.Fatal(found[0].Message)
-	}
-	return ks
-}
+func loaded(t *testing.T) *keyspace.Keyspace { return declared.Keyspace(t, declaration) }
 
 func entry(t *testing.T, ks *keyspace.Keyspace, name string) *keyspace.Entry {
 	t.Helper()
@@ -61,22 +55,10 @@ func entry(t *testing.T, ks *keyspace.Keyspace, name string) *keyspace.Entry {
 	return nil
 }
 
-func open(t *testing.T, url string) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	must = expect.NoError
+	open = servertest.Open
+)
 
 // TestInstances: what is on the server is found by its values, once, whichever of its keys
 // are there, and nothing of another entry or database.
@@ -85,7 +67,7 @@ func TestInstances(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			ks, c := load(t), open(t, s.URL())
+			ks, c := loaded(t), open(t, s.URL())
 			door, tasks, note := entry(t, ks, "door"), entry(t, ks, "tasks"), entry(t, ks, "note")
 			for _, room := range []string{"a", "b"} {
 				l := bind.Lock(c, ks, door, bind.Values{"house": "h", "room": room})
@@ -132,11 +114,12 @@ func TestInstances(t *testing.T) {
 // TestEntity: the store of an entity has the items of its values and no others.
 func TestEntity(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	ks, c := load(t), open(t, s.URL())
+	ks, c := loaded(t), open(t, s.URL())
 	note := entry(t, ks, "note")
 	spec, err := bind.Spec(ks, note, bind.Values{"tenant": "x"})
 	must(t, err)
-	if got := fmt.Sprint(spec.Prefix, spec.Suffix, " ", spec.Expires, " ", spec.Indexes[0].Prefix, " ", spec.IndexTTL > time.Hour-time.Second); got != "{x}:note: {x}:ends {x}:kind: true" {
+	if got := fmt.Sprint(spec.Prefix, spec.Suffix, " ", spec.Expires, " ", spec.Indexes[0].Prefix, " ",
+		spec.IndexTTL > time.Hour-time.Second); got != "{x}:note: {x}:ends {x}:kind: true" {
 		t.Error(got)
 	}
 	if id, ok := spec.Parse("{x}:note:7"); !ok || id != "7" {
@@ -169,7 +152,7 @@ func TestEntity(t *testing.T) {
 // TestEventsHaveThePartsOfTheKey: what is announced of an item, and where, has each
 // placeholder of its key, whether the item was deleted or has expired.
 func TestEventsHaveThePartsOfTheKey(t *testing.T) {
-	ks, ctx := load(t), t.Context()
+	ks, ctx := loaded(t), t.Context()
 	for _, brand := range []keywrighttest.Brand{keywrighttest.Redis, keywrighttest.Valkey} {
 		s := keywrighttest.Start(t, brand)
 		c := open(t, s.URL())
@@ -178,7 +161,7 @@ func TestEventsHaveThePartsOfTheKey(t *testing.T) {
 		must(t, err)
 		spec.OnDelete, err = bind.Events(ks, mail, "delete")
 		must(t, err)
-		store := entity.New(c, spec, nil)
+		store := entity.New(keywright.Binding{Client: c, Entry: bind.Entry(ks, mail.Keys[0])}, spec)
 		for _, id := range []string{"in box:1", "in box:2"} {
 			s.Do("HSET", "{x}:mail:"+id, "kind", "k", "n", "1")
 			s.Do("HSET", spec.Ledger, id, string(entity.Record()))
@@ -192,7 +175,9 @@ func TestEventsHaveThePartsOfTheKey(t *testing.T) {
 		if !there || swept.Gone != 1 {
 			t.Errorf("deleted: %v; swept: %+v", there, swept)
 		}
-		if got := fmt.Sprint(s.Do("XRANGE", "{x}:gone:in box", "-", "+")); strings.Count(got, `"id":"`) != 2 || !strings.Contains(got, `{"id":"1","box":"in box","tenant":"x"}`) || !strings.Contains(got, `{"id":"2","box":"in box","tenant":"x"}`) {
+		if got := fmt.Sprint(s.Do("XRANGE", "{x}:gone:in box", "-", "+")); strings.Count(got, `"id":"`) != 2 ||
+			!strings.Contains(got, `{"id":"1","box":"in box","tenant":"x"}`) ||
+			!strings.Contains(got, `{"id":"2","box":"in box","tenant":"x"}`) {
 			t.Errorf("announced: %s", got)
 		}
 	}
@@ -202,21 +187,24 @@ func TestEventsHaveThePartsOfTheKey(t *testing.T) {
 // write nothing.
 func TestMissing(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	ks, c := load(t), open(t, s.URL())
-	for name, v := range map[string]bind.Values{"missing": {"house": "h"}, "misfit": {"house": "h", "room": "a:b"}, "none": nil} {
+	ks, c := loaded(t), open(t, s.URL())
+	for name, v := range map[string]bind.Values{"missing": {"house": "h"}, "misfit": {"house": "h", "room": "a:b"},
+		"none": nil} {
 		_, err := bind.Lock(c, ks, entry(t, ks, "door"), v).Acquire(t.Context())
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := bind.Queue(c, ks, entry(t, ks, "tasks"), nil).Enqueue(t.Context(), queue.Task[string]{Payload: "x", Lane: "high"}); err == nil {
+	if _, err := bind.Queue(c, ks, entry(t, ks, "tasks"), nil).Enqueue(t.Context(),
+		queue.Task[string]{Payload: "x", Lane: "high"}); err == nil {
 		t.Error("a queue without its team takes a job")
 	}
 	if n := s.Do("DBSIZE"); n != int64(0) {
 		t.Errorf("%v keys were written", n)
 	}
 	one, two := bind.Values{"a": "1", "b": "2"}, bind.Values{"a": "1\x00b=2"}
-	if one.ID() == two.ID() || one.With("c", "3").ID() == one.ID() || bind.Values(nil).With("a", "1").ID() != (bind.Values{"a": "1"}).ID() {
+	if one.ID() == two.ID() || one.With("c", "3").ID() == one.ID() ||
+		bind.Values(nil).With("a", "1").ID() != (bind.Values{"a": "1"}).ID() {
 		t.Error("two sets of values have one ID, or one has two")
 	}
 }
@@ -225,7 +213,7 @@ func TestMissing(t *testing.T) {
 // lock with a declared channel announces there that it was broken, though none waits.
 func TestOptions(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	ks, c := load(t), open(t, s.URL())
+	ks, c := loaded(t), open(t, s.URL())
 	l := bind.Lock(c, ks, entry(t, ks, "gate"), bind.Values{"room": "a"})
 	_, err := l.Acquire(t.Context())
 	must(t, err)

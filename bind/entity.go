@@ -14,27 +14,27 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// Items is an entity of which the keys and indexes are known, and the field that says how
+// Items represents an entity of which the keys and indexes are known, and the field that says how
 // long an item lives.
 type Items = entity.Store[string, Aged]
 
-// Aged is the text of that field.
+// Aged represents the text of that field.
 type Aged string
 
-// Entity is the store of an entity, with values for the placeholders that all its keys
+// Entity returns the store of an entity, with values for the placeholders that all its keys
 // share. It sweeps, checks and deletes; it writes no items.
 func Entity(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*Items, error) {
 	spec, err := Spec(ks, e, v)
 	if spec == nil {
 		return nil, err
 	}
-	return entity.New(c, spec, err), nil
+	return entity.New(keywright.Binding{Client: c, Entry: Entry(ks, e.Keys[0]), Err: err}, spec), nil
 }
 
-// Spec is an entity as far as its keys, its indexes, its options and the end of its items.
+// Spec returns an entity as far as its keys, its indexes, its options and the end of its items.
 func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[string, Aged], error) {
 	h, main := parts.Of(e), e.Keys[0].Pattern
-	spec := &entity.Spec[string, Aged]{Entry: Entry(ks, e.Keys[0]), Fields: &value.Fields[Aged]{}}
+	spec := &entity.Spec[string, Aged]{Fields: &value.Fields[Aged]{}}
 	item, err := bound(*h.Item, v)
 	if err = errors.Join(err, fill(h, v, spec, spec)); err != nil {
 		return nil, err
@@ -61,7 +61,8 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 		spec.Indexes = append(spec.Indexes, to)
 	}
 	if r := e.TTLBy; r != nil {
-		spec.Fields.Columns = []value.Column[Aged]{{Name: r.Field, Parse: func(v *Aged, text string) error { *v = Aged(text); return nil }}}
+		spec.Fields.Columns = []value.Column[Aged]{{Name: r.Field,
+			Parse: func(v *Aged, text string) error { *v = Aged(text); return nil }}}
 		spec.TTL = func(v *Aged) time.Duration { return r.Of(string(*v)) }
 	}
 	spec.OnExpire, err = Events(ks, e, "expire")
@@ -75,7 +76,7 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 	return spec, err
 }
 
-// indexed is an index with values.
+// indexed returns an index with values.
 func indexed(ix parts.Index, v Values) (entity.Index[Aged], error) {
 	b, err := bound(ix.Part, v)
 	out := entity.Index[Aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: b.Prefix, Suffix: b.Suffix}
@@ -87,7 +88,7 @@ func indexed(ix parts.Index, v Values) (entity.Index[Aged], error) {
 	return out, err
 }
 
-// Events is what is sent when something is done with an item: nothing, or one event. It
+// Events returns what is sent when something is done with an item: nothing, or one event. It
 // refuses an event that cannot be filled.
 func Events(ks *keyspace.Keyspace, e *keyspace.Entry, action string) ([]entity.Event, error) {
 	ch := ks.Channel(e.Emits[action])
@@ -102,13 +103,15 @@ func Events(ks *keyspace.Keyspace, e *keyspace.Entry, action string) ([]entity.E
 
 // modes and forms are the words of package parts.
 var (
-	modes = map[parts.Word]entity.Mode{"Publish": entity.Publish, "PublishSharded": entity.PublishSharded, "Append": entity.Append}
+	modes = map[parts.Word]entity.Mode{"Publish": entity.Publish, "PublishSharded": entity.PublishSharded,
+		"Append": entity.Append}
 	forms = map[parts.Word]value.Form{"Quoted": value.Quoted, "Bare": value.Bare, "Inline": value.Inline}
 )
 
 func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
 	from := parts.EventOf(e, ch, ch.Pattern.Elements())
-	ev := entity.Event{Mode: modes[from.Mode], MaxLen: from.MaxLen, Age: from.Age, Plain: from.Plain, Data: pieces(e, from.Data)}
+	ev := entity.Event{Mode: modes[from.Mode], MaxLen: from.MaxLen, Age: from.Age, Plain: from.Plain,
+		Data: pieces(e, from.Data)}
 	if from.Fixed {
 		ev.Channel, _ = Build(ch.Pattern, nil)
 	} else {
@@ -117,7 +120,7 @@ func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
 	return ev
 }
 
-// pieces are those of a message, or of a name. A piece of the item's key is the number of
+// pieces returns those of a message, or of a name. A piece of the item's key is the number of
 // its placeholder.
 func pieces(e *keyspace.Entry, list []parts.Piece) (out []entity.Part) {
 	for _, p := range list {
@@ -128,7 +131,8 @@ func pieces(e *keyspace.Entry, list []parts.Piece) (out []entity.Part) {
 		case parts.OfField:
 			to.Field = p.Name
 		case parts.OfKey:
-			to.Key = 1 + slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == p.Name })
+			to.Key = 1 + slices.IndexFunc(e.Keys[0].Pattern.Placeholders(),
+				func(q pattern.Placeholder) bool { return q.Name == p.Name })
 		}
 		out = append(out, to)
 	}

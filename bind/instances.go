@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
-	"github.com/redis/rueidis"
 )
 
 // MaxInstances bounds what one search holds.
@@ -41,7 +41,7 @@ func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry) (fou
 	return found, s.more, nil
 }
 
-// search is a scan of servers for the keys of an entry.
+// search represents a scan of servers for the keys of an entry.
 type search struct {
 	leave []string
 	seen  map[string]Values
@@ -68,11 +68,14 @@ func (s *search) read(k *keyspace.Key, key string) bool {
 }
 
 // scan gives the keys of a server that may be those of k, until one is not wanted.
-func scan(ctx context.Context, c *keywright.Client, node rueidis.Client, k *keyspace.Key, found func(key string) (more bool)) error {
+func scan(ctx context.Context, c *keywright.Client, node kernel.Raw, k *keyspace.Key,
+	found func(key string) (more bool)) error {
 	for cursor := uint64(0); ; {
-		page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
+		page, err := node.Do(ctx,
+			node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
 		if err != nil {
-			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: c.Server(), Err: err, Hint: "the login needs +scan"}
+			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: c.Server(), Err: err,
+				Hint: "the login needs +scan"}
 		}
 		for _, key := range page.Elements {
 			if !found(key) {

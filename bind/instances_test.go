@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/ranking"
 )
@@ -39,23 +41,21 @@ keys:
 // TestRankings: the rankings of an entry are found by key, with the kept windows, on a server
 // and on all servers of a cluster; what is left out is said; scores are those that were given.
 func TestRankings(t *testing.T) {
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(boards)}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(boards)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found[0].Message)
 	}
 	check := func(t *testing.T, url string) {
-		c, err := keywright.Open(t.Context(), url, keywright.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
+		c := servertest.Open(t, url)
 		do := func(command, key string, args ...string) {
 			t.Helper()
-			if err := c.Raw().Do(t.Context(), c.Raw().B().Arbitrary(command).Keys(key).Args(args...).Build()).Error(); err != nil {
+			if err := c.Raw().Do(t.Context(), c.Raw().B().Arbitrary(command).Keys(key).Args(args...).Build()).
+				Error(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, key := range []string{"sales:a:2025-01-15", "sales:b:2025-01-15", "sales:a:2025-01-16", "{sales:a}:window:2025-01-16T00-2"} {
+		for _, key := range []string{"sales:a:2025-01-15", "sales:b:2025-01-15", "sales:a:2025-01-16",
+			"{sales:a}:window:2025-01-16T00-2"} {
 			do("ZADD", key, "2.5", "x", "2.5", "\xff")
 		}
 		do("ZADD", "sales:a:today", "1", "no day")
@@ -65,12 +65,14 @@ func TestRankings(t *testing.T) {
 		for _, r := range all {
 			names = append(names, r.Of.Name+" "+r.Name())
 		}
-		want := "[sales sales:a:2025-01-15 sales sales:a:2025-01-16 sales sales:b:2025-01-15 sales.window {sales:a}:window:2025-01-16T00-2]"
+		want := "[sales sales:a:2025-01-15 sales sales:a:2025-01-16 sales sales:b:2025-01-15 sales.window " +
+			"{sales:a}:window:2025-01-16T00-2]"
 		if err != nil || more || fmt.Sprint(names) != want {
 			t.Errorf("%v %v %v", names, more, err)
 		}
 		top, err := all[0].Top(t.Context(), 9)
-		if err != nil || len(top) != 2 || top[0].Member != "x" || top[0].Score != 2.5 || top[1].Member != "\xff" || top[1].Rank != 2 {
+		if err != nil || len(top) != 2 || top[0].Member != "x" || top[0].Score != 2.5 || top[1].Member != "\xff" ||
+			top[1].Rank != 2 {
 			t.Errorf("%v %v", top, err)
 		}
 		keys, more, err := keysOf(t.Context(), c, ks.Entries[0].Keys[0], 2)
@@ -86,10 +88,10 @@ func TestRankings(t *testing.T) {
 		race(t, c, ks)
 	}
 	t.Run("server", func(t *testing.T) {
-		check(t, keywrighttest.Start(t, keywrighttest.Brands()[0]).URL())
+		check(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	})
 	t.Run("cluster", func(t *testing.T) {
-		check(t, keywrighttest.StartCluster(t, keywrighttest.Brands()[1], 3, 0).URL())
+		check(t, keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0).URL())
 	})
 }
 
@@ -97,8 +99,11 @@ func TestRankings(t *testing.T) {
 func race(t *testing.T, c *keywright.Client, ks *keyspace.Keyspace) {
 	t.Helper()
 	e := ks.Entries[1]
-	b, err := ranking.New(ranking.Config[string, int64]{Client: c, Entry: Entry(ks, e.Keys[0]), Step: ranking.Day, Member: &words, Score: &wholes,
-		Ties: ranking.FirstToReach, Key: func(at time.Time) (string, error) { return "race:" + at.Format(time.DateOnly), nil }})
+	b, err := ranking.New(keywright.Binding{Client: c, Entry: Entry(ks, e.Keys[0])},
+		ranking.Config[string, int64]{Step: ranking.Day,
+			Member: &words, Score: &wholes,
+			Ties: ranking.FirstToReach,
+			Key:  func(at time.Time) (string, error) { return "race:" + at.Format(time.DateOnly), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

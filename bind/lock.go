@@ -7,11 +7,11 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// Lock is the lock of an entry with these values. What cannot be built fails when it is
+// Lock returns the lock of an entry with these values. What cannot be built fails when it is
 // used.
 func Lock(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Values) lock.Lock {
 	var k lock.Keys
 	var o lock.Options
 	err := fill(parts.Of(e), v, &k, &o)
-	return lock.New(c, Entry(ks, e.Keys[0]), k, err, &o)
+	return lock.New(keywright.Binding{Client: c, Entry: Entry(ks, e.Keys[0]), Err: err}, k, &o)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// Bound is a part of a handle with values: one key, a key for each word, or all keys with
+// Bound represents a part of a handle with values: one key, a key for each word, or all keys with
 // one beginning and one end.
 type Bound struct {
 	parts.Part
@@ -72,7 +72,7 @@ func bound(p parts.Part, v Values) (b Bound, err error) {
 	return b, err
 }
 
-// around is what a family has before and after what the handle fills in.
+// around returns what a family has before and after what the handle fills in.
 func around(p parts.Part, v Values) (prefix, suffix string, err error) {
 	for _, place := range p.Pattern.Placeholders() {
 		if _, there := v[place.Name]; !there && !slices.Contains(p.Own, place.Name) {

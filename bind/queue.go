@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// Queue is the queue of an entry with these values. Its payloads are texts. What cannot be
+// Queue returns the queue of an entry with these values. Its payloads are texts. What cannot be
 // built fails when it is used.
 func Queue(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Values) queue.Queue[string] {
 	var k queue.Keys
@@ -25,5 +25,5 @@ func Queue(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Valu
 		return nil
 	}
 	codec := value.Text(0)
-	return queue.New(c, Entry(ks, e.Keys[0]), k, err, &codec, &o)
+	return queue.New(keywright.Binding{Client: c, Entry: Entry(ks, e.Keys[0]), Err: err}, k, &codec, &o)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// Row is a member of a ranking, as text, and its score, without what is stored with it to
+// Row represents a member of a ranking, as text, and its score, without what is stored with it to
 // order ties.
 type Row = ranking.Row[string, float64]
 
-// Ranking is one key of a ranking: a period, or a kept window.
+// Ranking represents one key of a ranking: a period, or a kept window.
 type Ranking struct {
 	typed.Key
 	Of *keyspace.Key // what is declared
@@ -26,7 +26,7 @@ type Ranking struct {
 	view view
 }
 
-// view is a ranking that is read.
+// view represents a ranking that is read.
 type view interface {
 	Top(ctx context.Context, n int) ([]Row, error)
 	Rank(ctx context.Context, member string) (Row, error)
@@ -39,24 +39,26 @@ var (
 	wholes = value.IntScore(0, 1<<52)
 )
 
-// steps are the words of the options of a ranking.
+// steps lists the words of the options of a ranking.
 var steps = map[parts.Word]ranking.Step{"Hour": ranking.Hour, "Day": ranking.Day, "Month": ranking.Month}
 
-// RankingAt is the ranking with this key, which is one of k. What it holds is not looked at.
+// RankingAt returns the ranking with this key, which is one of k. What it holds is not looked at.
 func RankingAt(c *keywright.Client, ks *keyspace.Keyspace, k *keyspace.Key, key string) *Ranking {
 	entry := Entry(ks, k)
-	r := &Ranking{Key: typed.NewKey(c, entry, key, nil), Of: k}
-	r.set = typed.NewZSet(r.Key, &words, &floats)
+	to := keywright.Binding{Client: c, Entry: entry, Key: key}
+	r := &Ranking{Key: typed.NewKey(to), Of: k}
+	r.set = typed.NewZSet(to, &words, &floats)
 	named := func(time.Time) (string, error) { return key, nil }
 	step, timed := stepOf(k.Entry)
 	if timed && k.Role == "" && k.Entry.Ties == keyspace.FirstToReach {
-		if b, err := ranking.New(ranking.Config[string, int64]{Client: c, Entry: entry, Key: named, Step: step, Member: &words, Score: &wholes,
+		if b, err := ranking.New(to, ranking.Config[string, int64]{Key: named, Step: step, Member: &words, Score: &wholes,
 			Ties: ranking.FirstToReach}); err == nil {
 			r.view = asFloats{b.Of(time.Time{})}
 			return r
 		}
 	}
-	b, _ := ranking.New(ranking.Config[string, float64]{Client: c, Entry: entry, Key: named, Member: &words, Score: &floats}) // ByMember cannot be refused
+	// ByMember cannot be refused
+	b, _ := ranking.New(to, ranking.Config[string, float64]{Key: named, Member: &words, Score: &floats})
 	r.view = b.Of(time.Time{})
 	return r
 }
@@ -73,7 +75,8 @@ func stepOf(e *keyspace.Entry) (ranking.Step, bool) {
 
 // Rankings finds the keys of a ranking on the servers, kept windows with them, by key. It
 // scans 500 keys a round trip. bounded says that there are more than MaxInstances.
-func Rankings(ctx context.Context, c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry) (found []*Ranking, bounded bool, err error) {
+func Rankings(ctx context.Context, c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry) (found []*Ranking,
+	bounded bool, err error) {
 	for _, k := range e.Keys {
 		keys, more, err := keysOf(ctx, c, k, MaxInstances-len(found))
 		if err != nil {
@@ -119,8 +122,8 @@ func keysOf(ctx context.Context, c *keywright.Client, k *keyspace.Key, most int)
 	return keys, more, nil
 }
 
-// Len is how many members there are; 0 for a ranking that is not there.
-func (r *Ranking) Len(ctx context.Context) (int64, error) { return r.set.Len(ctx) }
+// Len returns how many members there are; 0 for a ranking that is not there.
+func (r *Ranking) Len(ctx context.Context) (int64, error) { return r.set.Len().Do(ctx) }
 
 // Top gives the n highest rows, at most ranking.MaxRows.
 func (r *Ranking) Top(ctx context.Context, n int) ([]Row, error) { return r.view.Top(ctx, n) }
@@ -136,7 +139,7 @@ func (r *Ranking) Around(ctx context.Context, member string, n int) ([]Row, erro
 	return r.view.Around(ctx, member, n)
 }
 
-// asFloats is a ranking of whole scores.
+// asFloats represents a ranking of whole scores.
 type asFloats struct{ of ranking.View[string, int64] }
 
 func (a asFloats) Top(ctx context.Context, n int) ([]Row, error) {

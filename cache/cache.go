@@ -26,12 +26,13 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/breaker"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Down is what to do while the server does not answer.
+// Down describes what to do while the server does not answer.
 type Down uint8
 
 // What to do.
@@ -83,7 +84,7 @@ type Options struct {
 	CopyAge time.Duration
 }
 
-// Cache is what belongs to one entry and is shared by all its keys: loads under
+// Cache describes what belongs to one entry and is shared by all its keys: loads under
 // way, the breaker, measured load times. Make one per entry and client and keep
 // it. It is safe for concurrent use.
 type Cache[V any] struct {
@@ -108,7 +109,7 @@ type Cache[V any] struct {
 	refreshes map[string]struct{}
 }
 
-// way is how values are read: the short ways are those that need nothing else.
+// way describes how values are read: the short ways are those that need nothing else.
 type way uint8
 
 const (
@@ -119,14 +120,16 @@ const (
 
 // New makes the cache of an entry. Options that cannot be are what every
 // operation then gives as an error, of class Invalid.
-func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], o Options) *Cache[V] {
+// b has no key: Key gives the items of them.
+func New[V any](b keywright.Binding, codec *value.Codec[V], o Options) *Cache[V] {
+	c, e := b.Client, b.Entry
 	o.Lease = cmp.Or(o.Lease, 5*time.Second)
 	o.Limit = cmp.Or(o.Limit, time.Minute)
 	if o.Down != Fail {
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
 	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, timed: o.Fresh > 0 || o.Early > 0,
-		heeded: c.Noticed(keywright.CacheHit), flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
+		heeded: c.Noticed(notice.CacheHit), flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
 	}
@@ -150,10 +153,10 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 	return x
 }
 
-// ttl is what is written, without jitter; 0 for none.
+// ttl returns what is written, without jitter; 0 for none.
 func (c *Cache[V]) ttl() time.Duration { return cmp.Or(c.o.TTL, c.entry.TTL.Default) }
 
-// costing is how a value is written that took so long to load.
+// costing returns how a value is written that took so long to load.
 func (c *Cache[V]) costing(spent time.Duration) []keywright.WriteOption {
 	if c.o.ByCost == nil {
 		return c.write
@@ -168,7 +171,7 @@ func (c *Cache[V]) costing(spent time.Duration) []keywright.WriteOption {
 	return []keywright.WriteOption{keywright.ExpiresIn(ttl)}
 }
 
-// check is what the options and the declaration make impossible.
+// check returns what the options and the declaration make impossible.
 func (c *Cache[V]) check() error {
 	t, o := c.entry.TTL, c.o
 	spread := time.Duration(float64(c.ttl()) * t.Jitter)
@@ -185,23 +188,25 @@ func (c *Cache[V]) check() error {
 	case o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires):
 		return errors.New("the option ByCost needs a declared TTL, and no option Fresh")
 	case o.Fresh > 0 && (o.Fresh <= spread || o.Fresh >= c.ttl()-spread):
-		return fmt.Errorf("the option Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh, spread, c.ttl()-spread)
+		return fmt.Errorf("the option Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh,
+			spread, c.ttl()-spread)
 	case o.Lease < 10*time.Millisecond:
 		return fmt.Errorf("a lease of %v is shorter than a slow round trip; at least 10ms", o.Lease)
-	case o.Absent < 0 || o.Absent > 0 && o.Absent < time.Millisecond || o.Local < 0 || o.Limit < 0 || o.Early < 0 || o.Patience < 0:
+	case o.Absent < 0 || o.Absent > 0 && o.Absent < time.Millisecond || o.Local < 0 || o.Limit < 0 || o.Early < 0 ||
+		o.Patience < 0:
 		return errors.New("an option is negative, or Absent is less than 1ms")
 	}
 	return nil
 }
 
-// Item is one cached value: its key, and the operations on it.
+// Item represents one cached value: its key, and the operations on it.
 type Item[V any] struct {
 	c    *Cache[V]
 	main string
 	more *more // nil for most: an item is handed around, and short
 }
 
-// more is what few items have.
+// more describes what few items have.
 type more struct {
 	err  error
 	tags []string
@@ -214,7 +219,7 @@ func (i Item[V]) err() error {
 	return i.more.err
 }
 
-// of is an error for an item that c cannot read with others: one that no cache has
+// of returns an error for an item that c cannot read with others: one that no cache has
 // made, or one of another client.
 func (i Item[V]) of(c *Cache[V]) error {
 	if i.c != nil && i.c.client == c.client {
@@ -234,7 +239,7 @@ func (i Item[V]) tags() []string {
 	return i.more.tags
 }
 
-// Key is the item of a key. An err of building the key is what every operation
+// Key returns the item of a key. An err of building the key is what every operation
 // then gives.
 func (c *Cache[V]) Key(main string, err error) Item[V] {
 	if err != nil || c.err != nil || main == "" {
@@ -250,20 +255,21 @@ func (c *Cache[V]) wrong(main string, err error) Item[V] {
 	case err == nil:
 		err = errors.New("the key is empty")
 	}
-	return Item[V]{c: c, main: main, more: &more{err: &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: err}}}
+	b := keywright.Binding{Entry: c.entry, Err: err}
+	return Item[V]{c: c, main: main, more: &more{err: b.Invalid("")}}
 }
 
-// At is the item of a typed key.
+// At returns the item of a typed key.
 func (c *Cache[V]) At(k typed.Key) Item[V] { return c.Key(k.Name(), k.Err()) }
 
-// Name is the key of the value.
+// Name returns the key of the value.
 func (i Item[V]) Name() string { return i.main }
 
-// MaxTags is how many tags a value has at most: a script enters it in all of them
+// MaxTags says how many tags a value has at most: a script enters it in all of them
 // in one step.
 const MaxTags = 100
 
-// Tagged is the item with tags: keys of sets, one per tag, that InvalidateTag
+// Tagged returns the item with tags: keys of sets, one per tag, that InvalidateTag
 // takes. They must be known before the value is loaded, and given with every
 // GetOrLoad, Refresh and Set of it: a tag that was added when the load is done
 // would miss an invalidation in between.
@@ -276,13 +282,14 @@ func (i Item[V]) Tagged(tags ...typed.Key) Item[V] {
 		m.tags = append(m.tags, t.Name())
 	}
 	if len(m.tags) > MaxTags && m.err == nil {
-		m.err = &keywright.Error{Class: keywright.Invalid, Entry: i.c.entry.Name, Err: fmt.Errorf("%d tags; a value has at most %d", len(m.tags), MaxTags)}
+		m.err = &keywright.Error{Class: keywright.Invalid, Entry: i.c.entry.Name,
+			Err: fmt.Errorf("%d tags; a value has at most %d", len(m.tags), MaxTags)}
 	}
 	i.more = m
 	return i
 }
 
-// FillKey is the key beside main that coordinates its loads: in main's cluster
+// FillKey returns the key beside main that coordinates its loads: in main's cluster
 // slot, by a hash tag around all of it unless it has one. The keys a and {a} have
 // the same: do not cache both.
 func FillKey(main string) string {
@@ -292,7 +299,7 @@ func FillKey(main string) string {
 	return "{" + main + "}:fill"
 }
 
-// FillKeyIn is FillKey for values whose keys are in a namespace: the key beside
+// FillKeyIn works as FillKey does, for values whose keys are in a namespace: the key beside
 // them begins with it, too.
 func FillKeyIn(namespace string) func(main string) string {
 	return func(main string) string {
@@ -310,11 +317,11 @@ func (c *Cache[V]) fillKey(main string) string {
 	return FillKey(main)
 }
 
-func (i Item[V]) action(name string, effect keywright.Effect) keywright.Action {
-	return keywright.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err(), Key: i.main}
+func (i Item[V]) action(name string, effect keywright.Effect) kernel.Action {
+	return kernel.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err(), Key: i.main}
 }
 
-// codec is that of the item's value; one that seals is bound to its key.
+// codec returns that of the item's value; one that seals is bound to its key.
 func (i Item[V]) codec() *value.Codec[V] {
 	c := i.c
 	if !c.codec.Sealed() {
@@ -326,7 +333,7 @@ func (i Item[V]) codec() *value.Codec[V] {
 }
 
 // decode reads a reply; nil is ErrNotFound.
-func (i Item[V]) decode(r rueidis.RedisResult) (v V, err error) {
+func (i Item[V]) decode(r kernel.Reply) (v V, err error) {
 	text, err := r.ToString()
 	if err != nil {
 		return v, missing(err)
@@ -350,7 +357,7 @@ func parse[V any](codec *value.Codec[V], text string) (V, error) {
 }
 
 func missing(err error) error {
-	if err != nil && rueidis.IsRedisNil(err) {
+	if err != nil && kernel.IsNil(err) {
 		return keywright.ErrNotFound
 	}
 	return err

@@ -13,7 +13,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
@@ -24,16 +27,21 @@ func TestMain(m *testing.M) {
 	if reader() {
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 var (
-	page = keywright.Entry{Name: "page", Pattern: "page:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: 100 * time.Millisecond, Max: time.Hour, Text: "1m in 100ms..1h"}}
-	tags = keywright.Entry{Name: "tag", Pattern: "tag:{name}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+	page = keywright.Entry{Name: "page", Pattern: "page:{id}", Type: "string",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: 100 * time.Millisecond, Max: time.Hour,
+			Text: "1m in 100ms..1h"}}
+	tags = keywright.Entry{Name: "tag", Pattern: "tag:{name}", Type: "zset",
+		TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 	text = value.Text(0)
 )
 
-// world is a server or a cluster, and a client of it.
+// world represents a server or a cluster, and a client of it.
 type world struct {
 	*testing.T
 	url string
@@ -42,22 +50,16 @@ type world struct {
 	do  func(key string, args ...string) any // a command on the server of the key
 }
 
-func open(t testing.TB, url string, o keywright.Options) *keywright.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
+var (
+	open       = servertest.Open
+	eventually = expect.Eventually
+)
 
-// alone is a world of one server.
+// alone returns a world of one server.
 func alone(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
 	s := keywrighttest.Start(t, brand)
-	return world{t, s.URL(), s, open(t, s.URL(), o), func(_ string, args ...string) any { t.Helper(); return s.Do(args...) }}
+	return world{t, s.URL(), s, open(t, s.URL(), o),
+		func(_ string, args ...string) any { t.Helper(); return s.Do(args...) }}
 }
 
 // worlds runs a test on each server, alone.
@@ -100,31 +102,11 @@ func (w world) ok(err error) {
 	}
 }
 
-func (w world) cache(o cache.Options) *cache.Cache[string] { return cache.New(w.c, &page, &text, o) }
-
-func same[T comparable](t testing.TB, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+func (w world) cache(o cache.Options) *cache.Cache[string] {
+	return cache.New(keywright.Binding{Client: w.c, Entry: &page}, &text, o)
 }
 
-// eventually polls: it fails after a time that no loaded machine needs.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatal(what + " has not happened in 20 s")
-		case <-tick.C:
-		}
-	}
-}
-
-// counter is a loader that counts.
+// counter represents a loader that counts.
 type counter struct{ n atomic.Int64 }
 
 func (l *counter) load(v string) cache.Loader[string] {
@@ -147,19 +129,19 @@ func TestGetOrLoad(t *testing.T) {
 		for range 3 {
 			v, err := i.GetOrLoad(ctx, l.load("one"))
 			w.ok(err)
-			same(t, "value", v, "one")
+			expect.Equal(t, "value", v, "one")
 		}
-		same(t, "loads", l.n.Load(), 1)
-		same(t, "main is the value and nothing else", w.do("page:1", "GET", "page:1"), any("one"))
-		same(t, "fill after the load", w.do("page:1", "EXISTS", cache.FillKey("page:1")), any(int64(0)))
+		expect.Equal(t, "loads", l.n.Load(), 1)
+		expect.Equal(t, "main is the value and nothing else", w.do("page:1", "GET", "page:1"), any("one"))
+		expect.Equal(t, "fill after the load", w.do("page:1", "EXISTS", cache.FillKey("page:1")), any(int64(0)))
 		if left := w.do("page:1", "PTTL", "page:1").(int64); left <= 0 || left > 60_000 {
 			t.Errorf("TTL %d ms, want at most a minute", left)
 		}
 		was, err := i.Invalidate(ctx)
 		w.ok(err)
-		same(t, "there was something", was, true)
+		expect.Equal(t, "there was something", was, true)
 
-		// nothing is an answer that is remembered, until somebody writes
+		// nothing is an answer that is remembered, until someone writes
 		missing := func(context.Context) (string, error) {
 			l.n.Add(1)
 			return "", fmt.Errorf("in the base: %w", keywright.ErrNotFound)
@@ -169,19 +151,19 @@ func TestGetOrLoad(t *testing.T) {
 				t.Errorf("absent: %v", err)
 			}
 		}
-		same(t, "loads", l.n.Load(), 2)
+		expect.Equal(t, "loads", l.n.Load(), 2)
 		w.ok(i.Set(ctx, "two", keywright.ExpiresIn(time.Second)))
 		v, err := i.GetOrLoad(ctx, never)
 		w.ok(err)
-		same(t, "after Set", v, "two")
+		expect.Equal(t, "after Set", v, "two")
 		v, err = i.Refresh(ctx, l.load("three"))
 		w.ok(err)
-		same(t, "refreshed", v, "three")
-		same(t, "stored", w.do("page:1", "GET", "page:1"), any("three"))
+		expect.Equal(t, "refreshed", v, "three")
+		expect.Equal(t, "stored", w.do("page:1", "GET", "page:1"), any("three"))
 	})
 }
 
-// TestFailedLoads leave no lease behind: the next caller loads at once.
+// TestFailedLoads leave no lease: the next caller loads at once.
 func TestFailedLoads(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx := w.Context()
@@ -190,13 +172,14 @@ func TestFailedLoads(t *testing.T) {
 		if _, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { return "", broken }); !errors.Is(err, broken) {
 			t.Errorf("%v, want the loader's error", err)
 		}
-		if _, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { panic("at the disco") }); err == nil || !strings.Contains(err.Error(), "disco") {
+		if _, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { panic("at the disco") }); err == nil ||
+			!strings.Contains(err.Error(), "disco") {
 			t.Errorf("a panic: %v", err)
 		}
-		same(t, "fill", w.do("", "EXISTS", cache.FillKey("page:1")), any(int64(0)))
+		expect.Equal(t, "fill", w.do("", "EXISTS", cache.FillKey("page:1")), any(int64(0)))
 		v, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { return "one", nil })
 		w.ok(err)
-		same(t, "value", v, "one")
+		expect.Equal(t, "value", v, "one")
 	})
 }
 
@@ -207,22 +190,24 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	forever := open
 	forever.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
 	for want, c := range map[string]*cache.Cache[string]{
-		"slides":          cache.New(w.c, &sliding, &text, cache.Options{}),
-		"set Options.TTL": cache.New(w.c, &open, &text, cache.Options{}),
-		"need a TTL":      cache.New(w.c, &forever, &text, cache.Options{Early: 1}),
+		"slides":          cache.New(keywright.Binding{Client: w.c, Entry: &sliding}, &text, cache.Options{}),
+		"set Options.TTL": cache.New(keywright.Binding{Client: w.c, Entry: &open}, &text, cache.Options{}),
+		"need a TTL":      cache.New(keywright.Binding{Client: w.c, Entry: &forever}, &text, cache.Options{Early: 1}),
 		"lie between":     w.cache(cache.Options{Fresh: time.Hour}),
 		"1m in 100ms..1h": w.cache(cache.Options{TTL: 2 * time.Hour}),
 		"lease of 1ms":    w.cache(cache.Options{Lease: time.Millisecond}),
 		"negative":        w.cache(cache.Options{Local: -1}),
 		"Options.Local":   w.cache(cache.Options{}).Use(newMapTier()),
-		"client-side":     cache.New(keywright.New(w.c.Raw(), keywright.Options{}), &page, &text, cache.Options{Local: time.Second}).Use(newMapTier()),
+		"client-side": cache.New(keywright.Binding{Client: kernel.New(w.c.Raw(), keywright.Options{}), Entry: &page}, &text,
+			cache.Options{Local: time.Second}).Use(newMapTier()),
 	} {
 		_, err := c.Key("page:1", nil).GetOrLoad(t.Context(), never)
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if _, err := w.cache(cache.Options{}).Key("", errors.New("no id")).Invalidate(t.Context()); err == nil || !strings.Contains(err.Error(), "no id") {
+	if _, err := w.cache(cache.Options{}).Key("", errors.New("no id")).Invalidate(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "no id") {
 		t.Errorf("a key that could not be built: %v", err)
 	}
 }
@@ -252,14 +237,14 @@ func TestGetOrLoadMany(t *testing.T) {
 			for n, r := range c.GetOrLoadMany(ctx, items, load) {
 				switch {
 				case n == 13:
-					same(t, "13", r.Err, keywright.ErrNotFound)
+					expect.Equal(t, "13", r.Err, keywright.ErrNotFound)
 				case r.Err != nil || n != 7 && r.Value != fmt.Sprint(n) || n == 7 && r.Value != "seven":
 					t.Errorf("%d: %v", n, r)
 				}
 			}
 		}
-		same(t, "calls of the loader", calls, 1)
-		same(t, "values it was asked for", asked, 99)
+		expect.Equal(t, "calls of the loader", calls, 1)
+		expect.Equal(t, "values it was asked for", asked, 99)
 		if r := c.GetMany(ctx, items[:8]); r[7].Value != "seven" || r[0].Value != "0" || r[0].Err != nil {
 			t.Errorf("GetMany: %v", r)
 		}
@@ -269,7 +254,9 @@ func TestGetOrLoadMany(t *testing.T) {
 // TestManyDoNotWaitForEachOther: two batches that want each other's keys.
 func TestManyDoNotWaitForEachOther(t *testing.T) {
 	worlds(t, func(w world) {
-		one, two := w.cache(cache.Options{}), cache.New(open(t, w.url, keywright.Options{}), &page, &text, cache.Options{})
+		one, two := w.cache(cache.Options{}),
+			cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{}), Entry: &page}, &text,
+				cache.Options{})
 		var loads atomic.Int64
 		var all sync.WaitGroup
 		for n, c := range []*cache.Cache[string]{one, two, one, two} {
@@ -278,14 +265,15 @@ func TestManyDoNotWaitForEachOther(t *testing.T) {
 				for k := range 20 {
 					items = append(items, c.Key(fmt.Sprintf("page:%d", (k+n*5)%20), nil))
 				}
-				for _, r := range c.GetOrLoadMany(w.Context(), items, func(_ context.Context, missing []int) (map[int]string, error) {
-					loads.Add(int64(len(missing)))
-					out := map[int]string{}
-					for _, k := range missing {
-						out[k] = "x"
-					}
-					return out, nil
-				}) {
+				for _, r := range c.GetOrLoadMany(w.Context(), items,
+					func(_ context.Context, missing []int) (map[int]string, error) {
+						loads.Add(int64(len(missing)))
+						out := map[int]string{}
+						for _, k := range missing {
+							out[k] = "x"
+						}
+						return out, nil
+					}) {
 					if r.Err != nil || r.Value != "x" {
 						t.Errorf("%v", r)
 					}
@@ -293,7 +281,7 @@ func TestManyDoNotWaitForEachOther(t *testing.T) {
 			})
 		}
 		all.Wait()
-		same(t, "values loaded", loads.Load(), 20)
+		expect.Equal(t, "values loaded", loads.Load(), 20)
 	})
 }
 
@@ -301,8 +289,8 @@ func TestTags(t *testing.T) {
 	everywhere(t, func(w world) {
 		ctx := w.Context()
 		c := w.cache(cache.Options{})
-		red := typed.NewKey(w.c, &tags, "tag:red", nil)
-		blue := typed.NewKey(w.c, &tags, "tag:blue", nil)
+		red := typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "tag:red"})
+		blue := typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "tag:blue"})
 		const n = 1200
 		var l counter
 		for k := range n {
@@ -318,7 +306,7 @@ func TestTags(t *testing.T) {
 		}
 		got, err := c.InvalidateTag(ctx, blue)
 		w.ok(err)
-		same(t, "invalidated", got, n/2)
+		expect.Equal(t, "invalidated", got, n/2)
 		for k := range 10 {
 			_, err := c.Key(fmt.Sprintf("page:%d", k), nil).Get(ctx)
 			if gone := err == keywright.ErrNotFound; gone != (k%2 == 0) {
@@ -327,8 +315,8 @@ func TestTags(t *testing.T) {
 		}
 		got, err = c.InvalidateTag(ctx, red)
 		w.ok(err)
-		same(t, "members of the other tag", got, n)
-		same(t, "left in the set", w.do("tag:red", "EXISTS", "tag:red"), any(int64(0)))
+		expect.Equal(t, "members of the other tag", got, n)
+		expect.Equal(t, "left in the set", w.do("tag:red", "EXISTS", "tag:red"), any(int64(0)))
 
 		// a load under way when its tag is invalidated is not stored
 		i := c.Key("page:slow", nil).Tagged(red)
@@ -344,15 +332,15 @@ func TestTags(t *testing.T) {
 			return "new", nil
 		})
 		w.ok(err)
-		same(t, "the caller gets what was loaded behind the invalidation", v, "new")
-		same(t, "stored", w.do("page:slow", "GET", "page:slow"), any("new"))
+		expect.Equal(t, "the caller gets what was loaded after the invalidation", v, "new")
+		expect.Equal(t, "stored", w.do("page:slow", "GET", "page:slow"), any("new"))
 	})
 }
 
 func TestVersion(t *testing.T) {
 	everywhere(t, func(w world) {
 		ctx := w.Context()
-		v := cache.NewVersion(w.c, typed.NewKey(w.c, &tags, "version:shop", nil))
+		v := cache.NewVersion(w.c, typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "version:shop"}))
 		n, err := v.Current(ctx)
 		w.ok(err)
 		last := n
@@ -371,11 +359,11 @@ func TestVersion(t *testing.T) {
 		}
 		w.do("version:shop", "DEL", "version:shop")
 		eventually(t, "a new number", func() bool { n, err = v.Current(ctx); return err == nil && n > last })
-		same(t, "stored", w.do("version:shop", "GET", "version:shop"), any(strconv.FormatInt(n, 10)))
+		expect.Equal(t, "stored", w.do("version:shop", "GET", "version:shop"), any(strconv.FormatInt(n, 10)))
 	})
 }
 
-// mapTier is the smallest tier.
+// mapTier represents the smallest tier.
 type mapTier struct {
 	mu sync.Mutex
 	m  map[string]cache.Kept[string]

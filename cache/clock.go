@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clock is the time in steps: reading it costs a fraction of asking the system,
+// clock represents the time in steps: reading it costs a fraction of asking the system,
 // which would be half of a hit in a tier. It is still, without a timer, while
 // none reads it.
 type clock struct {
@@ -19,10 +19,10 @@ type clock struct {
 
 func newClock(step time.Duration) *clock { return &clock{began: time.Now(), step: step} }
 
-// exact is the time, in ns since the clock began.
+// exact returns the time, in ns since the clock began.
 func (c *clock) exact() int64 { return int64(time.Since(c.began)) + 1 }
 
-// read is the time at most a step ago.
+// read returns the time at most a step ago.
 func (c *clock) read() int64 {
 	now := c.now.Load()
 	if now == 0 {

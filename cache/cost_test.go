@@ -17,7 +17,8 @@ func TestByCost(t *testing.T) {
 	everywhere(t, func(w world) {
 		ctx := w.Context()
 		for name, c := range map[string]struct{ chosen, ttl time.Duration }{
-			"within": {20 * time.Minute, 20 * time.Minute}, "above": {48 * time.Hour, time.Hour}, "below": {0, 100 * time.Millisecond},
+			"within": {20 * time.Minute, 20 * time.Minute}, "above": {48 * time.Hour, time.Hour},
+			"below": {0, 100 * time.Millisecond},
 		} {
 			var told time.Duration
 			o := cache.Options{ByCost: func(spent time.Duration) time.Duration { told = spent; return c.chosen }}
@@ -78,7 +79,8 @@ func TestByCostOfNothing(t *testing.T) {
 	brief := page
 	brief.TTL.Min = 0
 	for _, chosen := range []time.Duration{0, -time.Hour} {
-		c := cache.New(w.c, &brief, &text, cache.Options{ByCost: func(time.Duration) time.Duration { return chosen }})
+		c := cache.New(keywright.Binding{Client: w.c, Entry: &brief}, &text,
+			cache.Options{ByCost: func(time.Duration) time.Duration { return chosen }})
 		v, err := c.Key("page:1", nil).GetOrLoad(t.Context(), func(context.Context) (string, error) { return "x", nil })
 		if v != "x" || err != nil {
 			t.Errorf("%v: %q, %v", chosen, v, err)
@@ -95,7 +97,7 @@ func TestByCostNotWithFresh(t *testing.T) {
 	forever.TTL = keywright.TTL{Policy: keywright.Forever}
 	for what, c := range map[string]*cache.Cache[string]{
 		"with Fresh":    w.cache(cache.Options{ByCost: by, Fresh: time.Second}),
-		"without a TTL": cache.New(w.c, &forever, &text, cache.Options{ByCost: by}),
+		"without a TTL": cache.New(keywright.Binding{Client: w.c, Entry: &forever}, &text, cache.Options{ByCost: by}),
 	} {
 		if _, err := c.Key("page:1", nil).Get(t.Context()); err == nil || !strings.Contains(err.Error(), "ByCost needs") {
 			t.Errorf("%s: %v", what, err)

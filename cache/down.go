@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// ErrOpen is an operation that was not sent because the server has failed often
+// ErrOpen reports an operation that was not sent because the server has failed often
 // just now.
 var ErrOpen = errors.New("the server has failed several times in a row and is left alone for a moment")
 
 func (c *Cache[V]) unavailable(op string) error {
-	return &keywright.Error{Class: keywright.Retryable, Op: op, Entry: c.entry.Name, Server: c.client.Server(), Err: ErrOpen}
+	return &keywright.Error{Class: keywright.Retryable, Op: op, Entry: c.entry.Name, Server: c.client.Server(),
+		Err: ErrOpen}
 }
 
 // failing reports whether an error says that the server cannot be reached, rather
@@ -27,13 +28,13 @@ func failing(err error) bool {
 	return ok && class != keywright.Invalid && class != keywright.Refused
 }
 
-// writesAlone are the refusals of a server that takes no writes and still gives what
+// writesAlone lists the refusals of a server that takes no writes and still gives what
 // it has.
 var writesAlone = []string{"OOM", "MISCONF", "NOREPLICAS"}
 
 // answered reports whether a server that said no would answer a read.
 func answered(err error) bool {
-	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	reply, ok := errors.AsType[*kernel.ServerError](err)
 	if !ok {
 		return false
 	}
@@ -48,7 +49,7 @@ func (c *Cache[V]) heard(ctx context.Context, err error) {
 	}
 }
 
-// without is a read while the server does not answer.
+// without returns a read while the server does not answer.
 func (i Item[V]) without(err error) reading[V] {
 	r := reading[V]{left: -1, err: err}
 	if i.c.copies != nil {
@@ -59,7 +60,7 @@ func (i Item[V]) without(err error) reading[V] {
 	return r
 }
 
-// copies are the last values this process has seen, bounded in number and age.
+// copies holds the last values this process has seen, bounded in number and age.
 // When there are too many some go, in no order.
 type copies[V any] struct {
 	mu     sync.Mutex

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 )
@@ -30,7 +31,8 @@ func TestCancelledCallers(t *testing.T) {
 				ctx, cancel := context.WithTimeout(w.Context(), time.Duration(n%30)*200*time.Microsecond)
 				defer cancel()
 				_, err := c.Key(fmt.Sprintf("page:%d", n), nil).GetOrLoad(ctx, slow)
-				if err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)) { // the client looks at the clock, the context has a timer
+				// the client looks at the clock, the context has a timer
+				if err != nil && (ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)) {
 					gone.Add(1)
 				} else if err != nil {
 					t.Errorf("%v", err)
@@ -47,7 +49,7 @@ func TestCancelledCallers(t *testing.T) {
 		}
 		eventually(t, "the end of the goroutines", func() bool { return runtime.NumGoroutine() <= before+5 })
 
-		// somebody else waits for the load whose first caller has left
+		// another waits for the load whose first caller has left
 		l := newGate("one", nil)
 		i := c.Key("page:x", nil)
 		ctx, cancel := context.WithCancel(w.Context())
@@ -61,7 +63,7 @@ func TestCancelledCallers(t *testing.T) {
 		}
 		close(l.open)
 		w.ok(<-second)
-		same(t, "loads", l.n.Load(), 1)
+		expect.Equal(t, "loads", l.n.Load(), 1)
 	})
 }
 
@@ -70,25 +72,26 @@ func TestStale(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx := w.Context()
 		o := cache.Options{TTL: time.Hour, Fresh: 30 * time.Minute}
-		a := cache.New(w.c, &page, &text, o).Key("page:1", nil)
-		b := cache.New(open(t, w.url, keywright.Options{}), &page, &text, o).Key("page:1", nil)
+		a := cache.New(keywright.Binding{Client: w.c, Entry: &page}, &text, o).Key("page:1", nil)
+		b := cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{}), Entry: &page}, &text,
+			o).Key("page:1", nil)
 		w.ok(a.Set(ctx, "old"))
 		v, err := a.GetOrLoad(ctx, never)
 		w.ok(err)
-		same(t, "fresh", v, "old")
+		expect.Equal(t, "fresh", v, "old")
 		w.s.Do("PEXPIRE", "page:1", "1700000") // past 30 of 60 minutes
 		l := newGate("new", nil)
 		for range 20 {
 			for _, i := range []cache.Item[string]{a, b} {
 				v, err := i.GetOrLoad(ctx, l.load)
 				w.ok(err)
-				same(t, "stale", v, "old")
+				expect.Equal(t, "stale", v, "old")
 			}
 		}
 		<-l.entered
 		close(l.open)
 		eventually(t, "the new value", func() bool { v, err := b.Get(ctx); return err == nil && v == "new" })
-		same(t, "loads", l.n.Load(), 1)
+		expect.Equal(t, "loads", l.n.Load(), 1)
 
 		// a refresh that fails leaves the value alone
 		w.s.Do("PEXPIRE", "page:1", "1700000")
@@ -100,12 +103,12 @@ func TestStale(t *testing.T) {
 		})
 		v, err = a.GetOrLoad(ctx, broken)
 		w.ok(err)
-		same(t, "after a refresh that failed", v, "new")
+		expect.Equal(t, "after a refresh that failed", v, "new")
 	})
 }
 
 // TestStaleInProcess: a copy in this process that is past Fresh is served while it
-// is loaded anew, once, and then goes.
+// is loaded again, once, and then goes.
 func TestStaleInProcess(t *testing.T) {
 	worlds(t, func(w world) {
 		for name, use := range copiesOf {
@@ -116,22 +119,25 @@ func TestStaleInProcess(t *testing.T) {
 			for range 20 {
 				v, err := i.GetOrLoad(t.Context(), l.load)
 				w.ok(err)
-				same(t, name, v, "old")
+				expect.Equal(t, name, v, "old")
 			}
 			<-l.entered
 			close(l.open)
-			eventually(t, "the new value", func() bool { v, err := i.GetOrLoad(t.Context(), never); return err == nil && v == "new" })
-			same(t, name+", loads", l.n.Load(), 1)
+			eventually(t, "the new value",
+				func() bool { v, err := i.GetOrLoad(t.Context(), never); return err == nil && v == "new" })
+			expect.Equal(t, name+", loads", l.n.Load(), 1)
 		}
 	})
 }
 
-// TestLocalAge: nothing is kept for longer than Local, even when nobody says that
+// TestLocalAge: nothing is kept for longer than Local, even when no one says that
 // it has changed.
 func TestLocalAge(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	for name, use := range copiesOf {
-		i := use(cache.New(open(t, s.URL(), keywright.Options{}), &page, &text, cache.Options{Local: 50 * time.Millisecond})).Key("page:1", nil)
+		i := use(cache.New(keywright.Binding{Client: open(t, s.URL(), keywright.Options{}), Entry: &page}, &text,
+			cache.Options{Local: 50 * time.Millisecond})).
+			Key("page:1", nil)
 		must(t, i.Set(t.Context(), "x"))
 		_, err := i.Get(t.Context())
 		must(t, err)
@@ -167,13 +173,13 @@ func TestEarly(t *testing.T) {
 			if refreshed {
 				eventually(t, "a refresh", func() bool { return l.n.Load() > 1 })
 			} else {
-				same(t, "loads", l.n.Load(), 1)
+				expect.Equal(t, "loads", l.n.Load(), 1)
 			}
 		}
 	})
 }
 
-// copiesOf are the ways to keep values in this process.
+// copiesOf lists the ways to keep values in this process.
 var copiesOf = map[string]func(*cache.Cache[string]) *cache.Cache[string]{
 	"tracked": func(c *cache.Cache[string]) *cache.Cache[string] { return c },
 	"tier":    func(c *cache.Cache[string]) *cache.Cache[string] { return c.Use(newMapTier()) },
@@ -186,8 +192,11 @@ func TestLocalCopies(t *testing.T) {
 		for name, use := range copiesOf {
 			t.Run(name, func(t *testing.T) {
 				o := keywright.Options{Attempts: 16}
-				i := use(cache.New(open(t, w.url, o), &page, &text, cache.Options{TTL: time.Hour, Local: time.Hour})).Key("page:"+name, nil)
-				writer := cache.New(open(t, w.url, o), &page, &text, cache.Options{TTL: time.Hour}).Key("page:"+name, nil)
+				i := use(cache.New(keywright.Binding{Client: open(t, w.url, o), Entry: &page}, &text,
+					cache.Options{TTL: time.Hour, Local: time.Hour})).Key(
+					"page:"+name, nil)
+				writer := cache.New(keywright.Binding{Client: open(t, w.url, o), Entry: &page}, &text,
+					cache.Options{TTL: time.Hour}).Key("page:"+name, nil)
 				harm := []func(){
 					func() {},
 					func() { w.s.Do("CLIENT", "KILL", "TYPE", "normal") },
@@ -197,7 +206,8 @@ func TestLocalCopies(t *testing.T) {
 				for round := range 12 {
 					want := fmt.Sprint(round)
 					eventually(t, "a write", func() bool { return writer.Set(t.Context(), want) == nil })
-					eventually(t, "the value of round "+want, func() bool { v, err := i.Get(t.Context()); return err == nil && v == want })
+					eventually(t, "the value of round "+want,
+						func() bool { v, err := i.Get(t.Context()); return err == nil && v == want })
 					commands := processed(w.s)
 					for range 100 {
 						if v, err := i.Get(t.Context()); err != nil || v != want {
@@ -229,8 +239,10 @@ func TestTierSurvivesFailover(t *testing.T) {
 		key = fmt.Sprint("page:", n)
 	}
 	o := keywright.Options{Attempts: 16}
-	i := cache.New(open(t, cl.URL(), o), &page, &text, cache.Options{Local: time.Hour}).Use(newMapTier()).Key(key, nil)
-	writer := cache.New(open(t, cl.URL(), o), &page, &text, cache.Options{}).Key(key, nil)
+	i := cache.New(keywright.Binding{Client: open(t, cl.URL(), o), Entry: &page}, &text,
+		cache.Options{Local: time.Hour}).Use(newMapTier()).Key(key, nil)
+	writer := cache.New(keywright.Binding{Client: open(t, cl.URL(), o), Entry: &page}, &text,
+		cache.Options{}).Key(key, nil)
 	for round := range 2 {
 		if round > 0 {
 			cl.Failover(3)
@@ -245,7 +257,9 @@ func TestTierSurvivesFailover(t *testing.T) {
 // seen a value never sees an older one.
 func TestTierStaleReads(t *testing.T) {
 	worlds(t, func(w world) {
-		reader := cache.New(open(t, w.url, keywright.Options{}), &page, &text, cache.Options{Local: time.Hour}).Use(newMapTier()).Key("page:1", nil)
+		reader := cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{}), Entry: &page}, &text,
+			cache.Options{Local: time.Hour}).Use(
+			newMapTier()).Key("page:1", nil)
 		writer := w.cache(cache.Options{}).Key("page:1", nil)
 		const last = 3000
 		done := make(chan error, 1)
@@ -274,11 +288,13 @@ func TestTierStaleReads(t *testing.T) {
 	})
 }
 
-// TestFlushUnderLoad is C5: no call is stuck behind a flush, a reconnect or a
+// TestFlushUnderLoad is C5: no call is stuck after a flush, a reconnect or a
 // restart, and afterwards everything works.
 func TestFlushUnderLoad(t *testing.T) {
 	worlds(t, func(w world) {
-		c := cache.New(open(t, w.url, keywright.Options{Attempts: 16}), &page, &text, cache.Options{Local: time.Minute}).Use(newMapTier())
+		c := cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{Attempts: 16}), Entry: &page},
+			&text, cache.Options{Local: time.Minute}).Use(
+			newMapTier())
 		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 		defer cancel()
 		var stop atomic.Bool
@@ -287,7 +303,8 @@ func TestFlushUnderLoad(t *testing.T) {
 		for g := range 8 {
 			all.Go(func() {
 				for n := g; !stop.Load(); n++ {
-					v, err := c.Key(fmt.Sprintf("page:%d", n%50), nil).GetOrLoad(ctx, func(context.Context) (string, error) { return "x", nil })
+					v, err := c.Key(fmt.Sprintf("page:%d", n%50), nil).GetOrLoad(ctx,
+						func(context.Context) (string, error) { return "x", nil })
 					calls.Add(1)
 					if errors.Is(err, context.DeadlineExceeded) {
 						t.Errorf("stuck: %v", err)
@@ -299,7 +316,8 @@ func TestFlushUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		harm := []func(){func() { w.s.Do("FLUSHALL") }, func() { w.s.Do("CLIENT", "KILL", "TYPE", "normal") }, func() { w.s.Do("FLUSHALL", "ASYNC") }}
+		harm := []func(){func() { w.s.Do("FLUSHALL") }, func() { w.s.Do("CLIENT", "KILL", "TYPE", "normal") },
+			func() { w.s.Do("FLUSHALL", "ASYNC") }}
 		for n := range 40 {
 			harm[n%len(harm)]()
 			before := calls.Load()
@@ -311,7 +329,8 @@ func TestFlushUnderLoad(t *testing.T) {
 		stop.Store(true)
 		all.Wait()
 		t.Logf("%d calls, %d failed", calls.Load(), failed.Load())
-		if _, err := c.Key("page:1", nil).GetOrLoad(ctx, func(context.Context) (string, error) { return "x", nil }); err != nil {
+		if _, err := c.Key("page:1", nil).GetOrLoad(ctx,
+			func(context.Context) (string, error) { return "x", nil }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -341,20 +360,21 @@ func TestDown(t *testing.T) {
 			}
 			for name, down := range map[string]cache.Down{"fail": cache.Fail, "through": cache.LoadThrough} {
 				many := w.cache(cache.Options{Patience: o.Patience, Down: down})
-				r := many.GetOrLoadMany(t.Context(), []cache.Item[string]{many.Key("page:1", nil)}, func(context.Context, []int) (map[int]string, error) { return map[int]string{0: "loaded"}, nil })[0]
+				r := many.GetOrLoadMany(t.Context(), []cache.Item[string]{many.Key("page:1", nil)},
+					func(context.Context, []int) (map[int]string, error) { return map[int]string{0: "loaded"}, nil })[0]
 				if r.Err != nil {
 					r.Value = "error"
 				}
-				same(t, "many, "+name, r.Value, out[name])
+				expect.Equal(t, "many, "+name, r.Value, out[name])
 			}
 			return out
 		}
 		w.ok(caches["fail"].Set(t.Context(), "stored"))
-		same(t, "up", fmt.Sprint(ask()), "map[fail:stored stale:stored through:stored unseen:loaded]")
+		expect.Equal(t, "up", fmt.Sprint(ask()), "map[fail:stored stale:stored through:stored unseen:loaded]")
 		for name, harm := range map[string][2]func(){"frozen": {w.s.Stop, w.s.Continue}, "dead": {w.s.Kill, w.s.Restart}} {
 			harm[0]()
 			for range 8 { // beyond the five that open the breaker
-				same(t, name, fmt.Sprint(ask()), "map[fail:error stale:stored through:loaded unseen:loaded]")
+				expect.Equal(t, name, fmt.Sprint(ask()), "map[fail:error stale:stored through:loaded unseen:loaded]")
 			}
 			_, err := caches["fail"].Get(t.Context())
 			if class, ok := keywright.ClassOf(err); !ok || class == keywright.Invalid || class == keywright.Refused {

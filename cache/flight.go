@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 )
 
 // Loader gets a value from where it comes from. ErrNotFound says that there is
@@ -19,7 +20,7 @@ import (
 // after Options.Limit.
 type Loader[V any] = func(ctx context.Context) (V, error)
 
-// flight is one load of one key in this process, and those who wait for it.
+// flight represents one load of one key in this process, and those who wait for it.
 type flight[V any] struct {
 	done  chan struct{}
 	value V
@@ -38,7 +39,7 @@ var (
 
 func newToken() string { return process + ":" + strconv.FormatUint(tokens.Add(1), 36) }
 
-// fly is the value by the load that is under way, or a new one. A caller whose
+// fly returns the value by the load that is under way, or a new one. A caller whose
 // context ends leaves; the load goes on for the others, and for the cache.
 func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, error) {
 	c := i.c
@@ -52,7 +53,7 @@ func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, erro
 	select {
 	case <-f.done:
 		if !own || !f.loading {
-			c.notice(ctx, keywright.CacheMiss, 0, nil)
+			c.notice(ctx, notice.CacheMiss, 0, nil)
 		}
 		return f.value, f.err
 	case <-ctx.Done():
@@ -64,7 +65,9 @@ func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, erro
 		f.leave()
 	}
 	var zero V
-	return zero, &keywright.Error{Class: keywright.Retryable, Op: "get or load", Entry: c.entry.Name, Err: ctx.Err(), Hint: "the load goes on; it is stored when it is done"}
+	return zero,
+		&keywright.Error{Class: keywright.Retryable, Op: "get or load", Entry: c.entry.Name, Err: ctx.Err(),
+			Hint: "the load goes on; it is stored when it is done"}
 }
 
 // start is called with Cache.mu held.
@@ -96,7 +99,7 @@ func (c *Cache[V]) land(main string, f *flight[V]) {
 	}
 }
 
-// refusals is how often a load begins again because what it loaded was
+// refusals says how often a load begins again because what it loaded was
 // invalidated meanwhile. Then it is given to its callers and not stored.
 const refusals = 3
 
@@ -148,7 +151,7 @@ func (c *Cache[V]) begins(f *flight[V]) {
 	f.loading = true
 }
 
-// ask is a claim, and before it the tags of the item.
+// ask returns a claim, and before it the tags of the item.
 func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claimed[V], err error) {
 	if i.c.guard != nil && !i.c.guard.Allow() {
 		return out, i.c.unavailable("claim")
@@ -164,7 +167,7 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	return out, err
 }
 
-// unclaimed is a claim that failed: its lease is given up, in case it was granted
+// unclaimed returns a claim that failed: its lease is given up, in case it was granted
 // and the reply was lost, and with a server that is down the load goes ahead.
 func (i Item[V]) unclaimed(ctx context.Context, f *flight[V], token string, load Loader[V], err error) (V, error) {
 	var zero V
@@ -210,7 +213,7 @@ func (i Item[V]) loadAndFill(ctx context.Context, token string, load Loader[V]) 
 	return v, stored, err
 }
 
-// unstored is what callers get when a value was loaded and could not be stored:
+// unstored returns what callers get when a value was loaded and could not be stored:
 // the value, unless it is the value that is wrong.
 func (i Item[V]) unstored(err error, found bool) error {
 	if class, _ := keywright.ClassOf(err); class == keywright.Invalid || class == keywright.Refused {
@@ -238,13 +241,13 @@ func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Durat
 	return v, 0, err
 }
 
-// finishing is the context of what must be done although none waits: limited,
+// finishing returns the context of what must be done although none waits: limited,
 // and not ended by a caller.
 func (c *Cache[V]) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), min(max(c.o.Lease, time.Second), 10*time.Second))
 }
 
-// patient is the context of a claim.
+// patient returns the context of a claim.
 func (c *Cache[V]) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.o.Patience > 0 {
 		return context.WithTimeout(ctx, c.o.Patience)
@@ -278,7 +281,7 @@ func (c *Cache[V]) renewing(ctx context.Context, token string, items ...Item[V])
 			for _, i := range items {
 				keywright.Queue(&b, i.lease(token, c.o.Lease))
 			}
-			_ = b.Run(ctx, c.client) // one that is lost has its fill refused
+			_ = b.Run(ctx) // one that is lost has its fill refused
 		}
 	}()
 	return func() { cancel(); <-done }
@@ -301,7 +304,7 @@ func (i Item[V]) await(ctx context.Context, n int, left time.Duration) error {
 		longest = 500 * time.Millisecond
 		raw := i.c.client.Raw()
 		text, err := raw.DoCache(ctx, raw.B().Get().Key(fill).Cache(), time.Minute).ToString()
-		if rueidis.IsRedisNil(err) || err == nil && text == string(absent) {
+		if kernel.IsNil(err) || err == nil && text == string(absent) {
 			return ctx.Err() // it has ended already
 		}
 	}

@@ -16,8 +16,8 @@ func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
 		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()
-		pages := cache.New(c, &page, &text, cache.Options{Down: cache.LoadThrough})
-		tag := typed.NewKey(c, &tags, "tag:red", nil)
+		pages := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{Down: cache.LoadThrough})
+		tag := typed.NewKey(keywright.Binding{Client: c, Entry: &tags, Key: "tag:red"})
 		load := func(v string) cache.Loader[string] {
 			return func(context.Context) (string, error) { return v, nil }
 		}

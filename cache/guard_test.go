@@ -11,12 +11,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 )
 
-// stage is where a guard is checked: two clients of one server, as two processes
+// stage describes where a guard is checked: two clients of one server, as two processes
 // are.
 type stage struct {
 	ctx      context.Context
@@ -46,7 +48,7 @@ func newStage(t *testing.T, brand keywrighttest.Brand) *stage {
 }
 
 func (g *stage) item(c *keywright.Client, o cache.Options) cache.Item[string] {
-	return cache.New(c, &page, &text, o).Key("page:1", nil)
+	return cache.New(keywright.Binding{Client: c, Entry: &page}, &text, o).Key("page:1", nil)
 }
 
 func differs[T comparable](what string, got, want T) error {
@@ -56,7 +58,7 @@ func differs[T comparable](what string, got, want T) error {
 	return nil
 }
 
-// gate is a loader that says when it runs and waits to be let go.
+// gate represents a loader that says when it runs and waits to be let go.
 type gate struct {
 	value   string
 	err     error
@@ -79,34 +81,47 @@ func (g *gate) load(ctx context.Context) (string, error) {
 	return g.value, g.err
 }
 
-// guards are the things that a script takes care of: the check that fails without
+// guards lists the things that a script takes care of: the check that fails without
 // it, and the line that is taken out to show so.
 var guards = []struct {
 	name, file, old, new string
 	check                func(g *stage) error
 }{
 	{"a load that was invalidated is not stored (C2)", "fill.lua", "fill ~= ARGV[1]", "false", invalidatedLoad},
-	{"a load that was invalidated in one of many races is not stored (C2)", "fill.lua", "fill ~= ARGV[1]", "false", func(g *stage) error { return races(g, 2000) }},
+	{"a load that was invalidated in one of many races is not stored (C2)", "fill.lua", "fill ~= ARGV[1]", "false",
+		func(g *stage) error { return races(g, 2000) }},
 	{"a write makes a load void", "fill.lua", "redis.call('UNLINK', KEYS[2])\nreturn 1", "return 1", writtenLoad},
 	{"one load at a time (C1)", "claim.lua", "ARGV[3] ~= 'force' and fill and", "false and", oneAtATime},
 	{"a claim whose reply was lost is made again", "claim.lua", "and fill ~= ARGV[1] then", "then", lostClaim},
-	{"a lease is renewed while the loader runs (C4)", "lease", "redis.call('PEXPIRE', KEYS[1], ARGV[2])", "redis.call('PTTL', KEYS[1])", slowLoad},
+	{"a lease is renewed while the loader runs (C4)", "lease", "redis.call('PEXPIRE', KEYS[1], ARGV[2])",
+		"redis.call('PTTL', KEYS[1])", slowLoad},
 	{"a lease is given up by who has it", "lease", "not lease_held(KEYS[1], ARGV[1])", "false", othersLease},
-	{"a failed load gives its lease up (C3)", "lease", "else redis.call('UNLINK', KEYS[1])", "else redis.call('PTTL', KEYS[1])", failedLoad},
-	{"a value that is new already is not refreshed again", "claim.lua", "redis.call('PTTL', KEYS[1]) > tonumber(ARGV[4])", "false", refreshedAlready},
+	{"a failed load gives its lease up (C3)", "lease", "else redis.call('UNLINK', KEYS[1])",
+		"else redis.call('PTTL', KEYS[1])", failedLoad},
+	{"a value that is new already is not refreshed again", "claim.lua", "redis.call('PTTL', KEYS[1]) > tonumber(ARGV[4])",
+		"false", refreshedAlready},
 	{"absence is remembered", "claim.lua", "elseif fill == 'absent' then", "elseif false then", rememberedAbsence},
-	{"what is absent now is not there any more", "fill.lua", "redis.call('UNLINK', KEYS[1], KEYS[2])", "redis.call('UNLINK', KEYS[2])", goneAtRefresh},
-	{"a tag keeps what was stored since it was read", "tag_drop.lua", "tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1])", "true", taggedMeanwhile},
-	{"a tag's score grows even when the TTL shrinks", "remember.lua", "fence_after(tonumber(old or 0), now + span)", "math.max(tonumber(old or 0), now + span)", taggedMeanwhile},
-	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', w.key, unpack(dead))", "local kept = dead", deadMembers},
+	{"what is absent now is not there any more", "fill.lua", "redis.call('UNLINK', KEYS[1], KEYS[2])",
+		"redis.call('UNLINK', KEYS[2])", goneAtRefresh},
+	{"a tag keeps what was stored since it was read", "tag_drop.lua",
+		"tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1])", "true", taggedMeanwhile},
+	{"a tag's score grows even when the TTL shrinks", "remember.lua", "fence_after(tonumber(old or 0), now + span)",
+		"math.max(tonumber(old or 0), now + span)", taggedMeanwhile},
+	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', w.key, unpack(dead))", "local kept = dead",
+		deadMembers},
 	{"a tag knows a load before it begins", "claim.lua", "remember(writes, KEYS[1])", "", taggedLoad},
 	{"a refused key of a tag changes nothing and is named", "claim.lua", "if wrongTag then", "if false then", refusedTag},
-	{"a refused key of a tag stores nothing and is named", "fill.lua", "wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif wrong then", "wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif false then", refusedTag},
-	{"a refused key names itself", "remember.lua", "err = reply.err .. ' (key ' .. key .. ')'", "err = reply.err", refusedTag},
+	{"a refused key of a tag stores nothing and is named", "fill.lua",
+		"wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif wrong then",
+		"wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif false then", refusedTag},
+	{"a refused key names itself", "remember.lua", "err = reply.err .. ' (key ' .. key .. ')'", "err = reply.err",
+		refusedTag},
 	{"a lease that never ends is none", "lease.lua", "if left < 0 then", "if false then", endlessLease},
 	{"a version that was lost grows", "bump.lua", "fence_after(last, micros)", "fence_after(last, 0)", lostVersion},
-	{"a version that is there is given as it is", "bump.lua", "elseif have and ARGV[2] == 'now' then", "elseif false then", lostVersion},
-	{"a version is a number of this program", "bump.lua", "return redis.error_reply('FORM", "local kept = ('FORM", foreignVersion},
+	{"a version that is there is given as it is", "bump.lua", "elseif have and ARGV[2] == 'now' then",
+		"elseif false then", lostVersion},
+	{"a version is a number of this program", "bump.lua", "return redis.error_reply('FORM", "local kept = ('FORM",
+		foreignVersion},
 }
 
 func TestGuards(t *testing.T) {
@@ -152,7 +167,8 @@ func invalidatedLoad(g *stage) error {
 // races lets readers fill and writers invalidate at once, many times over; what is
 // stored in the end is what the base has, or nothing.
 func races(g *stage, n int) error {
-	caches := []*cache.Cache[string]{cache.New(g.a, &page, &text, cache.Options{}), cache.New(g.b, &page, &text, cache.Options{})}
+	caches := []*cache.Cache[string]{cache.New(keywright.Binding{Client: g.a, Entry: &page}, &text, cache.Options{}),
+		cache.New(keywright.Binding{Client: g.b, Entry: &page}, &text, cache.Options{})}
 	var stale atomic.Int64
 	var failed atomic.Pointer[error]
 	var workers sync.WaitGroup
@@ -313,7 +329,8 @@ func othersLease(g *stage) error {
 }
 
 func failedLoad(g *stage) error {
-	_, err := g.item(g.a, cache.Options{Lease: time.Hour}).GetOrLoad(g.ctx, func(context.Context) (string, error) { return "", errors.New("broken") })
+	_, err := g.item(g.a, cache.Options{Lease: time.Hour}).GetOrLoad(g.ctx,
+		func(context.Context) (string, error) { return "", errors.New("broken") })
 	if err == nil {
 		return errors.New("no error")
 	}
@@ -325,7 +342,8 @@ func refreshedAlready(g *stage) error {
 	g.s.Do("SET", "page:1", "old", "PX", "5000")
 	var l counter
 	fresh := b.Renew(g.ctx, l.load("new"), 5000) && a.Renew(g.ctx, l.load("newer"), 5000)
-	return errors.Join(differs("both found it new", fresh, true), differs("loads", l.n.Load(), 1), differs("stored", g.s.Do("GET", "page:1"), any("new")))
+	return errors.Join(differs("both found it new", fresh, true), differs("loads", l.n.Load(), 1),
+		differs("stored", g.s.Do("GET", "page:1"), any("new")))
 }
 
 func rememberedAbsence(g *stage) error {
@@ -348,14 +366,16 @@ func goneAtRefresh(g *stage) error {
 		return err
 	}
 	_, err := i.Refresh(g.ctx, func(context.Context) (string, error) { return "", keywright.ErrNotFound })
-	return errors.Join(differs("refresh", err, keywright.ErrNotFound), differs("stored", g.s.Do("EXISTS", "page:1"), any(int64(0))))
+	return errors.Join(differs("refresh", err, keywright.ErrNotFound),
+		differs("stored", g.s.Do("EXISTS", "page:1"), any(int64(0))))
 }
 
-// taggedMeanwhile stores a value anew, with a shorter TTL, when InvalidateTag has
+// taggedMeanwhile stores a value again, with a shorter TTL, when InvalidateTag has
 // deleted it and is about to take it out of the tag.
 func taggedMeanwhile(g *stage) error {
-	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
-	a, b := cache.New(g.a, &page, &text, cache.Options{}), g.item(g.b, cache.Options{}).Tagged(tag)
+	tag := typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:red"})
+	a, b := cache.New(keywright.Binding{Client: g.a, Entry: &page}, &text, cache.Options{}),
+		g.item(g.b, cache.Options{}).Tagged(tag)
 	if err := b.Set(g.ctx, "one", keywright.ExpiresIn(time.Hour)); err != nil {
 		return err
 	}
@@ -378,12 +398,14 @@ func taggedMeanwhile(g *stage) error {
 }
 
 func deadMembers(g *stage) error {
-	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	tag := typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:red"})
 	for n := range 100 {
 		g.s.Do("ZADD", "tag:red", "1700000000000000", fmt.Sprint("page:dead:", n))
 	}
 	for n := range 10 {
-		_, err := cache.New(g.a, &page, &text, cache.Options{}).Key(fmt.Sprint("page:", n), nil).Tagged(tag).GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
+		_, err := cache.New(keywright.Binding{Client: g.a, Entry: &page}, &text,
+			cache.Options{}).Key(fmt.Sprint("page:", n), nil).Tagged(tag).GetOrLoad(g.ctx,
+			func(context.Context) (string, error) { return "x", nil })
 		if err != nil {
 			return err
 		}
@@ -392,13 +414,13 @@ func deadMembers(g *stage) error {
 }
 
 func taggedLoad(g *stage) error {
-	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	tag := typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:red"})
 	base := "old"
 	v, err := g.item(g.a, cache.Options{}).Tagged(tag).GetOrLoad(g.ctx, func(ctx context.Context) (string, error) {
 		got := base
 		if base == "old" {
 			base = "new"
-			_, err := cache.New(g.b, &page, &text, cache.Options{}).InvalidateTag(ctx, tag)
+			_, err := cache.New(keywright.Binding{Client: g.b, Entry: &page}, &text, cache.Options{}).InvalidateTag(ctx, tag)
 			return got, err
 		}
 		return got, nil
@@ -406,7 +428,7 @@ func taggedLoad(g *stage) error {
 	return errors.Join(err, differs("value", v, "new"), differs("stored", g.s.Do("GET", "page:1"), any("new")))
 }
 
-// TestRefreshes that overtake each other give values that were loaded behind the
+// TestRefreshes that overtake each other give values that were loaded after the
 // call, and the last one is stored.
 func TestRefreshes(t *testing.T) {
 	g := newStage(t, keywrighttest.Redis)
@@ -428,15 +450,10 @@ func TestRefreshes(t *testing.T) {
 		t.Error(err)
 	}
 	must(t, <-one)
-	same(t, "stored", g.s.Do("GET", "page:1"), any("first"))
+	expect.Equal(t, "stored", g.s.Do("GET", "page:1"), any("first"))
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // TestEvents: what a generated function of an event queues makes a load void.
 func TestEvents(t *testing.T) {
@@ -446,20 +463,23 @@ func TestEvents(t *testing.T) {
 		got := base
 		if base == "old" {
 			base = "new"
-			return got, keywright.DoAll(ctx, g.b, cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:1", nil)), cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:2", nil)))
+			return got,
+				kernel.DoAll(ctx,
+					cache.LaterInvalidate(g.b, typed.NewKey(keywright.Binding{Client: g.b, Entry: &page, Key: "page:1"})),
+					cache.LaterInvalidate(g.b, typed.NewKey(keywright.Binding{Client: g.b, Entry: &page, Key: "page:2"})))
 		}
 		return got, nil
 	})
 	must(t, err)
-	same(t, "value", v, "new")
+	expect.Equal(t, "value", v, "new")
 	var b keywright.Batch
 	was := keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterInvalidate())
 	keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterSet("newer"))
-	must(t, b.Run(g.ctx, g.a))
+	must(t, b.Run(g.ctx))
 	if yes, err := was.Result(); !yes || err != nil {
 		t.Errorf("invalidated: %t, %v", yes, err)
 	}
-	same(t, "stored", g.s.Do("GET", "page:1"), any("newer"))
+	expect.Equal(t, "stored", g.s.Do("GET", "page:1"), any("newer"))
 }
 
 // TestRaces is C2 at length: 10,000 races of fill against invalidation.

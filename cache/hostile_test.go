@@ -12,29 +12,34 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
 )
 
-// refusedAt is an error of class Refused that names the key.
+// refusedAt returns an error of class Refused that names the key.
 func refusedAt(err error, key string) error {
-	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key "+key+")") {
+	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+		!strings.Contains(err.Error(), "(key "+key+")") {
 		return fmt.Errorf("%v does not refuse and name %s", err, key)
 	}
 	return nil
 }
 
-// refusedTag loads and stores with a tag of a wrong type behind a good one: nothing
+// refusedTag loads and stores with a tag of a wrong type after a good one: nothing
 // at all is written.
 func refusedTag(g *stage) error {
 	g.s.Do("SET", "tag:wrong", "x")
-	good, wrong := typed.NewKey(g.a, &tags, "tag:good", nil), typed.NewKey(g.a, &tags, "tag:wrong", nil)
+	good, wrong := typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:good"}),
+		typed.NewKey(keywright.Binding{Client: g.a, Entry: &tags, Key: "tag:wrong"})
 	i := g.item(g.a, cache.Options{}).Tagged(good, wrong)
 	_, err := i.GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
-	return errors.Join(refusedAt(err, "tag:wrong"), refusedAt(i.Set(g.ctx, "x"), "tag:wrong"), differs("keys", g.s.Do("DBSIZE"), any(int64(1))))
+	return errors.Join(refusedAt(err, "tag:wrong"), refusedAt(i.Set(g.ctx, "x"), "tag:wrong"),
+		differs("keys", g.s.Do("DBSIZE"), any(int64(1))))
 }
 
-// endlessLease is a fill key of a form that this program does not write.
+// endlessLease returns a fill key of a form that this program does not write.
 func endlessLease(g *stage) error {
 	g.s.Do("SET", "{page:1}:fill", "v2:somebody")
 	ctx, cancel := context.WithTimeout(g.ctx, 2*time.Second)
@@ -46,9 +51,10 @@ func endlessLease(g *stage) error {
 	return differs("the lease", g.s.Do("GET", "{page:1}:fill"), any("v2:somebody"))
 }
 
-// lostVersion is one that is asked for while its key comes and goes.
+// lostVersion returns one that is asked for while its key comes and goes.
 func lostVersion(g *stage) error {
-	v := cache.NewVersion(g.proxied, typed.NewKey(g.proxied, &tags, "version:1", nil)) // without copies in the process
+	// without copies in the process
+	v := cache.NewVersion(g.proxied, typed.NewKey(keywright.Binding{Client: g.proxied, Entry: &tags, Key: "version:1"}))
 	last := int64(0)
 	for range 3 {
 		n, err := v.Current(g.ctx)
@@ -71,9 +77,9 @@ func lostVersion(g *stage) error {
 	return errors.Join(err, differs("the number of somebody quicker", n, last+5))
 }
 
-// foreignVersion is a key with something else in it.
+// foreignVersion returns a key with something else in it.
 func foreignVersion(g *stage) error {
-	v := cache.NewVersion(g.proxied, typed.NewKey(g.proxied, &tags, "version:1", nil))
+	v := cache.NewVersion(g.proxied, typed.NewKey(keywright.Binding{Client: g.proxied, Entry: &tags, Key: "version:1"}))
 	for _, text := range []string{"x", "-1", "1.5", "9007199254740991", "99999999999999999999"} {
 		g.s.Do("SET", "version:1", text)
 		if _, err := v.Bump(g.ctx); !errors.Is(err, cache.ErrForm) || g.s.Do("GET", "version:1") != text {
@@ -87,9 +93,10 @@ func foreignVersion(g *stage) error {
 func TestAVersionOfThisProgramIsRead(t *testing.T) {
 	w := alone(t, keywrighttest.Valkey, keywright.Options{})
 	w.do("", "SET", "version:1", "1795000000000000")
-	n, err := cache.NewVersion(w.c, typed.NewKey(w.c, &tags, "version:1", nil)).Current(t.Context())
+	n, err := cache.NewVersion(w.c,
+		typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "version:1"})).Current(t.Context())
 	w.ok(err)
-	same(t, "the version", n, 1795000000000000)
+	expect.Equal(t, "the version", n, 1795000000000000)
 }
 
 // TestWhatIsInvalidatedIsLoadedAgain: also when there was nothing, and however
@@ -105,7 +112,8 @@ func TestWhatIsInvalidatedIsLoadedAgain(t *testing.T) {
 func invalidated(t *testing.T, invalidations int, before string) {
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	i := w.cache(cache.Options{Absent: time.Minute}).Key("page:1", nil)
-	other := cache.New(open(t, w.url, keywright.Options{}), &page, &text, cache.Options{}).Key("page:1", nil)
+	other := cache.New(keywright.Binding{Client: open(t, w.url, keywright.Options{}), Entry: &page}, &text,
+		cache.Options{}).Key("page:1", nil)
 	var mu sync.Mutex
 	row, loads := before, 0
 	var late sync.WaitGroup
@@ -154,7 +162,10 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 		w.do("page:2", "RPUSH", "page:2", "x")
 		w.do("{page:3}:fill", "RPUSH", "{page:3}:fill", "x")
 		c := w.cache(cache.Options{})
-		items := []cache.Item[string]{c.Key("page:0", nil), c.Key("page:1", nil).Tagged(typed.NewKey(w.c, &tags, "tag:wrong", nil)), c.Key("page:2", nil), c.Key("page:3", nil), c.Key("page:4", nil)}
+		items := []cache.Item[string]{c.Key("page:0", nil),
+			c.Key("page:1", nil).Tagged(typed.NewKey(keywright.Binding{Client: w.c, Entry: &tags, Key: "tag:wrong"})),
+			c.Key("page:2", nil), c.Key("page:3", nil),
+			c.Key("page:4", nil)}
 		out := c.GetOrLoadMany(w.Context(), items, func(_ context.Context, missing []int) (map[int]string, error) {
 			got := map[int]string{}
 			for _, n := range missing {
@@ -164,7 +175,8 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 		})
 		for n, r := range out {
 			class, failed := keywright.ClassOf(r.Err)
-			if bad := n >= 1 && n <= 3; bad != (r.Err != nil) || bad && (!failed || class != keywright.Refused) || !bad && r.Value != "x" {
+			if bad := n >= 1 && n <= 3; bad != (r.Err != nil) || bad && (!failed || class != keywright.Refused) ||
+				!bad && r.Value != "x" {
 				t.Errorf("%d: %+v", n, r)
 			}
 		}
@@ -174,7 +186,7 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 // TestNotices: each call for a value is one notice, and each run of a loader.
 func TestNotices(t *testing.T) {
 	var mu sync.Mutex
-	heard := map[keywright.NoticeKind]int{}
+	heard := map[notice.Kind]int{}
 	var failed error
 	hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
 		mu.Lock()
@@ -186,7 +198,7 @@ func TestNotices(t *testing.T) {
 		}
 	}}
 	w := alone(t, keywrighttest.Redis, keywright.Options{Hooks: []keywright.Hook{hook}})
-	told := func(what string, want map[keywright.NoticeKind]int) {
+	told := func(what string, want map[notice.Kind]int) {
 		t.Helper()
 		mu.Lock()
 		defer mu.Unlock()
@@ -195,27 +207,29 @@ func TestNotices(t *testing.T) {
 		}
 		clear(heard)
 	}
-	const hit, miss, load, stale = keywright.CacheHit, keywright.CacheMiss, keywright.CacheLoad, keywright.CacheStale
+	const hit, miss, load, stale = notice.CacheHit, notice.CacheMiss, notice.CacheLoad, notice.CacheStale
 	found := func(context.Context) (string, error) { return "x", nil }
 	none := func(context.Context) (string, error) { return "", keywright.ErrNotFound }
-	for name, o := range map[string]cache.Options{"plain": {}, "local": {Local: time.Minute}, "breaker": {Patience: 10 * time.Second}, "timed": {Fresh: 30 * time.Second}} {
+	for name, o := range map[string]cache.Options{"plain": {}, "local": {Local: time.Minute},
+		"breaker": {Patience: 10 * time.Second}, "timed": {Fresh: 30 * time.Second}} {
 		w.do("", "FLUSHALL")
 		o.Absent = time.Minute
 		c := w.cache(o)
 		i := c.Key("page:"+name, nil)
 		_, _ = i.Get(t.Context())
-		told(name+", nothing", map[keywright.NoticeKind]int{miss: 1})
+		told(name+", nothing", map[notice.Kind]int{miss: 1})
 		_, _ = i.GetOrLoad(t.Context(), found)
-		told(name+", a load", map[keywright.NoticeKind]int{load: 1})
+		told(name+", a load", map[notice.Kind]int{load: 1})
 		eventually(t, "the value", func() bool { v, err := i.Get(t.Context()); clear(heard); return err == nil && v == "x" })
 		_, _ = i.GetOrLoad(t.Context(), never)
-		told(name+", a hit", map[keywright.NoticeKind]int{hit: 1})
+		told(name+", a hit", map[notice.Kind]int{hit: 1})
 		gone := c.Key("page:gone:"+name, nil)
 		_, _ = gone.GetOrLoad(t.Context(), none)
 		_, _ = gone.GetOrLoad(t.Context(), never)
-		told(name+", absent and known to be", map[keywright.NoticeKind]int{load: 1, miss: 1})
-		c.GetOrLoadMany(t.Context(), []cache.Item[string]{i, gone, c.Key("page:new:"+name, nil)}, func(context.Context, []int) (map[int]string, error) { return nil, nil })
-		told(name+", many", map[keywright.NoticeKind]int{hit: 1, miss: 1, load: 1})
+		told(name+", absent and known to be", map[notice.Kind]int{load: 1, miss: 1})
+		c.GetOrLoadMany(t.Context(), []cache.Item[string]{i, gone, c.Key("page:new:"+name, nil)},
+			func(context.Context, []int) (map[int]string, error) { return nil, nil })
+		told(name+", many", map[notice.Kind]int{hit: 1, miss: 1, load: 1})
 	}
 	if failed != nil {
 		t.Error(failed)
@@ -224,7 +238,7 @@ func TestNotices(t *testing.T) {
 	w.ok(i.Set(t.Context(), "old", keywright.ExpiresIn(20*time.Second)))
 	_, _ = i.GetOrLoad(t.Context(), func(context.Context) (string, error) { return "", errors.New("no database") })
 	eventually(t, "the refresh", func() bool { mu.Lock(); defer mu.Unlock(); return heard[load] == 1 })
-	told("stale", map[keywright.NoticeKind]int{stale: 1, load: 1})
+	told("stale", map[notice.Kind]int{stale: 1, load: 1})
 	if failed == nil || failed.Error() != "no database" {
 		t.Errorf("a failed load: %v", failed)
 	}
@@ -235,8 +249,8 @@ func TestNotices(t *testing.T) {
 func TestNoScriptIsLongWithLargeTags(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
-	pages := cache.New(c, &page, &text, cache.Options{})
-	tag := typed.NewKey(c, &tags, "tag:red", nil)
+	pages := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{})
+	tag := typed.NewKey(keywright.Binding{Client: c, Entry: &tags, Key: "tag:red"})
 	invalidate := func() {
 		now := time.Now().UnixMicro()
 		for from := 0; from < 100_000; from += 1000 {
@@ -250,8 +264,8 @@ func TestNoScriptIsLongWithLargeTags(t *testing.T) {
 		must(t, pages.Key("page:1", nil).Tagged(tag).Set(t.Context(), "x"))
 		n, err := pages.InvalidateTag(t.Context(), tag)
 		must(t, err)
-		same(t, "invalidated", n, 50_000)
-		same(t, "the tag", s.Do("EXISTS", "tag:red"), any(int64(0)))
+		expect.Equal(t, "invalidated", n, 50_000)
+		expect.Equal(t, "the tag", s.Do("EXISTS", "tag:red"), any(int64(0)))
 	}
 	if long := s.Long(5*time.Millisecond, invalidate); len(long) > 0 {
 		t.Errorf("they hold the server for more than 5 ms: %q", long)
@@ -282,13 +296,13 @@ func TestTooManyTagsAreInvalid(t *testing.T) {
 }
 
 // TestStoredForms: what today's version keeps beside a value is read; any other
-// text is somebody's lease, which is waited for and not overwritten.
+// text is someone's lease, which is waited for and not overwritten.
 func TestStoredForms(t *testing.T) {
 	w := alone(t, keywrighttest.Valkey, keywright.Options{})
 	c := w.cache(cache.Options{})
 	w.do("", "SET", "{page:1}:fill", "absent", "PX", "60000")
 	_, err := c.Key("page:1", nil).GetOrLoad(t.Context(), never)
-	same(t, "known to be absent", err, error(keywright.ErrNotFound))
+	expect.Equal(t, "known to be absent", err, error(keywright.ErrNotFound))
 	for _, lease := range []string{"GQ3TSNHMZVMFXTXBBTJ6RPAVNH:1z", "v2 of a newer program"} {
 		w.do("", "SET", "{page:2}:fill", lease, "PX", "60000")
 		done := make(chan error, 1)
@@ -299,11 +313,11 @@ func TestStoredForms(t *testing.T) {
 			done <- err
 		}()
 		eventually(t, "somebody who waits", func() bool { return strings.Contains(w.s.Info("cmdstat_evalsha"), "calls=") })
-		same(t, "the lease", w.do("", "GET", "{page:2}:fill"), any(lease))
-		same(t, "loads", waiting.n.Load(), 0)
+		expect.Equal(t, "the lease", w.do("", "GET", "{page:2}:fill"), any(lease))
+		expect.Equal(t, "loads", waiting.n.Load(), 0)
 		w.do("", "DEL", "{page:2}:fill")
 		must(t, <-done)
-		same(t, "loads", waiting.n.Load(), 1)
+		expect.Equal(t, "loads", waiting.n.Load(), 1)
 		w.do("", "FLUSHALL")
 		w.do("", "CONFIG", "RESETSTAT")
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // Get reads the value: ErrNotFound if it is not there. One round trip, or none on
@@ -99,7 +99,7 @@ func (i Item[V]) Set(ctx context.Context, v V, options ...keywright.WriteOption)
 	return err
 }
 
-// LaterSet is Set to be queued. Tags that lie in other cluster slots are not told.
+// LaterSet queues Set. Tags that lie in other cluster slots are not told.
 func (i Item[V]) LaterSet(v V, options ...keywright.WriteOption) keywright.Op[bool] {
 	if len(options) == 0 {
 		options = i.c.write
@@ -112,14 +112,14 @@ func (i Item[V]) LaterSet(v V, options ...keywright.WriteOption) keywright.Op[bo
 // sent again after a lost reply.
 func (i Item[V]) Invalidate(ctx context.Context) (bool, error) { return i.LaterInvalidate().Do(ctx) }
 
-// LaterInvalidate is Invalidate to be queued.
+// LaterInvalidate queues Invalidate.
 func (i Item[V]) LaterInvalidate() keywright.Op[bool] {
 	return invalidation(i.action("invalidate", keywright.Idempotent), i.c.fillKey(i.main), i.forgetting(yes))
 }
 
-// forgetting is decode, and then this process forgets what it knew of the key.
-func (i Item[V]) forgetting(decode func(rueidis.RedisResult) (bool, error)) func(rueidis.RedisResult) (bool, error) {
-	return func(r rueidis.RedisResult) (bool, error) {
+// forgetting returns decode, and then this process forgets what it knew of the key.
+func (i Item[V]) forgetting(decode func(kernel.Reply) (bool, error)) func(kernel.Reply) (bool, error) {
+	return func(r kernel.Reply) (bool, error) {
 		i.c.forget(i.main)
 		return decode(r)
 	}
@@ -137,7 +137,7 @@ func (c *Cache[V]) forget(main string) {
 	}
 }
 
-// reading is what a read found, and whether it is time to load it again.
+// reading describes what a read found, and whether it is time to load it again.
 type reading[V any] struct {
 	value V
 	left  int64 // ms of its TTL, -1 unknown
@@ -146,19 +146,19 @@ type reading[V any] struct {
 	err   error
 }
 
-func get(key string) func(rueidis.Builder) rueidis.Completed {
-	return func(b rueidis.Builder) rueidis.Completed { return b.Get().Key(key).Build() }
+func get(key string) func(kernel.Builder) kernel.Command {
+	return func(b kernel.Builder) kernel.Command { return b.Get().Key(key).Build() }
 }
 
-// plain is a GET and nothing else.
+// plain returns a GET and nothing else.
 func (i Item[V]) plain(ctx context.Context) (V, error) {
 	a, raw, key := i.action("get", keywright.Reads), i.c.client.Raw(), i.main
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Get().Key(key).Build())
 	}, i.decode)
 }
 
-// cached is a tracked read and nothing else. What goes well and none observes
+// cached returns a tracked read and nothing else. What goes well and none observes
 // takes no detour.
 func (i Item[V]) cached(ctx context.Context) (V, error) {
 	if c := i.c; i.more == nil && !c.client.Observed() {
@@ -175,12 +175,12 @@ func (i Item[V]) cached(ctx context.Context) (V, error) {
 
 func (i Item[V]) trackedOnly(ctx context.Context) (V, error) {
 	a, raw, key, age := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main, i.c.o.Local
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), age)
 	}, i.decode)
 }
 
-// read is a read by the way that the options ask for.
+// read returns a read by the way that the options ask for.
 func (i Item[V]) read(ctx context.Context) reading[V] {
 	c := i.c
 	if c.tier != nil && i.err() == nil {
@@ -228,7 +228,7 @@ func (i Item[V]) reach(ctx context.Context) reading[V] {
 func (i Item[V]) withTTL(ctx context.Context) reading[V] {
 	r := reading[V]{left: -1}
 	a, raw, key := i.action("get", keywright.Reads), i.c.client.Raw(), i.main
-	r.value, r.err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	r.value, r.err = kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		both := raw.DoMulti(ctx, raw.B().Get().Key(key).Build(), raw.B().Pttl().Key(key).Build())
 		if left, err := both[1].AsInt64(); err == nil {
 			r.left = left
@@ -239,13 +239,13 @@ func (i Item[V]) withTTL(ctx context.Context) reading[V] {
 	return r
 }
 
-// tracked is a read through client-side caching. Only one that reached the server
+// tracked returns a read through client-side caching. Only one that reached the server
 // looks at the TTL: a value may be found stale by maxAge later.
 func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V], until time.Time) {
 	r.left = -1
 	fetched := false
 	a, raw, key := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main
-	r.value, r.err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	r.value, r.err = kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		reply := raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), maxAge)
 		fetched = !reply.IsCacheHit()
 		if i.c.tier != nil {
@@ -269,13 +269,13 @@ func (c *Cache[V]) due(left int64) bool {
 	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.ahead()
 }
 
-// ahead is how many ms before its end a value is loaded again: XFetch, "Optimal
+// ahead returns how many ms before its end a value is loaded again: XFetch, "Optimal
 // Probabilistic Cache Stampede Prevention", Vattani and others, VLDB 2015.
 func (c *Cache[V]) ahead() float64 {
 	return c.o.Early * c.spent.ms() * -math.Log(1-rand.Float64())
 }
 
-// average is a moving average of what loading takes in this process.
+// average represents a moving average of what loading takes in this process.
 type average struct {
 	mu    sync.Mutex
 	value float64

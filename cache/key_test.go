@@ -34,10 +34,11 @@ func TestFillKeySharesTheSlot(t *testing.T) {
 func TestBracesInACluster(t *testing.T) {
 	cl := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	c := open(t, cl.URL(), keywright.Options{})
-	i := cache.New(c, &page, &text, cache.Options{}).Key("page:}", nil)
+	i := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{}).Key("page:}", nil)
 	_, err := i.GetOrLoad(t.Context(), never)
 	_, err2 := i.Invalidate(t.Context())
-	_, err3 := cache.LaterInvalidate(c, typed.NewKey(c, &page, "page:}", nil)).Do(t.Context())
+	_, err3 := cache.LaterInvalidate(c,
+		typed.NewKey(keywright.Binding{Client: c, Entry: &page, Key: "page:}"})).Do(t.Context())
 	for _, err := range []error{err, err2, err3, i.Set(t.Context(), "x")} {
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 			t.Errorf("%v", err)

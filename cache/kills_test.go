@@ -16,10 +16,10 @@ import (
 	"github.com/keywright/keywright/typed"
 )
 
-// pages are how many items are read and written while processes are killed.
+// pages say how many items are read and written while processes are killed.
 const pages = 4
 
-// books is a cache of what is counted in other keys of the server, as a database would.
+// books represents a cache of what is counted in other keys of the server, as a database would.
 type books struct {
 	c     *keywright.Client
 	items [pages]cache.Item[string]
@@ -29,15 +29,17 @@ type books struct {
 }
 
 func newBooks(c *keywright.Client) *books {
-	b := &books{c: c, cache: cache.New(c, &page, &text, cache.Options{Lease: 300 * time.Millisecond})}
-	b.tag = typed.NewKey(c, &tags, "{s}:tag", nil)
+	b := &books{c: c,
+		cache: cache.New(keywright.Binding{Client: c, Entry: &page}, &text,
+			cache.Options{Lease: 300 * time.Millisecond})}
+	b.tag = typed.NewKey(keywright.Binding{Client: c, Entry: &tags, Key: "{s}:tag"})
 	for n := range b.items {
 		b.items[n] = b.cache.Key(fmt.Sprint("{s}:page:", n), nil)
 		if n%2 == 1 {
 			b.items[n] = b.items[n].Tagged(b.tag)
 		}
 	}
-	b.v = cache.NewVersion(c, typed.NewKey(c, &tags, "{s}:version", nil))
+	b.v = cache.NewVersion(c, typed.NewKey(keywright.Binding{Client: c, Entry: &tags, Key: "{s}:version"}))
 	return b
 }
 
@@ -75,7 +77,8 @@ func (b *books) write(ctx context.Context, w *harm.Worker, n int) {
 		return err
 	}) {
 		w.Say("done", n, number)
-		_ = raw.Do(ctx, raw.B().Zadd().Key(acked).Gt().ScoreMember().ScoreMember(float64(number), fmt.Sprint(n)).Build()).Error()
+		_ = raw.Do(ctx,
+			raw.B().Zadd().Key(acked).Gt().ScoreMember().ScoreMember(float64(number), fmt.Sprint(n)).Build()).Error()
 	}
 }
 
@@ -125,7 +128,7 @@ func TestHarmedProcess(t *testing.T) {
 	})
 }
 
-// stale is what of a cache is older than it was.
+// stale returns what of a cache is older than it was.
 func stale(t *testing.T, s *harm.Side) (wrong []string) {
 	b, newest := newBooks(open(t, s.URL, keywright.Options{})), [pages]int{}
 	for _, line := range s.Lines("done") {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 )
 
 // Result is one of several values: Err is ErrNotFound for one that is not there.
@@ -53,7 +55,7 @@ func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
 	}
 	short, cancel := c.patient(ctx)
 	defer cancel()
-	c.heard(ctx, b.Run(short, c.client))
+	c.heard(ctx, b.Run(short))
 	for n, p := range waiting {
 		if p != nil {
 			out[n] = items[n].settled(ctx, p)
@@ -62,7 +64,7 @@ func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
 	return out
 }
 
-// settled is the result of one of several. What failed for a passing reason is read
+// settled returns the result of one of several. What failed for a passing reason is read
 // again alone, unless the server is to be left alone soon.
 func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) reading[V] {
 	v, err := p.Result()
@@ -111,12 +113,13 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 		for _, n := range wanted {
 			out[n] = m.out[n]
 			if !m.loaded[n] {
-				c.notice(ctx, keywright.CacheMiss, 0, nil)
+				c.notice(ctx, notice.CacheMiss, 0, nil)
 			}
 		}
 	case <-ctx.Done():
 		for _, n := range wanted {
-			out[n].Err = &keywright.Error{Class: keywright.Retryable, Op: "get or load many", Entry: c.entry.Name, Err: ctx.Err()}
+			out[n].Err = &keywright.Error{Class: keywright.Retryable, Op: "get or load many", Entry: c.entry.Name,
+				Err: ctx.Err()}
 		}
 	}
 	return out
@@ -124,10 +127,10 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 
 func (i Item[V]) reading() keywright.Op[V] {
 	main := i.main
-	return keywright.NewOp(keywright.Spec[V]{Action: i.action("get", keywright.Reads), Decode: i.decode, Build: get(main)})
+	return kernel.NewOp(kernel.Spec[V]{Action: i.action("get", keywright.Reads), Decode: i.decode, Build: get(main)})
 }
 
-// many is the load of several items under way.
+// many represents the load of several items under way.
 type many[V any] struct {
 	c     *Cache[V]
 	items []Item[V]
@@ -189,7 +192,7 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	}
 	short, cancel := m.c.patient(context.WithoutCancel(ctx)) // as in Item.ask
 	defer cancel()
-	m.c.heard(ctx, b.Run(short, m.c.client))
+	m.c.heard(ctx, b.Run(short))
 	var busied []int
 	for k, n := range m.open {
 		got, bad := pending[k].Result()
@@ -262,7 +265,8 @@ func (m *many[V]) own(ctx context.Context, token string, own []int, last bool) {
 		if err := stored[k].err; err != nil && !failing(err) {
 			r.Err = err
 		}
-		if refused := stored[k].err == nil && !stored[k].ok && (r.Err == nil || r.Err == keywright.ErrNotFound); refused && !last {
+		if refused := stored[k].err == nil && !stored[k].ok && (r.Err == nil || r.Err == keywright.ErrNotFound); refused &&
+			!last {
 			m.open = append(m.open, n)
 			continue
 		}
@@ -283,7 +287,7 @@ func (m *many[V]) settle(ctx context.Context, ops []keywright.Op[bool]) []outcom
 	for k, op := range ops {
 		pending[k] = keywright.Queue(&b, op)
 	}
-	_ = b.Run(ctx, m.c.client)
+	_ = b.Run(ctx)
 	out := make([]outcome, len(ops))
 	for k, p := range pending {
 		if out[k].ok, out[k].err = p.Result(); failing(out[k].err) {
@@ -346,7 +350,7 @@ func (m *many[V]) release(ctx context.Context, token string, indexes []int) {
 	for _, i := range m.pick(indexes) {
 		keywright.Queue(&b, i.lease(token, 0))
 	}
-	_ = b.Run(ctx, m.c.client)
+	_ = b.Run(ctx)
 }
 
 func (m *many[V]) pick(indexes []int) []Item[V] {

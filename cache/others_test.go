@@ -19,7 +19,8 @@ func TestItemsOfOthers(t *testing.T) {
 	w.ok(other.cache(cache.Options{}).Key("page:1", nil).Set(t.Context(), "the other's"))
 	items := []cache.Item[string]{c.Key("page:1", nil), {}, other.cache(cache.Options{}).Key("page:1", nil)}
 	load := func(context.Context, []int) (map[int]string, error) { t.Error("it loads"); return nil, nil }
-	for _, got := range [][]cache.Result[string]{c.GetMany(t.Context(), items), c.GetOrLoadMany(t.Context(), items, load)} {
+	for _, got := range [][]cache.Result[string]{c.GetMany(t.Context(), items),
+		c.GetOrLoadMany(t.Context(), items, load)} {
 		if got[0].Err != nil || got[0].Value != "one" {
 			t.Errorf("%+v", got[0])
 		}

@@ -37,7 +37,7 @@ func readers(url string) error {
 		return err
 	}
 	defer c.Close()
-	i := cache.New(c, &page, &text, cache.Options{}).Key("page:cold", nil)
+	i := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{}).Key("page:cold", nil)
 	raw := c.Raw()
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {

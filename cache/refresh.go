@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// rest is how long a key is left alone when its refresh came to nothing: a caller
+// rest says how long a key is left alone when its refresh came to nothing: a caller
 // else does it, or the loader failed.
 const rest = time.Second
 

@@ -11,14 +11,14 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/internal/lua"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
-	"github.com/redis/rueidis"
 )
 
-// scripts are what a cache runs.
+// scripts describes what a cache runs.
 type scripts struct{ claim, fill, tagAdd, tagRead, tagDrop *keywright.Script }
 
-// standard are the scripts of every cache that is made.
+// standard lists the scripts of every cache that is made.
 var standard = newScripts(parts)
 
 func newScripts(parts *lua.Set) scripts {
@@ -31,7 +31,7 @@ func newScripts(parts *lua.Set) scripts {
 	}
 }
 
-// state is the answer to a claim.
+// state represents the answer to a claim.
 type state string
 
 const (
@@ -47,7 +47,7 @@ type claimed[V any] struct {
 	left  time.Duration // of the other's lease
 }
 
-// claiming is why a lease is asked for; see claim.lua.
+// claiming describes why a lease is asked for; see claim.lua.
 type claiming struct {
 	mode string
 	seen int64 // PTTL
@@ -63,9 +63,10 @@ var (
 // reply.
 func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 	keys, _ := i.keys()
-	return keywright.NewOp(keywright.Spec[claimed[V]]{Action: i.action("claim", keywright.Idempotent), Script: i.c.scripts.claim, Keys: keys,
+	return kernel.NewOp(kernel.Spec[claimed[V]]{Action: i.action("claim", keywright.Idempotent), Script: i.c.scripts.claim,
+		Keys: keys,
 		Args: []string{token, milliseconds(i.c.o.Lease), why.mode, strconv.FormatInt(why.seen, 10), i.c.span(0)},
-		Decode: func(r rueidis.RedisResult) (out claimed[V], err error) {
+		Decode: func(r kernel.Reply) (out claimed[V], err error) {
 			parts, err := r.ToArray()
 			if err != nil || len(parts) == 0 {
 				return out, formed(err)
@@ -85,7 +86,7 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 		}})
 }
 
-// keys are those of the item's scripts, and the tags that lie in other slots.
+// keys returns those of the item's scripts, and the tags that lie in other slots.
 func (i Item[V]) keys() (together, apart []string) {
 	together = []string{i.main, i.c.fillKey(i.main)}
 	if !i.c.client.Clustered() {
@@ -101,7 +102,7 @@ func (i Item[V]) keys() (together, apart []string) {
 	return together, apart
 }
 
-// span is how long a tag remembers a key, in µs: longer than it can live, by what
+// span returns how long a tag remembers a key, in µs: longer than it can live, by what
 // a load and the servers' clocks may need.
 func (c *Cache[V]) span(ms int64) string {
 	const forever = 1 << 52
@@ -122,15 +123,16 @@ func (i Item[V]) announce(ctx context.Context) error {
 	for n, tag := range apart {
 		a := i.action("tag", keywright.Idempotent)
 		a.Key = tag
-		ops[n] = keywright.NewOp(keywright.Spec[int64]{Action: a, Script: i.c.scripts.tagAdd, Keys: []string{tag}, Args: []string{i.main, i.c.span(0)}, Decode: rueidis.RedisResult.AsInt64})
+		ops[n] = kernel.NewOp(kernel.Spec[int64]{Action: a, Script: i.c.scripts.tagAdd, Keys: []string{tag},
+			Args: []string{i.main, i.c.span(0)}, Decode: kernel.Reply.AsInt64})
 	}
 	if len(ops) == 0 {
 		return nil
 	}
-	return keywright.DoAll(ctx, i.c.client, ops...)
+	return kernel.DoAll(ctx, ops...)
 }
 
-// storing is what a fill writes.
+// storing describes what a fill writes.
 type storing struct {
 	token  string
 	effect keywright.Effect
@@ -152,12 +154,12 @@ func (i Item[V]) fill(s storing) keywright.Op[bool] {
 	if s.absent {
 		what = "absent"
 	}
-	return keywright.NewOp(keywright.Spec[bool]{Action: a, Script: i.c.scripts.fill, Keys: keys,
+	return kernel.NewOp(kernel.Spec[bool]{Action: a, Script: i.c.scripts.fill, Keys: keys,
 		Args:   []string{s.token, what, strconv.FormatInt(s.ms, 10), s.text, i.c.span(s.ms)},
 		Decode: i.forgetting(yes)})
 }
 
-// loaded is the fill of what a loader gave that ran for so long.
+// loaded returns the fill of what a loader gave that ran for so long.
 func (i Item[V]) loaded(token string, v V, found bool, spent time.Duration) keywright.Op[bool] {
 	s := storing{token: token, name: "fill", effect: keywright.Idempotent, absent: !found, ms: i.c.o.Absent.Milliseconds()}
 	if found {
@@ -187,20 +189,23 @@ func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
 // way void, in one step: one command, sent again after a lost reply. It says
 // whether there was anything, and is what the function of an event queues.
 func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
-	return invalidation(keywright.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent, Err: k.Err(), Key: k.Name()}, FillKey(k.Name()), yes)
+	return invalidation(kernel.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent,
+		Err: k.Err(), Key: k.Name()}, FillKey(k.Name()), yes)
 }
 
-func invalidation(a keywright.Action, fill string, decode func(rueidis.RedisResult) (bool, error)) keywright.Op[bool] {
+func invalidation(a kernel.Action, fill string, decode func(kernel.Reply) (bool, error)) keywright.Op[bool] {
 	main := a.Key
 	if a.Err == nil && a.Client.Apart(main, fill) {
-		a.Err = &keywright.Error{Class: keywright.Invalid, Err: errors.New("the key has braces and no hash tag, so that nothing can share its slot"), Hint: "give the pattern a hash tag, {#…}"}
+		a.Err = &keywright.Error{Class: keywright.Invalid,
+			Err:  errors.New("the key has braces and no hash tag, so that nothing can share its slot"),
+			Hint: "give the pattern a hash tag, {#…}"}
 	}
-	return keywright.NewOp(keywright.Spec[bool]{Action: a, Decode: decode, Build: func(b rueidis.Builder) rueidis.Completed {
+	return kernel.NewOp(kernel.Spec[bool]{Action: a, Decode: decode, Build: func(b kernel.Builder) kernel.Command {
 		return b.Arbitrary("UNLINK").Keys(main, fill).Build()
 	}})
 }
 
-func yes(r rueidis.RedisResult) (bool, error) {
+func yes(r kernel.Reply) (bool, error) {
 	n, err := r.AsInt64()
 	return n > 0, err
 }
@@ -209,9 +214,9 @@ func yes(r rueidis.RedisResult) (bool, error) {
 // a version, and holds what this program never writes. It stays as it is.
 var ErrForm = errors.New("the key holds what this program never writes; a newer one may")
 
-// formed is err, or ErrForm if a script said so.
+// formed returns err, or ErrForm if a script said so.
 func formed(err error) error {
-	if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
+	if reply, ok := kernel.IsServerError(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
 		return &keywright.DecodeError{Err: fmt.Errorf("%w: %s", ErrForm, strings.TrimPrefix(reply.Error(), "FORM "))}
 	}
 	return err

@@ -5,14 +5,14 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
-	"github.com/redis/rueidis"
 )
 
-// tagChunk is how many keys of a tag are invalidated at once.
+// tagChunk says how many keys of a tag are invalidated at once.
 const tagChunk = 500
 
-// member is a key in a tag, and its score as it was read.
+// member represents a key in a tag, and its score as it was read.
 type member struct{ key, score string }
 
 // InvalidateTag invalidates every value of this cache's entry that was stored or
@@ -57,21 +57,24 @@ func (c *Cache[V]) invalidateAll(ctx context.Context, tag typed.Key, members []m
 		ops[n] = c.Key(m.key, nil).LaterInvalidate()
 		args = append(args, m.key, m.score)
 	}
-	if err := keywright.DoAll(ctx, c.client, ops...); err != nil {
+	if err := kernel.DoAll(ctx, ops...); err != nil {
 		return err
 	}
-	_, err := keywright.NewOp(keywright.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop, Keys: []string{tag.Name()}, Args: args, Decode: rueidis.RedisResult.AsInt64}).Do(ctx)
+	_, err := kernel.NewOp(kernel.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop,
+		Keys: []string{tag.Name()}, Args: args, Decode: kernel.Reply.AsInt64}).Do(ctx)
 	return err
 }
 
-func (c *Cache[V]) tagAction(tag typed.Key, name string) keywright.Action {
-	return keywright.Action{Client: c.client, Name: name, Entry: tag.Entry(), Effect: keywright.Idempotent, Err: tag.Err(), Key: tag.Name()}
+func (c *Cache[V]) tagAction(tag typed.Key, name string) kernel.Action {
+	return kernel.Action{Client: c.client, Name: name, Entry: tag.Entry(), Effect: keywright.Idempotent, Err: tag.Err(),
+		Key: tag.Name()}
 }
 
-// tagRead is some members from a score upwards, and the highest score of all.
+// tagRead returns some members from a score upwards, and the highest score of all.
 func (c *Cache[V]) tagRead(ctx context.Context, tag typed.Key, from string) (top string, members []member, err error) {
-	reply, err := keywright.NewOp(keywright.Spec[[]string]{Action: c.tagAction(tag, "tag read"), Script: c.scripts.tagRead, Keys: []string{tag.Name()},
-		Args: []string{from, strconv.Itoa(tagChunk)}, Decode: rueidis.RedisResult.AsStrSlice}).Do(ctx)
+	reply, err := kernel.NewOp(kernel.Spec[[]string]{Action: c.tagAction(tag, "tag read"), Script: c.scripts.tagRead,
+		Keys: []string{tag.Name()},
+		Args: []string{from, strconv.Itoa(tagChunk)}, Decode: kernel.Reply.AsStrSlice}).Do(ctx)
 	if err != nil || len(reply) == 0 {
 		return "0", nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Tier is a store of decoded values in this process, such as one of otter: bounded
+// Tier represents a store of decoded values in this process, such as one of otter: bounded
 // by itself, safe for concurrent use, and quick, for Delete and Clear are called
 // by the goroutine that reads a connection. It may drop what it likes. The
 // declared deadlines are kept by the cache.
@@ -20,20 +20,20 @@ type Tier[V any] interface {
 	Clear()
 }
 
-// Kept is a value in a Tier, with what the cache needs to know of it.
+// Kept represents a value in a Tier, with what the cache needs to know of it.
 type Kept[V any] struct {
 	Value V
 	stale int64 // of the clock: from here on it is to be loaded again, or
 	late  *late // nil: not given any more
 }
 
-// late is what a value needs that is served stale.
+// late describes what a value needs that is served stale.
 type late struct {
 	until int64 // not given any more
 	ends  int64 // its TTL ends
 }
 
-// tier is a Tier that holds nothing the server has taken back: a value that was
+// tier represents a Tier that holds nothing the server has taken back: a value that was
 // on its way when its key was invalidated is not put in.
 type tier[V any] struct {
 	Tier[V]
@@ -55,14 +55,18 @@ type fetch struct {
 // the same value to all: do not change what it points to. Call it once, before
 // the cache is used.
 func (c *Cache[V]) Use(t Tier[V]) *Cache[V] {
-	mine := &tier[V]{Tier: t, look: t.Get, clock: newClock(min(max(c.o.Local/64, time.Millisecond), 50*time.Millisecond)), fetches: map[string]*fetch{}}
+	mine := &tier[V]{Tier: t, look: t.Get, clock: newClock(min(max(c.o.Local/64, time.Millisecond), 50*time.Millisecond)),
+		fetches: map[string]*fetch{}}
 	_, ok := c.client.OnInvalidations(mine.invalidated)
 	switch {
 	case c.err != nil:
 	case !ok:
-		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: errors.New("a tier needs client-side caching to be told of changes"), Hint: "open the client with keywright.Open and without NoCache"}
+		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name,
+			Err:  errors.New("a tier needs client-side caching to be told of changes"),
+			Hint: "open the client with keywright.Open and without NoCache"}
 	case c.o.Local == 0:
-		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: errors.New("a tier needs Options.Local, the longest time it may keep a value")}
+		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name,
+			Err: errors.New("a tier needs Options.Local, the longest time it may keep a value")}
 	}
 	c.tier, c.way = mine, thorough
 	return c
@@ -119,23 +123,24 @@ func (t *tier[V]) end(key string, f *fetch, keep bool, v Kept[V]) {
 	}
 }
 
-// get is a hit that needs nothing else.
+// get returns a hit that needs nothing else.
 func (t *tier[V]) get(key string) (v V, ok bool) {
 	kept, ok := t.look(key)
 	return kept.Value, ok && t.clock.read() < kept.stale
 }
 
-// getStale is any hit.
+// getStale returns any hit.
 func (t *tier[V]) getStale(key string) (r reading[V], ok bool) {
 	kept, ok := t.Tier.Get(key)
 	now := t.clock.exact()
 	if !ok || kept.late == nil || now >= kept.late.until {
 		return reading[V]{value: kept.Value}, ok && now < kept.stale
 	}
-	return reading[V]{value: kept.Value, left: (kept.late.ends - now) / int64(time.Millisecond), due: now >= kept.stale}, true
+	return reading[V]{value: kept.Value, left: (kept.late.ends - now) / int64(time.Millisecond),
+		due: now >= kept.stale}, true
 }
 
-// throughTier is a tracked read that ends in the tier, unless the key was
+// throughTier returns a tracked read that ends in the tier, unless the key was
 // invalidated while it was on its way.
 func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 	c := i.c
@@ -151,13 +156,14 @@ func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 	last := now + int64(min(time.Until(until), c.o.Local)-c.tier.clock.step)
 	kept = Kept[V]{Value: r.value, stale: last}
 	if c.timed && r.left >= 0 {
-		kept.stale, kept.late = min(last, c.staleAt(now, r.left)), &late{until: last, ends: now + r.left*int64(time.Millisecond)}
+		kept.stale, kept.late = min(last, c.staleAt(now, r.left)),
+			&late{until: last, ends: now + r.left*int64(time.Millisecond)}
 	}
 	keep = true
 	return r
 }
 
-// staleAt is when a value that has so many ms left is to be loaded again.
+// staleAt returns when a value that has so many ms left is to be loaded again.
 func (c *Cache[V]) staleAt(now, left int64) int64 {
 	ahead := float64(0)
 	if c.o.Early > 0 {

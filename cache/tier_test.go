@@ -10,7 +10,7 @@ func (o oneValue) Delete(key string)                { delete(o.kept, key) }
 func (o oneValue) Clear()                           { clear(o.kept) }
 
 // TestWhatIsOnItsWayIsVoid: a value that was read before its key was invalidated
-// does not get into the tier, one that was read behind it does.
+// does not get into the tier, one that was read after it does.
 func TestWhatIsOnItsWayIsVoid(t *testing.T) {
 	for name, invalidate := range map[string]func(*tier[int]){
 		"its key":    func(x *tier[int]) { x.invalidated([]string{"other", "a"}) },

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
-	"github.com/redis/rueidis"
 )
 
 var bumpScript = keywright.NewScript("cache bump", parts.Script("bump"))
 
-// Version is a number that is part of keys, so that all of them can be given up
+// Version represents a number that is part of keys, so that all of them can be given up
 // at once without being listed. Its key needs no TTL. A key that was lost or has
 // expired gets a new number, above all that it had by the server's clock, so that
 // what was cached under an old one is never found again.
@@ -22,16 +22,16 @@ type Version struct {
 	maxAge time.Duration
 }
 
-// NewVersion is the version under a key, as a declared counter has it.
+// NewVersion returns the version under a key, as a declared counter has it.
 func NewVersion(c *keywright.Client, k typed.Key) Version { return Version{c, k, 5 * time.Second} }
 
-// Current is the number now; the first call makes it. It is a tracked read: no
+// Current returns the number now; the first call makes it. It is a tracked read: no
 // round trip as a rule, and late by milliseconds, at most 5 s without a word. Of a
 // key that is not there it is two round trips.
 func (v Version) Current(ctx context.Context) (int64, error) {
 	a := v.action("version", keywright.Reads)
 	raw, key := v.client.Raw(), v.key.Name()
-	n, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	n, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), v.maxAge)
 	}, number)
 	if err == keywright.ErrNotFound {
@@ -44,7 +44,7 @@ func (v Version) Current(ctx context.Context) (int64, error) {
 // the old ones is not found any more, and expires. One round trip.
 func (v Version) Bump(ctx context.Context) (int64, error) { return v.LaterBump().Do(ctx) }
 
-// LaterBump is Bump to be queued.
+// LaterBump queues Bump.
 func (v Version) LaterBump() keywright.Op[int64] { return v.bump("bump", "next") }
 
 // bump: sent twice it gives up no less than once.
@@ -54,15 +54,17 @@ func (v Version) bump(name, which string) keywright.Op[int64] {
 	if a.Err == nil {
 		a.Err = err
 	}
-	return keywright.NewOp(keywright.Spec[int64]{Action: a, Script: bumpScript, Keys: []string{v.key.Name()}, Args: []string{strconv.FormatInt(ms, 10), which}, Decode: number})
+	return kernel.NewOp(kernel.Spec[int64]{Action: a, Script: bumpScript, Keys: []string{v.key.Name()},
+		Args: []string{strconv.FormatInt(ms, 10), which}, Decode: number})
 }
 
-func (v Version) action(name string, effect keywright.Effect) keywright.Action {
-	return keywright.Action{Client: v.client, Name: name, Entry: v.key.Entry(), Effect: effect, Err: v.key.Err(), Key: v.key.Name()}
+func (v Version) action(name string, effect keywright.Effect) kernel.Action {
+	return kernel.Action{Client: v.client, Name: name, Entry: v.key.Entry(), Effect: effect, Err: v.key.Err(),
+		Key: v.key.Name()}
 }
 
 // number reads a version: a text of digits.
-func number(r rueidis.RedisResult) (int64, error) {
+func number(r kernel.Reply) (int64, error) {
 	text, err := r.ToString()
 	if err != nil {
 		return 0, formed(missing(err))

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// Archive is a chain of archives as a Side: each key once, whatever SCAN gave twice.
+// Archive represents a chain of archives as a Side: each key once, whatever SCAN gave twice.
 type Archive struct {
 	Cut error // why it is not whole, and what All ends with; nil: it is
 
@@ -20,7 +20,7 @@ type Archive struct {
 // NewArchive makes a Side of a chain: of one of its databases, or with -1 of all.
 func NewArchive(chain *archive.Chain, db int) *Archive { return &Archive{chain: chain, db: db} }
 
-// Now is when the newest of the archives was made.
+// Now returns when the newest of the archives was made.
 func (a *Archive) Now() int64 { return a.chain.Newest().Meta.Taken.UnixMilli() }
 
 // Alike makes both sides leave out the entries that have the same digest in both, and
@@ -133,7 +133,7 @@ func (b *batches) add(v *archive.Value) error {
 	})
 }
 
-// ContentOf is a record as a content, which shares its bytes.
+// ContentOf returns a record as a content, which shares its bytes.
 func ContentOf(r *archive.Record) (source.Content, error) {
 	c := source.Content{Name: r.Key, DB: r.DB, Expires: r.Expires, Kind: r.Kind, RDB: r.RDB, Part: r.Part, More: r.More}
 	if r.Form == archive.Dump {
@@ -147,9 +147,9 @@ func ContentOf(r *archive.Record) (source.Content, error) {
 	return c, err
 }
 
-// Selection is what was asked for when the archive was made, if it is one archive.
+// Selection returns what was asked for when the archive was made, if it is one archive.
 func (a *Archive) Selection() []string { return a.chain.Newest().Meta.Selection }
 
-// Declaration is the digest of the declaration that the archive was made with, if it is
+// Declaration returns the digest of the declaration that the archive was made with, if it is
 // one archive.
 func (a *Archive) Declaration() string { return a.chain.Newest().Meta.Declaration }

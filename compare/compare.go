@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Side is a place that holds keys.
+// Side represents a place that holds keys.
 type Side interface {
 	// All yields whole values, and parts of those that are large, as
 	// server.Scanner.Contents does. It is called once.
@@ -20,7 +20,7 @@ type Side interface {
 	Now() int64
 }
 
-// Live is a Side that can be asked for keys by name: a server.
+// Live represents a Side that can be asked for keys by name: a server.
 type Live interface {
 	Side
 
@@ -63,7 +63,7 @@ type Options struct {
 	Progress func(done int64)       // told of keys that are done; nil: nothing is
 }
 
-// Ways are the directions in which keys are looked for. But for Both, the sides must be
+// Ways holds the directions in which keys are looked for. But for Both, the sides must be
 // Live.
 type Ways int
 
@@ -100,7 +100,7 @@ func Run(ctx context.Context, a, b Side, o Options) (Report, error) {
 	return c.report, errors.Join(err, c.table.close())
 }
 
-// end is a side of a comparison.
+// end represents a side of a comparison.
 type end struct {
 	Side
 	live Live // nil: it cannot be asked
@@ -110,7 +110,7 @@ type end struct {
 // and cannot be asked.
 func (e *end) partial(read source.Summary) bool { return e.live == nil && len(read.Incomplete) > 0 }
 
-// comparison is one run.
+// comparison represents one run.
 type comparison struct {
 	Options
 	a, b     end
@@ -156,7 +156,8 @@ func (c *comparison) both(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return errors.Join(failed[sideA], failed[sideB], c.table.join(func(k Key, j *joined) error {
-		if !j.a.There && (failed[sideA] != nil || c.a.partial(c.report.A)) || !j.b.There && (failed[sideB] != nil || c.b.partial(c.report.B)) {
+		if !j.a.There && (failed[sideA] != nil || c.a.partial(c.report.A)) ||
+			!j.b.There && (failed[sideB] != nil || c.b.partial(c.report.B)) {
 			return nil
 		}
 		entry, momentary, _ := c.Meant(k.Name)
@@ -172,7 +173,7 @@ func (c *comparison) of(s side) *end {
 	return &c.b
 }
 
-// first is a key in the words of the first side; false: it is not meant.
+// first returns a key in the words of the first side; false: it is not meant.
 func (c *comparison) first(s side, k Key) (at Key, entry int, momentary, ok bool) {
 	at = k
 	if s == sideB {
@@ -184,7 +185,7 @@ func (c *comparison) first(s side, k Key) (at Key, entry int, momentary, ok bool
 	return at, entry, momentary, ok
 }
 
-// place is where a side has a key of the first.
+// place returns where a side has a key of the first.
 func (c *comparison) place(s side, k Key) Key {
 	if s == sideA {
 		return k
@@ -228,7 +229,7 @@ func (c *comparison) progress(done bool) {
 	}
 }
 
-// item is a key of a batch: what the side that is read has of it, and what the side that
+// item represents a key of a batch: what the side that is read has of it, and what the side that
 // is asked has.
 type item struct {
 	suspect
@@ -323,7 +324,8 @@ func (c *comparison) asked(ctx context.Context, items []item, s side) error {
 
 // meets takes what the asked side has of a key.
 func (c *comparison) meets(it *item, k *source.Content, s side) {
-	if own := it.content; own != nil && k.Payload != nil && bytes.Equal(own.Payload, k.Payload) && c.sameExpiry(it.key, s, own.Expires, k.Expires) {
+	if own := it.content; own != nil && k.Payload != nil && bytes.Equal(own.Payload, k.Payload) &&
+		c.sameExpiry(it.key, s, own.Expires, k.Expires) {
 		it.same = true
 		return
 	}

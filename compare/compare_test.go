@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -19,12 +20,7 @@ import (
 // diskless lets snapshots begin at once.
 var diskless = kt.Config("repl-diskless-sync-delay", "0")
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 func reader(t testing.TB, url string, largest int64) *server.Reader {
 	t.Helper()
@@ -76,7 +72,7 @@ func fill(do func(...string) any) {
 	do("XDEL", "stream:empty", "7-7")
 }
 
-// whole is the chain of one archive that a file has.
+// whole returns the chain of one archive that a file has.
 func whole(t testing.TB, file []byte) *archive.Chain {
 	t.Helper()
 	a, err := archive.Open(bytes.NewReader(file), int64(len(file)))
@@ -86,25 +82,27 @@ func whole(t testing.TB, file []byte) *archive.Chain {
 	return chain
 }
 
-// kept is an archive of a server.
+// kept returns an archive of a server.
 func kept(t testing.TB, url string, largest int64) *archive.Chain {
 	t.Helper()
 	return whole(t, keptBytes(t, url, largest))
 }
 
-// snapshot is what a server sends its replicas, once.
+// snapshot returns what a server sends its replicas, once.
 func snapshot(t testing.TB, url string, largest int64) compare.Side {
 	t.Helper()
 	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
 	s := server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1})
 	now := int64(0)
-	return &compare.Once{Taken: func() int64 { return now }, Read: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
-		return s.Contents(ctx, server.ContentsRequest{Largest: largest, Begin: func(_ []source.Shard, taken time.Time) error {
-			now = taken.UnixMilli()
-			return nil
-		}}, each)
-	}}
+	return &compare.Once{Taken: func() int64 { return now },
+		Read: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+			return s.Contents(ctx,
+				server.ContentsRequest{Largest: largest, Begin: func(_ []source.Shard, taken time.Time) error {
+					now = taken.UnixMilli()
+					return nil
+				}}, each)
+		}}
 }
 
 func adds(t testing.TB, r compare.Report) {
@@ -113,7 +111,8 @@ func adds(t testing.TB, r compare.Report) {
 	for _, c := range r.Entries {
 		sum.Keys, sum.Same, sum.Value = sum.Keys+c.Keys, sum.Same+c.Same, sum.Value+c.Value
 	}
-	if sum.Keys != r.Keys || sum.Same != r.Same || sum.Value != r.Value || r.Keys != r.Same+r.Differ()+r.Expired+r.Momentary {
+	if sum.Keys != r.Keys || sum.Same != r.Same || sum.Value != r.Value ||
+		r.Keys != r.Same+r.Differ()+r.Expired+r.Momentary {
 		t.Errorf("the report does not add up: %+v", r)
 	}
 }

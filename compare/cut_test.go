@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// keptBytes is the file of an archive of a server.
+// keptBytes returns the file of an archive of a server.
 func keptBytes(t testing.TB, url string, largest int64) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -47,7 +47,8 @@ func TestCutArchive(t *testing.T) {
 		side.Cut = cut
 		return side
 	}
-	for name, b := range map[string]compare.Side{"server": reader(t, s.URL(), 0), "archive": compare.NewArchive(kept(t, s.URL(), 0), -1)} {
+	for name, b := range map[string]compare.Side{"server": reader(t, s.URL(), 0),
+		"archive": compare.NewArchive(kept(t, s.URL(), 0), -1)} {
 		r, err := compare.Run(t.Context(), cut(), b, compare.Options{})
 		adds(t, r)
 		if !errors.As(err, new(*archive.CutError)) || r.Same != 3 || r.Keys != 3 {

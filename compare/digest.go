@@ -26,7 +26,7 @@ var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 // factors are odd random numbers: they put elements into an order.
 var factors = [2]uint64{maphash.Bytes(seeds[0], nil) | 1, maphash.Bytes(seeds[1], nil) | 1}
 
-// Fact is what is known of a key at one side.
+// Fact describes what is known of a key at one side.
 type Fact struct {
 	There   bool
 	Kind    source.Kind
@@ -40,7 +40,7 @@ type Fact struct {
 	Torn bool // it was written to each time it was read in parts
 }
 
-// Sum is the type and the value in 16 bytes, of one process as the digest is.
+// Sum returns the type and the value in 16 bytes, of one process as the digest is.
 func (f *Fact) Sum() (out [16]byte) {
 	count := uint64(f.Digest.Count)<<8 | uint64(f.Kind)
 	binary.LittleEndian.PutUint64(out[:], f.Digest.Sum[0]^count*factors[0])
@@ -198,7 +198,7 @@ func (h *hasher) entries(all [][]byte) error {
 	return nil
 }
 
-// whole is the fact of a value that came in one piece. It holds a part of its elements at
+// whole returns the fact of a value that came in one piece. It holds a part of its elements at
 // a time.
 func (s *Facts) whole(c *source.Content) (Fact, error) {
 	f := Fact{There: true, Kind: c.Kind, Expires: c.Expires, Torn: c.Torn}
@@ -221,7 +221,8 @@ func (s *Facts) whole(c *source.Content) (Fact, error) {
 		return f, err
 	}
 	f.Opaque = true
-	f.Digest = Digest{int64(len(c.Payload)), [2]uint64{maphash.Bytes(seeds[0], c.Payload), maphash.Bytes(seeds[1], c.Payload)}}
+	f.Digest = Digest{int64(len(c.Payload)),
+		[2]uint64{maphash.Bytes(seeds[0], c.Payload), maphash.Bytes(seeds[1], c.Payload)}}
 	return f, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// valueOf is the value of a key.
+// valueOf returns the value of a key.
 func valueOf(s *kt.Server, key string) *source.Content {
 	text := s.Do("DUMP", key).(string)
 	footer := text[len(text)-10:]
@@ -24,7 +24,8 @@ func TestEncodings(t *testing.T) {
 	for _, brand := range kt.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			small, large := kt.Start(t, brand), kt.Start(t, brand,
-				kt.Config("hash-max-listpack-entries", "0"), kt.Config("set-max-intset-entries", "0"), kt.Config("zset-max-listpack-entries", "0"), kt.Config("list-max-listpack-size", "2"))
+				kt.Config("hash-max-listpack-entries", "0"), kt.Config("set-max-intset-entries", "0"),
+				kt.Config("zset-max-listpack-entries", "0"), kt.Config("list-max-listpack-size", "2"))
 			var hash, list, ints, members, scores []string
 			for i := range 300 {
 				hash = append(hash, fmt.Sprint("f", i), strings.Repeat("v", i))

@@ -14,7 +14,7 @@ type Facts struct {
 	own   *hasher // of whole values
 }
 
-// hasher is one for a whole value.
+// hasher returns one for a whole value.
 func (s *Facts) hasher(kind source.Kind) *hasher {
 	if s.own == nil {
 		s.own = newHasher(kind)
@@ -65,5 +65,6 @@ func (s *Facts) Take(k *source.Content, id string) (f Fact, done bool, err error
 
 // SameValue reports whether two facts are of equal values, whatever their expiries.
 func (f *Fact) SameValue(other *Fact) bool {
-	return f.There && other.There && f.Kind == other.Kind && f.Digest == other.Digest && f.Opaque == other.Opaque && !f.Torn && !other.Torn
+	return f.There && other.There && f.Kind == other.Kind && f.Digest == other.Digest && f.Opaque == other.Opaque &&
+		!f.Torn && !other.Torn
 }

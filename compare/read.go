@@ -9,7 +9,7 @@ import (
 // Reading yields whole values, as server.Snapshot.Contents does.
 type Reading func(ctx context.Context, each func([]source.Content) error) (source.Summary, error)
 
-// Once is a Side that is read once: a snapshot.
+// Once represents a Side that is read once: a snapshot.
 type Once struct {
 	Read  Reading
 	Taken func() int64 // its moment, in Unix milliseconds; asked after it was read
@@ -20,5 +20,5 @@ func (o *Once) All(ctx context.Context, each func([]source.Content) error) (sour
 	return o.Read(ctx, each)
 }
 
-// Now is its moment.
+// Now returns its moment.
 func (o *Once) Now() int64 { return o.Taken() }

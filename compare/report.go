@@ -17,16 +17,16 @@ const (
 	Unclear  What = "unclear"
 )
 
-// Whats are all of them, in the order of reports.
+// Whats lists all of them, in the order of reports.
 var Whats = []What{Missing, Extra, Type, Value, TTL, Changing, Unclear}
 
-// Key is a name in a database.
+// Key represents a name in a database.
 type Key struct {
 	DB   int
 	Name []byte
 }
 
-// Difference is a key that differs.
+// Difference represents a key that differs.
 type Difference struct {
 	What     What
 	Key, AtB Key
@@ -35,7 +35,7 @@ type Difference struct {
 	Why      string // of Unclear
 }
 
-// Figures are the keys of a report. The figures but the first add up to Keys.
+// Figures holds the keys of a report. The figures but the first add up to Keys.
 type Figures struct {
 	Keys      int64 `json:"keys"`      // of either side
 	Same      int64 `json:"same"`      // have the same value and expiry
@@ -50,12 +50,13 @@ type Figures struct {
 	Momentary int64 `json:"momentary"` // differ, and only make sense in their moment
 }
 
-// of is the figure of a difference.
+// of returns the figure of a difference.
 func (c *Figures) of(w What) *int64 {
-	return map[What]*int64{Missing: &c.Missing, Extra: &c.Extra, Type: &c.Type, Value: &c.Value, TTL: &c.TTL, Changing: &c.Changing, Unclear: &c.Unclear}[w]
+	return map[What]*int64{Missing: &c.Missing, Extra: &c.Extra, Type: &c.Type, Value: &c.Value, TTL: &c.TTL,
+		Changing: &c.Changing, Unclear: &c.Unclear}[w]
 }
 
-// Differ is how many keys differ or are not known to be the same.
+// Differ returns how many keys differ or are not known to be the same.
 func (c *Figures) Differ() (n int64) {
 	for _, w := range Whats {
 		n += *c.of(w)

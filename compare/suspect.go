@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// suspect is a key that may differ: what was read of it, in the words of the first side.
+// suspect represents a key that may differ: what was read of it, in the words of the first side.
 type suspect struct {
 	key       Key
 	entry     int
@@ -181,7 +181,8 @@ func (c *comparison) differs(s *suspect, what What) error {
 		return nil
 	}
 	c.report.count(s.entry, func(n *Figures) *int64 { return n.of(what) })
-	d := Difference{What: what, Key: Key{s.key.DB, slices.Clone(s.key.Name)}, AtB: c.To(s.key), Entry: s.entry, A: s.a, B: s.b, Why: cmp.Or(s.whyA, s.whyB)}
+	d := Difference{What: what, Key: Key{s.key.DB, slices.Clone(s.key.Name)}, AtB: c.To(s.key), Entry: s.entry, A: s.a,
+		B: s.b, Why: cmp.Or(s.whyA, s.whyB)}
 	if what == Unclear && d.Why == "" {
 		d.Why = "the type of its encoding is not known to this program, and its bytes differ"
 	}

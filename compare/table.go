@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Spill is where facts are kept that have no room in memory: a file without a name.
+// Spill describes where facts are kept that have no room in memory: a file without a name.
 type Spill interface {
 	io.Writer
 	io.ReaderAt
@@ -134,7 +134,7 @@ func (t *table) flush() error {
 	return nil
 }
 
-// joined is what both sides have of a key.
+// joined describes what both sides have of a key.
 type joined struct{ a, b Fact }
 
 // join calls each for every key that a side has. The table is empty after it.

@@ -25,10 +25,10 @@ import (
 	"time"
 )
 
-// DefaultURL is where keywright looks when nobody says otherwise.
+// DefaultURL says where keywright looks when no one says otherwise.
 const DefaultURL = "redis://127.0.0.1:6379"
 
-// Mode is how the addresses of a Config are to be understood.
+// Mode describes how the addresses of a Config are to be understood.
 type Mode uint8
 
 // The modes. Auto asks the server whether it is part of a cluster.
@@ -38,7 +38,7 @@ const (
 	Sentinel
 )
 
-// Config is a server, or the way to find it.
+// Config represents a server, or the way to find it.
 type Config struct {
 	Network   string   // "tcp" or "unix"
 	Addresses []string // host:port, or one path
@@ -104,7 +104,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// Options are what a user may say beside the URL.
+// Options describes what a user may say beside the URL.
 type Options struct {
 	URL        string // from a flag; "" means: look into the environment
 	CAFile     string
@@ -135,7 +135,7 @@ func New(o Options) (Config, error) {
 	return c, c.secure(o)
 }
 
-// ConfigError is a URL or TLS setting that cannot be used.
+// ConfigError represents a URL or TLS setting that cannot be used.
 type ConfigError struct {
 	What string
 	Hint string
@@ -148,13 +148,14 @@ func (e *ConfigError) Error() string {
 	return e.What + "; " + e.Hint
 }
 
-// schemes are the URL schemes: what they mean for TLS and for the mode.
+// schemes lists the URL schemes: what they mean for TLS and for the mode.
 var schemes = map[string]struct {
 	tls  bool
 	mode Mode
 	unix bool
 }{
-	"redis": {}, "valkey": {}, "rediss": {tls: true}, "valkeys": {tls: true}, "unix": {unix: true}, "redis+unix": {unix: true},
+	"redis": {}, "valkey": {}, "rediss": {tls: true}, "valkeys": {tls: true}, "unix": {unix: true},
+	"redis+unix":    {unix: true},
 	"redis+cluster": {mode: Cluster}, "rediss+cluster": {tls: true, mode: Cluster},
 	"redis+sentinel": {mode: Sentinel}, "rediss+sentinel": {tls: true, mode: Sentinel},
 }
@@ -172,7 +173,8 @@ func Parse(text string) (Config, error) {
 	name, rest, ok := strings.Cut(text, "://")
 	scheme, known := schemes[name]
 	if !ok || !known {
-		return c, &ConfigError{fmt.Sprintf("%q is not a server URL", redact(text)), "write redis://host:port, rediss:// for TLS, unix:///path, redis+cluster:// or redis+sentinel://"}
+		return c, &ConfigError{fmt.Sprintf("%q is not a server URL", redact(text)),
+			"write redis://host:port, rediss:// for TLS, unix:///path, redis+cluster:// or redis+sentinel://"}
 	}
 	if scheme.tls {
 		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -180,11 +182,12 @@ func Parse(text string) (Config, error) {
 	c.Mode = scheme.mode
 	rest, rawQuery, _ := strings.Cut(rest, "?")
 	if strings.Contains(rawQuery, "@") && !strings.Contains(rest, "@") {
-		return c, &ConfigError{"the URL has a ? before its @", "percent-encode what is special: %3F for ? in a password, %40 for @ behind the ?"}
+		return c, &ConfigError{"the URL has a ? before its @",
+			"percent-encode what is special: %3F for ? in a password, %40 for @ after the ?"}
 	}
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
-		return c, &ConfigError{"the part of the URL behind ? cannot be read", "percent-encode what is special"}
+		return c, &ConfigError{"the part of the URL after ? cannot be read", "percent-encode what is special"}
 	}
 	if scheme.unix {
 		c.Network, c.Addresses = "unix", []string{rest}
@@ -207,7 +210,7 @@ func Parse(text string) (Config, error) {
 	return c, c.settings(query)
 }
 
-// redact keeps a text that may be a URL from showing what stands before the @.
+// redact keeps a text that may be a URL from showing what is before the @.
 func redact(text string) string {
 	if at := strings.LastIndexByte(text, '@'); at >= 0 {
 		return "***" + text[at:]
@@ -274,7 +277,7 @@ func (c *Config) db(text string) error {
 	return nil
 }
 
-// settings are the query parameters of a URL.
+// settings returns the query parameters of a URL.
 func (c *Config) settings(query url.Values) error {
 	for name, values := range query {
 		v := values[0]
@@ -295,7 +298,8 @@ func (c *Config) settings(query url.Values) error {
 				err = &ConfigError{"the timeout in the URL is not a duration", "write timeout=5s"}
 			}
 		default:
-			return &ConfigError{fmt.Sprintf("the URL has an unknown setting %q", name), "known are db, cluster, timeout, sentinel_user, sentinel_password"}
+			return &ConfigError{fmt.Sprintf("the URL has an unknown setting %q", name),
+				"known are db, cluster, timeout, sentinel_user, sentinel_password"}
 		}
 		if err != nil {
 			return err
@@ -337,13 +341,13 @@ func (c *Config) secure(o Options) error {
 }
 
 // HasPassword reports whether a URL carries a password, which a process list
-// shows to everybody when it stands in the arguments.
+// shows to everybody when it is in the arguments.
 func HasPassword(text string) bool {
 	c, err := Parse(text)
 	return err == nil && (!c.Password.Empty() || !c.SentinelPassword.Empty())
 }
 
-// String is the server without any secret.
+// String returns the server without any secret.
 func (c Config) String() string {
 	switch {
 	case c.Network == "unix":
@@ -363,7 +367,7 @@ func (c Config) GoString() string { return "connect.Config(" + c.String() + ")" 
 // LogValue implements slog.LogValuer.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// At is the same login for another address: a member of the cluster or the
+// At returns the same login for another address: a member of the cluster or the
 // primary a sentinel names.
 func (c Config) At(address string) Config {
 	c.Network, c.Addresses, c.Mode, c.Master = "tcp", []string{address}, Auto, ""
@@ -382,7 +386,7 @@ const (
 	Unsettled                   // the servers do not agree which of them are the primaries
 )
 
-// Error is a server that could not be used.
+// Error represents a server that could not be used.
 type Error struct {
 	Kind   Kind
 	Server string

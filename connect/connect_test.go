@@ -35,7 +35,8 @@ func TestParse(t *testing.T) {
 		{url: "valkey://h?db=4", addresses: "h:6379", db: 4},
 		{url: "redis+cluster://a:1,b:2", addresses: "a:1 b:2", mode: Cluster},
 		{url: "redis://a:1?cluster=true", addresses: "a:1", mode: Cluster},
-		{url: "redis+sentinel://a,b:2/mymaster/5?sentinel_user=s&sentinel_password=x", addresses: "a:26379 b:2", mode: Sentinel, master: "mymaster", db: 5},
+		{url: "redis+sentinel://a,b:2/mymaster/5?sentinel_user=s&sentinel_password=x", addresses: "a:26379 b:2",
+			mode: Sentinel, master: "mymaster", db: 5},
 		{url: "rediss+sentinel://a/m", addresses: "a:26379", mode: Sentinel, master: "m", tls: true},
 		{url: "unix:///run/redis.sock?db=2", addresses: "/run/redis.sock", db: 2},
 	} {
@@ -44,14 +45,16 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", c.url, err)
 			continue
 		}
-		if strings.Join(got.Addresses, " ") != c.addresses || got.User != c.user || got.Password.Reveal() != c.password || got.Master != c.master || got.Mode != c.mode || got.DB != c.db || (got.TLS != nil) != c.tls {
+		if strings.Join(got.Addresses, " ") != c.addresses || got.User != c.user || got.Password.Reveal() != c.password ||
+			got.Master != c.master || got.Mode != c.mode || got.DB != c.db || (got.TLS != nil) != c.tls {
 			t.Errorf("%s = %+v", c.url, got)
 		}
 	}
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, url := range []string{"", "localhost:6379", "http://h", "redis://h:0", "redis://h:70000", "redis://h:x", "redis://h/x", "redis://h/-1", "redis://h?what=1", "redis://h?timeout=soon",
+	for _, url := range []string{"", "localhost:6379", "http://h", "redis://h:0", "redis://h:70000", "redis://h:x",
+		"redis://h/x", "redis://h/-1", "redis://h?what=1", "redis://h?timeout=soon",
 		"redis+cluster://h/3", "redis+sentinel://h", "redis://u:%zz@h", "redis://h o:1", "redis://h,,g"} {
 		if c, err := Parse(url); err == nil {
 			t.Errorf("%q = %+v", url, c)
@@ -69,7 +72,10 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	asJSON, _ := json.Marshal(c)
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "password", c.Password)
-	for name, text := range map[string]string{"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "pointer": fmt.Sprintf("%+v", &c), "json": string(asJSON), "slog": log.String(), "%q": fmt.Sprintf("%q", c.Password), "%x": fmt.Sprintf("%x", c.Password), "%#v of it": fmt.Sprintf("%#v", c.Password)} {
+	for name, text := range map[string]string{"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c),
+		"%#v": fmt.Sprintf("%#v", c), "pointer": fmt.Sprintf("%+v", &c), "json": string(asJSON), "slog": log.String(),
+		"%q": fmt.Sprintf("%q", c.Password), "%x": fmt.Sprintf("%x", c.Password),
+		"%#v of it": fmt.Sprintf("%#v", c.Password)} {
 		if strings.Contains(text, canary) || strings.Contains(text, fmt.Sprintf("%x", canary)) {
 			t.Errorf("%s shows the password: %s", name, text)
 		}
@@ -77,12 +83,15 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	for verb := 'A'; verb <= 'z'; verb++ {
 		for _, flag := range []string{"", "#", "+", " ", "0", "-", "20", ".3"} {
 			text := fmt.Sprintf("%"+flag+string(verb), c.Password)
-			if strings.Contains(text, canary) || strings.Contains(text, canary[:3]) || strings.Contains(text, fmt.Sprintf("%x", canary)) || strings.Contains(text, "104") {
+			if strings.Contains(text, canary) || strings.Contains(text, canary[:3]) ||
+				strings.Contains(text, fmt.Sprintf("%x", canary)) || strings.Contains(text, "104") {
 				t.Errorf("%%%s%c shows the password: %s", flag, verb, text)
 			}
 		}
 	}
-	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h", "redis://:" + canary + "@h:x", canary + "@h", "redis://:" + canary + "?x@h", "redis://:x?" + canary + "@h", "redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y"} {
+	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h",
+		"redis://:" + canary + "@h:x", canary + "@h", "redis://:" + canary + "?x@h", "redis://:x?" + canary + "@h",
+		"redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y"} {
 		if _, err := Parse(url); err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%v", err)
 		}
@@ -115,7 +124,8 @@ func TestEnvironment(t *testing.T) {
 func TestTLSOptions(t *testing.T) {
 	for _, o := range []Options{
 		{URL: "redis://h", CAFile: "x"}, {URL: "rediss://h", CAFile: "/no/such"}, {URL: "rediss://h", CAFile: "connect.go"},
-		{URL: "rediss://h", CertFile: "x"}, {URL: "rediss://h", KeyFile: "x"}, {URL: "rediss://h", CertFile: "x", KeyFile: "y"},
+		{URL: "rediss://h", CertFile: "x"}, {URL: "rediss://h", KeyFile: "x"},
+		{URL: "rediss://h", CertFile: "x", KeyFile: "y"},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v is accepted", o)
@@ -128,14 +138,15 @@ func TestTLSOptions(t *testing.T) {
 }
 
 func TestHasPassword(t *testing.T) {
-	for url, want := range map[string]bool{"redis://h": false, "redis://u@h": false, "redis://:p@h": true, "nonsense": false} {
+	for url, want := range map[string]bool{"redis://h": false, "redis://u@h": false, "redis://:p@h": true,
+		"nonsense": false} {
 		if HasPassword(url) != want {
 			t.Errorf("%s: %v", url, !want)
 		}
 	}
 }
 
-// peer is a TCP server that answers every connection with text.
+// peer returns a TCP server that answers every connection with text.
 func peer(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -199,7 +210,8 @@ func TestDialEndsWithTheContext(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"redis://u:p@h:1/2?db=3", "redis+sentinel://a,b/m", "unix:///s", "rediss://[::1]", "redis://%", "://", "redis://@@"} {
+	for _, seed := range []string{"redis://u:p@h:1/2?db=3", "redis+sentinel://a,b/m", "unix:///s", "rediss://[::1]",
+		"redis://%", "://", "redis://@@"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, url string) {

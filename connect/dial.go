@@ -68,7 +68,8 @@ func (c Config) askSentinel(ctx context.Context, address string) (string, error)
 	}
 	pair, ok := reply.([]any)
 	if !ok || len(pair) != 2 {
-		return "", &Error{Unreachable, address, fmt.Errorf("the sentinel knows no primary %q", c.Master), "check the name behind the last / of the URL"}
+		return "", &Error{Unreachable, address, fmt.Errorf("the sentinel knows no primary %q", c.Master),
+			"check the name after the last / of the URL"}
 	}
 	return net.JoinHostPort(fmt.Sprint(pair[0]), fmt.Sprint(pair[1])), nil
 }
@@ -109,7 +110,8 @@ func (c Config) handshake(ctx context.Context, nc net.Conn, address string, time
 	if err := secure.HandshakeContext(ctx); err != nil {
 		nc.Close()
 		if isTimeout(err) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, &Error{Unreachable, address, errors.New("no answer to the TLS handshake in time"), "does the server speak TLS there? if not, write redis:// instead of rediss://"}
+			return nil, &Error{Unreachable, address, errors.New("no answer to the TLS handshake in time"),
+				"does the server speak TLS there? if not, write redis:// instead of rediss://"}
 		}
 		return nil, unreachable(address, err)
 	}
@@ -179,12 +181,13 @@ func Explain(server string, err error) error {
 		}
 		return &Error{known.kind, server, &answer{reply}, known.hint}
 	case errors.As(err, &protocol):
-		return &Error{Unsupported, server, err, "is this the port of a Redis or Valkey, and is TLS on at both ends (rediss://) or at none (redis://)?"}
+		return &Error{Unsupported, server, err,
+			"is this the port of a Redis or Valkey, and is TLS on at both ends (rediss://) or at none (redis://)?"}
 	}
 	return unreachable(server, err)
 }
 
-// hintDatabase0 is what to do where a database is meant that a cluster does not have.
+// hintDatabase0 says what to do where a database is meant that a cluster does not have.
 const hintDatabase0 = "write --db 0, or give the keys of another database to that one: --db 5 --to-db 0"
 
 // OnlyDatabase0 tells whether an error is that of SELECT in a cluster without more databases.
@@ -192,7 +195,7 @@ func OnlyDatabase0(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "SELECT is not allowed in cluster mode")
 }
 
-// answer is an error reply in a sentence; the reply itself is unwrapped.
+// answer represents an error reply in a sentence; the reply itself is unwrapped.
 type answer struct{ reply *wire.ServerError }
 
 func (a *answer) Error() string { return fmt.Sprintf("the server answers %q", a.reply.Message) }

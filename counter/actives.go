@@ -8,14 +8,12 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
-	"github.com/redis/rueidis"
 )
 
-// ActivesConfig is what Actives are made of.
+// ActivesConfig describes what Actives are made of.
 type ActivesConfig struct {
-	Client *keywright.Client // that the days are read and written by
-	Entry  *keywright.Entry  // of the bitmaps, one per day
 	// MaxID is the greatest id that is marked: a bitmap has a bit for every id up
 	// to its greatest, so that an id of 4,000,000,000 takes
 	// 500 MB. 0: 16,777,215, which takes 2 MiB. At most 4,294,967,295.
@@ -25,19 +23,21 @@ type ActivesConfig struct {
 	Scratch string
 }
 
-// Actives are bitmaps of who was active: one per day, or another period. Ids
+// Actives holds bitmaps of who was active: one per day, or another period. Ids
 // should be dense, as numbers of users are.
 type Actives struct {
 	ActivesConfig
+	bound  keywright.Binding
 	script *keywright.Script
 	err    error
 }
 
 var bitsScript = keywright.NewScript("actives together", parts.Script("bits"))
 
-// NewActives makes the handles' source.
-func NewActives(c ActivesConfig) *Actives {
-	a := &Actives{ActivesConfig: c, script: bitsScript}
+// NewActives makes the handles' source. The entry of b is that of the bitmaps, one per
+// day; it has no key.
+func NewActives(b keywright.Binding, c ActivesConfig) *Actives {
+	a := &Actives{ActivesConfig: c, bound: b, script: bitsScript}
 	if a.MaxID == 0 {
 		a.MaxID = 1<<24 - 1
 	}
@@ -47,16 +47,16 @@ func NewActives(c ActivesConfig) *Actives {
 	return a
 }
 
-// Day is the bitmap of one period.
+// Day represents the bitmap of one period.
 type Day struct {
 	typed.Removable
 	of *Actives
 }
 
-// Of is the day of a key. An err of building the key is what every operation
+// Of returns the day of a key. An err of building the key is what every operation
 // gives.
 func (a *Actives) Of(key string, err error) Day {
-	return Day{typed.Removable{Key: typed.NewKey(a.Client, a.Entry, key, firstOf(err, a.err))}, a}
+	return Day{typed.Removable{Key: typed.NewKey(a.bound.To(key, firstOf(err, a.err)))}, a}
 }
 
 // Mark says that id was active; the first one gives the day its TTL, in the same
@@ -66,9 +66,10 @@ func (d Day) Mark(ctx context.Context, id int64, options ...keywright.WriteOptio
 	return d.LaterMark(id, options...).Do(ctx)
 }
 
-// LaterMark is Mark to be queued.
+// LaterMark queues Mark.
 func (d Day) LaterMark(id int64, options ...keywright.WriteOption) keywright.Op[bool] {
-	op := typed.NewWrite(d.Key, "mark", keywright.Idempotent, rueidis.RedisResult.AsBool, "SETBIT", []string{strconv.FormatInt(id, 10), "1"}, options...)
+	op := typed.NewWrite(d.Key, "mark", keywright.Idempotent, kernel.Reply.AsBool, "SETBIT",
+		[]string{strconv.FormatInt(id, 10), "1"}, options...)
 	return op.Failing(d.check(id))
 }
 
@@ -76,28 +77,29 @@ func (d Day) check(id int64) error {
 	if id >= 0 && id <= d.of.MaxID {
 		return nil
 	}
-	return &keywright.Error{Class: keywright.Invalid, Err: fmt.Errorf("an id of %d: 0 to %d are marked", id, d.of.MaxID), Hint: "raise MaxID, if ids are dense, or use a set"}
+	return &keywright.Error{Class: keywright.Invalid, Err: fmt.Errorf("an id of %d: 0 to %d are marked", id, d.of.MaxID),
+		Hint: "raise MaxID, if ids are dense, or use a set"}
 }
 
 // Was reports whether id was active. One round trip.
 func (d Day) Was(ctx context.Context, id int64) (bool, error) {
 	key := d.Name()
-	return keywright.NewOp(keywright.Spec[bool]{Action: d.action("was active"), Decode: rueidis.RedisResult.AsBool,
-		Build: func(b rueidis.Builder) rueidis.Completed { return b.Getbit().Key(key).Offset(id).Build() },
+	return kernel.NewOp(kernel.Spec[bool]{Action: d.action("was active"), Decode: kernel.Reply.AsBool,
+		Build: func(b kernel.Builder) kernel.Command { return b.Getbit().Key(key).Offset(id).Build() },
 	}).Failing(d.check(id)).Do(ctx)
 }
 
-// Count is how many were active. One round trip; one more, and one per 4 MiB of the
+// Count returns how many were active. One round trip; one more, and one per 4 MiB of the
 // bitmap, if ids above 33,554,431 are marked.
 func (d Day) Count(ctx context.Context) (count int64, err error) {
 	key := d.Name()
 	if d.of.MaxID < 8*mostBits {
-		return d.number(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Bitcount().Key(key).Build() })
+		return d.number(ctx, func(b kernel.Builder) kernel.Command { return b.Bitcount().Key(key).Build() })
 	}
-	size, err := d.number(ctx, func(b rueidis.Builder) rueidis.Completed { return b.Strlen().Key(key).Build() })
+	size, err := d.number(ctx, func(b kernel.Builder) kernel.Command { return b.Strlen().Key(key).Build() })
 	for from := int64(0); from < size && err == nil; from += mostBits {
 		var n int64
-		n, err = d.number(ctx, func(b rueidis.Builder) rueidis.Completed {
+		n, err = d.number(ctx, func(b kernel.Builder) kernel.Command {
 			return b.Bitcount().Key(key).Start(from).End(from + mostBits - 1).Build()
 		})
 		count += n
@@ -109,30 +111,32 @@ func (d Day) Count(ctx context.Context) (count int64, err error) {
 }
 
 // number asks for a number of the day.
-func (d Day) number(ctx context.Context, build func(rueidis.Builder) rueidis.Completed) (int64, error) {
-	return keywright.NewOp(keywright.Spec[int64]{Action: d.action("count"), Decode: rueidis.RedisResult.AsInt64, Build: build}).Do(ctx)
+func (d Day) number(ctx context.Context, build func(kernel.Builder) kernel.Command) (int64, error) {
+	return kernel.NewOp(kernel.Spec[int64]{Action: d.action("count"), Decode: kernel.Reply.AsInt64,
+		Build: build}).Do(ctx)
 }
 
-func (d Day) action(name string) keywright.Action {
-	return keywright.Action{Client: d.of.Client, Name: name, Entry: d.Entry(), Effect: keywright.Reads, Key: d.Name(), Err: d.Err()}
+func (d Day) action(name string) kernel.Action {
+	return kernel.Action{Client: d.of.bound.Client, Name: name, Entry: d.Entry(), Effect: keywright.Reads, Key: d.Name(),
+		Err: d.Err()}
 }
 
-// Any is how many were active on at least one of the days.
+// Any returns how many were active on at least one of the days.
 func (a *Actives) Any(ctx context.Context, days ...Day) (int64, error) {
 	return a.together(ctx, "OR", days)
 }
 
-// Every is how many were active on all of the days: of a day and one a week
+// Every returns how many were active on all of the days: of a day and one a week
 // later, who has come back.
 func (a *Actives) Every(ctx context.Context, days ...Day) (int64, error) {
 	return a.together(ctx, "AND", days)
 }
 
-// mostBits is how many bytes of bitmaps one script may put together: about 2 ms
+// mostBits says how many bytes of bitmaps one script may put together: about 2 ms
 // of the server.
 const mostBits = 4 << 20
 
-// together is one round trip if the server can do it: with a Scratch key, in one
+// together returns one round trip if the server can do it: with a Scratch key, in one
 // slot, and if the bitmaps are not so large that they would hold it up. Else the
 // client reads the days in parts of 64 KiB, one round trip per part and
 // server, and holds one part of each day; that is not of one moment.
@@ -145,12 +149,14 @@ func (a *Actives) together(ctx context.Context, operation string, days []Day) (i
 		err = firstOf(err, fmt.Errorf("%d days; 1 to %d are put together", len(days), MaxKeys))
 	}
 	all := append([]string{a.Scratch}, keys...)
-	if err == nil && (a.Scratch == "" || a.Client.Apart(all...)) {
+	if err == nil && (a.Scratch == "" || a.bound.Client.Apart(all...)) {
 		return a.countHere(ctx, operation == "AND", keys)
 	}
-	count, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: a.Client, Name: "count together", Entry: a.Entry, Effect: keywright.Idempotent, Err: invalid(a.Entry, err)},
-		Script: a.script, Keys: all, Args: []string{operation, strconv.Itoa(mostBits)}, Decode: rueidis.RedisResult.AsInt64,
+	count, err := kernel.NewOp(kernel.Spec[int64]{
+		Action: kernel.Action{Client: a.bound.Client, Name: "count together", Entry: a.bound.Entry,
+			Effect: keywright.Idempotent,
+			Err:    invalid(a.bound.Entry, err)},
+		Script: a.script, Keys: all, Args: []string{operation, strconv.Itoa(mostBits)}, Decode: kernel.Reply.AsInt64,
 	}).Do(ctx)
 	if err == nil && count < 0 {
 		return a.countHere(ctx, operation == "AND", keys)
@@ -158,12 +164,12 @@ func (a *Actives) together(ctx context.Context, operation string, days []Day) (i
 	return count, err
 }
 
-// part is how much of each bitmap is read at once.
+// part says how much of each bitmap is read at once.
 const part = 64 << 10
 
 func (a *Actives) countHere(ctx context.Context, every bool, keys []string) (count int64, err error) {
 	for from, more := int64(0), true; more; from += part {
-		texts, err := getAll(ctx, a.Client, a.Entry, keys, func(b rueidis.Builder, key string) rueidis.Completed {
+		texts, err := getAll(ctx, a.bound.Client, a.bound.Entry, keys, func(b kernel.Builder, key string) kernel.Command {
 			return b.Getrange().Key(key).Start(from).End(from + part - 1).Build()
 		})
 		if err != nil {

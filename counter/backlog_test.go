@@ -42,14 +42,15 @@ func backlog(s *keywrighttest.Server) {
 func TestBacklog(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		backlog(s)
-		small := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1<<24 - 1, Scratch: "scratch"})
-		large := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1<<32 - 1, Scratch: "scratch"})
+		small := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 1<<24 - 1, Scratch: "scratch"})
+		large := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 1<<32 - 1, Scratch: "scratch"})
 		var uniques []Uniques[int64]
 		for i := range mergedAtOnce {
-			uniques = append(uniques, NewUniques(c, hour, fmt.Sprint("u", i), nil, &numbers))
+			uniques = append(uniques, NewUniques(keywright.Binding{Client: c, Entry: hour, Key: fmt.Sprint("u", i)}, &numbers))
 		}
-		visits, n := New(c, hour, "visits", nil), 0
-		past, future := visits.Exactly(hour, "past", nil), visits.Exactly(hour, "future", nil)
+		visits, n := New(keywright.Binding{Client: c, Entry: hour, Key: "visits"}), 0
+		past, future := visits.Exactly(keywright.Binding{Entry: hour, Key: "past"}),
+			visits.Exactly(keywright.Binding{Entry: hour, Key: "future"})
 		for name, do := range map[string]func() error{
 			"once, of those to be forgotten": func() error {
 				n++

@@ -19,12 +19,12 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Counter is a typed.Counter with bounds. It is a small value and keeps nothing.
+// Counter represents a typed.Counter with bounds. It is a small value and keeps nothing.
 type Counter struct {
 	typed.Counter
 	client *keywright.Client
@@ -35,19 +35,19 @@ var codec = value.Int(math.MinInt64, math.MaxInt64)
 
 var addScript = keywright.NewScript("counter add", parts.Script("add"))
 
-// New makes a counter. An err of building the key is what every operation gives.
-func New(c *keywright.Client, e *keywright.Entry, key string, err error) Counter {
-	return Counter{typed.NewCounter(typed.NewKey(c, e, key, err), &codec), c, addScript}
+// New makes a counter.
+func New(b keywright.Binding) Counter {
+	return Counter{typed.NewCounter(b, &codec), b.Client, addScript}
 }
 
-// Added is what an increment has done.
+// Added describes what an increment has done.
 type Added struct {
 	Sum      int64 // the number as it is now
 	Applied  bool  // by this call, or by an earlier one with the same id
 	Repeated bool  // by an earlier one
 }
 
-// Bounds are the lowest and highest sum that an increment may reach: any of 64
+// Bounds holds the lowest and highest sum that an increment may reach: any of 64
 // bits, both included.
 type Bounds struct{ Low, High int64 }
 
@@ -60,7 +60,7 @@ func (c Counter) AddWithin(ctx context.Context, n int64, b Bounds, options ...ke
 // Drain gives the number and removes it, in one step; 0 if it is not there. When
 // its reply is lost (UnknownOutcome) the number is lost with it: where that
 // matters, count by Exact into a number that only grows. One round trip.
-func (c Counter) Drain(ctx context.Context) (int64, error) { return zero(c.Take(ctx)) }
+func (c Counter) Drain(ctx context.Context) (int64, error) { return zero(c.Take().Do(ctx)) }
 
 func zero(n int64, err error) (int64, error) {
 	if err == keywright.ErrNotFound {
@@ -69,7 +69,7 @@ func zero(n int64, err error) (int64, error) {
 	return n, err
 }
 
-// Change is a counter and by how much it changes.
+// Change represents a counter and by how much it changes.
 type Change struct {
 	Counter Counter
 	By      int64
@@ -78,31 +78,31 @@ type Change struct {
 // AddAll adds to many counters and gives their sums: one pipeline, so one round
 // trip per server. Each succeeds or fails alone; of a failed one the sum is 0 and
 // the error joins all failures.
-func AddAll(ctx context.Context, c *keywright.Client, changes ...Change) ([]int64, error) {
+func AddAll(ctx context.Context, changes ...Change) ([]int64, error) {
 	ops := make([]keywright.Op[int64], len(changes))
 	for i, change := range changes {
-		ops[i] = change.Counter.Later().Add(change.By)
+		ops[i] = change.Counter.Add(change.By)
 	}
-	return together(ctx, c, ops)
+	return together(ctx, ops)
 }
 
 // GetAll reads many counters, 0 for one that is not there. One round trip per
 // server.
-func GetAll(ctx context.Context, c *keywright.Client, counters ...Counter) ([]int64, error) {
+func GetAll(ctx context.Context, counters ...Counter) ([]int64, error) {
 	ops := make([]keywright.Op[int64], len(counters))
 	for i, counter := range counters {
-		ops[i] = counter.Later().Peek()
+		ops[i] = counter.Peek()
 	}
-	return together(ctx, c, ops)
+	return together(ctx, ops)
 }
 
-func together(ctx context.Context, c *keywright.Client, ops []keywright.Op[int64]) ([]int64, error) {
+func together(ctx context.Context, ops []keywright.Op[int64]) ([]int64, error) {
 	var b keywright.Batch
 	pending := make([]*keywright.Pending[int64], len(ops))
 	for i, op := range ops {
 		pending[i] = keywright.Queue(&b, op)
 	}
-	err := b.Run(ctx, c)
+	err := b.Run(ctx)
 	sums := make([]int64, len(ops))
 	for i, p := range pending {
 		sums[i], _ = p.Result()
@@ -110,7 +110,7 @@ func together(ctx context.Context, c *keywright.Client, ops []keywright.Op[int64
 	return sums, err
 }
 
-// Exact is a counter whose increments have ids: one that is sent twice counts
+// Exact represents a counter whose increments have ids: one that is sent twice counts
 // once. The ids are kept beside the counter for as long as their entry's TTL
 // says; within that time the count is exact whatever replies get lost and
 // whichever process is killed, if the caller repeats what it does not know the outcome of.
@@ -119,14 +119,14 @@ type Exact struct {
 	ids typed.Key
 }
 
-// Exactly makes c exact. e is the declared sorted set that remembers ids; it
-// must expire, after longer than anybody keeps trying, and lie in c's cluster
-// slot. It grows by about 100 bytes per increment within its TTL.
-func (c Counter) Exactly(e *keywright.Entry, key string, err error) Exact {
-	if err == nil && e.TTL.Policy != keywright.Expires {
-		err = errors.New("the ids of a counter must expire, and the declaration says " + e.TTL.Text)
+// Exactly makes c exact. b is of the declared sorted set that remembers ids; it must
+// expire, after longer than any caller keeps trying, and be in c's cluster slot. It
+// grows by about 100 bytes per increment within its TTL.
+func (c Counter) Exactly(b keywright.Binding) Exact {
+	if b.Err == nil && b.Entry.TTL.Policy != keywright.Expires {
+		b.Err = errors.New("the ids of a counter must expire, and the declaration says " + b.Entry.TTL.Text)
 	}
-	return Exact{c, typed.NewKey(c.client, e, key, err)}
+	return Exact{c, typed.NewKey(b)}
 }
 
 // AddOnce adds n unless it has done so under this id, which is any text of 1 to
@@ -138,18 +138,20 @@ func (x Exact) AddOnce(ctx context.Context, id string, n int64, options ...keywr
 
 // AddOnceWithin is AddOnce and AddWithin. A refusal is not remembered: the same
 // id may be tried again.
-func (x Exact) AddOnceWithin(ctx context.Context, id string, n int64, b Bounds, options ...keywright.WriteOption) (Added, error) {
+func (x Exact) AddOnceWithin(ctx context.Context, id string, n int64, b Bounds,
+	options ...keywright.WriteOption) (Added, error) {
 	return x.add(n, &b, &x.ids, id, options).Do(ctx)
 }
 
-func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string, options []keywright.WriteOption) keywright.Op[Added] {
+func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string,
+	options []keywright.WriteOption) keywright.Op[Added] {
 	ms, asked, err := c.Entry().Choose(options)
 	low, high := "", ""
 	if b != nil {
 		low, high, err = strconv.FormatInt(b.Low, 10), strconv.FormatInt(b.High, 10), firstOf(err, b.check())
 	}
-	s := keywright.Spec[Added]{
-		Action: keywright.Action{Client: c.client, Name: "add", Entry: c.Entry(), Effect: keywright.Writes, Key: c.Name()},
+	s := kernel.Spec[Added]{
+		Action: kernel.Action{Client: c.client, Name: "add", Entry: c.Entry(), Effect: keywright.Writes, Key: c.Name()},
 		Script: c.script, Keys: []string{c.Name()},
 		Args:   []string{strconv.FormatInt(ms, 10), typed.Rule(c.Entry(), asked), strconv.FormatInt(n, 10), low, high},
 		Decode: added,
@@ -160,10 +162,11 @@ func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string, options []ke
 			bad = fmt.Errorf("an id of %d bytes; it has 1 to 200", len(id))
 		}
 		err = firstOf(ids.Err(), err, bad)
-		s.Effect, s.Keys, s.Args = keywright.Idempotent, append(s.Keys, ids.Name()), append(s.Args, id, strconv.FormatInt(remember, 10))
+		s.Effect, s.Keys, s.Args = keywright.Idempotent, append(s.Keys, ids.Name()),
+			append(s.Args, id, strconv.FormatInt(remember, 10))
 	}
 	s.Err = invalid(c.Entry(), firstOf(c.Err(), err))
-	return keywright.NewOp(s)
+	return kernel.NewOp(s)
 }
 
 func (b Bounds) check() error {
@@ -173,7 +176,7 @@ func (b Bounds) check() error {
 	return nil
 }
 
-func added(r rueidis.RedisResult) (a Added, err error) {
+func added(r kernel.Reply) (a Added, err error) {
 	texts, err := r.AsStrSlice()
 	if err != nil {
 		return a, err

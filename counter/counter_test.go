@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 	"go.uber.org/goleak"
@@ -20,33 +21,20 @@ import (
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 func expires(name string, d time.Duration) *keywright.Entry {
-	return &keywright.Entry{Name: name, TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
+	return &keywright.Entry{Name: name,
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
 }
 
-func open(t *testing.T, url string, o keywright.Options) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, c *keywright.Client)) {
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			s := keywrighttest.Start(t, brand)
-			s.WatchScripts()
-			run(t, s, open(t, s.URL(), keywright.Options{}))
-		})
-	}
-}
+var (
+	open   = servertest.Open
+	brands = servertest.Clients
+)
 
 var (
 	hour    = expires("visits", time.Hour)
@@ -54,7 +42,7 @@ var (
 	stock   = Bounds{0, 10}
 )
 
-// ttl is an error unless a key has a TTL of at most an hour.
+// ttl returns an error unless a key has a TTL of at most an hour.
 func ttl(s *keywrighttest.Server, key string) error {
 	if ms := s.Do("PTTL", key).(int64); ms < 1 || ms > 3_600_000 {
 		return fmt.Errorf("%s has a TTL of %d ms", key, ms)
@@ -65,9 +53,9 @@ func ttl(s *keywrighttest.Server, key string) error {
 // keeps checks what add.lua promises, with the script given.
 func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *keywright.Script) error {
 	s.Do("DEL", "c", "ids")
-	n := New(c, hour, "c", nil)
+	n := New(keywright.Binding{Client: c, Entry: hour, Key: "c"})
 	n.script = script
-	x := n.Exactly(hour, "ids", nil)
+	x := n.Exactly(keywright.Binding{Entry: hour, Key: "ids"})
 	steps := []struct {
 		what string
 		do   func() (Added, error)
@@ -79,10 +67,13 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 		{"to the bound", func() (Added, error) { return n.AddWithin(t.Context(), 6, stock) }, Added{10, true, false}},
 		{"once", func() (Added, error) { return x.AddOnce(t.Context(), "a", 5) }, Added{15, true, false}},
 		{"once again", func() (Added, error) { return x.AddOnce(t.Context(), "a", 5) }, Added{15, true, true}},
-		{"once refused", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", 1, stock) }, Added{15, false, false}},
-		{"then allowed", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", -15, stock) }, Added{0, true, false}},
+		{"once refused", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", 1, stock) },
+			Added{15, false, false}},
+		{"then allowed", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", -15, stock) },
+			Added{0, true, false}},
 		{"another", func() (Added, error) { return x.AddOnce(t.Context(), "c", 1<<60) }, Added{1 << 60, true, false}},
-		{"beyond 2^53", func() (Added, error) { return n.AddWithin(t.Context(), 0, Bounds{-1 << 53, 1 << 53}) }, Added{1 << 60, false, false}},
+		{"beyond 2^53", func() (Added, error) { return n.AddWithin(t.Context(), 0, Bounds{-1 << 53, 1 << 53}) },
+			Added{1 << 60, false, false}},
 		{"exactly", func() (Added, error) { return x.AddOnce(t.Context(), "d", 1) }, Added{1<<60 + 1, true, false}},
 	}
 	for _, step := range steps {
@@ -111,9 +102,11 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 	if err := ttl(s, "ids"); err != nil {
 		return err
 	}
-	brief := New(c, hour, "c", nil)
+	brief := New(keywright.Binding{Client: c, Entry: hour, Key: "c"})
 	brief.script = script
-	if _, err := brief.Exactly(expires("ids", time.Minute), "ids", nil).AddOnce(t.Context(), "brief", 1); err != nil {
+	if _,
+		err := brief.Exactly(keywright.Binding{Entry: expires("ids", time.Minute), Key: "ids"}).AddOnce(t.Context(),
+		"brief", 1); err != nil {
 		return err
 	}
 	if ms := s.Do("PTTL", "ids").(int64); ms <= 60_000 {
@@ -150,8 +143,9 @@ func TestGuardsMatter(t *testing.T) {
 		"an id's own end":        {"elseif known and tonumber(known) > now then", "elseif known then"},
 		"the memory of the id":   {"redis.call('ZADD', KEYS[2], now + memory, id)", ""},
 		"forgetting":             {"if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end", ""},
-		"the number as text":     {"return {'added', redis.call('GET', KEYS[1])}", "return {'added', string.format('%.0f', done)}"},
-		"the key in an error":    {"known.err .. ' (key ' .. KEYS[2] .. ')'", "known.err"},
+		"the number as text": {"return {'added', redis.call('GET', KEYS[1])}",
+			"return {'added', string.format('%.0f', done)}"},
+		"the key in an error": {"known.err .. ' (key ' .. KEYS[2] .. ')'", "known.err"},
 	} {
 		if strings.Count(parts.Script("add"), edit[0]) != 1 {
 			t.Errorf("%q is not once in the script", edit[0])
@@ -166,13 +160,14 @@ func TestGuardsMatter(t *testing.T) {
 // a server that is killed and started again, and gives what was counted. Workers
 // repeat, with the same id, what they do not know the outcome of.
 func storm(t *testing.T, brand keywrighttest.Brand, script *keywright.Script) (counted, want int64) {
-	s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	direct := open(t, s.URL(), keywright.Options{})
 	c := open(t, "redis://"+p.Addr(), keywright.Options{Attempts: 3})
-	n := New(c, hour, "storm", nil)
+	n := New(keywright.Binding{Client: c, Entry: hour, Key: "storm"})
 	n.script = script
-	x := n.Exactly(hour, "storm:ids", nil)
+	x := n.Exactly(keywright.Binding{Entry: hour, Key: "storm:ids"})
 	const workers, each = 4, 60
 	var done atomic.Int64
 	var group sync.WaitGroup
@@ -205,7 +200,7 @@ func storm(t *testing.T, brand keywrighttest.Brand, script *keywright.Script) (c
 		s.Restart()
 	}
 	group.Wait()
-	counted, err := New(direct, hour, "storm", nil).Get(t.Context())
+	counted, err := New(keywright.Binding{Client: direct, Entry: hour, Key: "storm"}).Get().Do(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +223,7 @@ func TestExactUnderLostRepliesAndKills(t *testing.T) {
 func TestExactOverFailovers(t *testing.T) {
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	c := open(t, cluster.URL(), keywright.Options{Attempts: 16})
-	x := New(c, hour, "{n}", nil).Exactly(hour, "{n}:ids", nil)
+	x := New(keywright.Binding{Client: c, Entry: hour, Key: "{n}"}).Exactly(keywright.Binding{Entry: hour, Key: "{n}:ids"})
 	var workers sync.WaitGroup
 	var over atomic.Bool
 	var added atomic.Int64
@@ -249,7 +244,7 @@ func TestExactOverFailovers(t *testing.T) {
 	}
 	over.Store(true)
 	workers.Wait()
-	if got, err := x.Get(t.Context()); err != nil || got != added.Load() || got == 0 {
+	if got, err := x.Get().Do(t.Context()); err != nil || got != added.Load() || got == 0 {
 		t.Errorf("%d counted, %d added, %v", got, added.Load(), err)
 	}
 }
@@ -265,7 +260,7 @@ func TestWithoutIDsTheStormCountsTwice(t *testing.T) {
 func TestPlainAddIsNotSentTwice(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	n := New(open(t, "redis://"+p.Addr(), keywright.Options{}), hour, "plain", nil)
+	n := New(keywright.Binding{Client: open(t, "redis://"+p.Addr(), keywright.Options{}), Entry: hour, Key: "plain"})
 	if _, err := n.AddWithin(t.Context(), 1, stock); err != nil {
 		t.Fatal(err)
 	}
@@ -274,22 +269,24 @@ func TestPlainAddIsNotSentTwice(t *testing.T) {
 	if class, _ := keywright.ClassOf(err); class != keywright.UnknownOutcome {
 		t.Errorf("%v", err)
 	}
-	if v, err := n.Get(t.Context()); err != nil || v != 2 {
+	if v, err := n.Get().Do(t.Context()); err != nil || v != 2 {
 		t.Errorf("%d, %v", v, err)
 	}
 }
 
 func TestManyAndDrain(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		a, b, none := New(c, hour, "a", nil), New(c, hour, "b", nil), New(c, hour, "none", nil)
-		sums, err := AddAll(t.Context(), c, Change{a, 3}, Change{b, 4}, Change{a, 5})
+		a, b, none := New(keywright.Binding{Client: c, Entry: hour, Key: "a"}),
+			New(keywright.Binding{Client: c, Entry: hour, Key: "b"}),
+			New(keywright.Binding{Client: c, Entry: hour, Key: "none"})
+		sums, err := AddAll(t.Context(), Change{a, 3}, Change{b, 4}, Change{a, 5})
 		if err != nil || fmt.Sprint(sums) != "[3 4 8]" {
 			t.Errorf("%v, %v", sums, err)
 		}
 		if err := errors.Join(ttl(s, "a"), ttl(s, "b")); err != nil {
 			t.Error(err)
 		}
-		if sums, err = GetAll(t.Context(), c, b, none, a); err != nil || fmt.Sprint(sums) != "[4 0 8]" {
+		if sums, err = GetAll(t.Context(), b, none, a); err != nil || fmt.Sprint(sums) != "[4 0 8]" {
 			t.Errorf("%v, %v", sums, err)
 		}
 		for _, want := range []int64{8, 0} {
@@ -302,7 +299,9 @@ func TestManyAndDrain(t *testing.T) {
 
 func TestUniques(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		of := func(key string) Uniques[int64] { return NewUniques(c, hour, key, nil, &numbers) }
+		of := func(key string) Uniques[int64] {
+			return NewUniques(keywright.Binding{Client: c, Entry: hour, Key: key}, &numbers)
+		}
 		rnd := rand.New(rand.NewPCG(1, 1))
 		days := []Uniques[int64]{of("u:none")}
 		for i, size := range []int{1, 40, 700, 1500, 9000, 60_000} { // sparse, then dense
@@ -340,7 +339,8 @@ func TestUniques(t *testing.T) {
 		}
 		s.Do("SET", "u:wrong", "x")
 		_, err = of("u:all").Merge(t.Context(), days[0], of("u:wrong"))
-		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key u:wrong)") {
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+			!strings.Contains(err.Error(), "(key u:wrong)") {
 			t.Errorf("a source that is none: %v", err)
 		}
 		var many []Uniques[int64]
@@ -381,8 +381,8 @@ func FuzzRegisters(f *testing.F) {
 
 func TestActives(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		a := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 2_000_000, Scratch: "act:scratch"})
-		here := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 2_000_000})
+		a := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 2_000_000, Scratch: "act:scratch"})
+		here := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 2_000_000})
 		rnd := rand.New(rand.NewPCG(2, 2))
 		model, days := make([]map[int64]bool, 4), make([]Day, 4)
 		for i := range days {
@@ -435,7 +435,8 @@ func TestActives(t *testing.T) {
 		s.Do("DEL", "act:scratch", "act:wrong")
 		s.Do("RPUSH", "act:wrong", "x")
 		_, err := a.Any(t.Context(), days[0], a.Of("act:wrong", nil))
-		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key act:wrong)") {
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+			!strings.Contains(err.Error(), "(key act:wrong)") {
 			t.Errorf("a key of another type: %v", err)
 		}
 	})
@@ -469,7 +470,7 @@ func TestBitGuardsMatter(t *testing.T) {
 	c := open(t, s.URL(), keywright.Options{})
 	check := func(script *keywright.Script) error {
 		s.Do("DEL", "b:scratch")
-		a := NewActives(ActivesConfig{Client: c, Entry: hour, Scratch: "b:scratch"})
+		a := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{Scratch: "b:scratch"})
 		a.script = script
 		if _, err := a.Of("b:1", nil).Mark(t.Context(), 3); err != nil {
 			return err
@@ -499,7 +500,8 @@ func TestBitGuardsMatter(t *testing.T) {
 	if err := check(bitsScript); err != nil {
 		t.Fatal(err)
 	}
-	for _, guard := range []string{"redis.call('UNLINK', KEYS[1])", "return -1", "return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')"} {
+	for _, guard := range []string{"redis.call('UNLINK', KEYS[1])", "return -1",
+		"return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')"} {
 		if strings.Count(parts.Script("bits"), guard) != 1 {
 			t.Errorf("%q is not once in the script", guard)
 		}
@@ -514,12 +516,13 @@ func TestCluster(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			c := open(t, keywrighttest.StartCluster(t, brand, 3, 0).URL(), keywright.Options{})
-			a := NewActives(ActivesConfig{Client: c, Entry: hour, Scratch: "scratch"})
+			a := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{Scratch: "scratch"})
 			var days []Day
 			var uniques []Uniques[int64]
 			var changes []Change
 			for i := range int64(6) {
-				day, unique := a.Of(fmt.Sprint("day:", i), nil), NewUniques(c, hour, fmt.Sprint("unique:", i), nil, &numbers)
+				day, unique := a.Of(fmt.Sprint("day:", i), nil),
+					NewUniques(keywright.Binding{Client: c, Entry: hour, Key: fmt.Sprint("unique:", i)}, &numbers)
 				for id := range 5 + i {
 					_, err1 := day.Mark(t.Context(), id*10)
 					_, err2 := unique.Add(t.Context(), id)
@@ -527,20 +530,26 @@ func TestCluster(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				days, uniques, changes = append(days, day), append(uniques, unique), append(changes, Change{New(c, hour, fmt.Sprint("n:", i), nil), i})
+				days, uniques, changes = append(days, day), append(uniques, unique),
+					append(changes, Change{New(keywright.Binding{Client: c, Entry: hour, Key: fmt.Sprint("n:", i)}), i})
 			}
 			any, err1 := a.Any(t.Context(), days...)
 			every, err2 := a.Every(t.Context(), days...)
 			different, err3 := uniques[0].Count(t.Context(), uniques[1:]...)
-			sums, err4 := AddAll(t.Context(), c, changes...)
-			if err := errors.Join(err1, err2, err3, err4); err != nil || any != 10 || every != 5 || different != 10 || fmt.Sprint(sums) != "[0 1 2 3 4 5]" {
+			sums, err4 := AddAll(t.Context(), changes...)
+			if err := errors.Join(err1, err2, err3, err4); err != nil || any != 10 || every != 5 || different != 10 ||
+				fmt.Sprint(sums) != "[0 1 2 3 4 5]" {
 				t.Errorf("%d, %d, %d, %v, %v", any, every, different, sums, err)
 			}
-			_, err := New(c, hour, "n:1", nil).Exactly(hour, "ids", nil).AddOnce(t.Context(), "a", 1)
+			_, err := New(keywright.Binding{Client: c, Entry: hour, Key: "n:1"}).Exactly(keywright.Binding{Entry: hour,
+				Key: "ids"}).AddOnce(t.Context(), "a", 1)
 			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 				t.Errorf("ids in another slot: %v", err)
 			}
-			if sum, err := New(c, hour, "{n}", nil).Exactly(hour, "{n}:ids", nil).AddOnce(t.Context(), "a", 1); err != nil || sum.Sum != 1 {
+			if sum,
+				err := New(keywright.Binding{Client: c, Entry: hour, Key: "{n}"}).Exactly(keywright.Binding{Entry: hour,
+				Key: "{n}:ids"}).AddOnce(t.Context(), "a", 1); err != nil ||
+				sum.Sum != 1 {
 				t.Errorf("%v, %v", sum, err)
 			}
 		})
@@ -550,22 +559,27 @@ func TestCluster(t *testing.T) {
 func TestWhatIsInvalid(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
-	n := New(c, hour, "n", nil)
+	n := New(keywright.Binding{Client: c, Entry: hour, Key: "n"})
 	bad := errors.New("bad key")
 	forever := &keywright.Entry{Name: "f", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
-	a := NewActives(ActivesConfig{Client: c, Entry: hour})
-	u := NewUniques(c, hour, "u", nil, &numbers)
+	a := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{})
+	u := NewUniques(keywright.Binding{Client: c, Entry: hour, Key: "u"}, &numbers)
 	errs := map[string]error{}
 	_, errs["no room"] = n.AddWithin(t.Context(), 1, Bounds{2, 1})
-	_, errs["bad key"] = New(c, hour, "", bad).AddWithin(t.Context(), 1, stock)
-	_, errs["ids for ever"] = n.Exactly(forever, "ids", nil).AddOnce(t.Context(), "a", 1)
-	_, errs["bad ids"] = n.Exactly(hour, "", bad).AddOnce(t.Context(), "a", 1)
-	_, errs["no id"] = n.Exactly(hour, "ids", nil).AddOnce(t.Context(), "", 1)
-	_, errs["long id"] = n.Exactly(hour, "ids", nil).AddOnce(t.Context(), strings.Repeat("x", 201), 1)
+	_, errs["bad key"] = New(keywright.Binding{Client: c, Entry: hour, Err: bad}).AddWithin(t.Context(), 1, stock)
+	_, errs["ids for ever"] = n.Exactly(keywright.Binding{Entry: forever, Key: "ids"}).AddOnce(t.Context(), "a", 1)
+	_, errs["bad ids"] = n.Exactly(keywright.Binding{Entry: hour, Err: bad}).AddOnce(t.Context(), "a", 1)
+	_, errs["no id"] = n.Exactly(keywright.Binding{Entry: hour, Key: "ids"}).AddOnce(t.Context(), "", 1)
+	_,
+		errs["long id"] = n.Exactly(keywright.Binding{Entry: hour, Key: "ids"}).AddOnce(t.Context(),
+		strings.Repeat("x", 201), 1)
 	_, errs["id too great"] = a.Of("d", nil).Mark(t.Context(), 4_000_000_000)
 	_, errs["id negative"] = a.Of("d", nil).Mark(t.Context(), -1)
 	_, errs["was too great"] = a.Of("d", nil).Was(t.Context(), 1<<24)
-	_, errs["max too great"] = NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1 << 33}).Of("d", nil).Mark(t.Context(), 1)
+	_,
+		errs["max too great"] = NewActives(keywright.Binding{Client: c, Entry: hour},
+		ActivesConfig{MaxID: 1 << 33}).Of("d", nil).Mark(
+		t.Context(), 1)
 	_, errs["no days"] = a.Any(t.Context())
 	_, errs["bad day"] = a.Every(t.Context(), a.Of("", bad))
 	_, errs["too many"] = u.Add(t.Context(), make([]int64, MaxAdded+1)...)

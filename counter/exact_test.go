@@ -15,7 +15,8 @@ import (
 
 // wide holds sums and bounds of 64 bits against a model that does not overflow.
 func wide(t *testing.T, s *keywrighttest.Server, n Counter) error {
-	edges := []int64{0, 1, -1, 9_999_999_999, 10_000_000_000, -10_000_000_001, 1<<53 - 1, 1 << 53, 1<<53 + 1, -1 << 53, -1<<53 - 1,
+	edges := []int64{0, 1, -1, 9_999_999_999, 10_000_000_000, -10_000_000_001, 1<<53 - 1, 1 << 53, 1<<53 + 1, -1 << 53,
+		-1<<53 - 1,
 		math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	pick := func() int64 { return edges[rnd.IntN(len(edges))] + int64(rnd.IntN(3)-1)*int64(rnd.IntN(2)) }
@@ -37,7 +38,7 @@ func wide(t *testing.T, s *keywrighttest.Server, n Counter) error {
 	return nil
 }
 
-// wrongKeys is what an exact counter says to keys of another type or form: the
+// wrongKeys returns what an exact counter says to keys of another type or form: the
 // key's name, and it changes nothing.
 func wrongKeys(t *testing.T, s *keywrighttest.Server, x Exact) error {
 	for what, do := range map[string][]string{
@@ -50,7 +51,8 @@ func wrongKeys(t *testing.T, s *keywrighttest.Server, x Exact) error {
 			s.Do("DEL", "c", "ids")
 			s.Do(do[1:]...)
 			_, err := x.add(1, b, &x.ids, "a", nil).Do(t.Context())
-			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key "+do[0]+")") {
+			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+				!strings.Contains(err.Error(), "(key "+do[0]+")") {
 				return fmt.Errorf("%s: %v", what, err)
 			}
 			if n := s.Do("DBSIZE").(int64); n != 1 {

@@ -23,7 +23,8 @@ func TestFormOfExact(t *testing.T) {
 		s.Do(strings.Fields(line)...)
 	}
 	hour := expires("visits", time.Hour)
-	x := New(open(t, s.URL(), keywright.Options{}), hour, "c", nil).Exactly(hour, "ids", nil)
+	x := New(keywright.Binding{Client: open(t, s.URL(), keywright.Options{}), Entry: hour,
+		Key: "c"}).Exactly(keywright.Binding{Entry: hour, Key: "ids"})
 	for _, step := range []struct {
 		id   string
 		want Added

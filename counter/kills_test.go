@@ -13,9 +13,10 @@ import (
 	"github.com/keywright/keywright/internal/harm"
 )
 
-// counted is what is counted while processes are killed: exactly, and plainly.
+// counted returns what is counted while processes are killed: exactly, and plainly.
 func counted(c *keywright.Client) (Exact, Counter) {
-	return New(c, hour, "{s}:exact", nil).Exactly(hour, "{s}:ids", nil), New(c, hour, "{s}:plain", nil)
+	return New(keywright.Binding{Client: c, Entry: hour, Key: "{s}:exact"}).Exactly(keywright.Binding{Entry: hour,
+		Key: "{s}:ids"}), New(keywright.Binding{Client: c, Entry: hour, Key: "{s}:plain"})
 }
 
 // TestHarmedProcess is no test: it is a process that counts.
@@ -43,7 +44,7 @@ func TestHarmedProcess(t *testing.T) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				w.Say("plain", w.Name, n)
-				_, err := plain.Add(ctx, 1)
+				_, err := plain.Add(1).Do(ctx)
 				switch class, _ := keywright.ClassOf(err); {
 				case err == nil:
 					w.Say("added", w.Name, n)
@@ -56,7 +57,7 @@ func TestHarmedProcess(t *testing.T) {
 	})
 }
 
-// miscounted is what a count has too much or too little of.
+// miscounted returns what a count has too much or too little of.
 func miscounted(t *testing.T, s *harm.Side) (wrong []string) {
 	exact, plain := counted(open(t, s.URL, keywright.Options{}))
 	tried, sums, least := s.Lines("try"), map[string]string{}, 0
@@ -71,7 +72,7 @@ func miscounted(t *testing.T, s *harm.Side) (wrong []string) {
 		}
 		sums[f[1]] = f[0]
 	}
-	if n, err := exact.Get(t.Context()); err != nil || int(n) < least || int(n) > len(tried) {
+	if n, err := exact.Get().Do(t.Context()); err != nil || int(n) < least || int(n) > len(tried) {
 		wrong = append(wrong, fmt.Sprintf("%d are counted, %v; it was %d, and %d were tried", n, err, least, len(tried)))
 	}
 	for _, id := range tried { // what a dead process did not know of is tried again
@@ -79,12 +80,13 @@ func miscounted(t *testing.T, s *harm.Side) (wrong []string) {
 			wrong = append(wrong, fmt.Sprint(id, ": ", err))
 		}
 	}
-	if n, err := exact.Get(t.Context()); err != nil || int(n) != len(tried) {
+	if n, err := exact.Get().Do(t.Context()); err != nil || int(n) != len(tried) {
 		wrong = append(wrong, fmt.Sprintf("%d are counted, %v, of %d", n, err, len(tried)))
 	}
 	added, most := len(s.Lines("added")), len(s.Lines("plain"))-len(s.Lines("refused"))
-	if n, err := plain.Get(t.Context()); err != nil && added > 0 || int(n) < added || int(n) > most {
-		wrong = append(wrong, fmt.Sprintf("%d are counted plainly, %v: %d were acknowledged, and at most %d were applied", n, err, added, most))
+	if n, err := plain.Get().Do(t.Context()); err != nil && added > 0 || int(n) < added || int(n) > most {
+		wrong = append(wrong,
+			fmt.Sprintf("%d are counted plainly, %v: %d were acknowledged, and at most %d were applied", n, err, added, most))
 	}
 	if len(s.Lines("done")) == len(tried) {
 		wrong = append(wrong, "each count was acknowledged: no process was killed in the middle of one")

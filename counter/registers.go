@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// registers are those of a HyperLogLog as the servers store it, 16384 of 6 bits.
+// registers holds those of a HyperLogLog as the servers store it, 16384 of 6 bits.
 // Layout and estimate are those of hyperloglog.c: so the count here is the one
 // that PFCOUNT over the same keys would give.
 type registers [1 << 14]uint8
@@ -74,7 +74,7 @@ func (r *registers) addSparse(runs string) error {
 	return nil
 }
 
-// count is the estimate: O. Ertl, "New cardinality estimation algorithms for
+// count returns the estimate: O. Ertl, "New cardinality estimation algorithms for
 // HyperLogLog sketches", arXiv:1702.01284, algorithm 6.
 func (r *registers) count() int64 {
 	const q = 50 // 64 bits of hash less 14 of index

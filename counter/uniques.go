@@ -7,9 +7,9 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // Uniques counts different members in at most 12 KiB, to within about 0.81 %
@@ -20,13 +20,12 @@ type Uniques[M any] struct {
 	codec  *value.Codec[M]
 }
 
-// NewUniques makes a handle. An err of building the key is what every operation
-// gives.
-func NewUniques[M any](c *keywright.Client, e *keywright.Entry, key string, err error, m *value.Codec[M]) Uniques[M] {
-	return Uniques[M]{typed.Removable{Key: typed.NewKey(c, e, key, err)}, c, m}
+// NewUniques makes a handle.
+func NewUniques[M any](b keywright.Binding, m *value.Codec[M]) Uniques[M] {
+	return Uniques[M]{typed.Removable{Key: typed.NewKey(b)}, b.Client, m}
 }
 
-// MaxAdded is how many members one Add takes.
+// MaxAdded says how many members one Add takes.
 const MaxAdded = 1000
 
 var mergeScript = keywright.NewScript("uniques merge", parts.Script("merge"))
@@ -38,7 +37,7 @@ func (u Uniques[M]) Add(ctx context.Context, members ...M) (changed bool, err er
 	return u.LaterAdd(members).Do(ctx)
 }
 
-// LaterAdd is Add to be queued.
+// LaterAdd queues Add.
 func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keywright.Op[bool] {
 	var err error
 	if len(members) > MaxAdded {
@@ -49,7 +48,8 @@ func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keyw
 		text, bad := u.codec.Encode(m)
 		err, texts = firstOf(err, bad), append(texts, text)
 	}
-	op := typed.NewWrite(u.Key, "count unique", keywright.Idempotent, rueidis.RedisResult.AsBool, "PFADD", texts, options...)
+	op := typed.NewWrite(u.Key, "count unique", keywright.Idempotent, kernel.Reply.AsBool, "PFADD", texts,
+		options...)
 	return typed.OrNothing(len(members), u.Key, op.Failing(invalid(u.Entry(), err)))
 }
 
@@ -59,19 +59,21 @@ func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keyw
 // round trip per server and 32 keys) and added up here, with the same result.
 func (u Uniques[M]) Count(ctx context.Context, others ...Uniques[M]) (int64, error) {
 	keys, err := u.names(others)
-	action := keywright.Action{Client: u.client, Name: "count", Entry: u.Entry(), Effect: keywright.Reads, Key: u.Name(), Err: invalid(u.Entry(), err)}
+	action := kernel.Action{Client: u.client, Name: "count", Entry: u.Entry(), Effect: keywright.Reads, Key: u.Name(),
+		Err: invalid(u.Entry(), err)}
 	if err == nil && (len(keys) > mergedAtOnce || u.client.Apart(keys...)) {
 		return u.countHere(ctx, keys)
 	}
-	return keywright.NewOp(keywright.Spec[int64]{Action: action, Decode: rueidis.RedisResult.AsInt64,
-		Build: func(b rueidis.Builder) rueidis.Completed { return b.Pfcount().Key(keys...).Build() },
+	return kernel.NewOp(kernel.Spec[int64]{Action: action, Decode: kernel.Reply.AsInt64,
+		Build: func(b kernel.Builder) kernel.Command { return b.Pfcount().Key(keys...).Build() },
 	}).Do(ctx)
 }
 
 func (u Uniques[M]) countHere(ctx context.Context, keys []string) (int64, error) {
 	var all registers
 	for part := range slices.Chunk(keys, 32) {
-		texts, err := getAll(ctx, u.client, u.Entry(), part, func(b rueidis.Builder, key string) rueidis.Completed { return b.Get().Key(key).Build() })
+		texts, err := getAll(ctx, u.client, u.Entry(), part,
+			func(b kernel.Builder, key string) kernel.Command { return b.Get().Key(key).Build() })
 		if err != nil {
 			return 0, err
 		}
@@ -84,7 +86,7 @@ func (u Uniques[M]) countHere(ctx context.Context, keys []string) (int64, error)
 	return all.count(), nil
 }
 
-// mergedAtOnce is how many HyperLogLogs the server adds up in one step: about 3 ms.
+// mergedAtOnce says how many HyperLogLogs the server adds up in one step: about 3 ms.
 const mergedAtOnce = 64
 
 // Merge counts what sources have counted into these as well, with the declared
@@ -109,9 +111,11 @@ func (u Uniques[M]) Merge(ctx context.Context, sources ...Uniques[M]) (count int
 
 func (u Uniques[M]) merge(ctx context.Context, keys []string) (int64, error) {
 	ms, asked, bad := u.Entry().Choose(nil)
-	return keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: u.client, Name: "merge", Entry: u.Entry(), Effect: keywright.Idempotent, Key: u.Name(), Err: invalid(u.Entry(), bad)},
-		Script: mergeScript, Keys: keys, Args: []string{strconv.FormatInt(ms, 10), typed.Rule(u.Entry(), asked)}, Decode: rueidis.RedisResult.AsInt64,
+	return kernel.NewOp(kernel.Spec[int64]{
+		Action: kernel.Action{Client: u.client, Name: "merge", Entry: u.Entry(), Effect: keywright.Idempotent, Key: u.Name(),
+			Err: invalid(u.Entry(), bad)},
+		Script: mergeScript, Keys: keys, Args: []string{strconv.FormatInt(ms, 10), typed.Rule(u.Entry(), asked)},
+		Decode: kernel.Reply.AsInt64,
 	}).Do(ctx)
 }
 
@@ -126,22 +130,23 @@ func (u Uniques[M]) names(others []Uniques[M]) ([]string, error) {
 	return keys, err
 }
 
-// MaxKeys is how many keys are counted together at most.
+// MaxKeys says how many keys are counted together at most.
 const MaxKeys = 1000
 
 // getAll reads a text of each key, in one pipeline; "" for one that is not
 // there.
-func getAll(ctx context.Context, c *keywright.Client, e *keywright.Entry, keys []string, build func(rueidis.Builder, string) rueidis.Completed) ([]string, error) {
+func getAll(ctx context.Context, c *keywright.Client, e *keywright.Entry, keys []string,
+	build func(kernel.Builder, string) kernel.Command) ([]string, error) {
 	var b keywright.Batch
 	pending, ops := make([]*keywright.Pending[string], len(keys)), make([]keywright.Op[string], len(keys))
 	for i, key := range keys {
-		ops[i] = keywright.NewOp(keywright.Spec[string]{
-			Action: keywright.Action{Client: c, Name: "read", Entry: e, Effect: keywright.Reads, Key: key},
-			Build:  func(b rueidis.Builder) rueidis.Completed { return build(b, key) }, Decode: text,
+		ops[i] = kernel.NewOp(kernel.Spec[string]{
+			Action: kernel.Action{Client: c, Name: "read", Entry: e, Effect: keywright.Reads, Key: key},
+			Build:  func(b kernel.Builder) kernel.Command { return build(b, key) }, Decode: text,
 		})
 		pending[i] = keywright.Queue(&b, ops[i])
 	}
-	_ = b.Run(ctx, c) // each says itself how it went
+	_ = b.Run(ctx) // each says itself how it went
 	out := make([]string, len(keys))
 	for i, p := range pending {
 		t, err := p.Result()
@@ -156,9 +161,9 @@ func getAll(ctx context.Context, c *keywright.Client, e *keywright.Entry, keys [
 	return out, nil
 }
 
-func text(r rueidis.RedisResult) (string, error) {
+func text(r kernel.Reply) (string, error) {
 	t, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return "", nil
 	}
 	return t, err

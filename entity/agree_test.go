@@ -19,23 +19,27 @@ func (w *world) agree() {
 	for _, in := range someContexts {
 		w.listed(Query[note]{Of: w.direct.By("context", in)}, items, func(v note) (bool, int64) { return v.Context == in, 0 })
 		for p := range int64(3) {
-			w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)), And: []Of[note]{w.direct.By("context", in), w.direct.By("due", "")}}, items,
+			w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)),
+				And: []Of[note]{w.direct.By("context", in), w.direct.By("due", "")}}, items,
 				func(v note) (bool, int64) {
 					return v.Context == in && v.Priority == 1+p && v.Due != nil, v.Created.UnixMilli()
 				})
-			w.listed(Query[note]{Of: w.direct.By("context", in), And: []Of[note]{w.direct.By("priority+created", fmt.Sprint(1+p))}}, items,
+			w.listed(Query[note]{Of: w.direct.By("context", in),
+				And: []Of[note]{w.direct.By("priority+created", fmt.Sprint(1+p))}}, items,
 				func(v note) (bool, int64) { return v.Context == in && v.Priority == 1+p, 0 })
 		}
 	}
 	for p := range int64(3) {
-		w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)), Newest: p > 0}, items, func(v note) (bool, int64) { return v.Priority == 1+p, v.Created.UnixMilli() })
+		w.listed(Query[note]{Of: w.direct.By("priority+created", fmt.Sprint(1+p)), Newest: p > 0}, items,
+			func(v note) (bool, int64) { return v.Priority == 1+p, v.Created.UnixMilli() })
 	}
 	w.listed(Query[note]{Of: w.direct.By("updated", ""), Newest: true}, items, func(v note) (bool, int64) { return true, v.Updated.UnixMilli() })
 	for _, r := range [][2]string{{"", ""}, {"2", "3"}, {"(2", ""}, {"", "(3"}, {"(1", "(4"}, {"5", "9"}} {
 		for _, newest := range []bool{false, true} {
-			w.listed(Query[note]{Of: w.direct.By("due", ""), From: r[0], To: r[1], Newest: newest}, items, func(v note) (bool, int64) {
-				return v.Due != nil && within(v.Due.UnixMilli(), r[0], r[1]), ms(v.Due)
-			})
+			w.listed(Query[note]{Of: w.direct.By("due", ""), From: r[0], To: r[1], Newest: newest}, items,
+				func(v note) (bool, int64) {
+					return v.Due != nil && within(v.Due.UnixMilli(), r[0], r[1]), ms(v.Due)
+				})
 		}
 	}
 	w.sound(len(items))
@@ -159,7 +163,8 @@ func told(text string) (id, line string, err error) {
 	if err := d.Decode(&data); err != nil {
 		return "", "", fmt.Errorf("%s: %w", text, err)
 	}
-	for what, p := range map[string]*int64{"created": data.Created, "updated": data.Updated, "deleted": data.Deleted, "expired": data.Expired} {
+	for what, p := range map[string]*int64{"created": data.Created, "updated": data.Updated, "deleted": data.Deleted,
+		"expired": data.Expired} {
 		if p != nil {
 			return data.ID, happened(what, data.ID, mirror{v: note{Kind: data.Kind, Priority: *p}, version: data.Version}), nil
 		}
@@ -224,7 +229,9 @@ func (w *world) walk() {
 	defer func() { w.walking = false }()
 	clear(w.touched)
 	in, p := pick(w, someContexts), int64(1+w.below(3))
-	queries := []Query[note]{{Of: w.notes.By("context", in)}, {Of: w.notes.By("priority+created", fmt.Sprint(p)), Newest: w.below(2) == 0}, {Of: w.notes.By("due", ""), Newest: w.below(2) == 0}, {Of: w.notes.By("updated", ""), Newest: true}}
+	queries := []Query[note]{{Of: w.notes.By("context", in)},
+		{Of: w.notes.By("priority+created", fmt.Sprint(p)), Newest: w.below(2) == 0},
+		{Of: w.notes.By("due", ""), Newest: w.below(2) == 0}, {Of: w.notes.By("updated", ""), Newest: true}}
 	k := w.below(len(queries))
 	q := queries[k]
 	before := w.ids(func(v note) bool {

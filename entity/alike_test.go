@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// alike is one and the same done by two stores: one has the script `put`, one
+// alike represents one and the same done by two stores: one has the script `put`, one
 // writes all by `write`.
 type alike struct {
 	t      *rapid.T
@@ -28,8 +28,10 @@ func newAlike(t *testing.T, s *keywrighttest.Server) alike {
 	c := open(t, s.URL())
 	for _, prefix := range []string{"p", "w"} {
 		spec := noteSpec(prefix)
-		spec.OnCreate = []Event{{Mode: Publish, Channel: prefix + ":made", Data: []Part{{Name: "id", Form: value.Quoted}, {Name: "text", Field: "text", Form: value.Quoted}, {Name: "due", Field: "due", Form: value.Bare}}}}
-		w.stores[prefix] = New(c, spec, nil)
+		spec.OnCreate = []Event{{Mode: Publish, Channel: prefix + ":made",
+			Data: []Part{{Name: "id", Form: value.Quoted}, {Name: "text", Field: "text", Form: value.Quoted},
+				{Name: "due", Field: "due", Form: value.Bare}}}}
+		w.stores[prefix] = storeOf(c, spec)
 	}
 	w.stores["w"].putter = nil
 	return w
@@ -37,8 +39,11 @@ func newAlike(t *testing.T, s *keywrighttest.Server) alike {
 
 func (w alike) note() note {
 	n := note{
-		Kind: rapid.SampledFrom([]string{"a", "b"}).Draw(w.t, "kind"), Context: rapid.SampledFrom([]string{"x", "y"}).Draw(w.t, "context"),
-		Priority: rapid.Int64Range(1, 3).Draw(w.t, "priority"), Text: rapid.SampledFrom([]string{"", "=", "a\"\n$1--", "é", "a/b\\\x00\x1f\x7f\t", "\u2028<&>\xff"}).Draw(w.t, "text"),
+		Kind:     rapid.SampledFrom([]string{"a", "b"}).Draw(w.t, "kind"),
+		Context:  rapid.SampledFrom([]string{"x", "y"}).Draw(w.t, "context"),
+		Priority: rapid.Int64Range(1, 3).Draw(w.t, "priority"),
+		Text: rapid.SampledFrom([]string{"", "=", "a\"\n$1--", "é", "a/b\\\x00\x1f\x7f\t", "\u2028<&>\xff"}).Draw(w.t,
+			"text"),
 	}
 	if rapid.Bool().Draw(w.t, "has due") {
 		due := time.UnixMilli(rapid.Int64Range(1, 1<<40).Draw(w.t, "due"))
@@ -98,11 +103,12 @@ func (w alike) step() {
 
 var moment = regexp.MustCompile(`\b1[0-9]{12,15}\b`)
 
-// left is all that a store has left on the server, without moments.
+// left returns all that a store has left on the server, without moments.
 func (w alike) left(prefix string) (out []string) {
 	for _, key := range keysOf(w.s, prefix+":") {
 		var texts []string
-		read := map[string][]string{"hash": {"HGETALL", key}, "zset": {"ZRANGE", key, "0", "-1", "WITHSCORES"}}[fmt.Sprint(w.s.Do("TYPE", key))]
+		read := map[string][]string{"hash": {"HGETALL", key},
+			"zset": {"ZRANGE", key, "0", "-1", "WITHSCORES"}}[fmt.Sprint(w.s.Do("TYPE", key))]
 		for _, text := range w.s.Do(read...).([]any) {
 			texts = append(texts, moment.ReplaceAllString(fmt.Sprint(text), "t"))
 		}
@@ -117,7 +123,7 @@ func (w alike) left(prefix string) (out []string) {
 	return out
 }
 
-// toldOf are the messages of a store, without moments.
+// toldOf returns the messages of a store, without moments.
 func toldOf(lines []string, prefix string) (out []string) {
 	for _, line := range lines {
 		if _, text, ok := strings.Cut(line, `"`+prefix+`:made"`); ok && strings.Contains(line, `lua] "PUBLISH"`) {
@@ -139,7 +145,8 @@ func TestAlike(t *testing.T) {
 				w.step()
 			}
 			lines := stop()
-			for what, got := range map[string][2][]string{"state": {w.left("p"), w.left("w")}, "events": {toldOf(lines, "p"), toldOf(lines, "w")}} {
+			for what, got := range map[string][2][]string{"state": {w.left("p"), w.left("w")},
+				"events": {toldOf(lines, "p"), toldOf(lines, "w")}} {
 				if !slices.Equal(got[0], got[1]) {
 					rt.Fatalf("%s:\n%s\n\n%s", what, strings.Join(got[0], "\n"), strings.Join(got[1], "\n"))
 				}

@@ -54,7 +54,7 @@ type windows struct {
 // usual windows: the clocks of two servers of a cluster differ by less than 5 s.
 var usual = windows{act: 5 * time.Second, due: 10 * time.Second}
 
-// fixed is the slot of all keys with these ends, if they share one.
+// fixed returns the slot of all keys with these ends, if they share one.
 func fixed(prefix, suffix string) (uint16, bool) {
 	if _, ok := slot.Tag([]byte(prefix)); ok {
 		return slot.Of([]byte(prefix)), true
@@ -92,7 +92,8 @@ func (s *Store[I, T]) place() {
 			s.reachable(s.spec.OnUpdate, items, together), s.reachable(s.spec.OnDelete, items, together))
 	}
 	if err != nil && s.err == nil {
-		s.err = &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: err, Hint: "give the keys one hash tag, {#…}, and the channels too"}
+		s.err = &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name, Err: err,
+			Hint: "give the keys one hash tag, {#…}, and the channels too"}
 	}
 }
 
@@ -112,13 +113,15 @@ func (s *Store[I, T]) reachable(events []Event, at uint16, one bool) error {
 	for i := range events {
 		e := &events[i]
 		if e.Mode != Publish && (!one || !s.sameSlot(e, at)) {
-			return fmt.Errorf("the channel %s is durable or sharded and is in another cluster slot than what it tells of: an event cannot go there in the same step", e.Channel)
+			return fmt.Errorf(
+				"the channel %s is durable or sharded and is in another cluster slot than what it tells of: an event cannot go "+
+					"there in the same step", e.Channel)
 		}
 	}
 	return nil
 }
 
-// sameSlot is whether a channel is always in a slot. One whose name depends on the item
+// sameSlot reports whether a channel is always in a slot. One whose name depends on the item
 // has a tag before that, or the one that all keys of the store have.
 func (s *Store[I, T]) sameSlot(e *Event, at uint16) bool {
 	if len(e.Name) == 0 {
@@ -137,7 +140,7 @@ func (s *Store[I, T]) sameSlot(e *Event, at uint16) bool {
 	return !s.apart && strings.Contains(lead, "{") && strings.HasPrefix(s.spec.Prefix, lead)
 }
 
-// step is where tests look in, and where they let a process die.
+// step returns where tests look in, and where they let a process die.
 func (s *Store[I, T]) step(name, id string) error {
 	if s.hook == nil {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// errLate is an owner whose intent is too old to act on.
+// errLate reports an owner whose intent is too old to act on.
 var errLate = errors.New("the step took so long that another may have taken over")
 
-// batch is what is done to one index key for several intents.
+// batch describes what is done to one index key for several intents.
 type batch struct {
 	entry
 	until   int64 // of the first intent
@@ -29,13 +29,14 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 	batches := s.batches(its)
 	results := make([]*keywright.Pending[string], len(batches))
 	for i, batch := range batches {
-		results[i] = keywright.Queue(&b, keywright.NewOp(keywright.Spec[string]{
-			Action: s.action("index", keywright.Writes, batch.key, nil), Script: s.scripts.apart.index, Keys: []string{batch.key},
+		results[i] = keywright.Queue(&b, kernel.NewOp(kernel.Spec[string]{
+			Action: s.action("index", keywright.Writes, batch.key, nil), Script: s.scripts.apart.index,
+			Keys:   []string{batch.key},
 			Args:   append([]string{strconv.FormatInt(batch.until, 10), s.keeps}, batch.changes...),
-			Decode: func(r rueidis.RedisResult) (string, error) { return r.ToString() },
+			Decode: func(r kernel.Reply) (string, error) { return r.ToString() },
 		}))
 	}
-	_ = b.Run(ctx, s.client) // each result has its own
+	_ = b.Run(ctx) // each result has its own
 	var failed error
 	for i, r := range results {
 		said, err := r.Result()
@@ -80,11 +81,11 @@ func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
 	return all
 }
 
-// mostRounds is how often an owner acts until it leaves it to the sweeper: so many
+// mostRounds says how often an owner acts until it leaves it to the sweeper: so many
 // others write the same item at the same time.
 const mostRounds = 16
 
-// mostFailures is how often an owner tries what fails for a passing reason.
+// mostFailures says how often an owner tries what fails for a passing reason.
 const mostFailures = 6
 
 // ending says how an intent is closed whose item is gone, and what is announced then.
@@ -143,14 +144,15 @@ func (s *Store[I, T]) round(ctx context.Context, it *intent, ended ending) (verd
 	return verdicts[0], s.step("closed", it.id)
 }
 
-// passing is whether to try again soon may help.
+// passing reports whether to try again soon may help.
 func passing(err error) bool {
 	class, known := keywright.ClassOf(err)
 	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	return errors.Is(err, errLate) || known && !ended && class != keywright.Invalid && class != keywright.Refused
 }
 
-// unsettled is a change that was made, with indexes that are not as it says.
+// unsettled returns a change that was made, with indexes that are not as it says.
 func (s *Store[I, T]) unsettled(err error) error {
-	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "index", Entry: s.spec.Entry.Name, Err: fmt.Errorf("the item is changed, and its indexes are not yet: %w", err), Hint: "a sweep puts them right"}
+	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "index", Entry: s.spec.entry.Name,
+		Err: fmt.Errorf("the item is changed, and its indexes are not yet: %w", err), Hint: "a sweep puts them right"}
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// mostLooks is how often a check looks at an item that changes while it looks.
+// mostLooks says how often a check looks at an item that changes while it looks.
 const mostLooks = 50
 
-// compareApart is compare where the keys are in several slots, which is no one step:
+// compareApart returns compare where the keys are in several slots, which is no one step:
 // the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
 // only if no intent is open and none was closed between. With an open intent
 // it counts as Expired: its owner, or a sweep, puts it right.
@@ -51,7 +51,7 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 	return false, ctx.Err()
 }
 
-// inspection is one look at an item and at all that is said of it.
+// inspection represents one look at an item and at all that is said of it.
 type inspection[I, T any] struct {
 	store    *Store[I, T]
 	id       string
@@ -64,7 +64,7 @@ type inspection[I, T any] struct {
 	moved    bool // while it was looked at
 }
 
-// entryText is what the ledger and the zset say of an id.
+// entryText describes what the ledger and the zset say of an id.
 type entryText struct {
 	text, due string
 	now       int64 // ms
@@ -106,7 +106,7 @@ func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err e
 	return e, err
 }
 
-// keys are all index keys that the item is in, or was seen in.
+// keys returns all index keys that the item is in, or was seen in.
 func (l *inspection[I, T]) keys() []string {
 	all := maps.Clone(l.suspects)
 	if all == nil {
@@ -124,23 +124,26 @@ func (l *inspection[I, T]) entries(ctx context.Context) error {
 	scores, ttls := make([]string, len(keys)), make([]int64, len(keys))
 	var ops []keywright.Op[bool]
 	for i, key := range keys {
-		read := func(build func(rueidis.Builder) rueidis.Completed, decode func(rueidis.RedisResult) error) {
-			ops = append(ops, keywright.NewOp(keywright.Spec[bool]{Action: l.store.action("check", keywright.Reads, key, nil), Build: build,
-				Decode: func(r rueidis.RedisResult) (bool, error) { return true, decode(r) }}))
+		read := func(build func(kernel.Builder) kernel.Command, decode func(kernel.Reply) error) {
+			ops = append(ops,
+				kernel.NewOp(kernel.Spec[bool]{Action: l.store.action("check", keywright.Reads, key, nil), Build: build,
+					Decode: func(r kernel.Reply) (bool, error) { return true, decode(r) }}))
 		}
-		read(func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) (err error) {
-			scores[i], err = optionalText(r)
-			return err
-		})
-		read(func(b rueidis.Builder) rueidis.Completed { return b.Pttl().Key(key).Build() }, func(r rueidis.RedisResult) (err error) {
-			ttls[i], err = r.AsInt64()
-			return err
-		})
+		read(func(b kernel.Builder) kernel.Command { return b.Zscore().Key(key).Member(l.id).Build() },
+			func(r kernel.Reply) (err error) {
+				scores[i], err = optionalText(r)
+				return err
+			})
+		read(func(b kernel.Builder) kernel.Command { return b.Pttl().Key(key).Build() },
+			func(r kernel.Reply) (err error) {
+				ttls[i], err = r.AsInt64()
+				return err
+			})
 	}
 	if len(ops) == 0 {
 		return nil
 	}
-	if err := keywright.DoAll(ctx, l.store.client, ops...); err != nil {
+	if err := kernel.DoAll(ctx, ops...); err != nil {
 		return err
 	}
 	for i, key := range keys {
@@ -152,7 +155,7 @@ func (l *inspection[I, T]) entries(ctx context.Context) error {
 	return nil
 }
 
-// entry is what is wrong with one entry, "" if nothing is.
+// entry returns what is wrong with one entry, "" if nothing is.
 func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) string {
 	a, _ := strconv.ParseFloat(score, 64)
 	b, _ := strconv.ParseFloat(found, 64)
@@ -183,12 +186,13 @@ func (l *inspection[I, T]) books() {
 	switch {
 	case item.there != there || item.there && !l.recorded(item.record, known):
 		l.problems = append(l.problems, Problem{ID: l.id, What: "ledger"})
-	case item.there && item.left >= 0 && l.store.spec.Expires != "" && (l.before.due == "" || due > float64(l.before.now+item.left+1000)):
+	case item.there && item.left >= 0 && l.store.spec.Expires != "" &&
+		(l.before.due == "" || due > float64(l.before.now+item.left+1000)):
 		l.problems = append(l.problems, Problem{ID: l.id, What: "expiry"})
 	}
 }
 
-// recorded is whether the ledger says what a record says.
+// recorded reports whether the ledger says what a record says.
 func (l *inspection[I, T]) recorded(record string, known map[string]string) bool {
 	for tag, text := range pairs(record) {
 		is, said := known[tag]

@@ -10,20 +10,21 @@
 --     'b' the builders that were at work when it was opened (no such segment: none)
 -- Part.
 -- include: time
+-- include: look
 local call, fmt = redis.call, string.format
 local due, ledger = KEYS[1], KEYS[2]
-call('ZCARD', due) -- of another type it is refused before anything is written
+look('ZCARD', due) -- of another type it is refused before anything is written
 for i = 3, #KEYS do -- streams
   local is = call('TYPE', KEYS[i]).ok
   if is ~= 'stream' and is ~= 'none' and not lease then
-    return redis.error_reply('WRONGTYPE a stream of this entity is a ' .. is)
+    refuse('WRONGTYPE', KEYS[i])
   end
 end
 local ms, micros = clock()
 local now = fmt('%.0f', ms)
 
 -- include: marks
-local said = call('HGET', ledger, '')
+local said = look('HGET', ledger, '')
 if foreign(said) then return redis.error_reply(newer) end
 
 -- opened is an intent of this moment.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
@@ -84,7 +85,7 @@ func later(t *testing.T, notes *Store[string, note], d time.Duration) {
 	})
 }
 
-// atRest: after every intent is due, one sweep leaves nothing behind.
+// atRest: after every intent is due, one sweep leaves nothing.
 func atRest(t *testing.T, notes *Store[string, note]) {
 	t.Helper()
 	later(t, notes, notes.windows.due)
@@ -96,7 +97,7 @@ func atRest(t *testing.T, notes *Store[string, note]) {
 	sound(t, notes)
 }
 
-// near is a prefix whose ledger lies in the first slots.
+// near returns a prefix whose ledger is in the first slots.
 func near(slots uint16) string {
 	for i := 0; ; i++ {
 		if prefix := fmt.Sprint("p", i); slot.Of([]byte(prefix)) < slots {
@@ -182,7 +183,7 @@ func TestApartProcess(t *testing.T) {
 	group.Wait()
 }
 
-// child is a process of TestApartProcess.
+// child represents a process of TestApartProcess.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -289,7 +290,7 @@ func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// deaf is a client that loses replies: of those commands that lose says. With late
+// deaf represents a client that loses replies: of those commands that lose says. With late
 // they are executed when the test says so.
 type deaf struct {
 	rueidis.Client
@@ -321,10 +322,9 @@ func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rue
 }
 
 func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Backoff: time.Microsecond, Wrap: func(raw rueidis.Client) rueidis.Client { d.Client = raw; return d }})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url,
+		keywright.Options{Backoff: time.Microsecond,
+			Wrap: func(raw rueidis.Client) rueidis.Client { d.Client = raw; return d }})
 }
 
 // apartLostReplies: every fifth reply is lost, the commands are executed.

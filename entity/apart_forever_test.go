@@ -12,13 +12,13 @@ import (
 
 // forever makes an entity whose items never expire.
 func forever(spec *Spec[string, note]) {
-	entry := *spec.Entry
+	entry := *spec.entry
 	entry.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
-	spec.Entry = &entry
+	spec.entry = &entry
 	spec.Expires, spec.Lease, spec.Pending, spec.IndexTTL = "", "", spec.Ledger+":pending", 0
 }
 
-// home is the server of the ledger.
+// home returns the server of the ledger.
 func home(c *keywrighttest.Cluster, s *Store[string, note]) *keywrighttest.Server {
 	return c.Nodes[int(slot.Of([]byte(s.spec.Ledger)))*c.Primaries/16384]
 }
@@ -47,10 +47,12 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 		commands, bytes := work("y")
 		for i := range 10_000 {
 			server.Do("ZADD", s.spec.Pending, "1", fmt.Sprint("old", i))
-			server.Do("HSET", s.spec.Ledger, fmt.Sprint("old", i), fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
+			server.Do("HSET", s.spec.Ledger, fmt.Sprint("old", i),
+				fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
 		}
 		if more, longer := work("z"); more != commands || longer > bytes+100 {
-			t.Errorf("with 10,000 open intents one more takes %d commands of %d bytes, not %d of %d", more, longer, commands, bytes)
+			t.Errorf("with 10,000 open intents one more takes %d commands of %d bytes, not %d of %d", more, longer,
+				commands, bytes)
 		}
 		_, err = s.Sweep(ctx, SweepOptions{Rate: 1 << 30})
 		must(t, err)

@@ -7,9 +7,15 @@
 -- Bound: O(log N) per id
 -- Round trips: 1
 -- include: time
+-- include: look
 if clock() > tonumber(ARGV[1]) then return 'late' end
 local added = false
 local is = redis.call('TYPE', KEYS[1]).ok
+if is ~= 'zset' and is ~= 'none' then
+  for i = 3, #ARGV, 3 do
+    if ARGV[i] ~= 'out' then refuse('WRONGTYPE', KEYS[1]) end
+  end
+end
 for i = 3, #ARGV, 3 do
   if ARGV[i] == 'out' then
     if is == 'zset' then redis.call('ZREM', KEYS[1], ARGV[i + 1]) end -- in a key of another type there is no entry

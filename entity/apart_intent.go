@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // The kinds of an intent.
@@ -23,12 +23,12 @@ const (
 	takenDeleting = "x"
 )
 
-// changes is whether the item may be another one than the ledger says: its owner, or a
+// changes reports whether the item may be another one than the ledger says: its owner, or a
 // process that died, was about to change it. An index of another version may then not be
 // as the item is.
 func (it *intent) changes() bool { return it.kind != aging && it.kind != mending }
 
-// intent is what a process is about to do with an item, and what it knows of it.
+// intent describes what a process is about to do with an item, and what it knows of it.
 type intent struct {
 	id, token, kind string
 	opened          int64     // ms by the clock of the ledger
@@ -47,7 +47,7 @@ type intent struct {
 	unsure bool
 }
 
-// state is an item as it was read.
+// state represents an item as it was read.
 type state struct {
 	there  bool
 	left   int64 // ms until it ends, -1 never
@@ -58,12 +58,12 @@ type state struct {
 
 func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, token: rand.Text()} }
 
-// bookKeys are the keys that are in the slot of the ledger.
+// bookKeys returns the keys that are in the slot of the ledger.
 func (s *Store[I, T]) bookKeys() []string {
 	return []string{cmp.Or(s.spec.Expires, s.spec.Pending), s.spec.Ledger}
 }
 
-// graceMS is when an intent may be taken over, as scripts have it.
+// graceMS returns when an intent may be taken over, as scripts have it.
 func (s *Store[I, T]) graceMS() string { return strconv.FormatInt(s.windows.due.Milliseconds(), 10) }
 
 // open opens an intent, or renews it. 1 round trip.
@@ -73,7 +73,8 @@ func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) erro
 		if it.kind == aging || it.kind == mending {
 			agreed = "" // it changes no field
 		}
-		texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(), s.keeps, it.id, it.token, it.kind, members, agreed)
+		texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(),
+			s.keeps, it.id, it.token, it.kind, members, agreed)
 		switch {
 		case err != nil:
 			return s.refused(it.id, err)
@@ -88,7 +89,7 @@ func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) erro
 	}
 }
 
-// ending is when the item ends, by the clock of the ledger and at the earliest: the
+// ending returns when the item ends, by the clock of the ledger and at the earliest: the
 // sweeper may come too early, not too late.
 func (it *intent) ending() string {
 	if !it.item.there || it.item.left < 0 {
@@ -104,7 +105,7 @@ func (it *intent) learn(texts []string) {
 	it.stamp, it.state, it.record, it.ends, it.members = texts[1], texts[2], texts[3], texts[4], texts[5]
 }
 
-// until is when the owner must have acted, by the clock of any server.
+// until returns when the owner must have acted, by the clock of any server.
 func (s *Store[I, T]) until(it *intent) int64 { return it.opened + s.windows.act.Milliseconds() }
 
 // How an item was found at the end.
@@ -124,7 +125,7 @@ const (
 	lost      = "lost"
 )
 
-// closing is an intent to be closed.
+// closing represents an intent to be closed.
 type closing struct {
 	*intent
 	found  string
@@ -140,9 +141,10 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 		keys, args = appendEvents(keys, args, c.events)
 		args[at] = strconv.Itoa(len(args) - at)
 	}
-	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: s.action("close intent", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.close, Keys: keys, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	replies, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
+		Action: s.action("close intent", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.close, Keys: keys,
+		Args:   args,
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
 		return nil, err
@@ -162,7 +164,7 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 	return verdicts, nil
 }
 
-// leaving is what the ledger is to say of an item that was found: where it is in the
+// leaving returns what the ledger is to say of an item that was found: where it is in the
 // indexes of this program, as far as the intent has named that, as no other key was
 // touched. Where it is in an index that this program does not know is in doubt, if the
 // item was changed, or if the ledger did not say it before.
@@ -192,10 +194,10 @@ func (s *Store[I, T]) leaving(it *intent) string {
 	return string(record)
 }
 
-// takesOut is whether the index of a tag is being taken off the server.
+// takesOut reports whether the index of a tag is being taken off the server.
 func (it *intent) takesOut(tag string) bool { return it.removes != nil && it.removes(tag) }
 
-// placesOf are the places in the indexes of this program where an item belongs by its
+// placesOf returns the places in the indexes of this program where an item belongs by its
 // fields, those that its intent names, or the others.
 func (s *Store[I, T]) placesOf(it *intent, named bool) (places []trace) {
 	names := map[string]bool{}
@@ -211,7 +213,7 @@ func (s *Store[I, T]) placesOf(it *intent, named bool) (places []trace) {
 	return places
 }
 
-// unnamed are segments of where an item belongs which its intent does not name.
+// unnamed returns segments of where an item belongs which its intent does not name.
 func (s *Store[I, T]) unnamed(it *intent) string {
 	var segments []byte
 	for _, t := range s.placesOf(it, false) {
@@ -220,8 +222,8 @@ func (s *Store[I, T]) unnamed(it *intent) string {
 	return string(segments)
 }
 
-// stateOf is an item by the texts of some of its fields.
-func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all []rueidis.RedisMessage) state {
+// stateOf returns an item by the texts of some of its fields.
+func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all []kernel.Value) state {
 	st := state{there: true, left: left, asked: asked, in: map[string]string{}}
 	texts := map[string]text{}
 	for i, name := range names {
@@ -244,9 +246,9 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 	ops := make([]keywright.Op[bool], len(its))
 	for i, it := range its {
 		key := s.key(it.id)
-		ops[i] = keywright.NewOp(keywright.Spec[bool]{
+		ops[i] = kernel.NewOp(kernel.Spec[bool]{
 			Action: s.action("look", keywright.Reads, key, nil), Script: s.scripts.apart.look, Keys: []string{key}, Args: names,
-			Decode: func(r rueidis.RedisResult) (bool, error) {
+			Decode: func(r kernel.Reply) (bool, error) {
 				all, err := r.ToArray()
 				it.item = state{}
 				if err != nil || len(all) == 0 {
@@ -259,10 +261,10 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 			},
 		})
 	}
-	return keywright.DoAll(ctx, s.client, ops...)
+	return kernel.DoAll(ctx, ops...)
 }
 
-// keysNamed are the index keys that an intent names, each as something to be taken out
+// keysNamed returns the index keys that an intent names, each as something to be taken out
 // of: of the indexes of this program, and of those that are being removed.
 func (s *Store[I, T]) keysNamed(it *intent) (keys []entry) {
 	seen := map[string]bool{}

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// candidate is an id that an index gives.
+// candidate represents an id that an index gives.
 type candidate struct {
 	id, score string
-	row       []rueidis.RedisMessage // the id, and the texts of its fields
-	missing   bool                   // from an index that it must be in too
+	row       []kernel.Value // the id, and the texts of its fields
+	missing   bool           // from an index that it must be in too
 }
 
-// listing is a page in the making.
+// listing represents a page in the making.
 type listing[I, T any] struct {
 	store  *Store[I, T]
 	q      *Query[T]
@@ -28,7 +28,7 @@ type listing[I, T any] struct {
 	gone   int
 }
 
-// listApart is list where the keys are in several slots: the index gives ids, the
+// listApart returns list where the keys are in several slots: the index gives ids, the
 // other indexes say which of them they have, and the items of those are read. An id
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
@@ -47,7 +47,7 @@ func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []strin
 	return out, nil
 }
 
-// mostMarked is how often a page is read again, as what the ledger says of indexes has
+// mostMarked says how often a page is read again, as what the ledger says of indexes has
 // changed since it was read last: what is complete by now need not have been complete
 // when the page was read.
 const mostMarked = 4
@@ -80,17 +80,19 @@ func (s *Store[I, T]) listBetween(ctx context.Context, q *Query[T], fields []str
 }
 
 // ids gives ids of the index, and where the next ones begin.
-func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *listed) (page []*candidate, next string, err error) {
+func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *listed) (page []*candidate, next string,
+	err error) {
 	score, last, _ := strings.Cut(after, "\x00")
 	s, q := l.store, l.q
 	var b keywright.Batch
 	said := keywright.Queue(&b, s.saidOfIndexes())
-	ids := keywright.Queue(&b, keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	ids := keywright.Queue(&b, kernel.NewOp(kernel.Spec[[]kernel.Value]{
 		Action: s.action("list", keywright.Reads, q.Of.key, nil), Script: s.scripts.list, Keys: []string{q.Of.key},
-		Args:   []string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(wanted), strconv.Itoa(mostLooked), "2", "", ""},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+		Args: []string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(wanted),
+			strconv.Itoa(mostLooked), "2", "", ""},
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}))
-	if err = b.Run(ctx, s.client); err != nil {
+	if err = b.Run(ctx); err != nil {
 		return nil, "", err
 	}
 	all, _ := ids.Result()
@@ -103,7 +105,7 @@ func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *
 		next = score + "\x00" + last
 	}
 	for i := 5; i+1 < len(all); i += 2 {
-		c := &candidate{row: []rueidis.RedisMessage{all[i]}}
+		c := &candidate{row: []kernel.Value{all[i]}}
 		c.id, _ = all[i].ToString()
 		c.score, _ = all[i+1].ToString()
 		page = append(page, c)
@@ -123,7 +125,7 @@ func (l *listing[I, T]) check(ctx context.Context, page []*candidate) error {
 		for i, c := range page[:n] {
 			ops[i] = l.fetch(c)
 		}
-		if err := keywright.DoAll(ctx, l.store.client, ops...); err != nil {
+		if err := kernel.DoAll(ctx, ops...); err != nil {
 			return err
 		}
 		page = page[n:]
@@ -134,12 +136,12 @@ func (l *listing[I, T]) check(ctx context.Context, page []*candidate) error {
 // fetch reads the item of a candidate.
 func (l *listing[I, T]) fetch(c *candidate) keywright.Op[bool] {
 	key := l.store.key(c.id)
-	return keywright.NewOp(keywright.Spec[bool]{
+	return kernel.NewOp(kernel.Spec[bool]{
 		Action: l.store.action("list", keywright.Reads, key, nil),
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(l.reads...).Build() },
-		Decode: func(r rueidis.RedisResult) (bool, error) {
+		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(l.reads...).Build() },
+		Decode: func(r kernel.Reply) (bool, error) {
 			all, err := r.ToArray()
-			if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+			if reply, ok := kernel.IsServerError(err); ok && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
 				return false, nil // it is no item
 			}
 			c.row = append(c.row[:1:1], all...)
@@ -156,12 +158,12 @@ func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error 
 		ids[i] = c.id
 	}
 	for i, and := range l.q.And {
-		ops[i] = keywright.NewOp(keywright.Spec[bool]{
+		ops[i] = kernel.NewOp(kernel.Spec[bool]{
 			Action: l.store.action("list", keywright.Reads, and.key, nil),
-			Build: func(b rueidis.Builder) rueidis.Completed {
+			Build: func(b kernel.Builder) kernel.Command {
 				return b.Zmscore().Key(and.key).Member(ids...).Build()
 			},
-			Decode: func(r rueidis.RedisResult) (bool, error) {
+			Decode: func(r kernel.Reply) (bool, error) {
 				all, err := r.ToArray()
 				for i := range all {
 					page[i].missing = page[i].missing || all[i].IsNil()
@@ -173,7 +175,7 @@ func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error 
 	if len(page) == 0 {
 		return nil
 	}
-	return keywright.DoAll(ctx, l.store.client, ops...)
+	return kernel.DoAll(ctx, ops...)
 }
 
 // take takes candidates into the page until it is full, and gives where the next one
@@ -193,14 +195,14 @@ func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next s
 	return after
 }
 
-// belongs is whether the item is there and says itself that it is in all of the
+// belongs reports whether the item is there and says itself that it is in all of the
 // indexes.
 func (l *listing[I, T]) belongs(c *candidate) bool {
 	if c.missing {
 		return false
 	}
 	all := c.row[1:]
-	if !slices.ContainsFunc(all, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
+	if !slices.ContainsFunc(all, func(m kernel.Value) bool { return !m.IsNil() }) {
 		l.gone++
 		return false
 	}

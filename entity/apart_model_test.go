@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what the items should be.
+// model describes what the items should be.
 type model struct {
 	t     *rapid.T
 	notes *Store[string, note]
@@ -31,7 +31,8 @@ func apartModel(t *testing.T, c *keywrighttest.Cluster) {
 	var runs atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
 		prefix := fmt.Sprint("r", runs.Add(1))
-		m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{}, seen: map[string]Item[string, note]{}}
+		m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{},
+			seen: map[string]Item[string, note]{}}
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			m.step()
 		}
@@ -42,7 +43,8 @@ func apartModel(t *testing.T, c *keywrighttest.Cluster) {
 func (m *model) id() string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(m.t, "id") }
 
 func (m *model) note() note {
-	n := note{Kind: rapid.SampledFrom([]string{"x", "y"}).Draw(m.t, "kind"), Context: "c", Priority: rapid.Int64Range(1, 3).Draw(m.t, "priority"), Text: "t"}
+	n := note{Kind: rapid.SampledFrom([]string{"x", "y"}).Draw(m.t, "kind"), Context: "c",
+		Priority: rapid.Int64Range(1, 3).Draw(m.t, "priority"), Text: "t"}
 	if rapid.Bool().Draw(m.t, "with due") {
 		due := time.UnixMilli(rapid.Int64Range(1, 4).Draw(m.t, "due")).UTC()
 		n.Due = &due
@@ -70,7 +72,8 @@ func (m *model) wrote(id string, n note, item Item[string, note]) {
 func (m *model) step() {
 	ctx, id := m.t.Context(), m.id()
 	_, there := m.items[id]
-	switch op := rapid.SampledFrom([]string{"create", "put", "replace", "update", "if", "delete", "item", "touch", "expire", "sweep", "modify"}).Draw(m.t, "op"); op {
+	switch op := rapid.SampledFrom([]string{"create", "put", "replace", "update", "if", "delete", "item", "touch",
+		"expire", "sweep", "modify"}).Draw(m.t, "op"); op {
 	case "create", "put", "replace":
 		n := m.note()
 		do := map[string]func() (Item[string, note], error){
@@ -79,7 +82,8 @@ func (m *model) step() {
 			"replace": func() (Item[string, note], error) { return m.notes.Replace(ctx, id, n) },
 		}[op]
 		item, err := do()
-		if applied := m.must(err, ErrExists, keywright.ErrNotFound); applied != (op == "put" || op == "create" && !there || op == "replace" && there) {
+		if applied := m.must(err, ErrExists, keywright.ErrNotFound); applied != (op == "put" || op == "create" && !there ||
+			op == "replace" && there) {
 			m.t.Fatalf("%s with an item there %v: %v", op, there, err)
 		} else if applied {
 			m.wrote(id, n, item)
@@ -96,7 +100,9 @@ func (m *model) step() {
 		}
 		delete(m.items, id)
 	case "touch":
-		if applied := m.must(m.notes.Touch(ctx, id, keywright.ExpiresIn(time.Duration(rapid.Int64Range(1, 10).Draw(m.t, "hours"))*time.Hour)), keywright.ErrNotFound); applied != there {
+		if applied := m.must(m.notes.Touch(ctx, id,
+			keywright.ExpiresIn(time.Duration(rapid.Int64Range(1, 10).Draw(m.t, "hours"))*time.Hour)),
+			keywright.ErrNotFound); applied != there {
 			m.t.Fatalf("touched %v, there %v", applied, there)
 		}
 	case "expire":
@@ -170,7 +176,8 @@ func (m *model) compare() {
 	for _, item := range items {
 		want := m.items[item.ID]
 		want.Created, want.Updated, want.Version = item.Value.Created, item.Value.Updated, item.Version
-		if fmt.Sprint(item.Value.Due) != fmt.Sprint(want.Due) || item.Value.Kind != want.Kind || item.Value.Priority != want.Priority {
+		if fmt.Sprint(item.Value.Due) != fmt.Sprint(want.Due) || item.Value.Kind != want.Kind ||
+			item.Value.Priority != want.Priority {
 			m.t.Fatalf("item %s is %+v, not %+v", item.ID, item.Value, want)
 		}
 		got = append(got, item.ID)
@@ -220,7 +227,9 @@ func (m *model) pages(kind string, priority int64) {
 			want = append(want, id)
 		}
 	}
-	q := Query[note]{Of: m.notes.By("kind", kind), And: []Of[note]{m.notes.By("priority+created", strconv.FormatInt(priority, 10)), m.notes.By("context", "c")}, Limit: 1}
+	q := Query[note]{Of: m.notes.By("kind", kind),
+		And:   []Of[note]{m.notes.By("priority+created", strconv.FormatInt(priority, 10)), m.notes.By("context", "c")},
+		Limit: 1}
 	for item, err := range m.notes.Each(m.t.Context(), q) {
 		m.must(err)
 		got = append(got, item.ID)

@@ -14,7 +14,7 @@ import (
 
 var errDied = errors.New("the process died here")
 
-// scene is one id with several processes at it, stopped and killed between the
+// scene represents one id with several processes at it, stopped and killed between the
 // steps of the protocol.
 type scene struct {
 	t       *testing.T
@@ -25,7 +25,7 @@ type scene struct {
 	real    bool                // time passes by itself
 }
 
-// process is a store of its own, whose scripts are edited.
+// process returns a store of its own, whose scripts are edited.
 func (s *scene) process() *Store[string, note] {
 	p := spread(s.t, s.cluster.URL(), s.prefix, func(spec *Spec[string, note]) {
 		spec.OnExpire = []Event{{Mode: Append, Channel: "{" + s.prefix + "}:gone", MaxLen: 100, Data: []Part{{Name: "id"}}}}
@@ -78,7 +78,8 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 			if entry, err := p.bookOf(s.t.Context(), id); err == nil && !strings.Contains(entry.text, "!=") {
 				continue // nobody has an intent
 			}
-			_ = s.try("make due", raw.Do(s.t.Context(), raw.B().Zadd().Key(p.spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
+			_ = s.try("make due",
+				raw.Do(s.t.Context(), raw.B().Zadd().Key(p.spec.Expires).ScoreMember().ScoreMember(0, id).Build()).Error())
 		}
 		for _, who := range stopped {
 			who.windows.act = -time.Hour
@@ -103,7 +104,7 @@ func (s *scene) try(what string, err error) error {
 	return nil
 }
 
-// wrong is what a check finds at the end, and how often an expiry was announced.
+// wrong returns what a check finds at the end, and how often an expiry was announced.
 func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	_ = s.rest(p)
 	p.hook = nil
@@ -121,7 +122,7 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 	return out
 }
 
-// scenes are what may happen to one item. Each gives what was wrong at the end.
+// scenes say what may happen to one item. Each gives what was wrong at the end.
 var scenes = map[string]func(s *scene) []string{
 	"a newer program keeps the ledger": newerFormsApart,
 	"a writer is stopped before it writes, until others have taken over": func(s *scene) []string {
@@ -270,22 +271,36 @@ func apartScenes(t *testing.T, c *keywrighttest.Cluster) {
 func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	n := 0
 	for guard, m := range map[string]struct{ instead, scene string }{
-		"if not e then return redis.error_reply(newer) end":                         {"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end", "a newer program keeps the ledger"},
-		"if foreign(said) then return redis.error_reply(newer)":                     {"if false then return", "a newer program keeps the ledger"},
-		"  if foreign(nil, text) then return nil end\n":                             {"", "a newer program keeps the ledger"},
-		"if ms > tonumber(deadline) then return {'late'":                            {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
-		"> tonumber(ARGV[1]) then return 'late' end":                                {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
-		"> tonumber(ARGV[1]) then return 'late' end ":                               {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
-		"opened(token, kind, members)\nsave(id, e)":                                 {"opened(token, kind, members)", "a writer dies before the indexes"},
-		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":                 {"if false then", "another moves the item before the indexes"},
-		"intent.m = union(intent.m, e.record)":                                      {"", "another makes the item when the intent is open"},
-		"members = union(members, over.m)":                                          {"", "a writer dies behind the indexes, and the item by hand"},
-		"if not there and listed == '1' then":                                       {"if false then", "an item is made again before it is swept"},
-		"if not mine then return {'lost'} end":                                      {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
-		"not (deleting and early)":                                                  {"true", "an item is deleted by one who dies"},
-		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":                  {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},
-		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]":                 {"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
-		"local over = i.o + grace\n    if not next or over < next then next = over": {"if not next then next = i.o + 1e12", "a writer dies before the indexes, and time passes"},
+		"if not e then return redis.error_reply(newer) end": {
+			"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end",
+			"a newer program keeps the ledger"},
+		"if foreign(said) then return redis.error_reply(newer)": {"if false then return", "a newer program keeps the ledger"},
+		"  if foreign(nil, text) then return nil end\n":         {"", "a newer program keeps the ledger"},
+		"if ms > tonumber(deadline) then return {'late'": {"if false then return {'late'",
+			"a writer is stopped before it writes, until others have taken over"},
+		"> tonumber(ARGV[1]) then return 'late' end": {"> 1e15 then return 'late' end",
+			"a writer is stopped before the indexes, until the item is gone"},
+		"> tonumber(ARGV[1]) then return 'late' end ": {"> 1e15 then return 'late' end",
+			"a sweeper is stopped before the indexes, until the item is there again"},
+		"opened(token, kind, members)\nsave(id, e)": {"opened(token, kind, members)",
+			"a writer dies before the indexes"},
+		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then": {"if false then",
+			"another moves the item before the indexes"},
+		"intent.m = union(intent.m, e.record)": {"",
+			"another makes the item when the intent is open"},
+		"members = union(members, over.m)": {"",
+			"a writer dies behind the indexes, and the item by hand"},
+		"if not there and listed == '1' then": {"if false then", "an item is made again before it is swept"},
+		"if not mine then return {'lost'} end": {
+			"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
+		"not (deleting and early)": {"true",
+			"an item is deleted by one who dies"},
+		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'": {"elseif longer and ARGV[4] == '' then",
+			"an item is shortened by one who dies"},
+		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]": {
+			"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
+		"local over = i.o + grace\n    if not next or over < next then next = over": {"if not next then next = i.o + 1e12",
+			"a writer dies before the indexes, and time passes"},
 	} {
 		n++
 		prefix := fmt.Sprint("m", n)

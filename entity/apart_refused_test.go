@@ -18,7 +18,7 @@ func TestApartRefused(t *testing.T) {
 		}
 	}
 	all("ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all", "-pexpire")
-	limited := New(open(t, strings.Replace(cluster.URL(), "//", "//app:pw@", 1)), noteSpec("n"), nil)
+	limited := storeOf(open(t, strings.Replace(cluster.URL(), "//", "//app:pw@", 1)), noteSpec("n"))
 	if _, err := limited.Create(t.Context(), "1", a("k", 5)); err == nil {
 		t.Error("made without a TTL")
 	}
@@ -35,7 +35,7 @@ func TestApartRefused(t *testing.T) {
 	// The books share a slot, and it is another one.
 	spec.Expires, spec.Ledger, spec.Lease = "{m}:expiry", "{m}:ledger", "{m}:sweep"
 	spec.OnDelete = []Event{{Mode: Append, Channel: "{i}:log", Data: []Part{{Name: "gone"}}}}
-	notes := New(open(t, cluster.URL()), spec, nil)
+	notes := storeOf(open(t, cluster.URL()), spec)
 	if _, err := notes.Create(t.Context(), "1", a("k", 5)); err != nil || !notes.apart {
 		t.Fatalf("apart is %v: %v", notes.apart, err)
 	}

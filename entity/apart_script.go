@@ -5,7 +5,7 @@ import (
 	"github.com/keywright/keywright/internal/lua"
 )
 
-// apartScripts are those for entities in several slots.
+// apartScripts holds those for entities in several slots.
 type apartScripts struct {
 	open, close, due, item, index, look, touch *keywright.Script
 }

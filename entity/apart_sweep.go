@@ -9,10 +9,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// sweepApart is sweepAll where the keys are in several slots: it looks at what is
+// sweepApart returns sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
 func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
@@ -39,7 +39,8 @@ func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o Sweep
 
 // takeOver takes the lease, and opens intents for what is due, past what was passed over. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
-func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int, over *passed) (its []*intent, next, busy time.Duration, err error) {
+func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int, over *passed) (its []*intent,
+	next, busy time.Duration, err error) {
 	if s.err != nil {
 		return nil, 0, 0, s.err
 	}
@@ -48,10 +49,11 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 		keys = append(keys, s.spec.Lease)
 		sweeper, ttl = turn.Args()
 	}
-	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	replies, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 		Action: s.action("sweep", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.due, Keys: keys,
-		Args:   []string{s.graceMS(), sweeper, rand.Text(), ttl, strconv.Itoa(min(batch, mostTaken)), strconv.Itoa(over.items)},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+		Args: []string{s.graceMS(), sweeper, rand.Text(), ttl, strconv.Itoa(min(batch, mostTaken)),
+			strconv.Itoa(over.items)},
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
 		return nil, 0, 0, s.refused("", err)
@@ -77,10 +79,10 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 	return its, next, busy, s.step("taken over", "")
 }
 
-// mostTaken is how many items are taken over at once: one costs a script some 50 µs.
+// mostTaken says how many items are taken over at once: one costs a script some 50 µs.
 const mostTaken = 32
 
-// mostSweepRounds is how often a sweeper acts on an item that others write; then it
+// mostSweepRounds says how often a sweeper acts on an item that others write; then it
 // leaves it for later.
 const mostSweepRounds = 4
 

@@ -20,20 +20,21 @@ import (
 // done again; it decides no test.
 var quick = windows{act: 150 * time.Millisecond, due: 300 * time.Millisecond}
 
-// spread is the entity with its keys in many slots.
+// spread returns the entity with its keys in many slots.
 func spread(t *testing.T, url, prefix string, edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
 	return spreadOn(t, open(t, url), prefix, edits...)
 }
 
-func spreadOn(t *testing.T, c *keywright.Client, prefix string, edits ...func(*Spec[string, note])) *Store[string, note] {
+func spreadOn(t *testing.T, c *keywright.Client, prefix string,
+	edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
 	spec := noteSpec(prefix)
 	spec.Expires, spec.Ledger, spec.Lease = "{"+prefix+"}:expiry", "{"+prefix+"}:ledger", "{"+prefix+"}:sweep"
 	for _, edit := range edits {
 		edit(spec)
 	}
-	s := New(c, spec, nil)
+	s := storeOf(c, spec)
 	if !s.apart {
 		t.Fatal("the entity is not apart")
 	}
@@ -50,7 +51,7 @@ func clusters(t *testing.T, run func(t *testing.T, c *keywrighttest.Cluster)) {
 	}
 }
 
-// keysLeft is how many keys there are of an entity.
+// keysLeft returns how many keys there are of an entity.
 func keysLeft(c *keywrighttest.Cluster, prefix string) (n int) {
 	for _, node := range c.Nodes[:c.Primaries] {
 		for _, pattern := range []string{prefix + ":*", "{" + prefix + "}:*"} {
@@ -64,10 +65,12 @@ func keysLeft(c *keywrighttest.Cluster, prefix string) (n int) {
 func TestApart(t *testing.T) {
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		for name, test := range map[string]func(*testing.T, *keywrighttest.Cluster){
-			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies, "late": apartLateCommand,
+			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies,
+			"late":  apartLateCommand,
 			"never": apartNever, "damage": apartDamage, "events": apartEvents, "pages": apartPages,
-			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped, "trips": apartTrips,
-			"skew": apartSkew, "blind": apartBlind, "same": apartSame,
+			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped,
+			"trips": apartTrips,
+			"skew":  apartSkew, "blind": apartBlind, "same": apartSame,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -95,9 +98,11 @@ func apartLife(t *testing.T, c *keywrighttest.Cluster) {
 	v2, err := notes.Update(ctx, "1", setKind.Set("task"), setDue.Set(time.UnixMilli(1000).UTC()))
 	must(t, err)
 	same(t, "by the old kind", notes.listed(t, Query[note]{Of: notes.By("kind", "fact")}), nil)
-	same(t, "by the new kind", notes.listed(t, Query[note]{Of: notes.By("kind", "task"), And: []Of[note]{notes.By("due", "")}}), []string{"1"})
+	same(t, "by the new kind",
+		notes.listed(t, Query[note]{Of: notes.By("kind", "task"), And: []Of[note]{notes.By("due", "")}}), []string{"1"})
 	var conflict *Conflict
-	if _, err = notes.UpdateIf(ctx, "1", made.Version, setText.Set("late")); !errors.Is(err, ErrVersion) || !errors.As(err, &conflict) || conflict.Version != v2 {
+	if _, err = notes.UpdateIf(ctx, "1", made.Version, setText.Set("late")); !errors.Is(err, ErrVersion) ||
+		!errors.As(err, &conflict) || conflict.Version != v2 {
 		t.Errorf("an update of an old version: %v", err)
 	}
 	if _, err = notes.UpdateIf(ctx, "1", v2, setText.Set("new"), setDue.Unset()); err != nil {
@@ -139,12 +144,14 @@ func apartExpiry(t *testing.T, c *keywrighttest.Cluster) {
 	notes := spread(t, c.URL(), "expiry")
 	ctx := t.Context()
 	for i := range 100 {
-		_, err := notes.Create(ctx, fmt.Sprint(i), a(fmt.Sprint("k", i%3), int64(1+i%10)), keywright.ExpiresIn(50*time.Millisecond))
+		_, err := notes.Create(ctx, fmt.Sprint(i), a(fmt.Sprint("k", i%3), int64(1+i%10)),
+			keywright.ExpiresIn(50*time.Millisecond))
 		must(t, err)
 	}
 	_, err := notes.Create(ctx, "stays", a("k1", 5))
 	must(t, err)
-	eventually(t, "they expire", func() bool { _, err := notes.Get(ctx, "99"); return errors.Is(err, keywright.ErrNotFound) })
+	eventually(t, "they expire",
+		func() bool { _, err := notes.Get(ctx, "99"); return errors.Is(err, keywright.ErrNotFound) })
 	same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", "k1")}), []string{"stays"})
 	done, err := notes.Sweep(ctx, SweepOptions{Batch: 30})
 	if must(t, err); done.Gone != 100 || done.Lives != 0 {
@@ -202,14 +209,16 @@ func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 	}
 	for _, words := range [][]string{
 		{"ZREM", "damage:idx:kind:x", "0"}, {"ZADD", "damage:idx:kind:y", "0", "1"}, {"ZADD", "damage:idx:due", "9", "2"},
-		{"HDEL", "{damage}:ledger", "3"}, {"ZREM", "{damage}:expiry", "4"}, {"UNLINK", "damage:item:5"}, {"ZADD", "damage:idx:kind:z", "0", "nobody"}, {"PERSIST", "damage:idx:context:c1"},
+		{"HDEL", "{damage}:ledger", "3"}, {"ZREM", "{damage}:expiry", "4"}, {"UNLINK", "damage:item:5"},
+		{"ZADD", "damage:idx:kind:z", "0", "nobody"}, {"PERSIST", "damage:idx:context:c1"},
 	} {
 		must(t, raw.Do(ctx, raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error())
 	}
 	found := map[string]int{}
 	checked, err := notes.Check(ctx, CheckOptions{Apply: true, Found: func(p Problem) { found[p.What]++ }})
 	must(t, err)
-	if found["missing"] != 1 || found["stale"] != 2+5 || found["score"] != 1 || found["ledger"] != 2 || found["expiry"] != 1 || found["ttl"] == 0 {
+	if found["missing"] != 1 || found["stale"] != 2+5 || found["score"] != 1 || found["ledger"] != 2 ||
+		found["expiry"] != 1 || found["ttl"] == 0 {
 		t.Errorf("%v in %+v", found, checked)
 	}
 	if checked := sound(t, notes); checked.Items != 5 || checked.Expired != 0 {
@@ -224,7 +233,8 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 		return []Event{{Mode: Publish, Channel: "events:" + channel, Plain: true, Data: []Part{{Name: "id"}}}}
 	}
 	notes := spread(t, c.URL(), "events", func(spec *Spec[string, note]) {
-		spec.OnCreate, spec.OnUpdate, spec.OnDelete, spec.OnExpire = event("created"), event("updated"), event("deleted"), event("expired")
+		spec.OnCreate, spec.OnUpdate, spec.OnDelete, spec.OnExpire = event("created"), event("updated"), event("deleted"),
+			event("expired")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -266,7 +276,8 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 	must(t, err)
 	_, err = notes.Shorten(ctx, "2", time.Millisecond)
 	must(t, err)
-	eventually(t, "it is swept", func() bool { done, err := notes.Sweep(ctx, SweepOptions{}); return err == nil && done.Gone == 1 })
+	eventually(t, "it is swept",
+		func() bool { done, err := notes.Sweep(ctx, SweepOptions{}); return err == nil && done.Gone == 1 })
 	all := map[string]bool{}
 	for end := time.After(20 * time.Second); len(all) < 5; {
 		select {
@@ -277,7 +288,8 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 		}
 	}
 	got := slices.Sorted(maps.Keys(all))
-	same(t, "events", got, []string{`events:created {"id":"1"}`, `events:created {"id":"2"}`, `events:deleted {"id":"1"}`, `events:expired {"id":"2"}`, `events:updated {"id":"1"}`})
+	same(t, "events", got, []string{`events:created {"id":"1"}`, `events:created {"id":"2"}`, `events:deleted {"id":"1"}`,
+		`events:expired {"id":"2"}`, `events:updated {"id":"1"}`})
 }
 
 // apartPages: pages of a set and of scores, up and down, with ids of items that are
@@ -335,25 +347,31 @@ func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 		apart  bool
 		fails  bool
 	}{
-		"one tag":                                {"{n}", nil, false, false},
-		"one tag, a stream elsewhere":            {"{n}", func(s *Spec[string, note]) { s.OnExpire = nil }, false, false},
-		"no tag":                                 {"n", nil, true, false},
-		"a stream of expiries elsewhere":         {"n", func(s *Spec[string, note]) { s.OnExpire = gone }, true, true},
-		"a stream of expiries with the ledger":   {"n", func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{n}:gone"}} }, true, false},
-		"a stream of creations":                  {"n", func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{n}:made"}} }, true, true},
-		"a sharded channel of updates":           {"n", func(s *Spec[string, note]) { s.OnUpdate = []Event{{Mode: PublishSharded, Channel: "n"}} }, true, true},
-		"the ledger away from the expiry times":  {"n", func(s *Spec[string, note]) { s.Ledger = "{m}:ledger" }, true, true},
-		"the lease away from the ledger":         {"n", func(s *Spec[string, note]) { s.Lease = "{m}:lease" }, true, true},
-		"an index of its own slot":               {"{n}", func(s *Spec[string, note]) { s.Indexes[3].Prefix = "n:due" }, true, false},
-		"items in one slot, a stream with them":  {"{i}", func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{i}:made"}} }, true, false},
-		"items in one slot, a stream of expires": {"{i}", func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{i}:gone"}} }, true, true},
+		"one tag":                        {"{n}", nil, false, false},
+		"one tag, a stream elsewhere":    {"{n}", func(s *Spec[string, note]) { s.OnExpire = nil }, false, false},
+		"no tag":                         {"n", nil, true, false},
+		"a stream of expiries elsewhere": {"n", func(s *Spec[string, note]) { s.OnExpire = gone }, true, true},
+		"a stream of expiries with the ledger": {"n",
+			func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{n}:gone"}} }, true, false},
+		"a stream of creations": {"n",
+			func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{n}:made"}} }, true, true},
+		"a sharded channel of updates": {"n",
+			func(s *Spec[string, note]) { s.OnUpdate = []Event{{Mode: PublishSharded, Channel: "n"}} }, true, true},
+		"the ledger away from the expiry times": {"n", func(s *Spec[string, note]) { s.Ledger = "{m}:ledger" }, true, true},
+		"the lease away from the ledger":        {"n", func(s *Spec[string, note]) { s.Lease = "{m}:lease" }, true, true},
+		"an index of its own slot": {"{n}", func(s *Spec[string, note]) { s.Indexes[3].Prefix = "n:due" }, true,
+			false},
+		"items in one slot, a stream with them": {"{i}",
+			func(s *Spec[string, note]) { s.OnCreate = []Event{{Mode: Append, Channel: "{i}:made"}} }, true, false},
+		"items in one slot, a stream of expires": {"{i}",
+			func(s *Spec[string, note]) { s.OnExpire = []Event{{Mode: Append, Channel: "{i}:gone"}} }, true, true},
 	} {
 		spec := noteSpec(test.prefix)
 		spec.Expires, spec.Ledger, spec.Lease = "{n}:expiry", "{n}:ledger", "{n}:sweep"
 		if test.edit != nil {
 			test.edit(spec)
 		}
-		s := New(client, spec, nil)
+		s := storeOf(client, spec)
 		if s.apart != test.apart || (s.err != nil) != test.fails {
 			t.Errorf("%s: apart %v, error %v", name, s.apart, s.err)
 		}

@@ -9,15 +9,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// writeApart is write where the keys are in several slots: 4 round trips; 3 where
+// writeApart returns write where the keys are in several slots: 4 round trips; 3 where
 // the condition does not hold; 3 more after an item that has expired and is not yet
 // swept, and for each process that writes the same item at the same time.
-func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+func (s *Store[I, T]) writeApart(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
 	if a.Err != nil {
-		_, err := keywright.NewOp(keywright.Spec[int]{Action: *a}).Do(ctx)
+		_, err := kernel.NewOp(kernel.Spec[int]{Action: *a}).Do(ctx)
 		return outcome{}, err
 	}
 	it := newIntent(c.id, writing)
@@ -62,9 +62,10 @@ func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *ca
 	}
 }
 
-// tooLate is an operation of which every attempt came too late.
+// tooLate returns an operation of which every attempt came too late.
 func (s *Store[I, T]) tooLate() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "write", Entry: s.spec.Entry.Name, Err: errLate, Hint: fmt.Sprintf("the clocks of the cluster's servers may differ by more than %v", s.windows.act)}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "write", Entry: s.spec.entry.Name, Err: errLate,
+		Hint: fmt.Sprintf("the clocks of the cluster's servers may differ by more than %v", s.windows.act)}
 }
 
 // leave closes an intent under which nothing was done, if that is certain. What is
@@ -78,12 +79,12 @@ func (s *Store[I, T]) leave(ctx context.Context, it *intent, err error) error {
 	return err
 }
 
-// swept is an item that the ledger knows, and that has expired.
+// swept returns an item that the ledger knows, and that has expired.
 func (s *Store[I, T]) swept(it *intent) (found string, events []string) {
 	return gone, s.expired(it.id, "="+it.record)
 }
 
-// ended is an item that is gone after a write: deleted by it, or it has expired, or
+// ended returns an item that is gone after a write: deleted by it, or it has expired, or
 // another process has deleted it.
 func (s *Store[I, T]) ended(c *call) ending {
 	began, known := time.Now(), "="
@@ -104,16 +105,16 @@ func (s *Store[I, T]) ended(c *call) ending {
 
 // send writes the hash. A delete is sent again when its reply was lost; its intent
 // then stays open, as the first one may still be on its way.
-func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it *intent) (outcome, error) {
+func (s *Store[I, T]) send(ctx context.Context, a *kernel.Action, c *call, it *intent) (outcome, error) {
 	names := s.indexColumns()
 	keys, args := s.encodeItem(c, it, names)
 	send := *a
 	send.Effect = keywright.Writes
 	for failures := 0; ; {
 		asked := time.Now()
-		out, err := keywright.NewOp(keywright.Spec[outcome]{
+		out, err := kernel.NewOp(kernel.Spec[outcome]{
 			Action: send, Script: s.scripts.apart.item, Keys: keys, Args: args,
-			Decode: func(r rueidis.RedisResult) (outcome, error) {
+			Decode: func(r kernel.Reply) (outcome, error) {
 				all, err := r.ToArray()
 				if err != nil {
 					return outcome{}, err
@@ -122,14 +123,16 @@ func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it
 			},
 		}).Do(ctx)
 		class, _ := keywright.ClassOf(err)
-		if failures++; err == nil || class != keywright.UnknownOutcome || a.Effect == keywright.Writes || failures == mostFailures || !passing(err) {
+		if failures++; err == nil || class != keywright.UnknownOutcome || a.Effect == keywright.Writes ||
+			failures == mostFailures || !passing(err) {
 			return out, err
 		}
 		it.unsure = true
 	}
 }
 
-func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, all []rueidis.RedisMessage) (out outcome, err error) {
+func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, all []kernel.Value) (out outcome,
+	err error) {
 	if len(all) < 4 {
 		return out, errors.New("the script answered with too few texts")
 	}
@@ -167,11 +170,12 @@ func (s *Store[I, T]) encodeItem(c *call, it *intent, names []string) (keys, arg
 	return appendEvents(keys, args, c.now)
 }
 
-// touchApart is touch where the keys are in several slots: 1 round trip, 4 where the
+// touchApart returns touch where the keys are in several slots: 1 round trip, 4 where the
 // item would live longer. The time in the zset then stays too early, and the sweeper
 // finds that the item is there; too late is what it must not be, so that what makes
 // it shorter goes under an intent.
-func (s *Store[I, T]) touchApart(ctx context.Context, a *keywright.Action, id I, fields []string, mode, ttl string) (item Item[I, T], changed bool, err error) {
+func (s *Store[I, T]) touchApart(ctx context.Context, a *kernel.Action, id I, fields []string,
+	mode, ttl string) (item Item[I, T], changed bool, err error) {
 	it := newIntent(s.id(a.Key), aging)
 	item.ID = id
 	code, texts, err := s.touchItem(ctx, a, it, fields, mode, ttl)
@@ -197,7 +201,8 @@ func (s *Store[I, T]) touchApart(ctx context.Context, a *keywright.Action, id I,
 	return item, code == "changed", err
 }
 
-func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *intent, fields []string, mode, ttl string) (code string, texts []rueidis.RedisMessage, err error) {
+func (s *Store[I, T]) touchItem(ctx context.Context, a *kernel.Action, it *intent, fields []string,
+	mode, ttl string) (code string, texts []kernel.Value, err error) {
 	names, until, tolerance := fields, "", int64(0)
 	if fields == nil {
 		names = s.indexColumns()
@@ -206,12 +211,13 @@ func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *in
 		until = strconv.FormatInt(s.until(it), 10)
 	}
 	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode != touchLess {
-		tolerance = int64(2 * s.spec.Entry.TTL.Jitter * float64(ms))
+		tolerance = int64(2 * s.spec.entry.TTL.Jitter * float64(ms))
 	}
 	asked := time.Now()
-	texts, err = keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: *a, Script: s.scripts.apart.touch, Keys: []string{a.Key}, Args: append([]string{ttl, mode, strconv.FormatInt(tolerance, 10), until}, names...),
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	texts, err = kernel.NewOp(kernel.Spec[[]kernel.Value]{
+		Action: *a, Script: s.scripts.apart.touch, Keys: []string{a.Key},
+		Args:   append([]string{ttl, mode, strconv.FormatInt(tolerance, 10), until}, names...),
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err == nil && len(texts) == 0 {
 		err = keywright.ErrNotFound

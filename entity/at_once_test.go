@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// made is an item that is to be made.
+// made represents an item that is to be made.
 type made struct {
 	id string
 	v  note
@@ -46,6 +46,42 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 	return out
 }
 
+// TestAMoveThereAndBack: an index that the last item left and another one enters in the same script has a TTL again.
+func TestAMoveThereAndBack(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for id, kind := range map[string]string{"1": "k", "2": "other"} {
+			_, err := notes.Create(t.Context(), id, a(kind, 5))
+			must(t, err)
+		}
+		keys, args, had := slices.Clone(notes.putter.always), []string{"3"}, s.Do("HGET", "n:ledger", "1").(string)
+		for _, to := range []struct{ id, kind, condition string }{{"1", "k", whatever}, {"1", "other", whatever},
+			{"3", "k", absent}} {
+			c, v := &call{id: to.id, condition: to.condition}, a(to.kind, 5)
+			in, err := notes.fill(notes.key(to.id), &v, c, nil)
+			must(t, err)
+			c.record = notes.record(in, "", true)
+			if c.condition == whatever {
+				c.expected, c.drops, c.found = had, notes.moved(had, in), true
+			}
+			k, more, renews := notes.putKeys(c)
+			if renews != nil {
+				t.Fatal("the TTL of the indexes is renewed in any case: the test shows nothing")
+			}
+			keys, args = append(keys, k...), append(args, more...)
+		}
+		command := append([]string{"EVAL", parts.Fill("put", notes.putText(notes.putter)), strconv.Itoa(len(keys))}, keys...)
+		for _, reply := range s.Do(append(command, args...)...).([]any) {
+			if err, failed := reply.(error); failed {
+				t.Error(err)
+			}
+		}
+		if ttl := s.Do("PTTL", "n:idx:kind:k").(int64); ttl <= 0 {
+			t.Errorf("PTTL %d of the index", ttl)
+		}
+		sound(t, notes)
+	})
+}
+
 // TestAtOnce: many items that are made by one call of the script are what they
 // would be one by one, also where one of them cannot be made.
 func TestAtOnce(t *testing.T) {
@@ -53,8 +89,9 @@ func TestAtOnce(t *testing.T) {
 	late := note{Kind: "k", Context: "c2", Priority: 7, Text: "later", Due: &due}
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
-		spec.OnCreate = []Event{{Mode: Publish, Channel: "n.made", Plain: true, Data: []Part{{Name: "id", Form: value.Quoted}}}}
-		notes := New(open(t, s.URL()), spec, nil)
+		spec.OnCreate = []Event{{Mode: Publish, Channel: "n.made", Plain: true,
+			Data: []Part{{Name: "id", Form: value.Quoted}}}}
+		notes := storeOf(open(t, s.URL()), spec)
 		after := func() {}
 		for name, now := range map[string]struct {
 			before  func()
@@ -62,7 +99,8 @@ func TestAtOnce(t *testing.T) {
 			answers string
 			there   []string // afterwards
 		}{
-			"all are new": {nil, []made{{"1", a("k", 5)}, {"2", late}, {"3", a("other", 5)}}, "made made made", []string{"1", "2", "3"}},
+			"all are new": {nil, []made{{"1", a("k", 5)}, {"2", late}, {"3", a("other", 5)}}, "made made made",
+				[]string{"1", "2", "3"}},
 			"one is there": {func() {
 				_, err := notes.Create(t.Context(), "2", a("first", 1))
 				must(t, err)
@@ -82,7 +120,8 @@ func TestAtOnce(t *testing.T) {
 			}, []made{{"1", a("k", 5)}, {"2", late}}, "made record", []string{"1"}},
 			"an index is in the way": {func() { s.Do("SET", "n:idx:kind:k", "in the way") },
 				[]made{{"1", a("other", 5)}, {"2", late}, {"3", a("third", 5)}}, "made error made", []string{"1", "3"}},
-			"the ledger is in the way": {func() { s.Do("SET", "n:ledger", "in the way") }, []made{{"1", a("k", 5)}, {"2", late}}, "error error", nil},
+			"the ledger is in the way": {func() { s.Do("SET", "n:ledger", "in the way") }, []made{{"1", a("k", 5)}, {"2", late}},
+				"error error", nil},
 		} {
 			s.Do("FLUSHALL")
 			notes.renewed = newMemo(notes.renewed.every)
@@ -102,7 +141,8 @@ func TestAtOnce(t *testing.T) {
 			same(t, name+": told", heard(), told)
 			after()
 			after = func() {}
-			s.Do("EVAL", "for i = 1, 2 do if redis.call('TYPE', KEYS[i]).ok == 'string' then redis.call('DEL', KEYS[i]) end end", "2", "n:idx:kind:k", "n:ledger")
+			s.Do("EVAL", "for i = 1, 2 do if redis.call('TYPE', KEYS[i]).ok == 'string' then redis.call('DEL', KEYS[i]) end end",
+				"2", "n:idx:kind:k", "n:ledger")
 			if got := sound(t, notes); got.Items != len(now.there) {
 				t.Errorf("%s: %d items, not %s", name, got.Items, now.there)
 			}

@@ -7,5 +7,6 @@
 -- Bound: O(1)
 -- Round trips: 1
 -- include: time
-local score = ARGV[2] == '1' and redis.call('ZSCORE', KEYS[1], ARGV[1])
-return {redis.call('HGET', KEYS[2], ARGV[1]) or '', score or '', string.format('%.0f', (clock()))}
+-- include: look
+local score = ARGV[2] == '1' and look('ZSCORE', KEYS[1], ARGV[1])
+return {look('HGET', KEYS[2], ARGV[1]) or '', score or '', string.format('%.0f', (clock()))}

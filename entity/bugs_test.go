@@ -24,7 +24,8 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 		keys, args = append(keys, k...), append(args, a...)
 	}
 	raw := s.client.Raw()
-	replies, err := raw.Do(t.Context(), raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+	replies, err := raw.Do(t.Context(),
+		raw.B().Eval().Script(parts.Script("write")).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
 	var out []string
 	for _, r := range replies {
@@ -49,8 +50,10 @@ func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
 }
 
 func removing(s *Store[string, note], id string, v note) *call {
-	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority), "due": "", "updated": ""}, "", true)
-	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record, drops: s.all(record)}
+	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority),
+		"due": "", "updated": ""}, "", true)
+	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record,
+		drops: s.all(record)}
 }
 
 // TestVersionsInOneScript: the server's time stands still in a script, and many
@@ -58,7 +61,8 @@ func removing(s *Store[string, note], id string, v note) *call {
 func TestVersionsInOneScript(t *testing.T) {
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v))
+		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
+			removing(notes, "1", v), creating(t, notes, "1", v))
 		if got[0] == "" || got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
 			t.Errorf("versions %s", got)
 		}
@@ -171,7 +175,7 @@ func TestTTLInOneScript(t *testing.T) {
 	})
 }
 
-// keysOf are the keys with a prefix.
+// keysOf returns the keys with a prefix.
 func keysOf(s asked, prefix string) (out []string) {
 	for cursor := "0"; ; {
 		reply := s.Do("SCAN", cursor, "COUNT", "1000").([]any)
@@ -199,11 +203,12 @@ func mortal(s asked, prefix string) (wrong []string) {
 // TestIndexOutlivesUpdate: whoever prolongs an item prolongs its indexes.
 func TestIndexOutlivesUpdate(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
-		other := New(open(t, s.URL()), noteSpec("n"), nil) // a process that has renewed nothing yet
+		other := storeOf(open(t, s.URL()), noteSpec("n")) // a process that has renewed nothing yet
 		for id, prolong := range map[string]func() error{
 			"1": func() error { return other.Touch(t.Context(), "1", keywright.ExpiresIn(20*time.Hour)) },
 			"2": func() error {
-				_, err := other.UpdateWith(t.Context(), "2", []keywright.WriteOption{keywright.ExpiresIn(20 * time.Hour)}, setText.Set("x"))
+				_, err := other.UpdateWith(t.Context(), "2", []keywright.WriteOption{keywright.ExpiresIn(20 * time.Hour)},
+					setText.Set("x"))
 				return err
 			},
 		} {
@@ -241,7 +246,8 @@ func TestOpenBounds(t *testing.T) {
 		for _, tt := range []struct {
 			from, to string
 			want     int64
-		}{{"", "", 3}, {"(0", "", 2}, {"(0", "(2", 1}, {"0", "(2", 2}, {"1", "2", 2}, {"(0", "1", 1}, {"-inf", "(0", 0}, {"(1.5", "+inf", 1}} {
+		}{{"", "", 3}, {"(0", "", 2}, {"(0", "(2", 1}, {"0", "(2", 2}, {"1", "2", 2}, {"(0", "1", 1}, {"-inf", "(0", 0},
+			{"(1.5", "+inf", 1}} {
 			n, exact, err := notes.Count(t.Context(), notes.By("due", ""), tt.from, tt.to)
 			if must(t, err); n != tt.want || !exact {
 				t.Errorf("%s to %s: %d, exact %v", tt.from, tt.to, n, exact)
@@ -254,7 +260,9 @@ func TestOpenBounds(t *testing.T) {
 // waits for a clock.
 func expire(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], id string) {
 	t.Helper()
-	s.Do("EVAL", "redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
+	s.Do("EVAL",
+		"redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', "+
+			"1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
 }
 
 // full fills a server up to its maxmemory.
@@ -266,7 +274,7 @@ func TestFullServer(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
 		spec.OnDelete, spec.OnExpire = log("gone"), log("expired")
-		notes := New(open(t, s.URL()), spec, nil)
+		notes := storeOf(open(t, s.URL()), spec)
 		for i := range 4 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("fact", 5))
 			must(t, err)
@@ -300,7 +308,7 @@ func TestFullServer(t *testing.T) {
 	})
 }
 
-// log are events that go to the stream n:log.
+// log returns events that go to the stream n:log.
 func log(what string, fields ...Part) []Event {
 	return []Event{{Mode: Append, Channel: "n:log", Data: append([]Part{{Name: what, Form: value.Quoted}}, fields...)}}
 }
@@ -311,7 +319,7 @@ func TestPoison(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
 		spec.OnExpire = log("expired")
-		notes := New(open(t, s.URL()), spec, nil)
+		notes := storeOf(open(t, s.URL()), spec)
 		for i := range 4 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a(fmt.Sprint("k", i%2), 5))
 			must(t, err)
@@ -328,13 +336,14 @@ func TestPoison(t *testing.T) {
 			t.Errorf("sweep: %+v %v", done, err)
 		}
 		s.Do("DEL", "n:idx:kind:k0")
-		same(t, "events", logged(s, "n:log"), []string{`{"expired":"0"}`, `{"expired":"1"}`, `{"expired":"2"}`, `{"expired":"3"}`})
+		same(t, "events", logged(s, "n:log"),
+			[]string{`{"expired":"0"}`, `{"expired":"1"}`, `{"expired":"2"}`, `{"expired":"3"}`})
 		sound(t, notes)
 		same(t, "keys", keysOf(s, "n:"), []string{"n:log"})
 	})
 }
 
-// task is an item with an index over two fields that it may lack.
+// task represents an item with an index over two fields that it may lack.
 type task struct {
 	Kind  *string
 	Score *int64
@@ -353,7 +362,9 @@ func taskSpec(sliding bool) *Spec[string, task] {
 		return part("t:by:", *n.Kind)
 	}
 	return &Spec[string, task]{
-		Entry:  &keywright.Entry{Name: "task", Pattern: "t:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Second, Max: 24 * time.Hour, Sliding: sliding}},
+		entry: &keywright.Entry{Name: "task", Pattern: "t:item:{id}", Type: "hash",
+			TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Second, Max: 24 * time.Hour,
+				Sliding: sliding}},
 		Prefix: "t:item:",
 		Key:    func(id string) (string, error) { return part("t:item:", id) },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "t:item:") },
@@ -371,19 +382,21 @@ func taskSpec(sliding bool) *Spec[string, task] {
 // whichever came or went last.
 func TestOptionalScore(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		tasks := New(open(t, s.URL()), taskSpec(false), nil)
+		tasks := storeOf(open(t, s.URL()), taskSpec(false))
 		setKind := OptionalField[task, string]{"kind", func(n *task) **string { return &n.Kind }}
 		setScore := OptionalField[task, int64]{"score", func(n *task) **int64 { return &n.Score }}
 		kind, score := "k", int64(7)
 		for _, first := range []task{{}, {Kind: &kind}, {Score: &score}, {Kind: &kind, Score: &score}} {
-			for i, changes := range [][]Change[task]{{setScore.Set(8)}, {setKind.Set("k")}, {setKind.Set("other")}, {setScore.Unset()}, {setKind.Unset()}, {setKind.Set("k"), setScore.Set(3)}, {setKind.Unset(), setScore.Set(3)}} {
+			for i, changes := range [][]Change[task]{{setScore.Set(8)}, {setKind.Set("k")}, {setKind.Set("other")},
+				{setScore.Unset()}, {setKind.Unset()}, {setKind.Set("k"), setScore.Set(3)}, {setKind.Unset(), setScore.Set(3)}} {
 				_, err := tasks.Put(t.Context(), "1", first)
 				must(t, err)
 				_, err = tasks.Update(t.Context(), "1", changes...)
 				must(t, err)
 				got, err := tasks.Get(t.Context(), "1")
 				must(t, err)
-				_, err = tasks.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("%d: %+v of %+v", i, p, got.Value) }})
+				_, err = tasks.Check(t.Context(),
+					CheckOptions{Found: func(p Problem) { t.Errorf("%d: %+v of %+v", i, p, got.Value) }})
 				must(t, err)
 				v := got.Value
 				both := v.Kind != nil && *v.Kind == "k" && v.Score != nil
@@ -398,13 +411,13 @@ func TestOptionalScore(t *testing.T) {
 	})
 }
 
-// TestRule: a TTL by rule is that of what the item is, whoever begins it anew.
+// TestRule: a TTL by rule is that of what the item is, whoever begins it again.
 func TestRule(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := taskSpec(true)
 		spec.TTLFields = []string{"level"}
 		spec.TTL = func(v *task) time.Duration { return time.Duration(v.Level) * 2 * time.Hour }
-		tasks := New(open(t, s.URL()), spec, nil)
+		tasks := storeOf(open(t, s.URL()), spec)
 		setLevel := Field[task, int64]{"level", func(n *task) *int64 { return &n.Level }}
 		setScore := OptionalField[task, int64]{"score", func(n *task) **int64 { return &n.Score }}
 		hours := func(what string, want int64) {
@@ -447,7 +460,8 @@ func TestImmortal(t *testing.T) {
 		must(t, err)
 		s.Do("PERSIST", notes.key("1"))
 		var found []string
-		c, err := notes.Check(t.Context(), CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p.What) }})
+		c, err := notes.Check(t.Context(),
+			CheckOptions{Apply: true, Found: func(p Problem) { found = append(found, p.What) }})
 		must(t, err)
 		same(t, "problems", found, []string{"ttl"})
 		if c.Items != 1 || len(mortal(s, "n:")) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// call is one write of one item, as the script takes it.
+// call represents one write of one item, as the script takes it.
 type call struct {
 	id        string
 	expected  string // record
@@ -25,14 +25,14 @@ type call struct {
 	now, dead []string // events, as the script takes them
 }
 
-// stamps are the fields that the server fills in; they come first.
+// stamps holds the fields that the server fills in; they come first.
 type stamps struct {
 	created, updated bool
 	version          string
 	unit             string
 }
 
-// count is how many fields they are.
+// count returns how many fields they are.
 func (s stamps) count() (n int) {
 	for _, on := range []bool{s.created, s.version != "", s.updated} {
 		if on {
@@ -42,7 +42,7 @@ func (s stamps) count() (n int) {
 	return n
 }
 
-// field is the text of a field, if the call writes it.
+// field returns the text of a field, if the call writes it.
 func (c *call) field(name string) (string, bool) {
 	for i := 0; i+1 < len(c.fields); i += 2 {
 		if c.fields[i] == name {
@@ -52,7 +52,7 @@ func (c *call) field(name string) (string, bool) {
 	return "", false
 }
 
-// entry is an id's entry in an index. Its score is "@field" to be read from the item,
+// entry represents an id's entry in an index. Its score is "@field" to be read from the item,
 // else a number; what is dropped needs none.
 type entry struct{ key, score string }
 
@@ -75,8 +75,10 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 	}
 	keys = append(make([]string, 0, 3+len(c.adds)+len(c.drops)+2), s.key(c.id), expires, s.spec.Ledger)
 	args = make([]string, 17, 17+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
-	copy(args[2:], []string{c.id, c.expected, c.record, c.condition, c.ttl, s.keeps, flag(c.stamps.created), c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
-		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops)), s.agreed()})
+	copy(args[2:], []string{c.id, c.expected, c.record, c.condition, c.ttl, s.keeps, flag(c.stamps.created),
+		c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
+		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops)),
+		s.agreed()})
 	args = append(append(args, c.fields...), c.removed...)
 	for _, e := range c.adds {
 		keys = append(keys, e.key)
@@ -93,10 +95,10 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 	return keys, args
 }
 
-// eventHead is how many texts are before the parts of an event.
+// eventHead says how many texts are before the parts of an event.
 const eventHead = 8
 
-// size is how many texts an event has.
+// size returns how many texts an event has.
 func size(event []string) int {
 	name, _ := strconv.Atoi(event[6])
 	data, _ := strconv.Atoi(event[7])
@@ -136,7 +138,7 @@ const (
 	hadDied  = "dead"
 )
 
-// templates are events that the script fills in from the item.
+// templates returns events that the script fills in from the item.
 func (s *Store[I, T]) templates(id, when string, events []Event) (out []string) {
 	if len(events) == 0 {
 		return nil
@@ -169,13 +171,13 @@ func (s *Store[I, T]) templates(id, when string, events []Event) (out []string) 
 
 var forms = [...]string{value.Quoted: "q", value.Bare: "b", value.Inline: "i"}
 
-// member is the name of a field in a JSON object, with its colon.
+// member returns the name of a field in a JSON object, with its colon.
 func member(name string) string {
 	text, _ := value.Marshal(name)
 	return string(text) + ":"
 }
 
-// quotedJSON is a text as cjson.encode writes it, so that a message is the same
+// quotedJSON returns a text as cjson.encode writes it, so that a message is the same
 // whether the script made it or not: what is no UTF-8 stays as it is.
 func quotedJSON(text string) string {
 	out := append(make([]byte, 0, len(text)+2), '"')
@@ -194,7 +196,7 @@ func quotedJSON(text string) string {
 
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// inDatabase is the member of an envelope that says in which database it was
+// inDatabase returns the member of an envelope that says in which database it was
 // published: a channel is shared by all of a server.
 func inDatabase(c *keywright.Client) string {
 	if db := c.Database(); db >= 0 {
@@ -217,7 +219,7 @@ func (e *Event) head(out []string, when, channel, database string, name, data in
 	return append(out, when, string(e.Mode), channel, length, age, envelope, strconv.Itoa(name), strconv.Itoa(data))
 }
 
-// expired are the events of an item that has expired: what is known of it is its
+// expired returns the events of an item that has expired: what is known of it is its
 // id and its record.
 func (s *Store[I, T]) expired(id, record string) (out []string) {
 	if len(s.spec.OnExpire) == 0 {
@@ -242,7 +244,7 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 	return out
 }
 
-// lastKnown is what a record says of a field.
+// lastKnown returns what a record says of a field.
 func (s *Store[I, T]) lastKnown(id string, pieces []string, in map[string]string, p *Part) (string, bool) {
 	if text, known := p.known(id, pieces); known {
 		return text, true
@@ -257,9 +259,9 @@ func (s *Store[I, T]) lastKnown(id string, pieces []string, in map[string]string
 	return "", false
 }
 
-// ttl is the TTL of a write in the form of the script.
+// ttl returns the TTL of a write in the form of the script.
 func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error) {
-	ms, asked, err := s.spec.Entry.Choose(options)
+	ms, asked, err := s.spec.entry.Choose(options)
 	if err != nil {
 		return "", err
 	}
@@ -274,7 +276,7 @@ func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error)
 	return strconv.FormatInt(ms, 10), nil
 }
 
-// texts are the fields of a value as they are stored. Those that the server
+// texts returns the fields of a value as they are stored. Those that the server
 // stamps come first, without their texts.
 func (s *Store[I, T]) texts(key string, v *T, c *call) error {
 	s.stamp(c, true)
@@ -297,18 +299,19 @@ func (s *Store[I, T]) texts(key string, v *T, c *call) error {
 	return nil
 }
 
-// text is one field as it is stored: sealed if it is declared encrypted.
+// text returns one field as it is stored: sealed if it is declared encrypted.
 func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
 	col := &s.spec.Fields.Columns[column]
 	text, there, err := col.Text(v)
 	if err == nil && there && col.Sealed {
-		text, err = s.client.Seal(s.spec.Entry, key, col.Name, text)
+		text, err = s.client.Seal(s.spec.entry, key, col.Name, text)
 	}
 	return text, there, err
 }
 
 func (s *Store[I, T]) stamp(c *call, whole bool) {
-	c.stamps = stamps{created: whole && s.spec.Created != "", version: s.spec.Version, updated: s.spec.Updated != "", unit: "1"}
+	c.stamps = stamps{created: whole && s.spec.Created != "", version: s.spec.Version, updated: s.spec.Updated != "",
+		unit: "1"}
 	if s.spec.Seconds {
 		c.stamps.unit = "1000"
 	}
@@ -341,7 +344,7 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 	return in, nil
 }
 
-// entryOf is where a value is in an index, if it is. One that lacks only the
+// entryOf returns where a value is in an index, if it is. One that lacks only the
 // score has the key, and is not there.
 func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err error) {
 	columns := s.spec.Fields.Columns
@@ -366,7 +369,7 @@ func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err erro
 	return e, there, err
 }
 
-// moved are the entries that an item had, or may have had, and has no longer.
+// moved returns the entries that an item had, or may have had, and has no longer.
 func (s *Store[I, T]) moved(record string, in map[string]string) (drops []entry) {
 	for t := range s.traces(record) {
 		if t.index < 0 || t.value == "" {
@@ -379,7 +382,7 @@ func (s *Store[I, T]) moved(record string, in map[string]string) (drops []entry)
 	return drops
 }
 
-// all are the entries of an item.
+// all returns the entries of an item.
 func (s *Store[I, T]) all(record string) (drops []entry) {
 	for t := range s.traces(record) {
 		if key := t.key(); key != "" && (t.index < 0 || s.spec.Indexes[t.index].Field != "") {
@@ -394,7 +397,7 @@ func (s *Store[I, T]) all(record string) (drops []entry) {
 	return drops
 }
 
-// known is the record of an item as it was read or written; "" if it is not
+// known returns the record of an item as it was read or written; "" if it is not
 // known.
 func (s *Store[I, T]) known(item *Item[I, T]) string {
 	if item.record != "" || item.texts == nil {
@@ -410,7 +413,7 @@ func (s *Store[I, T]) known(item *Item[I, T]) string {
 	return s.record(in, "", false)
 }
 
-// affected is whether a change of these fields moves entries that the ledger
+// affected reports whether a change of these fields moves entries that the ledger
 // knows, and whether it moves any.
 func (ix *Index[T]) affected(touched func(string) bool) (value, score bool) {
 	return ix.Field != "" && touched(ix.Field), ix.Score != "" && touched(ix.Score)

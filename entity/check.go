@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Problem is something wrong with the entries of one item.
+// Problem represents something wrong with the entries of one item.
 type Problem struct {
-	ID   string // as it is in its key
-	What string // "missing", "stale", "score", "ttl", "ledger" or "expiry"; "form": a newer program keeps it (ErrForm)
+	ID string // as it is in its key
+	// What is "missing", "stale", "score", "ttl", "ledger" or "expiry" (due after it ends, or never); "form": a newer
+	// program keeps it (ErrForm).
+	What string
 	Key  string // the index, "" for the ledger and the expiry times
 }
 
@@ -33,7 +35,7 @@ type CheckOptions struct {
 
 func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
 
-// Checked is what a check has found.
+// Checked describes what a check has found.
 type Checked struct {
 	Items    int // that are alive
 	Entries  int // of indexes that were looked at
@@ -99,7 +101,7 @@ func (c *check[I, T]) wrong(ctx context.Context, id string) error {
 	return err
 }
 
-// check is one check at work: first everything is seen, then what looks wrong
+// check represents one check at work: first everything is seen, then what looks wrong
 // is looked at again, in one step.
 type check[I, T any] struct {
 	store    *Store[I, T]
@@ -134,13 +136,13 @@ func (c *check[I, T]) scan(ctx context.Context) error {
 
 const scanCount = 500
 
-func (c *check[I, T]) scanNode(ctx context.Context, node rueidis.Client) error {
+func (c *check[I, T]) scanNode(ctx context.Context, node kernel.Raw) error {
 	a := c.store.action("check", keywright.Reads, "", nil)
 	for cursor := uint64(0); ; {
 		began := time.Now()
-		page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		page, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 			return node.Do(ctx, node.B().Scan().Cursor(cursor).Count(scanCount).Build())
-		}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+		}, func(r kernel.Reply) (kernel.ScanEntry, error) { return r.AsScanEntry() })
 		if err == nil {
 			err = c.page(ctx, page.Elements)
 		}
@@ -169,12 +171,13 @@ func (c *check[I, T]) page(ctx context.Context, keys []string) error {
 	return c.items(ctx, ids)
 }
 
-// has is whether a key is one of an index.
+// has reports whether a key is one of an index.
 func (ix *Index[T]) has(key string) bool {
 	if ix.Field == "" {
 		return key == ix.Prefix
 	}
-	return len(key) > len(ix.Prefix)+len(ix.Suffix) && strings.HasPrefix(key, ix.Prefix) && strings.HasSuffix(key, ix.Suffix)
+	return len(key) > len(ix.Prefix)+len(ix.Suffix) && strings.HasPrefix(key, ix.Prefix) &&
+		strings.HasSuffix(key, ix.Suffix)
 }
 
 // items looks at the entries of items that are there.
@@ -190,9 +193,9 @@ func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) err
 	raw := c.store.client.Raw()
 	a := c.store.action("check", keywright.Reads, key, nil)
 	for cursor := uint64(0); ; {
-		page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		page, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 			return raw.Do(ctx, raw.B().Zscan().Key(key).Cursor(cursor).Count(scanCount).Build())
-		}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+		}, func(r kernel.Reply) (kernel.ScanEntry, error) { return r.AsScanEntry() })
 		if err != nil {
 			return err
 		}
@@ -249,7 +252,8 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 	}
 	entries, record := s.should(texts, there)
 	for t := range s.traces(had) {
-		if key := t.key(); t.index >= 0 && key != "" && !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
+		if key := t.key(); t.index >= 0 && key != "" &&
+			!slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
 			entries = append(entries, shouldBe{key: key, in: "out"})
 		}
 	}
@@ -295,14 +299,14 @@ func (c *check[I, T]) problem(p Problem) {
 	}
 }
 
-// shouldBe is an index key that an item should be in, or not.
+// shouldBe represents an index key that an item should be in, or not.
 type shouldBe struct {
 	key   string
 	in    string // "in" or "out"
 	score string
 }
 
-// indexColumns are the fields that decide where an item is.
+// indexColumns returns the fields that decide where an item is.
 func (s *Store[I, T]) indexColumns() (names []string) {
 	for i := range s.spec.Indexes {
 		for _, name := range []string{s.spec.Indexes[i].Field, s.spec.Indexes[i].Score} {
@@ -319,19 +323,20 @@ func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[st
 	key := s.key(id)
 	texts = map[string]text{}
 	var b keywright.Batch
-	exists := keywright.Queue(&b, keywright.NewOp(keywright.Spec[bool]{Action: s.action("check", keywright.Reads, key, nil),
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(key).Build() },
-		Decode: func(r rueidis.RedisResult) (bool, error) { return r.AsBool() }}))
+	exists := keywright.Queue(&b, kernel.NewOp(kernel.Spec[bool]{Action: s.action("check", keywright.Reads, key, nil),
+		Build:  func(b kernel.Builder) kernel.Command { return b.Exists().Key(key).Build() },
+		Decode: func(r kernel.Reply) (bool, error) { return r.AsBool() }}))
 	names := s.indexColumns()
 	if s.spec.TTL != nil {
 		names = append(names, s.spec.TTLFields...)
 	}
-	fields := keywright.Queue(&b, keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{Action: s.action("check", keywright.Reads, key, nil),
-		Build: func(b rueidis.Builder) rueidis.Completed {
-			return b.Hmget().Key(key).Field(append(names, "")...).Build()
-		},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }}))
-	if err = b.Run(ctx, s.client); err != nil {
+	fields := keywright.Queue(&b,
+		kernel.NewOp(kernel.Spec[[]kernel.Value]{Action: s.action("check", keywright.Reads, key, nil),
+			Build: func(b kernel.Builder) kernel.Command {
+				return b.Hmget().Key(key).Field(append(names, "")...).Build()
+			},
+			Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() }}))
+	if err = b.Run(ctx); err != nil {
 		return nil, false, err
 	}
 	there, _ = exists.Result()
@@ -370,14 +375,14 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 	return entries, s.record(in, "", false)
 }
 
-// legal is whether a key is one of the index as it is declared: a value that
+// legal reports whether a key is one of the index as it is declared: a value that
 // was written by hand may be no part of one.
 func (ix *Index[T]) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
 
-// missingTTL is the TTL in ms of an item that has none, "" where it may live for
+// missingTTL returns the TTL in ms of an item that has none, "" where it may live for
 // ever: by the rule if that can be told from its fields, else the declared default.
 func (s *Store[I, T]) missingTTL(texts map[string]text) string {
-	ttl := s.spec.Entry.TTL
+	ttl := s.spec.entry.TTL
 	if ttl.Policy != keywright.Expires || s.spec.Expires == "" {
 		return ""
 	}
@@ -396,7 +401,8 @@ func (s *Store[I, T]) missingTTL(texts map[string]text) string {
 	return strconv.FormatInt(lasts.Milliseconds(), 10)
 }
 
-func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, had, record string, entries []shouldBe, apply bool) (keys, args []string) {
+func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, had, record string, entries []shouldBe,
+	apply bool) (keys, args []string) {
 	expires := cmp.Or(s.spec.Expires, s.spec.Ledger)
 	keys = []string{s.key(id), expires, s.spec.Ledger}
 	keeps := s.keeps

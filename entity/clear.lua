@@ -14,10 +14,10 @@ local n = tonumber(ARGV[1])
 -- include: keys
 -- include: marks
 
-if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end -- of another type it is refused, too, before anything is written
+if foreign(look('HGET', KEYS[2], '')) then return redis.error_reply(newer) end -- of another type it is refused, too, before anything is written
 
 -- An item that was made again since has a score in the future; one that is gone has none.
-if call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0 then return {-1} end
+if look('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0 then return {-1} end
 
 local at, key = n + 4, 2 + n
 for i = 1, tonumber(ARGV[n + 3]) do

@@ -26,7 +26,7 @@ func ended(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], ki
 	})
 }
 
-// clearings are what may happen between the look at what is due and the sweep,
+// clearings say what may happen between the look at what is due and the sweep,
 // and how many items are swept then.
 var clearings = []struct {
 	name      string
@@ -43,7 +43,8 @@ var clearings = []struct {
 		_, err := n.Create(t.Context(), "1", a("else", 6))
 		must(t, err)
 	}, false, 1},
-	{"one made again, expired again", func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
+	{"one made again, expired again",
+		func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
 	{"one there by hand", func(_ *testing.T, s *keywrighttest.Server, n *Store[string, note]) {
 		s.Do("HSET", n.key("1"), "kind", "k")
 	}, false, 1},
@@ -54,7 +55,7 @@ var clearings = []struct {
 func TestClear(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for i, c := range clearings {
-			notes := New(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)), nil)
+			notes := storeOf(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)))
 			ended(t, s, notes, "k", "1", "2")
 			turn := notes.turn(SweepOptions{})
 			var due lot
@@ -69,7 +70,8 @@ func TestClear(t *testing.T) {
 			s.Do("CONFIG", "RESETSTAT")
 			done, err := notes.sweepBatch(t.Context(), due)
 			must(t, err)
-			if stats := fmt.Sprint(s.Do("INFO", "commandstats")); done.Gone != c.gone || strings.Contains(stats, "zmscore") == c.cleared {
+			if stats := fmt.Sprint(s.Do("INFO", "commandstats")); done.Gone != c.gone ||
+				strings.Contains(stats, "zmscore") == c.cleared {
 				t.Errorf("%s: %+v; %s", c.name, done, stats)
 			}
 			if n := s.Do("EXISTS", notes.spec.Expires).(int64); c.cleared && n != 0 {

@@ -32,7 +32,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// onFirst is a prefix whose keys lie on the first of three servers.
+// onFirst returns a prefix whose keys lie on the first of three servers.
 func onFirst(word string) string {
 	for i := 0; ; i++ {
 		if prefix := fmt.Sprintf("{%s%d}", word, i); slot.Of([]byte(prefix)) < 16384/3-1 {

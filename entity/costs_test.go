@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
@@ -50,7 +51,7 @@ func (c *tally) DoCache(ctx context.Context, command rueidis.Cacheable, ttl time
 	return result
 }
 
-// cost is what one call takes.
+// cost describes what one call takes.
 type cost struct{ trips, sent, executed int }
 
 // least takes the least of two: a script that a server does not know yet costs more.
@@ -58,7 +59,7 @@ func (c cost) least(d cost) cost {
 	return cost{min(c.trips, d.trips), min(c.sent, d.sent), min(c.executed, d.executed)}
 }
 
-// costed is an operation: what is done before, which does not count, and itself.
+// costed represents an operation: what is done before, which does not count, and itself.
 type costed struct {
 	name   string
 	before func(n *Store[string, note], id string) error
@@ -126,7 +127,8 @@ var operations = []costed{
 		_, err := n.Modify(context.Background(), id, func(v *note) error { v.Text = "y"; return nil })
 		return err
 	}},
-	{"`Get`, `Exists`", makes, func(n *Store[string, note], id string) error { _, err := n.Get(context.Background(), id); return err }},
+	{"`Get`, `Exists`", makes,
+		func(n *Store[string, note], id string) error { _, err := n.Get(context.Background(), id); return err }},
 	{"`Cached`, the first time", makes, func(n *Store[string, note], id string) error {
 		_, err := n.Cached(context.Background(), id, time.Minute)
 		return err
@@ -154,7 +156,8 @@ var operations = []costed{
 	{"`List` of 10, listed before", func(n *Store[string, note], id string) error {
 		return errors.Join(tenOf(n, id), pageOf(n, id))
 	}, func(n *Store[string, note], id string) error { return pageOf(n, id) }},
-	{"`List` of 10 in two indexes", tenOf, func(n *Store[string, note], id string) error { return pageOf(n, id, n.By("updated", "")) }},
+	{"`List` of 10 in two indexes", tenOf,
+		func(n *Store[string, note], id string) error { return pageOf(n, id, n.By("updated", "")) }},
 	{"`Count`", tenOf, func(n *Store[string, note], id string) error {
 		_, _, err := n.Count(context.Background(), n.By("kind", id), "", "")
 		return err
@@ -210,15 +213,14 @@ func costs(t *testing.T, notes *Store[string, note], count *tally, executed func
 
 func tallied(t *testing.T, url string) (*keywright.Client, *tally) {
 	count := &tally{}
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: func(raw rueidis.Client) rueidis.Client { count.Client = raw; return count }})
-	must(t, err)
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, url,
+		keywright.Options{Wrap: func(raw rueidis.Client) rueidis.Client { count.Client = raw; return count }})
 	return c, count
 }
 
 var callsOf = regexp.MustCompile(`cmdstat_([a-z|]+):calls=(\d+)`)
 
-// executedBy is how many commands servers have executed, those in scripts too, but not those
+// executedBy returns how many commands servers have executed, those in scripts too, but not those
 // that connections and this test send.
 func executedBy(servers ...*keywrighttest.Server) func() int {
 	return func() (n int) {
@@ -243,14 +245,17 @@ const costsBegin, costsEnd = "<!-- costs -->\n", "<!-- end of costs -->"
 func TestCosts(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c, count := tallied(t, s.URL())
-	together := costs(t, New(c, noteSpec("n"), nil), count, executedBy(s))
+	together := costs(t, storeOf(c, noteSpec("n")), count, executedBy(s))
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	c, count = tallied(t, cluster.URL())
 	apart := costs(t, spreadOn(t, c, "n"), count, executedBy(cluster.Nodes...))
-	text := costsBegin + "\n| | round trips | commands | executed | over slots: round trips | commands | executed |\n|---|---|---|---|---|---|---|\n"
+	text := costsBegin +
+		"\n| | round trips | commands | executed | over slots: round trips | commands | executed " +
+		"|\n|---|---|---|---|---|---|---|\n"
 	for i, op := range operations {
 		o, a := together[i], apart[i]
-		text += fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n", op.name, o.trips, o.sent, o.executed, a.trips, a.sent, a.executed)
+		text += fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |\n", op.name, o.trips, o.sent, o.executed, a.trips, a.sent,
+			a.executed)
 	}
 	text += "\n" + costsEnd
 	const file = "../docs/entities.md"

@@ -10,12 +10,13 @@
 -- Bound: O(log N), and `most` expired ids
 -- Round trips: 1
 -- include: time
+-- include: look
 local call = redis.call
-local n = call('ZCOUNT', KEYS[1], ARGV[1], ARGV[2])
-local said = KEYS[2] and (call('HGET', KEYS[2], '') or call('EXISTS', KEYS[2]) == 1 and '-') or ''
+local n = look('ZCOUNT', KEYS[1], ARGV[1], ARGV[2])
+local said = KEYS[2] and (look('HGET', KEYS[2], '') or call('EXISTS', KEYS[2]) == 1 and '-') or ''
 if not KEYS[3] or n == 0 then return {n, '1', said} end
 local most = tonumber(ARGV[3])
-local dead = call('ZRANGE', KEYS[3], '-inf', '(' .. string.format('%.0f', (clock())), 'BYSCORE', 'LIMIT', 0, most)
+local dead = look('ZRANGE', KEYS[3], '-inf', '(' .. string.format('%.0f', (clock())), 'BYSCORE', 'LIMIT', 0, most)
 
 -- limit is a bound as a number, and whether it is outside itself.
 local function limit(bound)

@@ -19,7 +19,7 @@ func TestEnvelopesNameTheDatabase(t *testing.T) {
 		spec := noteSpec("n")
 		events := []Event{{Mode: Publish, Channel: "n.events", Data: []Part{{Name: "id", Form: value.Quoted}}}}
 		spec.OnCreate, spec.OnDelete = events, events
-		notes := New(c, spec, nil)
+		notes := storeOf(c, spec)
 		_, err = notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		_, err = notes.Delete(t.Context(), "1")

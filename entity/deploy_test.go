@@ -15,7 +15,8 @@ import (
 
 // older is the entity without two of its indexes, as the version before knew it.
 func older(spec *Spec[string, note]) {
-	spec.Indexes = slices.DeleteFunc(slices.Clone(spec.Indexes), func(ix Index[note]) bool { return ix.Name == "priority+created" || ix.Name == "updated" })
+	spec.Indexes = slices.DeleteFunc(slices.Clone(spec.Indexes),
+		func(ix Index[note]) bool { return ix.Name == "priority+created" || ix.Name == "updated" })
 }
 
 // deploy lets programs with and without an index write the same items, and looks at
@@ -75,7 +76,7 @@ func TestNewIndexBesideAnOldProgram(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		spec := noteSpec("n")
 		older(spec)
-		deploy(t, New(open(t, s.URL()), spec, nil), new, func() int { return int(s.Do("DBSIZE").(int64)) })
+		deploy(t, storeOf(open(t, s.URL()), spec), new, func() int { return int(s.Do("DBSIZE").(int64)) })
 	})
 }
 
@@ -85,7 +86,7 @@ func TestOldProgramSweeps(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		spec := noteSpec("n")
 		older(spec)
-		old := New(open(t, s.URL()), spec, nil)
+		old := storeOf(open(t, s.URL()), spec)
 		_, err := new.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		_, err = old.Update(t.Context(), "1", setKind.Set("other"))

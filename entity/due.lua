@@ -8,7 +8,8 @@
 -- Round trips: 1
 -- include: time
 -- include: lease
-local first, wait = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
+-- include: look
+local first, wait = look('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
 local token, _, left = lease_take(KEYS[2], ARGV[1], ARGV[2])
 if not token then return {tostring(left), '', ''} end
 local ms = clock()

@@ -26,12 +26,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
 
-// Spec is what the declaration says of an entity. Generated code has one.
+// Spec describes what the declaration says of an entity. Generated code has one.
 type Spec[I, T any] struct {
-	Entry          *keywright.Entry
+	entry *keywright.Entry // of the binding that the store was made with
+
 	Prefix, Suffix string                     // of an item's key, around its id
 	Key            func(id I) (string, error) // of an item
 	Parse          func(key string) (I, bool)
@@ -58,7 +60,7 @@ type Spec[I, T any] struct {
 	OnCreate, OnUpdate, OnDelete, OnExpire []Event
 }
 
-// Index is one index of an entity.
+// Index represents one index of an entity.
 type Index[T any] struct {
 	Name           string
 	Field          string // a key per value of this field; "" for one key over all items
@@ -72,7 +74,7 @@ type Index[T any] struct {
 	Legal func(key string) bool
 }
 
-// Mode is how an event is sent.
+// Mode describes how an event is sent.
 type Mode string
 
 // The modes.
@@ -82,7 +84,7 @@ const (
 	Append         Mode = "x" // XADD to a stream
 )
 
-// Event is a message that goes out in the same step as a change.
+// Event represents a message that goes out in the same step as a change.
 type Event struct {
 	Mode    Mode
 	Channel string        // or the key of the stream
@@ -93,7 +95,7 @@ type Event struct {
 	Data    []Part
 }
 
-// Part is one field of a message, or a piece of a channel's name.
+// Part represents one field of a message, or a piece of a channel's name.
 type Part struct {
 	Name    string     // in the message
 	Field   string     // of the item; "" for its id
@@ -103,7 +105,7 @@ type Part struct {
 	Literal bool       // Name is text as it is
 }
 
-// Store is the items of an entity. It is safe for concurrent use; make one per
+// Store represents the items of an entity. It is safe for concurrent use; make one per
 // client.
 type Store[I, T any] struct {
 	client *keywright.Client
@@ -130,13 +132,13 @@ type Store[I, T any] struct {
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
 }
 
-// New makes a store. Generated code calls it. The error of a key that could not
-// be built is what every operation then gives.
-func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T] {
-	s := &Store[I, T]{client: c, spec: spec, columns: map[string]int{}, stamped: map[string]bool{}, renewed: newMemo(spec.IndexTTL / 4)}
-	if err != nil {
-		s.err = &keywright.Error{Class: keywright.Invalid, Entry: spec.Entry.Name, Err: err}
-	}
+// New makes a store. Generated code calls it. The entry of b is that of an item.
+func New[I, T any](b keywright.Binding, from *Spec[I, T]) *Store[I, T] {
+	c, own := b.Client, *from
+	own.entry = b.Entry
+	spec := &own
+	s := &Store[I, T]{client: c, spec: spec, err: b.Invalid(""), columns: map[string]int{}, stamped: map[string]bool{},
+		renewed: newMemo(spec.IndexTTL / 4)}
 	for i, col := range spec.Fields.Columns {
 		s.columns[col.Name] = i
 		s.names = append(s.names, col.Name)
@@ -147,7 +149,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	s.database = inDatabase(c)
 	s.tag()
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
-	s.scripts = keywright.Part(c, newScripts)
+	s.scripts = kernel.Part(c, newScripts)
 	s.putter = newPutter(c, s)
 	if err := s.streams(); err != nil && s.err == nil {
 		s.err = err
@@ -156,7 +158,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	return s
 }
 
-// Item is one item as it was read or written.
+// Item represents one item as it was read or written.
 type Item[I, T any] struct {
 	ID      I
 	Value   T
@@ -166,13 +168,13 @@ type Item[I, T any] struct {
 	record string // what the ledger said after the write that gave it
 }
 
-// text is a field as it is stored, if it is there.
+// text represents a field as it is stored, if it is there.
 type text struct {
 	text  string
 	there bool
 }
 
-// Change is a new value of one field.
+// Change represents a new value of one field.
 type Change[T any] struct {
 	field string
 	set   func(*T)
@@ -185,7 +187,7 @@ type Field[T, F any] struct {
 	At   func(*T) *F
 }
 
-// Set is the change to v.
+// Set returns the change to v.
 func (f Field[T, F]) Set(v F) Change[T] {
 	return Change[T]{field: f.Name, set: func(t *T) { *f.At(t) = v }}
 }
@@ -196,7 +198,7 @@ type OptionalField[T, F any] struct {
 	At   func(*T) **F
 }
 
-// Set is the change to v.
+// Set returns the change to v.
 func (f OptionalField[T, F]) Set(v F) Change[T] {
 	return Change[T]{field: f.Name, set: func(t *T) { *f.At(t) = &v }}
 }
@@ -204,13 +206,13 @@ func (f OptionalField[T, F]) Set(v F) Change[T] {
 // Unset takes the field away.
 func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name, unset: true} }
 
-// ErrExists is an item that is there already.
+// ErrExists reports an item that is there already.
 var ErrExists = fmt.Errorf("the item is there already")
 
-// ErrVersion is an item that was changed since it was read.
+// ErrVersion reports an item that was changed since it was read.
 var ErrVersion = fmt.Errorf("the item has another version")
 
-// Conflict is a condition that does not hold; nothing was changed. It is
+// Conflict represents a condition that does not hold; nothing was changed. It is
 // ErrExists or ErrVersion to errors.Is.
 type Conflict struct {
 	Version int64 // that the item has, 0 without versions
@@ -227,7 +229,7 @@ func (c *Conflict) Error() string {
 // Unwrap gives ErrExists or ErrVersion.
 func (c *Conflict) Unwrap() error { return c.Err }
 
-// id is the id of a key: what is between prefix and suffix.
+// id returns the id of a key: what is between prefix and suffix.
 func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
@@ -236,7 +238,8 @@ func (s *Store[I, T]) id(key string) string {
 // this store is none, and none of which the id has another key: Parse may look at the
 // shape of a key alone, and not at what all keys of a store share.
 func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
-	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) || !strings.HasSuffix(key, s.spec.Suffix) {
+	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) ||
+		!strings.HasSuffix(key, s.spec.Suffix) {
 		return id, false
 	}
 	if id, ok = s.spec.Parse(key); ok {
@@ -246,42 +249,42 @@ func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 	return id, ok
 }
 
-// KeyOf is the key of an item by the text of its id, as Problem has it.
+// KeyOf returns the key of an item by the text of its id, as Problem has it.
 func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
 
 func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
 
 // action begins an operation.
-func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, err error) keywright.Action {
+func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, err error) kernel.Action {
 	if err == nil {
 		err = s.err
 	}
 	if err != nil {
 		err = s.invalid(name, err)
 	}
-	return keywright.Action{Client: s.client, Name: name, Entry: s.spec.Entry, Effect: effect, Err: err, Key: key}
+	return kernel.Action{Client: s.client, Name: name, Entry: s.spec.entry, Effect: effect, Err: err, Key: key}
 }
 
-// invalid is an error that was found before anything was sent.
+// invalid returns an error that was found before anything was sent.
 func (s *Store[I, T]) invalid(op string, err error) error {
 	out := keywright.Error{Class: keywright.Invalid, Err: err}
 	if known, ok := err.(*keywright.Error); ok {
 		out = *known
 	}
-	out.Op, out.Entry = op, s.spec.Entry.Name
+	out.Op, out.Entry = op, s.spec.entry.Name
 	return &out
 }
 
-// keyOf is the key of an index for a value.
+// keyOf returns the key of an index for a value.
 func (ix *Index[T]) keyOf(text string) string { return ix.Prefix + text + ix.Suffix }
 
-// text is the value of a key of an index.
+// text returns the value of a key of an index.
 func (ix *Index[T]) text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
 
 func (s *Store[I, T]) index(name string) (*Index[T], error) {
 	i := slices.IndexFunc(s.spec.Indexes, func(ix Index[T]) bool { return ix.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("%s has no index %q", cmp.Or(s.spec.Entry.Name, "the entity"), name)
+		return nil, fmt.Errorf("%s has no index %q", cmp.Or(s.spec.entry.Name, "the entity"), name)
 	}
 	return &s.spec.Indexes[i], nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keywrighttest"
@@ -21,10 +23,12 @@ import (
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-// note is an item with every kind of index.
+// note represents an item with every kind of index.
 type note struct {
 	Kind     string
 	Context  string
@@ -54,7 +58,7 @@ var (
 	setDue      = OptionalField[note, time.Time]{"due", func(n *note) **time.Time { return &n.Due }}
 )
 
-// part is a part of a key: no separator in it.
+// part returns a part of a key: no separator in it.
 func part(prefix, text string) (string, error) {
 	if text == "" || strings.Contains(text, ":") {
 		return "", key.Refuse("note", "part", "is no part of a key")
@@ -62,11 +66,13 @@ func part(prefix, text string) (string, error) {
 	return prefix + text, nil
 }
 
-// noteSpec is the entity under keys that begin with a prefix.
+// noteSpec returns the entity under keys that begin with a prefix.
 func noteSpec(prefix string) *Spec[string, note] {
 	kind, ctx, pri := prefix+":idx:kind:", prefix+":idx:context:", prefix+":idx:priority:"
 	return &Spec[string, note]{
-		Entry:  &keywright.Entry{Name: "note", Pattern: prefix + ":item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: 10 * time.Millisecond, Max: 24 * time.Hour, Text: "1h in 10ms..1d"}},
+		entry: &keywright.Entry{Name: "note", Pattern: prefix + ":item:{id}", Type: "hash",
+			TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: 10 * time.Millisecond, Max: 24 * time.Hour,
+				Text: "1h in 10ms..1d"}},
 		Prefix: prefix + ":item:",
 		Key:    func(id string) (string, error) { return part(prefix+":item:", id) },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix+":item:") },
@@ -74,7 +80,8 @@ func noteSpec(prefix string) *Spec[string, note] {
 		Indexes: []Index[note]{
 			{Name: "kind", Field: "kind", Prefix: kind, Key: func(n *note) (string, error) { return part(kind, n.Kind) }},
 			{Name: "context", Field: "context", Prefix: ctx, Key: func(n *note) (string, error) { return part(ctx, n.Context) }},
-			{Name: "priority+created", Field: "priority", Score: "created", Prefix: pri, Key: func(n *note) (string, error) { return part(pri, strconv.FormatInt(n.Priority, 10)) }},
+			{Name: "priority+created", Field: "priority", Score: "created", Prefix: pri,
+				Key: func(n *note) (string, error) { return part(pri, strconv.FormatInt(n.Priority, 10)) }},
 			{Name: "due", Score: "due", Prefix: prefix + ":idx:due"},
 			{Name: "updated", Score: "updated", Prefix: prefix + ":idx:updated"},
 		},
@@ -83,27 +90,19 @@ func noteSpec(prefix string) *Spec[string, note] {
 	}
 }
 
-func open(t *testing.T, url string) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	must            = expect.NoError
+	open            = servertest.Open
+	eventually      = expect.Eventually
+	nextMillisecond = expect.NextMillisecond
+)
 
 func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note])) {
 	for _, brand := range soak.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			run(t, s, New(open(t, s.URL()), noteSpec("n"), nil))
+			run(t, s, storeOf(open(t, s.URL()), noteSpec("n")))
 		})
 	}
 }
@@ -152,7 +151,8 @@ func TestLife(t *testing.T) {
 		must(t, err)
 		got, err := notes.Get(ctx, "1")
 		must(t, err)
-		if got.Version != made.Version || got.Version < 1e15 || got.Value != made.Value || got.Value.Created.IsZero() || got.Value.Version != got.Version {
+		if got.Version != made.Version || got.Version < 1e15 || got.Value != made.Value || got.Value.Created.IsZero() ||
+			got.Value.Version != got.Version {
 			t.Errorf("made %+v, read %+v", made, got)
 		}
 		for _, wrong := range mortal(s, "n") {
@@ -172,7 +172,8 @@ func TestLife(t *testing.T) {
 		same(t, "by the new kind", notes.listed(t, Query[note]{Of: notes.By("kind", "task")}), []string{"1"})
 		same(t, "by due", notes.listed(t, Query[note]{Of: notes.By("due", "")}), []string{"1"})
 		var conflict *Conflict
-		if _, err = notes.UpdateIf(ctx, "1", made.Version, setText.Set("late")); !errors.Is(err, ErrVersion) || !errors.As(err, &conflict) || conflict.Version != v2 {
+		if _, err = notes.UpdateIf(ctx, "1", made.Version, setText.Set("late")); !errors.Is(err, ErrVersion) ||
+			!errors.As(err, &conflict) || conflict.Version != v2 {
 			t.Errorf("an update of an old version: %v", err)
 		}
 		if _, err = notes.UpdateIf(ctx, "1", v2, setText.Set("new"), setDue.Unset()); err != nil {
@@ -222,12 +223,14 @@ func TestExpiry(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		for i := range 500 {
-			_, err := notes.Create(ctx, fmt.Sprint(i), a(fmt.Sprint("k", i%3), int64(1+i%10)), keywright.ExpiresIn(50*time.Millisecond))
+			_, err := notes.Create(ctx, fmt.Sprint(i), a(fmt.Sprint("k", i%3), int64(1+i%10)),
+				keywright.ExpiresIn(50*time.Millisecond))
 			must(t, err)
 		}
 		_, err := notes.Create(ctx, "stays", a("k1", 5))
 		must(t, err)
-		eventually(t, "they expire", func() bool { _, err := notes.Get(ctx, "499"); return errors.Is(err, keywright.ErrNotFound) })
+		eventually(t, "they expire",
+			func() bool { _, err := notes.Get(ctx, "499"); return errors.Is(err, keywright.ErrNotFound) })
 		same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", "k1")}), []string{"stays"})
 		n, exact, err := notes.Count(ctx, notes.By("kind", "k1"), "", "")
 		if must(t, err); n != 1 || !exact {
@@ -246,21 +249,9 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// nextMillisecond waits until the clock shows another millisecond.
-func nextMillisecond(t *testing.T) {
-	t.Helper()
-	now := time.Now().UnixMilli()
-	eventually(t, "a millisecond passes", func() bool { return time.Now().UnixMilli() > now+1 })
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("it does not happen that %s", what)
-		}
-		<-time.After(2 * time.Millisecond)
-	}
-}
-
 var _ = context.Background
+
+// storeOf returns the store of a spec that has its entry.
+func storeOf[I, T any](c *keywright.Client, spec *Spec[I, T]) *Store[I, T] {
+	return New(keywright.Binding{Client: c, Entry: spec.entry}, spec)
+}

@@ -20,7 +20,7 @@ func TestForeignItems(t *testing.T) {
 				_, id, ok := strings.Cut(key, ":item:")
 				return id, ok
 			}
-			return New(notes.client, spec, nil)
+			return storeOf(notes.client, spec)
 		}
 		short, long := part("al"), part("alexander")
 		for _, notes := range []*Store[string, note]{short, long} {
@@ -45,12 +45,14 @@ func TestBareSpec(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		spec := &Spec[string, struct{}]{Entry: notes.spec.Entry, Prefix: notes.spec.Prefix, Key: notes.spec.Key, Parse: notes.spec.Parse, Fields: &value.Fields[struct{}]{},
+		spec := &Spec[string, struct{}]{entry: notes.spec.entry, Prefix: notes.spec.Prefix, Key: notes.spec.Key,
+			Parse: notes.spec.Parse, Fields: &value.Fields[struct{}]{},
 			Expires: notes.spec.Expires, Ledger: notes.spec.Ledger, Lease: notes.spec.Lease, IndexTTL: notes.spec.IndexTTL}
 		for _, ix := range notes.spec.Indexes {
-			spec.Indexes = append(spec.Indexes, Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: ix.Prefix})
+			spec.Indexes = append(spec.Indexes,
+				Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: ix.Prefix})
 		}
-		bare := New(notes.client, spec, nil)
+		bare := storeOf(notes.client, spec)
 		_, err = bare.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
 		done, err := bare.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("%+v", p) }})

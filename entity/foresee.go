@@ -8,8 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // A script that reads items costs the server twice what the plain commands cost:
@@ -25,13 +24,13 @@ type foresight struct {
 	ids   int
 }
 
-// page is the first page of a query.
+// page represents the first page of a query.
 type page struct {
 	key, order, from, to string
 	limit                int
 }
 
-// mostForeseen is how many ids are remembered.
+// mostForeseen says how many ids are remembered.
 const mostForeseen = 100_000
 
 func (f *foresight) get(p page) []string {
@@ -58,10 +57,10 @@ func (f *foresight) set(p page, ids []string) {
 // largestPlain is up to where every server writes a whole score without exponent.
 const largestPlain = 1 << 52
 
-// row is an item as a list has it.
+// row represents an item as a list has it.
 type row struct {
 	id    string
-	texts []rueidis.RedisMessage
+	texts []kernel.Value
 }
 
 func (q *Query[T]) page() page {
@@ -81,7 +80,7 @@ func (s *Store[I, T]) learn(q *Query[T], rows []row) {
 }
 
 // foresee lists a page that is known from before; ok is whether it is.
-func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query[T]) (l listed, ok bool, err error) {
+func (s *Store[I, T]) foresee(ctx context.Context, a *kernel.Action, q *Query[T]) (l listed, ok bool, err error) {
 	if q.After != "" || len(q.And) > 0 {
 		return l, false, nil
 	}
@@ -120,9 +119,9 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 	return l, true, nil
 }
 
-// moving is whether an item is another one by now than its index said: it was
+// moving reports whether an item is another one by now than its index said: it was
 // changed between the reading of the two.
-func (s *Store[I, T]) moving(of Of[T], members []rueidis.ZScore, rows []row) bool {
+func (s *Store[I, T]) moving(of Of[T], members []kernel.ZScore, rows []row) bool {
 	value, score := s.columns[of.index.Field], s.columns[of.index.Score]
 	i := 0
 	for _, r := range rows {
@@ -144,7 +143,7 @@ func (s *Store[I, T]) moving(of Of[T], members []rueidis.ZScore, rows []row) boo
 	return false
 }
 
-// number is whether a text is a number.
+// number reports whether a text is a number.
 func number(text string, n float64) bool {
 	f, err := strconv.ParseFloat(text, 64)
 	return err == nil && f == n
@@ -154,20 +153,22 @@ func number(text string, n float64) bool {
 // The scores come with the ids: one that is asked for after them may be another. What
 // the ledger says of the index is asked for first: what is missed by the page was
 // missed before.
-func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (members []rueidis.ZScore, texts []rueidis.RedisResult, said string, err error) {
+func (s *Store[I, T]) ahead(ctx context.Context, a *kernel.Action, p page, had []string) (members []kernel.ZScore,
+	texts []kernel.Reply, said string, err error) {
 	raw := s.client.Raw()
-	members, err = keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
-		all := append(make([]rueidis.Completed, 0, 2+len(had)), raw.B().Hget().Key(s.spec.Ledger).Field("").Build(), p.index(raw.B()))
+	members, err = kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
+		all := append(make([]kernel.Command, 0, 2+len(had)), raw.B().Hget().Key(s.spec.Ledger).Field("").Build(),
+			p.index(raw.B()))
 		results := raw.DoMulti(ctx, s.items(all, had)...)
 		texts = results[2:]
 		said, _ = results[0].ToString()
 		return cut(results[1:])
-	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() })
+	}, func(r kernel.Reply) ([]kernel.ZScore, error) { return r.AsZScores() })
 	return members, texts, said, err
 }
 
 // items adds the commands that read items.
-func (s *Store[I, T]) items(all []rueidis.Completed, ids []string) []rueidis.Completed {
+func (s *Store[I, T]) items(all []kernel.Command, ids []string) []kernel.Command {
 	for _, id := range ids {
 		all = append(all, s.client.Raw().B().Hmget().Key(s.key(id)).Field(s.names...).Build())
 	}
@@ -175,7 +176,7 @@ func (s *Store[I, T]) items(all []rueidis.Completed, ids []string) []rueidis.Com
 }
 
 // index reads the ids of a page, and one more if there are more.
-func (p page) index(b rueidis.Builder) rueidis.Completed {
+func (p page) index(b kernel.Builder) kernel.Command {
 	n := int64(p.limit) + 1
 	switch {
 	case p.order == "down" && p.from == "-inf" && p.to == "+inf":
@@ -188,9 +189,9 @@ func (p page) index(b rueidis.Builder) rueidis.Completed {
 	return b.Zrange().Key(p.key).Min(p.from).Max(p.to).Byscore().Limit(0, n).Withscores().Build()
 }
 
-// cut is the first of some results, or that one which never came: an item is gone
+// cut returns the first of some results, or that one which never came: an item is gone
 // only where the server says so.
-func cut(results []rueidis.RedisResult) rueidis.RedisResult {
+func cut(results []kernel.Reply) kernel.Reply {
 	for _, r := range results {
 		if r.NonRedisError() != nil {
 			return r
@@ -201,7 +202,8 @@ func cut(results []rueidis.RedisResult) rueidis.RedisResult {
 
 // missing puts the items of a page in its order, and reads those that it had not
 // before.
-func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, ids, had []string, texts []rueidis.RedisResult) ([]rueidis.RedisResult, error) {
+func (s *Store[I, T]) missing(ctx context.Context, a *kernel.Action, ids, had []string,
+	texts []kernel.Reply) ([]kernel.Reply, error) {
 	if slices.Equal(ids, had) {
 		return texts, nil
 	}
@@ -209,7 +211,7 @@ func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, ids, had
 	for i, id := range had {
 		at[id] = i
 	}
-	out, lack, places := make([]rueidis.RedisResult, len(ids)), []string(nil), []int(nil)
+	out, lack, places := make([]kernel.Reply, len(ids)), []string(nil), []int(nil)
 	for i, id := range ids {
 		if j, known := at[id]; known {
 			out[i] = texts[j]
@@ -221,22 +223,22 @@ func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, ids, had
 		return out, nil
 	}
 	raw := s.client.Raw()
-	_, err := keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+	_, err := kernel.Run(ctx, a, func(ctx context.Context) kernel.Reply {
 		results := raw.DoMulti(ctx, s.items(nil, lack)...)
 		for i, place := range places {
 			out[place] = results[i]
 		}
 		return cut(results)
-	}, func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.NonRedisError() })
+	}, func(r kernel.Reply) (struct{}, error) { return struct{}{}, r.NonRedisError() })
 	return out, err
 }
 
-// living are the items that are there; a key of another type is none.
-func living(ids []string, texts []rueidis.RedisResult) (rows []row, gone int) {
+// living returns the items that are there; a key of another type is none.
+func living(ids []string, texts []kernel.Reply) (rows []row, gone int) {
 	rows = make([]row, 0, len(ids))
 	for i, id := range ids {
 		all, err := texts[i].ToArray()
-		if err != nil || !slices.ContainsFunc(all, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
+		if err != nil || !slices.ContainsFunc(all, func(m kernel.Value) bool { return !m.IsNil() }) {
 			gone++
 			continue
 		}

@@ -40,9 +40,12 @@ func TestForesight(t *testing.T) {
 		ctx, random := t.Context(), rand.New(rand.NewPCG(1, 2))
 		var queries []Query[note]
 		for _, limit := range []int{1, 3, 40} {
-			queries = append(queries, Query[note]{Of: notes.By("kind", "k1"), Limit: limit}, Query[note]{Of: notes.By("priority+created", "1"), Limit: limit},
-				Query[note]{Of: notes.By("due", ""), Limit: limit}, Query[note]{Of: notes.By("due", ""), Limit: limit, Newest: true},
-				Query[note]{Of: notes.By("due", ""), Limit: limit, From: "20", To: "(70"}, Query[note]{Of: notes.By("due", ""), Limit: limit, From: "(20", To: "70", Newest: true})
+			queries = append(queries, Query[note]{Of: notes.By("kind", "k1"), Limit: limit},
+				Query[note]{Of: notes.By("priority+created", "1"), Limit: limit},
+				Query[note]{Of: notes.By("due", ""), Limit: limit},
+				Query[note]{Of: notes.By("due", ""), Limit: limit, Newest: true},
+				Query[note]{Of: notes.By("due", ""), Limit: limit, From: "20", To: "(70"},
+				Query[note]{Of: notes.By("due", ""), Limit: limit, From: "(20", To: "70", Newest: true})
 		}
 		for step := range 60 {
 			for range random.IntN(4) {
@@ -55,12 +58,13 @@ func TestForesight(t *testing.T) {
 				case 1:
 					s.Do("DEL", "n:item:"+id) // its entries stay
 				default:
-					n := note{Kind: fmt.Sprint("k", random.IntN(2)), Context: "c", Priority: int64(1 + random.IntN(2)), Text: "text of " + id, Due: &due}
+					n := note{Kind: fmt.Sprint("k", random.IntN(2)), Context: "c", Priority: int64(1 + random.IntN(2)),
+						Text: "text of " + id, Due: &due}
 					_, err := notes.Put(ctx, id, n, keywright.ExpiresIn(time.Hour))
 					must(t, err)
 				}
 			}
-			fresh := New(notes.client, notes.spec, nil)
+			fresh := storeOf(notes.client, notes.spec)
 			for i, q := range queries {
 				got, want := walk(t, notes, q), walk(t, fresh, q)
 				if q.Of.index.Score == "" {
@@ -89,14 +93,16 @@ func TestForeseenRoundTrips(t *testing.T) {
 		s.Do("CONFIG", "RESETSTAT")
 		same(t, "foreseen", notes.listed(t, q), []string{"0", "1", "2", "3", "4"})
 		stats := fmt.Sprint(s.Do("INFO", "commandstats"))
-		if strings.Contains(stats, "evalsha") || !strings.Contains(stats, "cmdstat_hmget:calls=5,") || !strings.Contains(stats, "cmdstat_zrange:calls=1,") {
+		if strings.Contains(stats, "evalsha") || !strings.Contains(stats, "cmdstat_hmget:calls=5,") ||
+			!strings.Contains(stats, "cmdstat_zrange:calls=1,") {
 			t.Errorf("%s", stats)
 		}
 		_, err := notes.Create(ctx, "5", a("fact", 5))
 		must(t, err)
 		s.Do("CONFIG", "RESETSTAT")
 		same(t, "with a new one", notes.listed(t, q), []string{"0", "1", "2", "3", "4", "5"})
-		if stats := fmt.Sprint(s.Do("INFO", "commandstats")); strings.Contains(stats, "evalsha") || !strings.Contains(stats, "cmdstat_hmget:calls=6,") {
+		if stats := fmt.Sprint(s.Do("INFO", "commandstats")); strings.Contains(stats, "evalsha") ||
+			!strings.Contains(stats, "cmdstat_hmget:calls=6,") {
 			t.Errorf("%s", stats)
 		}
 	})
@@ -106,7 +112,7 @@ func TestForeseenRoundTrips(t *testing.T) {
 // index and of the items is not listed where it is no longer.
 func TestForeseenWhileItMoves(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
-		ctx, other := t.Context(), New(open(t, s.URL()), notes.spec, nil)
+		ctx, other := t.Context(), storeOf(open(t, s.URL()), notes.spec)
 		due := time.UnixMilli(50)
 		for _, id := range []string{"1", "2"} {
 			n := a("fact", 5)
@@ -144,9 +150,10 @@ func TestForeseenLargeScores(t *testing.T) {
 		fields.Columns[2] = value.Required("priority", value.Int(1, 1<<62), func(n *note) *int64 { return &n.Priority })
 		spec.Fields = &fields
 		spec.Indexes = append(spec.Indexes, Index[note]{Name: "priority", Score: "priority", Prefix: "n:idx:all"})
-		notes := New(open(t, s.URL()), spec, nil)
+		notes := storeOf(open(t, s.URL()), spec)
 		for i := range 4 {
-			_, err := notes.Create(t.Context(), fmt.Sprint(i), note{Kind: "k", Context: "c", Priority: 200_000_000_000_000_000, Text: fmt.Sprint("text of ", i)})
+			_, err := notes.Create(t.Context(), fmt.Sprint(i),
+				note{Kind: "k", Context: "c", Priority: 200_000_000_000_000_000, Text: fmt.Sprint("text of ", i)})
 			must(t, err)
 		}
 		q := Query[note]{Of: notes.By("priority", ""), Limit: 2}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // The ledger has form 1: the first byte of an entry is "=", the first of what is said of
@@ -19,21 +19,22 @@ import (
 // Its class is Refused, and nothing was changed.
 var ErrForm = errors.New("a newer version of this program keeps this ledger, or this item")
 
-// formed is whether an entry of the ledger has the form that this program knows.
+// formed reports whether an entry of the ledger has the form that this program knows.
 func formed(record string) bool { return record == "" || record[0] == '=' }
 
-// newer is the error of an item, or of the whole ledger ("").
+// newer returns the error of an item, or of the whole ledger ("").
 func (s *Store[I, T]) newer(id string) error {
 	where := "in " + s.spec.Ledger
 	if id != "" {
 		where = strconv.Quote(id) + " " + where
 	}
-	return &keywright.Error{Class: keywright.Refused, Op: "read the ledger", Entry: s.spec.Entry.Name, Err: fmt.Errorf("%s: %w", where, ErrForm), Hint: "run the newer version of this program"}
+	return &keywright.Error{Class: keywright.Refused, Op: "read the ledger", Entry: s.spec.entry.Name,
+		Err: fmt.Errorf("%s: %w", where, ErrForm), Hint: "run the newer version of this program"}
 }
 
-// refused is err, or ErrForm if a script said so.
+// refused returns err, or ErrForm if a script said so.
 func (s *Store[I, T]) refused(id string, err error) error {
-	var reply *rueidis.RedisError
+	var reply *kernel.ServerError
 	if errors.As(err, &reply) && strings.HasPrefix(reply.Error(), "FORM ") {
 		return s.newer(id)
 	}
@@ -56,7 +57,7 @@ func (p *passed) add(id string) {
 // mostPassed bounds how many items of another form a sweep goes past.
 const mostPassed = 10_000
 
-// passedOver is what a sweep says of them.
+// passedOver returns what a sweep says of them.
 func (s *Store[I, T]) passedOver(p *passed) error {
 	switch {
 	case p.items == 0:

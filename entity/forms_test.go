@@ -88,7 +88,7 @@ func TestStoredFormsApart(t *testing.T) {
 	}
 }
 
-// newerForms are what a newer program may keep in a ledger: of one item, or of all.
+// newerForms say what a newer program may keep in a ledger: of one item, or of all.
 var newerForms = map[string]func(id, said string) (field, text string){
 	"an item":              func(id, _ string) (string, string) { return id, "2 anything at all" },
 	"the ledger":           func(_, said string) (string, string) { return "", "\x02" + said[1:] },
@@ -98,7 +98,8 @@ var newerForms = map[string]func(id, said string) (field, text string){
 
 // newerForm forges what a newer program keeps, does everything that writes, and gives what
 // was changed or not refused. do sends a command to the server of a key.
-func newerForm(t *testing.T, notes *Store[string, note], what string, do func(key string, words ...string) any, contents func() string) (wrong []string) {
+func newerForm(t *testing.T, notes *Store[string, note], what string, do func(key string, words ...string) any,
+	contents func() string) (wrong []string) {
 	t.Helper()
 	ctx, ledger := t.Context(), notes.spec.Ledger
 	for _, id := range []string{"1", "gone"} {
@@ -145,7 +146,8 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 			continue // which look at no state of an index
 		}
 		err := act()
-		if class, _ := keywright.ClassOf(err); !errors.Is(err, ErrForm) || class != keywright.Refused && name != "many" && name != "sweep" || !strings.Contains(err.Error(), ledger) {
+		if class, _ := keywright.ClassOf(err); !errors.Is(err, ErrForm) ||
+			class != keywright.Refused && name != "many" && name != "sweep" || !strings.Contains(err.Error(), ledger) {
 			wrong = append(wrong, fmt.Sprintf("%s of %s: %v", name, what, err))
 		}
 		if after := contents(); after != before {
@@ -169,7 +171,7 @@ func TestNewerForms(t *testing.T) {
 	})
 }
 
-// newerFormsApart is the same where the keys are in several slots.
+// newerFormsApart returns the same where the keys are in several slots.
 func newerFormsApart(s *scene) (wrong []string) {
 	n := 0
 	for what := range newerForms {
@@ -197,7 +199,8 @@ func TestASweepGoesPastNewerForms(t *testing.T) {
 			s.Do("HSET", notes.spec.Ledger, fmt.Sprint(i), map[bool]string{true: "2", false: "="}[i%5 < 3])
 		}
 		swept, err := notes.Sweep(t.Context(), SweepOptions{Batch: 4})
-		if left := s.Do("ZCARD", notes.spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err, ErrForm) || !strings.Contains(err.Error(), "30 items were not swept") {
+		if left := s.Do("ZCARD", notes.spec.Expires); swept.Gone != 20 || left != int64(30) || !errors.Is(err, ErrForm) ||
+			!strings.Contains(err.Error(), "30 items were not swept") {
 			t.Errorf("%+v, %d are left, %v", swept, left, err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Going are the items that may go when memory is short, in the order of an index
+// Going holds the items that may go when memory is short, in the order of an index
 // with a zset per value: a target of package pressure. Ids are as they are in
 // the index. All of it works on a server that is at its maxmemory.
 type Going[I, T any] struct {
@@ -17,10 +17,10 @@ type Going[I, T any] struct {
 	index string
 }
 
-// Going are the items by an index that has a zset per value.
+// Going returns the items by an index that has a zset per value.
 func (s *Store[I, T]) Going(index string) *Going[I, T] { return &Going[I, T]{s, index} }
 
-// Key is the key of an item.
+// Key returns the key of an item.
 func (g *Going[I, T]) Key(id string) string { return g.store.key(id) }
 
 // Page gives a page of ids, the lowest score first. 1 round trip; O(log n + page).
@@ -33,7 +33,7 @@ func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids
 	return ids, l.next, err
 }
 
-// while is the condition that an item has a value still: the step that changes it
+// while returns the condition that an item has a value still: the step that changes it
 // looks at that.
 func (g *Going[I, T]) while(value, otherwise string) string {
 	if ix, err := g.store.index(g.index); err == nil && ix.Field != "" {
@@ -64,7 +64,7 @@ func (g *Going[I, T]) Release(ctx context.Context, value string, ids []string) (
 	return g.each(ids, func(id I) (bool, error) { return g.store.remove(ctx, id, condition, "") })
 }
 
-// together is how many items are changed at a time: as many as one call of a
+// together says how many items are changed at a time: as many as one call of a
 // shared script takes.
 const together = 64
 

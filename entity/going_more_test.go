@@ -16,7 +16,7 @@ func TestGoingInCluster(t *testing.T) {
 	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	c := open(t, cluster.URL())
-	notes := New(c, noteSpec("{n}"), nil)
+	notes := storeOf(c, noteSpec("{n}"))
 	fillNotes(t, notes, 1000, 1, 2)
 	var full *keywrighttest.Server
 	for _, n := range cluster.Nodes {
@@ -28,7 +28,8 @@ func TestGoingInCluster(t *testing.T) {
 	}
 	r := relieve(t, c, notes)
 	left, _ := full.Do("ZCARD", "{n}:idx:priority:1").(int64)
-	if len(r) != 2 || r[0].Server != full.Addr() || r[0].End != pressure.Below || r[0].Released != 1000-int(left) || r[1].Shortened != int(left) {
+	if len(r) != 2 || r[0].Server != full.Addr() || r[0].End != pressure.Below || r[0].Released != 1000-int(left) ||
+		r[1].Shortened != int(left) {
 		t.Errorf("%d are left: %+v", left, r)
 	}
 	sound(t, notes)
@@ -49,7 +50,8 @@ func TestGoingApart(t *testing.T) {
 			press(t, n, map[bool]float64{true: 1.1, false: .5}[i == j])
 		}
 		r := relieve(t, c, notes)
-		if len(r) != 2 || r[0].Server != full.Addr() || r[0].End != pressure.Below || r[0].Released == 0 || r[0].Skipped == 0 || r[1].Shortened == 0 {
+		if len(r) != 2 || r[0].Server != full.Addr() || r[0].End != pressure.Below || r[0].Released == 0 ||
+			r[0].Skipped == 0 || r[1].Shortened == 0 {
 			t.Errorf("server %d: %+v", i, r)
 		}
 		for _, one := range r {
@@ -70,7 +72,7 @@ func TestGoingApart(t *testing.T) {
 func TestShortenIsNeverLonger(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	notes := New(open(t, s.URL()), goingSpec(), nil)
+	notes := storeOf(open(t, s.URL()), goingSpec())
 	const items = 8
 	fillNotes(t, notes, items, 1)
 	target := notes.Going("priority+created")
@@ -110,7 +112,8 @@ func TestShortenIsNeverLonger(t *testing.T) {
 				default:
 					r.Fatalf("item %d ended at %d, now at %d; asked was %d to %d", i, ends[i], got, low, high)
 				}
-				if score := fmt.Sprint(s.Do("ZSCORE", "n:idx:expiry", fmt.Sprintf("1-%d", i))); score != strconv.FormatInt(got, 10) {
+				if score := fmt.Sprint(s.Do("ZSCORE", "n:idx:expiry", fmt.Sprintf("1-%d", i))); score != strconv.FormatInt(
+					got, 10) {
 					r.Fatalf("item %d ends at %d, by its index at %s", i, got, score)
 				}
 				ends[i] = got

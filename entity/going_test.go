@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 )
@@ -31,7 +32,8 @@ func fillNotes(t *testing.T, notes *Store[string, note], each int, priorities ..
 			running.Go(func() {
 				defer func() { <-room }()
 				n := note{Kind: "k", Context: "c", Priority: p, Text: strings.Repeat("x", 1000)}
-				if _, err := notes.Create(t.Context(), fmt.Sprintf("%d-%d", p, i), n, keywright.ExpiresIn(15*time.Minute)); err != nil {
+				if _, err := notes.Create(t.Context(), fmt.Sprintf("%d-%d", p, i), n,
+					keywright.ExpiresIn(15*time.Minute)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -40,13 +42,7 @@ func fillNotes(t *testing.T, notes *Store[string, note], each int, priorities ..
 	running.Wait()
 }
 
-// press sets maxmemory so that the server is at a ratio.
-func press(t *testing.T, s *keywrighttest.Server, ratio float64) {
-	t.Helper()
-	used, err := strconv.ParseFloat(s.Info("used_memory"), 64)
-	must(t, err)
-	s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
-}
+var press = servertest.Press
 
 func goingSteps(notes *Store[string, note]) []pressure.Step {
 	target := notes.Going("priority+created")
@@ -58,7 +54,9 @@ func goingSteps(notes *Store[string, note]) []pressure.Step {
 
 func relieve(t *testing.T, c *keywright.Client, notes *Store[string, note]) []pressure.Report {
 	t.Helper()
-	w := pressure.New(c, &keywright.Entry{Name: "note.pressure", Type: "string"}, "n:pressure", nil, goingSteps(notes), pressure.Options{Pause: time.Nanosecond, Batch: 100})
+	w := pressure.New(keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "note.pressure", Type: "string"},
+		Key: "n:pressure"}, goingSteps(notes),
+		pressure.Options{Pause: time.Nanosecond, Batch: 100})
 	r, err := w.Once(t.Context())
 	must(t, err)
 	return r
@@ -74,12 +72,13 @@ func TestGoing(t *testing.T) {
 				t.Parallel()
 				s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", policy))
 				c := open(t, s.URL())
-				notes := New(c, goingSpec(), nil)
+				notes := storeOf(c, goingSpec())
 				fillNotes(t, notes, 2000, 1, 2)
 				press(t, s, map[string]float64{"noeviction": 1.1, "volatile-ttl": .93}[policy])
 				r := relieve(t, c, notes)
 				left, _ := s.Do("ZCARD", "n:idx:priority:1").(int64)
-				if len(r) != 2 || r[0].End != pressure.Below || r[0].Released != 2000-int(left) || left == 0 || r[1].Shortened != int(left) {
+				if len(r) != 2 || r[0].End != pressure.Below || r[0].Released != 2000-int(left) || left == 0 ||
+					r[1].Shortened != int(left) {
 					t.Fatalf("%d are left: %+v", left, r)
 				}
 				if n := s.Do("XLEN", "n:deleted"); n != int64(r[0].Released) {
@@ -102,7 +101,7 @@ func TestGoing(t *testing.T) {
 func twice(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
-	notes := New(c, goingSpec(), nil)
+	notes := storeOf(c, goingSpec())
 	fillNotes(t, notes, 200, 1)
 	press(t, s, 1.1)
 	target := notes.Going("priority+created")
@@ -113,7 +112,8 @@ func twice(t *testing.T) (wrong []string) {
 	}
 	for round, want := range []int{200, 0, 0} {
 		before := s.Do("PEXPIRETIME", "n:item:1-7")
-		n, err := target.Shorten(t.Context(), "1", append(ids, "1-99999"), []time.Duration{time.Minute, time.Minute, time.Hour}[round])
+		n, err := target.Shorten(t.Context(), "1", append(ids, "1-99999"),
+			[]time.Duration{time.Minute, time.Minute, time.Hour}[round])
 		if err != nil || n != want || round > 0 && before != s.Do("PEXPIRETIME", "n:item:1-7") {
 			wrong = append(wrong, fmt.Sprintf("round %d: %d shortened, %v", round, n, err))
 		}
@@ -131,7 +131,8 @@ func TestShortenedOnce(t *testing.T) {
 func TestGoingMutations(t *testing.T) {
 	for _, m := range []struct{ name, guard, instead string }{
 		{"it lengthens, and shortens again", "ARGV[a + 4] == 'any' or left > ttl", "true"},
-		{"what needs memory comes first", "call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)", "call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])"},
+		{"what needs memory comes first", "call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)",
+			"call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			old := parts
@@ -154,7 +155,7 @@ func TestGoingMutations(t *testing.T) {
 func TestSweepWhenFull(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
-		notes := New(open(t, s.URL()), goingSpec(), nil)
+		notes := storeOf(open(t, s.URL()), goingSpec())
 		fillNotes(t, notes, 200, 1, 2)
 		for i := range 200 {
 			s.Do("PEXPIRE", fmt.Sprintf("n:item:1-%d", i), "1")

@@ -14,13 +14,16 @@ import (
 )
 
 // hostile are texts that somebody may take for something else.
-var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[a", "@x", "@kind", "#", "*", "=", "==", "kind=1", "=kind=4", "a=b", "'", `"`, `\`, `\"`, "]]", "--", "%", "%s", "\n", "\r\n", "\x00", "\x00\x00", "a\x00b", "\x1f", "\x7f", "\xff", "\xc3\x28", "ü", "☃", "\u2028", "</script>", "{}", "{a}", " ", "x y", strings.Repeat("long", 25_000)}
+var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[a", "@x", "@kind", "#", "*", "=", "==",
+	"kind=1", "=kind=4", "a=b", "'", `"`, `\`, `\"`, "]]", "--", "%", "%s", "\n", "\r\n", "\x00", "\x00\x00", "a\x00b",
+	"\x1f", "\x7f", "\xff", "\xc3\x28", "ü", "☃", "\u2028", "</script>", "{}", "{a}", " ", "x y",
+	strings.Repeat("long", 25_000)}
 
 // TestHostile: ids and texts are what they are, whatever is in them, and the
 // message of an event is JSON that says so.
 func TestHostile(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		for i, id := range hostile {
 			kind, body := hostile[len(hostile)-1-i], hostile[(i+7)%len(hostile)]
 			v := note{Kind: kind, Context: id, Priority: 5, Text: body}
@@ -34,7 +37,8 @@ func TestHostile(t *testing.T) {
 			same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", kind)}), []string{id})
 			_, err = notes.Update(t.Context(), id, setKind.Set(id), setText.Set(""))
 			must(t, err)
-			same(t, "by the old kind", notes.listed(t, Query[note]{Of: notes.By("kind", kind)}), map[bool][]string{true: {id}}[kind == id])
+			same(t, "by the old kind", notes.listed(t, Query[note]{Of: notes.By("kind", kind)}),
+				map[bool][]string{true: {id}}[kind == id])
 			same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", id)}), []string{id})
 			sound(t, notes)
 			if i%2 == 0 {
@@ -83,7 +87,7 @@ func TestEmptyIDs(t *testing.T) {
 // by expiry, leave no key.
 func TestThousandsLeaveNothing(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	notes := New(open(t, s.URL()), noteSpec("n"), nil)
+	notes := storeOf(open(t, s.URL()), noteSpec("n"))
 	ended := make(chan error, 50)
 	for w := range 50 {
 		go func() {
@@ -107,7 +111,9 @@ func TestThousandsLeaveNothing(t *testing.T) {
 	if c := sound(t, notes); c.Items != 5000 {
 		t.Errorf("%+v", c)
 	}
-	s.Do("EVAL", "local ids = redis.call('ZRANGE', KEYS[1], 0, -1) for _, id in ipairs(ids) do redis.call('PEXPIREAT', ARGV[1] .. id, 1) redis.call('ZADD', KEYS[1], 1, id) end", "1", notes.spec.Expires, notes.spec.Prefix)
+	s.Do("EVAL",
+		"local ids = redis.call('ZRANGE', KEYS[1], 0, -1) for _, id in ipairs(ids) do redis.call('PEXPIREAT', ARGV[1] .. "+
+			"id, 1) redis.call('ZADD', KEYS[1], 1, id) end", "1", notes.spec.Expires, notes.spec.Prefix)
 	if done, err := notes.Sweep(t.Context(), SweepOptions{Rate: 1 << 30}); err != nil || done.Gone != 5000 {
 		t.Errorf("%+v %v", done, err)
 	}
@@ -123,7 +129,8 @@ func TestRecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := map[string]string{}
 		for _, name := range []string{"kind", "context", "priority+created"} {
-			if text := rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile), rapid.StringMatching(`[=:0-9a-c]{0,9}`)).Draw(t, name); text != "" {
+			if text := rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile), rapid.StringMatching(`[=:0-9a-c]{0,9}`)).Draw(t,
+				name); text != "" {
 				in[name] = text
 			}
 		}
@@ -136,8 +143,10 @@ func TestRecord(t *testing.T) {
 // FuzzRecorded: what is no record is no reason to fall, and what was understood of
 // it is understood again.
 func FuzzRecorded(f *testing.F) {
-	for _, text := range append(slices.Clone(hostile), "=kind|n:idx:kind:|=4:fact", "=kind|n:idx:kind:|=4:fac", "=kind|n:idx:kind:|=-1:x", "=kind|n:idx:kind:|=+1:x", "=kind|n:idx:kind:|=99999999999999999999:x",
-		"=kind|n:idx:kind:|=0:context|n:idx:context:|=1:a", "==1:a", "=kind|n:idx:kind:|=01:a", "=?kind|n:idx:kind:|=1:a", "=new|x|=1:b?new|x|=1:c", "=all|x=0:", "=a|b|c|d=1:x") {
+	for _, text := range append(slices.Clone(hostile), "=kind|n:idx:kind:|=4:fact", "=kind|n:idx:kind:|=4:fac",
+		"=kind|n:idx:kind:|=-1:x", "=kind|n:idx:kind:|=+1:x", "=kind|n:idx:kind:|=99999999999999999999:x",
+		"=kind|n:idx:kind:|=0:context|n:idx:context:|=1:a", "==1:a", "=kind|n:idx:kind:|=01:a", "=?kind|n:idx:kind:|=1:a",
+		"=new|x|=1:b?new|x|=1:c", "=all|x=0:", "=a|b|c|d=1:x") {
 		f.Add(text)
 	}
 	s := &Store[string, note]{spec: noteSpec("n")}
@@ -171,11 +180,14 @@ func TestEventsCarryThePartsOfTheKey(t *testing.T) {
 		spec.Pieces = func(id string) []string { tail, head, _ := strings.Cut(id, "."); return []string{"acme", tail, head} }
 		event := func(what string) []Event {
 			return []Event{{Mode: Append, MaxLen: 100, Plain: true,
-				Name: []Part{{Name: "log:", Literal: true}, {Name: "tenant", Key: 1}, {Name: ":", Literal: true}, {Name: "b", Key: 3}},
-				Data: []Part{{Name: what, Key: 1, Form: value.Quoted}, {Name: "a", Key: 2, Form: value.Bare}, {Name: "b", Key: 3, Form: value.Quoted}}}}
+				Name: []Part{{Name: "log:", Literal: true}, {Name: "tenant", Key: 1}, {Name: ":", Literal: true},
+					{Name: "b", Key: 3}},
+				Data: []Part{{Name: what, Key: 1, Form: value.Quoted}, {Name: "a", Key: 2, Form: value.Bare},
+					{Name: "b", Key: 3, Form: value.Quoted}}}}
 		}
-		spec.OnCreate, spec.OnUpdate, spec.OnDelete, spec.OnExpire = event("made"), event("changed"), event("deleted"), event("expired")
-		notes := New(open(t, s.URL()), spec, nil)
+		spec.OnCreate, spec.OnUpdate, spec.OnDelete, spec.OnExpire = event("made"), event("changed"), event("deleted"),
+			event("expired")
+		notes := storeOf(open(t, s.URL()), spec)
 		for _, id := range []string{"7.x", "8.x"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
@@ -188,9 +200,11 @@ func TestEventsCarryThePartsOfTheKey(t *testing.T) {
 		_, err = notes.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
 		same(t, "events", logged(s, "log:acme:x"), []string{
-			`{"made":"acme","a":7,"b":"x"}`, `{"made":"acme","a":8,"b":"x"}`, `{"changed":"acme","a":7,"b":"x"}`, `{"deleted":"acme","a":7,"b":"x"}`, `{"expired":"acme","a":8,"b":"x"}`})
+			`{"made":"acme","a":7,"b":"x"}`, `{"made":"acme","a":8,"b":"x"}`, `{"changed":"acme","a":7,"b":"x"}`,
+			`{"deleted":"acme","a":7,"b":"x"}`, `{"expired":"acme","a":8,"b":"x"}`})
 		spec.OnUpdate[0].Name[1] = Part{Name: "kind", Field: "kind"}
-		if _, err = New(notes.client, spec, nil).Create(t.Context(), "9.x", a("k", 5)); err == nil || !strings.Contains(err.Error(), "depends on a field") {
+		if _, err = storeOf(notes.client, spec).Create(t.Context(), "9.x", a("k", 5)); err == nil ||
+			!strings.Contains(err.Error(), "depends on a field") {
 			t.Errorf("a stream whose key depends on a field: %v", err)
 		}
 	})

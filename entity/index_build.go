@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // Where an entity is in several slots, an item is known to be in an index only when the
@@ -86,14 +86,15 @@ func (b *indexing[I, T]) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// lasts is whether the building may still end well: no program has taken it back.
+// lasts reports whether the building may still end well: no program has taken it back.
 func (b *indexing[I, T]) lasts(ctx context.Context) bool {
 	if len(b.options.Remove) > 0 {
 		return true
 	}
 	said, err := b.store.marksText(ctx)
 	m := readMarks(said)
-	return err == nil && slices.ContainsFunc(m.lines, func(l mark) bool { return l.state == building && l.builder == b.builder })
+	return err == nil &&
+		slices.ContainsFunc(m.lines, func(l mark) bool { return l.state == building && l.builder == b.builder })
 }
 
 // sweep waits until the intents of items that wait are due, and ends them.
@@ -120,7 +121,7 @@ func (b *indexing[I, T]) sweep(ctx context.Context) error {
 // entries reads what the ledger says of items. One that is gone is passed over.
 func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registration, err error) {
 	for some := range slices.Chunk(ids, defaultLimit) {
-		all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, some...), rueidis.RedisResult.ToArray)
+		all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, some...), kernel.Reply.ToArray)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +134,7 @@ func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registr
 	return page, nil
 }
 
-// isWritten is whether an item is being written by a program that may not know an index,
+// isWritten reports whether an item is being written by a program that may not know an index,
 // or is not yet where it belongs.
 func (b *indexing[I, T]) isWritten(record string) bool {
 	i := intentsOf(record)
@@ -156,12 +157,12 @@ func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
 	return len(lacking) > 0, b.removing(r.record)
 }
 
-// settled is whether there is nothing to do with an item.
+// settled reports whether there is nothing to do with an item.
 func (b *indexing[I, T]) settled(record string, lacking []int) bool {
 	return !b.removing(record) && (!b.options.Apply || len(lacking) == 0)
 }
 
-// removing is whether an item is in an index that is to be removed.
+// removing reports whether an item is in an index that is to be removed.
 func (b *indexing[I, T]) removing(record string) bool {
 	for t := range b.store.traces(record) {
 		if b.removes(t.tag) {
@@ -183,7 +184,7 @@ func (b *indexing[I, T]) count(r registration, lacking []int) {
 	}
 }
 
-// intents is what an entry of the ledger says of those that are open.
+// intents describes what an entry of the ledger says of those that are open.
 type intents struct {
 	open  bool
 	first int64 // ms when the first of them was opened
@@ -192,7 +193,7 @@ type intents struct {
 	builders []string // of each, those that were at work when it was opened
 }
 
-// since is whether all of them were opened after a builder began.
+// since reports whether all of them were opened after a builder began.
 func (all intents) since(builder string) bool {
 	return !slices.ContainsFunc(all.builders, func(of string) bool { return !strings.Contains(of, builder) })
 }

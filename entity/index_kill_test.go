@@ -23,8 +23,9 @@ const (
 	builderWork = "KEYWRIGHT_ENTITY_BUILDS" // "build" or "remove"
 )
 
-// storeAt is the entity as a version knows it, on a server or over several slots.
-func storeAt(t *testing.T, c *keywright.Client, prefix string, apart bool, edits ...func(*Spec[string, note])) *Store[string, note] {
+// storeAt returns the entity as a version knows it, on a server or over several slots.
+func storeAt(t *testing.T, c *keywright.Client, prefix string, apart bool,
+	edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
 	if apart {
 		s := spreadOn(t, c, prefix, edits...)
@@ -35,7 +36,7 @@ func storeAt(t *testing.T, c *keywright.Client, prefix string, apart bool, edits
 	for _, edit := range edits {
 		edit(spec)
 	}
-	return New(c, spec, nil)
+	return storeOf(c, spec)
 }
 
 // TestBuilderProcess is no test: it is a process that builds or removes indexes, and
@@ -100,7 +101,7 @@ func TestBuildersAreKilled(t *testing.T) {
 	})
 }
 
-// written is how many of the items other programs write.
+// written says how many of the items other programs write.
 const written = 200
 
 // beside writes and deletes some items by each program, all the time, and lists by one
@@ -205,7 +206,8 @@ func builders(t *testing.T, url string, left func() int) {
 			t.Errorf("%+v is left", stateIn(r, name))
 		}
 		for priority := range 4 {
-			if n, _, err := new.Count(ctx, new.By(name, map[bool]string{true: fmt.Sprint(priority)}[name != "updated"]), "", ""); err != nil || n != 0 {
+			if n, _, err := new.Count(ctx, new.By(name, map[bool]string{true: fmt.Sprint(priority)}[name != "updated"]), "",
+				""); err != nil || n != 0 {
 				t.Errorf("%d ids are left of %s %d (%v)", n, name, priority, err)
 			}
 		}

@@ -22,7 +22,7 @@ func (b *indexing[I, T]) remove(ctx context.Context, all []registration) error {
 	return nil
 }
 
-// mostUnindexed is how many items one script takes out of indexes.
+// mostUnindexed says how many items one script takes out of indexes.
 const mostUnindexed = 100
 
 func (b *indexing[I, T]) removeSome(ctx context.Context, all []registration) error {
@@ -79,7 +79,7 @@ func (b *indexing[I, T]) removeApart(ctx context.Context, all []registration) er
 	return err
 }
 
-// indexOf is the index of this program that has a key, nil if none does.
+// indexOf returns the index of this program that has a key, nil if none does.
 func (s *Store[I, T]) indexOf(key string) *Index[T] {
 	for i := range s.spec.Indexes {
 		if s.spec.Indexes[i].has(key) {
@@ -89,7 +89,7 @@ func (s *Store[I, T]) indexOf(key string) *Index[T] {
 	return nil
 }
 
-// without is an entry of the ledger without the indexes that are removed.
+// without returns an entry of the ledger without the indexes that are removed.
 func (b *indexing[I, T]) without(record string) string {
 	out := []byte{'='}
 	for name, value := range pairs(strings.TrimPrefix(record, "=")) {

@@ -11,14 +11,14 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// mixed is an entity over several slots, written by programs with and without two of its indexes.
+// mixed represents an entity over several slots, written by programs with and without two of its indexes.
 type mixed struct {
 	t       *testing.T
 	cluster *keywrighttest.Cluster
 	prefix  string
 }
 
-// program is a process of a version, which stops when its work is done.
+// program returns a process of a version, which stops when its work is done.
 func (m *mixed) program(edits ...func(*Spec[string, note])) *Store[string, note] {
 	p := spread(m.t, m.cluster.URL(), m.prefix, edits...)
 	p.windows = windows{act: usual.act, due: quick.due}
@@ -64,7 +64,7 @@ func (m *mixed) build(p *Store[string, note], o IndexOptions) {
 	}
 }
 
-// mixtures are what programs of two versions may do to few items, and stop in the middle of it.
+// mixtures say what programs of two versions may do to few items, and stop in the middle of it.
 // A list that does not say that items may be missing then has all, and it has all after a build.
 var mixtures = map[string]func(m *mixed){
 	"a new program updates a field that is in no index": func(m *mixed) {
@@ -137,7 +137,8 @@ var mixtures = map[string]func(m *mixed){
 		m.move(dying, "1", 2)
 		m.create(m.old(), "2", 1)
 		at(sweeper, "looked", dies)
-		m.build(builder, IndexOptions{Apply: true, Before: func(context.Context, int) error { m.overdue(sweeper); return nil }})
+		m.build(builder,
+			IndexOptions{Apply: true, Before: func(context.Context, int) error { m.overdue(sweeper); return nil }})
 		m.whole(builder)
 		m.overdue(m.old())
 	},

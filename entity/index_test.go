@@ -17,12 +17,13 @@ import (
 	"github.com/keywright/keywright/slot"
 )
 
-// newIndexes are those that older programs do not know.
+// newIndexes lists those that older programs do not know.
 var newIndexes = []string{"priority+created", "updated"}
 
 // versions runs a test with a store that knows all indexes and one that does not, on a
 // server and in a cluster over several slots.
-func versions(t *testing.T, run func(t *testing.T, old, new *Store[string, note], do func(key string, words ...string) any)) {
+func versions(t *testing.T,
+	run func(t *testing.T, old, new *Store[string, note], do func(key string, words ...string) any)) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -30,7 +31,8 @@ func versions(t *testing.T, run func(t *testing.T, old, new *Store[string, note]
 			s.WatchScripts()
 			spec := noteSpec("n")
 			older(spec)
-			run(t, New(open(t, s.URL()), spec, nil), New(open(t, s.URL()), noteSpec("n"), nil), func(_ string, words ...string) any { return s.Do(words...) })
+			run(t, storeOf(open(t, s.URL()), spec), storeOf(open(t, s.URL()), noteSpec("n")),
+				func(_ string, words ...string) any { return s.Do(words...) })
 		})
 	}
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
@@ -48,7 +50,7 @@ func serverOf(c *keywrighttest.Cluster, key string) *keywrighttest.Server {
 	return c.Nodes[int(slot.Of([]byte(key)))*c.Primaries/16384]
 }
 
-// lists are the ids in an index by a page each, and whether one said that items may be
+// lists returns the ids in an index by a page each, and whether one said that items may be
 // missing.
 func lists(t *testing.T, s *Store[string, note], priority int64) (out []string, incomplete bool) {
 	t.Helper()
@@ -112,20 +114,24 @@ func TestIncompleteSaysSo(t *testing.T) {
 			q.Whole = true
 			_, refused := new.List(ctx, q)
 			_, refusedIDs := new.IDs(ctx, q)
-			if page.Incomplete != want || errors.Is(last, ErrIncomplete) != want || errors.Is(refused, ErrIncomplete) != want || errors.Is(refusedIDs, ErrIncomplete) != want || want && exact {
-				t.Errorf("%s: ids %v, each %v, list %v, ids %v, count is exact: %v", when, page.Incomplete, last, refused, refusedIDs, exact)
+			if page.Incomplete != want || errors.Is(last, ErrIncomplete) != want || errors.Is(refused, ErrIncomplete) != want ||
+				errors.Is(refusedIDs, ErrIncomplete) != want || want && exact {
+				t.Errorf("%s: ids %v, each %v, list %v, ids %v, count is exact: %v", when, page.Incomplete, last, refused,
+					refusedIDs, exact)
 			}
 			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k")}); err != nil || p.Incomplete {
 				t.Errorf("%s: an index that both know says %v %v", when, p.Incomplete, err)
 			}
-			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k"), And: []Of[note]{q.Of}}); err != nil || p.Incomplete != want {
+			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k"), And: []Of[note]{q.Of}}); err != nil ||
+				p.Incomplete != want {
 				t.Errorf("%s: a list of items in both says %v %v", when, p.Incomplete, err)
 			}
 		}
 		says("written by the old version", true)
 		r, err := new.Indexes(ctx, IndexOptions{})
 		must(t, err)
-		if ix := stateIn(r, "priority+created"); r.Items != 6 || ix.Missing != 6 || ix.Complete || !stateIn(r, "kind").Complete || stateIn(r, "kind").Missing != 0 {
+		if ix := stateIn(r, "priority+created"); r.Items != 6 || ix.Missing != 6 || ix.Complete ||
+			!stateIn(r, "kind").Complete || stateIn(r, "kind").Missing != 0 {
 			t.Errorf("plan: %+v", r)
 		}
 		says("planned", true)
@@ -276,7 +282,8 @@ func TestRemovedIndex(t *testing.T) {
 		}
 		plan, err := old.Indexes(ctx, IndexOptions{})
 		must(t, err)
-		if ix := stateIn(plan, "priority+created"); ix.Declared || ix.Items != 250 || !strings.HasPrefix(ix.Pattern, "n:idx:priority:{") {
+		if ix := stateIn(plan, "priority+created"); ix.Declared || ix.Items != 250 ||
+			!strings.HasPrefix(ix.Pattern, "n:idx:priority:{") {
 			t.Errorf("plan: %+v", plan)
 		}
 		if got := do("n:idx:updated", "ZCARD", "n:idx:updated"); got != int64(250) {
@@ -324,7 +331,7 @@ func TestRemovedIndexSharesItsKeys(t *testing.T) {
 				spec.Indexes[i].Name = "sort"
 			}
 		}
-		is := New(open(t, s.URL()), spec, nil)
+		is := storeOf(open(t, s.URL()), spec)
 		_, err = is.Indexes(ctx, IndexOptions{Apply: true, Remove: []string{"kind"}})
 		must(t, err)
 		same(t, "by sort", is.listed(t, Query[note]{Of: is.By("sort", "k"), Whole: true}), []string{"1"})
@@ -338,7 +345,7 @@ func TestRemovedWhileWritten(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		ctx, spec := t.Context(), noteSpec("n")
 		older(spec)
-		old := New(open(t, s.URL()), spec, nil)
+		old := storeOf(open(t, s.URL()), spec)
 		for _, id := range []string{"1", "2"} {
 			_, err := new.Create(ctx, id, a("k", 1))
 			must(t, err)
@@ -407,7 +414,8 @@ func TestPutTypes(t *testing.T) {
 		wrote := func() (out []string) {
 			for _, call := range w.Calls() {
 				for _, command := range call.Commands {
-					if name := strings.ToUpper(command[0]); slices.Contains([]string{"HSET", "ZADD", "ZREM", "HDEL", "UNLINK", "PEXPIRE"}, name) {
+					if name := strings.ToUpper(command[0]); slices.Contains([]string{"HSET", "ZADD", "ZREM", "HDEL", "UNLINK",
+						"PEXPIRE"}, name) {
 						out = append(out, name)
 					}
 				}
@@ -427,7 +435,7 @@ func TestPutTypes(t *testing.T) {
 			}
 			s.Do("DEL", key)
 		}
-		limited := New(open(t, forbidden(s, "resetchannels")), spec, nil)
+		limited := storeOf(open(t, forbidden(s, "resetchannels")), spec)
 		if _, err := limited.Create(ctx, "3", a("k", 5)); err == nil {
 			t.Error("a channel that is forbidden is no obstacle")
 		}
@@ -445,7 +453,7 @@ func TestManyAtOnceLeaveNoGap(t *testing.T) {
 		must(t, err)
 		spec := noteSpec("n")
 		older(spec)
-		old := New(open(t, s.URL()), spec, nil)
+		old := storeOf(open(t, s.URL()), spec)
 		same(t, "answers", atOnceIn(t, s, old, made{"1", a("k", 1)}, made{"2", a("k", 1)}), []string{"indexes", "indexes"})
 		if n := s.Do("HLEN", "n:ledger").(int64); n != 2 {
 			t.Errorf("%d in the ledger", n)

@@ -24,7 +24,7 @@ type IndexOptions struct {
 
 func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
 
-// IndexState is one index on the server.
+// IndexState represents one index on the server.
 type IndexState struct {
 	Name     string
 	Pattern  string // of its keys, {…} is the value
@@ -35,7 +35,7 @@ type IndexState struct {
 	Done     int    // items that were put right, or taken out, by this call
 }
 
-// IndexReport is what Indexes has found, and done.
+// IndexReport describes what Indexes has found, and done.
 type IndexReport struct {
 	Items   int // in the ledger
 	Indexes []IndexState
@@ -59,7 +59,7 @@ func (s *Store[I, T]) Indexes(ctx context.Context, o IndexOptions) (IndexReport,
 	return b.report, err
 }
 
-// indexing is one call of Indexes at work.
+// indexing represents one call of Indexes at work.
 type indexing[I, T any] struct {
 	store   *Store[I, T]
 	options IndexOptions
@@ -175,7 +175,7 @@ func (b *indexing[I, T]) end(ctx context.Context) error {
 	return err
 }
 
-// removes is whether an index is to be taken off the server.
+// removes reports whether an index is to be taken off the server.
 func (b *indexing[I, T]) removes(tag string) bool {
 	p, ok := placeOf(tag)
 	return ok && !slices.Contains(b.store.tags, tag) && slices.Contains(b.options.Remove, p.Index)
@@ -204,7 +204,7 @@ func (b *indexing[I, T]) again() {
 // mostRows bounds how many indexes are told apart that are not declared.
 const mostRows = 100
 
-// row is an index in the report; nil if there are too many.
+// row returns an index in the report; nil if there are too many.
 func (b *indexing[I, T]) row(tag string) *IndexState {
 	i, known := b.rows[tag]
 	if !known {
@@ -216,7 +216,8 @@ func (b *indexing[I, T]) row(tag string) *IndexState {
 			p.Prefix += "{…}"
 		}
 		b.rows[tag] = i
-		b.report.Indexes = append(b.report.Indexes, IndexState{Name: p.Index, Pattern: p.Prefix + p.Suffix, Declared: slices.Contains(b.store.tags, tag)})
+		b.report.Indexes = append(b.report.Indexes,
+			IndexState{Name: p.Index, Pattern: p.Prefix + p.Suffix, Declared: slices.Contains(b.store.tags, tag)})
 	}
 	return &b.report.Indexes[i]
 }

@@ -1,5 +1,6 @@
 -- keys: looks at the types of keys before anything is written.
 -- Part.
+-- include: look
 local types = {} -- of keys that were looked at
 
 -- needs refuses a key of another type, before anything is written.
@@ -7,7 +8,7 @@ local function needs(key, want)
   local is = types[key] or redis.call('TYPE', key).ok
   if is ~= 'none' then types[key] = is end
   if is ~= want and is ~= 'none' then
-    error({err = 'WRONGTYPE Operation against a key holding the wrong kind of value'}, 0)
+    refuse('WRONGTYPE', key)
   end
 end
 

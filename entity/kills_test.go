@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// asked is what is asked by commands: a server, or one database of it.
+// asked describes what is asked by commands: a server, or one database of it.
 type asked interface{ Do(words ...string) any }
 
 // database is one of a server.
@@ -24,10 +24,11 @@ type database struct {
 
 // Do sends a command in this database.
 func (d database) Do(words ...string) any {
-	return d.Server.Do(append([]string{"EVAL", "redis.call('SELECT', ARGV[1]) return redis.call(unpack(ARGV, 2))", "0", strconv.Itoa(d.number)}, words...)...)
+	return d.Server.Do(append([]string{"EVAL", "redis.call('SELECT', ARGV[1]) return redis.call(unpack(ARGV, 2))", "0",
+		strconv.Itoa(d.number)}, words...)...)
 }
 
-// plague is what happens to an entity while its writers and sweepers are killed.
+// plague describes what happens to an entity while its writers and sweepers are killed.
 type plague struct {
 	databases int  // with the same entity and ids in each
 	kills     int  // of the server, which writes every command to its disk before it answers: one of so many
@@ -42,7 +43,7 @@ var plagues = map[string]plague{
 	"two databases, a backlog, full memory":    {databases: 2, full: true, backlog: true},
 }
 
-// land is an entity of one database, with processes that write and sweep.
+// land represents an entity of one database, with processes that write and sweep.
 type land struct {
 	database
 	url   string
@@ -52,14 +53,15 @@ type land struct {
 
 func settleLand(t *testing.T, s *keywrighttest.Server, number int, url string, backlog int) *land {
 	l := &land{database: database{s, number}, url: url}
-	l.notes = New(open(t, fmt.Sprint(s.URL(), "/", number)), announcing("n"), nil)
+	l.notes = storeOf(open(t, fmt.Sprint(s.URL(), "/", number)), announcing("n"))
 	var items []Item[string, note]
 	for i := range backlog {
 		items = append(items, Item[string, note]{ID: fmt.Sprint("b", i), Value: a("k1", 2)})
 	}
 	_, err := l.notes.CreateAll(t.Context(), items[:backlog/2])
 	must(t, err)
-	_, err = l.notes.CreateAll(t.Context(), items[backlog/2:], keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
+	_, err = l.notes.CreateAll(t.Context(), items[backlog/2:],
+		keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
 	must(t, err)
 	for range 3 {
 		l.all = append(l.all, startWriter(t, url))
@@ -67,7 +69,7 @@ func settleLand(t *testing.T, s *keywrighttest.Server, number int, url string, b
 	return l
 }
 
-// told is how many events there are.
+// told returns how many events there are.
 func (l *land) told() int64 { n, _ := l.Do("XLEN", "n:log").(int64); return n }
 
 // kill kills a process in the middle of its writes, and starts another one.
@@ -129,7 +131,8 @@ func (l *land) end(t *testing.T, forever int) {
 
 // run kills processes while the plague is at work.
 func (p plague) run(t *testing.T, kills, backlog int) {
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 	if !p.backlog {
 		backlog = 0
 	}
@@ -177,7 +180,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// plagued is how many kills there are, and how many items before them.
+// plagued returns how many kills there are, and how many items before them.
 func plagued() (kills, backlog int) {
 	kills, _ = strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "10"))
 	backlog, _ = strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_SOAK"), "2000"))
@@ -198,10 +201,12 @@ func TestKillsApart(t *testing.T) {
 	}
 	_, err := notes.CreateAll(t.Context(), items[:backlog/2])
 	must(t, err)
-	_, err = notes.CreateAll(t.Context(), items[backlog/2:], keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
+	_, err = notes.CreateAll(t.Context(), items[backlog/2:],
+		keywright.ExpiresIn(time.Duration(backlog)*time.Millisecond/4))
 	must(t, err)
 	notes.windows = quick
-	all := []*child{startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=1"), startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=2")}
+	all := []*child{startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=1"),
+		startChild(t, c.URL(), prefix, "KEYWRIGHT_ENTITY_SEED=2")}
 	memory := func(most string) {
 		for _, node := range c.Nodes {
 			node.Do("CONFIG", "SET", "maxmemory", most)

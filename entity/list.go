@@ -3,17 +3,16 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Of is the items of one value of an index, or all items of an index over all of
+// Of represents the items of one value of an index, or all items of an index over all of
 // them. Generated code makes it.
 type Of[T any] struct {
 	index *Index[T]
@@ -21,7 +20,7 @@ type Of[T any] struct {
 	err   error
 }
 
-// By is an index by its name; value is that of its key, "" for an index
+// By returns an index by its name; value is that of its key, "" for an index
 // over all items.
 func (s *Store[I, T]) By(name, value string) Of[T] {
 	ix, err := s.index(name)
@@ -31,13 +30,13 @@ func (s *Store[I, T]) By(name, value string) Of[T] {
 	return Of[T]{index: ix, key: ix.keyOf(value)}
 }
 
-// At is an index whose key was built, or could not be.
+// At returns an index whose key was built, or could not be.
 func (s *Store[I, T]) At(name, key string, err error) Of[T] {
 	ix, unknown := s.index(name)
 	return Of[T]{index: ix, key: key, err: errors.Join(err, unknown)}
 }
 
-// Like is the items that are in an index where v is.
+// Like returns the items that are in an index where v is.
 func (s *Store[I, T]) Like(name string, v *T) Of[T] {
 	ix, err := s.index(name)
 	if err != nil || ix.Key == nil {
@@ -47,13 +46,14 @@ func (s *Store[I, T]) Like(name string, v *T) Of[T] {
 	return s.At(name, key, err)
 }
 
-// Query is a page of items.
+// Query represents a page of items.
 type Query[T any] struct {
 	Of  Of[T]
 	And []Of[T] // in these indexes too
 
 	// Of an index with scores: the lowest and the highest, as ZRANGE BYSCORE takes
-	// them ("(5" is above 5); "" for no bound.
+	// them ("(5" is above 5); "" for no bound. From is the lowest with Newest, too; it is an
+	// error if it is above To.
 	From, To string
 	Newest   bool // the highest score first
 
@@ -64,7 +64,7 @@ type Query[T any] struct {
 	Whole bool
 }
 
-// Page is a page of items. Items that are created or deleted meanwhile may or may
+// Page represents a page of items. Items that are created or deleted meanwhile may or may
 // not be in it; those that are there all the time are, once.
 type Page[I, T any] struct {
 	Items []Item[I, T]
@@ -80,10 +80,10 @@ type Page[I, T any] struct {
 const (
 	defaultLimit = 100
 	largestLimit = 1000
-	// mostLooked is how much work one call does, in ids that it looks at: a script holds
+	// mostLooked says how much work one call does, in ids that it looks at: a script holds
 	// up the server while it runs. A page can be short of items and have a next one.
 	mostLooked = 1000
-	// mostPages is how often a page that is short is filled up.
+	// mostPages says how often a page that is short is filled up.
 	mostPages = 8
 )
 
@@ -110,7 +110,7 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 	return p, nil
 }
 
-// rows are those of a page, of one that is known from before if may be.
+// rows returns those of a page, of one that is known from before if may be.
 func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (l listed, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err == nil && !s.apart {
@@ -127,7 +127,7 @@ func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (l listed, err error
 	return l, err
 }
 
-// listed is a page as rows.
+// listed represents a page as rows.
 type listed struct {
 	rows       []row
 	next       string
@@ -136,15 +136,16 @@ type listed struct {
 	said       string // of indexes, where the keys are in several slots
 }
 
-// refuse is the error of a page that may lack items, to a query that wants all.
+// refuse returns the error of a page that may lack items, to a query that wants all.
 func (s *Store[I, T]) refuse(q *Query[T], l *listed) error {
 	if !q.Whole || !l.incomplete {
 		return nil
 	}
-	return &keywright.Error{Class: keywright.NotApplied, Op: "list", Entry: s.spec.Entry.Name, Err: ErrIncomplete, Hint: "when no process of an older version writes any more: keywright entities index --apply"}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "list", Entry: s.spec.entry.Name, Err: ErrIncomplete,
+		Hint: "when no process of an older version writes any more: keywright entities index --apply"}
 }
 
-// belonging are the rows whose items say themselves that they are in the indexes of a
+// belonging returns the rows whose items say themselves that they are in the indexes of a
 // query. An index can be wrong of an item that a program has changed which does not
 // know the index, as in the middle of a deploy.
 func (s *Store[I, T]) belonging(q *Query[T], fields []string, rows []row) []row {
@@ -164,14 +165,14 @@ func (s *Store[I, T]) belonging(q *Query[T], fields []string, rows []row) []row 
 	return out
 }
 
-// IDs is a page of ids: see Page.
+// IDs represents a page of ids: see Page.
 type IDs[I any] struct {
 	IDs        []I
 	Next       string
 	Incomplete bool
 }
 
-// IDs is List without the items.
+// IDs works as List does, without the items.
 func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error) {
 	var fields []string
 	for _, of := range append([]Of[T]{q.Of}, q.And...) {
@@ -204,34 +205,6 @@ func (s *Store[I, T]) named(text string) (id I, key string, err error) {
 	return id, key, nil
 }
 
-var errNoIndex = errors.New("a query without an index: say Of which one")
-
-func (q *Query[T]) check() error {
-	all := append([]Of[T]{q.Of}, q.And...)
-	for _, of := range all {
-		if of.err != nil {
-			return of.err
-		}
-		if of.index == nil {
-			return errNoIndex
-		}
-	}
-	if q.Of.index.Score == "" && (q.From != "" || q.To != "" || q.Newest) {
-		return fmt.Errorf("the index %s has no scores", q.Of.index.Name)
-	}
-	if q.Limit < 0 || q.Limit > largestLimit {
-		return fmt.Errorf("a page of %d items; at most %d are given at once", q.Limit, largestLimit)
-	}
-	return nil
-}
-
-func (q *Query[T]) order() string {
-	if q.Newest {
-		return "down"
-	}
-	return "up"
-}
-
 func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (l listed, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err != nil {
@@ -250,7 +223,8 @@ func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (l 
 		if err != nil {
 			return l, err
 		}
-		l.rows, l.gone, l.next, l.incomplete = append(l.rows, some.rows...), l.gone+some.gone, some.next, l.incomplete || some.incomplete
+		l.rows, l.gone, l.next, l.incomplete = append(l.rows, some.rows...), l.gone+some.gone, some.next,
+			l.incomplete || some.incomplete
 		if q.After = l.next; l.next == "" || len(l.rows) == limit {
 			break
 		}
@@ -259,7 +233,8 @@ func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (l 
 }
 
 // listSome gives as much of a page as one script does.
-func (s *Store[I, T]) listSome(ctx context.Context, a *keywright.Action, q *Query[T], fields []string) (l listed, err error) {
+func (s *Store[I, T]) listSome(ctx context.Context, a *kernel.Action, q *Query[T], fields []string) (l listed,
+	err error) {
 	keys := []string{q.Of.key}
 	for _, and := range q.And {
 		keys = append(keys, and.key)
@@ -270,10 +245,11 @@ func (s *Store[I, T]) listSome(ctx context.Context, a *keywright.Action, q *Quer
 	if fields != nil {
 		alone = ""
 	}
-	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(q.Limit), strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
-	all, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(q.Limit),
+		strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
+	all, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 		Action: *a, Script: s.scripts.list, Keys: keys, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
 		return l, err
@@ -338,17 +314,14 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 	}
 }
 
-// Count is how many living items are in an index, those with scores between from
+// Count returns how many living items are in an index, those with scores between from
 // and to ("" for no bound). It is exact unless more than 1,000 items have expired
 // and are not yet swept, when it is too high, or the index is not complete. 1 round trip; O(log n), and 1 per
 // item that has expired. Where the keys are in several slots it is never exact
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
-	err = of.err
-	if err == nil && of.index == nil {
-		err = errNoIndex
-	}
-	a := s.action("count", keywright.Reads, of.key, err)
+	q := Query[T]{Of: of, From: from, To: to}
+	a := s.action("count", keywright.Reads, of.key, q.check())
 	if a.Err != nil {
 		return 0, false, a.Err
 	}
@@ -358,9 +331,9 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 			keys = append(keys, s.spec.Expires)
 		}
 	}
-	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 		Action: a, Script: s.scripts.count, Keys: keys, Args: []string{or(from, "-inf"), or(to, "+inf"), "1000"},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+		Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
 		return 0, false, err
@@ -368,7 +341,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
 	said, _ := reply[2].ToString()
-	return n, whole == "1" && !s.apart && !s.incomplete(&Query[T]{Of: of}, said), err
+	return n, whole == "1" && !s.apart && !s.incomplete(&q, said), err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -410,7 +383,7 @@ func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 	}
 }
 
-// registration is an id and its record.
+// registration represents an id and its record.
 type registration struct{ id, record string }
 
 // ledger reads the ledger, page by page (HSCAN: each at least once).
@@ -419,9 +392,9 @@ func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, erro
 	return func(yield func([]registration, error) bool) {
 		for cursor := uint64(0); ; {
 			a := s.action("scan ledger", keywright.Reads, s.spec.Ledger, nil)
-			page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+			page, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 				return raw.Do(ctx, raw.B().Hscan().Key(s.spec.Ledger).Cursor(cursor).Count(defaultLimit).Build())
-			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+			}, func(r kernel.Reply) (kernel.ScanEntry, error) { return r.AsScanEntry() })
 			var out []registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
 				if page.Elements[i] == "" { // what is said of the indexes

@@ -18,6 +18,7 @@
 --   ('-' nothing, '' there is no item), id, text, …, id, …}
 -- Bound: O(budget)
 -- Round trips: 1
+-- include: look
 local call, byte = redis.call, string.byte
 local index, rev = KEYS[1], order == 'down'
 local wanted, budget, alone = tonumber(wanted), tonumber(budget), what == '1'
@@ -26,13 +27,13 @@ local out, n, found, gone = {'', '', '', '0', ''}, 5, 0, 0
 local others = #KEYS
 if what ~= '2' then
   others = #KEYS - 1
-  out[5] = call('HGET', KEYS[#KEYS], '') or call('EXISTS', KEYS[#KEYS]) == 1 and '-' or ''
+  out[5] = look('HGET', KEYS[#KEYS], '') or call('EXISTS', KEYS[#KEYS]) == 1 and '-' or ''
 end
 
 local function elsewhere(id)
   for i = 2, others do
     budget = budget - 1
-    if not call('ZSCORE', KEYS[i], id) then return false end
+    if not look('ZSCORE', KEYS[i], id) then return false end
   end
   return true
 end
@@ -56,7 +57,9 @@ end
 
 -- read takes the texts of an item into the page; false if it is gone.
 local function read(id)
-  local texts = redis.pcall('HMGET', prefix .. id .. suffix, unpack(ARGV, 11)) -- the key may be another type
+  local key = prefix .. id .. suffix
+  local texts = redis.pcall('HMGET', key, unpack(ARGV, 11))
+  if texts.err and not string.find(texts.err, 'WRONGTYPE', 1, true) then refuse(texts.err, key) end -- of another type it is no item
   local there, size = false, 0
   for i = 1, fields do
     if texts[i] then there, size = true, size + #texts[i] end
@@ -81,7 +84,7 @@ local function take(id, s)
   if others > 1 and not elsewhere(id) then return true end
   local there
   if alone then
-    there = call('EXISTS', prefix .. id .. suffix) == 1
+    there = look('EXISTS', prefix .. id .. suffix) == 1
     if there then
       n = n + 1
       out[n] = id
@@ -106,9 +109,9 @@ end
 local function after()
   local low, high
   if rev then
-    low = call('ZCOUNT', index, '(' .. score, '+inf')
+    low = look('ZCOUNT', index, '(' .. score, '+inf')
   else
-    low = call('ZCOUNT', index, '-inf', '(' .. score)
+    low = look('ZCOUNT', index, '-inf', '(' .. score)
   end
   high = low + call('ZCOUNT', index, score, score)
   while low < high do
@@ -122,11 +125,11 @@ end
 -- first is the rank at which the page begins.
 local function first()
   if score ~= '' then
-    local rank = call('ZSCORE', index, last) == score and call(rev and 'ZREVRANK' or 'ZRANK', index, last)
+    local rank = look('ZSCORE', index, last) == score and call(rev and 'ZREVRANK' or 'ZRANK', index, last)
     return rank and rank + 1 or after()
   end
-  if rev and highest ~= '+inf' then return call('ZCOUNT', index, beyond(highest), '+inf') end
-  if not rev and lowest ~= '-inf' then return call('ZCOUNT', index, '-inf', beyond(lowest)) end
+  if rev and highest ~= '+inf' then return look('ZCOUNT', index, beyond(highest), '+inf') end
+  if not rev and lowest ~= '-inf' then return look('ZCOUNT', index, '-inf', beyond(lowest)) end
   return 0
 end
 
@@ -135,7 +138,7 @@ local rank = first()
 while more == '' do
   -- With other indexes most ids may not count: more of them at once.
   local count = others > 1 and 100 or wanted - found + 1
-  local got = call(rev and 'ZREVRANGE' or 'ZRANGE', index, rank, rank + count - 1, 'WITHSCORES')
+  local got = look(rev and 'ZREVRANGE' or 'ZRANGE', index, rank, rank + count - 1, 'WITHSCORES')
   for i = 1, #got, 2 do
     local id, s = got[i], got[i + 1]
     if outside(s) then

@@ -9,12 +9,25 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
 
+// TestCursorIsNone: a place that no page gave is the caller's error, and is not sent.
+func TestCursorIsNone(t *testing.T) {
+	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
+		for _, after := range []string{"x", "1", "\x00", "x\x00i1", "(1\x00i1", "nan\x00i1", "1\x00"} {
+			_, err := notes.List(t.Context(), Query[note]{Of: notes.By("due", ""), After: after})
+			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+				t.Errorf("after %q: %v", after, err)
+			}
+		}
+	})
+}
+
 // TestCursorIsGone: the item that a page ended with is deleted; the next page
-// begins behind where it was, among items of the same score too.
+// begins after where it was, among items of the same score too.
 func TestCursorIsGone(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for _, newest := range []bool{false, true} {
@@ -120,6 +133,38 @@ func TestLargeItems(t *testing.T) {
 	})
 }
 
+// TestBoundsAreChecked: bounds in the wrong order, and what is no score, are an error and neither an
+// empty page nor an error of the server's.
+func TestBoundsAreChecked(t *testing.T) {
+	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
+		due := notes.By("due", "")
+		for _, b := range [][2]string{{"5", "3"}, {"(5", "3"}, {"+inf", "-inf"}, {"nan", ""}, {"", "NaN"}, {"(nan", "5"}, {"x", ""},
+			{"(", ""}, {"", "5)"}, {"[5", ""}, {"1e999", ""}, {" 1", ""}} {
+			for _, newest := range []bool{false, true} {
+				_, err := notes.List(t.Context(), Query[note]{Of: due, From: b[0], To: b[1], Newest: newest})
+				_, err2 := notes.IDs(t.Context(), Query[note]{Of: due, From: b[0], To: b[1], Newest: newest})
+				_, _, err3 := notes.Count(t.Context(), due, b[0], b[1])
+				for _, err := range []error{err, err2, err3} {
+					if class, _ := keywright.ClassOf(err); class != keywright.Invalid || !strings.Contains(err.Error(), "no") {
+						t.Errorf("from %q to %q: %v", b[0], b[1], err)
+					}
+				}
+			}
+		}
+		for _, b := range [][2]string{{"3", "3"}, {"(3", "(3"}, {"-inf", "(0"}, {"(0", "inf"}, {"1e3", ""}, {"-0.5", "+.5"}} {
+			if _, err := notes.List(t.Context(), Query[note]{Of: due, From: b[0], To: b[1]}); err != nil {
+				t.Errorf("from %q to %q: %v", b[0], b[1], err)
+			}
+			if _, _, err := notes.Count(t.Context(), due, b[0], b[1]); err != nil {
+				t.Errorf("count from %q to %q: %v", b[0], b[1], err)
+			}
+		}
+		if _, _, err := notes.Count(t.Context(), notes.By("kind", "k"), "1", ""); err == nil {
+			t.Error("a count by scores that the index has not")
+		}
+	})
+}
+
 // TestIDsByTheirBytes: a page begins after where the one before ended, in the order of
 // bytes.
 func TestIDsByTheirBytes(t *testing.T) {
@@ -127,7 +172,7 @@ func TestIDsByTheirBytes(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			notes := New(open(t, s.URL()), noteSpec("n"), nil)
+			notes := storeOf(open(t, s.URL()), noteSpec("n"))
 			want := []string{"A", "B\x00", "B\x00b", "Z", "a", "b", "\xc3", "é", "\xff"}
 			for _, id := range want {
 				_, err := notes.Create(t.Context(), id, a("k", 5))
@@ -136,7 +181,8 @@ func TestIDsByTheirBytes(t *testing.T) {
 			for i, gone := range want {
 				_, err := notes.Delete(t.Context(), gone)
 				must(t, err)
-				same(t, fmt.Sprintf("after %q", gone), notes.listed(t, Query[note]{Of: notes.By("kind", "k"), After: "0\x00" + gone}), want[i+1:])
+				same(t, fmt.Sprintf("after %q", gone),
+					notes.listed(t, Query[note]{Of: notes.By("kind", "k"), After: "0\x00" + gone}), want[i+1:])
 				_, err = notes.Create(t.Context(), gone, a("k", 5))
 				must(t, err)
 			}
@@ -163,7 +209,8 @@ func TestLargeIndex(t *testing.T) {
 		for _, last := range []string{"m00000", "m00000x", "m49999", "m49999x", "m50000", "m99998", "m99999x"} {
 			for _, newest := range []bool{false, true} {
 				q := Query[note]{Of: notes.By("kind", "k"), Limit: 10, After: "0\x00" + last, Newest: newest}
-				q.Of.index = &Index[note]{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"} // so that it can be read downwards, too
+				// so that it can be read downwards, too
+				q.Of.index = &Index[note]{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"}
 				_, err := notes.list(t.Context(), q, notes.names)
 				must(t, err)
 			}
@@ -217,10 +264,9 @@ func (b *between) DoMulti(ctx context.Context, all ...rueidis.Completed) []rueid
 func TestCursorOfOneMoment(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		var b *between
-		c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Wrap: func(raw rueidis.Client) rueidis.Client { b = &between{Client: raw}; return b }})
-		must(t, err)
-		t.Cleanup(c.Close)
-		watched := New(c, noteSpec("n"), nil)
+		c := servertest.Open(t, s.URL(),
+			keywright.Options{Wrap: func(raw rueidis.Client) rueidis.Client { b = &between{Client: raw}; return b }})
+		watched := storeOf(c, noteSpec("n"))
 		for i := range 6 {
 			v := a("k", 5)
 			due := time.UnixMilli(int64(i))

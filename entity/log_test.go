@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// entryOfLog is one message of a stream.
+// entryOfLog represents one message of a stream.
 type entryOfLog struct {
 	id        string // of the entry
 	timestamp string

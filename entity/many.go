@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Errors are what went wrong with some of many items, by their place in the
+// Errors describes what went wrong with some of many items, by their place in the
 // arguments. The others were done: each item is written for itself.
 type Errors map[int]error
 
@@ -30,12 +30,14 @@ func (e Errors) Unwrap() (all []error) {
 // CreateAll is Create of many items: their ID and Value count. It gives them as
 // they are now, and Errors if some failed. A round trip per 64 of them, two at a
 // time; in a cluster one each, in a pipeline per server.
-func (s *Store[I, T]) CreateAll(ctx context.Context, items []Item[I, T], options ...keywright.WriteOption) ([]Item[I, T], error) {
+func (s *Store[I, T]) CreateAll(ctx context.Context, items []Item[I, T],
+	options ...keywright.WriteOption) ([]Item[I, T], error) {
 	return s.writeAll(items, func(i Item[I, T]) (Item[I, T], error) { return s.Create(ctx, i.ID, i.Value, options...) })
 }
 
 // PutAll is Put of many items, as CreateAll is Create.
-func (s *Store[I, T]) PutAll(ctx context.Context, items []Item[I, T], options ...keywright.WriteOption) ([]Item[I, T], error) {
+func (s *Store[I, T]) PutAll(ctx context.Context, items []Item[I, T], options ...keywright.WriteOption) ([]Item[I, T],
+	error) {
 	return s.writeAll(items, func(i Item[I, T]) (Item[I, T], error) { return s.Put(ctx, i.ID, i.Value, options...) })
 }
 
@@ -71,7 +73,7 @@ func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error
 	return n, err
 }
 
-// mostUnderWay is how many calls are made at a time: two scripts full, while one
+// mostUnderWay says how many calls are made at a time: two scripts full, while one
 // more gathers.
 const mostUnderWay = 192
 

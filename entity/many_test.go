@@ -25,7 +25,8 @@ func TestMany(t *testing.T) {
 		scripts := calls(t, s)
 		made, err := notes.CreateAll(ctx, items)
 		var failed Errors
-		if !errors.As(err, &failed) || len(failed) != 2 || !errors.Is(failed[7], ErrExists) || failed[9] == nil || !errors.Is(err, ErrExists) {
+		if !errors.As(err, &failed) || len(failed) != 2 || !errors.Is(failed[7], ErrExists) || failed[9] == nil ||
+			!errors.Is(err, ErrExists) {
 			t.Fatalf("%v", err)
 		}
 		if made[8].Version == 0 || made[7].Version != 0 {
@@ -54,7 +55,7 @@ func TestMany(t *testing.T) {
 	})
 }
 
-// calls is how many scripts a server has run.
+// calls returns how many scripts a server has run.
 func calls(t *testing.T, s *keywrighttest.Server) int {
 	t.Helper()
 	n := 0

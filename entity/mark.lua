@@ -5,7 +5,8 @@
 -- Returns: {'ok'}, or {'other', what it says}; '' too where there is no ledger
 -- Bound: O(1)
 -- Round trips: 1
-local said = redis.call('HGET', KEYS[1], '') or ''
+-- include: look
+local said = look('HGET', KEYS[1], '') or ''
 if said ~= ARGV[1] or redis.call('EXISTS', KEYS[1]) == 0 then return {'other', said} end
 local left = redis.call('PTTL', KEYS[1])
 redis.call('HDEL', KEYS[1], '') -- a full server takes HSET only after what frees memory

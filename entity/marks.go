@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // The ledger says of each index whether all items are in it. Programs of two versions
@@ -25,7 +26,7 @@ const (
 	building = '~' // that, and no item was missed since the building began
 )
 
-// marks are what the ledger says of indexes as a whole.
+// marks describes what the ledger says of indexes as a whole.
 type marks struct {
 	token string // another one after every change
 	lines []mark
@@ -38,7 +39,7 @@ type mark struct {
 	tag     string
 }
 
-// tokens are the first characters of a token: any other is another form.
+// tokens lists the first characters of a token: any other is another form.
 const tokens = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 const (
@@ -69,7 +70,7 @@ func readMarks(text string) (m marks) {
 	return m
 }
 
-// text is what the ledger is to say, under another token.
+// text returns what the ledger is to say, under another token.
 func (m *marks) text() string {
 	return rand.Text()[:tokenSize] + linesOf(m.lines)
 }
@@ -87,7 +88,7 @@ func linesOf(lines []mark) string {
 	return b.String()
 }
 
-// Complete is what a ledger says, in the field "", if all items are in these indexes.
+// Complete returns what a ledger says, in the field "", if all items are in these indexes.
 func Complete(indexes ...Place) []byte {
 	m := marks{}
 	for i := range indexes {
@@ -96,7 +97,7 @@ func Complete(indexes ...Place) []byte {
 	return []byte(strings.Repeat("0", tokenSize) + linesOf(m.lines))
 }
 
-// of is the state of an index.
+// of returns the state of an index.
 func (m *marks) of(tag string) byte {
 	i := slices.IndexFunc(m.lines, func(l mark) bool { return l.tag == tag })
 	if i < 0 {
@@ -140,7 +141,7 @@ func (m *marks) agreeable(tags []string) (changed bool) {
 	return changed
 }
 
-// agreed is what writes say of the marks: the token that was agreed to, and the lines
+// agreed returns what writes say of the marks: the token that was agreed to, and the lines
 // if all is complete.
 func (s *Store[I, T]) agreed() string {
 	if token, ok := s.token.Load().(string); ok {
@@ -195,7 +196,8 @@ func (s *Store[I, T]) changeMarks(ctx context.Context, said string, m *marks) (s
 // saidOfIndexes reads what the ledger says of indexes: "-" for nothing, "" where there is
 // no item.
 func (s *Store[I, T]) saidOfIndexes() keywright.Op[string] {
-	return keywright.NewOp(keywright.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil), Script: s.scripts.said, Keys: []string{s.spec.Ledger}, Decode: optionalText})
+	return kernel.NewOp(kernel.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil),
+		Script: s.scripts.said, Keys: []string{s.spec.Ledger}, Decode: optionalText})
 }
 
 // marksText reads what the ledger says of indexes, "" for nothing. 1 round trip.
@@ -203,12 +205,12 @@ func (s *Store[I, T]) marksText(ctx context.Context) (string, error) {
 	return ask(ctx, s, s.spec.Ledger, []string{"HGET", ""}, optionalText)
 }
 
-// ErrIncomplete is a list of an index that may lack items: they were written by a
+// ErrIncomplete reports a list of an index that may lack items: they were written by a
 // program that does not know the index, and `keywright entities index --apply` was not
 // run since.
 var ErrIncomplete = errors.New("the index is not complete: it may lack items")
 
-// incomplete is whether one of the indexes of a query may lack items. said is what the
+// incomplete reports whether one of the indexes of a query may lack items. said is what the
 // ledger says, "" where there is no item.
 func (s *Store[I, T]) incomplete(q *Query[T], said string) bool {
 	if said == "" {

@@ -6,6 +6,7 @@
 -- this ledger.
 -- Part.
 -- include: time
+-- include: look
 
 local newer = 'FORM a newer version of this program keeps this ledger, or this item'
 
@@ -17,7 +18,7 @@ end
 -- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
 local function disagreement(ledger, agreed)
-  local said = redis.call('HGET', ledger, '')
+  local said = look('HGET', ledger, '')
   if not said then
     if redis.call('EXISTS', ledger) == 1 then return '' end
     return nil, true, true

@@ -24,7 +24,7 @@ func (m *memo) due(key string) bool {
 	return m.every > 0 && (!known || time.Since(at) > m.every)
 }
 
-// anyDue is whether one of some keys is to be renewed.
+// anyDue reports whether one of some keys is to be renewed.
 func (m *memo) anyDue(lists ...[]string) bool {
 	if m.every <= 0 {
 		return false

@@ -24,20 +24,20 @@ type rapidDice struct{ t *rapid.T }
 
 func (d rapidDice) below(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "n") }
 
-// failer is what is told of a contradiction; it ends the run.
+// failer describes what is told of a contradiction; it ends the run.
 type failer interface {
 	Fatalf(format string, args ...any)
 	Helper()
 }
 
-// mirror is an item of the model.
+// mirror represents an item of the model.
 type mirror struct {
 	v       note // without what the server stamps
 	version int64
 	created time.Time // as it was first read
 }
 
-// world is a store, and a plain model of what it should hold.
+// world represents a store, and a plain model of what it should hold.
 type world struct {
 	failer
 	dice
@@ -64,9 +64,11 @@ func newWorld(f failer, d dice, s *keywrighttest.Server, c *keywright.Client, pr
 	if tells {
 		spec = telling(prefix)
 	}
-	notes := New(c, spec, nil)
-	return &world{failer: f, dice: d, ctx: context.Background(), server: s, prefix: prefix, notes: notes, direct: notes, tells: tells,
-		live: map[string]mirror{}, dead: map[string]mirror{}, top: map[string]int64{}, log: map[string][]string{}, touched: map[string]bool{}}
+	notes := storeOf(c, spec)
+	return &world{failer: f, dice: d, ctx: context.Background(), server: s, prefix: prefix, notes: notes, direct: notes,
+		tells: tells,
+		live:  map[string]mirror{}, dead: map[string]mirror{}, top: map[string]int64{}, log: map[string][]string{},
+		touched: map[string]bool{}}
 }
 
 // telling has each event in a stream and on a channel.
@@ -88,7 +90,8 @@ var (
 func pick[E any](d dice, of []E) E { return of[d.below(len(of))] }
 
 func (w *world) note() note {
-	return note{Kind: pick(w, someKinds), Context: pick(w, someContexts), Priority: int64(1 + w.below(3)), Text: pick(w, someTexts), Due: w.due()}
+	return note{Kind: pick(w, someKinds), Context: pick(w, someContexts), Priority: int64(1 + w.below(3)),
+		Text: pick(w, someTexts), Due: w.due()}
 }
 
 func (w *world) due() *time.Time {
@@ -99,7 +102,7 @@ func (w *world) due() *time.Time {
 	return nil
 }
 
-// happened is an event as the model writes it.
+// happened returns an event as the model writes it.
 func happened(what, id string, m mirror) string {
 	if what == "expired" {
 		m.version = 0
@@ -107,7 +110,7 @@ func happened(what, id string, m mirror) string {
 	return fmt.Sprint(what, " ", id, " ", m.v.Kind, " ", m.v.Priority, " ", m.version)
 }
 
-// same is whether an item is what the model says.
+// same reports whether an item is what the model says.
 func (m mirror) same(v note) bool {
 	due := func(t *time.Time) int64 {
 		if t == nil {
@@ -115,10 +118,11 @@ func (m mirror) same(v note) bool {
 		}
 		return t.UnixMilli()
 	}
-	return m.v.Kind == v.Kind && m.v.Context == v.Context && m.v.Priority == v.Priority && m.v.Text == v.Text && due(m.v.Due) == due(v.Due)
+	return m.v.Kind == v.Kind && m.v.Context == v.Context && m.v.Priority == v.Priority && m.v.Text == v.Text &&
+		due(m.v.Due) == due(v.Due)
 }
 
-// change is what a write should do.
+// change describes what a write should do.
 type change struct {
 	what    string // the event
 	next    note
@@ -178,7 +182,8 @@ func (w *world) resolve(id string, c change) {
 	item, err := w.direct.Get(w.ctx, id)
 	m, was := w.live[id]
 	switch {
-	case errors.Is(err, keywright.ErrNotFound) && !was, err == nil && was && item.Version == m.version && m.same(item.Value):
+	case errors.Is(err, keywright.ErrNotFound) && !was,
+		err == nil && was && item.Version == m.version && m.same(item.Value):
 	case c.next.Kind == blocked && w.inTheWay: // refused half way, and the reply lost
 		w.repair(id)
 	case errors.Is(err, keywright.ErrNotFound) && c.what == "deleted" && c.refusal == nil:
@@ -270,7 +275,8 @@ func (w *world) step() {
 func (w *world) whole(op int, id string, v note, there bool) {
 	w.Helper()
 	c := change{what: []string{"create", "put", "replace"}[op], next: v}
-	run := []func(context.Context, string, note, ...keywright.WriteOption) (Item[string, note], error){w.notes.Create, w.notes.Put, w.notes.Replace}[op]
+	run := []func(context.Context, string, note, ...keywright.WriteOption) (Item[string, note], error){w.notes.Create,
+		w.notes.Put, w.notes.Replace}[op]
 	switch {
 	case op == 0 && there:
 		c.refusal = ErrExists
@@ -391,7 +397,9 @@ func (w *world) prolong(id string, there bool) {
 func (w *world) expire(id string) {
 	w.touched[id] = true
 	if m, there := w.live[id]; there {
-		w.server.Do("EVAL", "redis.call('PTTL', KEYS[1]) redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
+		w.server.Do("EVAL",
+			"redis.call('PTTL', KEYS[1]) redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', "+
+				"KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
 		w.dead[id] = m
 		delete(w.live, id)
 	}

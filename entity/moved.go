@@ -40,7 +40,7 @@ func Moved(id, entry string, to func(Place) (Place, bool)) (string, error) {
 	return m.token + linesOf(lines), nil
 }
 
-// movedTag is a tag with the other names of the keys of its index.
+// movedTag returns a tag with the other names of the keys of its index.
 func movedTag(tag string, to func(Place) (Place, bool)) (string, bool) {
 	p, ok := placeOf(tag)
 	if ok {
@@ -49,7 +49,7 @@ func movedTag(tag string, to func(Place) (Place, bool)) (string, bool) {
 	return p.tag(), ok
 }
 
-// movedSegments are the segments of an entry, with those of open intents in them; false
+// movedSegments returns the segments of an entry, with those of open intents in them; false
 // if not all of it is segments. Only an entry itself (depth 0) has intents, and only an
 // intent has segments in it: deeper ones name no place, and stay as they are.
 func movedSegments(text string, to func(Place) (Place, bool), depth int) (string, bool) {

@@ -47,8 +47,10 @@ func TestMovedEntries(t *testing.T) {
 		"an open intent":         {"1", inner(string(entity.Record(kind))), inner(moved(kind))},
 		"an intent in an intent": {"1", nested("!", 2_000), nested("!", 2_000)},
 		"no intent has it":       {"1", nested("m", 2_000), nested("m", 2_000)},
-		"what is said of all":    {"", string(entity.Complete(kind, gone, all)), string(entity.Complete(must1(to(kind)), must1(to(all))))},
-		"an index that is built": {"", "0000000000000000~12345678all|a:all\n-kind|z:|\n", "0000000000000000~12345678all|b-long:all\n"},
+		"what is said of all": {"", string(entity.Complete(kind, gone, all)),
+			string(entity.Complete(must1(to(kind)), must1(to(all))))},
+		"an index that is built": {"", "0000000000000000~12345678all|a:all\n-kind|z:|\n",
+			"0000000000000000~12345678all|b-long:all\n"},
 	} {
 		if got, err := entity.Moved(c.id, c.entry, to); err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", what, got, err, c.want)

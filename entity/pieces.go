@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// pieces are the texts of placeholders of an item's key, as its events carry them.
+// pieces returns the texts of placeholders of an item's key, as its events carry them.
 func (s *Store[I, T]) pieces(id string) []string {
 	if s.spec.Pieces == nil {
 		return nil
@@ -21,12 +21,12 @@ func (s *Store[I, T]) pieces(id string) []string {
 	return s.spec.Pieces(parsed)
 }
 
-// written are the events of a write of a whole item.
+// written returns the events of a write of a whole item.
 func (s *Store[I, T]) written(id string) []string {
 	return append(s.templates(id, wasNot, s.spec.OnCreate), s.templates(id, wasThere, s.spec.OnUpdate)...)
 }
 
-// known is the text of a part that the key decides.
+// known returns the text of a part that the key decides.
 func (p *Part) known(id string, pieces []string) (text string, known bool) {
 	switch {
 	case p.Literal:
@@ -40,7 +40,7 @@ func (p *Part) known(id string, pieces []string) (text string, known bool) {
 	return id, p.Field == ""
 }
 
-// written is a text as a message has it.
+// written returns a text as a message has it.
 func (p *Part) written(text string) string {
 	if p.Base64 {
 		return `"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"`
@@ -51,12 +51,12 @@ func (p *Part) written(text string) string {
 	return text
 }
 
-// fixed is whether the key of an item decides the name of the channel.
+// fixed reports whether the key of an item decides the name of the channel.
 func (e *Event) fixed() bool {
 	return !slices.ContainsFunc(e.Name, func(p Part) bool { _, known := p.known("", nil); return !known })
 }
 
-// channel is the name of a channel that the key of an item decides.
+// channel returns the name of a channel that the key of an item decides.
 func (e *Event) channel(id string, pieces []string) string {
 	name := e.Channel
 	for _, p := range e.Name {
@@ -71,7 +71,9 @@ func (e *Event) channel(id string, pieces []string) string {
 func (s *Store[I, T]) streams() error {
 	for _, e := range slices.Concat(s.spec.OnCreate, s.spec.OnUpdate, s.spec.OnDelete) {
 		if e.Mode == Append && !e.fixed() {
-			return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: fmt.Errorf("the name of a durable channel depends on a field of the item"), Hint: "use placeholders of the item's key only"}
+			return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name,
+				Err:  fmt.Errorf("the name of a durable channel depends on a field of the item"),
+				Hint: "use placeholders of the item's key only"}
 		}
 	}
 	return nil

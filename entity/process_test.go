@@ -34,7 +34,7 @@ func TestWriterProcess(t *testing.T) {
 	}
 	must(t, err)
 	defer c.Close()
-	notes := New(c, announcing("n"), nil)
+	notes := storeOf(c, announcing("n"))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -92,7 +92,7 @@ func startWriter(t *testing.T, url string) *writer {
 	return w
 }
 
-// history is what must hold of the events of each item: it is made, changed, and
+// history returns what must hold of the events of each item: it is made, changed, and
 // ends once before it is made again, and its versions grow. It gives who lives.
 func history(t *testing.T, s asked, stream string) (lives map[string]bool, ends int) {
 	t.Helper()
@@ -112,7 +112,8 @@ func history(t *testing.T, s asked, stream string) (lives map[string]bool, ends 
 		_, expired := data["expired"]
 		told[id] = append(told[id], e.id+" "+e.raw)
 		if created == lives[id] {
-			t.Errorf("%s: %s, and that it lives is %v; before it:\n%s", e.id, e.raw, lives[id], strings.Join(told[id][max(0, len(told[id])-6):], "\n"))
+			t.Errorf("%s: %s, and that it lives is %v; before it:\n%s", e.id, e.raw, lives[id],
+				strings.Join(told[id][max(0, len(told[id])-6):], "\n"))
 		}
 		lives[id] = !deleted && !expired
 		if !lives[id] {
@@ -134,8 +135,9 @@ func TestRestart(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-			notes := New(open(t, s.URL()), announcing("n"), nil)
+			s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"),
+				keywrighttest.Config("appendfsync", "always"))
+			notes := storeOf(open(t, s.URL()), announcing("n"))
 			for i := range 4 {
 				_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
 				must(t, err)

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// putter is the script that writes whole items of one entity, with all that is
+// putter represents the script that writes whole items of one entity, with all that is
 // the same for all of them in its text.
 type putter struct {
-	script  *keywright.Shared
+	script  *kernel.Shared
 	columns []int    // those that are in ARGV
 	args    int      // that every call has
 	always  []string // keys that every call writes to
@@ -23,10 +23,10 @@ type putter struct {
 	database string // a member of envelopes
 }
 
-// putHead is how many arguments are before the events and fields.
+// putHead says how many arguments are before the events and fields.
 const putHead = 5
 
-// putting is whether there is this faster way at all: a test does without.
+// putting says whether there is this faster way at all: a test does without.
 var putting = true
 
 // newPutter makes the script of an entity; nil where only `write` can do it, and
@@ -60,11 +60,11 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 	}
 	p.always = []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = keywright.NewShared(c, "entity put", parts.Fill("put", s.putText(p))).Ahead(p.always...)
+	p.script = kernel.NewShared(c, "entity put", parts.Fill("put", s.putText(p))).Ahead(p.always...)
 	return p
 }
 
-// argument is the place of a column's text in ARGV.
+// argument returns the place of a column's text in ARGV.
 func (p *putter) argument(column int) string {
 	for i, c := range p.columns {
 		if c == column {
@@ -78,11 +78,6 @@ func (p *putter) argument(column int) string {
 func (s *Store[I, T]) putText(p *putter) func(template string) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
 	look := s.putLook()
-	n := len(s.spec.Indexes)
-	all := []string{"expires", "ledger"}
-	for i := range n {
-		all = append(all, fmt.Sprintf("KEYS[k + %d]", 2+i))
-	}
 	if s.spec.Seconds {
 		unit = "stamp = string.sub(micros, 1, -7)"
 	}
@@ -93,8 +88,10 @@ func (s *Store[I, T]) putText(p *putter) func(template string) string {
 		keeps = "true"
 	}
 	return strings.NewReplacer(
-		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(1+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
-		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$needs", s.putNeeds(p), "--$events", p.putEvents(), "--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
+		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys",
+		strconv.Itoa(1+len(s.spec.Indexes)), "--$args", strconv.Itoa(p.args),
+		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$needs", s.putNeeds(p), "--$events", p.putEvents(),
+		"--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
 	).Replace
 }
 
@@ -106,7 +103,8 @@ func (s *Store[I, T]) putLook() string {
 	}
 	switch {
 	case scored && s.spec.Version != "":
-		return "version, created = unpack(call('HMGET', hash, " + quoted(s.spec.Version) + ", " + quoted(s.spec.Created) + "))"
+		return "version, created = unpack(call('HMGET', hash, " + quoted(s.spec.Version) + ", " +
+			quoted(s.spec.Created) + "))"
 	case scored:
 		return "created = call('HGET', hash, " + quoted(s.spec.Created) + ")"
 	case s.spec.Version != "":
@@ -128,7 +126,9 @@ func (s *Store[I, T]) putFields(p *putter) string {
 			always.WriteString(", " + name + ", stamp")
 		case s.stamped[col.Name]: // when it was created
 		case col.Optional:
-			fmt.Fprintf(&optional, "\n  if %[1]s ~= '' then call('HSET', hash, %[2]s, string.sub(%[1]s, 2)) elseif there then call('HDEL', hash, %[2]s) end", p.argument(i), name)
+			fmt.Fprintf(&optional,
+				"\n  if %[1]s ~= '' then call('HSET', hash, %[2]s, string.sub(%[1]s, 2)) elseif there then call('HDEL', "+
+					"hash, %[2]s) end", p.argument(i), name)
 		default:
 			always.WriteString(", " + name + ", " + p.argument(i))
 		}
@@ -136,7 +136,8 @@ func (s *Store[I, T]) putFields(p *putter) string {
 	set, text := always.String(), ""
 	switch {
 	case s.spec.Created != "" && set != "":
-		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.spec.Created) + ", stamp" + set + ") end"
+		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.spec.Created) + ", stamp" +
+			set + ") end"
 	case s.spec.Created != "":
 		text = "if not there then call('HSET', hash, " + quoted(s.spec.Created) + ", stamp) end"
 	case set != "":
@@ -166,11 +167,11 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 }
 
 // putNeeds refuses keys of another type, and channels that may not be used, before
-// anything is written.
+// anything is written. It notes whether a key is new.
 func (s *Store[I, T]) putNeeds(p *putter) string {
 	var b strings.Builder
 	for i := range s.spec.Indexes {
-		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger then needs(KEYS[k + %[1]d], 'zset') end\n  ", 2+i)
+		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger and vacant(KEYS[k + %[1]d]) then due = true end\n  ", 2+i)
 	}
 	for _, e := range p.events {
 		command := "PUBLISH"
@@ -182,7 +183,7 @@ func (s *Store[I, T]) putNeeds(p *putter) string {
 	return b.String()
 }
 
-// putScore is where the script finds a score, and when there is one.
+// putScore returns where the script finds a score, and when there is one.
 func (s *Store[I, T]) putScore(p *putter, field string) (score string, conditions []string) {
 	col := s.columns[field]
 	switch {
@@ -216,7 +217,7 @@ func (p *putter) putEvents() string {
 	return b.String()
 }
 
-// quoted is a text as Lua has it in a program.
+// quoted returns a text as Lua has it in a program.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
@@ -231,7 +232,7 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// puts is whether the script does all that a call asks for.
+// puts reports whether the script does all that a call asks for.
 func (s *Store[I, T]) puts(c *call) bool {
 	return s.putter != nil && c.at != nil && len(c.dead) == 0 && (c.condition == absent || len(s.spec.OnUpdate) == 0)
 }
@@ -259,7 +260,7 @@ func (s *Store[I, T]) putKeys(c *call) (keys, args, renews []string) {
 	return keys, args, renews
 }
 
-// mode is how `put` is told what a call is.
+// mode returns how `put` is told what a call is.
 func (c *call) mode(renews bool) string {
 	if c.simple() {
 		if renews {
@@ -277,7 +278,7 @@ func (c *call) mode(renews bool) string {
 	return head + strconv.Itoa(len(c.drops)) + " " + c.condition + " " + expected
 }
 
-// simple is whether a call makes an item of which nothing is known to be left: it
+// simple reports whether a call makes an item of which nothing is known to be left: it
 // has no entries to leave.
 func (c *call) simple() bool { return c.condition == absent && !c.found }
 
@@ -298,7 +299,7 @@ func (s *Store[I, T]) putTexts(args []string, c *call) []string {
 	return args
 }
 
-// bodies are the data of the events of a creation.
+// bodies returns the data of the events of a creation.
 func (s *Store[I, T]) bodies(c *call) (out []string) {
 	pieces := s.pieces(c.id)
 	for _, e := range s.putter.events {
@@ -325,7 +326,7 @@ func (s *Store[I, T]) bodies(c *call) (out []string) {
 }
 
 // decodePut reads what `put` answers.
-func (s *Store[I, T]) decodePut(r rueidis.RedisResult) (out outcome, err error) {
+func (s *Store[I, T]) decodePut(r kernel.Reply) (out outcome, err error) {
 	text, err := r.ToString()
 	if err != nil {
 		return decodeOutcome(r)

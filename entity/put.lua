@@ -48,6 +48,18 @@ local function ending(ttl)
 end
 
 -- include: keys
+
+local filled = {} -- indexes that were looked at and have entries
+
+-- vacant is whether an index has no entry. One of another type is refused, before anything is written.
+local function vacant(key)
+  if filled[key] then return false end
+  local n = redis.pcall('ZCARD', key)
+  if type(n) == 'table' then refuse(n.err, key) end
+  filled[key] = n > 0
+  return n == 0
+end
+
 -- include: marks
 -- include: versions
 
@@ -73,7 +85,7 @@ local function undo(k, a, drops)
     try('ZREM', KEYS[k + i], id) -- of another type it is refused
   end
   for i = 1, drops do try('ZREM', KEYS[k + --$keys + i], id) end
-  seen = {}
+  seen, filled = {}, {}
 end
 
 -- Many items at once, with one command for what all of them need. Where one of them is not simply new nothing is done here.
@@ -81,7 +93,7 @@ if calls > 1 and --$bulk then
   local began -- whether something was written
   local function together()
     local due, hashes, ids, records, times, out = false, {}, {}, {}, {}, {}
-    local keys, n, version, there, created = {expires, ledger}, 2, micros, false, false
+    local version, there, created = micros, false, false
     local k, a = 2, 1
     for i = 1, calls do
       local id, ttl, mode = ARGV[a + 1], ARGV[a + 3], ARGV[a + 4]
@@ -92,10 +104,6 @@ if calls > 1 and --$bulk then
         if ttl == '' or ttl == '0' then return false end
         times[2 * i - 1], times[2 * i] = ending(ttl), id
       end
-      for j = 2, --$keys do
-        n = n + 1
-        keys[n] = KEYS[k + j]
-      end
       k, a = k + --$keys, a + --$args
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
@@ -105,14 +113,13 @@ if calls > 1 and --$bulk then
     for i = 1, calls do
       if had[i] then return false end
     end
-    due = --$keeps and (due or call('EXISTS', unpack(keys)) < n)
-
-    if expires ~= ledger then needs(expires, 'zset') end
+    if expires ~= ledger and vacant(expires) then due = true end
     k = 2
     for i = 1, calls do
       --$needs
       k = k + --$keys
     end
+    due = --$keeps and (due or begins)
     began = true
     if begins then begin(ledger, ARGV[6]) end
     if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
@@ -162,11 +169,10 @@ local function put(k, a, due, drops, condition, expected)
   end
   local other, begins = disagreement(ledger, ARGV[a + 5])
   if other then return {'indexes', other, now} end
-  -- One command asks whether any of the keys is new: that costs less than to renew each.
-  due = --$keeps and (due or call('EXISTS', --$all) < --$others)
-
-  if expires ~= ledger then needs(expires, 'zset') end
+  if expires ~= ledger and vacant(expires) then due = true end
   --$needs
+  -- Only where a key is new all are renewed: that costs less than to renew each.
+  due = --$keeps and (due or begins)
 
   local fresh = there and version ~= '0' and after(version) or micros
 
@@ -195,7 +201,7 @@ local function put(k, a, due, drops, condition, expected)
   for i = 1, drops do
     local key = KEYS[last + i]
     drop(key, id)
-    seen[key] = nil -- it may be gone now
+    seen[key], filled[key] = nil, nil -- it may be gone now
   end
   --$indexes
   if there then return {'ok', version, now} end

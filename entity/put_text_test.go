@@ -18,10 +18,11 @@ func TestPutTexts(t *testing.T) {
 	full.OnCreate = []Event{{Mode: PublishSharded, Channel: "n:made", Data: []Part{{Name: "id"}}}}
 	least := noteSpec("n")
 	least.Version, least.Created, least.Updated, least.Expires, least.Lease, least.IndexTTL = "", "", "", "", "", 0
-	least.Entry = &keywright.Entry{Name: "note", Pattern: least.Entry.Pattern, Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+	least.entry = &keywright.Entry{Name: "note", Pattern: least.entry.Pattern, Type: "hash",
+		TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 	least.Indexes = least.Indexes[:2]
 	for name, spec := range map[string]*Spec[string, note]{"put_full.lua": full, "put_least.lua": least} {
-		store := New(c, spec, nil)
+		store := storeOf(c, spec)
 		if store.putter == nil {
 			t.Fatalf("%s: no script is made: %v", name, store.err)
 		}

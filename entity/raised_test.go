@@ -50,7 +50,7 @@ func raised(t *testing.T, s func(args ...string) any, notes *Store[string, note]
 func TestRaisedMeanwhile(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
-		notes := New(open(t, s.URL()), goingSpec(), nil)
+		notes := storeOf(open(t, s.URL()), goingSpec())
 		for _, w := range raised(t, s.Do, notes) {
 			t.Error(w)
 		}
@@ -92,7 +92,7 @@ func TestRaisedMutations(t *testing.T) {
 				return strings.Replace(text, guard, "", 1)
 			})
 			s := keywrighttest.Start(t, keywrighttest.Redis)
-			if wrong := raised(t, s.Do, New(open(t, s.URL()), goingSpec(), nil)); len(wrong) == 0 || !found {
+			if wrong := raised(t, s.Do, storeOf(open(t, s.URL()), goingSpec())); len(wrong) == 0 || !found {
 				t.Errorf("the suite stays green without this guard, which was found: %v", found)
 			}
 		})

@@ -8,34 +8,34 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // Get reads an item. A missing or expired one is keywright.ErrNotFound. On an
 // entity that slides it prolongs the item, and never gives it a shorter life than it
 // had. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
-	if s.spec.Entry.TTL.Sliding {
+	if s.spec.entry.TTL.Sliding {
 		item, _, err := s.touch(ctx, "get", id, s.names, touchMore, nil)
 		return item, err
 	}
 	key, err := s.spec.Key(id)
 	a := s.action("get", keywright.Reads, key, err)
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.names...).Build())
 	}, s.decode(id, key))
 }
 
-// Cached is Get through client-side caching: what it gives may be as old as
+// Cached works as Get does, through client-side caching: what it gives may be as old as
 // maxAge, or as the staleness bound that docs/cache.md says, and never lives
 // longer than the item. It does not prolong.
 func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (Item[I, T], error) {
 	key, err := s.spec.Key(id)
 	a := s.action("get cached", keywright.Reads, key, err)
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.names...).Cache(), maxAge)
 	}, s.decode(id, key))
 }
@@ -45,9 +45,9 @@ func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("exists", keywright.Reads, key, err)
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Exists().Key(key).Build())
-	}, func(r rueidis.RedisResult) (bool, error) { return r.AsBool() })
+	}, func(r kernel.Reply) (bool, error) { return r.AsBool() })
 }
 
 // GetMany reads items, in the order of the ids, one pipeline per server. Missing
@@ -65,7 +65,7 @@ func (s *Store[I, T]) GetMany(ctx context.Context, ids ...I) ([]Item[I, T], erro
 	return items, nil
 }
 
-// mostAtOnce is how many commands go in one pipeline.
+// mostAtOnce says how many commands go in one pipeline.
 const mostAtOnce = 500
 
 func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T], err error) {
@@ -73,14 +73,14 @@ func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T],
 	results := make([]*keywright.Pending[Item[I, T]], len(ids))
 	for i, id := range ids {
 		key, bad := s.spec.Key(id)
-		op := keywright.NewOp(keywright.Spec[Item[I, T]]{
+		op := kernel.NewOp(kernel.Spec[Item[I, T]]{
 			Action: s.action("get", keywright.Reads, key, bad),
-			Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(s.names...).Build() },
+			Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(s.names...).Build() },
 			Decode: s.decode(id, key),
 		})
 		results[i] = keywright.Queue(&b, op)
 	}
-	runErr := b.Run(ctx, s.client)
+	runErr := b.Run(ctx)
 	for _, r := range results {
 		item, err := r.Result()
 		switch {
@@ -97,8 +97,8 @@ func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T],
 }
 
 // decode reads the texts of all columns.
-func (s *Store[I, T]) decode(id I, key string) func(rueidis.RedisResult) (Item[I, T], error) {
-	return func(r rueidis.RedisResult) (Item[I, T], error) {
+func (s *Store[I, T]) decode(id I, key string) func(kernel.Reply) (Item[I, T], error) {
+	return func(r kernel.Reply) (Item[I, T], error) {
 		all, err := r.ToArray()
 		if err != nil {
 			return Item[I, T]{}, err
@@ -109,7 +109,7 @@ func (s *Store[I, T]) decode(id I, key string) func(rueidis.RedisResult) (Item[I
 
 // item reads an item from the texts of its columns; all of them missing is an
 // item that is not there.
-func (s *Store[I, T]) item(id I, key string, all []rueidis.RedisMessage) (item Item[I, T], err error) {
+func (s *Store[I, T]) item(id I, key string, all []kernel.Value) (item Item[I, T], err error) {
 	columns := s.spec.Fields.Columns
 	if len(all) != len(columns) {
 		return item, fmt.Errorf("%d texts for %d fields", len(all), len(columns))
@@ -148,7 +148,7 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 		plain := t.text
 		if col.Sealed {
 			var err error
-			if plain, err = s.client.Unseal(s.spec.Entry, key, col.Name, plain); err != nil {
+			if plain, err = s.client.Unseal(s.spec.entry, key, col.Name, plain); err != nil {
 				return s.broken(key, col.Name, err)
 			}
 		}
@@ -167,7 +167,7 @@ func (s *Store[I, T]) broken(key, field string, err error) error {
 	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
 		return err
 	}
-	return &keywright.DecodeError{Entry: s.spec.Entry.Name, Key: key, Field: field, Err: err}
+	return &keywright.DecodeError{Entry: s.spec.entry.Name, Key: key, Field: field, Err: err}
 }
 
 // How touch changes a TTL.
@@ -194,7 +194,8 @@ func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (boo
 	return changed, err
 }
 
-func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string, options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
+func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string,
+	options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action(name, keywright.Idempotent, key, err)
 	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
@@ -209,7 +210,7 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	}
 	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
 	keys := []string{key, s.spec.Expires, s.spec.Ledger}
-	all, _, err := keywright.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
+	all, _, err := kernel.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
 	if err != nil {
 		return Item[I, T]{}, false, s.refused(s.id(key), err)
 	}
@@ -225,7 +226,8 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	return item, changed == "1", err
 }
 
-func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options []keywright.WriteOption, shorten []time.Duration) (string, error) {
+func (s *Store[I, T]) touchTTL(ctx context.Context, a *kernel.Action, options []keywright.WriteOption,
+	shorten []time.Duration) (string, error) {
 	if s.spec.Expires == "" {
 		return "", errors.New("items of this entity never expire")
 	}
@@ -235,7 +237,7 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options
 		}
 		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
 	}
-	ms, asked, err := s.spec.Entry.Choose(options)
+	ms, asked, err := s.spec.entry.Choose(options)
 	if err == nil && !asked && a.Err == nil && s.spec.TTL != nil {
 		return s.ruled(ctx, a)
 	}
@@ -245,15 +247,15 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options
 	return strconv.FormatInt(ms, 10), err
 }
 
-// ruled is the TTL by rule of an item that is there, in the form of the scripts: a
+// ruled returns the TTL by rule of an item that is there, in the form of the scripts: a
 // reading of the fields that the rule looks at.
-func (s *Store[I, T]) ruled(ctx context.Context, a *keywright.Action) (string, error) {
+func (s *Store[I, T]) ruled(ctx context.Context, a *kernel.Action) (string, error) {
 	reading := *a
 	reading.Effect = keywright.Reads
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.spec.TTLFields...).Build())
-	}, func(r rueidis.RedisResult) (string, error) {
+	}, func(r kernel.Reply) (string, error) {
 		all, err := r.ToArray()
 		if err != nil {
 			return "", err
@@ -270,10 +272,10 @@ func (s *Store[I, T]) ruled(ctx context.Context, a *keywright.Action) (string, e
 	})
 }
 
-// found is a reply that is nil where there is no item.
-func found(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) {
+// found returns a reply that is nil where there is no item.
+func found(r kernel.Reply) ([]kernel.Value, error) {
 	all, err := r.ToArray()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return nil, keywright.ErrNotFound
 	}
 	return all, err
@@ -297,16 +299,16 @@ func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...stri
 	}
 	var b keywright.Batch
 	for _, key := range keys {
-		keywright.Queue(&b, keywright.NewOp(keywright.Spec[int64]{
+		keywright.Queue(&b, kernel.NewOp(kernel.Spec[int64]{
 			Action: s.action("renew index", keywright.Idempotent, key, nil),
-			Build: func(b rueidis.Builder) rueidis.Completed {
+			Build: func(b kernel.Builder) kernel.Command {
 				return b.Pexpire().Key(key).Milliseconds(s.spec.IndexTTL.Milliseconds()).Build()
 			},
-			Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
+			Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() },
 		}))
 	}
 	began := time.Now()
-	err := b.Run(ctx, s.client)
+	err := b.Run(ctx)
 	if err == nil {
 		s.renewed.done(keys, began)
 	}

@@ -14,7 +14,7 @@ import (
 // where the item may be: a program that does not know the index has written the item
 // since. An entry whose first byte is another one is of another form (ErrForm).
 
-// Place is one index that an item is in.
+// Place represents one index that an item is in.
 type Place struct {
 	Index          string
 	Prefix, Suffix string // of its keys
@@ -25,7 +25,7 @@ type Place struct {
 var escaping = strings.NewReplacer("%", "%25", "=", "%3D", "|", "%7C", "\n", "%0A")
 var unescaping = strings.NewReplacer("%25", "%", "%3D", "=", "%7C", "|", "%0A", "\n")
 
-// tag is an index as records name it.
+// tag returns an index as records name it.
 func (p *Place) tag() string {
 	tag := escaping.Replace(p.Index) + "|" + escaping.Replace(p.Prefix)
 	if p.All {
@@ -62,7 +62,7 @@ func placeOf(tag string) (p Place, ok bool) {
 	return p, false
 }
 
-// Record is the text of an item in the ledger. It is never empty, so that an item
+// Record returns the text of an item in the ledger. It is never empty, so that an item
 // of no index is in the ledger too.
 func Record(places ...Place) []byte {
 	record := []byte{'='}
@@ -81,7 +81,7 @@ func appendRecord(dst []byte, tag, text string) []byte {
 // doubt is before the tag of a place where an item may be.
 const doubt = "?"
 
-// trace is what a segment says of an item.
+// trace describes what a segment says of an item.
 type trace struct {
 	tag, value string
 	index      int // of the store, -1: one of another version
@@ -100,7 +100,7 @@ func (s *Store[I, T]) traces(record string) func(func(trace) bool) {
 	}
 }
 
-// key is the key that the item is in, "" for none.
+// key returns the key that the item is in, "" for none.
 func (t trace) key() string {
 	p, ok := placeOf(t.tag)
 	if !ok || !p.All && t.value == "" {
@@ -109,7 +109,7 @@ func (t trace) key() string {
 	return p.Prefix + t.value + p.Suffix
 }
 
-// record is what the ledger is to say of an item: where it is in each index of which
+// record returns what the ledger is to say of an item: where it is in each index of which
 // that is known, by the name of the index; and what another record says of the others.
 // changed is whether the item is another one than that record knows: of an index that
 // this program does not know it is then in doubt where the item is.
@@ -136,7 +136,7 @@ func (s *Store[I, T]) record(in map[string]string, before string, changed bool) 
 	return string(record)
 }
 
-// unknown are the entries of an item in indexes that this program does not know.
+// unknown returns the entries of an item in indexes that this program does not know.
 func (s *Store[I, T]) unknown(record string) (entries []entry) {
 	for t := range s.traces(record) {
 		if key := t.key(); t.index < 0 && key != "" {
@@ -146,7 +146,7 @@ func (s *Store[I, T]) unknown(record string) (entries []entry) {
 	return entries
 }
 
-// placed is where an item is by its record, by the names of indexes: what is known for
+// placed returns where an item is by its record, by the names of indexes: what is known for
 // certain.
 func (s *Store[I, T]) placed(record string) map[string]string {
 	in := map[string]string{}
@@ -158,7 +158,7 @@ func (s *Store[I, T]) placed(record string) map[string]string {
 	return in
 }
 
-// told is what a record says of the value of each index, of whatever version.
+// told returns what a record says of the value of each index, of whatever version.
 func (s *Store[I, T]) told(record string) map[string]string {
 	in := map[string]string{}
 	for t := range s.traces(record) {
@@ -169,7 +169,7 @@ func (s *Store[I, T]) told(record string) map[string]string {
 	return in
 }
 
-// lacking are the indexes of which the record does not say for certain where the
+// lacking returns the indexes of which the record does not say for certain where the
 // item is.
 func (s *Store[I, T]) lacking(record string) (lacks []int) {
 	in := s.placed(record)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -20,9 +21,12 @@ func announcing(prefix string) *Spec[string, note] {
 	spec := noteSpec(prefix)
 	to := func(what string, more ...Part) []Event {
 		data := append([]Part{{Name: "id", Form: value.Quoted}, {Name: "kind", Field: "kind", Form: value.Quoted}}, more...)
-		return []Event{{Mode: Append, Channel: prefix + ":log", Data: append(data, Part{Name: what, Field: "priority", Form: value.Bare})}}
+		return []Event{{Mode: Append, Channel: prefix + ":log",
+			Data: append(data, Part{Name: what, Field: "priority", Form: value.Bare})}}
 	}
-	spec.OnCreate, spec.OnUpdate, spec.OnDelete = to("created", Part{Name: "version", Field: "version", Form: value.Bare}), to("updated", Part{Name: "version", Field: "version", Form: value.Bare}), to("deleted", Part{Name: "version", Field: "version", Form: value.Bare})
+	spec.OnCreate, spec.OnUpdate, spec.OnDelete = to("created", Part{Name: "version", Field: "version", Form: value.Bare}),
+		to("updated", Part{Name: "version", Field: "version", Form: value.Bare}),
+		to("deleted", Part{Name: "version", Field: "version", Form: value.Bare})
 	spec.OnExpire = to("expired")
 	return spec
 }
@@ -31,20 +35,21 @@ func announcing(prefix string) *Spec[string, note] {
 func contents(s *keywrighttest.Server, prefix string) (out []string) {
 	for _, k := range keysOf(s, prefix) {
 		kind := fmt.Sprint(s.Do("TYPE", k))
-		read := map[string][]string{"hash": {"HGETALL", k}, "zset": {"ZRANGE", k, "0", "-1", "WITHSCORES"}, "stream": {"XRANGE", k, "-", "+"}, "string": {"GET", k}}[kind]
+		read := map[string][]string{"hash": {"HGETALL", k}, "zset": {"ZRANGE", k, "0", "-1", "WITHSCORES"},
+			"stream": {"XRANGE", k, "-", "+"}, "string": {"GET", k}}[kind]
 		out = append(out, fmt.Sprint(k, kind, s.Do(read...)))
 	}
 	slices.Sort(out)
 	return out
 }
 
-// forbidden is the URL of a user who may do everything but some.
+// forbidden returns the URL of a user who may do everything but some.
 func forbidden(s *keywrighttest.Server, rules ...string) string {
 	s.Do(append([]string{"ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all"}, rules...)...)
 	return "redis://app:pw@" + s.Addr()
 }
 
-// TestRefusedCreate: an item that cannot be made leaves nothing behind, whatever
+// TestRefusedCreate: an item that cannot be made leaves nothing, whatever
 // the reason: no hash without a TTL (K1), no entry, no event, no event lost.
 func TestRefusedCreate(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
@@ -54,16 +59,17 @@ func TestRefusedCreate(t *testing.T) {
 			c := open(t, s.URL())
 			for _, rule := range []string{"-pexpire", "-zadd", "-hset", "-xadd"} {
 				limited := open(t, forbidden(s, rule))
-				refusedCreate(t, s, rule, New(limited, announcing("n"), nil))
+				refusedCreate(t, s, rule, storeOf(limited, announcing("n")))
 				if rule != "-xadd" {
-					refusedCreate(t, s, rule, New(limited, noteSpec("n"), nil))
+					refusedCreate(t, s, rule, storeOf(limited, noteSpec("n")))
 				}
 			}
-			for _, key := range []string{"n:idx:kind:k", "n:idx:context:c1", "n:idx:priority:5", "n:idx:updated", "n:idx:due", "n:idx:expiry", "n:ledger", "n:log"} {
+			for _, key := range []string{"n:idx:kind:k", "n:idx:context:c1", "n:idx:priority:5", "n:idx:updated", "n:idx:due",
+				"n:idx:expiry", "n:ledger", "n:log"} {
 				s.Do("SET", key, "in the way")
-				refusedCreate(t, s, key, New(c, announcing("n"), nil))
+				refusedCreate(t, s, key, storeOf(c, announcing("n")))
 				if key != "n:log" {
-					refusedCreate(t, s, key, New(c, noteSpec("n"), nil))
+					refusedCreate(t, s, key, storeOf(c, noteSpec("n")))
 				}
 				s.Do("DEL", key)
 			}
@@ -86,14 +92,15 @@ func refusedCreate(t *testing.T, s *keywrighttest.Server, why string, notes *Sto
 	same(t, why, contents(s, "n:"), before)
 }
 
-// obstacles are what stops an event: a key of another type, which can be seen before,
+// obstacles say what stops an event: a key of another type, which can be seen before,
 // and a stream that is at its end, which cannot.
-var obstacles = [][]string{{"SET", "n:log", "in the way"}, {"XADD", "n:log", "18446744073709551615-18446744073709551615", "a", "b"}}
+var obstacles = [][]string{{"SET", "n:log", "in the way"},
+	{"XADD", "n:log", "18446744073709551615-18446744073709551615", "a", "b"}}
 
 // TestRefusedDelete: an item whose end cannot be announced stays as it is.
 func TestRefusedDelete(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		for _, obstacle := range obstacles {
@@ -124,8 +131,9 @@ func TestRefusedUpdate(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		s.WatchScripts()
 		spec := announcing("n")
-		spec.OnUpdate = append(spec.OnUpdate, Event{Mode: Publish, Name: []Part{{Name: "n:told:", Literal: true}, {Field: "kind"}}})
-		notes := New(open(t, s.URL()), spec, nil)
+		spec.OnUpdate = append(spec.OnUpdate,
+			Event{Mode: Publish, Name: []Part{{Name: "n:told:", Literal: true}, {Field: "kind"}}})
+		notes := storeOf(open(t, s.URL()), spec)
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		refused := func(notes *Store[string, note], why string) {
@@ -148,7 +156,7 @@ func TestRefusedUpdate(t *testing.T) {
 				s.Do("RENAME", "saved", key)
 			}
 		}
-		refused(New(open(t, forbidden(s, "resetchannels", "&n:told:k")), spec, nil), "a channel that is not allowed")
+		refused(storeOf(open(t, forbidden(s, "resetchannels", "&n:told:k")), spec), "a channel that is not allowed")
 		sound(t, notes)
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
@@ -184,9 +192,9 @@ func TestOldIndexIsInTheWay(t *testing.T) {
 func TestMayLiveForEver(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for name, spec := range map[string]*Spec[string, note]{"told": announcing("n"), "plain": noteSpec("n")} {
-			spec.Entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Undecided}}
+			spec.entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Undecided}}
 			spec.IndexTTL = 0
-			notes := New(open(t, s.URL()), spec, nil)
+			notes := storeOf(open(t, s.URL()), spec)
 			_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(time.Hour))
 			must(t, err)
 			expire(t, s, notes, "1")
@@ -213,11 +221,11 @@ func TestMayLiveForEver(t *testing.T) {
 	})
 }
 
-// TestDeadCannotBeAnnounced: an item that has expired and is made anew, while its
+// TestDeadCannotBeAnnounced: an item that has expired and is made again, while its
 // end cannot be announced: it is not made, and later its end is announced once.
 func TestDeadCannotBeAnnounced(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
@@ -225,7 +233,8 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 			s.Do("DEL", "n:log")
 			s.Do(obstacle...)
 			for range 2 {
-				if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil || i == 0 && (!strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:")) {
+				if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil ||
+					i == 0 && (!strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:")) {
 					t.Error(err)
 				}
 			}
@@ -243,7 +252,7 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 	})
 }
 
-// ear is everything that is published on channels of a pattern.
+// ear returns everything that is published on channels of a pattern.
 func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -251,7 +260,8 @@ func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []stri
 	go func() {
 		defer close(over)
 		ctx := rueidis.WithOnSubscriptionHook(ctx, func(rueidis.PubSubSubscription) { close(ready) })
-		_ = c.Raw().Receive(ctx, c.Raw().B().Psubscribe().Pattern(pattern).Build(), func(m rueidis.PubSubMessage) { messages <- m })
+		_ = c.Raw().Receive(ctx, c.Raw().B().Psubscribe().Pattern(pattern).Build(),
+			func(m rueidis.PubSubMessage) { messages <- m })
 	}()
 	t.Cleanup(func() { cancel(); <-over })
 	<-ready
@@ -271,13 +281,14 @@ func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []stri
 }
 
 // TestDeadOnFullServer: on a server at its maxmemory an expired item is not made
-// anew, and its end not announced a second time with every try.
+// again, and its end not announced a second time with every try.
 func TestDeadOnFullServer(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
-		spec.OnExpire = []Event{{Mode: Publish, Channel: "n.gone", Plain: true, Data: []Part{{Name: "id", Form: value.Quoted}}}}
+		spec.OnExpire = []Event{{Mode: Publish, Channel: "n.gone", Plain: true,
+			Data: []Part{{Name: "id", Form: value.Quoted}}}}
 		c := open(t, s.URL())
-		notes := New(c, spec, nil)
+		notes := storeOf(c, spec)
 		heard := ear(t, c, "n.*")
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -304,13 +315,13 @@ func TestHalfWay(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		notes = New(open(t, s.URL()), announcing("n"), nil)
+		notes = storeOf(open(t, s.URL()), announcing("n"))
 		s.Do(obstacles[1]...)
 		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
 			t.Error("no error")
 		}
 		s.Do("DEL", "n:log")
-		notes = New(open(t, s.URL()), noteSpec("n"), nil)
+		notes = storeOf(open(t, s.URL()), noteSpec("n"))
 		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
 			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
 		}
@@ -321,10 +332,10 @@ func TestHalfWay(t *testing.T) {
 // item lives, tells of it all the same.
 func TestStall(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		own, slow := *notes.scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"
 		mutant, _ := parts.Mutant("write", "local renewed = {}\n", slow)
-		own.write = keywright.NewShared(notes.client, "slow", mutant.Script("write"))
+		own.write = kernel.NewShared(notes.client, "slow", mutant.Script("write"))
 		notes.scripts = &own
 		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
 		must(t, err)

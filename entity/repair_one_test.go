@@ -21,7 +21,8 @@ func TestRepairOne(t *testing.T) {
 		s.Do("ZADD", "n:idx:kind:k", "0", "nobody")
 		s.Do("PERSIST", "n:item:2")
 		told, ended := 0, errors.New("enough")
-		_, err := notes.Check(t.Context(), CheckOptions{Wrong: func(context.Context, []Problem) error { told++; return ended }})
+		_, err := notes.Check(t.Context(),
+			CheckOptions{Wrong: func(context.Context, []Problem) error { told++; return ended }})
 		if !errors.Is(err, ended) || told != 1 {
 			t.Errorf("%v after %d", err, told)
 		}

@@ -42,7 +42,8 @@ func TestRepair(t *testing.T) {
 			{[]string{"DEL", "n:ledger"}, []string{"1 ledger ", "2 ledger "}},
 			{[]string{"ZREM", "n:idx:expiry", "1"}, []string{"1 expiry "}},
 			{[]string{"ZADD", "n:idx:expiry", "99999999999999", "1"}, []string{"1 expiry "}},
-			{[]string{"HSET", "n:item:1", "kind", "k2"}, []string{"1 ledger ", "1 missing n:idx:kind:k2", "1 stale n:idx:kind:k"}},
+			{[]string{"HSET", "n:item:1", "kind", "k2"},
+				[]string{"1 ledger ", "1 missing n:idx:kind:k2", "1 stale n:idx:kind:k"}},
 		} {
 			s.Do(tt.damage...)
 			before := contents(s, "n:")
@@ -62,10 +63,32 @@ func TestRepair(t *testing.T) {
 	})
 }
 
-// problems are what a check finds, sorted.
+// TestDueEarly: an item that is due before its hash ends is no fault of its entries: a server that was stopped in a
+// script leaves it so, and a sweep that finds it alive writes down when it ends.
+func TestDueEarly(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("PEXPIRE", "n:item:1", "7200000")
+		s.Do("ZADD", "n:idx:expiry", "1", "1")
+		same(t, "what is wrong", problems(t, notes, false), nil)
+		done, err := notes.Sweep(t.Context(), SweepOptions{})
+		if must(t, err); done.Lives != 1 || done.Gone != 0 {
+			t.Errorf("%+v", done)
+		}
+		due, _ := strconv.ParseFloat(fmt.Sprint(s.Do("ZSCORE", "n:idx:expiry", "1")), 64)
+		if ends, _ := s.Do("PEXPIRETIME", "n:item:1").(int64); int64(due) < ends-1000 || int64(due) > ends+1000 {
+			t.Errorf("due at %.0f, ends at %d", due, ends)
+		}
+		same(t, "what is wrong", problems(t, notes, false), nil)
+	})
+}
+
+// problems returns what a check finds, sorted.
 func problems(t *testing.T, s *Store[string, note], apply bool) (out []string) {
 	t.Helper()
-	_, err := s.Check(t.Context(), CheckOptions{Apply: apply, Rate: 1 << 30, Found: func(p Problem) { out = append(out, p.ID+" "+p.What+" "+p.Key) }})
+	_, err := s.Check(t.Context(),
+		CheckOptions{Apply: apply, Rate: 1 << 30, Found: func(p Problem) { out = append(out, p.ID+" "+p.What+" "+p.Key) }})
 	must(t, err)
 	slices.Sort(out)
 	return out
@@ -117,7 +140,7 @@ func TestCheckWhileWriting(t *testing.T) {
 		must(t, err)
 		same(t, "made", reply, []string{"changed"})
 		sound(t, notes)
-		tasks := New(notes.client, taskSpec(false), nil) // one that is in no index
+		tasks := storeOf(notes.client, taskSpec(false)) // one that is in no index
 		fields, _, err := tasks.indexedTexts(t.Context(), "1")
 		must(t, err)
 		_, err = tasks.Create(t.Context(), "1", task{Level: 1})
@@ -157,7 +180,8 @@ func TestStamps(t *testing.T) {
 			got, err := notes.Get(t.Context(), "1")
 			must(t, err)
 			if !got.Value.Created.Equal(made.Value.Created) || got.Value.Updated.UnixMilli() <= began {
-				t.Errorf("write %d: created %v, updated %v, was made %v", i, got.Value.Created, got.Value.Updated, made.Value.Created)
+				t.Errorf("write %d: created %v, updated %v, was made %v", i, got.Value.Created, got.Value.Updated,
+					made.Value.Created)
 			}
 			sound(t, notes)
 		}
@@ -168,7 +192,8 @@ func TestStamps(t *testing.T) {
 func TestOneFails(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		s.Do("SET", "n:idx:kind:bad", "in the way")
-		texts := notes.together(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)), creating(t, notes, "3", a("k", 5)))
+		texts := notes.together(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),
+			creating(t, notes, "3", a("k", 5)))
 		if len(texts) != 3 || texts[0] == "" || texts[1] != "" || texts[2] == "" {
 			t.Errorf("%q", texts)
 		}

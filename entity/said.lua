@@ -4,4 +4,5 @@
 -- Returns: the text; '-' for nothing, '' where there is no item
 -- Bound: O(1)
 -- Round trips: 1
-return redis.call('HGET', KEYS[1], '') or redis.call('EXISTS', KEYS[1]) == 1 and '-' or ''
+-- include: look
+return look('HGET', KEYS[1], '') or redis.call('EXISTS', KEYS[1]) == 1 and '-' or ''

@@ -1,10 +1,13 @@
 package entity
 
-import "github.com/keywright/keywright"
+import (
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
+)
 
-// scripts are what the stores of a client do on the server.
+// scripts describes what the stores of a client do on the server.
 type scripts struct {
-	write, touch                           *keywright.Shared
+	write, touch                           *kernel.Shared
 	list, count, due, clear, sweep, repair *keywright.Script
 	mark, unindex                          *keywright.Script
 	book, said, clock                      *keywright.Script
@@ -14,8 +17,8 @@ type scripts struct {
 
 func newScripts(c *keywright.Client) *scripts {
 	return &scripts{
-		write:   keywright.NewShared(c, "entity write", parts.Script("write")),
-		touch:   keywright.NewShared(c, "entity touch", parts.Script("touch")),
+		write:   kernel.NewShared(c, "entity write", parts.Script("write")),
+		touch:   kernel.NewShared(c, "entity touch", parts.Script("touch")),
 		list:    keywright.NewReadOnlyScript("entity list", parts.Script("list")),
 		count:   keywright.NewReadOnlyScript("entity count", parts.Script("count")),
 		due:     keywright.NewScript("entity due", parts.Script("due")),

@@ -8,19 +8,18 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/value"
 )
 
-// sealedNotes is a store whose text is declared encrypted.
+// sealedNotes returns a store whose text is declared encrypted.
 func sealedNotes(t *testing.T, url string, ring keywright.Sealer) *Store[string, note] {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Sealer: ring})
-	must(t, err)
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, url, keywright.Options{Sealer: ring})
 	spec := noteSpec("n")
-	spec.Entry.Schema = "notes"
+	spec.entry.Schema = "notes"
 	columns := slices.Clone(noteFields.Columns)
 	for i, c := range columns {
 		if c.Name == "text" {
@@ -28,7 +27,7 @@ func sealedNotes(t *testing.T, url string, ring keywright.Sealer) *Store[string,
 		}
 	}
 	spec.Fields = &value.Fields[note]{Columns: columns}
-	return New(c, spec, nil)
+	return storeOf(c, spec)
 }
 
 func newRing(t *testing.T) *seal.Ring {
@@ -83,7 +82,8 @@ func TestEncrypted(t *testing.T) {
 		_, updated := bare.Update(ctx, "1", setText.Set(canary))
 		_, got3 := bare.Get(ctx, "1")
 		for what, err := range map[string]error{"create": created, "update": updated, "get": got3} {
-			if class, ours := keywright.ClassOf(err); !ours || class != keywright.Invalid || !strings.Contains(err.Error(), "Sealer") {
+			if class, ours := keywright.ClassOf(err); !ours || class != keywright.Invalid ||
+				!strings.Contains(err.Error(), "Sealer") {
 				t.Errorf("%s without a ring: %v", what, err)
 			}
 		}

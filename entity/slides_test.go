@@ -23,7 +23,8 @@ func slides(t *testing.T, notes *Store[string, note], do func(args ...string) an
 	key, before := notes.spec.Prefix+"1", ends()
 	must(t, use())
 	if left := do("PTTL", key).(int64); left < 19*3600_000 || ends() < before-1000 || ends() > before+1000 {
-		t.Errorf("a life of 20 hours has %v left after it was used, and ends at %d instead of %d", time.Duration(left)*time.Millisecond, ends(), before)
+		t.Errorf("a life of 20 hours has %v left after it was used, and ends at %d instead of %d",
+			time.Duration(left)*time.Millisecond, ends(), before)
 	}
 	do("PEXPIRE", key, "60000")
 	must(t, use())
@@ -35,8 +36,8 @@ func slides(t *testing.T, notes *Store[string, note], do func(args ...string) an
 func TestAGetNeverShortensALife(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	spec := noteSpec("s")
-	spec.Entry.TTL.Sliding = true
-	notes := New(open(t, s.URL()), spec, nil)
+	spec.entry.TTL.Sliding = true
+	notes := storeOf(open(t, s.URL()), spec)
 	slides(t, notes, s.Do, reads(t, notes))
 }
 
@@ -52,15 +53,15 @@ func updates(t *testing.T, notes *Store[string, note]) func() error {
 func TestAnUpdateNeverShortensALife(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	spec := noteSpec("s")
-	spec.Entry.TTL.Sliding = true
-	notes := New(open(t, s.URL()), spec, nil)
+	spec.entry.TTL.Sliding = true
+	notes := storeOf(open(t, s.URL()), spec)
 	slides(t, notes, s.Do, updates(t, notes))
 }
 
 func TestNoUseShortensALifeInACluster(t *testing.T) {
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 	for prefix, use := range map[string]func(*testing.T, *Store[string, note]) func() error{"g": reads, "u": updates} {
-		notes := spread(t, c.URL(), prefix, func(spec *Spec[string, note]) { spec.Entry.TTL.Sliding = true })
+		notes := spread(t, c.URL(), prefix, func(spec *Spec[string, note]) { spec.entry.TTL.Sliding = true })
 		raw := notes.client.Raw()
 		slides(t, notes, func(args ...string) any {
 			reply, err := raw.Do(t.Context(), raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToAny()

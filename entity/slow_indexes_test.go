@@ -50,7 +50,7 @@ func TestNoScriptIsSlowOfManyIndexes(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx, spec := t.Context(), noteSpec("n")
 		older(spec)
-		old := New(open(t, s.URL()), spec, nil)
+		old := storeOf(open(t, s.URL()), spec)
 		_, err := notes.Create(ctx, "1", a("k", 5))
 		must(t, err)
 		backlog(on(s), notes, 100_000, time.Now().Add(time.Hour).UnixMilli())
@@ -69,7 +69,9 @@ func TestNoScriptIsSlowApart(t *testing.T) {
 		of := func(key string) *keywrighttest.Server { return serverOf(c, key) }
 		var items []Item[string, note]
 		for i := range 1000 {
-			items = append(items, Item[string, note]{ID: fmt.Sprintf("a%04d", i), Value: note{Kind: "k", Context: "c1", Priority: 5, Text: strings.Repeat("x", i)}})
+			items = append(items,
+				Item[string, note]{ID: fmt.Sprintf("a%04d", i),
+					Value: note{Kind: "k", Context: "c1", Priority: 5, Text: strings.Repeat("x", i)}})
 		}
 		_, err := notes.CreateAll(ctx, items)
 		must(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// longestScript is how long a script may hold a server.
+// longestScript says how long a script may hold a server.
 const longestScript = 5 * time.Millisecond
 
 // swift fails if scripts hold a server too long whenever something is done.
@@ -23,7 +23,7 @@ func swift(t *testing.T, what string, servers []*keywrighttest.Server, do func()
 	}
 }
 
-// on is a server that has every key.
+// on returns a server that has every key.
 func on(s *keywrighttest.Server) func(string) *keywrighttest.Server {
 	return func(string) *keywrighttest.Server { return s }
 }
@@ -37,7 +37,8 @@ func backlog(of func(key string) *keywrighttest.Server, notes *Store[string, not
 	}
 	kinds, priorities := notes.By("kind", "k").key, notes.By("priority+created", "5").key
 	for i := 0; i < n; i += 1000 {
-		kind, pri, ledger, expires := []string{"ZADD", kinds}, []string{"ZADD", priorities}, []string{"HSET", notes.spec.Ledger}, []string{"ZADD", notes.spec.Expires}
+		kind, pri, ledger, expires := []string{"ZADD", kinds}, []string{"ZADD", priorities},
+			[]string{"HSET", notes.spec.Ledger}, []string{"ZADD", notes.spec.Expires}
 		for j := i; j < i+1000; j++ {
 			id := fmt.Sprintf("m%06d", j)
 			kind, pri = append(kind, "0", id), append(pri, fmt.Sprint(1+j/100), id)
@@ -68,8 +69,9 @@ func TestNoScriptIsSlow(t *testing.T) {
 			"after an id that is gone": {Of: notes.By("kind", "k"), Limit: limit, After: "0\x00m050000x"},
 			"by score":                 {Of: notes.By("priority+created", "5"), Limit: limit, Newest: true},
 			"from a score":             {Of: notes.By("priority+created", "5"), Limit: limit, From: "500"},
-			"in two":                   {Of: notes.By("kind", "k"), And: []Of[note]{notes.By("priority+created", "5"), notes.By("context", "c1")}, Limit: limit},
-			"in nothing else":          {Of: notes.By("kind", "k"), And: []Of[note]{notes.By("context", "none")}, Limit: limit},
+			"in two": {Of: notes.By("kind", "k"),
+				And: []Of[note]{notes.By("priority+created", "5"), notes.By("context", "c1")}, Limit: limit},
+			"in nothing else": {Of: notes.By("kind", "k"), And: []Of[note]{notes.By("context", "none")}, Limit: limit},
 		} {
 			swift(t, "a list "+name, servers, func() {
 				notes.seen = foresight{} // by the script
@@ -136,7 +138,7 @@ func TestASweepIsBounded(t *testing.T) {
 		for i := range indexes - len(spec.Indexes) {
 			spec.Indexes = append(spec.Indexes, Index[note]{Name: fmt.Sprint("all", i), Prefix: fmt.Sprint("n:idx:all", i)})
 		}
-		notes, in := New(open(t, s.URL()), spec, nil), map[string]string{}
+		notes, in := storeOf(open(t, s.URL()), spec), map[string]string{}
 		for i := range spec.Indexes {
 			in[spec.Indexes[i].Name] = map[bool]string{true: "k"}[spec.Indexes[i].Field != ""]
 		}
@@ -180,7 +182,8 @@ func TestNoScriptIsSlowUnderIntents(t *testing.T) {
 				dues, ledger := []string{"ZADD", due}, []string{"HSET", s.spec.Ledger}
 				for i := range 10_000 {
 					dues = append(dues, "1", fmt.Sprint("old", i))
-					ledger = append(ledger, fmt.Sprint("old", i), fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
+					ledger = append(ledger, fmt.Sprint("old", i),
+						fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
 				}
 				server.Pipe(dues, ledger)
 				_, err := s.Put(ctx, "x", a("k", 4))

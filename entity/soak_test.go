@@ -17,7 +17,7 @@ type seeded struct{ *rand.Rand }
 
 func (s seeded) below(n int) int { return s.IntN(n) }
 
-// harm is a world with faults.
+// harm represents a world with faults.
 type harm struct {
 	*world
 	t       *testing.T
@@ -61,15 +61,17 @@ func TestFaults(t *testing.T) {
 }
 
 func newHarm(t *testing.T, brand keywrighttest.Brand, seed uint64, tells bool) *harm {
-	s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 	h := &harm{t: t, server: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})}
 	through := "redis://" + h.proxy.Addr()
 	h.world = newWorld(t, seeded{rand.New(rand.NewPCG(seed, 1))}, s, open(t, through), "s", tells)
 	h.whole, h.faulty = h.notes, true
-	h.direct = New(open(t, s.URL()), h.notes.spec, nil)
+	h.direct = storeOf(open(t, s.URL()), h.notes.spec)
 	h.users()
 	for i := range denied {
-		h.lacking = append(h.lacking, New(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.spec, nil))
+		h.lacking = append(h.lacking,
+			storeOf(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.spec))
 	}
 	h.settle = func() { s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
 	return h

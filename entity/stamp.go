@@ -14,16 +14,18 @@ import (
 // update, and no event is sent. The options choose a TTL, as with UpdateWith. A missing item is
 // keywright.ErrNotFound. 1 round trip; one more if the field chooses an index, and now and then
 // one more where its TTL begins again.
-func (s *Store[I, T]) Stamp(ctx context.Context, id I, field Field[T, time.Time], options ...keywright.WriteOption) error {
+func (s *Store[I, T]) Stamp(ctx context.Context, id I, field Field[T, time.Time],
+	options ...keywright.WriteOption) error {
 	quiet, err := s.stamper(field)
 	if err != nil {
-		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.spec.Entry.Name, Err: err, Hint: "stamp a field of type unix_ms or unix that the server does not write itself"}
+		return &keywright.Error{Class: keywright.Invalid, Op: "stamp", Entry: s.spec.entry.Name, Err: err,
+			Hint: "stamp a field of type unix_ms or unix that the server does not write itself"}
 	}
 	_, err = quiet.update(ctx, "stamp", id, present, nil, options)
 	return err
 }
 
-// stamper is the store as it is for a stamp of one field: that field is what an update stamps, and
+// stamper returns the store as it is for a stamp of one field: that field is what an update stamps, and
 // there is nothing else that an update writes or sends.
 func (s *Store[I, T]) stamper(field Field[T, time.Time]) (*Store[I, T], error) {
 	if known, ok := s.stampers.Load(field.Name); ok {
@@ -42,7 +44,7 @@ func (s *Store[I, T]) stamper(field Field[T, time.Time]) (*Store[I, T], error) {
 	spec := *s.spec
 	spec.Created, spec.Version, spec.Updated, spec.OnUpdate = "", "", field.Name, nil
 	spec.Seconds = text == "1"
-	quiet := New(s.client, &spec, s.err)
+	quiet := New(keywright.Binding{Client: s.client, Entry: spec.entry, Err: s.err}, &spec)
 	quiet.hook = s.hook
 	first, _ := s.stampers.LoadOrStore(field.Name, quiet)
 	return first.(*Store[I, T]), nil

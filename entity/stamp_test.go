@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// stampable is an item with a last use, and an event of its updates.
+// stampable represents an item with a last use, and an event of its updates.
 type stampable struct {
 	Kind    string
 	Used    time.Time
@@ -26,7 +26,7 @@ func stampableSpec(used value.Codec[time.Time]) *Spec[string, stampable] {
 	base := noteSpec("n")
 	base.Ledger, base.Lease, base.Expires = "{n}:ledger", "{n}:sweep", "{n}:expiry"
 	kind := "n:idx:kind:"
-	return &Spec[string, stampable]{Entry: base.Entry, Prefix: base.Prefix, Key: base.Key, Parse: base.Parse,
+	return &Spec[string, stampable]{entry: base.entry, Prefix: base.Prefix, Key: base.Key, Parse: base.Parse,
 		Fields: &value.Fields[stampable]{Columns: []value.Column[stampable]{
 			value.Required("kind", value.Text(0), func(n *stampable) *string { return &n.Kind }),
 			value.Required("used", used, func(n *stampable) *time.Time { return &n.Used }),
@@ -48,7 +48,7 @@ func stampableSpec(used value.Codec[time.Time]) *Spec[string, stampable] {
 func TestStamp(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		heard := s.Monitor()
-		stamping(t, New(notes.client, stampableSpec(value.UnixMS()), nil))
+		stamping(t, storeOf(notes.client, stampableSpec(value.UnixMS())))
 		published := 0
 		for _, line := range heard() {
 			if strings.Contains(strings.ToUpper(line), `"PUBLISH" "UPDATED"`) {
@@ -60,7 +60,7 @@ func TestStamp(t *testing.T) {
 		}
 	})
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
-		stamping(t, New(open(t, c.URL()), stampableSpec(value.UnixMS()), nil))
+		stamping(t, storeOf(open(t, c.URL()), stampableSpec(value.UnixMS())))
 	})
 }
 
@@ -76,7 +76,8 @@ func stamping(t *testing.T, s *Store[string, stampable]) {
 	must(t, s.Stamp(ctx, "1", stampUsed, keywright.ExpiresIn(5*time.Hour)))
 	after, err := s.Get(ctx, "1")
 	must(t, err)
-	if v := after.Value; time.Since(v.Used) > 30*time.Minute || after.Version != before.Version || !v.Updated.Equal(before.Value.Updated) {
+	if v := after.Value; time.Since(v.Used) > 30*time.Minute || after.Version != before.Version ||
+		!v.Updated.Equal(before.Value.Updated) {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	page, err := s.List(ctx, Query[stampable]{Of: s.By("used", ""), Newest: true})
@@ -84,14 +85,16 @@ func stamping(t *testing.T, s *Store[string, stampable]) {
 	if len(page.Items) != 2 || page.Items[0].ID != "1" {
 		t.Errorf("by the last use: %+v", page.Items)
 	}
-	version, err := s.UpdateIf(ctx, "1", before.Version, Field[stampable, string]{"kind", func(n *stampable) *string { return &n.Kind }}.Set("b"))
+	version, err := s.UpdateIf(ctx, "1", before.Version,
+		Field[stampable, string]{"kind", func(n *stampable) *string { return &n.Kind }}.Set("b"))
 	if err != nil || version <= before.Version {
 		t.Errorf("an update of the version that was read before the stamp: %d %v", version, err)
 	}
 	if err := s.Stamp(ctx, "3", stampUsed); !errors.Is(err, keywright.ErrNotFound) {
 		t.Errorf("an item that is not there: %v", err)
 	}
-	if err := s.Stamp(ctx, "1", Field[stampable, time.Time]{"updated", func(n *stampable) *time.Time { return &n.Updated }}); err == nil {
+	if err := s.Stamp(ctx, "1",
+		Field[stampable, time.Time]{"updated", func(n *stampable) *time.Time { return &n.Updated }}); err == nil {
 		t.Error("the server's own stamp was stamped")
 	}
 	got, err := s.Check(ctx, CheckOptions{Found: func(p Problem) { t.Errorf("%+v", p) }})
@@ -103,7 +106,7 @@ func stamping(t *testing.T, s *Store[string, stampable]) {
 // TestStampInSeconds: the unit is that of the field.
 func TestStampInSeconds(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	store := New(open(t, s.URL()), stampableSpec(value.UnixS()), nil)
+	store := storeOf(open(t, s.URL()), stampableSpec(value.UnixS()))
 	_, err := store.Create(t.Context(), "1", stampable{Kind: "a", Used: time.Unix(1, 0)})
 	must(t, err)
 	must(t, store.Stamp(t.Context(), "1", stampUsed))

@@ -7,10 +7,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Stats is how an entity is doing.
+// Stats describes how an entity is doing.
 type Stats struct {
 	Items   int64         // in the ledger: the living, and those that wait to be swept
 	Expired int64         // that wait to be swept
@@ -37,7 +37,7 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 		return st, err
 	}
 	if st.Expired > 0 {
-		first, err := ask(ctx, s, s.spec.Expires, []string{"ZRANGE", "0", "0", "WITHSCORES"}, rueidis.RedisResult.AsZScores)
+		first, err := ask(ctx, s, s.spec.Expires, []string{"ZRANGE", "0", "0", "WITHSCORES"}, kernel.Reply.AsZScores)
 		if err == nil && len(first) == 1 {
 			st.Late = max(time.Duration(float64(now)-first[0].Score)*time.Millisecond, 0)
 		}
@@ -47,29 +47,30 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	return st, err
 }
 
-// now is the time in ms by the clock of the ledger.
+// now returns the time in ms by the clock of the ledger.
 func (s *Store[I, T]) now(ctx context.Context) (int64, error) {
-	return keywright.NewOp(keywright.Spec[int64]{
+	return kernel.NewOp(kernel.Spec[int64]{
 		Action: s.action("look at", keywright.Reads, s.spec.Ledger, nil),
 		Script: s.scripts.clock, Keys: []string{s.spec.Ledger}, Decode: integer,
 	}).Do(ctx)
 }
 
-func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
+func integer(r kernel.Reply) (int64, error) { return r.AsInt64() }
 
-func optionalText(r rueidis.RedisResult) (string, error) {
+func optionalText(r kernel.Reply) (string, error) {
 	text, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return "", nil
 	}
 	return text, err
 }
 
 // ask sends a command that reads a key; TIME goes to the server of the key.
-func ask[I, T, V any](ctx context.Context, s *Store[I, T], key string, words []string, decode func(rueidis.RedisResult) (V, error)) (V, error) {
+func ask[I, T, V any](ctx context.Context, s *Store[I, T], key string, words []string,
+	decode func(kernel.Reply) (V, error)) (V, error) {
 	a := s.action("look at", keywright.Reads, key, nil)
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Arbitrary(words[0]).Keys(key).Args(words[1:]...).ReadOnly())
 	}, decode)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // SweepOptions say how hard a sweep works. The zero value is sensible.
@@ -31,7 +31,7 @@ func (o SweepOptions) lease() time.Duration {
 }
 func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second) }
 
-// Swept is what a sweep has done.
+// Swept describes what a sweep has done.
 type Swept struct {
 	Gone  int // items taken out of their indexes, and announced
 	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
@@ -83,9 +83,9 @@ type swept struct {
 	next time.Duration
 }
 
-// turn is the lease of the sweep, not taken yet.
+// turn returns the lease of the sweep, not taken yet.
 func (s *Store[I, T]) turn(o SweepOptions) *lease.Lease {
-	return lease.New(s.client, s.spec.Lease, o.lease(), lease.Options{Entry: s.spec.Entry, Err: s.err})
+	return lease.New(s.client, s.spec.Lease, o.lease(), lease.Options{Entry: s.spec.entry, Err: s.err})
 }
 
 func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
@@ -123,19 +123,21 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOp
 // about: it takes out each item's one by one, and holds up the server while it runs.
 const mostDropped = 1500
 
-// perScript is how many items are swept by one script: fewer where each is in many
+// perScript returns how many items are swept by one script: fewer where each is in many
 // indexes, or is announced in many places.
 func (s *Store[I, T]) perScript(batch int) int {
 	return max(min(batch, mostDropped/max(len(s.spec.Indexes)+3*len(s.spec.OnExpire), 1)), 1)
 }
 
 // due takes the lease and looks for what has expired, past what it has passed over.
-func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int, over *passed) (d lot, next, busy time.Duration, err error) {
+func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int, over *passed) (d lot,
+	next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
 		return d, time.Hour, 0, s.err
 	}
 	sweeper, ttl := turn.Args()
-	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, []string{s.spec.Expires, s.spec.Lease}, sweeper, ttl)
+	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, []string{s.spec.Expires, s.spec.Lease},
+		sweeper, ttl)
 	if err != nil {
 		return d, 0, 0, err
 	}
@@ -159,9 +161,11 @@ type lot struct {
 func (s *Store[I, T]) lot(ctx context.Context, now string, most int, over *passed) (d lot, err error) {
 	raw := s.client.Raw()
 	a := s.action("sweep", keywright.Reads, s.spec.Expires, nil)
-	scores, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		return raw.Do(ctx, raw.B().Zrange().Key(s.spec.Expires).Min("-inf").Max("("+now).Byscore().Limit(int64(over.items), int64(most)).Withscores().Build())
-	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() })
+	scores, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
+		return raw.Do(ctx,
+			raw.B().Zrange().Key(s.spec.Expires).Min("-inf").Max("("+now).Byscore().Limit(int64(over.items), int64(most)).
+				Withscores().Build())
+	}, func(r kernel.Reply) ([]kernel.ZScore, error) { return r.AsZScores() })
 	if err != nil || len(scores) == 0 {
 		return d, err
 	}
@@ -192,14 +196,15 @@ func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot, over *p
 	}
 	raw := s.client.Raw()
 	a := s.action("sweep", keywright.Reads, s.spec.Ledger, nil)
-	records, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		results := raw.DoMulti(ctx, raw.B().Exists().Key(keys...).Build(), raw.B().Hmget().Key(s.spec.Ledger).Field(ids...).Build())
+	records, err := kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
+		results := raw.DoMulti(ctx, raw.B().Exists().Key(keys...).Build(),
+			raw.B().Hmget().Key(s.spec.Ledger).Field(ids...).Build())
 		n, failed := results[0].AsInt64()
 		if there = n > 0; failed != nil {
 			return results[0]
 		}
 		return results[1]
-	}, func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
+	}, func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() })
 	for i := range records {
 		record, _ := records[i].ToString() // "": it is in no ledger
 		if formed(record) {
@@ -217,10 +222,11 @@ func millis(text string) time.Duration {
 }
 
 // run runs a script that answers with a list of texts.
-func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect, keys []string, args ...string) ([]string, error) {
-	texts, err := keywright.NewOp(keywright.Spec[[]string]{
+func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect,
+	keys []string, args ...string) ([]string, error) {
+	texts, err := kernel.NewOp(kernel.Spec[[]string]{
 		Action: s.action(name, effect, keys[0], nil), Script: script, Keys: keys, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+		Decode: func(r kernel.Reply) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
 	return texts, s.refused("", err)
 }
@@ -271,8 +277,8 @@ func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
 
 func (s *Store[I, T]) sweepCall(ctx context.Context, script *keywright.Script, keys, args []string) ([]int64, error) {
 	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
-	counts, err := keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
+	counts, err := kernel.NewOp(kernel.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
+		Decode: func(r kernel.Reply) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
 	return counts, s.refused("", err)
 }
 

@@ -19,12 +19,12 @@ local n = tonumber(ARGV[1])
 -- include: send
 -- include: marks
 
-if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end
+if foreign(look('HGET', KEYS[2], '')) then return redis.error_reply(newer) end
 local ids = {}
 for i = 1, n do ids[i] = ARGV[2 * i] end
 local hashes = {unpack(KEYS, 3, 2 + n)}
 local records = call('HMGET', KEYS[2], unpack(ids))
-local scores = call('ZMSCORE', KEYS[1], unpack(ids))
+local scores = look('ZMSCORE', KEYS[1], unpack(ids))
 local none = call('EXISTS', unpack(hashes)) == 0
 
 local gone, dead, prolonged, lives = {}, {}, {}, 0

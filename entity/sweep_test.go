@@ -18,10 +18,22 @@ import (
 func TestSweepOnce(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for name, meanwhile := range map[string]func(*Store[string, note]) error{
-			"nothing":            func(*Store[string, note]) error { return nil },
-			"swept by another":   func(n *Store[string, note]) error { _, err := n.Sweep(t.Context(), SweepOptions{}); return err },
-			"made again":         func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("k", 5)); return err },
-			"made again as else": func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("else", 6)); return err },
+			"nothing": func(*Store[string, note]) error { return nil },
+			"swept by another": func(n *Store[string, note]) error {
+				_, err := n.Sweep(t.Context(),
+					SweepOptions{})
+				return err
+			},
+			"made again": func(n *Store[string, note]) error {
+				_, err := n.Create(t.Context(), "1",
+					a("k", 5))
+				return err
+			},
+			"made again as else": func(n *Store[string, note]) error {
+				_, err := n.Create(t.Context(), "1",
+					a("else", 6))
+				return err
+			},
 			"made again, gone by hand": func(n *Store[string, note]) error {
 				_, err := n.Create(t.Context(), "1", a("k", 5))
 				s.Do("DEL", n.key("1"))
@@ -34,7 +46,7 @@ func TestSweepOnce(t *testing.T) {
 			},
 		} {
 			prefix := strings.NewReplacer(" ", "", ",", "").Replace(name)
-			notes := New(open(t, s.URL()), announcing(prefix), nil)
+			notes := storeOf(open(t, s.URL()), announcing(prefix))
 			_, err := notes.Create(t.Context(), "1", a("k", 5))
 			must(t, err)
 			expire(t, s, notes, "1")
@@ -60,7 +72,8 @@ func TestSweepOnce(t *testing.T) {
 			_, err = notes.Sweep(t.Context(), SweepOptions{})
 			must(t, err)
 			sound(t, notes)
-			expired := slices.DeleteFunc(logged(s, prefix+":log"), func(e string) bool { return !strings.Contains(e, "expired") })
+			expired := slices.DeleteFunc(logged(s, prefix+":log"),
+				func(e string) bool { return !strings.Contains(e, "expired") })
 			want := []string{`{"id":"1","kind":"k","expired":5}`}
 			switch {
 			case strings.HasSuffix(name, "expired"):
@@ -77,7 +90,7 @@ func TestSweepOnce(t *testing.T) {
 // when it ends is learnt.
 func TestProlongedByHand(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		for _, id := range []string{"1", "2"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
@@ -176,7 +189,7 @@ func TestLease(t *testing.T) {
 // TestSweeper: a sweeper runs until it is told to stop, through errors too.
 func TestSweeper(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		ctx, cancel := context.WithCancel(t.Context())
 		over, failed := make(chan struct{}), make(chan error, 1000)
 		s.Do("SET", "n:log", "in the way")
@@ -237,7 +250,8 @@ func TestNeverGivenWhenExpired(t *testing.T) {
 		if many, err := notes.GetMany(t.Context(), "1", "2"); err != nil || len(many) != 1 {
 			t.Errorf("many: %v %v", many, err)
 		}
-		for _, of := range []Of[note]{notes.By("kind", "k"), notes.By("priority+created", "5"), notes.By("due", ""), notes.By("updated", "")} {
+		for _, of := range []Of[note]{notes.By("kind", "k"), notes.By("priority+created", "5"), notes.By("due", ""),
+			notes.By("updated", "")} {
 			same(t, of.key, notes.listed(t, Query[note]{Of: of}), []string{"2"})
 			if got, err := notes.IDs(t.Context(), Query[note]{Of: of}); err != nil || !slices.Equal(got.IDs, []string{"2"}) {
 				t.Errorf("ids of %s: %s %v", of.key, got.IDs, err)

@@ -11,28 +11,28 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Texts is the items of a store as text by field, as they are stored: what is
+// Texts represents the items of a store as text by field, as they are stored: what is
 // declared encrypted is sealed in it. It is for programs that keep copies of items elsewhere,
 // as package fallback does. Items are named by their key.
 type Texts[I, T any] struct{ s *Store[I, T] }
 
-// Texts is the items as text.
+// Texts returns the items as text.
 func (s *Store[I, T]) Texts() Texts[I, T] { return Texts[I, T]{s} }
 
-// Entry is what is declared.
-func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.Entry }
+// Entry returns what is declared.
+func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.entry }
 
-// Client is the store's.
+// Client returns the store's.
 func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
 
-// Versioned is an error if the entity has no version.
+// Versioned returns an error if the entity has no version.
 func (x Texts[I, T]) Versioned() error { return x.s.versioned() }
 
-// Key is the key of an item.
+// Key returns the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
 	key, err := x.s.spec.Key(id)
 	if err == nil {
@@ -75,20 +75,20 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	if err != nil {
 		return item, 0, err
 	}
-	if x.s.spec.Entry.TTL.Sliding {
+	if x.s.spec.entry.TTL.Sliding {
 		if item, err = x.s.Get(ctx, id); err == nil {
 			left, err = x.left(key).Do(ctx)
 		}
 		return item, left, err
 	}
 	var b keywright.Batch
-	read := keywright.Queue(&b, keywright.NewOp(keywright.Spec[Item[I, T]]{
+	read := keywright.Queue(&b, kernel.NewOp(kernel.Spec[Item[I, T]]{
 		Action: x.s.action("get", keywright.Reads, key, nil),
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(x.s.names...).Build() },
+		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(key).Field(x.s.names...).Build() },
 		Decode: x.s.decode(id, key),
 	}))
 	ends := keywright.Queue(&b, x.left(key))
-	if err = b.Run(ctx, x.s.client); err != nil && !errors.Is(err, keywright.ErrNotFound) {
+	if err = b.Run(ctx); err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return item, 0, err
 	}
 	if item, err = read.Result(); err == nil {
@@ -97,7 +97,7 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	return item, left, err
 }
 
-// GetQuick is Get without how long it has left. 1 round trip.
+// GetQuick works as Get does, without how long it has left. 1 round trip.
 func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T], err error) {
 	id, err := x.id(key)
 	if err != nil {
@@ -107,10 +107,10 @@ func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T],
 }
 
 func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
-	return keywright.NewOp(keywright.Spec[time.Duration]{
+	return kernel.NewOp(kernel.Spec[time.Duration]{
 		Action: x.s.action("ttl", keywright.Reads, key, nil),
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Pttl().Key(key).Build() },
-		Decode: func(r rueidis.RedisResult) (time.Duration, error) {
+		Build:  func(b kernel.Builder) kernel.Command { return b.Pttl().Key(key).Build() },
+		Decode: func(r kernel.Reply) (time.Duration, error) {
 			ms, err := r.AsInt64()
 			if err == nil && ms == -2 {
 				err = keywright.ErrNotFound
@@ -120,7 +120,7 @@ func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
 	})
 }
 
-// Of is an item as text: as it was read, or else its value, without what the
+// Of returns an item as text: as it was read, or else its value, without what the
 // server stamps.
 func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) {
 	texts := map[string]string{}
@@ -153,7 +153,7 @@ func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T],
 	return item, x.s.parse(&item, key)
 }
 
-// Changes is changes as text, and the fields that they take away.
+// Changes returns changes as text, and the fields that they take away.
 func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]string, drop []string, err error) {
 	p, err := x.s.patch(changes)
 	if err != nil {
@@ -183,7 +183,7 @@ func (x Texts[I, T]) Same(a, b map[string]string) bool {
 	return maps.Equal(bare(a), bare(b))
 }
 
-// Kind is what a write of texts does.
+// Kind describes what a write of texts does.
 type Kind uint8
 
 // The kinds.
@@ -193,7 +193,7 @@ const (
 	Remove             // deletes
 )
 
-// TextWrite is a write of texts, with the version that the item must have: -1 for
+// TextWrite represents a write of texts, with the version that the item must have: -1 for
 // any, 0 for none at all.
 type TextWrite struct {
 	Kind    Kind
@@ -203,7 +203,7 @@ type TextWrite struct {
 	Version int64
 }
 
-// TTL is how long an item lives after a write, by the declaration or as asked
+// TTL returns how long an item lives after a write, by the declaration or as asked
 // (0: not). keep is whether it stays as it is; else 0 is for ever.
 func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time.Duration, keep bool, err error) {
 	var options []keywright.WriteOption
@@ -228,7 +228,8 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
 			return 0, true, nil // if its rule needs more, Write asks the server for it
 		}
-		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p, c, options); err != nil {
+		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p,
+			c, options); err != nil {
 			return 0, false, err
 		}
 	}
@@ -241,7 +242,7 @@ func (p *patch[I, T]) knows(fields []string) bool {
 	return !slices.ContainsFunc(fields, func(name string) bool { return !p.touched[name] })
 }
 
-// some is the patch that texts make.
+// some returns the patch that texts make.
 func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 	p := &patch[I, T]{store: x.s, touched: map[string]bool{}, unset: map[string]bool{}}
 	for _, name := range w.Drop {
@@ -256,7 +257,7 @@ func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
 		col := &x.s.spec.Fields.Columns[i]
 		if col.Sealed {
 			var err error
-			if t, err = x.s.client.Unseal(x.s.spec.Entry, key, name, t); err != nil {
+			if t, err = x.s.client.Unseal(x.s.spec.entry, key, name, t); err != nil {
 				return nil, err
 			}
 		}

@@ -17,7 +17,7 @@ local function touch(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
   local left = call('PTTL', hash)
   if left == -2 then return false end
-  local texts = call('HMGET', ledger, id, '')
+  local texts = look('HMGET', ledger, id, '')
   if foreign(texts[2], texts[1]) then error({err = newer}, 0) end
   local out = {texts[1] or '', '0'}
   local last = a + ARGV[a] - 1
@@ -25,7 +25,7 @@ local function touch(k, a)
     texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
     for i = 1, #texts do out[2 + i] = texts[i] end
   end
-  call('ZSCORE', expires, id) -- a key of another type is refused before anything is written
+  look('ZSCORE', expires, id) -- a key of another type is refused before anything is written
   local ttl, more = tonumber(ARGV[a + 2]), ARGV[a + 4] == 'more'
   if string.byte(ARGV[a + 4]) == 64 then
     local field, text = string.match(ARGV[a + 4], '^@([^=]*)=(.*)$')

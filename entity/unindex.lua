@@ -7,11 +7,12 @@
 -- Returns: {how many items were changed}
 -- Bound: O(items × keys)
 -- Round trips: 1
+-- include: look
 local call = redis.call
 local at, done, writes = 2, 0, {}
 for _ = 1, tonumber(ARGV[1]) do
   local id, count = ARGV[at], tonumber(ARGV[at + 3])
-  if call('HGET', KEYS[1], id) == ARGV[at + 1] then
+  if look('HGET', KEYS[1], id) == ARGV[at + 1] then
     done = done + 1
     for i = at + 4, at + 3 + count do
       local key = KEYS[tonumber(ARGV[i])]

@@ -29,16 +29,18 @@ func used(t *testing.T, notes *Store[string, note]) {
 	must(t, err)
 	after, err := notes.Get(ctx, "1")
 	must(t, err)
-	if v := after.Value; !v.Updated.After(before.Value.Updated) || after.Version != version || version <= before.Version || !v.Created.Equal(before.Value.Created) || v.Text != "hello" {
+	if v := after.Value; !v.Updated.After(before.Value.Updated) || after.Version != version || version <= before.Version ||
+		!v.Created.Equal(before.Value.Created) || v.Text != "hello" {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	if got := notes.listed(t, Query[note]{Of: notes.By("updated", ""), Newest: true}); !slices.Equal(got, []string{"1", "2"}) {
+	if got := notes.listed(t, Query[note]{Of: notes.By("updated", ""), Newest: true}); !slices.Equal(got,
+		[]string{"1", "2"}) {
 		t.Errorf("by the last use: %v", got)
 	}
 	sound(t, notes)
 	spec := *notes.spec
 	spec.Updated = ""
-	plain := New(notes.client, &spec, nil)
+	plain := storeOf(notes.client, &spec)
 	if _, err := plain.Update(ctx, "1"); err == nil {
 		t.Error("an update of nothing, without a stamp")
 	}

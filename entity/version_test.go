@@ -15,7 +15,8 @@ func TestLargeVersions(t *testing.T) {
 		ctx := t.Context()
 		item, err := notes.Create(ctx, "1", a("k", 5))
 		must(t, err)
-		for _, version := range []int64{1, 9, 999_999_999, 1<<53 - 1, 1 << 53, 1<<53 + 1, 999_999_999_999_999_999, 5_000_000_000_999_999_999, math.MaxInt64 - 4} {
+		for _, version := range []int64{1, 9, 999_999_999, 1<<53 - 1, 1 << 53, 1<<53 + 1, 999_999_999_999_999_999,
+			5_000_000_000_999_999_999, math.MaxInt64 - 4} {
 			set(strconv.FormatInt(version, 10))
 			got, err := notes.UpdateIf(ctx, "1", version, setText.Set("x"))
 			if err != nil || got != version+1 {
@@ -49,11 +50,12 @@ func TestLargeVersions(t *testing.T) {
 		s.WatchScripts()
 		try(t, notes, func(version string) { s.Do("HSET", "n:item:1", "version", version) })
 		spec := noteSpec("w")
-		other := New(open(t, s.URL()), spec, nil)
+		other := storeOf(open(t, s.URL()), spec)
 		other.putter = nil
 		try(t, other, func(version string) { s.Do("HSET", "w:item:1", "version", version) })
 	})
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
-		try(t, spread(t, c.URL(), "n"), func(version string) { serverOf(c, "n:item:1").Do("HSET", "n:item:1", "version", version) })
+		try(t, spread(t, c.URL(), "n"),
+			func(version string) { serverOf(c, "n:item:1").Do("HSET", "n:item:1", "version", version) })
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // Create makes an item. One that is there already is a *Conflict that wraps
@@ -46,13 +46,15 @@ func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keyw
 
 func (s *Store[I, T]) versioned() error {
 	if s.spec.Version == "" {
-		return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: errors.New("the entity has no version"), Hint: "declare one: stamps: {version: version}"}
+		return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.entry.Name,
+			Err: errors.New("the entity has no version"), Hint: "declare one: stamps: {version: version}"}
 	}
 	return nil
 }
 
 // whole writes all fields of an item.
-func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string, options []keywright.WriteOption, known ...string) (Item[I, T], error) {
+func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string,
+	options []keywright.WriteOption, known ...string) (Item[I, T], error) {
 	c := &call{condition: condition}
 	key, err := s.spec.Key(id)
 	a := s.action(name, keywright.Writes, key, err)
@@ -88,7 +90,8 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 }
 
 // fill takes a value into a call.
-func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteOption) (in map[string]string, err error) {
+func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteOption) (in map[string]string,
+	err error) {
 	if c.ttl, err = s.ttl(v, options); err != nil {
 		return nil, err
 	}
@@ -101,7 +104,7 @@ func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteO
 	return s.describe(v, c)
 }
 
-// stampedItem is an item as it is now on the server.
+// stampedItem returns an item as it is now on the server.
 func (s *Store[I, T]) stampedItem(id I, v T, out outcome) Item[I, T] {
 	item := Item[I, T]{ID: id, Value: v}
 	if s.spec.Version != "" {
@@ -133,12 +136,13 @@ func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (v
 	return s.update(ctx, "update", id, present, changes, nil)
 }
 
-// UpdateWith is Update with a choice of TTL.
-func (s *Store[I, T]) UpdateWith(ctx context.Context, id I, options []keywright.WriteOption, changes ...Change[T]) (version int64, err error) {
+// UpdateWith works as Update does, with a choice of TTL.
+func (s *Store[I, T]) UpdateWith(ctx context.Context, id I, options []keywright.WriteOption,
+	changes ...Change[T]) (version int64, err error) {
 	return s.update(ctx, "update", id, present, changes, options)
 }
 
-// UpdateIf is Update if the item has this version still; else it is a *Conflict
+// UpdateIf works as Update does, if the item has this version still; else it is a *Conflict
 // that wraps ErrVersion and says which it has, and nothing is changed. Versions
 // are never used again, not even after a delete.
 func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes ...Change[T]) (int64, error) {
@@ -194,7 +198,7 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 	return p, nil
 }
 
-// touches is whether a field is another one afterwards.
+// touches reports whether a field is another one afterwards.
 func (p *patch[I, T]) touches(field string) bool {
 	return p.touched[field] || field != "" && p.store.stamped[field] && field != p.store.spec.Created
 }
@@ -249,7 +253,7 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 	return needed, nil
 }
 
-// live is the score of an index as the item has it.
+// live returns the score of an index as the item has it.
 func (ix *Index[T]) live() string {
 	if ix.Score == "" {
 		return unscored
@@ -257,7 +261,7 @@ func (ix *Index[T]) live() string {
 	return "@" + ix.Score
 }
 
-// text is the new value of an index, "" for none.
+// text returns the new value of an index, "" for none.
 func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
 	if p.unset[ix.Field] {
 		return "", nil
@@ -269,7 +273,8 @@ func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
 	return ix.text(key), nil
 }
 
-func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition string, changes []Change[T], options []keywright.WriteOption) (int64, error) {
+func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition string, changes []Change[T],
+	options []keywright.WriteOption) (int64, error) {
 	c := &call{condition: condition, expected: anyRecord}
 	key, err := s.spec.Key(id)
 	p, bad := s.patch(changes)
@@ -296,7 +301,8 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
 	if err == nil && out.record != "" {
 		if err = s.outlive(ctx, out.record); err != nil {
-			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.Entry.Name, Err: err, Hint: "the item is changed, and its indexes may end before it: touch it"}
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.entry.Name, Err: err,
+				Hint: "the item is changed, and its indexes may end before it: touch it"}
 		}
 	}
 	return out.version, err
@@ -305,8 +311,9 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 // lifetime chooses the TTL of an update: the one that was asked for, that of the
 // rule when a field of the rule changes, and on an entry that slides the default
 // where less is left.
-func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
-	begins, known := len(options) > 0 || s.spec.Entry.TTL.Sliding, 0
+func (s *Store[I, T]) lifetime(ctx context.Context, a kernel.Action, p *patch[I, T], c *call,
+	options []keywright.WriteOption) (err error) {
+	begins, known := len(options) > 0 || s.spec.entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
 		if p.touched[field] {
 			begins, known = true, known+1
@@ -326,11 +333,11 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch
 }
 
 // look reads the record of an item.
-func (s *Store[I, T]) look(ctx context.Context, a *keywright.Action, id string) (string, error) {
+func (s *Store[I, T]) look(ctx context.Context, a *kernel.Action, id string) (string, error) {
 	reading := *a
-	reading.Effect = keywright.Reads
+	reading.Effect, reading.Key = keywright.Reads, s.spec.Ledger
 	raw := s.client.Raw()
-	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
+	return kernel.Run(ctx, &reading, func(ctx context.Context) kernel.Reply {
 		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
 	}, optionalText)
 }
@@ -372,7 +379,7 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known 
 	return err == nil, err
 }
 
-// outcome is what the server says of a write.
+// outcome describes what the server says of a write.
 type outcome struct {
 	code, text string
 	version    int64
@@ -383,7 +390,8 @@ type outcome struct {
 
 // write sends a call, and again with the record that was found if another one was
 // expected. arrange fits the call to a record.
-func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, arrange func(expected string)) (outcome, error) {
+func (s *Store[I, T]) write(ctx context.Context, a *kernel.Action, c *call, arrange func(expected string)) (outcome,
+	error) {
 	if s.apart {
 		return s.writeApart(ctx, a, c)
 	}
@@ -411,23 +419,23 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 }
 
 // transmit runs the script that does what a call asks for.
-func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+func (s *Store[I, T]) transmit(ctx context.Context, a *kernel.Action, c *call) (outcome, error) {
 	if a.Err != nil || !s.puts(c) {
 		keys, args := s.encode(c)
-		out, err := keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+		out, err := kernel.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
 		return out, s.refused(c.id, err)
 	}
 	keys, args, indexes := s.putKeys(c)
 	began := time.Now()
-	out, err := keywright.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
+	out, err := kernel.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
 	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
 		s.renewed.done(indexes, began)
 	}
 	return out, s.refused(c.id, err)
 }
 
-// verdict is what an outcome is to the caller.
-func (s *Store[I, T]) verdict(a *keywright.Action, out outcome) (outcome, error) {
+// verdict returns what an outcome is to the caller.
+func (s *Store[I, T]) verdict(a *kernel.Action, out outcome) (outcome, error) {
 	switch out.code {
 	case "absent":
 		return out, keywright.ErrNotFound
@@ -439,11 +447,12 @@ func (s *Store[I, T]) verdict(a *keywright.Action, out outcome) (outcome, error)
 	return out, nil
 }
 
-func (s *Store[I, T]) conflict(a *keywright.Action, out outcome, err error) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.spec.Entry.Name, Err: &Conflict{Version: out.version, Err: err}}
+func (s *Store[I, T]) conflict(a *kernel.Action, out outcome, err error) error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: a.Name, Entry: s.spec.entry.Name,
+		Err: &Conflict{Version: out.version, Err: err}}
 }
 
-func decodeOutcome(r rueidis.RedisResult) (out outcome, err error) {
+func decodeOutcome(r kernel.Reply) (out outcome, err error) {
 	texts, err := r.AsStrSlice()
 	if err != nil {
 		return out, err

@@ -15,7 +15,7 @@ func TestWritersAtOnce(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		var all sync.WaitGroup
 		for w := range 8 {
-			notes := New(open(t, s.URL()), announcing("n"), nil) // a process of its own, as it were
+			notes := storeOf(open(t, s.URL()), announcing("n")) // a process of its own, as it were
 			all.Go(func() {
 				for i := range 60 {
 					id, v := fmt.Sprint(i%3), a(fmt.Sprint("k", w), int64(1+w))
@@ -42,7 +42,7 @@ func TestWritersAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		notes := New(open(t, s.URL()), announcing("n"), nil)
+		notes := storeOf(open(t, s.URL()), announcing("n"))
 		c := sound(t, notes)
 		lives, _ := history(t, s, "n:log")
 		for id, is := range lives {
@@ -63,7 +63,7 @@ func TestNothingIsLost(t *testing.T) {
 		counter := taskSpec(false)
 		counter.Fields.Columns = append(counter.Fields.Columns, stampedVersion)
 		counter.Version = "version"
-		tasks := New(notes.client, counter, nil)
+		tasks := storeOf(notes.client, counter)
 		zero := int64(0)
 		first, err := tasks.Create(t.Context(), "1", task{Score: &zero})
 		must(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Policy is what Trim keeps. Both bounds hold, if both are given.
+// Policy describes what Trim keeps. Both bounds hold, if both are given.
 type Policy struct {
 	MaxLen int64     // 0: any number
 	Before time.Time // what was published earlier goes; zero: nothing does
@@ -19,7 +19,7 @@ type Policy struct {
 	Apply bool
 }
 
-// Report is what was trimmed, or would be.
+// Report describes what was trimmed, or would be.
 type Report struct {
 	Messages int64
 	// Unacknowledged is, by group, how many of them it has not acknowledged.
@@ -55,7 +55,7 @@ func (s Stream[M]) Trim(ctx context.Context, p Policy) (Report, error) {
 	return report, nil
 }
 
-// trimming is how far a Trim is.
+// trimming describes how far a Trim is.
 type trimming struct {
 	from string // where it goes on; "" at its end
 	step int    // messages of the next round trip
@@ -71,7 +71,8 @@ func (s Stream[M]) trim(ctx context.Context, p Policy, t *trimming, report *Repo
 		counted = 0 // they are gone
 	}
 	args := []string{
-		t.from, strconv.Itoa(t.step), strconv.FormatInt(p.MaxLen, 10), before, flag[p.Apply], flag[p.Keep], strconv.FormatInt(counted, 10),
+		t.from, strconv.Itoa(t.step), strconv.FormatInt(p.MaxLen, 10), before, flag[p.Apply], flag[p.Keep],
+		strconv.FormatInt(counted, 10),
 	}
 	reply, err := script("trim", s, keywright.Writes, standard.trim, s.keys.main(), args, list).Do(ctx)
 	if err != nil {

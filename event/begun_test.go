@@ -14,20 +14,22 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // poisoned is this program as a consumer that dies of message 0.
 func poisoned(c *keywright.Client) {
-	_ = journal(c, event.StreamConfig{}).Run(context.Background(), "g", func(ctx context.Context, m event.Stored[note]) error {
-		raw := c.Raw()
-		if m.Data.N == 0 {
-			_ = raw.Do(ctx, raw.B().Incr().Key("deaths").Build()).Error()
-			os.Exit(7)
-		}
-		return raw.Do(ctx, raw.B().Sadd().Key("handled").Member(fmt.Sprint(m.Data.N)).Build()).Error()
-	}, event.RunOptions[note]{Lease: 300 * time.Millisecond})
+	_ = journal(c, event.StreamConfig{}).Run(context.Background(), "g",
+		func(ctx context.Context, m event.Stored[note]) error {
+			raw := c.Raw()
+			if m.Data.N == 0 {
+				_ = raw.Do(ctx, raw.B().Incr().Key("deaths").Build()).Error()
+				os.Exit(7)
+			}
+			return raw.Do(ctx, raw.B().Sadd().Key("handled").Member(fmt.Sprint(m.Data.N)).Build()).Error()
+		}, event.RunOptions[note]{Lease: 300 * time.Millisecond})
 }
 
 // A message that kills its consumers becomes a dead letter after so many deaths
@@ -47,12 +49,13 @@ func TestPoisonCostsOnlyItself(t *testing.T) {
 				}
 			}
 			var got log
-			started(t, stream, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond}, func(_ context.Context, m event.Stored[note]) error {
-				if got.add(m); m.Data.N == 0 || m.Deliveries != 1 {
-					t.Errorf("message %d comes as delivery %d", m.Data.N, m.Deliveries)
-				}
-				return nil
-			})
+			started(t, stream, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond},
+				func(_ context.Context, m event.Stored[note]) error {
+					if got.add(m); m.Data.N == 0 || m.Deliveries != 1 {
+						t.Errorf("message %d comes as delivery %d", m.Data.N, m.Deliveries)
+					}
+					return nil
+				})
 			eventually(t, "all others are handled", func() bool { return len(got.numbers()) == 49 })
 			eventually(t, "nothing is pending", func() bool {
 				stats, err := stream.Stats(t.Context())
@@ -77,11 +80,12 @@ func TestDeploysMakeNoDeadLetters(t *testing.T) {
 	publish(t, s, 0, 30)
 	for range 4 {
 		began := make(chan struct{}, 100)
-		stop := started(t, s, "g", event.RunOptions[note]{Grace: time.Millisecond, Lease: time.Second}, func(ctx context.Context, m event.Stored[note]) error {
-			began <- struct{}{}
-			<-ctx.Done()
-			return ctx.Err()
-		})
+		stop := started(t, s, "g", event.RunOptions[note]{Grace: time.Millisecond, Lease: time.Second},
+			func(ctx context.Context, m event.Stored[note]) error {
+				began <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			})
 		<-began
 		stop()
 	}
@@ -101,13 +105,10 @@ func TestDeploysMakeNoDeadLetters(t *testing.T) {
 	}
 }
 
-// hasty is a client that gives a call up soon.
+// hasty returns a client that gives a call up soon.
 func hasty(t *testing.T, url string) *keywright.Client {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Attempts: 1, Timeout: 300 * time.Millisecond})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Attempts: 1, Timeout: 300 * time.Millisecond})
 }
 
 // While the server is away and a retry waits, no later message of the key passes.
@@ -151,7 +152,8 @@ func TestOrderWhenAReplyIsLost(t *testing.T) {
 			theirs := journal(open(t, server.URL()), event.StreamConfig{})
 			mine := journal(open(t, "redis://"+proxy.Addr()), event.StreamConfig{})
 			var got log
-			started(t, mine, "g", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+			started(t, mine, "g", event.RunOptions[note]{},
+				func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 			for n := 0; n < 40; n += 10 {
 				proxy.LoseReplyTo("XREADGROUP")
 				publish(t, theirs, n, n+10)
@@ -174,7 +176,8 @@ func TestSameNameGoesOn(t *testing.T) {
 	server.Do("XGROUP", "CREATE", "journal", "g", "0")
 	server.Do("XREADGROUP", "GROUP", "g", "me", "COUNT", "8", "STREAMS", "journal", ">")
 	var got log
-	started(t, s, "g", event.RunOptions[note]{Name: "me", Lease: time.Hour}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+	started(t, s, "g", event.RunOptions[note]{Name: "me", Lease: time.Hour},
+		func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 	eventually(t, "all are handled", func() bool { return len(got.numbers()) == 20 })
 	if !slices.IsSorted(got.numbers()) {
 		t.Errorf("out of order: %v", got.numbers())
@@ -212,26 +215,28 @@ func robbed(t *testing.T, brand keywrighttest.Brand, lease time.Duration) error 
 	publish(t, theirs, 0, 1)
 	var others atomic.Int64
 	began, done := make(chan struct{}, 10), make(chan error, 10)
-	stop := started(t, mine, "g", event.RunOptions[note]{Lease: lease, Name: "slow"}, func(ctx context.Context, m event.Stored[note]) error {
-		began <- struct{}{}
-		idle, signs := int64(0), 0
-		eventually(t, "signs of life arrive", func() bool {
-			before := idle
-			row := server.Do("XPENDING", "journal", "g", "-", "+", "1").([]any)
-			if len(row) == 0 {
-				return true
-			}
-			if idle = row[0].([]any)[2].(int64); idle < before {
-				signs++
-			}
-			return signs == 12 || ctx.Err() != nil
+	stop := started(t, mine, "g", event.RunOptions[note]{Lease: lease, Name: "slow"},
+		func(ctx context.Context, m event.Stored[note]) error {
+			began <- struct{}{}
+			idle, signs := int64(0), 0
+			eventually(t, "signs of life arrive", func() bool {
+				before := idle
+				row := server.Do("XPENDING", "journal", "g", "-", "+", "1").([]any)
+				if len(row) == 0 {
+					return true
+				}
+				if idle = row[0].([]any)[2].(int64); idle < before {
+					signs++
+				}
+				return signs == 12 || ctx.Err() != nil
+			})
+			done <- context.Cause(ctx)
+			return ctx.Err()
 		})
-		done <- context.Cause(ctx)
-		return ctx.Err()
-	})
 	defer stop()
 	<-began
-	defer started(t, theirs, "g", event.RunOptions[note]{Lease: lease}, func(context.Context, event.Stored[note]) error { others.Add(1); return nil })()
+	defer started(t, theirs, "g", event.RunOptions[note]{Lease: lease},
+		func(context.Context, event.Stored[note]) error { others.Add(1); return nil })()
 	if err := <-done; err != nil {
 		return fmt.Errorf("its context ended: %w", err)
 	}

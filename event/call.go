@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
 
@@ -24,16 +25,18 @@ type Exchange[Q, A any] struct {
 
 // NewExchange makes an Exchange. It is for generated code: reply builds the name
 // of the channel on which a caller hears its answers; codec is that of an answer.
-func NewExchange[Q, A any](requests Topic[Q], codec *value.Codec[A], reply func(caller string) (string, error)) Exchange[Q, A] {
-	return Exchange[Q, A]{requests, Topic[A]{requests.client, requests.entry, codec, requests.config, "", requests.err}, reply}
+func NewExchange[Q, A any](requests Topic[Q], codec *value.Codec[A],
+	reply func(caller string) (string, error)) Exchange[Q, A] {
+	return Exchange[Q, A]{requests,
+		Topic[A]{requests.client, requests.entry, codec, requests.config, "", requests.err}, reply}
 }
 
-// Answered is an error that the responder gave as its answer.
+// Answered represents an error that the responder gave as its answer.
 type Answered struct{ Text string }
 
 func (a *Answered) Error() string { return "the responder failed: " + a.Text }
 
-// ErrAnswerLost is a call whose answer may have come while the connection was
+// ErrAnswerLost reports a call whose answer may have come while the connection was
 // down. The request may have been served.
 var ErrAnswerLost = errors.New("the connection broke while waiting, and the answer may be lost")
 
@@ -77,7 +80,7 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error)
 	client := x.requests.client
 	ctx, end := client.While(ctx)
 	defer end()
-	p := keywright.Part(client, newPost)
+	p := kernel.Part(client, newPost)
 	to, err := x.reply(p.name)
 	if err != nil {
 		return x.invalid("call", err)
@@ -165,7 +168,8 @@ type ServeOptions struct {
 // Serve answers requests until ctx ends, and returns when the last handler has.
 // An error of handle is the answer. Every responder that listens answers each
 // request. When the client closes it ends with keywright.ErrClosed.
-func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(ctx context.Context, m Message[Q]) (A, error)) error {
+func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions,
+	handle func(ctx context.Context, m Message[Q]) (A, error)) error {
 	err := x.usable()
 	if err == nil && (handle == nil || o.Concurrency < 0) {
 		err = errors.New("there is no handler, or the concurrency is negative")
@@ -202,7 +206,8 @@ func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(c
 }
 
 // serve answers one request. What has no id is no request.
-func (x Exchange[Q, A]) serve(ctx context.Context, next item, handle func(context.Context, Message[Q]) (A, error)) error {
+func (x Exchange[Q, A]) serve(ctx context.Context, next item,
+	handle func(context.Context, Message[Q]) (A, error)) error {
 	if next.notice != nil {
 		return next.notice
 	}

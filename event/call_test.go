@@ -12,16 +12,20 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
 
 func exchange(c *keywright.Client, config event.Config) event.Exchange[note, note] {
-	return event.NewExchange(topic(c, config, "ask"), &notes, func(caller string) (string, error) { return "answers:" + caller, nil })
+	return event.NewExchange(topic(c, config, "ask"), &notes,
+		func(caller string) (string, error) { return "answers:" + caller, nil })
 }
 
 // serving answers until the test ends.
-func serving[A any](t testing.TB, x event.Exchange[note, A], o event.ServeOptions, handle func(context.Context, event.Message[note]) (A, error)) {
+func serving[A any](t testing.TB, x event.Exchange[note, A], o event.ServeOptions,
+	handle func(context.Context, event.Message[note]) (A, error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -69,22 +73,21 @@ func testCall(t *testing.T, url string) {
 		}
 		wg.Wait()
 		for _, n := range []int{-1, 0} {
-			if failed := (*event.Answered)(nil); !errors.As(onlyErr(x.Call(t.Context(), note{N: n})), &failed) {
+			if failed := (*event.Answered)(nil); !errors.As(expect.Err(x.Call(t.Context(), note{N: n})), &failed) {
 				t.Errorf("%d: no error of the responder", n)
 			}
 		}
 	}
 }
 
-func onlyErr[A any](_ A, err error) error { return err }
-
 func TestCollect(t *testing.T) {
 	url := keywrighttest.Start(t, keywrighttest.Valkey).URL()
 	x := exchange(open(t, url), event.Config{})
 	for i := range 3 {
-		serving(t, exchange(open(t, url), event.Config{}), event.ServeOptions{}, func(_ context.Context, m event.Message[note]) (note, error) {
-			return note{N: m.Data.N, Key: fmt.Sprint(i)}, nil
-		})
+		serving(t, exchange(open(t, url), event.Config{}), event.ServeOptions{},
+			func(_ context.Context, m event.Message[note]) (note, error) {
+				return note{N: m.Data.N, Key: fmt.Sprint(i)}, nil
+			})
 	}
 	eventually(t, "three answer", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -99,30 +102,30 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// Nobody answers, and a connection that breaks meanwhile.
+// No one answers, and a connection that breaks meanwhile.
 func TestNoAnswer(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	var cut atomic.Bool // when the request has been sent
-	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
-		if call.Op == "publish" && cut.Load() {
-			proxy.Cut()
-		}
-	}}}})
-	must(t, err)
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, "redis://"+proxy.Addr(),
+		keywright.Options{Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
+			if call.Op == "publish" && cut.Load() {
+				proxy.Cut()
+			}
+		}}}})
 	x := exchange(c, event.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := x.Call(ctx, note{N: 1}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody answers: %v", err)
 	}
-	serving(t, exchange(open(t, s.URL()), event.Config{}), event.ServeOptions{}, func(ctx context.Context, m event.Message[note]) (note, error) {
-		if m.Data.N == 9 {
-			<-ctx.Done()
-		}
-		return note{}, ctx.Err()
-	})
+	serving(t, exchange(open(t, s.URL()), event.Config{}), event.ServeOptions{},
+		func(ctx context.Context, m event.Message[note]) (note, error) {
+			if m.Data.N == 9 {
+				<-ctx.Done()
+			}
+			return note{}, ctx.Err()
+		})
 	first(t, exchange(open(t, s.URL()), event.Config{}))
 	cut.Store(true)
 	if _, err := x.Call(t.Context(), note{N: 9}); !errors.Is(err, event.ErrAnswerLost) {
@@ -153,18 +156,18 @@ type secret struct{ Text string }
 
 var text = value.Text(0)
 
-var secrets = value.SealedObject([]value.ObjectColumn[secret]{value.EncryptedMember(value.Member("text", value.Quoted, text, func(v *secret) *string { return &v.Text }))})
+var secrets = value.SealedObject(
+	[]value.ObjectColumn[secret]{
+		value.EncryptedMember(value.Member("text", value.Quoted, text, func(v *secret) *string { return &v.Text }))})
 
 // What is declared encrypted travels sealed, for its channel, and not at all
 // without a key ring.
 func TestEncrypted(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Sealer: mask{}})
-	must(t, err)
-	t.Cleanup(c.Close)
-	one := event.New(c, &noteOf, &secrets, event.Config{}, "notes:s", nil)
+	c := servertest.Open(t, s.URL(), keywright.Options{Sealer: mask{}})
+	one := event.New(keywright.Binding{Client: c, Entry: &noteOf, Key: "notes:s"}, &secrets, event.Config{})
 	got, raw := make(chan event.Message[secret], 1), make(chan string, 1)
-	_, err = one.Subscribe(t.Context(), event.Options{}, func(m event.Message[secret], err error) { got <- m })
+	_, err := one.Subscribe(t.Context(), event.Options{}, func(m event.Message[secret], err error) { got <- m })
 	must(t, err)
 	_, err = c.Subscribe(t.Context(), "notes:s", keywright.Listener{Message: func(text string) { raw <- text }})
 	must(t, err)
@@ -172,15 +175,18 @@ func TestEncrypted(t *testing.T) {
 	if m, text := <-got, <-raw; m.Data.Text != "hush" || strings.Contains(text, "hush") {
 		t.Errorf("%+v travels as %s", m, text)
 	}
-	stream := event.NewStream(c, &streamOf, &secrets, event.StreamConfig{}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	stream := event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
+		event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, &secrets, event.StreamConfig{})
 	_, err = stream.Publish(t.Context(), secret{"hush"})
 	must(t, err)
 	all, err := stream.Read(t.Context(), event.Begin, event.End, 10)
 	must(t, err)
-	if kept := fmt.Sprint(s.Do("XRANGE", "journal", "-", "+")); all[0].Data.Text != "hush" || strings.Contains(kept, "hush") {
+	if kept := fmt.Sprint(s.Do("XRANGE", "journal", "-", "+")); all[0].Data.Text != "hush" ||
+		strings.Contains(kept, "hush") {
 		t.Errorf("%+v is kept as %s", all, kept)
 	}
-	bare := event.New(open(t, s.URL()), &noteOf, &secrets, event.Config{}, "notes:s", nil)
+	bare := event.New(keywright.Binding{Client: open(t, s.URL()), Entry: &noteOf, Key: "notes:s"}, &secrets,
+		event.Config{})
 	if class, ok := keywright.ClassOf(bare.Publish(t.Context(), secret{"hush"})); !ok || class != keywright.Invalid {
 		t.Error("it was published without a key ring")
 	}
@@ -196,14 +202,16 @@ func TestErrorsOfStrictAnswers(t *testing.T) {
 		return ""
 	})
 	make := func() event.Exchange[note, string] {
-		return event.NewExchange(topic(open(t, url), event.Config{}, "ask"), &strict, func(caller string) (string, error) { return "answers:" + caller, nil })
+		return event.NewExchange(topic(open(t, url), event.Config{}, "ask"), &strict,
+			func(caller string) (string, error) { return "answers:" + caller, nil })
 	}
 	x := make()
-	serving(t, make(), event.ServeOptions{}, func(context.Context, event.Message[note]) (string, error) { return "", errors.New("no") })
+	serving(t, make(), event.ServeOptions{},
+		func(context.Context, event.Message[note]) (string, error) { return "", errors.New("no") })
 	eventually(t, "the error is answered", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		failed := (*event.Answered)(nil)
-		return errors.As(onlyErr(x.Call(ctx, note{N: 1})), &failed) && failed.Text == "no"
+		return errors.As(expect.Err(x.Call(ctx, note{N: 1})), &failed) && failed.Text == "no"
 	})
 }

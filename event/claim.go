@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 	claimPause = 100 * time.Millisecond // between two steps that took nothing
 )
 
-// row is a pending message.
+// row represents a pending message.
 type row struct {
 	id, consumer string
 	idle, count  int64
@@ -92,12 +92,12 @@ func (c *consumer[M]) seize(ctx context.Context, rows []row) error {
 	}
 	s := c.stream
 	var batch keywright.Batch
-	claims := make([]*keywright.Pending[[]rueidis.XRangeSlice], len(rows))
+	claims := make([]*keywright.Pending[[]kernel.XRangeSlice], len(rows))
 	for i, r := range rows {
 		claims[i] = keywright.Queue(&batch, command(s, "claim", keywright.Idempotent, messages, "XCLAIM", c.group, c.o.Name,
 			strconv.FormatInt(r.idle, 10), r.id, "RETRYCOUNT", strconv.FormatInt(max(r.count, 1), 10)))
 	}
-	err := batch.Run(ctx, s.client)
+	err := batch.Run(ctx)
 	var silent []row
 	for i, r := range rows {
 		entries, failed := claims[i].Result()
@@ -126,17 +126,17 @@ func (c *consumer[M]) seize(ctx context.Context, rows []row) error {
 }
 
 // texts reads messages by their ids: nil for one that is not there any more.
-func (s Stream[M]) texts(ctx context.Context, rows []row) ([]*rueidis.XRangeSlice, error) {
+func (s Stream[M]) texts(ctx context.Context, rows []row) ([]*kernel.XRangeSlice, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	var batch keywright.Batch
-	reads := make([]*keywright.Pending[[]rueidis.XRangeSlice], len(rows))
+	reads := make([]*keywright.Pending[[]kernel.XRangeSlice], len(rows))
 	for i, r := range rows {
 		reads[i] = keywright.Queue(&batch, command(s, "read", keywright.Reads, messages, "XRANGE", r.id, r.id))
 	}
-	err := batch.Run(ctx, s.client)
-	out := make([]*rueidis.XRangeSlice, len(rows))
+	err := batch.Run(ctx)
+	out := make([]*kernel.XRangeSlice, len(rows))
 	for i := range rows {
 		if entries, _ := reads[i].Result(); len(entries) == 1 {
 			out[i] = &entries[0]
@@ -145,7 +145,7 @@ func (s Stream[M]) texts(ctx context.Context, rows []row) ([]*rueidis.XRangeSlic
 	return out, err
 }
 
-// tidying is how often consumers that are gone are looked for, and how long one
+// tidying returns how often consumers that are gone are looked for, and how long one
 // is silent before it counts as gone.
 func (c *consumer[M]) tidying() time.Duration { return max(10*c.o.Lease, time.Minute) }
 

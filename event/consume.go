@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 )
 
 // RunOptions of a consumer. The zero value is a good choice.
@@ -68,7 +69,8 @@ func (b *Buried) Unwrap() error { return b.Reason }
 type Trimmed struct{ IDs []string }
 
 func (t *Trimmed) Error() string {
-	return fmt.Sprintf("%d messages were trimmed before they were acknowledged; keep more of them (maxlen, age)", len(t.IDs))
+	return fmt.Sprintf("%d messages were trimmed before they were acknowledged; keep more of them (maxlen, age)",
+		len(t.IDs))
 }
 
 // What ends a handler's context early; see context.Cause.
@@ -77,7 +79,7 @@ var (
 	ErrShutdown = errors.New("the consumer is to end")
 )
 
-// ErrAbandoned is the reason of a dead letter whose handlers never returned: its
+// ErrAbandoned reports the reason of a dead letter whose handlers never returned: its
 // consumers died, or were silent for a lease.
 var ErrAbandoned = errors.New("its consumers died or lost it")
 
@@ -164,7 +166,7 @@ func (c *consumer[M]) expire(ctx, alive context.Context, die context.CancelCause
 	context.AfterFunc(alive, func() { timer.Stop() })
 }
 
-// consumer is one Run.
+// consumer represents one Run.
 type consumer[M any] struct {
 	stream Stream[M]
 	group  string
@@ -194,10 +196,10 @@ type consumer[M any] struct {
 	good time.Time // when the last sign of life, that has arrived, was sent
 }
 
-// delivery is a message in hand.
+// delivery represents a message in hand.
 type delivery[M any] struct {
 	Stored[M]
-	raw    []rueidis.XRangeFieldValue
+	raw    []kernel.XRangeFieldValue
 	count  int64 // as the server has it: the handlers that have begun, and one
 	taken  time.Time
 	doom   error // why it cannot be handled
@@ -240,7 +242,7 @@ func (c *consumer[M]) tell(err error) {
 }
 
 // notice reports what happened to a message.
-func (c *consumer[M]) notice(kind keywright.NoticeKind, elapsed time.Duration, err error) {
+func (c *consumer[M]) notice(kind notice.Kind, elapsed time.Duration, err error) {
 	s := c.stream
 	if s.client.Noticed(kind) {
 		s.client.Notice(context.Background(), keywright.Notice{Kind: kind, Entry: s.entry.Name, Elapsed: elapsed, Err: err})

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// DeadLetter is a message that was given up.
+// DeadLetter represents a message that was given up.
 type DeadLetter[M any] struct {
 	Stored[M]        // ID is that of the dead letter, Deliveries how often a handler began with it
 	Original  string // the ID it had
@@ -22,7 +23,7 @@ type DeadLetter[M any] struct {
 	Reason    string // the handler's error
 }
 
-// NewerForm is a message or a dead letter in a form that a newer version of the
+// NewerForm represents a message or a dead letter in a form that a newer version of the
 // program has written. It is left as it is.
 type NewerForm struct {
 	Entry string
@@ -78,13 +79,13 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M], reason error) {
 	}
 	c.drop(d)
 	if buried == 1 {
-		c.notice(keywright.DeadLetter, 0, why)
+		c.notice(notice.DeadLetter, 0, why)
 		c.tell(&Buried{ID: d.ID, Reason: reason})
 	}
 }
 
-// contents are the fields and values of a message as a dead letter has them.
-func contents(raw []rueidis.XRangeFieldValue) []string {
+// contents returns the fields and values of a message as a dead letter has them.
+func contents(raw []kernel.XRangeFieldValue) []string {
 	if len(raw) > mostFields {
 		return []string{"packed", pack(raw)}
 	}
@@ -97,7 +98,7 @@ func contents(raw []rueidis.XRangeFieldValue) []string {
 
 // pack writes fields and values one after the other, each with its length before
 // it: "4:data2:{}".
-func pack(raw []rueidis.XRangeFieldValue) string {
+func pack(raw []kernel.XRangeFieldValue) string {
 	var b strings.Builder
 	for _, f := range raw {
 		for _, text := range []string{f.Field, f.Value} {
@@ -109,8 +110,8 @@ func pack(raw []rueidis.XRangeFieldValue) string {
 	return b.String()
 }
 
-// unpack is the inverse of pack; nil for a text that pack has not written.
-func unpack(text string) (raw []rueidis.XRangeFieldValue) {
+// unpack returns the inverse of pack; nil for a text that pack has not written.
+func unpack(text string) (raw []kernel.XRangeFieldValue) {
 	var parts []string
 	for text != "" {
 		length, rest, _ := strings.Cut(text, ":")
@@ -122,7 +123,7 @@ func unpack(text string) (raw []rueidis.XRangeFieldValue) {
 	}
 	for pair := range slices.Chunk(parts, 2) {
 		if len(pair) == 2 {
-			raw = append(raw, rueidis.XRangeFieldValue{Field: pair[0], Value: pair[1]})
+			raw = append(raw, kernel.XRangeFieldValue{Field: pair[0], Value: pair[1]})
 		}
 	}
 	return raw
@@ -146,14 +147,15 @@ func (s Stream[M]) Dead(ctx context.Context, from Position, limit int) ([]DeadLe
 }
 
 // letter reads a dead letter: five fields of its own, then those of the message.
-func (s Stream[M]) letter(e rueidis.XRangeSlice) (DeadLetter[M], error) {
+func (s Stream[M]) letter(e kernel.XRangeSlice) (DeadLetter[M], error) {
 	const own = 5
-	head, rest := e.FieldValues, []rueidis.XRangeFieldValue(nil)
+	head, rest := e.FieldValues, []kernel.XRangeFieldValue(nil)
 	if len(head) > own {
 		head, rest = head[:own], head[own:]
 	}
 	if len(head) == 0 || head[0].Field != "form" {
-		return DeadLetter[M]{}, &keywright.DecodeError{Entry: s.entry.Name, Key: s.keys.Dead, Err: value.Bad("is no dead letter")}
+		return DeadLetter[M]{},
+			&keywright.DecodeError{Entry: s.entry.Name, Key: s.keys.Dead, Err: value.Bad("is no dead letter")}
 	}
 	if head[0].Value != form {
 		return DeadLetter[M]{}, &NewerForm{s.entry.Name, head[0].Value}
@@ -189,7 +191,7 @@ func (s Stream[M]) Redrive(ctx context.Context, ids ...string) (n int64, err err
 	for part := range slices.Chunk(ids, redriveStep) {
 		newer := ""
 		args := append([]string{ms(s.config.Age)}, part...)
-		decode := func(r rueidis.RedisResult) (int64, error) {
+		decode := func(r kernel.Reply) (int64, error) {
 			if forms, err := r.AsStrSlice(); err == nil && len(forms) == 1 {
 				newer = forms[0]
 				return 0, nil

@@ -24,24 +24,24 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Message is what was heard on a channel.
+// Message describes what was heard on a channel.
 type Message[M any] struct {
 	Channel string
 	Time    time.Time // of the server, to the millisecond; zero without an envelope
 	Data    M
 }
 
-// Config is how the messages of a channel travel.
+// Config describes how the messages of a channel travel.
 type Config struct {
 	Plain   bool // the data is the whole message: no envelope
 	Sharded bool // SPUBLISH and SSUBSCRIBE; Redis 7.0
 }
 
-// Topic is one channel of pub/sub. It is a value: make as many as there are
+// Topic represents one channel of pub/sub. It is a value: make as many as there are
 // channels.
 type Topic[M any] struct {
 	client *keywright.Client
@@ -52,19 +52,17 @@ type Topic[M any] struct {
 	err    error
 }
 
-// New makes a Topic. It is for generated code: name and err are what the builder
-// of the channel's name gave; an err fails every operation before anything is
-// sent.
-func New[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], config Config, name string, err error) Topic[M] {
-	return Topic[M]{c, e, codec, config, name, err}
+// New makes a Topic. It is for generated code: the key of b is the channel's name.
+func New[M any](b keywright.Binding, codec *value.Codec[M], config Config) Topic[M] {
+	return Topic[M]{b.Client, b.Entry, codec, config, b.Key, b.Invalid("")}
 }
 
-// Channel is the channel's name.
+// Channel returns the channel's name.
 func (t Topic[M]) Channel() string { return t.name }
 
 // In a cluster what is published on one channel goes by one node, and so stays in
 // order.
-var publishScript = keywright.NewKeylessScript("event publish", parts.Script("publish"))
+var publishScript = kernel.NewKeylessScript("event publish", parts.Script("publish"))
 
 // Publish announces m: one round trip. It is sent once; an error of class
 // UnknownOutcome says that it may have arrived.
@@ -73,7 +71,7 @@ func (t Topic[M]) Publish(ctx context.Context, m M) error {
 	return err
 }
 
-// LaterPublish is Publish to be queued in a Batch or a transaction. Its result is
+// LaterPublish queues Publish in a Batch or a transaction. Its result is
 // how many have heard it; in a cluster only those of one node are counted.
 func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] {
 	if err := t.usable(); err != nil {
@@ -91,7 +89,7 @@ func (t Topic[M]) usable() error {
 	return t.err
 }
 
-// bound is the codec of the messages of a channel: what of them is sealed is
+// bound returns the codec of the messages of a channel: what of them is sealed is
 // bound to its name.
 func bound[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], name string) *value.Codec[M] {
 	if !codec.Sealed() {
@@ -111,17 +109,17 @@ func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int6
 	if err != nil {
 		err = invalid(err)
 	}
-	s := keywright.Spec[int64]{
-		Action: keywright.Action{Client: t.client, Name: "publish", Entry: t.entry, Effect: keywright.Writes, Err: err},
-		Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
+	s := kernel.Spec[int64]{
+		Action: kernel.Action{Client: t.client, Name: "publish", Entry: t.entry, Effect: keywright.Writes, Err: err},
+		Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() },
 	}
 	switch {
 	case t.config.Plain && t.config.Sharded:
-		s.Build = func(b rueidis.Builder) rueidis.Completed {
+		s.Build = func(b kernel.Builder) kernel.Command {
 			return b.Spublish().Channel(t.name).Message(data).Build()
 		}
 	case t.config.Plain:
-		s.Build = func(b rueidis.Builder) rueidis.Completed {
+		s.Build = func(b kernel.Builder) kernel.Command {
 			return b.Arbitrary("PUBLISH").Keys(t.name).Args(data).Build() // as a key: to one node
 		}
 	default:
@@ -133,10 +131,10 @@ func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int6
 			s.Keys = []string{t.name} // it finds the node of the slot
 		}
 	}
-	return keywright.NewOp(s)
+	return kernel.NewOp(s)
 }
 
-// database is that of the client, -1 if it is not known.
+// database returns that of the client, -1 if it is not known.
 func (t Topic[M]) database() int {
 	if t.client == nil {
 		return -1
@@ -144,10 +142,10 @@ func (t Topic[M]) database() int {
 	return t.client.Database()
 }
 
-// errElsewhere is a message of another database of the server.
+// errElsewhere reports a message of another database of the server.
 var errElsewhere = errors.New("the message is of another database")
 
-// invalid is an error of what was given; one of sealing is that already.
+// invalid returns an error of what was given; one of sealing is that already.
 func invalid(err error) error {
 	if _, ok := keywright.ClassOf(err); ok {
 		return err
@@ -155,7 +153,7 @@ func invalid(err error) error {
 	return &keywright.Error{Class: keywright.Invalid, Err: err}
 }
 
-// envelope is a message as it travels. The last three are of an Exchange.
+// envelope represents a message as it travels. The last three are of an Exchange.
 type envelope struct {
 	Form      json.RawMessage `json:"form"` // none: 1
 	DB        *int            `json:"db"`   // none: any

@@ -12,6 +12,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -22,7 +24,9 @@ import (
 // What rueidis puts off (see the tests of the root package) ends by itself.
 func TestMain(m *testing.M) {
 	worker()
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 type note struct {
@@ -36,24 +40,11 @@ var (
 	streamOf = keywright.Entry{Name: "journal", Pattern: "journal", Type: "stream"}
 )
 
-func open(t testing.TB, url string) *keywright.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	must       = expect.NoError
+	open       = servertest.OpenPatient
+	eventually = expect.Eventually
+)
 
 // TestServers runs what both servers, alone and as clusters, must do.
 func TestServers(t *testing.T) {
@@ -90,22 +81,11 @@ func all(t *testing.T, url string, servers ...*keywrighttest.Server) {
 	}
 }
 
-// eventually waits for something to become true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-}
-
 func topic(c *keywright.Client, config event.Config, who string) event.Topic[note] {
-	return event.New(c, &noteOf, &notes, config, "notes:"+who, nil)
+	return event.New(keywright.Binding{Client: c, Entry: &noteOf, Key: "notes:" + who}, &notes, config)
 }
 
-// heard are the messages and notices of a subscription.
+// heard holds the messages and notices of a subscription.
 type heard struct {
 	mu      sync.Mutex
 	all     []event.Message[note]
@@ -162,9 +142,11 @@ func testTopic(t *testing.T, url string) {
 func testPatternAndJoin(t *testing.T, url string) {
 	c := open(t, url)
 	var all, two heard
-	_, err := event.Pattern(topic(c, event.Config{}, ""), "notes:*", func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.hear)
+	_, err := event.Pattern(topic(c, event.Config{}, ""), "notes:*",
+		func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.hear)
 	must(t, err)
-	_, err = event.Join(topic(c, event.Config{}, "a"), topic(c, event.Config{}, "x")).Subscribe(t.Context(), event.Options{}, two.hear)
+	_, err = event.Join(topic(c, event.Config{}, "a"), topic(c, event.Config{}, "x")).Subscribe(t.Context(),
+		event.Options{}, two.hear)
 	must(t, err)
 	for i, who := range []string{"a", "b", "x"} {
 		must(t, topic(c, event.Config{}, who).Publish(t.Context(), note{N: i}))
@@ -178,13 +160,14 @@ func testPatternAndJoin(t *testing.T, url string) {
 	if !channels["notes:a"] || !channels["notes:b"] {
 		t.Errorf("%v", channels)
 	}
-	_, err = event.Pattern(topic(c, event.Config{Sharded: true}, ""), "notes:*", nil).Subscribe(t.Context(), event.Options{}, all.hear)
+	_, err = event.Pattern(topic(c, event.Config{Sharded: true}, ""), "notes:*", nil).Subscribe(t.Context(),
+		event.Options{}, all.hear)
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 		t.Errorf("a pattern of sharded channels: %v", err)
 	}
 }
 
-// A cut connection and a server that begins anew are told, once each.
+// A cut connection and a server that begins again are told, once each.
 func TestGap(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		for _, sharded := range []bool{false, true} {
@@ -239,13 +222,14 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 	}
 }
 
-// A slow handler loses messages, is told how many, and holds up nobody.
+// A slow handler loses messages, is told how many, and holds up no one.
 func TestDropped(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	slow, quick := heard{}, heard{}
 	held := make(chan struct{})
 	one := topic(c, event.Config{}, "a")
-	_, err := one.Subscribe(t.Context(), event.Options{Buffer: 10}, func(m event.Message[note], err error) { <-held; slow.hear(m, err) })
+	_, err := one.Subscribe(t.Context(), event.Options{Buffer: 10},
+		func(m event.Message[note], err error) { <-held; slow.hear(m, err) })
 	must(t, err)
 	_, err = one.Subscribe(t.Context(), event.Options{}, quick.hear)
 	must(t, err)

@@ -17,7 +17,7 @@ func Mutate(t *testing.T, guard, instead string) {
 	t.Cleanup(func() { standard = old })
 }
 
-// Consumer is one Run, driven by hand.
+// Consumer represents one Run, driven by hand.
 type Consumer[M any] struct{ *consumer[M] }
 
 // ConsumerOf makes one.

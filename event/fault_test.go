@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -26,15 +27,16 @@ func TestLostReplies(t *testing.T) {
 			var mu sync.Mutex
 			seen := map[int]bool{}
 			var failed bool
-			started(t, mine, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond, Backoff: time.Millisecond}, func(_ context.Context, m event.Stored[note]) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if failed = !failed; failed {
-					return errors.New("every other time")
-				}
-				seen[m.Data.N] = true
-				return nil
-			})
+			started(t, mine, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond, Backoff: time.Millisecond},
+				func(_ context.Context, m event.Stored[note]) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if failed = !failed; failed {
+						return errors.New("every other time")
+					}
+					seen[m.Data.N] = true
+					return nil
+				})
 			n := 0
 			for _, word := range []string{"XREADGROUP", "XACK", "EVALSHA", "EVALSHA"} {
 				proxy.LoseReplyTo(word)
@@ -51,13 +53,14 @@ func TestLostReplies(t *testing.T) {
 	}
 }
 
-// A stream that is gone, with its groups, begins anew, and nothing of the new one
+// A stream that is gone, with its groups, begins again, and nothing of the new one
 // is missed.
 func TestStreamIsGone(t *testing.T) {
 	server := keywrighttest.Start(t, keywrighttest.Redis)
 	s := journal(open(t, server.URL()), event.StreamConfig{})
 	var got log
-	started(t, s, "g", event.RunOptions[note]{New: true}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+	started(t, s, "g", event.RunOptions[note]{New: true},
+		func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 	eventually(t, "it listens", func() bool {
 		publish(t, s, 0, 1)
 		return len(got.numbers()) > 0
@@ -80,12 +83,14 @@ func TestFailover(t *testing.T) {
 			owner := int(slot.Of([]byte("notes:a"))) * 3 / 16384
 			c := open(t, cluster.URL())
 			one := topic(c, event.Config{Sharded: true}, "a")
-			s := event.NewStream(c, &streamOf, &notes, event.StreamConfig{Retry: 1000}, event.StreamKeys{Main: "{notes:a}", Dead: "{notes:a}:dead"}, nil)
+			s := event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
+				event.StreamKeys{Main: "{notes:a}", Dead: "{notes:a}:dead"}, &notes, event.StreamConfig{Retry: 1000})
 			var h heard
 			var got log
 			_, err := one.Subscribe(t.Context(), event.Options{}, h.hear)
 			must(t, err)
-			started(t, s, "g", event.RunOptions[note]{Lease: time.Second}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+			started(t, s, "g", event.RunOptions[note]{Lease: time.Second},
+				func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 			publish(t, s, 0, 1)
 			must(t, one.Publish(t.Context(), note{}))
 			eventually(t, "both are heard", func() bool { return len(h.messages()) == 1 && len(got.numbers()) == 1 })

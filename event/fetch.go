@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 const (
@@ -113,21 +113,21 @@ func (c *consumer[M]) fetch(ctx context.Context, free int, block time.Duration) 
 }
 
 // readGroup reads new messages; it waits for them if block is not 0.
-func (c *consumer[M]) readGroup(ctx context.Context, free int, block time.Duration) ([]rueidis.XRangeSlice, error) {
+func (c *consumer[M]) readGroup(ctx context.Context, free int, block time.Duration) ([]kernel.XRangeSlice, error) {
 	s := c.stream
 	key := s.keys.Main
-	return keywright.NewOp(keywright.Spec[[]rueidis.XRangeSlice]{
-		Action: keywright.Action{Client: s.client, Name: "fetch", Entry: s.entry, Effect: keywright.Writes, Key: key},
-		Build: func(b rueidis.Builder) rueidis.Completed {
+	return kernel.NewOp(kernel.Spec[[]kernel.XRangeSlice]{
+		Action: kernel.Action{Client: s.client, Name: "fetch", Entry: s.entry, Effect: keywright.Writes, Key: key},
+		Build: func(b kernel.Builder) kernel.Command {
 			read := b.Xreadgroup().Group(c.group, c.o.Name).Count(int64(free))
 			if block > 0 {
 				return read.Block(block.Milliseconds()).Streams().Key(key).Id(">").Build()
 			}
 			return read.Streams().Key(key).Id(">").Build()
 		},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.XRangeSlice, error) {
+		Decode: func(r kernel.Reply) ([]kernel.XRangeSlice, error) {
 			found, err := r.AsXReadSlices()
-			if rueidis.IsRedisNil(err) {
+			if kernel.IsNil(err) {
 				return nil, nil
 			}
 			return found[key], named(err, key)
@@ -199,7 +199,7 @@ func (c *consumer[M]) trimmed(ctx context.Context, ids []string) error {
 
 // take puts a message into the lane of its key. What does not decode will not do
 // so later either, and becomes a dead letter in its turn.
-func (c *consumer[M]) take(e rueidis.XRangeSlice, count int64) {
+func (c *consumer[M]) take(e kernel.XRangeSlice, count int64) {
 	d := &delivery[M]{raw: e.FieldValues, count: count, taken: time.Now()}
 	d.ID, d.Channel = e.ID, c.stream.keys.Main
 	lane := 0
@@ -248,5 +248,5 @@ func (c *consumer[M]) knows(id string) bool {
 	return c.hand[id] != nil || c.left[id]
 }
 
-// share is a random part of d, so that many consumers do not act at once.
+// share returns a random part of d, so that many consumers do not act at once.
 func share(d time.Duration) time.Duration { return rand.N(max(d, 1)) }

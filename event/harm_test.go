@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/value"
 )
 
@@ -37,14 +38,16 @@ func TestForeignMessagesAreBuried(t *testing.T) {
 			}
 			foreign := [][]string{
 				wide(4100), wide(500), wide(501), wide(100_000), {"", ""}, {"id", "x", "reason", "y", "form", "1", "group", "z"},
-				{"data", strings.Repeat("x", 1<<20)}, {"\xff\x00", "\xfe"}, {"timestamp", "no number", "data", `{"n":1}`}, {"data", "1", "data", "2"},
+				{"data", strings.Repeat("x", 1<<20)}, {"\xff\x00", "\xfe"}, {"timestamp", "no number", "data", `{"n":1}`},
+				{"data", "1", "data", "2"},
 			}
 			for _, fields := range foreign {
 				s.Do(append([]string{"XADD", "journal", "*"}, fields...)...)
 			}
 			publish(t, j, 0, 3)
 			var got log
-			started(t, j, "g", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+			started(t, j, "g", event.RunOptions[note]{},
+				func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 			eventually(t, "all are done", func() bool {
 				stats, err := j.Stats(t.Context())
 				return err == nil && stats.Dead == int64(len(foreign)) && stats.Groups[0].Pending == 0 && len(got.numbers()) == 3
@@ -60,7 +63,7 @@ func TestForeignMessagesAreBuried(t *testing.T) {
 	}
 }
 
-// bomb is a message whose decoding panics.
+// bomb represents a message whose decoding panics.
 type bomb struct{ N int }
 
 func (b *bomb) UnmarshalJSON(text []byte) error {
@@ -77,7 +80,8 @@ func TestPanicsCostTheMessage(t *testing.T) {
 	c := open(t, server.URL())
 	publish(t, journal(c, event.StreamConfig{}), 0, 20)
 	bombs := value.JSON[bomb]()
-	s := event.NewStream(c, &streamOf, &bombs, event.StreamConfig{Retry: 2}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	s := event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
+		event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, &bombs, event.StreamConfig{Retry: 2})
 	var handled atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -91,15 +95,16 @@ func TestPanicsCostTheMessage(t *testing.T) {
 			}
 			handled.Add(1)
 			return nil
-		}, event.RunOptions[bomb]{Backoff: time.Millisecond, Concurrency: 3, OnError: func(error) { panic("OnError") }, Key: func(b bomb) string {
-			switch b.N {
-			case 1:
-				panic("key")
-			case 2:
-				runtime.Goexit()
-			}
-			return fmt.Sprint(b.N % 5)
-		}}))
+		}, event.RunOptions[bomb]{Backoff: time.Millisecond, Concurrency: 3, OnError: func(error) { panic("OnError") },
+			Key: func(b bomb) string {
+				switch b.N {
+				case 1:
+					panic("key")
+				case 2:
+					runtime.Goexit()
+				}
+				return fmt.Sprint(b.N % 5)
+			}}))
 	})
 	eventually(t, "the others are handled", func() bool {
 		stats, err := s.Stats(t.Context())
@@ -290,31 +295,34 @@ func TestWhatIsLogged(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	var text bytes.Buffer
 	var mu sync.Mutex
-	kinds := map[keywright.NoticeKind]int{}
+	kinds := map[notice.Kind]int{}
 	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{
 		Logger: slog.New(slog.NewTextHandler(&text, nil)),
-		Hooks:  []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) { mu.Lock(); kinds[n.Kind]++; mu.Unlock() }}},
+		Hooks: []keywright.Hook{
+			{Notice: func(_ context.Context, n keywright.Notice) { mu.Lock(); kinds[n.Kind]++; mu.Unlock() }}},
 	})
 	must(t, err)
 	j := journal(c, event.StreamConfig{Retry: 2})
 	publish(t, j, 0, 10)
 	var got log
-	stop := started(t, j, "g", event.RunOptions[note]{Backoff: time.Millisecond}, func(_ context.Context, m event.Stored[note]) error {
-		if got.add(m); m.Data.N == 4 {
-			return errors.New("the secret")
-		}
-		return nil
-	})
+	stop := started(t, j, "g", event.RunOptions[note]{Backoff: time.Millisecond},
+		func(_ context.Context, m event.Stored[note]) error {
+			if got.add(m); m.Data.N == 4 {
+				return errors.New("the secret")
+			}
+			return nil
+		})
 	eventually(t, "all is done", func() bool {
 		stats, err := j.Stats(t.Context())
 		return err == nil && stats.Dead == 1 && stats.Groups[0].Pending == 0
 	})
 	stop()
 	c.Close()
-	if lines := strings.Count(text.String(), "\n"); lines != 1 || !strings.Contains(text.String(), "dead letter") || strings.Contains(text.String(), "secret") {
+	if lines := strings.Count(text.String(), "\n"); lines != 1 || !strings.Contains(text.String(), "dead letter") ||
+		strings.Contains(text.String(), "secret") {
 		t.Errorf("the log:\n%s", text.String())
 	}
-	if kinds[keywright.MessageDone] != 9 || kinds[keywright.MessageFailed] != 2 || kinds[keywright.DeadLetter] != 1 {
+	if kinds[notice.MessageDone] != 9 || kinds[notice.MessageFailed] != 2 || kinds[notice.DeadLetter] != 1 {
 		t.Errorf("%v", kinds)
 	}
 }
@@ -342,9 +350,11 @@ func TestNewerFormsAreLeft(t *testing.T) {
 		rows := s.Do("XPENDING", "journal", "g", "-", "+", "10").([]any)
 		return len(got.numbers()) == 3 && len(rows) == 1 && rows[0].([]any)[3].(int64) == 1
 	})
-	later := event.NewStream(c, &streamOf, &notes, event.StreamConfig{Plain: true}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	later := event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
+		event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, &notes, event.StreamConfig{Plain: true})
 	var newer log
-	started(t, later, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond}, func(_ context.Context, m event.Stored[note]) error { newer.add(m); return nil })
+	started(t, later, "g", event.RunOptions[note]{Lease: 300 * time.Millisecond},
+		func(_ context.Context, m event.Stored[note]) error { newer.add(m); return nil })
 	eventually(t, "one that knows it has it", func() bool { return slices.Equal(newer.numbers(), []int{99}) })
 	if _, err := j.Read(t.Context(), event.Begin, event.End, 1); !errors.As(err, new(*event.NewerForm)) {
 		t.Errorf("%v", err)
@@ -369,8 +379,10 @@ func TestFixtures(t *testing.T) {
 	c := open(t, s.URL())
 	j := journal(c, event.StreamConfig{})
 	s.Do("XADD", "journal", "1-1", "timestamp", "1700000000000", "data", `{"n":1,"key":"k"}`)
-	s.Do("XADD", "{journal}:dead", "2-1", "form", "1", "id", "1-1", "group", "g", "reason", "no", "deliveries", "5", "timestamp", "1700000000000", "data", `{"n":1}`)
-	s.Do("XADD", "{journal}:dead", "2-2", "form", "1", "id", "1-2", "group", "g", "reason", "no", "deliveries", "5", "packed", `9:timestamp13:17000000000004:data7:{"n":2}`)
+	s.Do("XADD", "{journal}:dead", "2-1", "form", "1", "id", "1-1", "group", "g", "reason", "no", "deliveries", "5",
+		"timestamp", "1700000000000", "data", `{"n":1}`)
+	s.Do("XADD", "{journal}:dead", "2-2", "form", "1", "id", "1-2", "group", "g", "reason", "no", "deliveries", "5",
+		"packed", `9:timestamp13:17000000000004:data7:{"n":2}`)
 	all, err := j.Read(t.Context(), "", "", 10)
 	must(t, err)
 	dead, err := j.Dead(t.Context(), "", 10)
@@ -378,7 +390,8 @@ func TestFixtures(t *testing.T) {
 	if len(all) != 1 || all[0].Data != (note{1, "k"}) || all[0].Time.UnixMilli() != 1700000000000 {
 		t.Errorf("%+v", all)
 	}
-	if len(dead) != 2 || dead[0].Data.N != 1 || dead[1].Data.N != 2 || dead[1].Time.UnixMilli() != 1700000000000 || dead[1].Original != "1-2" {
+	if len(dead) != 2 || dead[0].Data.N != 1 || dead[1].Data.N != 2 || dead[1].Time.UnixMilli() != 1700000000000 ||
+		dead[1].Original != "1-2" {
 		t.Errorf("%+v", dead)
 	}
 	var h heard
@@ -403,8 +416,10 @@ func TestWrongTypesAreNamed(t *testing.T) {
 	_, looked := j.Stats(ctx)
 	_, trimmed := j.Trim(ctx, event.Policy{MaxLen: 1})
 	_, acked := j.Ack(ctx, "g", "1-1")
-	for name, err := range map[string]error{"publish": published, "read": read, "stats": looked, "trim": trimmed, "ack": acked} {
-		if class, _ := keywright.ClassOf(err); err == nil || !strings.Contains(err.Error(), `"journal"`) || name != "stats" && class != keywright.Refused {
+	for name, err := range map[string]error{"publish": published, "read": read, "stats": looked, "trim": trimmed,
+		"ack": acked} {
+		if class, _ := keywright.ClassOf(err); err == nil || !strings.Contains(err.Error(), `"journal"`) ||
+			name != "stats" && class != keywright.Refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -420,7 +435,8 @@ func TestWrongTypesAreNamed(t *testing.T) {
 		}
 	}}, func(context.Context, event.Stored[note]) error { return event.Discard(errors.New("no")) })
 	for name, err := range map[string]error{"redrive": redriven, "bury": <-told} {
-		if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), "{journal}:dead") {
+		if class, _ := keywright.ClassOf(err); class != keywright.Refused ||
+			!strings.Contains(err.Error(), "{journal}:dead") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

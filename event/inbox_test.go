@@ -12,7 +12,8 @@ import (
 func TestInbox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := newInbox(rapid.IntRange(1, 4).Draw(t, "limit"))
-		next, sent, gaps, last := 0, 0, 0, "" // the message that is due, those sent, gaps that are not told yet, the last notice
+		// the message that is due, those sent, gaps that are not told yet, the last notice
+		next, sent, gaps, last := 0, 0, 0, ""
 		take := func() bool {
 			i, ok := in.take()
 			if !ok {
@@ -57,7 +58,36 @@ func TestInbox(t *testing.T) {
 		for take() {
 		}
 		if next != sent || gaps > 0 || last != said {
-			t.Fatalf("%d of %d messages are accounted for, %d gaps are not told; the last notice is %q, not %q", next, sent, gaps, last, said)
+			t.Fatalf("%d of %d messages are accounted for, %d gaps are not told; the last notice is %q, not %q", next, sent,
+				gaps, last, said)
 		}
 	})
+}
+
+// TestDropsAreAddedUp: while no message is taken, channels are lost and heard again and messages are dropped, and what
+// waits does not grow.
+func TestDropsAreAddedUp(t *testing.T) {
+	in := newInbox(1)
+	in.put(item{channel: "c", text: "heard"})
+	const rounds = 1000
+	for i := range rounds {
+		in.put(item{channel: "c"})
+		if i%3 == 0 {
+			in.notice(item{channel: "c", notice: &Refused{"c", nil}})
+		} else {
+			in.notice(item{channel: "c", notice: &Gap{"c"}})
+		}
+		if n := len(in.items); n > 6 {
+			t.Fatalf("after %d rounds %d wait", i+1, n)
+		}
+	}
+	dropped := 0
+	for i, ok := in.take(); ok; i, ok = in.take() {
+		if d, is := i.notice.(*Dropped); is {
+			dropped += d.Messages
+		}
+	}
+	if dropped != rounds {
+		t.Errorf("%d of %d dropped messages are told", dropped, rounds)
+	}
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// chunk is how many messages or consumers one call of a script is about.
+// chunk says how many messages or consumers one call of a script is about.
 const chunk = 100
 
-// pulses are the signs of life that may be without a reply at a time.
+// pulses lists the signs of life that may be without a reply at a time.
 const pulses = 8
 
 // keep gives a sign of life for what is in hand until over ends, eight times a
@@ -102,7 +102,7 @@ func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, e
 		op := script("pulse", s, keywright.Idempotent, standard.pulse, s.keys.main(), args, numbers)
 		replies = append(replies, keywright.Queue(&batch, op))
 	}
-	if err := batch.Run(ctx, s.client); gone(err) {
+	if err := batch.Run(ctx); gone(err) {
 		return ids, nil
 	} else if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, e
 	return lost, nil
 }
 
-func numbers(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }
+func numbers(r kernel.Reply) ([]int64, error) { return r.AsIntSlice() }
 
 func (c *consumer[M]) ids() []string {
 	c.mu.Lock()
@@ -158,7 +158,8 @@ func (c *consumer[M]) remove(ctx context.Context, names []string) error {
 	s := c.stream
 	for part := range slices.Chunk(names, chunk) {
 		args := append([]string{c.group}, part...)
-		if _, err := script("leave", s, keywright.Idempotent, standard.leave, s.keys.main(), args, number).Do(ctx); err != nil {
+		if _, err := script("leave", s, keywright.Idempotent, standard.leave, s.keys.main(), args, number).Do(
+			ctx); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/internal/harm"
 )
 
-// harmed is how the processes consume: what one has left is soon taken by another.
+// harmed returns how the processes consume: what one has left is soon taken by another.
 func harmed() event.RunOptions[note] {
 	return event.RunOptions[note]{Lease: 300 * time.Millisecond, Concurrency: 4, Batch: 20, Backoff: time.Millisecond,
 		Key: func(n note) string { return fmt.Sprint(n.N % 5) }}
@@ -57,7 +57,7 @@ func TestHarmedProcess(t *testing.T) {
 	})
 }
 
-// unheard is what was published and not handled, and what came to be a dead letter.
+// unheard returns what was published and not handled, and what came to be a dead letter.
 func unheard(t *testing.T, s *harm.Side, backlog int) (wrong []string) {
 	j := journal(open(t, s.URL), event.StreamConfig{Retry: 1000})
 	handled := map[int]bool{}
@@ -132,14 +132,16 @@ func TestKills(t *testing.T) {
 			mu.Unlock()
 			raw := open(t, s.URL).Raw()
 			ask := func(script string, args ...string) {
-				if err := raw.Do(t.Context(), raw.B().Eval().Script(script).Numkeys(1).Key("journal").Arg(args...).Build()).Error(); err != nil {
+				if err := raw.Do(t.Context(), raw.B().Eval().Script(script).Numkeys(1).Key("journal").Arg(args...).Build()).
+					Error(); err != nil {
 					t.Fatal(err)
 				}
 			}
 			ask("return redis.call('XGROUP', 'CREATE', KEYS[1], 'g', '0', 'MKSTREAM')")
 			for from := 0; from < backlog; from += 5000 { // a dead consumer has read all of it
 				ask(`for i = ARGV[1] + 1, ARGV[1] + ARGV[2] do redis.call('XADD', KEYS[1], i .. '-1', 'timestamp', i, 'data', '{"n":' .. i .. '}') end
-redis.call('XREADGROUP', 'GROUP', 'g', 'dead', 'COUNT', ARGV[2], 'STREAMS', KEYS[1], '>') return 1`, fmt.Sprint(from), fmt.Sprint(min(5000, backlog-from)))
+redis.call('XREADGROUP', 'GROUP', 'g', 'dead', 'COUNT', ARGV[2], 'STREAMS', KEYS[1], '>') return 1`, fmt.Sprint(from),
+					fmt.Sprint(min(5000, backlog-from)))
 			}
 		},
 		Wrong: func(t *testing.T, s *harm.Side) []string {

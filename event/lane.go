@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
 func (c *consumer[M]) lane(m M) int {
@@ -36,7 +37,7 @@ func (c *consumer[M]) work(ctx, alive context.Context, lane chan *delivery[M]) {
 	}
 }
 
-// following is the next message of a lane; nil without one if it may not wait.
+// following returns the next message of a lane; nil without one if it may not wait.
 func following[D any](lane chan *D, hurry bool) (d *D, open bool) {
 	if !hurry {
 		d, open = <-lane
@@ -186,9 +187,9 @@ func (c *consumer[M]) try(alive context.Context, d *delivery[M]) error {
 	d.cancel = nil
 	c.mu.Unlock()
 	if err == nil {
-		c.notice(keywright.MessageDone, time.Since(began), nil)
+		c.notice(notice.MessageDone, time.Since(began), nil)
 	} else {
-		c.notice(keywright.MessageFailed, time.Since(began), errFailed)
+		c.notice(notice.MessageFailed, time.Since(began), errFailed)
 	}
 	return err
 }

@@ -38,5 +38,5 @@ func guarded(what string, fn func() error) (err error) {
 	return err
 }
 
-// errUnmade is the error of a zero Topic, Stream or Exchange.
+// errUnmade reports the error of a zero Topic, Stream or Exchange.
 var errUnmade = errors.New("it was not made by generated code: the zero value has no channel")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
 // Gap says that messages of a channel may have been missed: the connection broke,
@@ -49,7 +50,7 @@ func (d *Dropped) Error() string {
 // a *keywright.Error for one that does not open (encrypted fields).
 type Handle[M any] func(m Message[M], err error)
 
-// Topics are several channels that are listened to together, or all that a
+// Topics holds several channels that are listened to together, or all that a
 // pattern names.
 type Topics[M any] struct {
 	one     Topic[M] // what they have in common
@@ -57,14 +58,14 @@ type Topics[M any] struct {
 	err     error
 }
 
-// source is a channel, or a glob and which of the channels it finds are meant.
+// source represents a channel, or a glob and which of the channels it finds are meant.
 type source struct {
 	name   string
 	glob   bool
 	accept func(channel string) bool
 }
 
-// Pattern are the channels of one declared pattern with placeholders: those that
+// Pattern returns the channels of one declared pattern with placeholders: those that
 // match the glob and that accept takes, which is the parser of the channel's
 // name. It is for generated code. A sharded channel has no patterns: its
 // operations fail.
@@ -76,7 +77,7 @@ func Pattern[M any](t Topic[M], glob string, accept func(channel string) bool) T
 	return Topics[M]{t, []source{{glob, true, accept}}, err}
 }
 
-// Join are several channels with the same messages.
+// Join returns several channels with the same messages.
 func Join[M any](topics ...Topic[M]) (all Topics[M]) {
 	for _, t := range topics {
 		all.one, all.err = t, errors.Join(all.err, t.usable())
@@ -101,14 +102,14 @@ func (t Topic[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (s
 	return Join(t).Subscribe(ctx, o, handle)
 }
 
-// All are the messages of the channel until ctx ends or the loop is left. An
+// All returns the messages of the channel until ctx ends or the loop is left. An
 // error beside a message is a notice, as for a Handle; one that is none of those
 // ends it: the subscription failed, or the client was closed.
 func (t Topic[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
 	return Join(t).All(ctx, o)
 }
 
-// Panicked is a handler that panicked, or called runtime.Goexit, with a message.
+// Panicked represents a handler that panicked, or called runtime.Goexit, with a message.
 type Panicked struct {
 	Channel string
 	Err     error
@@ -119,7 +120,7 @@ func (p *Panicked) Error() string { return fmt.Sprintf("a message on %q: %v", p.
 // Unwrap returns what happened.
 func (p *Panicked) Unwrap() error { return p.Err }
 
-// Subscribe is that of Topic, for several channels. Messages of one channel come
+// Subscribe returns that of Topic, for several channels. Messages of one channel come
 // in order.
 func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
 	if handle == nil {
@@ -152,11 +153,11 @@ func (t Topics[M]) hear(handle Handle[M], m Message[M], err error) {
 	}
 	c := t.one.client
 	name := t.one.entry.Name
-	c.Notice(context.Background(), keywright.Notice{Kind: keywright.MessageFailed, Entry: name, Err: errFailed})
+	c.Notice(context.Background(), keywright.Notice{Kind: notice.MessageFailed, Entry: name, Err: errFailed})
 	_ = call(Message[M]{Channel: m.Channel}, &Panicked{m.Channel, failed})
 }
 
-// All is that of Topic, for several channels.
+// All returns that of Topic, for several channels.
 func (t Topics[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
 	return func(yield func(Message[M], error) bool) {
 		in, leave, err := t.listen(ctx, o)
@@ -202,7 +203,8 @@ func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M]
 // listen subscribes to all sources.
 func (t Topics[M]) listen(ctx context.Context, o Options) (in *inbox, leave func(), err error) {
 	if t.err != nil || o.Buffer < 0 || len(t.sources) == 0 {
-		return nil, nil, &keywright.Error{Class: keywright.Invalid, Op: "subscribe", Err: cause(t.err, "no channel, or a negative buffer")}
+		return nil, nil,
+			&keywright.Error{Class: keywright.Invalid, Op: "subscribe", Err: cause(t.err, "no channel, or a negative buffer")}
 	}
 	in = newInbox(o.Buffer)
 	var stops []func()
@@ -260,7 +262,7 @@ type inbox struct {
 	dropped int // since the last one that was taken
 }
 
-// item is a message or a notice.
+// item represents a message or a notice.
 type item struct {
 	channel, text string
 	notice        error
@@ -292,6 +294,7 @@ func (in *inbox) notice(i item) {
 	in.mu.Lock()
 	if at := in.told(i); at >= 0 {
 		in.items = slices.Delete(in.items, at, at+1)
+		in.addUp(at)
 	}
 	in.tell()
 	in.items = append(in.items, i)
@@ -299,7 +302,7 @@ func (in *inbox) notice(i item) {
 	in.wake()
 }
 
-// told is the place of a notice of the same kind and channel after the last message;
+// told returns the place of a notice of the same kind and channel after the last message;
 // negative if there is none.
 func (in *inbox) told(i item) int {
 	_, refused := i.notice.(*Refused)
@@ -319,6 +322,21 @@ func (in *inbox) tell() {
 	if in.dropped > 0 {
 		in.items = append(in.items, item{notice: &Dropped{in.dropped}})
 		in.dropped = 0
+		in.addUp(len(in.items) - 1)
+	}
+}
+
+// addUp makes one of two notices of dropped messages, the second at a place, with nothing between them: else they
+// would grow in number while channels are lost and heard again, and no message is taken.
+func (in *inbox) addUp(at int) {
+	if at == 0 || at >= len(in.items) {
+		return
+	}
+	before, one := in.items[at-1].notice.(*Dropped)
+	after, two := in.items[at].notice.(*Dropped)
+	if one && two {
+		in.items[at-1].notice = &Dropped{before.Messages + after.Messages}
+		in.items = slices.Delete(in.items, at, at+1)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// post is where a client hears the answers to its calls: one subscription for
+// post describes where a client hears the answers to its calls: one subscription for
 // each channel of answers while calls wait for them, however many do.
 type post struct {
 	name string // on whose channels the answers come
@@ -30,7 +30,7 @@ type address struct {
 	sharded bool
 }
 
-// box is one channel of answers.
+// box represents one channel of answers.
 type box struct {
 	post  *post
 	at    address
@@ -46,7 +46,7 @@ type box struct {
 // listening subscribes to a channel of answers.
 type listening = func(context.Context) (in *inbox, leave func(), err error)
 
-// answersWaiting is how many answers of all calls may wait for the goroutine that
+// answersWaiting says how many answers of all calls may wait for the goroutine that
 // gives them to the calls.
 const answersWaiting = 1 << 16
 
@@ -132,7 +132,7 @@ func (b *box) give(next item) {
 	}
 }
 
-// await is where the answers to one request come, at most n.
+// await returns where the answers to one request come, at most n.
 func (b *box) await(id string, n int) *inbox {
 	in := newInbox(min(max(n, 1), 1024))
 	b.post.mu.Lock()

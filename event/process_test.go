@@ -105,7 +105,7 @@ func TestKilledConsumers(t *testing.T) {
 	}
 }
 
-// dimension is what makes kills harder.
+// dimension describes what makes kills harder.
 type dimension struct {
 	name    string                // of all consumers, so that each goes on with what the last one had in hand
 	full    *keywrighttest.Server // its memory is full at every second kill
@@ -138,7 +138,8 @@ func (d dimension) kill(t *testing.T, n int, w *exec.Cmd, next func() *exec.Cmd)
 func ordered(t *testing.T, c *keywright.Client) {
 	t.Helper()
 	for key := range 5 {
-		begun, err := c.Raw().Do(t.Context(), c.Raw().B().Lrange().Key(fmt.Sprint("order:", key)).Start(0).Stop(-1).Build()).AsIntSlice()
+		begun, err := c.Raw().Do(t.Context(), c.Raw().B().Lrange().Key(fmt.Sprint("order:", key)).Start(0).Stop(-1).Build()).
+			AsIntSlice()
 		must(t, err)
 		last := int64(-1)
 		seen := map[int64]bool{}

@@ -43,18 +43,20 @@ func TestPermissionTakenAway(t *testing.T) {
 		return n
 	}
 	var h heard
-	stop, err := topic(c, event.Config{}, "open").Subscribe(t.Context(), event.Options{}, func(m event.Message[note], err error) {
-		say(err)
-		if err == nil {
-			h.hear(m, nil)
-		}
-	})
+	stop, err := topic(c, event.Config{}, "open").Subscribe(t.Context(), event.Options{},
+		func(m event.Message[note], err error) {
+			say(err)
+			if err == nil {
+				h.hear(m, nil)
+			}
+		})
 	must(t, err)
 	defer stop()
 	serving(t, exchange(c, event.Config{}), event.ServeOptions{OnError: say}, double)
 	first(t, exchange(c, event.Config{}))
 	s.Do("ACL", "SETUSER", "mail", "resetchannels", "&other:*") // this closes connections that hear more
-	eventually(t, "both are told", func() bool { return count("refused notes:open") == 1 && count("refused notes:ask") == 1 })
+	eventually(t, "both are told",
+		func() bool { return count("refused notes:open") == 1 && count("refused notes:ask") == 1 })
 	s.Do("ACL", "SETUSER", "mail", "&*")
 	eventually(t, "they hear again", func() bool { return count("gap notes:open") >= 1 && count("gap notes:ask") >= 1 })
 	must(t, topic(c, event.Config{}, "open").Publish(t.Context(), note{N: 1}))

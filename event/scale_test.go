@@ -20,14 +20,17 @@ const backlog = 100_000
 // stored fills a server with messages of which a consumer has read some.
 func fill(t *testing.T, s *keywrighttest.Server, messages, read int, owner string) {
 	t.Helper()
-	s.Do("EVAL", "for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], i .. '-1', 'timestamp', i, 'data', '{\"n\":' .. i .. '}') end", "1", "journal", fmt.Sprint(messages))
+	s.Do("EVAL",
+		"for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], i .. '-1', 'timestamp', i, 'data', '{\"n\":' .. i .. '}') end",
+		"1", "journal", fmt.Sprint(messages))
 	s.Do("XGROUP", "CREATE", "journal", "g", "0")
 	for left := read; left > 0; left -= 10_000 {
-		s.Do("EVAL", "redis.call('XREADGROUP', 'GROUP', 'g', ARGV[2], 'COUNT', ARGV[1], 'STREAMS', KEYS[1], '>') return 1", "1", "journal", fmt.Sprint(min(left, 10_000)), owner)
+		s.Do("EVAL", "redis.call('XREADGROUP', 'GROUP', 'g', ARGV[2], 'COUNT', ARGV[1], 'STREAMS', KEYS[1], '>') return 1",
+			"1", "journal", fmt.Sprint(min(left, 10_000)), owner)
 	}
 }
 
-// calls is how often each command has run since CONFIG RESETSTAT.
+// calls returns how often each command has run since CONFIG RESETSTAT.
 func calls(s *keywrighttest.Server) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(s.Do("INFO", "commandstats").(string)) {
@@ -50,16 +53,18 @@ func TestIdleMeansIdle(t *testing.T) {
 			j := journal(open(t, s.URL()), event.StreamConfig{})
 			s.Do("CONFIG", "RESETSTAT")
 			began := time.Now()
-			started(t, j, "g", event.RunOptions[note]{Batch: 1, Lease: 1000 * time.Second}, func(context.Context, event.Stored[note]) error {
-				t.Error("a message of another consumer was taken")
-				return nil
-			})
+			started(t, j, "g", event.RunOptions[note]{Batch: 1, Lease: 1000 * time.Second},
+				func(context.Context, event.Stored[note]) error {
+					t.Error("a message of another consumer was taken")
+					return nil
+				})
 			eventually(t, "it has looked at all that is pending, and waits for new messages", func() bool {
 				return calls(s)["xpending"] > backlog/1000 && calls(s)["xreadgroup"] >= 3
 			})
 			seconds := int64(time.Since(began)/time.Second) + 1
 			all := calls(s)
-			if sent := all["xpending"] + all["xreadgroup"] + all["xclaim"] + all["eval"] + all["evalsha"] + all["xrange"]; sent > 20*seconds+20 {
+			if sent := all["xpending"] + all["xreadgroup"] + all["xclaim"] + all["eval"] + all["evalsha"] +
+				all["xrange"]; sent > 20*seconds+20 {
 				t.Errorf("%d commands in %d s: %v", sent, seconds, all)
 			}
 		})
@@ -78,7 +83,8 @@ end`, "1", "journal", fmt.Sprint(left)) // it is dead for an hour
 	j := journal(open(t, s.URL()), event.StreamConfig{})
 	var got log
 	s.Do("CONFIG", "RESETSTAT")
-	started(t, j, "g", event.RunOptions[note]{Lease: time.Minute}, func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
+	started(t, j, "g", event.RunOptions[note]{Lease: time.Minute},
+		func(_ context.Context, m event.Stored[note]) error { got.add(m); return nil })
 	eventually(t, "all is handled", func() bool { return len(got.numbers()) >= left })
 	if all := calls(s); all["xautoclaim"]+all["xreadgroup"] > left {
 		t.Errorf("%v", all)
@@ -93,7 +99,9 @@ func TestScriptsAreBounded(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
 			fill(t, s, backlog, backlog, "dead")
-			s.Do("EVAL", "for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], i .. '-1', 'form', 1, 'id', i .. '-1', 'group', 'g', 'reason', 'r', 'deliveries', 5, 'data', '{}') end",
+			s.Do("EVAL",
+				"for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], i .. '-1', 'form', 1, 'id', i .. '-1', 'group', 'g', "+
+					"'reason', 'r', 'deliveries', 5, 'data', '{}') end",
 				"1", "{journal}:dead", fmt.Sprint(backlog))
 			for i := range 9 {
 				s.Do("XGROUP", "CREATE", "journal", fmt.Sprint("other", i), "0")
@@ -116,7 +124,8 @@ func TestScriptsAreBounded(t *testing.T) {
 				}
 				scripts := all["eval"] + all["evalsha"]
 				var steps int64
-				for _, name := range []string{"xpending", "xclaim", "xack", "xadd", "xdel", "xrange", "xtrim", "xlen", "xinfo|groups", "xinfo|stream", "xgroup|delconsumer"} {
+				for _, name := range []string{"xpending", "xclaim", "xack", "xadd", "xdel", "xrange", "xtrim", "xlen",
+					"xinfo|groups", "xinfo|stream", "xgroup|delconsumer"} {
 					steps += all[name]
 				}
 				if steps > limit*max(scripts, 1) {
@@ -147,7 +156,8 @@ func TestDeadNamesAreRemoved(t *testing.T) {
 			s := keywrighttest.Start(t, brand, keywrighttest.MovableClock())
 			j := journal(open(t, s.URL()), event.StreamConfig{})
 			fill(t, s, 5, 5, "has some")
-			s.Do("EVAL", "for i = 1, 20000 do redis.call('XGROUP', 'CREATECONSUMER', KEYS[1], 'g', 'dead-host-' .. i) end", "1", "journal")
+			s.Do("EVAL", "for i = 1, 20000 do redis.call('XGROUP', 'CREATECONSUMER', KEYS[1], 'g', 'dead-host-' .. i) end", "1",
+				"journal")
 			s.MoveClock(2 * time.Minute)
 			s.Do("XGROUP", "CREATECONSUMER", "journal", "g", "young")
 			c := event.ConsumerOf(j, "g", event.RunOptions[note]{Lease: time.Second})
@@ -170,15 +180,16 @@ func TestCallsBesideOthers(t *testing.T) {
 	var mu sync.Mutex
 	waiting := sync.NewCond(&mu)
 	here, want := 0, 0
-	serving(t, exchange(server, event.Config{}), event.ServeOptions{Concurrency: 3000, Buffer: 10_000}, func(_ context.Context, m event.Message[note]) (note, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		for here++; here < want; {
-			waiting.Wait()
-		}
-		waiting.Broadcast()
-		return m.Data, nil
-	})
+	serving(t, exchange(server, event.Config{}), event.ServeOptions{Concurrency: 3000, Buffer: 10_000},
+		func(_ context.Context, m event.Message[note]) (note, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			for here++; here < want; {
+				waiting.Wait()
+			}
+			waiting.Broadcast()
+			return m.Data, nil
+		})
 	eventually(t, "it serves", func() bool { return s.Do("PUBSUB", "NUMSUB", "notes:ask").([]any)[1].(int64) > 0 })
 	x := exchange(client, event.Config{})
 	together := func(n int) uint64 {

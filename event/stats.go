@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Stats are how many messages a stream and its groups have.
+// Stats describes how many messages a stream and its groups have.
 type Stats struct {
 	Length int64
 	Dead   int64 // dead letters
 	Groups []GroupStats
 }
 
-// GroupStats are how many messages a consumer group has before it.
+// GroupStats describes how many messages a consumer group has before it.
 type GroupStats struct {
 	Name      string
 	Consumers int64
@@ -41,7 +41,7 @@ func (s Stream[M]) Stats(ctx context.Context) (Stats, error) {
 	dead := keywright.Queue(&batch, on(s, s.keys.Dead, "stats", keywright.Reads, number, "XLEN"))
 	stream := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fields, "XINFO STREAM"))
 	groups := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fieldsOfAll, "XINFO GROUPS"))
-	if err := batch.Run(ctx, s.client); err != nil {
+	if err := batch.Run(ctx); err != nil {
 		return Stats{}, err
 	}
 	var out Stats
@@ -61,11 +61,11 @@ func (s Stream[M]) oldest(ctx context.Context, groups []GroupStats) error {
 		return nil
 	}
 	var batch keywright.Batch
-	first := make([]*keywright.Pending[[]rueidis.RedisMessage], len(groups))
+	first := make([]*keywright.Pending[[]kernel.Value], len(groups))
 	for i, g := range groups {
 		first[i] = keywright.Queue(&batch, command(s, "stats", keywright.Reads, list, "XPENDING", g.Name, "-", "+", "1"))
 	}
-	if err := batch.Run(ctx, s.client); err != nil {
+	if err := batch.Run(ctx); err != nil {
 		return err
 	}
 	for i := range groups {
@@ -82,11 +82,11 @@ func (s Stream[M]) oldest(ctx context.Context, groups []GroupStats) error {
 	return nil
 }
 
-// groupStats is how many messages a group has before it, from what the server
+// groupStats returns how many messages a group has before it, from what the server
 // says of the stream and of the group. Redis 6.2 does not know the lag of a
 // group that has read a part.
-func groupStats(stream, group map[string]rueidis.RedisMessage) GroupStats {
-	integer := func(m map[string]rueidis.RedisMessage, name string) int64 {
+func groupStats(stream, group map[string]kernel.Value) GroupStats {
+	integer := func(m map[string]kernel.Value, name string) int64 {
 		if message, there := m[name]; there {
 			if n, err := message.AsInt64(); err == nil {
 				return n
@@ -94,7 +94,7 @@ func groupStats(stream, group map[string]rueidis.RedisMessage) GroupStats {
 		}
 		return -1
 	}
-	id := func(m map[string]rueidis.RedisMessage, name string) string {
+	id := func(m map[string]kernel.Value, name string) string {
 		if message, there := m[name]; there {
 			text, _ := message.ToString()
 			return text
@@ -120,7 +120,7 @@ func groupStats(stream, group map[string]rueidis.RedisMessage) GroupStats {
 	return g
 }
 
-func entry(m map[string]rueidis.RedisMessage, name string) ([]rueidis.RedisMessage, error) {
+func entry(m map[string]kernel.Value, name string) ([]kernel.Value, error) {
 	if message, there := m[name]; there {
 		return message.ToArray()
 	}
@@ -141,13 +141,13 @@ func split(id string) (ms, n uint64) {
 	return ms, n
 }
 
-// fields are the properties of a stream; none if there is no stream.
-func fields(r rueidis.RedisResult) (map[string]rueidis.RedisMessage, error) {
+// fields returns the properties of a stream; none if there is no stream.
+func fields(r kernel.Reply) (map[string]kernel.Value, error) {
 	is, err := r.AsMap()
 	return is, present(err)
 }
 
-func fieldsOfAll(r rueidis.RedisResult) (all []map[string]rueidis.RedisMessage, err error) {
+func fieldsOfAll(r kernel.Reply) (all []map[string]kernel.Value, err error) {
 	found, err := r.ToArray()
 	for _, one := range found {
 		if is, err := one.AsMap(); err == nil {
@@ -159,7 +159,7 @@ func fieldsOfAll(r rueidis.RedisResult) (all []map[string]rueidis.RedisMessage, 
 
 // present is nil for the error that says that there is no such key.
 func present(err error) error {
-	if reply, ok := errors.AsType[*rueidis.RedisError](err); ok && strings.Contains(reply.Error(), "no such key") {
+	if reply, ok := errors.AsType[*kernel.ServerError](err); ok && strings.Contains(reply.Error(), "no such key") {
 		return nil
 	}
 	return err

@@ -12,11 +12,11 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// StreamConfig is what the declaration says of a durable channel.
+// StreamConfig describes what the declaration says of a durable channel.
 type StreamConfig struct {
 	MaxLen int64         // messages kept at least; trimmed approximately when one is published; 0: no bound
 	Age    time.Duration // kept so long, and the key with them; 0: for ever
@@ -24,13 +24,13 @@ type StreamConfig struct {
 	Plain  bool          // the entry has the data alone, without the time
 }
 
-// StreamKeys are the keys of a durable channel, in one cluster slot.
+// StreamKeys holds the keys of a durable channel, in one cluster slot.
 type StreamKeys struct {
 	Main string // the channel's name
 	Dead string // dead letters
 }
 
-// Stream is one durable channel. Delivery is at least once: a message comes
+// Stream represents one durable channel. Delivery is at least once: a message comes
 // again when its consumer died before it was acknowledged, or the
 // acknowledgement was lost. It is a value.
 type Stream[M any] struct {
@@ -43,22 +43,22 @@ type Stream[M any] struct {
 }
 
 // NewStream makes a Stream. It is for generated code; see New.
-func NewStream[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], config StreamConfig, keys StreamKeys, err error) Stream[M] {
+func NewStream[M any](b keywright.Binding, keys StreamKeys, codec *value.Codec[M], config StreamConfig) Stream[M] {
 	config.Retry = cmp.Or(config.Retry, 5)
-	return Stream[M]{c, e, codec, config, keys, err}
+	return Stream[M]{b.Client, b.Entry, codec, config, keys, b.Invalid("")}
 }
 
-// Stored is a message of a stream. Its Time is that of its publication.
+// Stored represents a message of a stream. Its Time is that of its publication.
 type Stored[M any] struct {
 	Message[M]
 	ID         string
 	Deliveries int64 // how often a handler began with it, this time counted; 0: read without a group
 }
 
-// standard are the scripts of all streams; a variable so that a test can take a guard out.
+// standard lists the scripts of all streams; a variable so that a test can take a guard out.
 var standard = newScripts(parts)
 
-// scripts are what a stream does on the server.
+// scripts describes what a stream does on the server.
 type scripts struct{ append, group, begin, pulse, bury, giveBack, leave, redrive, trim *keywright.Script }
 
 func newScripts(parts *lua.Set) scripts {
@@ -87,7 +87,7 @@ func (s Stream[M]) usable() error {
 	return s.err
 }
 
-// invalid is an error of what was asked for.
+// invalid returns an error of what was asked for.
 func (s Stream[M]) invalid(op string, err error) error {
 	name := ""
 	if s.entry != nil {
@@ -96,38 +96,40 @@ func (s Stream[M]) invalid(op string, err error) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: op, Entry: name, Err: err}
 }
 
-// action is what an operation on the stream has in common with the others.
-func (s Stream[M]) action(op string, effect keywright.Effect, key string) keywright.Action {
-	a := keywright.Action{Client: s.client, Name: op, Entry: s.entry, Effect: effect, Key: key}
+// action returns what an operation on the stream has in common with the others.
+func (s Stream[M]) action(op string, effect keywright.Effect, key string) kernel.Action {
+	a := kernel.Action{Client: s.client, Name: op, Entry: s.entry, Effect: effect, Key: key}
 	if err := s.usable(); err != nil {
 		a.Err = invalid(err)
 	}
 	return a
 }
 
-// script is an operation on the stream by a script.
+// script returns an operation on the stream by a script.
 func script[M, T any](
 	op string, s Stream[M], effect keywright.Effect, text *keywright.Script, keys, args []string,
-	decode func(rueidis.RedisResult) (T, error),
+	decode func(kernel.Reply) (T, error),
 ) keywright.Op[T] {
-	return keywright.NewOp(keywright.Spec[T]{
+	return kernel.NewOp(kernel.Spec[T]{
 		Action: s.action(op, effect, keys[0]), Script: text, Keys: keys, Args: args, Decode: naming(keys[0], decode),
 	})
 }
 
-// command is an operation on the stream by a command of its key.
+// command returns an operation on the stream by a command of its key.
 func command[M, T any](
-	s Stream[M], op string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error), name string, args ...string,
+	s Stream[M], op string, effect keywright.Effect, decode func(kernel.Reply) (T, error), name string,
+	args ...string,
 ) keywright.Op[T] {
 	return on(s, s.keys.Main, op, effect, decode, name, args...)
 }
 
 func on[M, T any](
-	s Stream[M], key, op string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error), name string, args ...string,
+	s Stream[M], key, op string, effect keywright.Effect, decode func(kernel.Reply) (T, error), name string,
+	args ...string,
 ) keywright.Op[T] {
-	return keywright.NewOp(keywright.Spec[T]{
+	return kernel.NewOp(kernel.Spec[T]{
 		Action: s.action(op, effect, key),
-		Build: func(b rueidis.Builder) rueidis.Completed {
+		Build: func(b kernel.Builder) kernel.Command {
 			return b.Arbitrary(strings.Fields(name)...).Keys(key).Args(args...).Build()
 		},
 		Decode: naming(key, decode),
@@ -135,8 +137,8 @@ func on[M, T any](
 }
 
 // naming adds the key to an error that says that it holds something else.
-func naming[T any](key string, decode func(rueidis.RedisResult) (T, error)) func(rueidis.RedisResult) (T, error) {
-	return func(r rueidis.RedisResult) (T, error) {
+func naming[T any](key string, decode func(kernel.Reply) (T, error)) func(kernel.Reply) (T, error) {
+	return func(r kernel.Reply) (T, error) {
 		value, err := decode(r)
 		return value, named(err, key)
 	}
@@ -149,11 +151,11 @@ func named(err error, key string) error {
 	return err
 }
 
-func number(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
+func number(r kernel.Reply) (int64, error) { return r.AsInt64() }
 
-func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }
+func list(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() }
 
-func messages(r rueidis.RedisResult) ([]rueidis.XRangeSlice, error) { return r.AsXRangeSlices() }
+func messages(r kernel.Reply) ([]kernel.XRangeSlice, error) { return r.AsXRangeSlices() }
 
 // Publish appends m and trims by the policy, in one step: one round trip. The
 // result is its id. It is sent once: after an error of class UnknownOutcome it
@@ -162,7 +164,7 @@ func (s Stream[M]) Publish(ctx context.Context, m M) (id string, err error) {
 	return s.LaterPublish(m).Do(ctx)
 }
 
-// LaterPublish is Publish to be queued in a Batch or a transaction.
+// LaterPublish queues Publish in a Batch or a transaction.
 func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
 	data, plain := "", "0"
 	err := s.usable()
@@ -176,11 +178,11 @@ func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
 		err = invalid(err)
 	}
 	args := []string{data, strconv.FormatInt(s.config.MaxLen, 10), ms(s.config.Age), plain}
-	id := func(r rueidis.RedisResult) (string, error) { return r.ToString() }
+	id := func(r kernel.Reply) (string, error) { return r.ToString() }
 	return script("publish", s, keywright.Writes, standard.append, s.keys.main(), args, id).Failing(err)
 }
 
-// Position is a place in a stream.
+// Position represents a place in a stream.
 type Position string
 
 // The ends of a stream. A zero Position is the nearer one.
@@ -189,10 +191,10 @@ const (
 	End   Position = "+"
 )
 
-// At is the place of the first message published at t or later.
+// At returns the place of the first message published at t or later.
 func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
 
-// Behind is the place after a message.
+// Behind returns the place after a message.
 func Behind(id string) Position { return Position("(" + id) }
 
 // Read gives messages between two places, at most limit, oldest first, whether
@@ -214,7 +216,8 @@ func (s Stream[M]) Read(ctx context.Context, from, to Position, limit int) ([]St
 	return out, nil
 }
 
-func (s Stream[M]) entries(ctx context.Context, key string, from, to Position, limit int) ([]rueidis.XRangeSlice, error) {
+func (s Stream[M]) entries(ctx context.Context, key string, from, to Position, limit int) ([]kernel.XRangeSlice,
+	error) {
 	if limit < 1 {
 		return nil, s.invalid("read", errors.New("the limit is below 1"))
 	}
@@ -245,8 +248,8 @@ func (s Stream[M]) All(ctx context.Context, from Position) iter.Seq2[Stored[M], 
 	}
 }
 
-// text is the value of a field, "" without one.
-func text(fields []rueidis.XRangeFieldValue, name string) string {
+// text returns the value of a field, "" without one.
+func text(fields []kernel.XRangeFieldValue, name string) string {
 	for _, f := range fields {
 		if f.Field == name {
 			return f.Value
@@ -257,7 +260,7 @@ func text(fields []rueidis.XRangeFieldValue, name string) string {
 
 // stored reads an entry of the stream. A plain one has no form: its fields are
 // not ours.
-func (s Stream[M]) stored(id string, fields []rueidis.XRangeFieldValue) (Stored[M], error) {
+func (s Stream[M]) stored(id string, fields []kernel.XRangeFieldValue) (Stored[M], error) {
 	m := Stored[M]{ID: id}
 	m.Channel = s.keys.Main
 	if is := text(fields, "form"); !s.config.Plain && is != "" && is != form {

@@ -15,11 +15,13 @@ import (
 )
 
 func journal(c *keywright.Client, config event.StreamConfig) event.Stream[note] {
-	return event.NewStream(c, &streamOf, &notes, config, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	return event.NewStream(keywright.Binding{Client: c, Entry: &streamOf},
+		event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, &notes, config)
 }
 
 // started runs a consumer until the test ends, or stop is called.
-func started(t testing.TB, s event.Stream[note], group string, o event.RunOptions[note], handle event.StreamHandler[note]) (stop func()) {
+func started(t testing.TB, s event.Stream[note], group string, o event.RunOptions[note],
+	handle event.StreamHandler[note]) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -32,7 +34,7 @@ func started(t testing.TB, s event.Stream[note], group string, o event.RunOption
 	return stop
 }
 
-// log is what handlers were given.
+// log describes what handlers were given.
 type log struct {
 	mu  sync.Mutex
 	all []event.Stored[note]
@@ -85,15 +87,19 @@ func testStream(t *testing.T, url string) {
 	}
 	var first, second, other log
 	for _, to := range []*log{&first, &second} {
-		started(t, s, "a", event.RunOptions[note]{Batch: 10}, func(_ context.Context, m event.Stored[note]) error { to.add(m); return nil })
+		started(t, s, "a", event.RunOptions[note]{Batch: 10},
+			func(_ context.Context, m event.Stored[note]) error { to.add(m); return nil })
 	}
-	started(t, s, "b", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
+	started(t, s, "b", event.RunOptions[note]{},
+		func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
 	eventually(t, "both groups have all", func() bool {
 		return len(first.numbers())+len(second.numbers()) == 250 && len(other.numbers()) == 250
 	})
 	eventually(t, "all are acknowledged", func() bool {
 		stats, err := s.Stats(t.Context())
-		return err == nil && len(stats.Groups) == 2 && stats.Groups[0].Pending+stats.Groups[1].Pending+stats.Groups[0].Lag+stats.Groups[1].Missed == 0 && stats.Length == 250
+		return err == nil && len(stats.Groups) == 2 &&
+			stats.Groups[0].Pending+stats.Groups[1].Pending+stats.Groups[0].Lag+stats.Groups[1].Missed == 0 &&
+			stats.Length == 250
 	})
 	if !slices.IsSorted(other.numbers()) {
 		t.Error("one consumer got them out of order")
@@ -109,21 +115,24 @@ func testRetryAndDeadLetters(t *testing.T, url string) {
 	var mu sync.Mutex
 	var told []error
 	healed := false
-	started(t, s, "g", event.RunOptions[note]{Backoff: time.Millisecond, OnError: func(err error) { mu.Lock(); told = append(told, err); mu.Unlock() }}, func(_ context.Context, m event.Stored[note]) error {
-		tries.add(m)
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case healed:
-		case m.Data.N == 1:
-			return errors.New("not today")
-		case m.Data.N == 2 && m.Deliveries < 3:
-			panic("once more")
-		case m.Data.N == 3:
-			return event.Discard(errors.New("never"))
-		}
-		return nil
-	})
+	started(t, s, "g",
+		event.RunOptions[note]{Backoff: time.Millisecond,
+			OnError: func(err error) { mu.Lock(); told = append(told, err); mu.Unlock() }},
+		func(_ context.Context, m event.Stored[note]) error {
+			tries.add(m)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case healed:
+			case m.Data.N == 1:
+				return errors.New("not today")
+			case m.Data.N == 2 && m.Deliveries < 3:
+				panic("once more")
+			case m.Data.N == 3:
+				return event.Discard(errors.New("never"))
+			}
+			return nil
+		})
 	eventually(t, "there are dead letters", func() bool {
 		st, err := s.Stats(t.Context())
 		return err == nil && st.Dead == 2 && st.Groups[0].Pending == 0
@@ -133,7 +142,8 @@ func testRetryAndDeadLetters(t *testing.T, url string) {
 	}
 	dead, err := s.Dead(t.Context(), event.Begin, 10)
 	must(t, err)
-	if dead[0].Reason != "not today" || dead[0].Deliveries != 3 || dead[0].Data.N != 1 || dead[0].Group != "g" || dead[1].Reason != "never" || dead[1].Deliveries != 1 {
+	if dead[0].Reason != "not today" || dead[0].Deliveries != 3 || dead[0].Data.N != 1 || dead[0].Group != "g" ||
+		dead[1].Reason != "never" || dead[1].Deliveries != 1 {
 		t.Errorf("%+v", dead)
 	}
 	mu.Lock()
@@ -151,7 +161,8 @@ func TestOrderOfKeys(t *testing.T) {
 	s := journal(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL()), event.StreamConfig{Retry: 100})
 	publish(t, s, 0, 90)
 	var done log
-	started(t, s, "g", event.RunOptions[note]{Concurrency: 8, Key: func(m note) string { return m.Key }, Backoff: time.Millisecond}, func(_ context.Context, m event.Stored[note]) error {
+	started(t, s, "g", event.RunOptions[note]{Concurrency: 8, Key: func(m note) string { return m.Key },
+		Backoff: time.Millisecond}, func(_ context.Context, m event.Stored[note]) error {
 		if m.Data.N%7 == 0 && m.Deliveries < 3 {
 			return errors.New("again")
 		}
@@ -176,17 +187,19 @@ func TestSlowAndSilent(t *testing.T) {
 			t.Parallel()
 			server := keywrighttest.Start(t, brand)
 			proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{})
-			mine, theirs := journal(open(t, "redis://"+proxy.Addr()), event.StreamConfig{}), journal(open(t, server.URL()), event.StreamConfig{Retry: 1000})
+			mine, theirs := journal(open(t, "redis://"+proxy.Addr()), event.StreamConfig{}),
+				journal(open(t, server.URL()), event.StreamConfig{Retry: 1000})
 			const lease = 600 * time.Millisecond
 			publish(t, theirs, 0, 1)
 			var slow, other log
 			ended := make(chan error, 10)
-			started(t, mine, "g", event.RunOptions[note]{Name: "slow", Lease: lease, Grace: time.Millisecond}, func(ctx context.Context, m event.Stored[note]) error {
-				slow.add(m)
-				<-ctx.Done()
-				ended <- context.Cause(ctx)
-				return ctx.Err()
-			})
+			started(t, mine, "g", event.RunOptions[note]{Name: "slow", Lease: lease, Grace: time.Millisecond},
+				func(ctx context.Context, m event.Stored[note]) error {
+					slow.add(m)
+					<-ctx.Done()
+					ended <- context.Cause(ctx)
+					return ctx.Err()
+				})
 			eventually(t, "the slow one has it", func() bool { return len(slow.numbers()) == 1 })
 			var idle int64
 			eventually(t, "it gives a sign of life", func() bool {
@@ -195,7 +208,8 @@ func TestSlowAndSilent(t *testing.T) {
 				return idle < before
 			})
 			proxy.Freeze()
-			started(t, theirs, "g", event.RunOptions[note]{Lease: lease}, func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
+			started(t, theirs, "g", event.RunOptions[note]{Lease: lease},
+				func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
 			eventually(t, "the slow one is told", func() bool { return len(ended) > 0 })
 			if err := <-ended; !errors.Is(err, event.ErrLost) {
 				t.Errorf("its context ended with %v", err)
@@ -243,13 +257,14 @@ func testTrim(t *testing.T, url string) {
 	s := journal(open(t, url), event.StreamConfig{})
 	publish(t, s, 0, 1300)
 	var got log
-	stop := started(t, s, "g", event.RunOptions[note]{Batch: 1, Grace: time.Millisecond}, func(ctx context.Context, m event.Stored[note]) error {
-		if got.add(m) > 100 {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		return nil
-	})
+	stop := started(t, s, "g", event.RunOptions[note]{Batch: 1, Grace: time.Millisecond},
+		func(ctx context.Context, m event.Stored[note]) error {
+			if got.add(m) > 100 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		})
 	eventually(t, "a hundred are done, one is in hand", func() bool { return len(got.numbers()) == 101 })
 	check := func(p event.Policy, messages, open, left int64) {
 		t.Helper()
@@ -276,7 +291,8 @@ func testTrimmed(t *testing.T, url string) {
 	s := journal(open(t, url), event.StreamConfig{})
 	publish(t, s, 0, 3)
 	var told []error
-	a := event.ConsumerOf(s, "g", event.RunOptions[note]{Name: "a", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
+	a := event.ConsumerOf(s, "g",
+		event.RunOptions[note]{Name: "a", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
 	must(t, a.Create(t))
 	publish(t, s, 3, 10)
 	must(t, a.Fetch(t, 4))
@@ -293,7 +309,8 @@ func testTrimmed(t *testing.T, url string) {
 	if g := look(); g.Lag != 3 || g.Missed != 3 {
 		t.Errorf("trimmed: %+v", g)
 	}
-	b := event.ConsumerOf(s, "g", event.RunOptions[note]{Name: "b", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
+	b := event.ConsumerOf(s, "g",
+		event.RunOptions[note]{Name: "b", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
 	eventually(t, "the trimmed are told", func() bool {
 		must(t, b.Claim(t))
 		return len(told) > 0

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
@@ -28,7 +28,7 @@ channels:
   ask: {channel: "notes:ask", reply: {n: int}, reply_channel: "answers:{caller}", readers: [mail]}
 `
 
-// as is a client that logs in as a component.
+// as returns a client that logs in as a component.
 func as(t *testing.T, s *keywrighttest.Server, user string) *keywright.Client {
 	return open(t, strings.Replace(s.URL(), "://", "://"+user+":secret@", 1))
 }
@@ -39,7 +39,7 @@ func TestUnderTheirUsers(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declared)}}, "k.yaml")
+			ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(declared)}}, "k.yaml")
 			if len(found) > 0 {
 				t.Fatal(found)
 			}
@@ -59,11 +59,13 @@ func TestUnderTheirUsers(t *testing.T) {
 			testJournal(t, journal(shop, event.StreamConfig{MaxLen: 1000}), journal(mail, event.StreamConfig{Retry: 1}))
 			serving(t, exchange(mail, event.Config{}), event.ServeOptions{}, double)
 			first(t, exchange(shop, event.Config{}))
-			keeper := as(t, s, "keeper") // it may use no channel, and the connection of a transaction ends what it may have subscribed to
+			// it may use no channel, and the connection of a transaction ends what it may have subscribed to
+			keeper := as(t, s, "keeper")
 			must(t, keeper.Raw().Dedicated(func(own rueidis.DedicatedClient) error {
 				return own.Do(t.Context(), own.B().Exists().Key("kept:1").Build()).Error()
 			}))
-			newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
+			// Redis 7.0 does not know them, so no rule has them
+			newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `)
 			for _, refused := range s.Do("ACL", "LOG", "1000").([]any) {
 				if text := fmt.Sprint(refused); !newer.MatchString(text) {
 					t.Errorf("a program was refused what it needs: %s", text)

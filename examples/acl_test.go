@@ -15,7 +15,9 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/ranking"
 )
@@ -71,7 +73,7 @@ func TestItemsUnderTheirUsers(t *testing.T) {
 // underTheirUsers runs against servers that have the users of a declaration.
 func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client),
 	edits ...func(*keyspace.Keyspace)) {
-	ks, _ := keyspace.Load(os.DirFS("."), declaration)
+	ks, _ := load.File(os.DirFS("."), declaration)
 	for _, edit := range edits {
 		edit(ks)
 	}
@@ -87,12 +89,7 @@ func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as
 				s.Do(append(append([]string{"ACL", "SETUSER"}, u.SetUser()...), "on", ">word")...)
 			}
 			run(t, func(user string) *keywright.Client {
-				c, err := keywright.Open(t.Context(), fmt.Sprintf("redis://%s:word@%s", user, s.Addr()), keywright.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(c.Close)
-				return c
+				return servertest.Open(t, fmt.Sprintf("redis://%s:word@%s", user, s.Addr()))
 			})
 		})
 	}
@@ -130,7 +127,7 @@ func productsAsOwner(t *testing.T, k *shopkeys.Keyspace) {
 	if err := k.ProductUpdated(ctx, 1); err != nil {
 		t.Error(err)
 	}
-	if _, err := k.DailySales(day).Increase(ctx, 1, 1); err != nil {
+	if _, err := k.DailySales(day).Increase(1, 1).Do(ctx); err != nil {
 		t.Error(err)
 	}
 	windows, err := k.DailySalesWindows(ranking.Same(3))

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated modules again")
 
-// clients are the programs in other languages that use the shop's keys. Debian
+// clients lists the programs in other languages that use the shop's keys. Debian
 // has redis-py for its own Python only, so that one is named by its path.
 var clients = []struct {
 	dir      string
@@ -37,7 +37,7 @@ var clients = []struct {
 // TestClientsAreFresh: the modules beside the programs are what would be
 // generated now. Write them with `go test -run Fresh -update .`
 func TestClientsAreFresh(t *testing.T) {
-	ks := load(t, "shop").ks
+	ks := loaded(t, "shop").ks
 	for _, c := range clients {
 		files, err := c.generate(ks)
 		if err != nil {
@@ -56,7 +56,7 @@ func TestClientsAreFresh(t *testing.T) {
 	}
 }
 
-// shopSays is what each program prints; the key that is not ours is planted.
+// shopSays says what each program prints; the key that is not ours is planted.
 const shopSays = `made: {"id":42,"name":"shirt"}
 from the cache: {"id":42,"name":"shirt"}
 cached: 42; not ours: cache:product:detail:draft
@@ -71,7 +71,7 @@ func TestClients(t *testing.T) {
 			t.Run(c.dir+"/"+string(brand), func(t *testing.T) {
 				s := keywrighttest.Start(t, brand)
 				s.Do("SET", "cache:product:detail:draft", "{}", "PX", "60000")
-				expect(t, "what it prints", command(t, c.dir, append(c.run, s.URL())...), shopSays)
+				equal(t, "what it prints", command(t, c.dir, append(c.run, s.URL())...), shopSays)
 				s.Do("DEL", "cache:product:detail:draft")
 				leftByShop(t, s)
 			})
@@ -87,12 +87,12 @@ func TestClientsInCluster(t *testing.T) {
 		t.Run(c.dir+"/"+string(brand), func(t *testing.T) {
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
 			want := strings.Replace(shopSays, "not ours: cache:product:detail:draft", "not ours: ", 1)
-			expect(t, "what it prints", command(t, c.dir, append(c.run, cluster.URL())...), want)
+			equal(t, "what it prints", command(t, c.dir, append(c.run, cluster.URL())...), want)
 			var keys int64
 			for _, n := range cluster.Nodes {
 				keys += n.Do("DBSIZE").(int64)
 			}
-			expect(t, "the number of keys", keys, int64(5))
+			equal(t, "the number of keys", keys, int64(5))
 		})
 	}
 }
@@ -109,9 +109,7 @@ func TestClientsAfterFailover(t *testing.T) {
 			if !strings.HasPrefix(first, "made:") {
 				t.Error(first)
 			}
-			if s.Primary.Do("WAIT", "2", "5000") != int64(2) {
-				t.Fatal("the replicas lag")
-			}
+			s.Primary.Copied(s.Replicas...)
 			s.Primary.Kill()
 			for _, sentinel := range s.Sentinels {
 				awaitAnother(t, sentinel, s.Primary)
@@ -146,21 +144,21 @@ func leftByShop(t *testing.T, s *keywrighttest.Server) {
 		"cache:product:option:42:2": "product_option",
 		"cache:product:option:42:3": "product_option", "ranking:product:sales:2026-11-20": "daily_sales",
 	}
-	declared := load(t, "shop")
-	expect(t, "the number of keys", s.Do("DBSIZE"), int64(len(want)))
+	declared := loaded(t, "shop")
+	equal(t, "the number of keys", s.Do("DBSIZE"), int64(len(want)))
 	for key, name := range want {
 		k := declared.find(key)
 		if k == nil || k.Name != name {
 			t.Errorf("%s is not a key of %s", key, name)
 			continue
 		}
-		expect(t, "the type of "+key, fmt.Sprint(s.Do("TYPE", key)), string(k.Kind))
+		equal(t, "the type of "+key, fmt.Sprint(s.Do("TYPE", key)), string(k.Kind))
 		most := k.TTL.LiveMax().Milliseconds()
 		if left := s.Do("PTTL", key).(int64); left > most || left < most-30_000 {
 			t.Errorf("%s lives %d ms more, want nearly %d", key, left, most)
 		}
 	}
-	expect(t, "the units sold", s.Do("ZSCORE", "ranking:product:sales:2026-11-20", "42"), "5")
+	equal(t, "the units sold", s.Do("ZSCORE", "ranking:product:sales:2026-11-20", "42"), "5")
 }
 
 // command runs a program of a client in its folder; it must end well and say

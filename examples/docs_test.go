@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/gen/markdown"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestDocumentsReplaceThePages: every pattern and every TTL that a team's page
@@ -15,8 +15,8 @@ import (
 func TestDocumentsReplaceThePages(t *testing.T) {
 	for _, team := range teams {
 		t.Run(team, func(t *testing.T) {
-			p := load(t, team)
-			own, _ := keyspace.Load(os.DirFS(team), "keyspace.yaml") // as keywright gen reads it, in the folder
+			p := loaded(t, team)
+			own, _ := load.File(os.DirFS(team), "keyspace.yaml") // as keywright gen reads it, in the folder
 			files, err := markdown.Generate(own)
 			if err != nil {
 				t.Fatal(err)

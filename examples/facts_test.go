@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// teams are the folders with a keyspace.yaml and a facts.tsv.
+// teams lists the folders with a keyspace.yaml and a facts.tsv.
 var teams = []string{"poppobuilder", "githubbroker", "shop", "harca", "cunningbot"}
 
-// fact is one row of facts.tsv: something a team's page says. "" is "the page
+// fact represents one row of facts.tsv: something a team's page says. "" is "the page
 // does not say".
 type fact struct {
 	line     int

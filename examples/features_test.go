@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// features are the columns of the table and the lines of a declaration that show them.
+// features lists the columns of the table and the lines of a declaration that show them.
 var features = []struct {
 	name string
 	has  func(entry map[string]any) bool
@@ -25,7 +25,7 @@ func ofType(name string) func(map[string]any) bool {
 	return func(entry map[string]any) bool { return entry["type"] == name }
 }
 
-// top is a member of the declaration itself, which count gives as an entry, too.
+// top returns a member of the declaration itself, which count gives as an entry, too.
 func top(member string) func(map[string]any) bool {
 	inner := with(member)
 	return func(entry map[string]any) bool { return entry["keywright"] != nil && inner(entry) }
@@ -94,7 +94,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// count is how many entries and channels of a team's declaration have a feature.
+// count returns how many entries and channels of a team's declaration have a feature.
 func count(t *testing.T, team string, has func(map[string]any) bool) (n int) {
 	t.Helper()
 	text, err := os.ReadFile(team + "/keyspace.yaml")

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -22,7 +23,7 @@ func TestDeclarationsAreClean(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file, "/keyspace.yaml"), func(t *testing.T) {
-			ks, findings := keyspace.Load(os.DirFS("."), file)
+			ks, findings := load.File(os.DirFS("."), file)
 			findings = append(findings, lint.Run(ks)...)
 			texts := map[string][]byte{}
 			for _, f := range findings {
@@ -48,7 +49,7 @@ func TestDeclarationsAreClean(t *testing.T) {
 func TestPagesAreDeclared(t *testing.T) {
 	for _, team := range teams {
 		t.Run(team, func(t *testing.T) {
-			p := load(t, team)
+			p := loaded(t, team)
 			for _, f := range readFacts(t, team) {
 				check, ok := checks[f.kind]
 				if !ok {
@@ -65,16 +66,16 @@ func TestPagesAreDeclared(t *testing.T) {
 	}
 }
 
-// page is a declaration ready to be asked.
+// page represents a declaration ready to be asked.
 type page struct {
 	ks      *keyspace.Keyspace
 	targets []keyspace.Target
 	matcher *match.Matcher
 }
 
-func load(t *testing.T, team string) *page {
+func loaded(t *testing.T, team string) *page {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS("."), team+"/keyspace.yaml")
+	ks, findings := load.File(os.DirFS("."), team+"/keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatalf("%s: %s", team, findings[0].Message)
 	}
@@ -86,7 +87,7 @@ func load(t *testing.T, team string) *page {
 	return &page{ks, targets, m}
 }
 
-// find is the declared key that key belongs to, nil without one.
+// find returns the declared key that key belongs to, nil without one.
 func (p *page) find(key string) *keyspace.Key {
 	if i := p.matcher.Match([]byte(key), nil); i != match.None {
 		return p.targets[i].Key

@@ -20,8 +20,10 @@ import (
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/tenants"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -30,7 +32,7 @@ import (
 	"github.com/keywright/keywright/ranking"
 )
 
-// generated are the packages that are written from declarations, by the folder of each.
+// generated lists the packages that are written from declarations, by the folder of each.
 var generated = map[string]func(*keywright.Client) any{
 	"cunningbot":            func(c *keywright.Client) any { return cunningkeys.New(c) },
 	"githubbroker":          func(c *keywright.Client) any { return brokerkeys.New(c) },
@@ -50,14 +52,10 @@ func TestHandlesTouchTheirParts(t *testing.T) {
 		t.Run(strings.TrimPrefix(folder, "../internal/"), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, keywrighttest.Redis)
-			ks, _ := keyspace.Load(os.DirFS(folder), "keyspace.yaml")
+			ks, _ := load.File(os.DirFS(folder), "keyspace.yaml")
 			var k [2]reflect.Value
 			for i := range k {
-				c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Sealer: ring(t)})
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(c.Close)
+				c := servertest.Open(t, s.URL(), keywright.Options{Sealer: servertest.Ring(t, "a")})
 				k[i] = reflect.ValueOf(open(c))
 			}
 			tried := 0
@@ -85,7 +83,7 @@ type touching struct {
 	values bind.Values
 }
 
-// sample is a text of a type, as it is in a key or a field.
+// sample returns a text of a type, as it is in a key or a field.
 func sample(t scalar.Type) string {
 	t.Optional, t.Encrypted = false, false
 	switch t.Kind {
@@ -104,7 +102,7 @@ func sample(t scalar.Type) string {
 	return string(key)
 }
 
-// value is a text as a Go value.
+// value returns a text as a Go value.
 func (x *touching) value(to reflect.Type, t scalar.Type, text string) reflect.Value {
 	v := reflect.New(to).Elem()
 	switch {
@@ -158,12 +156,12 @@ func (x *touching) fail(what string, err error) {
 	}
 }
 
-// flat is a name without what differs between a declaration and Go.
+// flat returns a name without what differs between a declaration and Go.
 func flat(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
 
-// method is the method of the Keyspace that gives a handle, with values for its
+// method returns the method of the Keyspace that gives a handle, with values for its
 // parameters; invalid if there is none.
 func (x *touching) method(suffix string, places []string, before ...any) (handle reflect.Value) {
 	x.t.Helper()
@@ -261,7 +259,7 @@ func (x *touching) announced(name string) bool {
 	return false
 }
 
-// touched are the keys in what the server was sent, by scripts too, and the channels.
+// touched returns the keys in what the server was sent, by scripts too, and the channels.
 func (x *touching) touched(lines []string) map[string]bool {
 	out := map[string]bool{}
 	for _, line := range lines {
@@ -303,7 +301,7 @@ func (x *touching) touched(lines []string) map[string]bool {
 	return out
 }
 
-// call calls a method with a context, and gives what it returns before its error.
+// call calls a method with a context, or runs the operation that it gives, and gives what is returned before the error.
 func (x *touching) call(handle reflect.Value, name string, args ...reflect.Value) reflect.Value {
 	x.t.Helper()
 	m := handle.MethodByName(name)
@@ -312,14 +310,18 @@ func (x *touching) call(handle reflect.Value, name string, args ...reflect.Value
 	}
 	ctx, cancel := context.WithTimeout(x.t.Context(), 20*time.Second)
 	defer cancel()
-	out := m.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
+	in := []reflect.Value{reflect.ValueOf(ctx)}
+	if m.Type().NumIn() == 0 || m.Type().In(0) != reflect.TypeFor[context.Context]() {
+		m, args = m.Call(args)[0].MethodByName("Do"), nil
+	}
+	out := m.Call(append(in, args...))
 	if err, _ := out[len(out)-1].Interface().(error); err != nil {
 		x.fail(name, err)
 	}
 	return out[0]
 }
 
-// filled is a struct with a sample in each field that is declared, in their order; any
+// filled returns a struct with a sample in each field that is declared, in their order; any
 // other type has one sample.
 func (x *touching) filled(to reflect.Type, fields []keyspace.Field, one *scalar.Type) reflect.Value {
 	if to.Kind() != reflect.Struct || len(fields) == 0 {
@@ -340,7 +342,7 @@ func (x *touching) filled(to reflect.Type, fields []keyspace.Field, one *scalar.
 	return v
 }
 
-// window is the last placeholder of the key of a window over the one date of the sample.
+// window returns the last placeholder of the key of a window over the one date of the sample.
 func (x *touching) window() string {
 	h := parts.Of(x.e)
 	step, ok := steps[h.Option("Step")]

@@ -14,16 +14,17 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 	"github.com/keywright/keywright/seal"
 )
 
-// sealing is a client of harca's keyspace with a guard and a key ring.
+// sealing returns a client of harca's keyspace with a guard and a key ring.
 func sealing(t *testing.T, url string) *keywright.Client {
 	t.Helper()
-	ks, _ := keyspace.Load(os.DirFS("harca"), "keyspace.yaml")
+	ks, _ := load.File(os.DirFS("harca"), "keyspace.yaml")
 	g, err := guard.New(ks, guard.Options{})
 	check(t, err)
 	text, _, err := seal.Generate()
@@ -36,12 +37,7 @@ func sealing(t *testing.T, url string) *keywright.Client {
 	return c
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = expect.NoError
 
 // TestPressure: harca's declared answer to short memory, on a server of a few
 // megabytes that refuses writes when it is full: items of low priority are

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
 
-// realKeys is how many keys the found keyspace has.
+// realKeys says how many keys the found keyspace has.
 const realKeys = 4973
 
 // TestRealWorldHasKnownFindingsOnly loads what was found into a real server and
@@ -55,7 +55,7 @@ func realWorld(t *testing.T, brand keywrighttest.Brand) {
 
 func auditAll(t *testing.T, url, file string) *audit.Report {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS("."), file)
+	ks, findings := load.File(os.DirFS("."), file)
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
@@ -74,7 +74,7 @@ func auditAll(t *testing.T, url, file string) *audit.Report {
 	return report
 }
 
-// knownFindings are the rows of findings.tsv: code and entry → count.
+// knownFindings returns the rows of findings.tsv: code and entry → count.
 func knownFindings(t *testing.T) map[string]int64 {
 	t.Helper()
 	text, err := os.ReadFile("realworld/findings.tsv")

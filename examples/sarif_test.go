@@ -12,8 +12,8 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	_ "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif" // for its schema
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -27,7 +27,7 @@ keys:
   two: {key: "{y}:b", type: lock, ttl: any}
 `
 
-// officialSchema is the schema of OASIS (SARIF 2.1.0, errata 01) as go-sarif
+// officialSchema returns the schema of OASIS (SARIF 2.1.0, errata 01) as go-sarif
 // carries it in its source: the module proxy is where it can be had from.
 func officialSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
@@ -65,8 +65,8 @@ func officialSchema(t *testing.T) *jsonschema.Schema {
 
 func TestSARIFIsValid(t *testing.T) {
 	schema := officialSchema(t)
-	_, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(flawed)}}, "k.yaml")
-	sound, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: bytes.Replace([]byte(flawed), []byte("  상품"), []byte("# 상품"),
+	_, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(flawed)}}, "k.yaml")
+	sound, _ := load.File(fstest.MapFS{"k.yaml": {Data: bytes.Replace([]byte(flawed), []byte("  상품"), []byte("# 상품"),
 		1)}}, "k.yaml")
 	findings = append(findings, lint.Run(sound)...)
 	findings = append(findings,
@@ -77,7 +77,7 @@ func TestSARIFIsValid(t *testing.T) {
 		finding.Finding{Code: "KW401", Severity: finding.Note, Message: "unknown code's rule is absent",
 			Pos: finding.Position{File: "k.yaml", Line: 3}},
 	)
-	rules := append(append(keyspace.Rules(), lint.Rules()...), audit.Rules()...)
+	rules := append(append(load.Rules(), lint.Rules()...), audit.Rules()...)
 	for name, some := range map[string][]finding.Finding{"many": findings, "none": nil} {
 		var out bytes.Buffer
 		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, File: "k.yaml",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -17,7 +18,7 @@ import (
 func TestScriptHeaders(t *testing.T) {
 	found := 0
 	for _, team := range teams {
-		for _, e := range load(t, team).ks.Entries {
+		for _, e := range loaded(t, team).ks.Entries {
 			if e.Script == nil {
 				continue
 			}
@@ -57,7 +58,7 @@ func headerProblems(e *keyspace.Entry, text string) []string {
 	return problems
 }
 
-// numbered is "1 a  2 b".
+// numbered returns "1 a  2 b".
 func numbered(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -69,7 +70,7 @@ func numbered(names []string) string {
 	return strings.Join(parts, "  ")
 }
 
-// highest is the largest index of list that the script uses.
+// highest returns the largest index of list that the script uses.
 func highest(list, text string) int {
 	top := 0
 	for _, m := range regexp.MustCompile(list+`\[(\d+)\]`).FindAllStringSubmatch(text, -1) {
@@ -99,11 +100,11 @@ func updateItem(t *testing.T, s *keywrighttest.Server) {
 	s.Do("HSET", "item", "version", "1", "content", "old", "id", "i\"1", "type", "fact", "contextId", "global")
 	heard := s.Monitor()
 	s.Do("PEXPIRE", "item", "60000")
-	expect(t, "the version read", run("item", "1", "new", "told", "3"), int64(2))
-	expect(t, "a version that has passed", run("item", "1", "newer", "told", "3"), int64(0))
-	expect(t, "an item that is gone", run("gone", "1", "new", "told", "3"), int64(-1))
-	expect(t, "the content", s.Do("HGET", "item", "content"), "new")
-	expect(t, "nothing comes back to life", s.Do("EXISTS", "gone"), int64(0))
+	equal(t, "the version read", run("item", "1", "new", "told", "3"), int64(2))
+	equal(t, "a version that has passed", run("item", "1", "newer", "told", "3"), int64(0))
+	equal(t, "an item that is gone", run("gone", "1", "new", "told", "3"), int64(-1))
+	equal(t, "the content", s.Do("HGET", "item", "content"), "new")
+	equal(t, "nothing comes back to life", s.Do("EXISTS", "gone"), int64(0))
 	told := 0
 	for _, line := range heard() {
 		if strings.Contains(line, `"PUBLISH" "told"`) {
@@ -115,7 +116,7 @@ func updateItem(t *testing.T, s *keywrighttest.Server) {
 			}
 		}
 	}
-	expect(t, "one event", told, 1)
+	equal(t, "one event", told, 1)
 	if left := s.Do("PTTL", "item").(int64); left < 1 || left > 60000 {
 		t.Errorf("the TTL of the item is %d ms", left)
 	}
@@ -125,37 +126,37 @@ func triviaSubmit(t *testing.T, s *keywrighttest.Server) {
 	run := script(t, s, "cunningbot/scripts/trivia_submit.lua", 2)
 	s.Do("HSET", "game", "ends_at", "99999999999", "submission_count", "0", "channel_id", "844003671334977607")
 	s.Do("PEXPIRE", "game", "60000")
-	expect(t, "the first answer", run("game", "answers", "1", `{"options":[]}`), int64(1))
-	expect(t, "a second one of the same user", run("game", "answers", "1", `{"options":[2]}`), int64(1))
-	expect(t, "another user's", run("game", "answers", "2", `{}`), int64(2))
-	expect(t, "no such game", run("none", "answers", "2", `{}`), int64(-1))
-	expect(t, "the last answer counts", s.Do("HGET", "answers", "1"), `{"options":[2]}`)
-	expect(t, "an id above 2^53", s.Do("HGET", "game", "channel_id"), "844003671334977607")
+	equal(t, "the first answer", run("game", "answers", "1", `{"options":[]}`), int64(1))
+	equal(t, "a second one of the same user", run("game", "answers", "1", `{"options":[2]}`), int64(1))
+	equal(t, "another user's", run("game", "answers", "2", `{}`), int64(2))
+	equal(t, "no such game", run("none", "answers", "2", `{}`), int64(-1))
+	equal(t, "the last answer counts", s.Do("HGET", "answers", "1"), `{"options":[2]}`)
+	equal(t, "an id above 2^53", s.Do("HGET", "game", "channel_id"), "844003671334977607")
 	for _, key := range []string{"game", "answers"} {
 		if left := s.Do("PTTL", key).(int64); left < 1 || left > 60000 {
 			t.Errorf("the TTL of %s is %d ms", key, left)
 		}
 	}
 	s.Do("HSET", "game", "status", "closed")
-	expect(t, "a game that is closed before its end", run("game", "answers", "3", `{}`), int64(-2))
+	equal(t, "a game that is closed before its end", run("game", "answers", "3", `{}`), int64(-2))
 	s.Do("HSET", "game", "status", "open", "ends_at", "1")
-	expect(t, "a game that is over", run("game", "answers", "3", `{}`), int64(-2))
+	equal(t, "a game that is over", run("game", "answers", "3", `{}`), int64(-2))
 }
 
 func batchAddSeen(t *testing.T, s *keywrighttest.Server) {
 	run := script(t, s, "cunningbot/scripts/batch_add_seen.lua", 1)
 	s.Do("ZADD", "seen", "1", "oldest", "2", "older")
-	expect(t, "new and known items", run("seen", "3", `["older","a","b"]`), `["a","b"]`)
-	expect(t, "known items only", run("seen", "3", `["a"]`), "[]")
-	expect(t, "the oldest went", s.Do("ZSCORE", "seen", "oldest"), nil)
-	expect(t, "the first time counts", s.Do("ZSCORE", "seen", "older"), "2")
+	equal(t, "new and known items", run("seen", "3", `["older","a","b"]`), `["a","b"]`)
+	equal(t, "known items only", run("seen", "3", `["a"]`), "[]")
+	equal(t, "the oldest went", s.Do("ZSCORE", "seen", "oldest"), nil)
+	equal(t, "the first time counts", s.Do("ZSCORE", "seen", "older"), "2")
 }
 
 func cleanupHistory(t *testing.T, s *keywrighttest.Server) {
 	run := script(t, s, "cunningbot/scripts/cleanup_history.lua", 1)
 	s.Do("ZADD", "stories", "1", "old", "99999999999", "new")
-	expect(t, "one is old", run("stories", "24"), int64(1))
-	expect(t, "the new one stays", s.Do("ZSCORE", "stories", "new"), "99999999999")
+	equal(t, "one is old", run("stories", "24"), int64(1))
+	equal(t, "the new one stays", s.Do("ZSCORE", "stories", "new"), "99999999999")
 }
 
 // script makes a function that runs a script with its first words as keys.
@@ -170,9 +171,4 @@ func script(t *testing.T, s *keywrighttest.Server, file string, keys int) func(.
 	}
 }
 
-func expect(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
-}
+var equal = expect.Equal[any]

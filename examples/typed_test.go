@@ -16,27 +16,22 @@ import (
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// guarded is a client that refuses what the team's declaration does not have.
+// guarded returns a client that refuses what the team's declaration does not have.
 func guarded(t *testing.T, team, url string) *keywright.Client {
 	t.Helper()
-	ks, _ := keyspace.Load(os.DirFS(team), "keyspace.yaml")
+	ks, _ := load.File(os.DirFS(team), "keyspace.yaml")
 	g, err := guard.New(ks, guard.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap, Sealer: ring(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Wrap: g.Wrap, Sealer: servertest.Ring(t, "a")})
 }
 
 // TestScriptsAsFunctions: the pages' scripts, corrected, as typed functions on
@@ -63,34 +58,34 @@ func trivia(t *testing.T, s *keywrighttest.Server) {
 		"99999999999", "status", "open", "submission_count", "0")
 	s.Do("PEXPIRE", key, "60000")
 	submit := func(user, answer string) int64 {
-		n, err := k.TriviaSubmit(ctx, guild, game, user, json.RawMessage(answer))
+		n, err := k.TriviaSubmit(guild, game, user, json.RawMessage(answer)).Do(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	expect(t, "the first answer", submit("123456789012345678", `{"options":[]}`), int64(1))
-	expect(t, "the same user again", submit("123456789012345678", `{"options":[1]}`), int64(1))
-	expect(t, "another user", submit("223456789012345678", `{}`), int64(2))
-	got, err := k.TriviaGame(guild, game).Get(ctx)
+	equal(t, "the first answer", submit("123456789012345678", `{"options":[]}`), int64(1))
+	equal(t, "the same user again", submit("123456789012345678", `{"options":[1]}`), int64(1))
+	equal(t, "another user", submit("223456789012345678", `{}`), int64(2))
+	got, err := k.TriviaGame(guild, game).Get().Do(ctx)
 	if err != nil || got.SubmissionCount == nil || *got.SubmissionCount != 2 || got.ChannelID != guild {
 		t.Errorf("%+v %v", got, err)
 	}
-	answers, err := k.TriviaSubmissions(guild, game).All(ctx)
+	answers, err := k.TriviaSubmissions(guild, game).All().Do(ctx)
 	if err != nil || string(answers["123456789012345678"]) != `{"options":[1]}` || len(answers) != 2 {
 		t.Errorf("%s %v", answers, err)
 	}
-	if left, expires, err := k.TriviaSubmissions(guild, game).TTL(ctx); err != nil || !expires || left > time.Minute {
-		t.Errorf("%v %t %v", left, expires, err)
+	if left, err := k.TriviaSubmissions(guild, game).TTL().Do(ctx); err != nil || left <= 0 || left > time.Minute {
+		t.Errorf("%v %v", left, err)
 	}
 	for what, call := range map[string]func() error{
-		"a user that is no snowflake": func() error { _, err := k.TriviaSubmit(ctx, guild, game, "me", nil); return err },
+		"a user that is no snowflake": func() error { _, err := k.TriviaSubmit(guild, game, "me", nil).Do(ctx); return err },
 		"an answer that is no JSON": func() error {
-			_, err := k.TriviaSubmit(ctx, guild, game, "123456789012345678", json.RawMessage("{"))
+			_, err := k.TriviaSubmit(guild, game, "123456789012345678", json.RawMessage("{")).Do(ctx)
 			return err
 		},
 		"a guild that is none": func() error {
-			_, err := k.TriviaSubmit(ctx, "x:y", game, "123456789012345678", json.RawMessage("{}"))
+			_, err := k.TriviaSubmit("x:y", game, "123456789012345678", json.RawMessage("{}")).Do(ctx)
 			return err
 		},
 	} {
@@ -105,18 +100,18 @@ func history(t *testing.T, s *keywrighttest.Server) {
 	const guild, channel = "844003671334977607", "123456789"
 	stories := k.HistoryStories(guild, channel)
 	now := time.Now()
-	if _, err := stories.AddAll(ctx, []typed.Scored[string, time.Time]{{Member: "aa", Score: now.Add(-48 * time.Hour)},
-		{Member: "bb", Score: now}}); err != nil {
+	if _, err := stories.AddAll([]typed.Scored[string, time.Time]{{Member: "aa", Score: now.Add(-48 * time.Hour)},
+		{Member: "bb", Score: now}}).Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	n, err := k.CleanupHistory(ctx, guild, channel, 24)
+	n, err := k.CleanupHistory(guild, channel, 24).Do(ctx)
 	if err != nil || n != 1 {
 		t.Errorf("%d %v", n, err)
 	}
-	if _, err := k.CleanupHistory(ctx, guild, channel, 500); err == nil {
+	if _, err := k.CleanupHistory(guild, channel, 500).Do(ctx); err == nil {
 		t.Error("500 hours were taken; the declaration says 6..168")
 	}
-	seen, err := k.BatchAddSeen(ctx, guild, "san_diego", 10, json.RawMessage(`["a","b"]`))
+	seen, err := k.BatchAddSeen(guild, "san_diego", 10, json.RawMessage(`["a","b"]`)).Do(ctx)
 	if err != nil || string(seen) != `["a","b"]` {
 		t.Errorf("%s %v", seen, err)
 	}
@@ -161,8 +156,8 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	won := make(chan int64, 20)
 	for i := range cap(won) {
 		go func() {
-			n, err := k.UpdateItem(context.Background(), id, 1, sealed(fmt.Sprint("v", i)), channel,
-				int64(k.Client().Database()))
+			n, err := k.UpdateItem(id, 1, sealed(fmt.Sprint("v", i)), channel,
+				int64(k.Client().Database())).Do(context.Background())
 			if err != nil {
 				n = -9
 			}
@@ -187,7 +182,7 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("no event of the update in two minutes")
 	}
-	item, err := k.Item(id).Get(ctx)
+	item, err := k.Item(id).Get().Do(ctx)
 	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil ||
 		!strings.HasPrefix(string(item.Content), `"v`) || item.CreatedAt.UnixMilli() != 1795167000000 {
 		t.Errorf("%d writers got through, %+v, %v", through, item, err)
@@ -197,30 +192,16 @@ func items(t *testing.T, s *keywrighttest.Server) {
 		if s.Do("HDEL", key, c.field); c.value != "" {
 			s.Do("HSET", key, c.field, c.value)
 		}
-		_, err := k.Item(id).Get(ctx)
+		_, err := k.Item(id).Get().Do(ctx)
 		if broken, ok := errors.AsType[*keywright.DecodeError](err); !ok || broken.Field != c.field || broken.Key != key ||
 			broken.Entry != "item" {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	if n, err := k.UpdateItem(ctx, "01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil, channel, 0); err != nil || n != -1 {
+	if n, err := k.UpdateItem("01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil, channel, 0).Do(ctx); err != nil || n != -1 {
 		t.Errorf("an item that is gone: %d %v", n, err)
 	}
-	if _, err := k.Item("01932f6e-7c1a-4d3e-8f60-000000000000").Get(ctx); !errors.Is(err, keywright.ErrNotFound) {
+	if _, err := k.Item("01932f6e-7c1a-4d3e-8f60-000000000000").Get().Do(ctx); !errors.Is(err, keywright.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-}
-
-// ring is a new key ring.
-func ring(t *testing.T) *seal.Ring {
-	t.Helper()
-	text, _, err := seal.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := seal.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// stub is a target that answers at once.
+// stub represents a target that answers at once.
 type stub struct {
 	hashes
 	item fallback.Item[fallback.Fields]
@@ -29,7 +29,7 @@ func BenchmarkEntity(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	store := entity.New(c, memoSpec(""), nil)
+	store := entity.New(memoOf(c), memoSpec(""))
 	e, err := fallback.NewEntities(store, fallback.NewMemory(fallback.Limits{}), fallback.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -66,7 +66,8 @@ func (plain) Open(_ keywright.Place, text string) (string, error) { return text,
 
 // BenchmarkGet is what a guard adds to a read of a hot item: 128 goroutines.
 func BenchmarkGet(b *testing.B) {
-	g, err := fallback.New(stub{item: fallback.Item[fallback.Fields]{Value: text("hot"), Version: 1}}, fallback.NewMemory(fallback.Limits{}), fallback.Options{})
+	g, err := fallback.New(stub{item: fallback.Item[fallback.Fields]{Value: text("hot"), Version: 1}},
+		fallback.NewMemory(fallback.Limits{}), fallback.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

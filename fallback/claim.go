@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// ErrGuarded is a store that another Guard of this process uses: both would apply
+// ErrGuarded reports a store that another Guard of this process uses: both would apply
 // the same log.
 var ErrGuarded = errors.New("another guard uses the store; a store belongs to one guard at a time")
 
-// claims are the stores that are in use, each with its guard.
+// claims lists the stores that are in use, each with its guard.
 var claims sync.Map
 
 // claim takes a store for a guard, until release.

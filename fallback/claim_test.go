@@ -31,7 +31,8 @@ func TestAStoreHasOneGuard(t *testing.T) {
 func TestSameTextOfAnotherIsAConflict(t *testing.T) {
 	week, hour := time.Now().Add(7*24*time.Hour), time.Now().Add(time.Hour)
 	put := func(w world, text fallback.Fields, at time.Time) {
-		_, err := w.raw.Write(w.Context(), "a", fallback.Change{Kind: fallback.Put, Fields: text, Expires: at, If: fallback.Any})
+		_, err := w.raw.Write(w.Context(), "a",
+			fallback.Change{Kind: fallback.Put, Fields: text, Expires: at, If: fallback.Any})
 		w.ok(err)
 	}
 	for name, c := range map[string]struct {

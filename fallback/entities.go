@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Entities is the items of a declared entity behind a guard. The entity must have a
+// Entities represents the items of a declared entity behind a guard. The entity must have a
 // version (stamps: {version: version}). It holds items as they are stored: what is
 // declared encrypted stays sealed in the second store. An item that waits for the
 // server has no new stamps yet.
@@ -35,14 +34,14 @@ func NewEntities[I, T any](s *entity.Store[I, T], second Store, o Options) (*Ent
 	return &Entities[I, T]{g, t.Texts}, nil
 }
 
-// Guard is what an entity shares with other targets: State, Conflicts, Settled,
+// Guard returns what an entity shares with other targets: State, Conflicts, Settled,
 // Discard. Its ids are the keys of the items.
 func (e *Entities[I, T]) Guard() *Guard[entity.Item[I, T]] { return e.guard }
 
-// Close is Guard.Close.
+// Close does what Guard.Close does.
 func (e *Entities[I, T]) Close() error { return e.guard.Close() }
 
-// Get is Guard.Get.
+// Get does what Guard.Get does.
 func (e *Entities[I, T]) Get(ctx context.Context, id I) (Answer[entity.Item[I, T]], error) {
 	key, err := e.texts.Key(id)
 	if err != nil {
@@ -58,7 +57,7 @@ func (e *Entities[I, T]) Create(ctx context.Context, id I, v T, options ...Write
 	return e.Put(ctx, id, v, append(options[:len(options):len(options)], If(Absent))...)
 }
 
-// Put is Guard.Put.
+// Put does what Guard.Put does.
 func (e *Entities[I, T]) Put(ctx context.Context, id I, v T, options ...WriteOption) (Receipt, error) {
 	key, err := e.texts.Key(id)
 	if err != nil {
@@ -67,8 +66,9 @@ func (e *Entities[I, T]) Put(ctx context.Context, id I, v T, options ...WriteOpt
 	return e.guard.Put(ctx, key, entity.Item[I, T]{ID: id, Value: v}, options...)
 }
 
-// Update is Guard.Update, by the changes of generated code.
-func (e *Entities[I, T]) Update(ctx context.Context, id I, changes []entity.Change[T], options ...WriteOption) (Receipt, error) {
+// Update does what Guard.Update does, by the changes of generated code.
+func (e *Entities[I, T]) Update(ctx context.Context, id I, changes []entity.Change[T], options ...WriteOption) (Receipt,
+	error) {
 	key, err := e.texts.Key(id)
 	if err != nil {
 		return Receipt{}, err
@@ -80,7 +80,7 @@ func (e *Entities[I, T]) Update(ctx context.Context, id I, changes []entity.Chan
 	return e.guard.Update(ctx, key, texts, append(options[:len(options):len(options)], Without(drop...))...)
 }
 
-// Delete is Guard.Delete.
+// Delete does what Guard.Delete does.
 func (e *Entities[I, T]) Delete(ctx context.Context, id I, options ...WriteOption) (Receipt, error) {
 	key, err := e.texts.Key(id)
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *Entities[I, T]) Delete(ctx context.Context, id I, options ...WriteOptio
 	return e.guard.Delete(ctx, key, options...)
 }
 
-// items is the Target of an entity.
+// items represents the Target of an entity.
 type items[I, T any] struct{ entity.Texts[I, T] }
 
 // Get implements Target.
@@ -118,7 +118,8 @@ func (t items[I, T]) Write(ctx context.Context, key string, c Change) (int64, er
 }
 
 func asTexts(c Change) entity.TextWrite {
-	w := entity.TextWrite{Texts: c.Fields, Drop: c.Drop, Version: c.If, Kind: [...]entity.Kind{Put: entity.Whole, Update: entity.Some, Delete: entity.Remove}[c.Kind]}
+	w := entity.TextWrite{Texts: c.Fields, Drop: c.Drop, Version: c.If,
+		Kind: [...]entity.Kind{Put: entity.Whole, Update: entity.Some, Delete: entity.Remove}[c.Kind]}
 	if !c.Expires.IsZero() {
 		w.TTL = max(time.Until(c.Expires), time.Millisecond)
 	}
@@ -143,10 +144,10 @@ func (t items[I, T]) Prepare(key string, c Change) (Change, error) {
 
 // Ping implements Target.
 func (t items[I, T]) Ping(ctx context.Context) error {
-	_, err := keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: t.Client(), Name: "ping", Entry: t.Entry()},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Ping().Build() },
-		Decode: func(r rueidis.RedisResult) (string, error) { return r.ToString() },
+	_, err := kernel.NewOp(kernel.Spec[string]{
+		Action: kernel.Action{Client: t.Client(), Name: "ping", Entry: t.Entry()},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Ping().Build() },
+		Decode: func(r kernel.Reply) (string, error) { return r.ToString() },
 	}).Do(ctx)
 	return err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/value"
 )
 
-// memo is an item of an entity.
+// memo represents an item of an entity.
 type memo struct {
 	Context string
 	Secret  string
@@ -35,35 +35,29 @@ var (
 	setNote    = entity.OptionalField[memo, string]{Name: "note", At: func(m *memo) **string { return &m.Note }}
 )
 
+// memoOf returns what a store of memos is made with.
+func memoOf(c *keywright.Client) keywright.Binding {
+	return keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash",
+		Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute,
+			Max: 24 * time.Hour, Text: "1h in 1m..1d"}}}
+}
+
 func memoSpec(prefix string) *entity.Spec[string, memo] {
 	return &entity.Spec[string, memo]{
-		Entry:  &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash", Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute, Max: 24 * time.Hour, Text: "1h in 1m..1d"}},
 		Prefix: prefix + "memo:",
 		Key:    func(id string) (string, error) { return prefix + "memo:" + id, nil },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix+"memo:") },
 		Fields: &memoFields,
 		Indexes: []entity.Index[memo]{
-			{Name: "context", Field: "context", Prefix: prefix + "idx:context:", Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
+			{Name: "context", Field: "context", Prefix: prefix + "idx:context:",
+				Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
 		},
-		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
+		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour,
+		Created: "created", Version: "version",
 	}
 }
 
-// ring seals what the tests store.
-func ring(t *testing.T) keywright.Sealer {
-	t.Helper()
-	text, _, err := seal.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := seal.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// memos is an entity behind a guard, and past it.
+// memos represents an entity behind a guard, and past it.
 type memos struct {
 	world
 	e    *fallback.Entities[string, memo]
@@ -73,13 +67,15 @@ type memos struct {
 func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
-	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}}
-	sealer := ring(t)
+	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
+		store: fallback.NewMemory(fallback.Limits{})}}
+	sealer := servertest.Ring(t, "a")
 	open := func(addr string) *entity.Store[string, memo] {
-		c, err := keywright.Open(t.Context(), "redis://"+addr, keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
+		c, err := keywright.Open(t.Context(), "redis://"+addr,
+			keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(c, memoSpec(""), nil)
+		return entity.New(memoOf(c), memoSpec(""))
 	}
 	m.past = open(s.Addr())
 	var err error
@@ -154,7 +150,8 @@ func TestEntities(t *testing.T) {
 			for _, id := range []string{"memo:read", "memo:new"} {
 				r, known, err := m.store.Get(ctx, id)
 				m.ok(err)
-				if text := strings.Join([]string{r.Fields["secret"], r.Fields["context"]}, " "); !known || strings.Contains(text, "hush") {
+				if text := strings.Join([]string{r.Fields["secret"], r.Fields["context"]}, " "); !known ||
+					strings.Contains(text, "hush") {
 					t.Errorf("%s: the second store has %q", id, text)
 				}
 			}
@@ -241,7 +238,7 @@ func TestWithoutVersion(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	spec := memoSpec("")
 	spec.Version = ""
-	_, err := fallback.NewEntities(entity.New(connect(t, m.s.Addr()), spec, nil), m.store, fallback.Options{})
+	_, err := fallback.NewEntities(entity.New(memoOf(connect(t, m.s.Addr())), spec), m.store, fallback.Options{})
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 		t.Fatalf("%v", err)
 	}
@@ -254,16 +251,15 @@ func TestEntitiesInACluster(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
-			c, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{NoCache: true, Timeout: time.Second, Sealer: ring(t)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(c.Close)
+			c := servertest.Open(t, cluster.URL(),
+				keywright.Options{NoCache: true, Timeout: time.Second, Sealer: servertest.Ring(t, "a")})
 			apart := memoSpec("")
 			apart.Expires, apart.Ledger, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
 			for _, spec := range []*entity.Spec[string, memo]{memoSpec("{m}:"), apart} {
-				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(c, spec, nil)}
-				m.e, err = fallback.NewEntities(m.past, m.store, fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
+				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(memoOf(c), spec)}
+				var err error
+				m.e, err = fallback.NewEntities(m.past, m.store,
+					fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
 				m.ok(err)
 				m.standStill(cluster)
 				m.ok(m.e.Close())

@@ -3,7 +3,7 @@
 // bounded log and applied when the server is back, in order per item, and never
 // over newer data.
 //
-// A Guard stands between a caller and a Target (a store of items with versions,
+// A Guard is between a caller and a Target (a store of items with versions,
 // such as an entity's). Its second store is a Store: Memory here, a file in the
 // module fallback/bbolt, or another.
 //
@@ -29,25 +29,25 @@ import (
 	"github.com/keywright/keywright/internal/breaker"
 )
 
-// ErrConflict is a conditional write whose condition does not hold: the item has
+// ErrConflict reports a conditional write whose condition does not hold: the item has
 // another version, or is there although it was to be created, or is not there.
 var ErrConflict = errors.New("the condition of the write does not hold")
 
-// ErrNoCopy is an operation that needs what the second store does not have.
+// ErrNoCopy reports an operation that needs what the second store does not have.
 var ErrNoCopy = errors.New("the second store has no copy of the item")
 
-// ErrAway is an operation that was not sent because the server has failed often
+// ErrAway reports an operation that was not sent because the server has failed often
 // just now.
 var ErrAway = errors.New("the server has failed several times in a row and is left alone for a moment")
 
-// Item is one item as the target has it.
+// Item represents one item as the target has it.
 type Item[T any] struct {
 	Value   T
 	Version int64     // above 0, never used for another state of the item; each write adds 1
 	Expires time.Time // by this machine's clock; zero: never
 }
 
-// Kind is what a write does.
+// Kind describes what a write does.
 type Kind uint8
 
 // The kinds.
@@ -66,7 +66,7 @@ const (
 	Absent int64 = 0  // only if nothing is there
 )
 
-// Change is one write.
+// Change represents one write.
 type Change struct {
 	Kind    Kind
 	Fields  Fields    // Put: all of them; Update: those that change
@@ -77,14 +77,14 @@ type Change struct {
 	Asked time.Duration // the TTL that the caller asked for with ExpiresIn, for Prepare to check; not kept
 }
 
-// Target is where items live: Redis or Valkey, by whatever keeps them there.
+// Target describes where items live: Redis or Valkey, by whatever keeps them there.
 // Errors are those of package keywright; their class decides whether the server
 // counts as away.
 type Target[T any] interface {
 	// Get is the item, or keywright.ErrNotFound.
 	Get(ctx context.Context, id string) (Item[T], error)
 	// Write applies a change in one atomic step and gives the version that is there
-	// then, 0 behind a Delete. If the condition does not hold, nothing is changed
+	// then, 0 after a Delete. If the condition does not hold, nothing is changed
 	// and the error is ErrConflict; an Update of nothing is keywright.ErrNotFound
 	// if it has no condition. A write with a version adds exactly 1 to it.
 	Write(ctx context.Context, id string, c Change) (version int64, err error)
@@ -102,7 +102,7 @@ type Target[T any] interface {
 	Same(id string, stored, wanted Fields) bool
 }
 
-// Quick is a Target that can do without the deadline: it is asked for items whose
+// Quick represents a Target that can do without the deadline: it is asked for items whose
 // copy is fresh.
 type Quick[T any] interface {
 	// GetQuick is Get whose Item.Expires does not matter.
@@ -122,7 +122,7 @@ type Options struct {
 	MissesToo bool
 	// Blind sends a write without a condition as it is. Else it gets that of the
 	// version that was seen last, which costs a round trip more if none was, or if
-	// somebody else has written since. A blind write whose reply is lost may reach the
+	// another has written since. A blind write whose reply is lost may reach the
 	// server late, and then overwrites newer data.
 	Blind bool
 	// MaxAge is how old a copy may be that is given to a reader; 0: any age until
@@ -156,7 +156,7 @@ type Options struct {
 	Logger  *slog.Logger // names and counts, never an id or a value; nil: nothing
 }
 
-// Event is something that happened.
+// Event represents something that happened.
 type Event uint8
 
 // The events.
@@ -173,12 +173,13 @@ const (
 	Dropped                 // a copy was not stored: too many were waiting, or the store failed
 )
 
-var eventNames = [...]string{"went away", "came back", "from copy", "accepted", "full", "replayed", "expired", "conflicted", "stuck", "dropped"}
+var eventNames = [...]string{"went away", "came back", "from copy", "accepted", "full", "replayed", "expired",
+	"conflicted", "stuck", "dropped"}
 
 // String implements fmt.Stringer.
 func (e Event) String() string { return eventNames[e] }
 
-// Guard is a target with a second store behind it. It is safe for concurrent use.
+// Guard represents a target with a second store behind it. It is safe for concurrent use.
 // A Store belongs to one Guard at a time.
 type Guard[T any] struct {
 	target  Target[T]
@@ -250,7 +251,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Close writes the copies that wait in memory and ends the goroutines. A replay
-// under way stops behind the write it is at; the rest stays in the log. The store
+// under way stops after the write it is at; the rest stays in the log. The store
 // stays open.
 func (g *Guard[T]) Close() error {
 	g.stop()
@@ -311,7 +312,7 @@ func (g *Guard[T]) tell(e Event) {
 	}
 }
 
-// Phase is how a guard is doing.
+// Phase describes how a guard is doing.
 type Phase uint8
 
 // The phases.
@@ -324,7 +325,7 @@ const (
 // String implements fmt.Stringer.
 func (p Phase) String() string { return [...]string{"up", "away", "replaying"}[p] }
 
-// State is how a guard and its store are doing.
+// State describes how a guard and its store are doing.
 type State struct {
 	Phase Phase
 	Stats

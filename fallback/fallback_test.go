@@ -87,7 +87,7 @@ func (w world) read(id string) string {
 	return item.Value["text"]
 }
 
-// answer is an answer in a line.
+// answer returns an answer in a line.
 func answer(a fallback.Answer[fallback.Fields], err error) string {
 	if errors.Is(err, keywright.ErrNotFound) {
 		return fmt.Sprintf("- from %s, %d pending", a.Source, a.Pending)
@@ -220,7 +220,8 @@ func TestWritesWhileAway(t *testing.T) {
 		w.ok(err)
 		same(w.T, "conflicts", len(conflicts), 2)
 		c := conflicts[0]
-		if c.ID != "theirs" || c.Found != c.Base+1 || len(c.Fields) != 1 || c.Fields[0] != "text" || c.Kind != fallback.Update {
+		if c.ID != "theirs" || c.Found != c.Base+1 || len(c.Fields) != 1 || c.Fields[0] != "text" ||
+			c.Kind != fallback.Update {
 			t.Errorf("%+v", c)
 		}
 		w.ok(w.g.Settled(ctx, conflicts[1].Seq))

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// change is a write past the guard, by somebody else.
+// change is a write past the guard, by another.
 func (w world) change(id, v string) {
 	w.Helper()
 	_, err := w.raw.Write(w.Context(), id, fallback.Change{Kind: fallback.Update, Fields: text(v), If: fallback.Any})
@@ -38,7 +38,8 @@ func TestServerDies(t *testing.T) {
 			"frozen": {(*keywrighttest.Server).Stop, (*keywrighttest.Server).Continue},
 		} {
 			t.Run(string(brand)+" "+name, func(t *testing.T) {
-				w := newWorld(t, brand, fallback.Options{WritePatience: 300 * time.Millisecond}, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+				w := newWorld(t, brand, fallback.Options{WritePatience: 300 * time.Millisecond},
+					keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 				before := w.put("a", "one")
 				w.put("b", "one")
 				harm.gone(w.s)
@@ -94,8 +95,8 @@ func lostReplies(w world) error {
 	return errors.Join(wrong...)
 }
 
-// lateDelivery gives what is wrong when a request arrives that nobody waits for any
-// more, and somebody else has written meanwhile.
+// lateDelivery gives what is wrong when a request arrives that no caller waits for any
+// more, and another has written meanwhile.
 func lateDelivery(w world) error {
 	w.put("a", "one")
 	w.put("b", "one")
@@ -112,17 +113,18 @@ func lateDelivery(w world) error {
 	return nil
 }
 
-// scripts is how many writes the server has run.
+// scripts returns how many writes the server has run.
 func (w world) scripts() (n int) {
 	_, _ = fmt.Sscanf(w.s.Info("cmdstat_evalsha"), "calls=%d,", &n)
 	return n
 }
 
 func TestLateDelivery(t *testing.T) {
-	brands(t, fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}, func(w world) { w.ok(lateDelivery(w)) })
+	brands(t, fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond},
+		func(w world) { w.ok(lateDelivery(w)) })
 }
 
-// forgetful is a store that fails where a process could die: when a write was
+// forgetful represents a store that fails where a process could die: when a write was
 // applied and is not yet marked.
 type forgetful struct {
 	fallback.Store
@@ -138,7 +140,7 @@ func (f *forgetful) Done(ctx context.Context, e fallback.Entry, version int64, a
 	return f.Store.Done(ctx, e, version, at)
 }
 
-// replayDies gives what is wrong when the process that replays dies behind every
+// replayDies gives what is wrong when the process that replays dies after every
 // write that it applies, and a new one goes on.
 func replayDies(w world, target fallback.Target[fallback.Fields]) error {
 	w.close(w.g)
@@ -177,7 +179,8 @@ func replayDies(w world, target fallback.Target[fallback.Fields]) error {
 	conflicts, err := w.g.Conflicts(w.Context())
 	w.ok(err)
 	if item.Version != before+2 || item.Value["text"] != "three" || w.read("b") != "new" || len(conflicts) > 0 {
-		return fmt.Errorf("version %d behind the first, %q, %q, %d conflicts", item.Version-before, item.Value["text"], w.read("b"), len(conflicts))
+		return fmt.Errorf("version %d behind the first, %q, %q, %d conflicts", item.Version-before, item.Value["text"],
+			w.read("b"), len(conflicts))
 	}
 	return nil
 }
@@ -186,7 +189,7 @@ func TestReplayDies(t *testing.T) {
 	brands(t, fallback.Options{}, func(w world) { w.ok(replayDies(w, target(w.c))) })
 }
 
-// newerStays gives what is wrong when somebody else has written meanwhile.
+// newerStays gives what is wrong when another has written meanwhile.
 func newerStays(w world) error {
 	w.put("a", "one")
 	w.put("b", "one")
@@ -239,7 +242,8 @@ func TestMutations(t *testing.T) {
 		"the version is not compared, and the replay dies": {func(w world) world { return w },
 			func(w world) error { return replayDies(w, unchecked(w.T, w.c)) }},
 		"writes are sent without a version": {func(w world) world {
-			return w.guard(target(w.c), fallback.Options{Blind: true, Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond})
+			return w.guard(target(w.c),
+				fallback.Options{Blind: true, Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond})
 		}, lateDelivery},
 		"own writes are not known again": {func(w world) world {
 			return w.guard(judging{target(w.c), false}, fallback.Options{Probe: 50 * time.Millisecond})
@@ -282,9 +286,10 @@ func TestFull(t *testing.T) {
 }
 
 // TestExpiry: what expires while the server is away is not resurrected, and a
-// deadline does not begin anew.
+// deadline does not begin again.
 func TestExpiry(t *testing.T) {
-	w := newWorld(t, keywrighttest.Redis, fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
+	w := newWorld(t, keywrighttest.Redis,
+		fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
 	soon, later := time.Now().Add(2*time.Second), time.Now().Add(time.Hour)
 	w.put("replaced", "long", fallback.ExpiresAt(later))
 	w.put("prolonged", "short", fallback.ExpiresAt(soon.Add(time.Hour)))
@@ -311,7 +316,8 @@ func TestExpiry(t *testing.T) {
 		same(t, "pending", r.Pending, true)
 	}
 	eventually(t, "the deadline is over", func() bool { return time.Now().After(soon) })
-	same(t, "expired", w.get("new")+", "+w.get("replaced"), "- from second store, 1 pending, - from second store, 1 pending")
+	same(t, "expired", w.get("new")+", "+w.get("replaced"),
+		"- from second store, 1 pending, - from second store, 1 pending")
 	w.proxy.Cut() // what was sent is gone: a write that arrives late lives for its TTL from then
 	w.back()
 	w.drained()
@@ -330,7 +336,8 @@ func TestExpiry(t *testing.T) {
 // passed is applied when it arrives, as nothing is newer; the item ends by its TTL, and
 // the log, which would delete it, leaves what it does not know.
 func TestLateAndExpired(t *testing.T) {
-	w := newWorld(t, keywrighttest.Redis, fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
+	w := newWorld(t, keywrighttest.Redis,
+		fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
 	w.put("replaced", "long", fallback.ExpiresAt(time.Now().Add(time.Hour)))
 	w.gone()
 	soon := time.Now().Add(2 * time.Second)
@@ -347,7 +354,7 @@ func TestLateAndExpired(t *testing.T) {
 	same(t, "expired, conflicts", fmt.Sprint(w.saw.count(fallback.Expired), w.saw.count(fallback.Conflicted)), "0 1")
 }
 
-// TestQueuesBehind: while a write of an item waits, others wait behind it, and reads
+// TestQueuesBehind: while a write of an item waits, others wait after it, and reads
 // say so; other items are not held up.
 func TestQueuesBehind(t *testing.T) {
 	w := newWorld(t, keywrighttest.Redis, fallback.Options{})
@@ -391,16 +398,17 @@ func TestLease(t *testing.T) {
 		other := w
 		other.store = fallback.NewMemory(fallback.Limits{})
 		l := lock.Open(connect(t, w.s.Addr()), "lease", lock.Options{Lease: 2 * time.Second})
-		other = other.guard(target(w.c), fallback.Options{Lease: func(ctx context.Context, replay func(context.Context) error) error {
-			return l.Do(ctx, func(ctx context.Context) error {
-				if n := inside.Add(1); n > 1 {
-					t.Errorf("%d at once", n)
-				}
-				defer inside.Add(-1)
-				replays.Add(1)
-				return replay(ctx)
-			})
-		}})
+		other = other.guard(target(w.c),
+			fallback.Options{Lease: func(ctx context.Context, replay func(context.Context) error) error {
+				return l.Do(ctx, func(ctx context.Context) error {
+					if n := inside.Add(1); n > 1 {
+						t.Errorf("%d at once", n)
+					}
+					defer inside.Add(-1)
+					replays.Add(1)
+					return replay(ctx)
+				})
+			}})
 		other.put(fmt.Sprint(n), "one")
 		all.Go(func() {
 			w.proxy.LoseReplyTo("lost")

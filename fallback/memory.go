@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in the memory of the process: what is in it ends with the
+// Memory represents a Store in the memory of the process: what is in it ends with the
 // process. Make one with NewMemory.
 type Memory struct {
 	limits Limits
@@ -124,7 +124,7 @@ func (m *Memory) Append(_ context.Context, id string, decide func(Record, bool) 
 	return e, nil
 }
 
-// at is where the entries above a number begin.
+// at returns where the entries above a number begin.
 func (m *Memory) at(after uint64) int {
 	i, _ := slices.BinarySearchFunc(m.log, after+1, func(e Entry, seq uint64) int {
 		if e.Seq < seq {
@@ -196,7 +196,8 @@ func (m *Memory) Settled(_ context.Context, seq uint64) error {
 func (m *Memory) Stats(context.Context) (Stats, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := Stats{Copies: len(m.known), CopyBytes: m.bytes, Pending: len(m.log), PendingBytes: m.logBytes, Conflicts: len(m.conflicts), Evicted: m.evicted}
+	s := Stats{Copies: len(m.known), CopyBytes: m.bytes, Pending: len(m.log), PendingBytes: m.logBytes,
+		Conflicts: len(m.conflicts), Evicted: m.evicted}
 	if len(m.log) > 0 {
 		s.Oldest = m.log[0].At
 	}

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faulty is a target that fails as it is told: without luck, so that a model can
+// faulty represents a target that fails as it is told: without luck, so that a model can
 // say what has to become of every write.
 type faulty struct {
 	hashes
@@ -83,7 +83,7 @@ func (f *faulty) deliver() {
 	f.late = nil
 }
 
-// state is an item as the model has it.
+// state represents an item as the model has it.
 type state struct {
 	there      bool
 	text, more string
@@ -104,7 +104,7 @@ type step struct {
 	id   string
 }
 
-// after is an item behind a step.
+// after returns an item after a step.
 func (m *model) after(s state, w step) state {
 	switch {
 	case w.kind == fallback.Delete:
@@ -123,7 +123,7 @@ func (m *model) after(s state, w step) state {
 	return s
 }
 
-// model is what has to be.
+// model describes what has to be.
 type model struct {
 	epoch  int
 	server map[string]state
@@ -133,7 +133,7 @@ type model struct {
 	down   bool
 }
 
-// shown is an item as a reader sees it while the server is away.
+// shown returns an item as a reader sees it while the server is away.
 func (m *model) shown(id string) (s state, known bool) {
 	s, known = m.copies[id]
 	for _, w := range m.chain[id] {
@@ -151,7 +151,7 @@ func (m *model) learn(id string) {
 	}
 }
 
-// back is the replay.
+// back returns the replay.
 func (m *model) back() (conflicts int) {
 	m.down = false
 	for id, chain := range m.chain {
@@ -188,7 +188,7 @@ func (m *model) deliver() {
 	m.late = nil
 }
 
-// write is a write by the guard, with a fault: what has to come of it.
+// write returns a write by the guard, with a fault: what has to come of it.
 func (m *model) write(w step, fault string) (pending bool, err error) {
 	now := m.server[w.id]
 	if !m.down {
@@ -221,7 +221,7 @@ func (m *model) write(w step, fault string) (pending bool, err error) {
 	return true, nil
 }
 
-// run is one guard and its model.
+// run represents one guard and its model.
 type run struct {
 	*rapid.T
 	w       world
@@ -281,7 +281,8 @@ func (r *run) get(id string) {
 	switch {
 	case !known && errors.Is(err, fallback.ErrNoCopy):
 	case !known || got != want.String() || a.Source != source || a.Pending != len(r.m.chain[id]):
-		r.Fatalf("get %s: %s from %s, %d pending, %v; want %v (known %v), %d pending", id, got, a.Source, a.Pending, err, want, known, len(r.m.chain[id]))
+		r.Fatalf("get %s: %s from %s, %d pending, %v; want %v (known %v), %d pending", id, got, a.Source, a.Pending, err,
+			want, known, len(r.m.chain[id]))
 	}
 }
 
@@ -341,7 +342,8 @@ func TestModel(t *testing.T) {
 		r := &run{T: t, w: w, f: &faulty{hashes: w.raw}, prefix: fmt.Sprintf("%d:", runs),
 			m: &model{server: map[string]state{}, copies: map[string]state{}, chain: map[string][]step{}}}
 		var err error
-		r.g, err = fallback.New(r.f, fallback.NewMemory(fallback.Limits{}), fast(fallback.Options{Probe: time.Millisecond, Patience: 5 * time.Second, WritePatience: 5 * time.Second}))
+		r.g, err = fallback.New(r.f, fallback.NewMemory(fallback.Limits{}),
+			fast(fallback.Options{Probe: time.Millisecond, Patience: 5 * time.Second, WritePatience: 5 * time.Second}))
 		r.ok(err)
 		defer func() { _ = r.g.Close() }()
 		id := rapid.SampledFrom(ids)

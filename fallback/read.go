@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Source is where an answer is from.
+// Source describes where an answer is from.
 type Source uint8
 
 // The sources.
@@ -21,7 +21,7 @@ const (
 // String implements fmt.Stringer.
 func (s Source) String() string { return [...]string{"server", "second store"}[s] }
 
-// Answer is an item, or that there is none, with where it is from.
+// Answer represents an item, or that there is none, with where it is from.
 type Answer[T any] struct {
 	Value   T
 	Version int64     // for If; with Pending, what it will be
@@ -61,12 +61,13 @@ func (g *Guard[T]) Get(ctx context.Context, id string) (Answer[T], error) {
 	return g.second(context.WithoutCancel(ctx), id, err)
 }
 
-// ask is a read of the target that the breaker hears of.
+// ask returns a read of the target that the breaker hears of.
 func (g *Guard[T]) ask(ctx context.Context, id string) (Item[T], error) {
 	return g.patiently(ctx, id, g.target.Get)
 }
 
-func (g *Guard[T]) patiently(ctx context.Context, id string, get func(context.Context, string) (Item[T], error)) (Item[T], error) {
+func (g *Guard[T]) patiently(ctx context.Context, id string,
+	get func(context.Context, string) (Item[T], error)) (Item[T], error) {
 	short, cancel := context.WithTimeout(ctx, g.o.Patience)
 	defer cancel()
 	item, err := get(short, id)
@@ -74,7 +75,7 @@ func (g *Guard[T]) patiently(ctx context.Context, id string, get func(context.Co
 	return item, err
 }
 
-// askHot is ask, without the deadline while that is known. It is hot if there is
+// askHot returns ask, without the deadline while that is known. It is hot if there is
 // nothing to learn.
 func (g *Guard[T]) askHot(ctx context.Context, id string, now time.Time) (item Item[T], hot bool, err error) {
 	if g.quick != nil {
@@ -89,7 +90,7 @@ func (g *Guard[T]) askHot(ctx context.Context, id string, now time.Time) (item I
 	return item, false, err
 }
 
-// missing is the answer when the server does not have an item.
+// missing returns the answer when the server does not have an item.
 func (g *Guard[T]) missing(ctx context.Context, id string, began time.Time) (Answer[T], error) {
 	if g.o.MissesToo {
 		if a, err := g.second(ctx, id, nil); err == nil {
@@ -101,7 +102,7 @@ func (g *Guard[T]) missing(ctx context.Context, id string, began time.Time) (Ans
 	return Answer[T]{AsOf: time.Now()}, keywright.ErrNotFound
 }
 
-// second is an answer from the second store; cause is why the server gave none.
+// second returns an answer from the second store; cause is why the server gave none.
 func (g *Guard[T]) second(ctx context.Context, id string, cause error) (Answer[T], error) {
 	if err := g.settle(ctx, id); err != nil {
 		return Answer[T]{}, g.fail("get", keywright.Retryable, cause, err)
@@ -129,7 +130,7 @@ func (g *Guard[T]) unavailable(op string) error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: g.o.Name, Err: ErrAway}
 }
 
-// fail is an error that has two causes: why the server did not do it, and why the
+// fail returns an error that has two causes: why the server did not do it, and why the
 // second store did not.
 func (g *Guard[T]) fail(op string, class keywright.Class, cause, err error) error {
 	if cause != nil {

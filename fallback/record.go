@@ -15,7 +15,7 @@ const layout = 1
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
-// writer appends; a checksum stands at the end.
+// writer appends; a checksum is at the end.
 type writer []byte
 
 func (w *writer) number(n int64) { *w = binary.AppendVarint(*w, n) }
@@ -57,14 +57,15 @@ func (w *writer) fields(f Fields) {
 
 func (w writer) sealed() []byte { return binary.BigEndian.AppendUint32(w, crc32.Checksum(w, table)) }
 
-// reader takes apart; behind the first fault it gives zeros.
+// reader takes apart; after the first fault it gives zeros.
 type reader struct {
 	rest []byte
 	bad  bool
 }
 
 func open(data []byte) reader {
-	if len(data) < 5 || data[0] != layout || crc32.Checksum(data[:len(data)-4], table) != binary.BigEndian.Uint32(data[len(data)-4:]) {
+	if len(data) < 5 || data[0] != layout ||
+		crc32.Checksum(data[:len(data)-4], table) != binary.BigEndian.Uint32(data[len(data)-4:]) {
 		return reader{bad: true}
 	}
 	return reader{rest: data[1 : len(data)-4]}
@@ -96,7 +97,7 @@ func (r *reader) text() string {
 	return s
 }
 
-// many is a count of things that take a byte each at least.
+// many returns a count of things that take a byte each at least.
 func (r *reader) many() int {
 	n := r.number()
 	if n < 0 || n > int64(len(r.rest)) {
@@ -142,7 +143,7 @@ func (r *reader) end() error {
 	return nil
 }
 
-// MarshalBinary is the record as bytes, with a checksum. For stores.
+// MarshalBinary returns the record as bytes, with a checksum. For stores.
 func (r Record) MarshalBinary() ([]byte, error) {
 	w := writer{layout}
 	w.fields(r.Fields)
@@ -157,11 +158,12 @@ func (r Record) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary wrote; ErrDamaged.
 func (r *Record) UnmarshalBinary(data []byte) error {
 	in := open(data)
-	*r = Record{Fields: in.fields(), Version: in.number(), Expires: in.time(), AsOf: in.time(), Gone: in.flag(), Pending: int(in.number())}
+	*r = Record{Fields: in.fields(), Version: in.number(), Expires: in.time(), AsOf: in.time(), Gone: in.flag(),
+		Pending: int(in.number())}
 	return in.end()
 }
 
-// MarshalBinary is the entry as bytes, with a checksum. For stores.
+// MarshalBinary returns the entry as bytes, with a checksum. For stores.
 func (e Entry) MarshalBinary() ([]byte, error) {
 	w := writer{layout}
 	w.number(int64(e.Seq))
@@ -187,7 +189,7 @@ func (e *Entry) UnmarshalBinary(data []byte) error {
 	return in.end()
 }
 
-// MarshalBinary is the conflict as bytes, with a checksum. For stores.
+// MarshalBinary returns the conflict as bytes, with a checksum. For stores.
 func (c Conflict) MarshalBinary() ([]byte, error) {
 	w := writer{layout}
 	w.number(int64(c.Seq))
@@ -205,12 +207,13 @@ func (c Conflict) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary wrote; ErrDamaged.
 func (c *Conflict) UnmarshalBinary(data []byte) error {
 	in := open(data)
-	*c = Conflict{Seq: uint64(in.number()), ID: in.text(), Kind: Kind(in.number()), Fields: in.texts(), At: in.time(), Base: in.number(),
+	*c = Conflict{Seq: uint64(in.number()), ID: in.text(), Kind: Kind(in.number()), Fields: in.texts(), At: in.time(),
+		Base:      in.number(),
 		Ambiguous: in.flag(), Found: in.number(), FoundAt: in.time()}
 	return in.end()
 }
 
-// overhead is what a record or entry takes beside its texts, about.
+// overhead says what a record or entry takes beside its texts, about.
 const overhead = 96
 
 // Size is about how many bytes the record takes, with its id. For limits.

@@ -11,10 +11,10 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// batch is how many records or entries are dealt with at once.
+// batch says how many records or entries are dealt with at once.
 const batch = 500
 
-// waiting are copies on their way to the second store: one per item, the newest.
+// waiting holds copies on their way to the second store: one per item, the newest.
 type waiting struct {
 	mu     sync.Mutex
 	most   int
@@ -26,7 +26,7 @@ type waiting struct {
 	writing sync.Mutex // held from when copies are taken until they are in the store
 }
 
-// refresh is what is to become of a copy: the item, or what was changed in it.
+// refresh describes what is to become of a copy: the item, or what was changed in it.
 type refresh struct {
 	whole   *Copy
 	changes []changed
@@ -58,7 +58,8 @@ type seen struct {
 }
 
 func newWaiting(o Options) waiting {
-	return waiting{most: o.Waiting, fresh: o.Fresh, copies: map[string]*refresh{}, known: map[string]seen{}, wake: make(chan struct{}, 1)}
+	return waiting{most: o.Waiting, fresh: o.Fresh, copies: map[string]*refresh{}, known: map[string]seen{},
+		wake: make(chan struct{}, 1)}
 }
 
 // isFresh reports whether this version of an item is in the second store for no
@@ -75,7 +76,7 @@ func (w *waiting) isFresh(id string, s seen) bool {
 
 func (w *waiting) stillFresh(s seen, now time.Time) bool { return now.Sub(s.at) < w.fresh }
 
-// lately is what was seen of an item last, if that is still fresh.
+// lately returns what was seen of an item last, if that is still fresh.
 func (w *waiting) lately(id string, now time.Time) (s seen, fresh bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +99,7 @@ func (w *waiting) note(id string, s seen) {
 	w.known[id] = s
 }
 
-// lastSeen is the version of an item that was read or written last, Absent if that
+// lastSeen returns the version of an item that was read or written last, Absent if that
 // is not known any more.
 func (w *waiting) lastSeen(id string) int64 {
 	w.mu.Lock()
@@ -142,7 +143,7 @@ func (w *waiting) add(id string, c *Copy, change *changed) (ok bool) {
 	return true
 }
 
-// take is the copies that wait: all, or that of one item.
+// take returns the copies that wait: all, or that of one item.
 func (w *waiting) take(id string) map[string]*refresh {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,9 +178,10 @@ func (g *Guard[T]) learnGone(id string, began time.Time) {
 	}
 }
 
-// gone is that an item is not there: of that version, or as a read has missed it.
+// gone returns that an item is not there: of that version, or as a read has missed it.
 func gone(id string, version int64, began, now time.Time) *Copy {
-	return &Copy{ID: id, Began: began, Record: Record{Gone: true, Version: max(version, 0), AsOf: now, Expires: now.Add(remembered)}}
+	return &Copy{ID: id, Began: began,
+		Record: Record{Gone: true, Version: max(version, 0), AsOf: now, Expires: now.Add(remembered)}}
 }
 
 // wrote sends a write that was done to the second store.
@@ -188,7 +190,8 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 	switch c.Kind {
 	case Put:
 		g.copies.wrote(id, version) // what the server adds to it, the next read learns
-		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
+		ok = g.copies.add(id,
+			&Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
 	case Delete:
 		g.copies.doubt(id)
 		ok = g.copies.add(id, gone(id, c.If, began, now), nil)
@@ -200,7 +203,7 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 	}
 }
 
-// over is a copy in the place of a record: that an item is gone is true of all
+// over returns a copy in the place of a record: that an item is gone is true of all
 // versions up to what was known.
 func (c *Copy) over(old Record) *Copy {
 	if c.Gone {
@@ -209,7 +212,7 @@ func (c *Copy) over(old Record) *Copy {
 	return c
 }
 
-// flushes writes the copies that wait, soon behind the first of them.
+// flushes writes the copies that wait, soon after the first of them.
 func (g *Guard[T]) flushes() {
 	for {
 		select {
@@ -277,10 +280,10 @@ func (g *Guard[T]) settle(ctx context.Context, id string) error {
 	return nil
 }
 
-// errBehind is a copy older than the version that a change was made to.
+// errBehind reports a copy older than the version that a change was made to.
 var errBehind = errors.New("the copy is behind")
 
-// merge is the copy with the changes that were made; found is false if there is
+// merge returns the copy with the changes that were made; found is false if there is
 // nothing to store.
 func (g *Guard[T]) merge(ctx context.Context, id string, r *refresh) (c Copy, found bool, err error) {
 	old, known, err := g.store.Get(ctx, id)
@@ -307,7 +310,7 @@ func (g *Guard[T]) merge(ctx context.Context, id string, r *refresh) (c Copy, fo
 	return c, found, nil
 }
 
-// apply is the fields behind an update.
+// apply returns the fields after an update.
 func (c Change) apply(f Fields) Fields {
 	out := maps.Clone(f)
 	if out == nil {
@@ -337,7 +340,7 @@ func (g *Guard[T]) reread(ctx context.Context, id string) (c Copy, ok bool, err 
 	return Copy{ID: id, Began: began, Record: r}, err == nil, err
 }
 
-// record is an item as the second store has it.
+// record returns an item as the second store has it.
 func (g *Guard[T]) record(id string, item Item[T]) (Record, error) {
 	f, err := g.target.Encode(id, item.Value)
 	return Record{Fields: f, Version: item.Version, Expires: item.Expires, AsOf: time.Now()}, err

@@ -113,7 +113,7 @@ func (g *Guard[T]) apply(ctx context.Context, e Entry) error {
 	return err
 }
 
-// due is a write of the log as it is to be applied now. A write whose item has
+// due returns a write of the log as it is to be applied now. A write whose item has
 // expired meanwhile deletes what it would have replaced.
 func (e Entry) due(now Record, at time.Time) (c Change, needed bool) {
 	c = e.Change
@@ -233,9 +233,9 @@ func (g *Guard[T]) Discard(ctx context.Context, id string) error {
 	return g.store.Forget(ctx, id)
 }
 
-// Conflicts are the writes that lost against newer data, oldest first: those that
+// Conflicts returns the writes that lost against newer data, oldest first: those that
 // the store keeps.
 func (g *Guard[T]) Conflicts(ctx context.Context) ([]Conflict, error) { return g.store.Conflicts(ctx) }
 
-// Settled removes conflicts up to a number, when somebody has dealt with them.
+// Settled removes conflicts up to a number, when someone has dealt with them.
 func (g *Guard[T]) Settled(ctx context.Context, seq uint64) error { return g.store.Settled(ctx, seq) }

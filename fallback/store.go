@@ -6,21 +6,23 @@ import (
 	"time"
 )
 
-// ErrFull is a write that the log has no room for. Nothing of it was stored.
+// ErrFull reports a write that the log has no room for. Nothing of it was stored.
 var ErrFull = errors.New("the log of writes that wait for the server is full")
 
-// ErrClosed is a store that was closed.
+// ErrClosed reports a store that was closed.
 var ErrClosed = errors.New("the second store is closed")
 
-// Fields is an item as text by field, the way a hash holds it. What is declared
+// Fields represents an item as text by field, the way a hash holds it. What is declared
 // encrypted is sealed in it too.
 type Fields = map[string]string
 
-// Record is what the second store knows of one item: the last copy, with the
+// Record describes what the second store knows of one item: the last copy, with the
 // writes that wait in the log applied to it.
 type Record struct {
-	Fields  Fields
-	Version int64     // in the target, as far as known: writes that wait have not changed it. 0: the item was not there; with Gone and no Pending: the last that is known to have gone
+	Fields Fields
+	// in the target, as far as known: writes that wait have not changed it. 0: the item was not there; with Gone and no
+	// Pending: the last that is known to have gone
+	Version int64
 	Expires time.Time // zero: never
 	AsOf    time.Time // when the target's answer came that this copy is from, or the last write was accepted
 	Gone    bool      // the item is not there: deleted, or missed by a read
@@ -32,11 +34,11 @@ func (r Record) Alive(now time.Time) bool {
 	return !r.Gone && (r.Expires.IsZero() || now.Before(r.Expires))
 }
 
-// Shown is the version that a reader is told: what the target's will be when every
+// Shown returns the version that a reader is told: what the target's will be when every
 // write that waits has been applied, unless the item is new.
 func (r Record) Shown() int64 { return r.Version + int64(r.Pending) }
 
-// Copy is an item as the target gave it.
+// Copy represents an item as the target gave it.
 type Copy struct {
 	ID string
 	Record
@@ -62,7 +64,7 @@ func (c Copy) Replaces(old Record, known bool) bool {
 	return c.Version > old.Version || c.Version == old.Version && !c.AsOf.Before(old.AsOf)
 }
 
-// Applied is a record behind the first of its writes that wait: the target is at
+// Applied returns a record after the first of its writes that wait: the target is at
 // version now, 0 if the item is not there.
 func (r Record) Applied(version int64, now time.Time) Record {
 	was := r.Version
@@ -76,11 +78,11 @@ func (r Record) Applied(version int64, now time.Time) Record {
 	return r
 }
 
-// remembered is how long a record says that an item is gone, as far as there is
+// remembered says how long a record says that an item is gone, as far as there is
 // room: longer than any read takes that began before.
 const remembered = 10 * time.Minute
 
-// Entry is a write in the log.
+// Entry represents a write in the log.
 type Entry struct {
 	Seq uint64 // given by the store, growing
 	ID  string
@@ -91,7 +93,7 @@ type Entry struct {
 	Ambiguous bool      // it was sent before and its reply was lost: it may have been applied
 }
 
-// Conflict is a write that lost against newer data. It has no value.
+// Conflict represents a write that lost against newer data. It has no value.
 type Conflict struct {
 	Seq       uint64
 	ID        string
@@ -113,7 +115,7 @@ type Limits struct {
 	Conflicts  int   // 1,000. The oldest go first
 }
 
-// WithDefaults is the limits with defaults for what is 0.
+// WithDefaults returns the limits with defaults for what is 0.
 func (l Limits) WithDefaults() Limits {
 	set(&l.Entries, 100_000)
 	set(&l.Bytes, 64<<20)
@@ -129,7 +131,7 @@ func set[T int | int64](v *T, standard T) {
 	}
 }
 
-// Stats is how much a store holds.
+// Stats describes how much a store holds.
 type Stats struct {
 	Copies       int
 	CopyBytes    int64
@@ -140,9 +142,9 @@ type Stats struct {
 	Evicted      uint64 // copies that had to go since the store was opened
 }
 
-// Store is a second store. It is used by one process at a time, and safe for
+// Store represents a second store. It is used by one process at a time, and safe for
 // concurrent use in it. What a method has confirmed survives whatever the store
-// says it survives; what it has refused has left nothing behind. Package storetest
+// says it survives; what it has refused has left nothing. Package storetest
 // shows an implementation to be right.
 type Store interface {
 	// Get is what is known of an item; known is false if that is nothing.
@@ -176,9 +178,10 @@ type Store interface {
 	Stats(ctx context.Context) (Stats, error)
 }
 
-// Against is the conflict of an entry with what was found.
+// Against returns the conflict of an entry with what was found.
 func (e Entry) Against(found Record) Conflict {
-	c := Conflict{Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Base: e.Base, Ambiguous: e.Ambiguous, Found: found.Version, FoundAt: found.AsOf}
+	c := Conflict{Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Base: e.Base, Ambiguous: e.Ambiguous, Found: found.Version,
+		FoundAt: found.AsOf}
 	for name := range e.Fields {
 		c.Fields = append(c.Fields, name)
 	}

@@ -25,11 +25,15 @@ func TestBytes(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "bytes")) })
 	fields := rapid.MapOfN(text, text, 1, 4)
 	rapid.Check(t, func(t *rapid.T) {
-		r := fallback.Record{Fields: fields.Draw(t, "fields"), Version: rapid.Int64().Draw(t, "version"), Expires: moment.Draw(t, "expires"),
-			AsOf: moment.Draw(t, "as of"), Gone: rapid.Bool().Draw(t, "gone"), Pending: rapid.IntRange(0, 99).Draw(t, "pending")}
-		e := fallback.Entry{Seq: rapid.Uint64().Draw(t, "seq"), ID: text.Draw(t, "id"), Base: rapid.Int64().Draw(t, "base"), Deadline: moment.Draw(t, "deadline"),
-			At: moment.Draw(t, "at"), Ambiguous: rapid.Bool().Draw(t, "ambiguous"),
-			Change: fallback.Change{Kind: fallback.Update, Fields: r.Fields, Drop: []string{text.Draw(t, "drop")}, Expires: r.Expires, If: -1}}
+		r := fallback.Record{Fields: fields.Draw(t, "fields"), Version: rapid.Int64().Draw(t, "version"),
+			Expires: moment.Draw(t, "expires"),
+			AsOf:    moment.Draw(t, "as of"), Gone: rapid.Bool().Draw(t, "gone"),
+			Pending: rapid.IntRange(0, 99).Draw(t, "pending")}
+		e := fallback.Entry{Seq: rapid.Uint64().Draw(t, "seq"), ID: text.Draw(t, "id"), Base: rapid.Int64().Draw(t, "base"),
+			Deadline: moment.Draw(t, "deadline"),
+			At:       moment.Draw(t, "at"), Ambiguous: rapid.Bool().Draw(t, "ambiguous"),
+			Change: fallback.Change{Kind: fallback.Update, Fields: r.Fields, Drop: []string{text.Draw(t, "drop")},
+				Expires: r.Expires, If: -1}}
 		c := e.Against(r)
 		var r2 fallback.Record
 		var e2 fallback.Entry
@@ -39,7 +43,8 @@ func TestBytes(t *testing.T) {
 			out interface{ UnmarshalBinary([]byte) error }
 		}{{r, &r2}, {e, &e2}, {c, &c2}} {
 			data, _ := x.in.MarshalBinary()
-			if err := x.out.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(reflect.ValueOf(x.out).Elem().Interface(), x.in) {
+			if err := x.out.UnmarshalBinary(data); err != nil ||
+				!reflect.DeepEqual(reflect.ValueOf(x.out).Elem().Interface(), x.in) {
 				t.Fatalf("%+v became %+v, %v", x.in, x.out, err)
 			}
 			at := rapid.IntRange(0, len(data)-1).Draw(t, "at")

@@ -12,14 +12,19 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/lua"
+	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 var (
@@ -28,7 +33,7 @@ var (
 	entry      = keywright.Entry{Name: "note", Pattern: "note:{id}", Type: "hash"}
 )
 
-// hashes is a target: hashes with a version.
+// hashes represents a target: hashes with a version.
 type hashes struct {
 	c      *keywright.Client
 	script *keywright.Script
@@ -38,7 +43,7 @@ func target(c *keywright.Client) hashes {
 	return hashes{c, keywright.NewScript("write", parts.Script("write"))}
 }
 
-// unchecked is the target whose writes do not look at the version.
+// unchecked returns the target whose writes do not look at the version.
 func unchecked(t *testing.T, c *keywright.Client) hashes {
 	t.Helper()
 	const guard = "if wanted ~= '-1' and wanted ~= (version or '0') then return -1 end"
@@ -50,8 +55,8 @@ func unchecked(t *testing.T, c *keywright.Client) hashes {
 }
 
 func (h hashes) Get(ctx context.Context, id string) (fallback.Item[fallback.Fields], error) {
-	return keywright.NewOp(keywright.Spec[fallback.Item[fallback.Fields]]{
-		Action: keywright.Action{Client: h.c, Name: "get", Entry: &entry},
+	return kernel.NewOp(kernel.Spec[fallback.Item[fallback.Fields]]{
+		Action: kernel.Action{Client: h.c, Name: "get", Entry: &entry},
 		Script: readScript, Keys: []string{"note:" + id}, Decode: decode,
 	}).Do(ctx)
 }
@@ -89,9 +94,10 @@ func (h hashes) Write(ctx context.Context, id string, c fallback.Change) (int64,
 	for name, v := range c.Fields {
 		args = append(args, name, v)
 	}
-	version, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: h.c, Name: "write", Entry: &entry, Effect: keywright.Writes},
-		Script: h.script, Keys: []string{"note:" + id}, Args: args, Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
+	version, err := kernel.NewOp(kernel.Spec[int64]{
+		Action: kernel.Action{Client: h.c, Name: "write", Entry: &entry, Effect: keywright.Writes},
+		Script: h.script, Keys: []string{"note:" + id}, Args: args,
+		Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
 	}).Do(ctx)
 	switch version {
 	case -1:
@@ -110,8 +116,8 @@ func (h hashes) Prepare(id string, c fallback.Change) (fallback.Change, error) {
 }
 
 func (h hashes) Ping(ctx context.Context) error {
-	_, err := keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: h.c, Name: "ping", Entry: &entry},
+	_, err := kernel.NewOp(kernel.Spec[string]{
+		Action: kernel.Action{Client: h.c, Name: "ping", Entry: &entry},
 		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Ping().Build() },
 		Decode: func(r rueidis.RedisResult) (string, error) { return r.ToString() },
 	}).Do(ctx)
@@ -130,7 +136,7 @@ func (h hashes) Same(_ string, stored, wanted fallback.Fields) bool {
 	return maps.Equal(stored, wanted)
 }
 
-// world is a server behind a proxy, and a guard.
+// world represents a server behind a proxy, and a guard.
 type world struct {
 	*testing.T
 	s     *keywrighttest.Server
@@ -142,7 +148,7 @@ type world struct {
 	saw   *events
 }
 
-// fast is options with which tests do not wait for long.
+// fast returns options with which tests do not wait for long.
 func fast(o fallback.Options) fallback.Options {
 	o.Name, o.Flush, o.Fresh = "note", time.Millisecond, cmp.Or(o.Fresh, -1)
 	o.Patience = cmp.Or(o.Patience, time.Second) // a busy machine is not a server that is away
@@ -155,24 +161,21 @@ func fast(o fallback.Options) fallback.Options {
 
 func connect(t *testing.T, addr string) *keywright.Client {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), "redis://"+addr, keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Connections: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, "redis://"+addr,
+		keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Connections: -1})
 }
 
 func newWorld(t *testing.T, brand keywrighttest.Brand, o fallback.Options, options ...keywrighttest.Option) world {
 	t.Helper()
 	t.Parallel()
 	s := keywrighttest.Start(t, brand, options...)
-	w := world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}
+	w := world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}),
+		store: fallback.NewMemory(fallback.Limits{})}
 	w.c, w.raw = connect(t, w.proxy.Addr()), target(connect(t, s.Addr()))
 	return w.guard(target(w.c), o)
 }
 
-// guard is the world with another guard.
+// guard returns the world with another guard.
 func (w world) guard(t fallback.Target[fallback.Fields], o fallback.Options) world {
 	w.Helper()
 	w.saw = &events{}
@@ -219,13 +222,4 @@ func is(t *testing.T, what string, err, want error) {
 	}
 }
 
-// eventually waits for a condition that no event tells of.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
-		if cond() {
-			return
-		}
-	}
-	t.Fatalf("waited 15 s for %s", what)
-}
+var eventually = expect.Eventually

@@ -13,11 +13,13 @@ type Receipt struct {
 	// Pending: the write was accepted and is not done. It waits in the log of the
 	// second store for the server, and may lose against newer data there.
 	Pending bool
-	Version int64  // that the item has now, for If; with Pending, what it will be, unless it is new: then If may name it until it is applied
+	// that the item has now, for If; with Pending, what it will be, unless it is new: then If may name it until it is
+	// applied
+	Version int64
 	Seq     uint64 // with Pending: its number in the log
 }
 
-// WriteOption is a choice of one write.
+// WriteOption represents a choice of one write.
 type WriteOption func(*Change)
 
 // If makes a write conditional: on a version, on Absent, or on nothing (Any).
@@ -26,7 +28,7 @@ func If(version int64) WriteOption { return func(c *Change) { c.If = version } }
 // ExpiresAt sets the item's deadline, by this machine's clock.
 func ExpiresAt(t time.Time) WriteOption { return func(c *Change) { c.Expires = t } }
 
-// ExpiresIn sets the item's deadline from now. It does not begin anew when a write
+// ExpiresIn sets the item's deadline from now. It does not begin again when a write
 // has to wait for the server.
 func ExpiresIn(d time.Duration) WriteOption {
 	at := time.Now().Add(d)
@@ -116,13 +118,13 @@ func (g *Guard[T]) send(ctx context.Context, id string, asked Change) (Receipt, 
 	return r, err
 }
 
-// attempts is how often a write without a condition is tried while others change
+// attempts says how often a write without a condition is tried while others change
 // the same item.
 const attempts = 16
 
 // attempt writes to the target. A write without a condition gets that of the
 // version that is there, so that it can change nothing newer when it is delivered
-// late: a request that nobody waits for any more may still be on its way.
+// late: a request that no caller waits for any more may still be on its way.
 func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version int64, began time.Time, err error) {
 	if began = time.Now(); c.If != Any || g.o.Blind {
 		version, err = g.order(ctx, id, *c)
@@ -146,7 +148,7 @@ func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version i
 	return 0, began, ErrConflict
 }
 
-// versionOf is the version of an item that was seen last, or that the server has.
+// versionOf returns the version of an item that was seen last, or that the server has.
 func (g *Guard[T]) versionOf(ctx context.Context, id string) (int64, error) {
 	if version := g.copies.lastSeen(id); version != Absent {
 		return version, nil
@@ -165,7 +167,7 @@ func (g *Guard[T]) versionOf(ctx context.Context, id string) (int64, error) {
 	return item.Version, err
 }
 
-// order is a write to the target that the breaker hears of.
+// order returns a write to the target that the breaker hears of.
 func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error) {
 	short, cancel := context.WithTimeout(ctx, g.o.WritePatience)
 	defer cancel()
@@ -174,7 +176,7 @@ func (g *Guard[T]) order(ctx context.Context, id string, c Change) (int64, error
 	return version, err
 }
 
-// acceptance is why a write goes into the log.
+// acceptance describes why a write goes into the log.
 type acceptance struct {
 	cause     error
 	ambiguous bool // it was sent, and may have been applied
@@ -206,7 +208,7 @@ func (g *Guard[T]) accept(ctx context.Context, id string, c Change, a acceptance
 	return Receipt{Pending: true, Version: next.Shown(), Seq: e.Seq}, nil
 }
 
-// refuse is the error of a write that the log did not take.
+// refuse returns the error of a write that the log did not take.
 func (g *Guard[T]) refuse(c Change, a acceptance, err error) error {
 	switch {
 	case err == errNoneWaits, errors.Is(err, keywright.ErrNotFound) && !a.ambiguous:
@@ -221,8 +223,8 @@ func (g *Guard[T]) refuse(c Change, a acceptance, err error) error {
 	return g.fail(c.Kind.String(), class, a.cause, err)
 }
 
-// plan is the entry of a write while the target cannot be asked, and the record
-// behind it.
+// plan returns the entry of a write while the target cannot be asked, and the record
+// after it.
 func plan(id string, c Change, now Record, known bool, at time.Time) (Entry, Record, error) {
 	alive := known && now.Alive(at)
 	base, err := basis(c, now, known, alive)
@@ -235,7 +237,8 @@ func plan(id string, c Change, now Record, known bool, at time.Time) (Entry, Rec
 	case !alive:
 		return Entry{}, now, keywright.ErrNotFound
 	}
-	next := Record{Fields: c.Fields, Version: base, Expires: c.Expires, AsOf: at, Pending: now.Pending + 1, Gone: c.Kind == Delete}
+	next := Record{Fields: c.Fields, Version: base, Expires: c.Expires, AsOf: at, Pending: now.Pending + 1,
+		Gone: c.Kind == Delete}
 	if c.Kind == Update {
 		next.Fields = c.apply(now.Fields)
 		if c.Expires.IsZero() {
@@ -245,7 +248,7 @@ func plan(id string, c Change, now Record, known bool, at time.Time) (Entry, Rec
 	return Entry{ID: id, Change: c, Base: base + int64(now.Pending), Deadline: next.Expires, At: at}, next, nil
 }
 
-// basis is the target's version that a write is based on, if its condition holds
+// basis returns the target's version that a write is based on, if its condition holds
 // as far as is known.
 func basis(c Change, now Record, known, alive bool) (int64, error) {
 	shown, base := int64(0), int64(0)

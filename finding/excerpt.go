@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxExcerpt is how many characters of a line are quoted: those around the fault.
+// maxExcerpt says how many characters of a line are quoted: those around the fault.
 const maxExcerpt = 160
 
-// lines is a file as lines, taken apart once.
+// lines represents a file as lines, taken apart once.
 type lines struct {
 	text   []byte
 	starts []int
@@ -34,7 +34,7 @@ func (o *Options) linesOf(file string) *lines {
 	return l
 }
 
-// line is a line by its number, from 1.
+// line returns a line by its number, from 1.
 func (l *lines) line(n int) (string, bool) {
 	if n > len(l.starts) {
 		return "", false
@@ -44,7 +44,7 @@ func (l *lines) line(n int) (string, bool) {
 }
 
 // excerpt prints the line of a position with a caret under the faulty part,
-// which stands right under wide characters and tabs too. Of a long line it prints
+// which is right under wide characters and tabs too. Of a long line it prints
 // what is around the fault.
 func excerpt(out *bytes.Buffer, p Position, o Options, colour string, c palette) {
 	if o.Source == nil || p.Line < 1 {
@@ -63,7 +63,7 @@ func excerpt(out *bytes.Buffer, p Position, o Options, colour string, c palette)
 	fmt.Fprintf(out, "  %s | %s%s%s%s\n", blank, under, colour, carets, c.reset)
 }
 
-// around is the part of a line that is quoted, and the columns in it.
+// around returns the part of a line that is quoted, and the columns in it.
 func around(line string, from, to int) (string, int, int) {
 	if utf8.RuneCountInString(line) <= maxExcerpt {
 		return line, from, to

@@ -27,7 +27,7 @@ const (
 	Error
 )
 
-// Position is a place in a declaration. Line and Column count from 1; Column
+// Position represents a place in a declaration. Line and Column count from 1; Column
 // and EndColumn count characters (runes), not bytes, so that a caret stands
 // right under CJK text too. The zero Position means "no place in a file".
 type Position struct {
@@ -44,7 +44,7 @@ type Related struct {
 	Message string
 }
 
-// Finding is one thing that is wrong, or worth knowing.
+// Finding represents one thing that is wrong, or worth knowing.
 type Finding struct {
 	Code     string // "KW204", a literal, never computed
 	Severity Severity
@@ -58,13 +58,13 @@ type Finding struct {
 	Examples []Example // audit: a few of those keys
 }
 
-// Example is a live key, and the database it is in.
+// Example represents a live key, and the database it is in.
 type Example struct {
 	DB  int
 	Key []byte
 }
 
-// Rule is the row a code has in the rule table.
+// Rule represents the row a code has in the rule table.
 type Rule struct {
 	Code     string
 	Name     string // kebab-case, "overlapping-patterns"
@@ -74,12 +74,12 @@ type Rule struct {
 	Fix      string // general way out
 }
 
-// String is the word for the severity in every output.
+// String returns the word for the severity in every output.
 func (s Severity) String() string {
 	return [...]string{"note", "warning", "error"}[min(s, Error)]
 }
 
-// Counts is how many findings there are of each severity.
+// Counts describes how many findings there are of each severity.
 type Counts struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
@@ -111,7 +111,8 @@ func (c Counts) Failing(from Severity) bool {
 // Sort orders findings by file, place and code.
 func Sort(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
 }
 

@@ -40,9 +40,10 @@ func golden(t *testing.T, name, got string) {
 const source = "keywright: 1\nkeys:\n  상품: {key: \"캐시:{상품}:x\", ttl: 7}\n\ttab: \"x\"\nlast line"
 
 // hostile are key names that try to steer a terminal.
-var hostile = [][]byte{[]byte("plain:1"), []byte("\x1b[31mred"), []byte("\u202eabc"), []byte("line\nbreak"), {0xff, 0xfe}, []byte("with space"), []byte(`"quoted\`), []byte("키:1"), {}}
+var hostile = [][]byte{[]byte("plain:1"), []byte("\x1b[31mred"), []byte("\u202eabc"), []byte("line\nbreak"),
+	{0xff, 0xfe}, []byte("with space"), []byte(`"quoted\`), []byte("키:1"), {}}
 
-// hostileKeys are the same as examples; every second one is in database 3.
+// hostileKeys returns the same as examples; every second one is in database 3.
 func hostileKeys() []Example {
 	var out []Example
 	for i, k := range hostile {
@@ -54,16 +55,19 @@ func hostileKeys() []Example {
 func samples() []Finding {
 	return []Finding{
 		{Code: "KW201", Severity: Error, Pos: Position{"k.yaml", 3, 31, 32}, Message: "\"7\" has no unit", Fix: "7s?"},
-		{Code: "KW101", Severity: Warning, Pos: Position{"k.yaml", 3, 14, 25}, Message: "wide", Related: []Related{{Position{"k.yaml", 1, 1, 10}, "declared here"}}},
+		{Code: "KW101", Severity: Warning, Pos: Position{"k.yaml", 3, 14, 25}, Message: "wide",
+			Related: []Related{{Position{"k.yaml", 1, 1, 10}, "declared here"}}},
 		{Code: "KW102", Severity: Note, Pos: Position{"k.yaml", 4, 2, 0}, Message: "behind a tab"},
 		{Code: "KW103", Severity: Error, Pos: Position{"k.yaml", 5, 6, 99}, Message: "beyond the end"},
 		{Code: "KW104", Severity: Error, Pos: Position{"k.yaml", 99, 1, 2}, Message: "no such line"},
 		{Code: "KW501", Severity: Error, Entry: "e", Message: "keys, 100%: a,b\nc", Count: 1200, Examples: hostileKeys()},
-		{Code: "KW502", Severity: Warning, Pos: Position{File: "k.yaml"}, Message: "a file only", Count: 1, Examples: []Example{{Key: []byte("a")}}},
+		{Code: "KW502", Severity: Warning, Pos: Position{File: "k.yaml"}, Message: "a file only", Count: 1,
+			Examples: []Example{{Key: []byte("a")}}},
 	}
 }
 
-var rules = []Rule{{"KW101", "one", Warning, "One", "Why.", "general fix"}, {"KW501", "two", Error, "Two", "Why.", "declare it"}}
+var rules = []Rule{{"KW101", "one", Warning, "One", "Why.", "general fix"},
+	{"KW501", "two", Error, "Two", "Why.", "declare it"}}
 
 func options(color bool) Options {
 	return Options{Rules: rules, Color: color, Source: func(f string) []byte {
@@ -112,7 +116,8 @@ func TestJSONKeepsEveryByteOfAKey(t *testing.T) {
 		if err := json.Unmarshal(text, &form); err != nil || form.Text == nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if utf8.Valid(k) && (*form.Text != string(k) || form.Base64 != nil) || !utf8.Valid(k) && !bytes.Equal(form.Base64, k) {
+		if utf8.Valid(k) && (*form.Text != string(k) || form.Base64 != nil) ||
+			!utf8.Valid(k) && !bytes.Equal(form.Base64, k) {
 			t.Errorf("%q is %s", k, text)
 		}
 		var back JSONKey
@@ -128,7 +133,8 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, key []byte, message, line string) {
 		var out bytes.Buffer
-		finding := Finding{Code: "KW501", Pos: Position{"f\x1b", 1, 3, 7}, Message: message, Fix: message, Count: 1, Examples: []Example{{Key: key}}, Related: []Related{{Position{"f\x1b", 1, 1, 2}, message}}}
+		finding := Finding{Code: "KW501", Pos: Position{"f\x1b", 1, 3, 7}, Message: message, Fix: message, Count: 1,
+			Examples: []Example{{Key: key}}, Related: []Related{{Position{"f\x1b", 1, 1, 2}, message}}}
 		if err := Text(&out, []Finding{finding}, Options{Source: func(string) []byte { return []byte(line) }}); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +147,8 @@ func FuzzText(f *testing.F) {
 }
 
 func TestWidth(t *testing.T) {
-	for text, want := range map[string]int{"abc": 3, "가나": 4, "カナ": 4, "ｶﾅ": 2, "漢": 2, "é": 1, "e\u0301": 1, "😀": 2, "": 0, "Ａ": 2} {
+	for text, want := range map[string]int{"abc": 3, "가나": 4, "カナ": 4, "ｶﾅ": 2, "漢": 2, "é": 1, "e\u0301": 1, "😀": 2,
+		"": 0, "Ａ": 2} {
 		if got := Width(text); got != want {
 			t.Errorf("Width(%q) = %d, want %d", text, got, want)
 		}
@@ -161,11 +168,13 @@ func TestIgnore(t *testing.T) {
 		in    Finding
 		want  string // codes that remain
 	}{
-		"used":                 {file("# keywright:ignore KW101 because", "a: b"), at(2), ""},
-		"over a comment":       {file("# keywright:ignore KW101 because", "# more", "", "a: b"), at(4), ""},
-		"several codes":        {file("# keywright:ignore KW501, KW101 because", "a: b"), at(2), ""},
-		"a block":              {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "", "    ttl: 1", "  f:"), at(5), ""},
-		"after the block":      {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "  f:"), at(4), "KW090 KW101"},
+		"used":           {file("# keywright:ignore KW101 because", "a: b"), at(2), ""},
+		"over a comment": {file("# keywright:ignore KW101 because", "# more", "", "a: b"), at(4), ""},
+		"several codes":  {file("# keywright:ignore KW501, KW101 because", "a: b"), at(2), ""},
+		"a block": {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "", "    ttl: 1", "  f:"),
+			at(5), ""},
+		"after the block": {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "  f:"), at(4),
+			"KW090 KW101"},
 		"other code":           {file("# keywright:ignore KW501 because", "a: b"), at(2), "KW090 KW101"},
 		"not yet expired":      {file("# keywright:ignore KW101 until 2026-11-21 because", "a: b"), at(2), ""},
 		"expired":              {file("# keywright:ignore KW101 until 2026-11-20 because", "a: b"), at(2), "KW091 KW101"},
@@ -189,7 +198,10 @@ func TestIgnore(t *testing.T) {
 // TestIgnoreOfWhatWasNotLookedFor: lint cannot call a comment unused that
 // silences an audit, and neither can a run that stopped at a faulty file.
 func TestIgnoreOfWhatWasNotLookedFor(t *testing.T) {
-	files := map[string][]byte{"k.yaml": []byte("# keywright:ignore KW501 because\na: b\n# keywright:ignore KW101,KW501 because\nc: d\n# keywright:ignore KW501 until 2026-01-01 because\ne: f")}
+	files := map[string][]byte{
+		"k.yaml": []byte(
+			"# keywright:ignore KW501 because\na: b\n# keywright:ignore KW101,KW501 because\nc: d\n# keywright:ignore KW501 " +
+				"until 2026-01-01 because\ne: f")}
 	found := Ignore(nil, files, rules, rules[:1], time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
 	if len(found) != 1 || found[0].Code != "KW091" {
 		t.Errorf("%+v", found)
@@ -197,7 +209,8 @@ func TestIgnoreOfWhatWasNotLookedFor(t *testing.T) {
 }
 
 func TestSARIFNamesFilesAsURIs(t *testing.T) {
-	for file, want := range map[string]string{"a/k.yaml": "a/k.yaml", "my keys.yaml": "my%20keys.yaml", "100%.yaml": "100%25.yaml", "a:b.yaml": "./a:b.yaml", "상품.yaml": "%EC%83%81%ED%92%88.yaml"} {
+	for file, want := range map[string]string{"a/k.yaml": "a/k.yaml", "my keys.yaml": "my%20keys.yaml",
+		"100%.yaml": "100%25.yaml", "a:b.yaml": "./a:b.yaml", "상품.yaml": "%EC%83%81%ED%92%88.yaml"} {
 		if got := physical(Position{File: file}).Artifact.URI; got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
@@ -217,7 +230,8 @@ func TestBaseline(t *testing.T) {
 	moved := all[0]
 	moved.Pos.Line = 500
 	got := b.Apply([]Finding{moved, all[1], all[4]}, lookedForAll)
-	if len(got.Known) != 2 || len(got.Fresh) != 1 || got.Fresh[0].Code != "KW104" || len(got.Gone) != 2 || len(got.Grown) != 0 {
+	if len(got.Known) != 2 || len(got.Fresh) != 1 || got.Fresh[0].Code != "KW104" || len(got.Gone) != 2 ||
+		len(got.Grown) != 0 {
 		t.Errorf("%+v", got)
 	}
 	many := all[5]
@@ -314,7 +328,8 @@ func TestBaselineOfWhatWasNotLookedFor(t *testing.T) {
 				t.Fatalf("%+v, looked for %v: the baseline has %d keys", s, looked[print], written[print])
 			}
 		}
-		if len(settled.Gone) != gone || len(settled.Unseen) != unseen || len(settled.Grown) != grown || len(settled.Fresh) != fresh || len(settled.Known) != known {
+		if len(settled.Gone) != gone || len(settled.Unseen) != unseen || len(settled.Grown) != grown ||
+			len(settled.Fresh) != fresh || len(settled.Known) != known {
 			t.Fatalf("%+v of %+v", settled, states)
 		}
 		if all := settled.Balance(); all.NotLooked != unseen || all.Gone != gone || all.Accepted != known {
@@ -328,7 +343,8 @@ func TestGitHubSaysThatARunIsNotWhole(t *testing.T) {
 	if err := GitHub(&out, nil, Options{Failed: "shard a is missing\n::stop"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := out.String(); !strings.HasPrefix(got, "::error title=incomplete::shard a is missing") || strings.Count(got, "\n") != 1 {
+	if got := out.String(); !strings.HasPrefix(got, "::error title=incomplete::shard a is missing") ||
+		strings.Count(got, "\n") != 1 {
 		t.Errorf("%q", got)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// shownPerCode is how many findings of one code are printed of one file: a file
+// shownPerCode says how many findings of one code are printed of one file: a file
 // with a hundred thousand faults of one kind has one cause. All of them count.
 const shownPerCode = 100
 
-// More is how many findings of one code in one file were not printed.
+// More describes how many findings of one code in one file were not printed.
 type More struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"`
@@ -42,7 +42,7 @@ func fold(findings []Finding) (shown []Finding, more []More) {
 	return shown, more
 }
 
-// String is a line for people.
+// String returns a line for people.
 func (m More) String() string {
 	where := ""
 	if m.File != "" {
@@ -55,7 +55,7 @@ func (m More) level() Severity {
 	return max(0, Severity(slices.Index([]string{"note", "warning", "error"}, m.Severity)))
 }
 
-// finding is what is left out as one more finding, for forms that have nothing else.
+// finding returns what is left out as one more finding, for forms that have nothing else.
 func (m More) finding() Finding {
 	return Finding{
 		Code: m.Code, Severity: m.level(), Pos: Position{File: m.File, Line: 1, Column: 1},
@@ -74,7 +74,7 @@ func thousands(n int) string {
 	return strings.Join(groups, ",")
 }
 
-// maxMessage is how many characters of a sentence are printed: what it quotes may
+// maxMessage says how many characters of a sentence are printed: what it quotes may
 // be as long as a file.
 const maxMessage = 1000
 

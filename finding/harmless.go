@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// commands are what CI systems take for commands where it stands in a log: GitHub
+// commands are what CI systems take for commands where it is in a log: GitHub
 // and Azure at the beginning of a line, ##[…], ##vso[…] and ##teamcity[…] anywhere.
 var (
 	lineCommand   = regexp.MustCompile(`(?m)^([ \t]*)::`)
@@ -15,7 +15,7 @@ var (
 	paint         = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
 )
 
-// Harmless is text for people, of any number of lines, that commands neither a
+// Harmless returns text for people, of any number of lines, that commands neither a
 // terminal nor the log of a CI system, whatever was quoted in it. What would be a
 // command gets a backslash; what is not printable is replaced. With color the
 // colours stay. inLine says that the text goes on in the middle of a line.

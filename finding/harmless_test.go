@@ -13,8 +13,10 @@ import (
 
 // commanding are texts that a terminal, a CI system or a spreadsheet would obey.
 var commanding = []string{
-	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "a ##vso[task.setvariable]x", "##teamcity[x]", "###[error]x", "####vso[x]", "a\n::error::b",
-	"\x1b]0;title\x07", "\x1b[2J", "\u009b31m", "\u202eabc", "a\rb", "\x7f", "\xff", "=1+1", "\uff1d1+1", "+1", "-1", "@SUM(A1)", "\uff201", "\tx", "\rx", " =1",
+	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "a ##vso[task.setvariable]x", "##teamcity[x]",
+	"###[error]x", "####vso[x]", "a\n::error::b",
+	"\x1b]0;title\x07", "\x1b[2J", "\u009b31m", "\u202eabc", "a\rb", "\x7f", "\xff", "=1+1", "\uff1d1+1", "+1", "-1",
+	"@SUM(A1)", "\uff201", "\tx", "\rx", " =1",
 }
 
 // obeyed says what of a text would be taken for a command; ends are lines.
@@ -28,7 +30,8 @@ func obeyed(text string) error {
 		}
 	}
 	for _, r := range text {
-		if !unicode.IsPrint(r) && r != '\n' && r != '\t' || r == unicode.ReplacementChar && !strings.Contains(text, "\ufffd") {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' ||
+			r == unicode.ReplacementChar && !strings.Contains(text, "\ufffd") {
 			return fmt.Errorf("%U in %q", r, text)
 		}
 	}
@@ -37,7 +40,8 @@ func obeyed(text string) error {
 
 func TestNothingThatIsQuotedCommands(t *testing.T) {
 	for _, c := range commanding {
-		f := Finding{Code: "KW501", Severity: Error, Pos: Position{File: c + ".yaml", Line: 1, Column: 1}, Entry: c, Message: c, Fix: c,
+		f := Finding{Code: "KW501", Severity: Error, Pos: Position{File: c + ".yaml", Line: 1, Column: 1}, Entry: c,
+			Message: c, Fix: c,
 			Count: 2, Examples: []Example{{Key: []byte(c)}}, Related: []Related{{Position{File: c, Line: 1, Column: 2}, c}}}
 		o := Options{Source: func(string) []byte { return []byte(c) }}
 		for name, print := range map[string]func(*bytes.Buffer) error{
@@ -67,10 +71,12 @@ func TestNothingThatIsQuotedCommands(t *testing.T) {
 		if err := GitHub(&out, []Finding{f}, o); err != nil {
 			t.Fatal(err)
 		}
-		if got := out.String(); strings.Count(got, "\n") != 1 || strings.HasPrefix(got, "::error ") == false || obeyed(got[2:]) != nil {
+		if got := out.String(); strings.Count(got, "\n") != 1 || strings.HasPrefix(got, "::error ") == false ||
+			obeyed(got[2:]) != nil {
 			t.Errorf("github of %q: %q, %v", c, got, obeyed(got[2:]))
 		}
-		if got := Cell(c); obeyed("a,"+got) != nil || strings.ContainsAny(got[:1], "=+-@\t\r ") || strings.HasPrefix(got, "\uff1d") || strings.HasPrefix(got, "\uff20") {
+		if got := Cell(c); obeyed("a,"+got) != nil || strings.ContainsAny(got[:1], "=+-@\t\r ") ||
+			strings.HasPrefix(got, "\uff1d") || strings.HasPrefix(got, "\uff20") {
 			t.Errorf("a cell of %q: %q", c, got)
 		}
 		if got := Key([]byte(c)); obeyed(got) != nil {
@@ -85,7 +91,8 @@ func TestNothingThatIsQuotedCommands(t *testing.T) {
 // lines: a file name has them as text.
 func TestPropertiesOfAnnotationsAreEscaped(t *testing.T) {
 	var out bytes.Buffer
-	f := Finding{Code: "KW501", Severity: Warning, Pos: Position{File: "a,b:c\rd\ne%f", Line: 3, Column: 4}, Message: "100%\nof it"}
+	f := Finding{Code: "KW501", Severity: Warning, Pos: Position{File: "a,b:c\rd\ne%f", Line: 3, Column: 4},
+		Message: "100%\nof it"}
 	if err := GitHub(&out, []Finding{f}, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,10 +118,11 @@ func TestHarmlessLeavesTextAndColours(t *testing.T) {
 	}
 }
 
-// many is n findings of one code in one file.
+// many returns n findings of one code in one file.
 func many(n int, code string, severity Severity) (out []Finding) {
 	for i := range n {
-		out = append(out, Finding{Code: code, Severity: severity, Pos: Position{File: "k.yaml", Line: 1, Column: 5 * i, EndColumn: 5*i + 3}, Message: fmt.Sprint("fault ", i)})
+		out = append(out, Finding{Code: code, Severity: severity,
+			Pos: Position{File: "k.yaml", Line: 1, Column: 5 * i, EndColumn: 5*i + 3}, Message: fmt.Sprint("fault ", i)})
 	}
 	return out
 }
@@ -145,7 +153,8 @@ func TestFindingsAreFolded(t *testing.T) {
 				t.Errorf("%s has no %q", name, want)
 			}
 		}
-		if strings.Contains(out.String(), "fault 100") || name != "json" && !strings.Contains(out.String(), "and 199,900 more KW007 in k.yaml") {
+		if strings.Contains(out.String(), "fault 100") ||
+			name != "json" && !strings.Contains(out.String(), "and 199,900 more KW007 in k.yaml") {
 			t.Errorf("%s: %s", name, out.String()[out.Len()-300:])
 		}
 	}
@@ -163,7 +172,8 @@ func TestFindingsAreFolded(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	if document.Summary != (Counts{Errors: 200_000, Warnings: 3}) || len(document.More) != 1 || document.More[0] != (More{"KW007", "error", "k.yaml", 199_900}) {
+	if document.Summary != (Counts{Errors: 200_000, Warnings: 3}) || len(document.More) != 1 ||
+		document.More[0] != (More{"KW007", "error", "k.yaml", 199_900}) {
 		t.Errorf("%+v", document)
 	}
 }
@@ -172,7 +182,8 @@ func TestFindingsAreFolded(t *testing.T) {
 func TestExcerptsAreCut(t *testing.T) {
 	line := strings.Repeat("x", 5000) + "상품" + strings.Repeat("y", 5000)
 	var out bytes.Buffer
-	f := Finding{Code: "KW101", Pos: Position{File: "k", Line: 1, Column: 5001, EndColumn: 5003}, Message: strings.Repeat("long ", 10_000)}
+	f := Finding{Code: "KW101", Pos: Position{File: "k", Line: 1, Column: 5001, EndColumn: 5003},
+		Message: strings.Repeat("long ", 10_000)}
 	if err := Text(&out, []Finding{f}, Options{Source: func(string) []byte { return []byte(line) }}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +191,8 @@ func TestExcerptsAreCut(t *testing.T) {
 	if out.Len() > 3000 || !strings.Contains(lines[1], "…x") || !strings.Contains(lines[1], "상품y") {
 		t.Fatalf("%d bytes: %q", out.Len(), out.String())
 	}
-	if at := strings.Index(lines[1], "상품"); Width(lines[1][:at]) != strings.Index(lines[2], "^") || strings.Count(lines[2], "^") != 4 {
+	if at := strings.Index(lines[1], "상품"); Width(lines[1][:at]) != strings.Index(lines[2], "^") ||
+		strings.Count(lines[2], "^") != 4 {
 		t.Errorf("%q\n%q", lines[1], lines[2])
 	}
 }

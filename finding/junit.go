@@ -47,7 +47,8 @@ func JUnit(w io.Writer, findings []Finding, o Options) error {
 	suite := junitSuite{Name: "keywright"}
 	if o.Failed != "" {
 		why := harmless(o.Failed)
-		suite.Cases = append(suite.Cases, junitCase{Class: "keywright", Name: "complete", Error: &junitReason{why, "incomplete", why}})
+		suite.Cases = append(suite.Cases,
+			junitCase{Class: "keywright", Name: "complete", Error: &junitReason{why, "incomplete", why}})
 	}
 	for _, f := range folded(findings) {
 		suite.Cases = append(suite.Cases, junitOf(f, o))
@@ -64,7 +65,8 @@ func JUnit(w io.Writer, findings []Finding, o Options) error {
 			suite.Errors++
 		}
 	}
-	all := junitSuites{Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors, Suites: []junitSuite{suite}}
+	all := junitSuites{Name: suite.Name, Tests: suite.Tests, Failures: suite.Failures, Errors: suite.Errors,
+		Suites: []junitSuite{suite}}
 	text, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
@@ -78,7 +80,8 @@ func junitOf(f Finding, o Options) junitCase {
 	if at.File == "" {
 		at.File = o.File
 	}
-	c := junitCase{Class: harmless(at.File), Name: harmless(f.Code + " " + clip(f.Message)), File: harmless(at.File), Line: at.Line}
+	c := junitCase{Class: harmless(at.File), Name: harmless(f.Code + " " + clip(f.Message)), File: harmless(at.File),
+		Line: at.Line}
 	if c.Class == "" {
 		c.Class = "keywright"
 	}
@@ -94,5 +97,5 @@ func junitOf(f Finding, o Options) junitCase {
 	return c
 }
 
-// harmless is a text that commands no terminal and no log of a CI system.
+// harmless returns a text that commands no terminal and no log of a CI system.
 func harmless(text string) string { return string(Harmless([]byte(text), false, true)) }

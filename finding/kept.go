@@ -16,7 +16,7 @@ const (
 	cutEnd  = " bytes)"
 )
 
-// Cut is a name as a report keeps it: of a very long one the beginning and its length,
+// Cut returns a name as a report keeps it: of a very long one the beginning and its length,
 // which Key and the JSON form tell. A name that is cut already, or is short, is returned
 // as it is, without a copy.
 func Cut(name []byte) []byte {
@@ -26,7 +26,7 @@ func Cut(name []byte) []byte {
 	return fmt.Appendf(bytes.Clone(name[:maxKeptName]), "%s%d%s", cutMark, len(name), cutEnd)
 }
 
-// uncut is the beginning of a name that Cut has cut, and its length; 0: it is whole.
+// uncut returns the beginning of a name that Cut has cut, and its length; 0: it is whole.
 func uncut(name []byte) (begin []byte, length int) {
 	if len(name) <= maxKeptName {
 		return name, 0

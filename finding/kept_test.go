@@ -11,7 +11,8 @@ import (
 func TestKeptNames(t *testing.T) {
 	long, other := bytes.Repeat([]byte("x"), 5000), bytes.Repeat([]byte("x"), 5001)
 	kept := Cut(long)
-	if len(kept) > 4200 || bytes.Equal(kept, Cut(other)) || !bytes.Equal(kept, Cut(kept)) || !bytes.HasPrefix(long, kept[:4096]) {
+	if len(kept) > 4200 || bytes.Equal(kept, Cut(other)) || !bytes.Equal(kept, Cut(kept)) ||
+		!bytes.HasPrefix(long, kept[:4096]) {
 		t.Errorf("%d bytes are kept: %s", len(kept), kept[4090:])
 	}
 	text, err := json.Marshal(JSONKey(kept))
@@ -33,7 +34,8 @@ func TestKeptNames(t *testing.T) {
 		}
 	}
 	invalid := bytes.Repeat([]byte{0xff}, 9000)
-	if text, err := json.Marshal(JSONKey(Cut(invalid))); err != nil || json.Unmarshal(text, &back) != nil || !bytes.Equal(back, Cut(invalid)) {
+	if text, err := json.Marshal(JSONKey(Cut(invalid))); err != nil || json.Unmarshal(text, &back) != nil ||
+		!bytes.Equal(back, Cut(invalid)) {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// jsonFinding is a finding as JSON; its names are stable.
+// jsonFinding represents a finding as JSON; its names are stable.
 type jsonFinding struct {
 	Code        string        `json:"code"` // of the rule: `keywright explain CODE` says more
 	Severity    string        `json:"severity" enum:"error,warning,note"`
@@ -42,11 +42,11 @@ type jsonRelated struct {
 	Column  int    `json:"column"`
 }
 
-// JSONKey is a key, or another name of any bytes, in JSON output. It is always an
+// JSONKey represents a key, or another name of any bytes, in JSON output. It is always an
 // object, so that a reader meets one form.
 type JSONKey []byte
 
-// jsonKey is a key as JSON; its names are stable.
+// jsonKey represents a key as JSON; its names are stable.
 type jsonKey struct {
 	Text   string `json:"text"`             // the key itself, or where base64 is there, the key with escapes, for people
 	Base64 []byte `json:"base64,omitempty"` // the bytes of a key that is not UTF-8
@@ -77,7 +77,7 @@ func (k *JSONKey) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// JSONShape is the struct whose fields the JSON form has, for a schema.
+// JSONShape returns the struct whose fields the JSON form has, for a schema.
 func (JSONKey) JSONShape() any { return jsonKey{} }
 
 // MarshalJSON implements json.Marshaler with the stable names of the JSON
@@ -97,10 +97,10 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// JSONShape is the struct whose fields the JSON form has, for a schema.
+// JSONShape returns the struct whose fields the JSON form has, for a schema.
 func (Finding) JSONShape() any { return jsonFinding{} }
 
-// WithFixes are findings that all say what to do: what has no fix of its own gets
+// WithFixes returns findings that all say what to do: what has no fix of its own gets
 // that of its rule.
 func WithFixes(findings []Finding, rules []Rule) []Finding {
 	out := slices.Clone(findings)
@@ -118,18 +118,20 @@ type Document struct {
 	Baseline *Balance  `json:"baseline,omitempty"`
 }
 
-// Balance is what a baseline lets be, and what it does not; its names are stable.
+// Balance describes what a baseline lets be, and what it does not; its names are stable.
 type Balance struct {
-	Accepted   int      `json:"accepted"`                // findings
-	Violations int64    `json:"violations"`              // keys of each of them, in sum: a key may have several
-	Gone       int      `json:"gone"`                    // accepted findings that are not there any more
-	NotLooked  int      `json:"not_looked_at,omitempty"` // accepted findings that this run did not look for: they stay
-	Grown      []Growth `json:"grown,omitempty"`         // of the findings of the report, those that were accepted for fewer keys
+	Accepted   int   `json:"accepted"`                // findings
+	Violations int64 `json:"violations"`              // keys of each of them, in sum: a key may have several
+	Gone       int   `json:"gone"`                    // accepted findings that are not there any more
+	NotLooked  int   `json:"not_looked_at,omitempty"` // accepted findings that this run did not look for: they stay
+	// of the findings of the report, those that were accepted for fewer keys
+	Grown []Growth `json:"grown,omitempty"`
 }
 
 // Balance sums up what the baseline did.
 func (s Settled) Balance() *Balance {
-	return &Balance{Accepted: len(s.Known), Violations: s.Violations(), Gone: len(s.Gone), NotLooked: len(s.Unseen), Grown: s.Grown}
+	return &Balance{Accepted: len(s.Known), Violations: s.Violations(), Gone: len(s.Gone), NotLooked: len(s.Unseen),
+		Grown: s.Grown}
 }
 
 // NewDocument folds findings into a document.
@@ -140,7 +142,7 @@ func NewDocument(findings []Finding, rules []Rule) *Document {
 	return d
 }
 
-// folded is findings as a form prints them that has findings only.
+// folded returns findings as a form prints them that has findings only.
 func folded(findings []Finding) []Finding {
 	shown, more := fold(findings)
 	for _, m := range more {
@@ -173,7 +175,8 @@ func GitHub(w io.Writer, findings []Finding, o Options) error {
 		}
 		add("title", f.Code)
 		text := Harmless([]byte(clip(whole(f, o.Rules))), false, true)
-		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level[f.Severity], strings.Join(props, ","), escapeData(string(text))); err != nil {
+		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level[f.Severity], strings.Join(props, ","),
+			escapeData(string(text))); err != nil {
 			return err
 		}
 	}
@@ -207,11 +210,11 @@ func WriteJSON(w io.Writer, document any, indent string) error {
 
 func encode(w io.Writer, document any) error { return WriteJSON(w, document, "  ") }
 
-// formulas are what spreadsheets take a cell for a formula by, also in the width of
+// formulas say what spreadsheets take a cell for a formula by, also in the width of
 // East Asian text, and what they skip before it.
 const formulas = "=+-@\t\r\n ＝＋－＠"
 
-// Cell is a text as a cell of a CSV file: nothing that a spreadsheet runs, and
+// Cell returns a text as a cell of a CSV file: nothing that a spreadsheet runs, and
 // nothing that steers a terminal. A formula gets an apostrophe in front.
 func Cell(text string) string {
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {

@@ -87,7 +87,9 @@ type (
 // SARIF prints one SARIF 2.1.0 log with the rules that the findings refer to.
 func SARIF(w io.Writer, findings []Finding, o Options) error {
 	findings = folded(findings)
-	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "keywright", InformationURI: "https://github.com/keywright/keywright", Rules: []sarifRule{}}}}
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
+		Tool: sarifTool{sarifDriver{Name: "keywright", InformationURI: "https://github.com/keywright/keywright",
+			Rules: []sarifRule{}}}}
 	if o.Failed != "" {
 		run.Calls = []sarifCall{{false, []sarifNotice{{"error", sarifText{o.Failed}}}}}
 	}
@@ -97,10 +99,13 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 			continue
 		}
 		index[r.Code] = len(run.Tool.Driver.Rules)
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{r.Code, r.Name, sarifText{r.Summary}, sarifText{r.Explain}, sarifText{r.Fix}, sarifConfig{r.Severity.String()}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+			sarifRule{r.Code, r.Name, sarifText{r.Summary}, sarifText{r.Explain}, sarifText{r.Fix},
+				sarifConfig{r.Severity.String()}})
 	}
 	for _, f := range findings {
-		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{whole(f, o.Rules)}, Fingerprints: map[string]string{"keywright/v1": Fingerprint(f)}}
+		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{whole(f, o.Rules)},
+			Fingerprints: map[string]string{"keywright/v1": Fingerprint(f)}}
 		if i, known := index[f.Code]; known {
 			res.RuleIndex = &i
 		}
@@ -123,7 +128,7 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 	return encode(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// whole is everything that a finding says, in one text.
+// whole returns everything that a finding says, in one text.
 func whole(f Finding, rules []Rule) string {
 	text := clip(sentence(f))
 	if len(f.Examples) > 0 {
@@ -149,7 +154,7 @@ func physical(p Position) *sarifPhysical {
 	return out
 }
 
-// reference is a path as a URI reference (RFC 3986). It is written here because
+// reference returns a path as a URI reference (RFC 3986). It is written here because
 // package net/url is not for the domain.
 func reference(path string) string {
 	var b strings.Builder
@@ -158,7 +163,8 @@ func reference(path string) string {
 	}
 	for i := range len(path) {
 		c := path[i]
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/:@!$&'()*+,;=", c) >= 0 {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.IndexByte("-._~/:@!$&'()*+,;=", c) >= 0 {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, "%%%02X", c)

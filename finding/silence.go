@@ -13,19 +13,27 @@ import (
 	"github.com/keywright/keywright/internal/jsonbound"
 )
 
-// Rules are the findings about ignore comments.
+// Rules returns the findings about ignore comments.
 func Rules() []Rule {
 	return []Rule{
-		{"KW090", "unused-ignore", Warning, "An ignore comment silences nothing", "An ignore that no longer silences anything hides the next fault of the same kind in the same place. `# keywright:ignore KW204 reason` stands on the line above what it silences, or above the name of an entry for all of it.", "remove the comment"},
-		{"KW091", "expired-ignore", Warning, "An ignore comment has passed its date", "`# keywright:ignore KW204 until 2027-03-01 reason` silences until that day begins (UTC). After it the finding is shown again, and so is this one, until somebody has decided anew.", "mend what it silences, or give it a new date and a reason"},
-		{"KW092", "malformed-ignore", Warning, "An ignore comment cannot be read", "The form is `# keywright:ignore CODE[,CODE] [until YYYY-MM-DD] reason`. The reason is not optional: who comes next must know why.", "write `# keywright:ignore KW204 until 2027-03-01 reason`"},
+		{"KW090", "unused-ignore", Warning, "An ignore comment silences nothing",
+			"An ignore that no longer silences anything hides the next fault of the same kind in the same place. `# " +
+				"keywright:ignore KW204 reason` is on the line above what it silences, or above the name of an entry " +
+				"for all of it.", "remove the comment"},
+		{"KW091", "expired-ignore", Warning, "An ignore comment has passed its date",
+			"`# keywright:ignore KW204 until 2027-03-01 reason` silences until that day begins (UTC). After it the finding is " +
+				"shown again, and so is this one, until somebody has decided again.",
+			"mend what it silences, or give it a new date and a reason"},
+		{"KW092", "malformed-ignore", Warning, "An ignore comment cannot be read",
+			"The form is `# keywright:ignore CODE[,CODE] [until YYYY-MM-DD] reason`. The reason is not optional: who comes " +
+				"next must know why.", "write `# keywright:ignore KW204 until 2027-03-01 reason`"},
 	}
 }
 
 var ignoreForm = regexp.MustCompile(`^\s*#\s*keywright:ignore\b\s*(.*)$`)
 var ignoreBody = regexp.MustCompile(`^(KW\d{3}(?:\s*,\s*KW\d{3})*)\s+(?:until\s+(\S+)\s+)?(.+)$`)
 
-// ignore is one ignore comment.
+// ignore represents one ignore comment.
 type ignore struct {
 	pos      Position
 	codes    []string
@@ -54,9 +62,13 @@ func Ignore(findings []Finding, files map[string][]byte, known, ran []Rule, now 
 	for _, ig := range ignores {
 		switch {
 		case ig.expired(now):
-			out = append(out, Finding{Code: "KW091", Severity: Warning, Pos: ig.pos, Message: fmt.Sprintf("the ignore of %s has expired on %s", strings.Join(ig.codes, ", "), ig.until.Format(time.DateOnly))})
+			out = append(out,
+				Finding{Code: "KW091", Severity: Warning, Pos: ig.pos,
+					Message: fmt.Sprintf("the ignore of %s has expired on %s", strings.Join(ig.codes, ", "),
+						ig.until.Format(time.DateOnly))})
 		case !ig.used && !slices.ContainsFunc(ig.codes, func(code string) bool { return !hasCode(ran, code) }):
-			out = append(out, Finding{Code: "KW090", Severity: Warning, Pos: ig.pos, Message: fmt.Sprintf("the ignore of %s silences nothing", strings.Join(ig.codes, ", "))})
+			out = append(out, Finding{Code: "KW090", Severity: Warning, Pos: ig.pos,
+				Message: fmt.Sprintf("the ignore of %s silences nothing", strings.Join(ig.codes, ", "))})
 		}
 	}
 	Sort(out)
@@ -101,7 +113,10 @@ func readIgnores(file string, text []byte, known []Rule) (found []*ignore, fault
 		}
 		pos := Position{File: file, Line: i + 1, Column: 1 + strings.IndexByte(line, '#')}
 		if len(found)+len(faults) == maxIgnores {
-			faults = append(faults, Finding{Code: "KW092", Severity: Warning, Pos: pos, Message: fmt.Sprintf("a file has more than %d ignore comments; this one and those that follow are not read", maxIgnores), Fix: "accept findings in a baseline"})
+			faults = append(faults,
+				Finding{Code: "KW092", Severity: Warning, Pos: pos,
+					Message: fmt.Sprintf("a file has more than %d ignore comments; this one and those that follow are not read",
+						maxIgnores), Fix: "accept findings in a baseline"})
 			break
 		}
 		ig, problem := parseIgnore(m[1], known)
@@ -138,11 +153,12 @@ func parseIgnore(body string, known []Rule) (*ignore, string) {
 	return ig, ""
 }
 
-// covered are the lines an ignore comment on line i covers: the next line that
+// covered returns the lines an ignore comment on line i covers: the next line that
 // is no comment, and if that line opens a block, all of the block.
 func covered(lines []string, i int) (from, to int) {
 	next := i + 1
-	for next < len(lines) && (strings.TrimSpace(lines[next]) == "" || strings.HasPrefix(strings.TrimSpace(lines[next]), "#")) {
+	for next < len(lines) &&
+		(strings.TrimSpace(lines[next]) == "" || strings.HasPrefix(strings.TrimSpace(lines[next]), "#")) {
 		next++
 	}
 	if next >= len(lines) {
@@ -163,14 +179,14 @@ func covered(lines []string, i int) (from, to int) {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// Baseline is the findings a team has decided to live with for now: a run only
+// Baseline represents the findings a team has decided to live with for now: a run only
 // fails for new ones. It is JSON, sorted, one finding a line, to be reviewed in
 // a diff.
 type Baseline struct {
 	Findings []BaselineEntry `json:"findings"`
 }
 
-// BaselineEntry is one accepted finding; only the fingerprint and the count are
+// BaselineEntry represents one accepted finding; only the fingerprint and the count are
 // compared, the rest is for readers.
 type BaselineEntry struct {
 	Fingerprint string `json:"fingerprint"`
@@ -273,7 +289,7 @@ func bounded(text []byte) error {
 	return jsonbound.Check(text, maxAccepted, 10*maxAccepted)
 }
 
-// Settled are findings held against a baseline.
+// Settled holds findings held against a baseline.
 type Settled struct {
 	Fresh  []Finding       // not accepted: new ones, and all that grew
 	Grown  []Growth        // of Fresh, those that were accepted for fewer keys
@@ -282,13 +298,13 @@ type Settled struct {
 	Unseen []BaselineEntry // accepted, and not looked for: nothing is known of them
 }
 
-// Growth is a finding that has more keys than were accepted.
+// Growth represents a finding that has more keys than were accepted.
 type Growth struct {
 	Finding
 	Accepted int64 // keys
 }
 
-// jsonGrowth is a growth as JSON; its names are stable.
+// jsonGrowth represents a growth as JSON; its names are stable.
 type jsonGrowth struct {
 	Code        string `json:"code"`
 	Entry       string `json:"entry,omitempty"`
@@ -303,10 +319,10 @@ func (g Growth) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonGrowth{g.Code, g.Entry, g.Message, g.Count, g.Accepted, Fingerprint(g.Finding)})
 }
 
-// JSONShape is the struct whose fields the JSON form has, for a schema.
+// JSONShape returns the struct whose fields the JSON form has, for a schema.
 func (Growth) JSONShape() any { return jsonGrowth{} }
 
-// Violations is how many keys the accepted findings have, in sum: a key may have several.
+// Violations returns how many keys the accepted findings have, in sum: a key may have several.
 func (s Settled) Violations() (n int64) {
 	for _, f := range s.Known {
 		n += f.Count

@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// Options are what printers need beside the findings.
+// Options describes what printers need beside the findings.
 type Options struct {
 	Source func(file string) []byte // text of a file, nil if unknown
 	Rules  []Rule                   // for general fixes and SARIF
 	Color  bool
-	File   string // the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
+	// the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
+	File   string
 	Failed string // why the run that made the findings is not whole; SARIF, JUnit and GitHub say so
 
 	lines map[string]*lines // of the files that are quoted
@@ -74,7 +75,7 @@ func Text(w io.Writer, findings []Finding, o Options) error {
 	return err
 }
 
-// sentence is the message with the number of keys; the message itself stays the
+// sentence returns the message with the number of keys; the message itself stays the
 // same from run to run, for fingerprints.
 func sentence(f Finding) string {
 	switch f.Count {
@@ -86,7 +87,7 @@ func sentence(f Finding) string {
 	return fmt.Sprintf("%s (%s keys)", f.Message, Grouped(f.Count))
 }
 
-// Grouped is a number in groups of three digits.
+// Grouped returns a number in groups of three digits.
 func Grouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -130,7 +131,7 @@ func exampleList(f Finding) string {
 	return list
 }
 
-// visible is a line as it is printed: a tab is one blank wide, control
+// visible returns a line as it is printed: a tab is one blank wide, control
 // characters are replaced one for one, so that columns stay true.
 func visible(line string) string {
 	return strings.Map(func(r rune) rune {
@@ -144,7 +145,7 @@ func visible(line string) string {
 	}, line)
 }
 
-// Key is a key as it is shown to people: as it is where it is printable UTF-8,
+// Key returns a key as it is shown to people: as it is where it is printable UTF-8,
 // else quoted with escapes. A hostile name cannot steer a terminal.
 func Key(k []byte) string {
 	if len(k) > shownKey {
@@ -157,7 +158,7 @@ func Key(k []byte) string {
 	return quote(k)
 }
 
-// FullKey is a key as it is shown to people, whole however long it is.
+// FullKey returns a key as it is shown to people, whole however long it is.
 func FullKey(k []byte) string {
 	if len(k) > shownKey && plain(k) {
 		return string(k)
@@ -168,7 +169,7 @@ func FullKey(k []byte) string {
 	return Key(k)
 }
 
-// shownKey is how many bytes of a key are shown.
+// shownKey says how many bytes of a key are shown.
 const shownKey = 200
 
 // plain is a key that is shown as it is.
@@ -177,7 +178,7 @@ func plain(k []byte) bool {
 		!bytes.HasPrefix(k, []byte("::")) && !bytes.Contains(k, []byte("##"))
 }
 
-// quote is strconv.Quote but also escapes direction marks and bytes that are
+// quote returns strconv.Quote but also escapes direction marks and bytes that are
 // not UTF-8.
 func quote(k []byte) string {
 	var b strings.Builder
@@ -215,7 +216,7 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Width is how many terminal columns text takes: East Asian wide and fullwidth
+// Width returns how many terminal columns text takes: East Asian wide and fullwidth
 // characters and emoji take two, combining marks none.
 func Width(text string) int {
 	n := 0
@@ -235,14 +236,16 @@ func Width(text string) int {
 // (Unicode Standard Annex 11).
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
-		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x23e9, 0x23ec, 1}, {0x25fd, 0x25fe, 1}, {0x2614, 0x2615, 1}, {0x26a1, 0x26a1, 1}, {0x2705, 0x2705, 1},
-		{0x274c, 0x274c, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1}, {0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1},
+		{0x1100, 0x115f, 1}, {0x231a, 0x231b, 1}, {0x23e9, 0x23ec, 1}, {0x25fd, 0x25fe, 1}, {0x2614, 0x2615, 1},
+		{0x26a1, 0x26a1, 1}, {0x2705, 0x2705, 1},
+		{0x274c, 0x274c, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1},
+		{0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1},
 		{0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1},
 	},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
-// Summary is the closing line of a list of findings.
+// Summary returns the closing line of a list of findings.
 func Summary(c Counts) string {
 	plural := func(n int, word string) string {
 		if n != 1 {

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// problems are the violations in an error, as problem and key.
+// problems returns the violations in an error, as problem and key.
 func problems(err error) (out []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -50,14 +50,22 @@ func agree(t *testing.T, g *guard.Guard, c rueidis.Client, line string) {
 
 // TestCheckAndTheClientAgree over generated commands.
 func TestCheckAndTheClientAgree(t *testing.T) {
-	heads := []string{"SET k v", "SET k v EX 60", "SET k v EX 99999", "SET k v NX", "SET k v KEEPTTL", "GETEX k PERSIST", "GETEX k EX 60", "GETEX k", "GET k", "DEL k", "UNLINK k k", "HSET k f v", "HDEL k f", "LPUSH k v", "LPOP k", "SADD k v", "ZADD k 1 v", "ZREM k v",
-		"XADD k * f v", "XACK k g 1-1", "INCR k", "APPEND k v", "EXPIRE k 60", "EXPIRE k 99999", "PERSIST k", "PEXPIRE k 60 NX", "RENAME k k", "COPY k k", "COPY k k DB 1", "MSET k v k v", "MGET k k", "SINTERSTORE k k", "ZUNIONSTORE k 1 k", "EVAL return(1) 1 k",
-		"EVAL return(redis.call('SET',KEYS[1],'x')) 1 k", "EVAL_RO return(1) 1 k", "PUBLISH c v", "SPUBLISH c v", "FLUSHDB", "SWAPDB 1 2", "MOVE k 1", "KEYS *", "TYPE k", "SETEX k 60 v", "GETSET k v", "GETDEL k", "SETRANGE k 0 v", "SORT k STORE k", "RESTORE k 0 x", "nonsense k"}
-	keys := []string{"session:1", "session:x", "sess:1", "profile:1", "flag:a", "tags:1", "rank:d", "log:1", "list:1", "lock:1", "{lock:1}:fence", "jobs:high", "{jobs}:job:1", "{jobs}:workers", "item:1", "items:n", "page:1", "{page:1}:fill", "bull:x", "other"}
+	heads := []string{"SET k v", "SET k v EX 60", "SET k v EX 99999", "SET k v NX", "SET k v KEEPTTL", "GETEX k PERSIST",
+		"GETEX k EX 60", "GETEX k", "GET k", "DEL k", "UNLINK k k", "HSET k f v", "HDEL k f", "LPUSH k v", "LPOP k",
+		"SADD k v", "ZADD k 1 v", "ZREM k v",
+		"XADD k * f v", "XACK k g 1-1", "INCR k", "APPEND k v", "EXPIRE k 60", "EXPIRE k 99999", "PERSIST k",
+		"PEXPIRE k 60 NX", "RENAME k k", "COPY k k", "COPY k k DB 1", "MSET k v k v", "MGET k k", "SINTERSTORE k k",
+		"ZUNIONSTORE k 1 k", "EVAL return(1) 1 k",
+		"EVAL return(redis.call('SET',KEYS[1],'x')) 1 k", "EVAL_RO return(1) 1 k", "EVALSHA 00 1 k", "PUBLISH c v",
+		"SPUBLISH c v", "FLUSHDB", "SWAPDB 1 2", "MOVE k 1", "KEYS *", "TYPE k", "SETEX k 60 v", "GETSET k v", "GETDEL k",
+		"SETRANGE k 0 v", "SORT k STORE k", "RESTORE k 0 x", "nonsense k"}
+	keys := []string{"session:1", "session:x", "sess:1", "profile:1", "flag:a", "tags:1", "rank:d", "log:1", "list:1",
+		"lock:1", "{lock:1}:fence", "jobs:high", "{jobs}:job:1", "{jobs}:workers", "item:1", "items:n", "page:1",
+		"{page:1}:fill", "bull:x", "other"}
 	channels := []string{"news:1", "told:1", "nows:1", "{lock:1}:released"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, brand := range keywrighttest.Brands() {
-		g, err := guard.New(load(t), guard.Options{})
+		g, err := guard.New(loaded(t), guard.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// client is a rueidis client with a guard.
+// client represents a rueidis client with a guard.
 type client struct {
 	rueidis.Client
 	g *Guard
@@ -55,7 +55,7 @@ func (c *client) DoMulti(ctx context.Context, cmds ...rueidis.Completed) []rueid
 	return c.g.doMulti(ctx, c.Client, cmds)
 }
 
-// multiplexer is a client or a dedicated connection.
+// multiplexer represents a client or a dedicated connection.
 type multiplexer interface {
 	B() rueidis.Builder
 	DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult
@@ -147,7 +147,7 @@ func (c *client) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL
 	return c.Client.DoMultiCache(ctx, multi...)
 }
 
-// noQuestions is why a command with an outcome that must be looked at is a
+// noQuestions says why a command with an outcome that must be looked at is a
 // violation there: its reply is still to be read from the connection.
 const noQuestions = "its reply is a stream, and nothing can be asked after it: use Do"
 
@@ -211,7 +211,7 @@ func (c *client) Nodes() map[string]rueidis.Client {
 	return out
 }
 
-// dedicated is a connection of its own, on which a transaction may run: between
+// dedicated represents a connection of its own, on which a transaction may run: between
 // MULTI and EXEC nothing can be asked, so the questions wait for EXEC.
 type dedicated struct {
 	rueidis.DedicatedClient

@@ -22,7 +22,7 @@ var commandsText string
 //go:embed later.txt
 var laterText string
 
-// command is one line of the table.
+// command represents one line of the table.
 type command struct {
 	name   string
 	group  string
@@ -131,7 +131,7 @@ func (s *spec) keys(args []string, visit func(at int)) {
 	}
 }
 
-// find is the place after the keyword, -1 without it.
+// find returns the place after the keyword, -1 without it.
 func (s *spec) find(args []string) int {
 	if s.begin < 0 {
 		for at := len(args) + s.begin; at > 0; at-- {
@@ -149,17 +149,19 @@ func (s *spec) find(args []string) int {
 	return -1
 }
 
-// kinds are the Redis types by the group of a command. Groups that are not here
+// kinds lists the Redis types by the group of a command. Groups that are not here
 // (generic, scripting, transactions …) work on any type.
 var kinds = map[string]keyspace.Kind{
 	"string": keyspace.String, "bitmap": keyspace.String, "hyperloglog": keyspace.String,
-	"hash": keyspace.Hash, "list": keyspace.List, "set": keyspace.Set, "sorted-set": keyspace.ZSet, "geo": keyspace.ZSet, "stream": keyspace.Stream,
+	"hash": keyspace.Hash, "list": keyspace.List, "set": keyspace.Set, "sorted-set": keyspace.ZSet, "geo": keyspace.ZSet,
+	"stream": keyspace.Stream,
 }
 
-// alsoSets are the commands on sorted sets that take sets as sources.
-var alsoSets = map[string]bool{"zunion": true, "zinter": true, "zdiff": true, "zunionstore": true, "zinterstore": true, "zdiffstore": true, "zintercard": true}
+// alsoSets lists the commands on sorted sets that take sets as sources.
+var alsoSets = map[string]bool{"zunion": true, "zinter": true, "zdiff": true, "zunionstore": true, "zinterstore": true,
+	"zdiffstore": true, "zintercard": true}
 
-// kind is the type that a command wants at its i-th spec, "" for any.
+// kind returns the type that a command wants at its i-th spec, "" for any.
 func (c *command) kind(i int) keyspace.Kind {
 	switch {
 	case alsoSets[c.name] && c.specs[i].reads:
@@ -188,7 +190,7 @@ func lookup(args []string) *command {
 	return c
 }
 
-// lower is strings.ToLower without an allocation for what is known in upper case.
+// lower returns strings.ToLower without an allocation for what is known in upper case.
 func lower(name string) string {
 	if known, ok := upper[name]; ok {
 		return known

@@ -41,7 +41,8 @@ func TestTheTableIsWhatTheServersSay(t *testing.T) {
 		return
 	}
 	if b.String() != commandsText {
-		t.Error("the table is not what these servers say; run go test ./guard -run TheTable -update and look at the difference")
+		t.Error("the table is not what these servers say; run go test ./guard -run TheTable -update and look at " +
+			"the difference")
 	}
 	if len(lines) < 300 {
 		t.Errorf("only %d commands", len(lines))
@@ -128,9 +129,15 @@ func specification(s map[string]any) string {
 func TestKeysAreThoseOfTheServer(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	for _, line := range []string{
-		"GET a", "SET a v", "MSET a 1 b 2 c 3", "DEL a b c", "ZUNIONSTORE d 2 a b WEIGHTS 1 2", "ZUNION 2 a b", "EVAL x 2 a b c", "EVALSHA x 0 c", "FCALL f 1 a b",
-		"XREAD COUNT 2 STREAMS a b 0 0", "XREADGROUP GROUP g c COUNT 1 STREAMS a b > >", "SORT a STORE b", "SORT_RO a", "GEORADIUS a 1 2 3 m STORE b", "GEOSEARCHSTORE a b FROMLONLAT 1 2 BYRADIUS 3 m",
-		"BITOP AND d a b", "PFMERGE d a b", "BLPOP a b 0", "LMPOP 2 a b LEFT", "BLMPOP 0 2 a b LEFT", "RENAME a b", "COPY a b", "MIGRATE h 1 a 0 1", "MIGRATE h 1 \"\" 0 1 KEYS a b", "OBJECT ENCODING a", "XGROUP CREATE a g $", "XINFO STREAM a", "MEMORY USAGE a", "SINTERCARD 2 a b", "BITFIELD a GET u8 0", "ZADD a 1 m", "HSET a f v", "XADD a * f v", "SMOVE a b m", "LMOVE a b LEFT LEFT", "RPOPLPUSH a b", "EXPIRE a 5", "TOUCH a b", "WATCH a b", "DUMP a", "RESTORE a 0 x", "PUBLISH c m", "PING", "GETEX a EX 5", "LCS a b",
+		"GET a", "SET a v", "MSET a 1 b 2 c 3", "DEL a b c", "ZUNIONSTORE d 2 a b WEIGHTS 1 2", "ZUNION 2 a b",
+		"EVAL x 2 a b c", "EVALSHA x 0 c", "FCALL f 1 a b",
+		"XREAD COUNT 2 STREAMS a b 0 0", "XREADGROUP GROUP g c COUNT 1 STREAMS a b > >", "SORT a STORE b", "SORT_RO a",
+		"GEORADIUS a 1 2 3 m STORE b", "GEOSEARCHSTORE a b FROMLONLAT 1 2 BYRADIUS 3 m",
+		"BITOP AND d a b", "PFMERGE d a b", "BLPOP a b 0", "LMPOP 2 a b LEFT", "BLMPOP 0 2 a b LEFT", "RENAME a b",
+		"COPY a b", "MIGRATE h 1 a 0 1", "MIGRATE h 1 \"\" 0 1 KEYS a b", "OBJECT ENCODING a", "XGROUP CREATE a g $",
+		"XINFO STREAM a", "MEMORY USAGE a", "SINTERCARD 2 a b", "BITFIELD a GET u8 0", "ZADD a 1 m", "HSET a f v",
+		"XADD a * f v", "SMOVE a b m", "LMOVE a b LEFT LEFT", "RPOPLPUSH a b", "EXPIRE a 5", "TOUCH a b", "WATCH a b",
+		"DUMP a", "RESTORE a 0 x", "PUBLISH c m", "PING", "GETEX a EX 5", "LCS a b",
 	} {
 		args := strings.Fields(strings.ReplaceAll(line, `""`, "\x00"))
 		for i, a := range args {

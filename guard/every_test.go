@@ -6,10 +6,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
-// harmless are the commands that name no key and may be sent: those of the
+// harmless lists the commands that name no key and may be sent: those of the
 // connection, of transactions, and those that only look.
 var harmless = strings.Fields(`
 	acl acl|cat acl|dryrun acl|genpass acl|getuser acl|help acl|list acl|log acl|users acl|whoami asking auth
@@ -46,7 +46,7 @@ func TestEveryCommandIsDecided(t *testing.T) {
 	}
 }
 
-// arguments are a call of a command with a key in the place of one spec, and
+// arguments returns a call of a command with a key in the place of one spec, and
 // harmless words in all others.
 func (c *command) arguments(s *spec, key string) []string {
 	args := strings.Split(c.name, "|")
@@ -72,7 +72,7 @@ func (c *command) arguments(s *spec, key string) []string {
 // TestNoCommandWritesByHand: whatever command writes, in whatever place the key
 // is, only the construct may write what is its own.
 func TestNoCommandWritesByHand(t *testing.T) {
-	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
 owner: o
 keys:
   lock: {key: lock, type: lock, ttl: 1m}
@@ -91,12 +91,14 @@ keys:
 			if !s.changes || s.channel || s.unknown || c.group == "scripting" || concern[name] != "" {
 				continue
 			}
-			for _, key := range []string{"lock", "{lock}:fence", "jobs", "{jobs}:job:7", "{jobs}:dead", "item:1", "items:n", "rate"} {
+			for _, key := range []string{"lock", "{lock}:fence", "jobs", "{jobs}:job:7", "{jobs}:dead", "item:1", "items:n",
+				"rate"} {
 				args := c.arguments(s, key)
 				if key == "items:n" && name == "pexpire" { // an entity sends it itself
 					continue
 				}
-				found := slices.ContainsFunc(g.Check(args...), func(v *Violation) bool { return v.Problem == ByHand && v.Key == key })
+				found := slices.ContainsFunc(g.Check(args...),
+					func(v *Violation) bool { return v.Problem == ByHand && v.Key == key })
 				if tried++; !found {
 					t.Errorf("%s may be sent", strings.Join(args, " "))
 				}
@@ -111,7 +113,7 @@ keys:
 // TestEveryKeyIsFound: a key that nothing declares is found in every place of every
 // command, whether it is read or written there.
 func TestEveryKeyIsFound(t *testing.T) {
-	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\nowner: o\nforeign: [\"1\"]\nkeys:\n  a: {key: a, type: string, ttl: 1d}\n")}}, "k.yaml")
+	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\nowner: o\nforeign: [\"1\"]\nkeys:\n  a: {key: a, type: string, ttl: 1d}\n")}}, "k.yaml")
 	g, err := New(ks, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +122,8 @@ func TestEveryKeyIsFound(t *testing.T) {
 		for i := range c.specs {
 			if s := &c.specs[i]; !s.channel && !s.unknown && concern[name] == "" {
 				args := c.arguments(s, "strange")
-				found := slices.ContainsFunc(g.Check(args...), func(v *Violation) bool { return v.Problem == Undeclared && v.Key == "strange" })
+				found := slices.ContainsFunc(g.Check(args...),
+					func(v *Violation) bool { return v.Problem == Undeclared && v.Key == "strange" })
 				if !found {
 					t.Errorf("%s may be sent", strings.Join(args, " "))
 				}

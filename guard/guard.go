@@ -29,7 +29,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Problem is what is wrong with a command.
+// Problem describes what is wrong with a command.
 type Problem uint8
 
 // The problems.
@@ -44,15 +44,18 @@ const (
 	UnknownCommand                       // where its keys are cannot be told
 	ByHand                               // a write to keys that only their construct writes: a lock, a queue, an entity
 	UndeclaredChannel                    // no channel has this name
-	Unsettled                            // only the server can tell, afterwards, whether the key has the TTL and type it must have
+	// only the server can tell, afterwards, whether the key has the TTL and type it must have
+	Unsettled
 )
 
-var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL", "TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command", "a write that only the construct may do", "undeclared channel", "cannot be told from the arguments"}
+var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL",
+	"TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command",
+	"a write that only the construct may do", "undeclared channel", "cannot be told from the arguments"}
 
 // String implements fmt.Stringer.
 func (p Problem) String() string { return problemNames[p] }
 
-// Violation is one command that does not fit the declaration. It is an error.
+// Violation represents one command that does not fit the declaration. It is an error.
 type Violation struct {
 	Problem Problem
 	Command string // "SET", "XGROUP CREATE"
@@ -97,6 +100,7 @@ type Guard struct {
 	ignore   []string
 	channels []*keyspace.Channel
 	inner    map[*keyspace.Channel]*keyspace.Entry // those of constructs
+	scripts  scripts
 	proposes proposer
 }
 
@@ -110,7 +114,7 @@ type proposer struct {
 // be explained for ever.
 const maxCompared = 200_000
 
-// detail is a question, "" where nothing declared is near the key.
+// detail returns a question, "" where nothing declared is near the key.
 func (p *proposer) detail(key string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,9 +134,11 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
 	}
-	g := &Guard{options: o, matcher: m, targets: targets, ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}
+	g := &Guard{options: o, matcher: m, targets: targets,
+		ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.",
+			"github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}
 	g.proposes.near = keyspace.NewNear(ks)
-	g.channels, g.inner = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}
+	g.channels, g.inner, g.scripts = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}, declared(ks)
 	for _, e := range ks.Entries {
 		if e.Notify != nil {
 			g.inner[e.Notify] = e
@@ -159,19 +165,20 @@ func (g *Guard) Check(args ...string) []*Violation {
 // unsettled makes violations of what only the outcome tells.
 func (v *verdict) unsettled(why string) {
 	for _, q := range v.after {
-		v.found = append(v.found, &Violation{Problem: Unsettled, Command: q.command, Key: q.key, Entry: q.entry.Name, Detail: why})
+		v.found = append(v.found,
+			&Violation{Problem: Unsettled, Command: q.command, Key: q.key, Entry: q.entry.Name, Detail: why})
 	}
 	v.after = nil
 }
 
-// verdict is what is known of some commands before they are sent.
+// verdict describes what is known of some commands before they are sent.
 type verdict struct {
 	found []*Violation
 	after []question // what only the outcome tells
 	one   [1]question
 }
 
-// question is a key to be asked about after a command.
+// question represents a key to be asked about after a command.
 type question struct {
 	command string
 	key     string
@@ -234,13 +241,14 @@ func (g *Guard) looksUp(v *verdict, args []string) {
 			continue
 		}
 		p, err := pattern.Glob(escapes.Replace(before) + "*" + escapes.Replace(after))
-		if err != nil || !slices.ContainsFunc(g.targets, func(t keyspace.Target) bool { return t.Key != nil && overlaps(p, t.Key.Pattern) }) {
+		if err != nil ||
+			!slices.ContainsFunc(g.targets, func(t keyspace.Target) bool { return t.Key != nil && overlaps(p, t.Key.Pattern) }) {
 			v.add(Undeclared, args, name, nil, "")
 		}
 	}
 }
 
-// escapes are the bytes that mean something in a glob and nothing to SORT.
+// escapes lists the bytes that mean something in a glob and nothing to SORT.
 var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 func overlaps(a, b *pattern.Pattern) bool {
@@ -267,12 +275,14 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		return
 	}
 	entry := target.Key
-	if s.changes && c.group != "scripting" && onlyConstruct(entry, c.name) {
-		v.add(ByHand, args, key, entry, "a "+string(entry.Entry.Construct)+" is written by its own functions, which keep its keys in step")
+	if s.changes && onlyConstruct(entry, c.name) && !(c.group == "scripting" && g.scripts.may(args, entry)) {
+		v.add(ByHand, args, key, entry,
+			"a "+string(entry.Entry.Construct)+" is written by its own functions, which keep its keys in step")
 		return
 	}
 	if kind := c.kind(i); kind != "" && kind != entry.Kind {
-		v.add(WrongType, args, key, entry, fmt.Sprintf("it is declared as a %s, and the command is for a %s", entry.Kind, kind))
+		v.add(WrongType, args, key, entry,
+			fmt.Sprintf("it is declared as a %s, and the command is for a %s", entry.Kind, kind))
 		return
 	}
 	if !c.writes || !s.makes {
@@ -301,7 +311,8 @@ func (g *Guard) lifetime(v *verdict, c *command, args []string, key string, entr
 	case said != 0 && ttl.Policy == keyspace.TTLNone:
 		v.add(TTLForbidden, args, key, entry, "the declaration says "+ttl.Text)
 	case ttl.Policy == keyspace.TTLExpires && said > ttl.LiveMax():
-		v.add(TTLTooLong, args, key, entry, fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(said), ttl.Text))
+		v.add(TTLTooLong, args, key, entry,
+			fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(said), ttl.Text))
 	}
 }
 
@@ -320,7 +331,8 @@ func (g *Guard) answer(v *verdict, q question, kind string, ms int64) {
 	case ms >= 0 && ttl.Policy == keyspace.TTLNone:
 		v.add(TTLForbidden, args, q.key, q.entry, "the declaration says "+ttl.Text)
 	case ttl.Policy == keyspace.TTLExpires && time.Duration(ms)*time.Millisecond > ttl.LiveMax():
-		v.add(TTLTooLong, args, q.key, q.entry, fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(time.Duration(ms)*time.Millisecond), ttl.Text))
+		v.add(TTLTooLong, args, q.key, q.entry,
+			fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(time.Duration(ms)*time.Millisecond), ttl.Text))
 	}
 	for _, found := range v.found[before:] {
 		found.Done = true
@@ -335,7 +347,7 @@ func (v *verdict) add(p Problem, args []string, key string, entry *keyspace.Key,
 	v.found = append(v.found, found)
 }
 
-// display is the name of a command without its arguments: those hold values.
+// display returns the name of a command without its arguments: those hold values.
 func display(args []string) string {
 	name := strings.ToUpper(args[0])
 	if len(args) > 1 && commands[strings.ToLower(args[0])+"|"+strings.ToLower(args[1])] != nil {
@@ -357,13 +369,15 @@ func (g *Guard) place(v *verdict) {
 	}
 }
 
-// caller is the first place on the stack outside of the clients.
+// caller returns the first place on the stack outside of the clients.
 func (g *Guard) caller() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, ".(*Keyspace).") { // generated: its caller is of interest
+		// generated: its caller is of interest
+		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") &&
+			!strings.Contains(f.Function, ".(*Keyspace).") {
 
 			return fmt.Sprintf("%s:%d", f.File, f.Line)
 		}

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
@@ -37,29 +37,18 @@ keys:
 channels: {told: {channel: "told:{id}", sharded: true}, news: {channel: "news:{id}"}}
 `
 
-func load(t testing.TB) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatal(found[0].Message)
-	}
-	return ks
-}
+func loaded(t testing.TB) *keyspace.Keyspace { return declared.Keyspace(t, declaration) }
 
-// open is a guarded client of a server of its own; seen gathers what is
+// open returns a guarded client of a server of its own; seen gathers what is
 // reported, if it is asked for.
 func open(t *testing.T, brand keywrighttest.Brand, o guard.Options) (*keywrighttest.Server, rueidis.Client) {
 	t.Helper()
 	s := keywrighttest.Start(t, brand)
-	g, err := guard.New(load(t), o)
+	g, err := guard.New(loaded(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Wrap: g.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, s.URL(), keywright.Options{Wrap: g.Wrap})
 	return s, c.Raw()
 }
 
@@ -78,30 +67,74 @@ var lines = []struct {
 	before, line string
 	want         guard.Problem // 0: nothing
 }{
-	{"", "SET session:1 x EX 60", 0}, {"", "SET session:1 x PX 3600000", 0}, {"", "SETEX session:1 60 x", 0}, {"", "SET session:1 x EX 60 NX", 0},
-	{"", "SET session:1 x", guard.NoTTL}, {"", "SET session:1 x EX 7200", guard.TTLTooLong}, {"", "SETEX session:1 7200 x", guard.TTLTooLong}, {"", "GETSET session:1 x", guard.NoTTL},
-	{"", "SET session:1 x NX", guard.NoTTL}, {"SET session:1 x EX 60", "SET session:1 y NX", 0}, {"SET session:1 x EX 60", "SET session:1 y KEEPTTL", 0}, {"SET session:1 x", "SET session:1 y KEEPTTL", guard.NoTTL},
-	{"", "SET session:1 x EXAT 99999999999", guard.TTLTooLong}, {"", "MSET session:1 x", guard.NoTTL}, {"", "APPEND session:1 x", guard.NoTTL}, {"SET session:1 x EX 60", "APPEND session:1 x", 0},
-	{"SET session:1 x EX 60", "PERSIST session:1", guard.NoTTL}, {"SET session:1 x EX 60", "EXPIRE session:1 7200", guard.TTLTooLong}, {"SET session:1 x EX 60", "EXPIRE session:1 60", 0}, {"SET session:1 x EX 60", "EXPIRE session:1 9999 GT", guard.TTLTooLong}, {"SET session:1 x EX 60", "EXPIRE session:1 0", 0},
-	{"", "GET session:1", 0}, {"", "HGET session:1 f", guard.WrongType}, {"", "GET session:x", guard.Undeclared}, {"", "SET other 1", guard.Undeclared}, {"", "GET other", guard.Undeclared}, {"", "MGET session:1 other", guard.Undeclared},
-	{"", "SET bull:x 1", 0}, {"", "HSET bull:x f 1", 0}, {"", "SET sess:1 x EX 60", guard.FormerName}, {"", "GET sess:1", 0}, {"", "DEL sess:1", 0}, {"SET sess:1 x EX 60", "RENAME sess:1 session:1", 0}, {"SET sess:1 x", "RENAME sess:1 session:1", guard.NoTTL},
-	{"", "HSET profile:1 f v", guard.NoTTL}, {"HSET profile:1 f v", "HDEL profile:1 f", 0}, {"", "HINCRBY profile:1 n 1", guard.NoTTL}, {"", "ZADD rank:x 1 m", guard.NoTTL}, {"", "SADD rank:x m", guard.WrongType},
-	{"", "SET flag:x 1", 0}, {"", "SET flag:x 1 EX 5", guard.TTLForbidden}, {"SET flag:x 1", "EXPIRE flag:x 5", guard.TTLForbidden}, {"", "SADD tags:1 a", 0}, {"SADD tags:1 a", "EXPIRE tags:1 5", 0},
-	{"", "XADD log:1 * f v", guard.NoTTL}, {"", "XGROUP CREATE log:1 g $ MKSTREAM", guard.NoTTL}, {"", "LPUSH list:1 a", guard.NoTTL}, {"RPUSH list:1 a b", "LPOP list:1", 0},
-	{"", "SET lock:1 token PX 60000 NX", guard.ByHand}, {"", "DEL lock:1", guard.ByHand}, {"", "PEXPIRE lock:1 1", guard.ByHand}, {"", "GET lock:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 lock:1", 0},
-	{"", "LPUSH jobs:high 7", guard.ByHand}, {"", "LPUSH {jobs}:dead 7", guard.ByHand}, {"", "SET {jobs}:job:7 x", guard.ByHand}, {"", "LLEN jobs:high", 0}, {"", "ZREM {jobs}:workers me", 0},
-	{"", "HSET item:1 n 2", guard.ByHand}, {"", "UNLINK item:1", guard.ByHand}, {"", "ZADD items:n 1 1", guard.ByHand}, {"", "HGETALL item:1", 0},
+	{"", "SET session:1 x EX 60", 0}, {"", "SET session:1 x PX 3600000", 0}, {"", "SETEX session:1 60 x", 0},
+	{"", "SET session:1 x EX 60 NX", 0},
+	{"", "SET session:1 x", guard.NoTTL}, {"", "SET session:1 x EX 7200", guard.TTLTooLong},
+	{"", "SETEX session:1 7200 x", guard.TTLTooLong}, {"", "GETSET session:1 x", guard.NoTTL},
+	{"", "SET session:1 x NX", guard.NoTTL}, {"SET session:1 x EX 60", "SET session:1 y NX", 0},
+	{"SET session:1 x EX 60", "SET session:1 y KEEPTTL", 0}, {"SET session:1 x", "SET session:1 y KEEPTTL", guard.NoTTL},
+	{"", "SET session:1 x EXAT 99999999999", guard.TTLTooLong}, {"", "MSET session:1 x", guard.NoTTL},
+	{"", "APPEND session:1 x", guard.NoTTL}, {"SET session:1 x EX 60", "APPEND session:1 x", 0},
+	{"SET session:1 x EX 60", "PERSIST session:1", guard.NoTTL},
+	{"SET session:1 x EX 60", "EXPIRE session:1 7200", guard.TTLTooLong},
+	{"SET session:1 x EX 60", "EXPIRE session:1 60", 0},
+	{"SET session:1 x EX 60", "EXPIRE session:1 9999 GT", guard.TTLTooLong},
+	{"SET session:1 x EX 60", "EXPIRE session:1 0", 0},
+	{"", "GET session:1", 0}, {"", "HGET session:1 f", guard.WrongType}, {"", "GET session:x", guard.Undeclared},
+	{"", "SET other 1", guard.Undeclared}, {"", "GET other", guard.Undeclared},
+	{"", "MGET session:1 other", guard.Undeclared},
+	{"", "SET bull:x 1", 0}, {"", "HSET bull:x f 1", 0}, {"", "SET sess:1 x EX 60", guard.FormerName},
+	{"", "GET sess:1", 0}, {"", "DEL sess:1", 0}, {"SET sess:1 x EX 60", "RENAME sess:1 session:1", 0},
+	{"SET sess:1 x", "RENAME sess:1 session:1", guard.NoTTL},
+	{"", "HSET profile:1 f v", guard.NoTTL}, {"HSET profile:1 f v", "HDEL profile:1 f", 0},
+	{"", "HINCRBY profile:1 n 1", guard.NoTTL}, {"", "ZADD rank:x 1 m", guard.NoTTL},
+	{"", "SADD rank:x m", guard.WrongType},
+	{"", "SET flag:x 1", 0}, {"", "SET flag:x 1 EX 5", guard.TTLForbidden},
+	{"SET flag:x 1", "EXPIRE flag:x 5", guard.TTLForbidden}, {"", "SADD tags:1 a", 0},
+	{"SADD tags:1 a", "EXPIRE tags:1 5", 0},
+	{"", "XADD log:1 * f v", guard.NoTTL}, {"", "XGROUP CREATE log:1 g $ MKSTREAM", guard.NoTTL},
+	{"", "LPUSH list:1 a", guard.NoTTL}, {"RPUSH list:1 a b", "LPOP list:1", 0},
+	{"", "SET lock:1 token PX 60000 NX", guard.ByHand}, {"", "DEL lock:1", guard.ByHand},
+	{"", "PEXPIRE lock:1 1", guard.ByHand}, {"", "GET lock:1", 0},
+	{"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 lock:1", guard.ByHand},
+	{"", "EVAL return(redis.call('LPUSH',KEYS[1],'7')) 1 jobs:high", guard.ByHand},
+	{"", "EVALSHA 0123 1 item:1", guard.ByHand}, {"", "FCALL f 1 {jobs}:job:7", guard.ByHand},
+	{"", "EVAL_RO return(redis.call('GET',KEYS[1])) 1 lock:1", 0},
+	{"", "LPUSH jobs:high 7", guard.ByHand}, {"", "LPUSH {jobs}:dead 7", guard.ByHand},
+	{"", "SET {jobs}:job:7 x", guard.ByHand}, {"", "LLEN jobs:high", 0}, {"", "ZREM {jobs}:workers me", 0},
+	{"", "HSET item:1 n 2", guard.ByHand}, {"", "UNLINK item:1", guard.ByHand}, {"", "ZADD items:n 1 1", guard.ByHand},
+	{"", "HGETALL item:1", 0},
 	{"", "SET {page:1}:fill x EX 5", guard.ByHand}, {"", "UNLINK page:1 {page:1}:fill", 0}, {"", "SET page:1 x EX 60", 0},
-	{"", "PUBLISH news:1 x", 0}, {"", "PUBLISH nows:1 x", guard.UndeclaredChannel}, {"", "SPUBLISH told:1 x", 0}, {"", "SPUBLISH news:1 x", guard.UndeclaredChannel}, {"", "PUBLISH told:1 x", guard.UndeclaredChannel}, {"", "PUBLISH {lock:1}:released x", guard.ByHand},
-	{"", "FLUSHALL", guard.Dangerous}, {"", "FLUSHDB ASYNC", guard.Dangerous}, {"", "SWAPDB 0 1", guard.Dangerous}, {"", "MOVE session:1 1", guard.Dangerous}, {"", "SELECT 1", guard.Dangerous}, {"", "COPY session:1 session:2 DB 1", guard.Dangerous}, {"", "CONFIG SET maxmemory 1", guard.Dangerous}, {"", "CONFIG GET maxmemory", 0},
-	{"SET session:1 x EX 60", "GETEX session:1 PERSIST", guard.NoTTL}, {"SET session:1 x EX 60", "GETEX session:1 EX 7200", guard.TTLTooLong}, {"SET session:1 x EX 60", "GETEX session:1 EX 60", 0}, {"SET session:1 x EX 60", "GETEX session:1", 0},
-	{"SADD tags:1 a", "ZUNIONSTORE rank:x 1 tags:1", guard.NoTTL}, {"SADD tags:1 a", "SUNIONSTORE rank:x tags:1", guard.WrongType}, {"RPUSH list:1 3 1", "SORT list:1 STORE list:2", guard.NoTTL}, {"SADD tags:1 3", "SORT tags:1 STORE tags:2", guard.WrongType},
-	{"RPUSH list:1 3 1", "SORT list:1 BY other_* GET #", guard.Undeclared}, {"RPUSH list:1 3 1", "SORT_RO list:1 GET profile:*->name", 0}, {"RPUSH list:1 3 1", "SORT list:1 BY nosort GET secret:*", guard.Undeclared}, {"RPUSH list:1 3", "SORT list:1 STORE lock:1", guard.ByHand},
-	{"", "FUNCTION LOAD x", guard.Dangerous}, {"", "MODULE LOAD x", guard.Dangerous}, {"", "CLIENT UNBLOCK 1", guard.Dangerous}, {"", "CLUSTER FORGET x", guard.Dangerous},
-	{"", "EVAL return(1) 0", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 session:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x')) 1 session:1", guard.NoTTL},
-	{"", "EVAL return(redis.call('SADD',KEYS[1],'x')) 1 session:1", guard.WrongType}, {"", "EVAL return(1) 1 other", guard.Undeclared}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX',9)) 1 flag:x", guard.TTLForbidden}, {"", "EVAL_RO return(1) 1 session:1", 0},
-	{"SET session:1 x EX 60", "COPY session:1 session:2", 0}, {"SET session:1 x EX 60", "COPY session:1 flag:x", guard.TTLForbidden}, {"SADD tags:1 a", "COPY tags:1 session:9", guard.WrongType},
-	{"", "keys *", guard.Dangerous}, {"", "PING", 0}, {"", "SCAN 0", 0}, {"", "TIME", 0}, {"", "JSON.SET session:1 $ 1", guard.UnknownCommand}, {"", "OBJECT ENCODING session:1", 0}, {"", "OBJECT ENCODING other", guard.Undeclared},
+	{"", "PUBLISH news:1 x", 0}, {"", "PUBLISH nows:1 x", guard.UndeclaredChannel}, {"", "SPUBLISH told:1 x", 0},
+	{"", "SPUBLISH news:1 x", guard.UndeclaredChannel}, {"", "PUBLISH told:1 x", guard.UndeclaredChannel},
+	{"", "PUBLISH {lock:1}:released x", guard.ByHand},
+	{"", "FLUSHALL", guard.Dangerous}, {"", "FLUSHDB ASYNC", guard.Dangerous}, {"", "SWAPDB 0 1", guard.Dangerous},
+	{"", "MOVE session:1 1", guard.Dangerous}, {"", "SELECT 1", guard.Dangerous},
+	{"", "COPY session:1 session:2 DB 1", guard.Dangerous}, {"", "CONFIG SET maxmemory 1", guard.Dangerous},
+	{"", "CONFIG GET maxmemory", 0},
+	{"SET session:1 x EX 60", "GETEX session:1 PERSIST", guard.NoTTL},
+	{"SET session:1 x EX 60", "GETEX session:1 EX 7200", guard.TTLTooLong},
+	{"SET session:1 x EX 60", "GETEX session:1 EX 60", 0}, {"SET session:1 x EX 60", "GETEX session:1", 0},
+	{"SADD tags:1 a", "ZUNIONSTORE rank:x 1 tags:1", guard.NoTTL},
+	{"SADD tags:1 a", "SUNIONSTORE rank:x tags:1", guard.WrongType},
+	{"RPUSH list:1 3 1", "SORT list:1 STORE list:2", guard.NoTTL},
+	{"SADD tags:1 3", "SORT tags:1 STORE tags:2", guard.WrongType},
+	{"RPUSH list:1 3 1", "SORT list:1 BY other_* GET #", guard.Undeclared},
+	{"RPUSH list:1 3 1", "SORT_RO list:1 GET profile:*->name", 0},
+	{"RPUSH list:1 3 1", "SORT list:1 BY nosort GET secret:*", guard.Undeclared},
+	{"RPUSH list:1 3", "SORT list:1 STORE lock:1", guard.ByHand},
+	{"", "FUNCTION LOAD x", guard.Dangerous}, {"", "MODULE LOAD x", guard.Dangerous},
+	{"", "CLIENT UNBLOCK 1", guard.Dangerous}, {"", "CLUSTER FORGET x", guard.Dangerous},
+	{"", "EVAL return(1) 0", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 session:1", 0},
+	{"", "EVAL return(redis.call('SET',KEYS[1],'x')) 1 session:1", guard.NoTTL},
+	{"", "EVAL return(redis.call('SADD',KEYS[1],'x')) 1 session:1", guard.WrongType},
+	{"", "EVAL return(1) 1 other", guard.Undeclared}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX',9)) 1 flag:x",
+		guard.TTLForbidden}, {"", "EVAL_RO return(1) 1 session:1", 0},
+	{"SET session:1 x EX 60", "COPY session:1 session:2", 0}, {"SET session:1 x EX 60", "COPY session:1 flag:x",
+		guard.TTLForbidden}, {"SADD tags:1 a", "COPY tags:1 session:9", guard.WrongType},
+	{"", "keys *", guard.Dangerous}, {"", "PING", 0}, {"", "SCAN 0", 0}, {"", "TIME", 0},
+	{"", "JSON.SET session:1 $ 1", guard.UnknownCommand}, {"", "OBJECT ENCODING session:1", 0},
+	{"", "OBJECT ENCODING other", guard.Undeclared},
 }
 
 // TestCommands: on both servers, refusing and reporting, alone and in a
@@ -140,7 +173,8 @@ func TestWhatIsRefusedIsNotSent(t *testing.T) {
 	_ = do(c, "SET session:1 x")
 	_ = do(c, "SET other x")
 	ctx := context.Background()
-	for _, r := range c.DoMulti(ctx, c.B().Set().Key("session:1").Value("x").ExSeconds(60).Build(), c.B().Get().Key("other").Build()) {
+	for _, r := range c.DoMulti(ctx, c.B().Set().Key("session:1").Value("x").ExSeconds(60).Build(),
+		c.B().Get().Key("other").Build()) {
 		if r.Error() == nil {
 			t.Error("part of a pipeline with a violation passed")
 		}
@@ -169,12 +203,13 @@ func TestWhatIsRefusedIsNotSent(t *testing.T) {
 
 // TestMeant: what is near a declared name is proposed, for a bounded number of keys.
 func TestMeant(t *testing.T) {
-	g, err := guard.New(load(t), guard.Options{})
+	g, err := guard.New(loaded(t), guard.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = "did you mean profile:{id} (profile)?"
-	if v := g.Check("HSET", "profil:7", "f", "x"); len(v) != 1 || v[0].Detail != want || !strings.Contains(v[0].Error(), want) {
+	if v := g.Check("HSET", "profil:7", "f", "x"); len(v) != 1 || v[0].Detail != want ||
+		!strings.Contains(v[0].Error(), want) {
 		t.Errorf("%v", v)
 	}
 	if v := g.Check("GET", "entirely:other"); len(v) != 1 || v[0].Detail != "" {
@@ -244,7 +279,8 @@ func TestPipelinesAndTransactions(t *testing.T) {
 			t.Errorf("inside of a transaction: %v", err)
 		}
 	}
-	if v, ok := errors.AsType[*guard.Violation](d.Do(ctx, d.B().Exec().Build()).Error()); !ok || v.Problem != guard.NoTTL || !v.Done {
+	if v, ok := errors.AsType[*guard.Violation](d.Do(ctx, d.B().Exec().Build()).Error()); !ok ||
+		v.Problem != guard.NoTTL || !v.Done {
 		t.Errorf("a transaction that leaves a key without its TTL: %v", v)
 	}
 }
@@ -281,11 +317,12 @@ func TestSubscriptions(t *testing.T) {
 }
 
 func TestCheckWithoutAServer(t *testing.T) {
-	g, err := guard.New(load(t), guard.Options{})
+	g, err := guard.New(loaded(t), guard.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := g.Check("SET", "session:1", "hunter2"); len(v) != 1 || v[0].Problem != guard.NoTTL || strings.Contains(v[0].Error(), "hunter2") {
+	if v := g.Check("SET", "session:1", "hunter2"); len(v) != 1 || v[0].Problem != guard.NoTTL ||
+		strings.Contains(v[0].Error(), "hunter2") {
 		t.Errorf("%v", v)
 	}
 	if v := g.Check("GETEX", "session:1", "PERSIST"); len(v) != 1 || v[0].Problem != guard.NoTTL {
@@ -307,13 +344,14 @@ func TestCheckWithoutAServer(t *testing.T) {
 			t.Errorf("%q: %v", args, v)
 		}
 	}
-	for _, args := range [][]string{nil, {""}, {"SET"}, {"EVAL"}, {"EVAL", "x", "99", "a"}, {"EVAL", "x", "-1"}, {"XREAD", "STREAMS"}, {"ZUNIONSTORE", "d", "9999999999999999999"}, {"KEYS"}, {"MSET", "a"}} {
+	for _, args := range [][]string{nil, {""}, {"SET"}, {"EVAL"}, {"EVAL", "x", "99", "a"}, {"EVAL", "x", "-1"},
+		{"XREAD", "STREAMS"}, {"ZUNIONSTORE", "d", "9999999999999999999"}, {"KEYS"}, {"MSET", "a"}} {
 		g.Check(args...)
 	}
 }
 
 func FuzzCheck(f *testing.F) {
-	g, err := guard.New(load(f), guard.Options{})
+	g, err := guard.New(loaded(f), guard.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -323,7 +361,7 @@ func FuzzCheck(f *testing.F) {
 }
 
 func BenchmarkCheckSet(b *testing.B) {
-	g, err := guard.New(load(b), guard.Options{})
+	g, err := guard.New(loaded(b), guard.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

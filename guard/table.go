@@ -25,7 +25,7 @@ var concern = func() map[string]string {
 	return out
 }()
 
-// wholeServers are the commands that change the server for all programs.
+// wholeServers lists the commands that change the server for all programs.
 const wholeServers = `
 	acl|deluser acl|load acl|save acl|setuser bgrewriteaof bgsave client|kill client|pause client|reply client|unblock client|unpause
 	cluster|addslots cluster|addslotsrange cluster|bumpepoch cluster|delslots cluster|delslotsrange cluster|failover cluster|flushslots cluster|forget
@@ -42,32 +42,21 @@ func dangerous(name string, args []string) string {
 	return concern[name]
 }
 
-// everyRole means all keys of a construct.
-const everyRole = "*"
-
-// own is the keys that only their construct writes, by role ("" is the main key,
-// "index" any index), and the commands that it sends for itself: everything else it does by scripts.
+// own is the keys, by role ("index" is any index), for which a construct sends commands itself, and these
+// commands: everything else it does by scripts. All keys of a construct that keeps them in step are its own
+// besides.
 var own = map[keyspace.Construct]map[string][]string{
-	keyspace.Lock:      {everyRole: nil},
-	keyspace.Queue:     {everyRole: nil, "workers": {"zrem"}},
-	keyspace.Entity:    {everyRole: nil, "index": {"pexpire"}},
-	keyspace.RateLimit: {everyRole: nil},
-	keyspace.Cache:     {"fill": {"unlink"}},
-	keyspace.Ranking:   {"window": nil},
+	keyspace.Queue:   {"workers": {"zrem"}},
+	keyspace.Entity:  {"index": {"pexpire"}},
+	keyspace.Cache:   {"fill": {"unlink"}},
+	keyspace.Ranking: {"window": nil},
 }
 
 // onlyConstruct reports whether a write to a key is its construct's alone.
 func onlyConstruct(k *keyspace.Key, command string) bool {
-	roles, ok := own[k.Entry.Construct]
-	if !ok {
-		return false
-	}
 	role, _, _ := strings.Cut(k.Role, ".")
-	sent, ok := roles[role]
-	if !ok {
-		sent, ok = roles[everyRole]
-	}
-	return ok && !slices.Contains(sent, command)
+	sent, its := own[k.Entry.Construct][role]
+	return (its || k.Entry.Construct.InStep()) && !slices.Contains(sent, command)
 }
 
 // names says which arguments of a command are channels.
@@ -129,5 +118,6 @@ func (g *Guard) heard(glob string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(g.channels, func(c *keyspace.Channel) bool { _, ok := pattern.Overlap(p, c.Pattern); return ok })
+	return slices.ContainsFunc(g.channels,
+		func(c *keyspace.Channel) bool { _, ok := pattern.Overlap(p, c.Pattern); return ok })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestOtherTenants: keys of a namespace that the program has not chosen are not its own,
@@ -18,7 +18,7 @@ func TestOtherTenants(t *testing.T) {
 		if names == "" {
 			text = strings.Replace(text, ", names: ", "", 1)
 		}
-		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 		if finding.Count(found).Errors > 0 {
 			t.Fatal(found)
 		}
@@ -26,7 +26,8 @@ func TestOtherTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		undeclared := map[string]bool{"app:a:1": false, "bull:x": false, "app:b": true, "other:a:1": true, "other:nothing": true}
+		undeclared := map[string]bool{"app:a:1": false, "bull:x": false, "app:b": true, "other:a:1": true,
+			"other:nothing": true}
 		for key, want := range undeclared {
 			got := false
 			for _, v := range g.Check("SET", key, "x") {
@@ -41,7 +42,7 @@ func TestOtherTenants(t *testing.T) {
 
 // The keys that a declared migration keeps its epochs in are its own.
 func TestMigrations(t *testing.T) {
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
 keys: {persona: {key: "p:{g}", type: string, value: text, ttl: none}}
 vars: {g: slug}
 migrations:

@@ -2,7 +2,7 @@ package infer
 
 import "slices"
 
-// affixes are what many of the words begin or end with that are taken for texts: session- in
+// affixes describes what many of the words begin or end with that are taken for texts: session- in
 // session-qwkxz, where 12,000 other names have nothing in common. They are counted in two
 // passes, the first by hashes, so that few of very many names are kept.
 type affixes struct {
@@ -72,7 +72,7 @@ func (a *affixes) count(word []byte, keys int) {
 	a.each(word, count, count)
 }
 
-// text is the shape of a word that is taken for a text: what many begin or end with stays.
+// text returns the shape of a word that is taken for a text: what many begin or end with stays.
 func (a *affixes) text(word []byte, fixed bool) []byte {
 	begin, end := 0, len(word)
 	if fixed && len(a.keys) > 0 {
@@ -92,7 +92,7 @@ func (a *affixes) text(word []byte, fixed bool) []byte {
 	return slices.Concat(word[:begin], textShape, word[end:])
 }
 
-// sharedShape is the shape of words that are taken for texts: all that they share.
+// sharedShape returns the shape of words that are taken for texts: all that they share.
 func sharedShape(words []string) []byte {
 	if len(words) < affixWords {
 		return textShape

@@ -12,10 +12,11 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// ceiling is how much memory a draft may need, whatever it is drawn from.
+// ceiling says how much memory a draft may need, whatever it is drawn from.
 const ceiling = 256 << 20
 
-// heap is what is in use after a collection. What tests before it left may go at any time: signed, so that less is less.
+// heap returns what is in use after a collection. What tests before it left may go at any time: signed, so that less is
+// less.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats

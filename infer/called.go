@@ -38,7 +38,7 @@ func (d *Draft) vars() {
 	d.listVars(types, options)
 }
 
-// placeholders are the names of those in all patterns.
+// placeholders returns the names of those in all patterns.
 func placeholders(ks *keyspace.Keyspace) map[string]bool {
 	names := map[string]bool{}
 	add := func(p *pattern.Pattern) {
@@ -64,7 +64,7 @@ func placeholders(ks *keyspace.Keyspace) map[string]bool {
 
 var typeNames = set("text int float bool bytes uuid ulid hex slug date timestamp unix_s unix_ms json")
 
-// freeName is the name itself, or one made from it, that has this type or none.
+// freeName returns the name itself, or one made from it, that has this type or none.
 func freeName(types map[string]string, name, typ string) string {
 	if typ != "" && typeNames[name] { // a var cannot be called like a type
 		name += "_value"
@@ -154,7 +154,7 @@ func (d *Draft) names() {
 	}
 }
 
-// prefix is the word that all patterns begin with, "" if there is none.
+// prefix returns the word that all patterns begin with, "" if there is none.
 func (d *Draft) prefix() string {
 	prefix := ""
 	for i, e := range d.Entries {
@@ -176,8 +176,11 @@ func packageName(prefix string) string {
 
 func (e *Entry) entryWords(prefix string) []string {
 	var words []string
-	for _, t := range e.tokens {
+	for i, t := range e.tokens {
 		for _, w := range wordsOf(t.literal) {
+			if letters := lettersBefore(e.tokens, i+1); letters == w && inFull[w] != "" {
+				w = inFull[w]
+			}
 			if w = clean(w); w != "" && !slices.Contains(words, w) {
 				words = append(words, w)
 			}
@@ -189,7 +192,7 @@ func (e *Entry) entryWords(prefix string) []string {
 	return words
 }
 
-// maxName is how long a name may be, with room for a number after it.
+// maxName says how long a name may be, with room for a number after it.
 const maxName = 56
 
 func uniqueName(words []string, e *Entry, taken map[string]bool) string {

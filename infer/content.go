@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// content is what is known of the values of a group's keys.
+// content describes what is known of the values of a group's keys.
 type content struct {
 	whole    sketch // of a string
 	member   sketch // of a list, set or zset
@@ -25,7 +25,7 @@ type content struct {
 	bits     int    // strings of bytes that are no text
 }
 
-// fields are the fields of hashes or of JSON objects.
+// fields holds the fields of hashes or of JSON objects.
 type fields struct {
 	values int // hashes, objects or entries of streams seen
 	byName map[string]*field
@@ -42,7 +42,7 @@ type field struct {
 	sketch
 }
 
-// maxFields is how many different fields may be written out.
+// maxFields says how many different fields may be written out.
 const maxFields = 40
 
 // add takes one value.
@@ -92,7 +92,7 @@ func (f *fields) add(pairs [][]byte) {
 	}
 }
 
-// get is the field of that name, nil when there are too many.
+// get returns the field of that name, nil when there are too many.
 func (f *fields) get(name string) *field {
 	if f.open {
 		return nil
@@ -142,7 +142,7 @@ func (f *fields) merge(o *fields) {
 	}
 }
 
-// fixed reports whether the fields are a set that somebody decided on: most
+// fixed reports whether the fields are a set that someone decided on: most
 // values have most of them, and they are names.
 func (f *fields) fixed() bool {
 	if f.open || f.parts || len(f.byName) == 0 || f.values < 2 && len(f.byName) > 12 {
@@ -177,7 +177,7 @@ func isName(s string) bool {
 	return numbers <= 3
 }
 
-// scores are what is known of the scores of sorted sets.
+// scores describes what is known of the scores of sorted sets.
 type scores struct {
 	n        int
 	min, max float64
@@ -215,7 +215,7 @@ const (
 	late  = 4e9
 )
 
-// typ is the type of the scores, as a declaration writes it.
+// typ returns the type of the scores, as a declaration writes it.
 func (s *scores) typ() string {
 	switch {
 	case s.n == 0:
@@ -249,7 +249,7 @@ func (s *scores) geo() bool {
 // micros reports whether the scores may as well be times in microseconds.
 func (s *scores) micros() bool { return s.min >= microsOf2015 && s.max <= microsOf2035 }
 
-// look is one form a value may have; a value may have several.
+// look represents one form a value may have; a value may have several.
 type look uint16
 
 const (
@@ -269,7 +269,7 @@ const (
 	anyLook = 1<<iota - 1
 )
 
-// sketch is what is known of many scalar values.
+// sketch describes what is known of many scalar values.
 type sketch struct {
 	n        int
 	all      look // what every value was
@@ -280,7 +280,7 @@ type sketch struct {
 	many     bool
 }
 
-// maxDistinct is how many different values may be an enumeration.
+// maxDistinct says how many different values may be an enumeration.
 const maxDistinct = 8
 
 func (s *sketch) add(v []byte) {
@@ -327,7 +327,7 @@ func (s *sketch) merge(o *sketch) {
 	}
 }
 
-// looksLike are the forms of a value.
+// looksLike returns the forms of a value.
 func looksLike(v []byte) look {
 	if len(v) == 0 {
 		return lookText
@@ -399,7 +399,7 @@ var (
 	isTimestamp = scalar.Type{Kind: scalar.Timestamp}.Prepared()
 )
 
-// types are the forms, the narrowest first, and what a declaration calls them.
+// types lists the forms, the narrowest first, and what a declaration calls them.
 var types = []struct {
 	look look
 	name string
@@ -409,7 +409,7 @@ var types = []struct {
 	{lookText, "text"},
 }
 
-// typ is the type of the values, as a declaration writes it; "" if there are
+// typ returns the type of the values, as a declaration writes it; "" if there are
 // none. enough is how many values make an enumeration of them.
 func (s *sketch) typ(enough int) string {
 	if s.n == 0 {
@@ -418,7 +418,7 @@ func (s *sketch) typ(enough int) string {
 	return cmp.Or(s.among(enough, anyLook), "bytes")
 }
 
-// among is typ, with some of the forms only.
+// among returns typ, with some of the forms only.
 func (s *sketch) among(enough int, looks look) string {
 	if words := s.words(); enough > 0 && s.n >= enough && len(words) >= 2 {
 		return join(words)
@@ -440,10 +440,10 @@ func (s *sketch) among(enough int, looks look) string {
 // fixedHex: all of one length, 16 digits or more.
 func (s *sketch) fixedHex() bool { return s.all&lookHex != 0 && s.length() >= 16 && s.n > 2 }
 
-// length is the one length all values have; 0 if they differ or are long.
+// length returns the one length all values have; 0 if they differ or are long.
 func (s *sketch) length() int { return oneBit(s.lens) }
 
-// words are the values of an enumeration, sorted; nil if it is none.
+// words returns the values of an enumeration, sorted; nil if it is none.
 func (s *sketch) words() []string {
 	if s.many || len(s.distinct) < 2 || s.n < 3*len(s.distinct) {
 		return nil

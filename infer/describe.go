@@ -185,7 +185,7 @@ func (e *Entry) guessIndex() {
 	}
 }
 
-// roundUp is the next number that a person would write: 1, 2 or 5 and zeros.
+// roundUp returns the next number that a person would write: 1, 2 or 5 and zeros.
 func roundUp(n int64) int64 {
 	for step := int64(1); ; step *= 10 {
 		for _, m := range []int64{1, 2, 5} {

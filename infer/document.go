@@ -3,6 +3,7 @@ package infer
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func declares(ks *keyspace.Keyspace, text string) bool {
 	return false
 }
 
-// documented is the entry of a key as a page tells it.
+// documented returns the entry of a key as a page tells it.
 func documented(k page.Key) *Entry {
 	e := &Entry{Pattern: k.Pattern, Type: k.Type, TTL: k.TTL, Doc: k.Doc, tokens: tokensOf(k.Pattern, k.Types)}
 	e.Source = fmt.Sprintf("line %d", k.Line)
@@ -90,10 +91,24 @@ func documented(k page.Key) *Entry {
 		e.Type = "string"
 		e.guess("a lock; `type: lock` needs a TTL of a day at most, so that a dead holder does not keep it")
 	case e.Type == "stream":
-		e.prop("maxlen", "10000")
-		e.guess("maxlen: a stream grows for ever without one")
+		if e.prop("maxlen", maxLen(k.Doc)); len(e.Props) == 0 {
+			e.prop("maxlen", "10000")
+			e.guess("maxlen: a stream grows for ever without one")
+		}
 	}
 	return e
+}
+
+var maxLenSaid = regexp.MustCompile(`(?i)\bmaxlen\s*[~=≈]?\s*([1-9]\d{0,2}(?:[,_]\d{3})+|[1-9]\d{0,11})(k|m)?\b`)
+
+// maxLen returns the MAXLEN that the line of a page says, "" if it says none.
+func maxLen(doc string) string {
+	m := maxLenSaid.FindStringSubmatch(doc)
+	if m == nil {
+		return ""
+	}
+	return strings.NewReplacer(",", "", "_", "").Replace(m[1]) +
+		map[string]string{"k": "000", "m": "000000"}[strings.ToLower(m[2])]
 }
 
 // isShort: a time of a day at most.

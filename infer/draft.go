@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Draft is a drafted declaration. YAML writes it. All keys are known, in an entry,
+// Draft represents a drafted declaration. YAML writes it. All keys are known, in an entry,
 // foreign or left.
 type Draft struct {
 	Package string
@@ -28,6 +28,7 @@ type Draft struct {
 	page     bool // it comes from a page
 	options  Options
 	borrowed []Var // of the known declaration, that it refers to
+	last     bool  // entries that still change are left out
 }
 
 // Left is keys, or a pattern, that are not declared, and why.
@@ -40,10 +41,10 @@ type Left struct {
 	paths []*path
 }
 
-// Var is the type of a placeholder.
+// Var represents the type of a placeholder.
 type Var struct{ Name, Type string }
 
-// Foreign is a glob of other software's keys.
+// Foreign represents a glob of other software's keys.
 type Foreign struct {
 	Glob, Software, URL string
 	Type                string // "" where they are of several
@@ -53,7 +54,7 @@ type Foreign struct {
 	paths []*path
 }
 
-// Entry is a drafted entry.
+// Entry represents a drafted entry.
 type Entry struct {
 	Name    string
 	Pattern string
@@ -76,13 +77,13 @@ type Entry struct {
 	noConstruct bool     // a construct of it would take keys of another
 }
 
-// Prop is a property of an entry; one with Fields is a mapping.
+// Prop represents a property of an entry; one with Fields is a mapping.
 type Prop struct {
 	Name, Value string
 	Fields      []Var
 }
 
-// maxEntries bounds a draft: nobody reads more. What is left out is said.
+// maxEntries bounds a draft: no program reads more. What is left out is said.
 const maxEntries = 300
 
 // Draft drafts a declaration of what has been added so far.
@@ -139,7 +140,10 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 func (d *Draft) round(k *kept, values []sample) {
 	tree, groups := grow(k, values)
 	d.draft(tree.paths(), k.named)
-	for range maxRecounts {
+	for n, most := 0, maxRecounts+1; n < most; n++ {
+		if n == maxRecounts {
+			d.last, most = true, n+len(d.Entries)+1
+		}
 		if !d.recount(k, groups, values) {
 			return
 		}
@@ -151,6 +155,7 @@ func (d *Draft) round(k *kept, values []sample) {
 
 // draft makes entries of paths.
 func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [][]byte) {
+	counted(paths)
 	paths = generalise(gather(generalise(d.heaviest(paths))))
 	unite(paths)
 	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
@@ -163,13 +168,14 @@ func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [
 	d.settle()
 }
 
-// maxRecounts bounds how often what was counted makes another draft.
+// maxRecounts bounds how often what was counted makes another draft. An entry that still
+// is another one each time is left out, so that what is counted is what is drafted.
 const maxRecounts = 20
 
 // maxPaths bounds what is compared with each other.
 const maxPaths = 3000
 
-// heaviest are the paths with most keys; the others are left.
+// heaviest returns the paths with most keys; the others are left.
 func (d *Draft) heaviest(paths []*path) []*path {
 	if len(paths) <= maxPaths {
 		return paths
@@ -319,7 +325,7 @@ func (f *Foreign) take(p *path) {
 	}
 }
 
-// fieldNames are the fields of hashes or JSON objects that were seen.
+// fieldNames returns the fields of hashes or JSON objects that were seen.
 func (g *group) fieldNames() []string {
 	if g.values == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// steps are the TTLs that people write, in seconds: also those that are no round
+// steps lists the TTLs that people write, in seconds: also those that are no round
 // number of a larger unit.
 var steps = []int64{
 	1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700,
@@ -22,7 +22,7 @@ const (
 	day24 = 24 * hour
 )
 
-// spread is how far the middle of many TTLs lies below the longest before they
+// spread is how far the middle of many TTLs is below the longest before they
 // are taken for chosen, and not for one TTL of which some is used up.
 const (
 	spread   = 5
@@ -36,7 +36,7 @@ const (
 // mistakes.
 const slip = 0.02
 
-// text is the TTL of an entry, as a declaration writes it: one that all of its
+// text returns the TTL of an entry, as a declaration writes it: one that all of its
 // keys keep. What is probably meant is a guess beside it.
 func (t *ttls) text(e *Entry) string {
 	switch {
@@ -69,7 +69,7 @@ func (t *ttls) text(e *Entry) string {
 	return duration(longest)
 }
 
-// roundTTL is the next TTL that people write.
+// roundTTL returns the next TTL that people write.
 func roundTTL(d time.Duration) time.Duration {
 	for _, s := range steps {
 		if s := time.Duration(s) * time.Second; d <= s {

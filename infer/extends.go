@@ -6,7 +6,7 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// added are the sections that Merge adds to.
+// added lists the sections that Merge adds to.
 var added = []string{"foreign", "vars", "keys", "channels"}
 
 // extends reports whether a declaration has all of another, and only more entries of the

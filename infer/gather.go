@@ -8,7 +8,7 @@ import (
 // maxCompared bounds the paths that are compared with each other.
 const maxCompared = 4000
 
-// few is how many times more keys a path must have to take in another.
+// few says how many times more keys a path must have to take in another.
 const few = 4
 
 // gather takes paths with few keys into one with many that differs from them in

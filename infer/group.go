@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// group is what is known of the keys of one shape.
+// group describes what is known of the keys of one shape.
 type group struct {
 	keys    int64
 	size    int64 // bytes, of those keys whose bytes are known
@@ -21,7 +21,7 @@ type group struct {
 	sampled *int // groups of the tree whose values are sampled
 }
 
-// ttls is what is known of remaining TTLs.
+// ttls describes what is known of remaining TTLs.
 type ttls struct {
 	none, some int64
 	min, max   time.Duration
@@ -108,7 +108,7 @@ func (g *group) merge(o *group) {
 	}
 }
 
-// kind is the type most keys have.
+// kind returns the type most keys have.
 func (g *group) kind() source.Kind {
 	best := source.Unknown
 	for k := range g.kinds {
@@ -143,7 +143,7 @@ func (t *ttls) merge(o *ttls) {
 	}
 }
 
-// below is a TTL that at least the share q of the keys with one does not pass.
+// below returns a TTL that at least the share q of the keys with one does not pass.
 func (t *ttls) below(q float64) time.Duration {
 	var n int64
 	for i, c := range t.steps {

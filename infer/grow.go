@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ref is a key on its way into the tree: where its next segment begins, and where
+// ref represents a key on its way into the tree: where its next segment begins, and where
 // the one after it does, -1 after the last.
 type ref struct {
 	hash uint64 // of the next segment's shape
@@ -62,7 +62,7 @@ func grow(k *kept, values []sample) (*tree, []*group) {
 // names that are read in another order are a million misses of the cache.
 func byHash(a, b ref) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key)) }
 
-// runLength is how many refs have the first one's hash.
+// runLength returns how many refs have the first one's hash.
 func runLength(refs []ref) int {
 	n := 1
 	for n < len(refs) && refs[n].hash == refs[0].hash {
@@ -71,7 +71,7 @@ func runLength(refs []ref) int {
 	return n
 }
 
-// place is the next segment of a key: all that is left of it where the tree is
+// place returns the next segment of a key: all that is left of it where the tree is
 // full.
 func (g *grower) place(r ref, depth int, full bool) (place, int) {
 	name := g.kept.name(int(r.key))
@@ -81,7 +81,7 @@ func (g *grower) place(r ref, depth int, full bool) (place, int) {
 	return placeAt(name, g.sep, int(r.at), depth, &g.words)
 }
 
-// segment is the next segment of a key without the braces around it, or all that is
+// segment returns the next segment of a key without the braces around it, or all that is
 // left of the key.
 func (g *grower) segment(r ref, whole bool) []byte {
 	name := g.kept.name(int(r.key))
@@ -160,7 +160,7 @@ func (g *grower) widen(n *node, refs []ref, depth int) bool {
 	return true
 }
 
-// shares is how many keys the words of a node have.
+// shares describes how many keys the words of a node have.
 type shares struct {
 	limit, most int // words that stay where there are few, and where there are many
 	runs, keys  int

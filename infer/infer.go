@@ -29,7 +29,7 @@ type Options struct {
 	Known *keyspace.Keyspace
 }
 
-// Infer is one fold. It is not safe for concurrent use.
+// Infer represents one fold. It is not safe for concurrent use.
 type Infer struct {
 	options Options
 	kept    kept
@@ -44,7 +44,7 @@ type Infer struct {
 	words   scratch
 }
 
-// Count is a number of keys, and their bytes as far as these are known.
+// Count represents a number of keys, and their bytes as far as these are known.
 type Count struct{ Keys, Bytes int64 }
 
 func (c *Count) add(o Count) { c.Keys, c.Bytes = c.Keys+o.Keys, c.Bytes+o.Bytes }
@@ -198,7 +198,7 @@ func (r *ring) find(name []byte) (remembered, bool) {
 	return remembered{sample: -1}, false
 }
 
-// Nodes is the size of the tree of a keyspace of which not all keys are kept.
+// Nodes returns the size of the tree of a keyspace of which not all keys are kept.
 func (in *Infer) Nodes() int {
 	if in.tree == nil {
 		return 0

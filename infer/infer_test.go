@@ -19,19 +19,20 @@ import (
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"pgregory.net/rapid"
 )
 
-// loaded is a draft as a keyspace.
+// loaded returns a draft as a keyspace.
 func loaded(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, draft []byte) *keyspace.Keyspace {
 	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: draft}}, "keyspace.yaml")
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: draft}}, "keyspace.yaml")
 	if finding.Count(findings).Errors > 0 {
 		t.Fatalf("the draft cannot be loaded: %v\n%s", findings, draft)
 	}
@@ -62,7 +63,7 @@ func draft(t testing.TB, keys []source.Key) *infer.Draft {
 	return in.Draft()
 }
 
-// repeat makes a line for each number, where # stands in it.
+// repeat makes a line for each number, where # is in it.
 func repeat(n int, line string) []string {
 	var out []string
 	for i := range n {

@@ -16,7 +16,7 @@ const (
 	factsAtOnce = 1 << 14
 )
 
-// fact is what is remembered of one key besides its name.
+// fact describes what is remembered of one key besides its name.
 type fact struct {
 	at     uint32 // of the name: chunk and place in it
 	length uint16
@@ -27,7 +27,7 @@ type fact struct {
 	bytes  int64
 }
 
-// kept are the first keys of a keyspace.
+// kept holds the first keys of a keyspace.
 type kept struct {
 	names [][]byte
 	facts [][]fact
@@ -70,7 +70,7 @@ func (k *kept) name(i int) []byte {
 	return k.names[f.at/chunk][at : at+int(f.length) : at+int(f.length)]
 }
 
-// without are the keys that a matcher does not know. Their names are shared.
+// without returns the keys that a matcher does not know. Their names are shared.
 func (k *kept) without(m *match.Matcher) *kept {
 	out := &kept{names: k.names}
 	for i := range k.n {
@@ -86,7 +86,7 @@ func (k *kept) without(m *match.Matcher) *kept {
 	return out
 }
 
-// samples are what values look like, by the shape of their keys.
+// samples describes what values look like, by the shape of their keys.
 type samples struct {
 	byShape map[uint64]int32
 	looks   []sample
@@ -139,7 +139,7 @@ func (s *samples) add(shape uint64) int32 {
 	return i
 }
 
-// of is the place for a value that came without being asked for.
+// of returns the place for a value that came without being asked for.
 func (s *samples) of(name []byte, words *scratch) int32 {
 	shape, _ := hashes(name, words)
 	if i, known := s.byShape[shape]; known {
@@ -151,7 +151,7 @@ func (s *samples) of(name []byte, words *scratch) int32 {
 	return s.add(shape)
 }
 
-// hashes are those of a name's shape, and of its first segment and its length.
+// hashes returns those of a name's shape, and of its first segment and its length.
 func hashes(name []byte, words *scratch) (shape, root uint64) {
 	sep := separatorOf(name)
 	shape = hashed(basis, []byte{sep})

@@ -9,15 +9,17 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// ErrFlow is a declaration that cannot be added to: all of it, or its keys, are written
+// ErrFlow reports a declaration that cannot be added to: all of it, or its keys, are written
 // in braces, or the name of a section is in quotes.
-var ErrFlow = errors.New("a section is written in braces ({…}), or its name in quotes; write it as a block, one entry " +
-	"below the other, so that entries can be added")
+var ErrFlow = errors.New(
+	"a section is written in braces ({…}), or its name in quotes; write it as a block, one entry " +
+		"below the other, so that entries can be added")
 
-// ErrPlaces is a declaration in which no places for entries were found that leave what is
+// ErrPlaces reports a declaration in which no places for entries were found that leave what is
 // there as it is.
-var ErrPlaces = errors.New("entries cannot be added without a change of others; indent the lines of texts that go over " +
-	"several, so that none begins like a section or a comment")
+var ErrPlaces = errors.New(
+	"entries cannot be added without a change of others; indent the lines of texts that go over " +
+		"several, so that none begins like a section or a comment")
 
 // Merge adds the draft to a declaration: its vars, entries and globs of foreign
 // software after those that are there. What is there stays as it is, byte by
@@ -73,7 +75,7 @@ func (d *Draft) varLines() []string {
 	return out
 }
 
-// entryLines are the entries under keys, and those under channels.
+// entryLines returns the entries under keys, and those under channels.
 func (d *Draft) entryLines() (keys, channels []string) {
 	w := &writer{}
 	d.entries(w)
@@ -112,10 +114,10 @@ func sectionLines(lines []string) ([]string, error) {
 	return out, nil
 }
 
-// quotedSection is what comes before the name of a section that is not written plainly.
+// quotedSection says what comes before the name of a section that is not written plainly.
 const quotedSection = "\""
 
-// later are the sections that a new one is put before.
+// later lists the sections that a new one is put before.
 var later = map[string][]string{"foreign": {"vars", "ttls", "keys"}, "vars": {"ttls", "keys"}}
 
 // insert adds lines at the end of a section, which is made if there is none.
@@ -202,7 +204,7 @@ func insertFlow(lines []string, start int, added []string) ([]string, error) {
 	return lines, nil
 }
 
-// flowEnd is the place after the last item of the list or mapping in brackets that begins
+// flowEnd returns the place after the last item of the list or mapping in brackets that begins
 // on a line, and the byte before it: a comma, the opening bracket, or the item's.
 func flowEnd(lines []string, start int) (line, column int, last byte, ok bool) {
 	depth, quote := 0, byte(0)
@@ -247,7 +249,7 @@ func flowEnd(lines []string, start int) (line, column int, last byte, ok bool) {
 	return 0, 0, 0, false
 }
 
-// indentOf is how far the entries of a section are indented.
+// indentOf returns how far the entries of a section are indented.
 func indentOf(lines []string) int {
 	for _, l := range lines {
 		if trimmed := strings.TrimLeft(l, " "); trimmed != "" && trimmed[0] != '#' && trimmed[0] != '\r' {

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/infer/noun"
 )
 
-// token is a piece of a pattern: literal bytes, or a placeholder.
+// token represents a piece of a pattern: literal bytes, or a placeholder.
 type token struct {
 	literal string
 	class   class // 0: literal
@@ -20,7 +20,7 @@ type token struct {
 	typ     string
 }
 
-// tokens are the pieces of a path. The values of a placeholder within a segment
+// tokens returns the pieces of a path. The values of a placeholder within a segment
 // are not known by themselves, only the segment's are.
 func (p *path) tokens() []token {
 	var out []token
@@ -54,7 +54,7 @@ func (p *path) tokens() []token {
 	return out
 }
 
-// valuesAt is what is known of the values of a segment's only placeholder.
+// valuesAt returns what is known of the values of a segment's only placeholder.
 // Beside words the bytes are not told apart, but the lengths are.
 func (s *segment) valuesAt() values {
 	classes := 0
@@ -115,6 +115,8 @@ func nameRun(tokens []token, members []int, nouns, soft, all []string) {
 			t.name = "ip"
 		} else if t.class == rest {
 			t.name = "rest"
+		} else if full := inFull[lettersBefore(tokens, m)]; full != "" {
+			t.name = full
 		} else {
 			things = append(things, m)
 		}
@@ -153,7 +155,7 @@ func firstNoun(tokens []token) []string {
 var plainNames = set("page level version step shard slot bucket partition part chunk year hour minute day days " +
 	"week month season round index rank score code otp port ip lang locale name key email date")
 
-// called is the name of a placeholder that comes after a word.
+// called returns the name of a placeholder that comes after a word.
 func (t *token) called(w string) string {
 	w = clean(noun.Singular(w))
 	switch {
@@ -193,7 +195,7 @@ func distinguish(tokens []token) {
 	}
 }
 
-// scalarType is the type of a placeholder, as a declaration writes it; "" for
+// scalarType returns the type of a placeholder, as a declaration writes it; "" for
 // plain text.
 func (t *token) scalarType() string {
 	if len(t.words) > 0 {
@@ -249,7 +251,7 @@ func alphabet(bytes byte) string {
 	return s
 }
 
-// ordered are the words of an enumeration in the order of their vocabulary.
+// ordered returns the words of an enumeration in the order of their vocabulary.
 func (t *token) ordered() []string {
 	words := slices.Clone(t.words)
 	for _, v := range vocabularies {

@@ -77,7 +77,7 @@ var noises = map[string]func(r *rand.Rand) string{
 	},
 }
 
-// noisy are n names without order, and a thousand keys of each family, shuffled.
+// noisy returns n names without order, and a thousand keys of each family, shuffled.
 func noisy(noise func(*rand.Rand) string, n int) []source.Key {
 	r := rand.New(rand.NewPCG(7, uint64(n)))
 	keys := make([]source.Key, 0, n+1000*len(families))

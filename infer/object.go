@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// spelled is how many members of one name in JSON objects have which form. All are 0 where
+// spelled describes how many members of one name in JSON objects have which form. All are 0 where
 // the fields are those of hashes.
 type spelled struct {
 	nulls, texts, numbers, bools int
@@ -72,7 +72,7 @@ const (
 	numberForms = lookSeconds | lookMillis | lookInt
 )
 
-// typ is the type of the field, as a declaration writes it: for a member of JSON objects
+// typ returns the type of the field, as a declaration writes it: for a member of JSON objects
 // the form decides, since "1" is read as no number there, and 1 as no text.
 func (f *field) typ() string {
 	if f.forms == (spelled{nulls: f.forms.nulls}) { // of hashes, or null in all objects
@@ -95,5 +95,5 @@ func (f *field) typ() string {
 	return "json"
 }
 
-// enoughWords is how many values make an enumeration of a few words.
+// enoughWords says how many values make an enumeration of a few words.
 const enoughWords = 30

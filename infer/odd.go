@@ -63,7 +63,7 @@ func (d *Draft) families(paths []*path) []family {
 	return out[:min(len(out), maxFamilies)]
 }
 
-// knownFamily is that of a declared pattern.
+// knownFamily returns that of a declared pattern.
 func knownFamily(k *keyspace.Key) family {
 	text := k.Pattern.String()
 	f := family{name: text, sep: ":"}
@@ -107,7 +107,7 @@ func (p *path) typoOf(families []family) (word, of string) {
 	return "", ""
 }
 
-// differsBy is the word of a family that the path has with a letter wrong.
+// differsBy returns the word of a family that the path has with a letter wrong.
 func (p *path) differsBy(f family) string {
 	found := ""
 	for i, s := range p.segments {
@@ -224,7 +224,7 @@ const (
 	manyKeys   = 2000
 )
 
-// alone are the paths that are noise: too many names of which each is by itself,
+// alone returns the paths that are noise: too many names of which each is by itself,
 // and patterns without a word in a large keyspace.
 func alone(paths []*path, all int64) []*path {
 	roots := map[string]int64{}
@@ -247,7 +247,7 @@ func alone(paths []*path, all int64) []*path {
 	return append(weak, lonely...)
 }
 
-// root is the first segment with its separator, "" where that is no word.
+// root returns the first segment with its separator, "" where that is no word.
 func (p *path) root() string {
 	if len(p.segments) == 0 || !word(p.segments[0].shape) || len(p.segments[0].shape) < 2 ||
 		!isNamed(p.segments[0].shape) {
@@ -269,7 +269,7 @@ func (p *path) isWeak() bool {
 	return !strong
 }
 
-// isNamed: letters, digits and what stands between the words of names.
+// isNamed: letters, digits and what is between the words of names.
 func isNamed(shape string) bool {
 	for i := range len(shape) {
 		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+/|",
@@ -283,7 +283,7 @@ func isNamed(shape string) bool {
 // maxNamed bounds the keys that are asked for their names.
 const maxNamed = 1000
 
-// named are the keys of one kind under a glob.
+// named returns the keys of one kind under a glob.
 func (k *kept) named(glob string, kind source.Kind) [][]byte {
 	var out [][]byte
 	pattern := []byte(glob)

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// path is a way through the tree: the segments of one pattern.
+// path represents a way through the tree: the segments of one pattern.
 type path struct {
 	sep      string
 	segments []segment
@@ -18,7 +18,7 @@ type path struct {
 	*group
 }
 
-// segment is one part of a path: a shape, or several words that one placeholder
+// segment represents one part of a path: a shape, or several words that one placeholder
 // stands for.
 type segment struct {
 	open  string // braces around it
@@ -27,6 +27,8 @@ type segment struct {
 	seen  values
 	words []string // of an enumeration; sorted
 	vocab string   // what the words are called together, "" unknown
+
+	counted bool // a letter or two with many numbers: a name, as few as its keys are
 }
 
 // mayBe reports whether a segment may be this word.
@@ -39,7 +41,7 @@ func word(shape string) bool { return !hasClass(shape) }
 // pure: nothing but data.
 func pure(shape string) bool { return len(shape) == 1 && isClass(shape[0]) }
 
-// paths are the ways through the tree, sorted.
+// paths returns the ways through the tree, sorted.
 func (t *tree) paths() []*path {
 	var out []*path
 	var walk func(n *node, sep string, segments []segment)
@@ -142,7 +144,7 @@ func mergeAt(paths []*path, at int, rules []rule) ([]*path, bool) {
 	return slices.DeleteFunc(paths, func(p *path) bool { return gone[p] }), changed
 }
 
-// without is what paths must share to be merged at a segment: the other
+// without returns what paths must share to be merged at a segment: the other
 // segments, the type, and what the values look like.
 func (p *path) without(at int) string {
 	var b strings.Builder
@@ -159,7 +161,7 @@ func (p *path) without(at int) string {
 	return b.String()
 }
 
-// anyNumber is a shape in which all numbers are alike.
+// anyNumber returns a shape in which all numbers are alike.
 func anyNumber(shape string) string {
 	if !hasClass(shape) {
 		return shape
@@ -177,7 +179,7 @@ func isNumber(c class) bool {
 	return c == number || c == digits || c == seconds || c == millis || c == decimal
 }
 
-// text is the path as a pattern.
+// text returns the path as a pattern.
 func (p *path) text() string {
 	tokens := p.tokens()
 	nameTokens(tokens)
@@ -210,7 +212,7 @@ func (p *path) absorb(o *path) {
 	}
 }
 
-// widest is the class that has the values of both.
+// widest returns the class that has the values of both.
 func widest(a, b string) string {
 	switch x, y := class(a[0]), class(b[0]); {
 	case !isNumber(x) || !isNumber(y):
@@ -225,7 +227,7 @@ func widest(a, b string) string {
 	return string(rune(number))
 }
 
-// wider is a shape that has the values of two that differ in numbers only.
+// wider returns a shape that has the values of two that differ in numbers only.
 func wider(a, b string) string {
 	out := []byte(a)
 	for i := range out {
@@ -261,7 +263,7 @@ func isLock(p *path) bool {
 	return false
 }
 
-// wordsOf are the words of a shape, in lower case; camelCase is two.
+// wordsOf returns the words of a shape, in lower case; camelCase is two.
 func wordsOf(shape string) []string {
 	var out []string
 	start := -1

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hostile draws keyspaces as nobody would make them on purpose: families with a
+// hostile draws keyspaces as no one would make them on purpose: families with a
 // bad key in them, several types and TTLs under one shape, names with spaces,
 // empty segments, bytes that are no text, and members in names.
 func hostile(t *rapid.T) []source.Key {
@@ -107,7 +107,7 @@ func clean(t *rapid.T, text []byte, keys []source.Key) (*keyspace.Keyspace, *aud
 	return ks, report
 }
 
-// sum are the keys and bytes of all parts of a draft.
+// sum returns the keys and bytes of all parts of a draft.
 func sum(d *infer.Draft) infer.Count {
 	all := d.Known
 	for _, e := range d.Entries {
@@ -157,7 +157,7 @@ func TestDraftsHold(t *testing.T) {
 	})
 }
 
-// merged is a declaration with what it does not declare of the keys.
+// merged returns a declaration with what it does not declare of the keys.
 func merged(t *rapid.T, text []byte, keys []source.Key) []byte {
 	in, err := infer.New(infer.Options{Known: loaded(t, text)})
 	if err != nil {

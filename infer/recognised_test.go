@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// lines are keys of "NAME type ttl", one for each number where # stands.
+// lines returns keys of "NAME type ttl", one for each number where # is.
 func lines(n int, patterns ...string) (out []source.Key) {
 	for _, p := range patterns {
 		for _, line := range repeat(n, p) {
@@ -23,7 +23,7 @@ func lines(n int, patterns ...string) (out []source.Key) {
 	return out
 }
 
-// valued are keys with a value each.
+// valued returns keys with a value each.
 func valued(n int, name string, kind source.Kind, value func(i int) *source.Value) (out []source.Key) {
 	for i := range n {
 		out = append(out, source.Key{Name: fmt.Appendf(nil, name, i), Kind: kind, TTL: source.NoTTL, Bytes: 50,
@@ -45,11 +45,29 @@ func TestRecognised(t *testing.T) {
 		"decimals": {lines(1, "near?lat=0.628&lng=2.694", "near?lat=-12.5&lng=3", "near?lat=7&lng=-1.25"),
 			`key: near?lat={lat_id}&lng={lng_id}`, "key: near?lat=-"},
 		"ISO weeks": {lines(1, "top:2026-W01 zset", "top:2026-W52 zset"), "key: top:{week}", ""},
-		"two types under one month": {slices.Concat(lines(1, "top:2026-01:de zset", "top:2026-02:de zset", "top:2026-01:fr zset", "top:2026-02:fr zset"), lines(1, "top:2026-01:jp hash", "top:2026-02:jp hash")),
+		"weeks without a year": {weeks("top:w%02d:de", "top:w%02d:fr", "top:w%02d:jp"), "key: top:w{week}:{country}",
+			"key: top:w0"},
+		"weeks here and there": {weeks("top:w%02d:de", "top:w%02d:fr")[:33], "key: top:w{week}:{lang}", "key: top:w0"},
+		"beside a long text": {append(valued(20, "T%d", source.String, text("x")), key(strings.Repeat("a", 600))),
+			"key: T{t_id}", "like T0: names"},
+		"a few versions": {lines(9, "api:v1:#", "api:v2:#", "api:v3:#"), "key: api:", "key: api:v{"},
+		"versions of two kinds": {lines(9, "api:v1:user:# hash", "api:v2:user:# list"), "key: api:v1:user:{user_id}",
+			"key: api:v{"},
+		"codes": {slices.Concat(lines(3, "fare/FRA-SFO/#"), lines(9, "fare/JFK-NRT/#"),
+			lines(5, "fare/LHR-HND/#")), "fare: FRA-SFO|JFK-NRT|LHR-HND", "key: fare/FRA"},
+		"many codes": {slices.Concat(lines(3, "p:ABC:x", "p:ABD:x", "p:ABE:x", "p:ABF:x", "p:BBC:x", "p:CBC:x",
+			"p:DBC:x", "p:EBC:x")), "key: p:{p_id}:x", "key: p:ABC"},
+		"capitals of a kind": {slices.Concat(lines(3, "x:USERS:# hash"), lines(9, "x:ORDERS:# list"),
+			lines(5, "x:CARTS:# set")), "key: x:USERS:{user_id}", "key: x:{x"},
+		"two types under one month": {slices.Concat(lines(1, "top:2026-01:de zset", "top:2026-02:de zset",
+			"top:2026-01:fr zset", "top:2026-02:fr zset"), lines(1, "top:2026-01:jp hash", "top:2026-02:jp hash")),
 			"key: top:{month}:jp", ""},
-		"countries":            {lines(1, "top:2026-01:de zset", "top:2026-01:fr zset", "top:2026-01:jp zset"), "key: top:{month}:{country}", ":jp"},
-		"a word in company":    {lines(9, "conf:#:en", "conf:#:de", "conf:#:tlh"), "lang: en|de|tlh", "key: conf:{conf_id}:tlh"},
-		"a word of other size": {slices.Concat(lines(9, "conf:#:en", "conf:#:de"), lines(2, "conf:#:tlh")), "key: conf:{conf_id}:tlh", "en|de|tlh"},
+		"countries": {lines(1, "top:2026-01:de zset", "top:2026-01:fr zset", "top:2026-01:jp zset"),
+			"key: top:{month}:{country}", ":jp"},
+		"a word in company": {lines(9, "conf:#:en", "conf:#:de", "conf:#:tlh"), "lang: en|de|tlh",
+			"key: conf:{conf_id}:tlh"},
+		"a word of other size": {slices.Concat(lines(9, "conf:#:en", "conf:#:de"), lines(2, "conf:#:tlh")),
+			"key: conf:{conf_id}:tlh", "en|de|tlh"},
 		"a month": {[]source.Key{{Name: []byte("x:1"), Kind: source.String, TTL: 31*24*time.Hour - time.Minute}},
 			"ttl: 31d", ""},
 		"one prefix": {lines(20, "app1_user:# hash", "app1_cart:# set"), "key: app1_user:{user_id}", "app_id"},
@@ -70,7 +88,8 @@ func TestRecognised(t *testing.T) {
 		"places": {valued(5, "shops:%d", source.ZSet, scored(3673983964876493, 3673983950397063)),
 			"guess: places (GEOADD)", ""},
 		"entries that differ": {valued(1, "log:%d", source.Stream, func(int) *source.Value {
-			return &source.Value{Elements: bytes.Fields([]byte("id 1 at 1763700000 id 2 at 1763700001 id 3 totl 2")), Ends: []int{4, 8, 12}}
+			return &source.Value{Elements: bytes.Fields([]byte("id 1 at 1763700000 id 2 at 1763700001 id 3 totl 2")),
+				Ends: []int{4, 8, 12}}
 		}), "at: unix_s optional\n      id: int\n", ""},
 		"hashes read in part": {valued(5, "h:%d", source.Hash, func(i int) *source.Value {
 			return &source.Value{Elements: [][]byte{[]byte("name"), []byte("x")}, Partial: i == 3}
@@ -108,6 +127,17 @@ func TestRecognised(t *testing.T) {
 	}
 }
 
+func weeks(forms ...string) (out []source.Key) {
+	for w := 1; w <= 52; w++ {
+		for i, form := range forms {
+			if (w+i)%4 != 0 {
+				out = append(out, key(fmt.Sprintf(form+" zset", w)))
+			}
+		}
+	}
+	return out
+}
+
 func days(prefix string, n int) (out []source.Key) {
 	for i := range n {
 		out = append(out, key(prefix+time.Date(2026, 1, 3+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)))
@@ -130,16 +160,19 @@ func scored(scores ...float64) func(int) *source.Value {
 func TestSessions(t *testing.T) {
 	const session = `{"cookie":{"path":"/"},"user":7}`
 	left := map[string][]source.Key{
-		"connect-redis":            sessions("sess:%032x", source.String, session),
-		"koa-generic-session":      sessions("koa:sess:%032x", source.String, session),
-		"PHP sessions, phpredis":   sessions("PHPREDIS_SESSION:%032x", source.String, `user|i:7;`),
-		"Rack sessions":            sessions("2::%064x", source.String, session),
-		"Symfony sessions":         sessions("sf_s%032x", source.String, `_sf2_attributes|a:0:{}`),
-		"Shiro-redis sessions":     sessions("shiro:session:%032x", source.String, "\xac\xed\x00\x05sr"),
-		"Sa-Token":                 slices.Concat(sessions("satoken:login:token:%032x", source.String, "7"), sessions("satoken:login:session:%d", source.String, session)),
-		"Django sessions":          sessions(":1:django.contrib.sessions.cache%032x", source.String, "\x80\x05}q"),
-		"Redisson Tomcat sessions": sessions("redisson:tomcat_session:%032X", source.Hash, "session:creationTime", "1700000000000"),
-		"Spring Session": slices.Concat(sessions("spring:session:sessions:%032x", source.Hash, "creationTime", "1700000000000"),
+		"connect-redis":          sessions("sess:%032x", source.String, session),
+		"koa-generic-session":    sessions("koa:sess:%032x", source.String, session),
+		"PHP sessions, phpredis": sessions("PHPREDIS_SESSION:%032x", source.String, `user|i:7;`),
+		"Rack sessions":          sessions("2::%064x", source.String, session),
+		"Symfony sessions":       sessions("sf_s%032x", source.String, `_sf2_attributes|a:0:{}`),
+		"Shiro-redis sessions":   sessions("shiro:session:%032x", source.String, "\xac\xed\x00\x05sr"),
+		"Sa-Token": slices.Concat(sessions("satoken:login:token:%032x", source.String, "7"),
+			sessions("satoken:login:session:%d", source.String, session)),
+		"Django sessions": sessions(":1:django.contrib.sessions.cache%032x", source.String, "\x80\x05}q"),
+		"Redisson Tomcat sessions": sessions("redisson:tomcat_session:%032X", source.Hash, "session:creationTime",
+			"1700000000000"),
+		"Spring Session": slices.Concat(sessions("spring:session:sessions:%032x", source.Hash, "creationTime",
+			"1700000000000"),
 			sessions("spring:session:expirations:17000%08d", source.Set, "expires:1")),
 	}
 	for _, p := range software.Products() {
@@ -163,7 +196,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// sessions are twenty keys, each with a value of these elements.
+// sessions returns twenty keys, each with a value of these elements.
 func sessions(name string, kind source.Kind, value ...string) []source.Key {
 	v := &source.Value{}
 	if kind == source.String {

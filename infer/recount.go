@@ -34,7 +34,7 @@ func (d *Draft) recount(k *kept, groups []*group, values []sample) bool {
 	return changed
 }
 
-// tally is what is counted of each entry, glob and path.
+// tally describes what is counted of each entry, glob and path.
 type tally struct {
 	targets []keyspace.Target
 	byItem  []*belonging // nil: nothing has them
@@ -43,7 +43,7 @@ type tally struct {
 	rest    map[*group]*belonging // of the tree: keys that nothing has
 }
 
-// belonging is the keys of one entry or glob.
+// belonging represents the keys of one entry or glob.
 type belonging struct {
 	*group       // the main key's
 	all    Count // and those that a construct brings along
@@ -57,7 +57,7 @@ func newBelonging() *belonging {
 	return &belonging{group: newGroup(), shapes: map[*group]bool{}, looked: map[int32]bool{}}
 }
 
-// content is what the values look like: of all samples that one of these keys is in.
+// content returns what the values look like: of all samples that one of these keys is in.
 func (b *belonging) content(values []sample) *content {
 	c := &content{}
 	for _, i := range slices.Sorted(maps.Keys(b.looked)) {
@@ -85,7 +85,7 @@ func (d *Draft) tally(targets []keyspace.Target) *tally {
 	return t
 }
 
-// maxApart is how many keys of another type than the rest of an entry's are
+// maxApart says how many keys of another type than the rest of an entry's are
 // declared one by one.
 const maxApart = 8
 
@@ -125,6 +125,10 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 		return true
 	}
 	e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.example
+	if d.last && b.keys != b.kinds[b.kind()] {
+		d.drop(e, "keys of several types under one pattern")
+		return true
+	}
 	if d.apart(e, b) {
 		return true
 	}
@@ -142,7 +146,11 @@ func (d *Draft) redescribe(e *Entry, b *belonging, values []sample) bool {
 	if e.noConstruct {
 		e.Type = "string"
 	}
-	return e.Type != was || e.TTL != ttl
+	changed := e.Type != was || e.TTL != ttl
+	if changed && d.last {
+		d.drop(e, "what its keys are changes with those of others")
+	}
+	return changed
 }
 
 // apart declares the few keys that are of another type than the others by
@@ -187,7 +195,7 @@ func (d *Draft) alone(e *Entry, name string) {
 	d.Entries = append(d.Entries, one)
 }
 
-// maxPatternName is how long a name may be to be declared by itself.
+// maxPatternName says how long a name may be to be declared by itself.
 const maxPatternName = 200
 
 func (d *Draft) foreignCounts(t *tally) {

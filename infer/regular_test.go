@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// variables are what the varying part of a family is: the i-th value.
+// variables say what the varying part of a family is: the i-th value.
 var variables = []struct {
 	name string
 	make func(r *rand.Rand, i int) string
@@ -25,7 +25,8 @@ var variables = []struct {
 	{"large", func(r *rand.Rand, _ int) string { return strconv.Itoa(100_000 + r.IntN(1e9)) }},
 	{"hex", func(r *rand.Rand, _ int) string { return fmt.Sprintf("%016x", r.Uint64()) }},
 	{"uuid", func(r *rand.Rand, _ int) string {
-		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12), r.Uint64N(1<<48))
+		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12),
+			r.Uint64N(1<<48))
 	}},
 	{"day", func(_ *rand.Rand, i int) string {
 		return time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i).Format("2006-01-02")
@@ -40,7 +41,7 @@ var kin = []string{
 	"#:A", "#:A:B", "#:A:#", "A-B:#", "A_#", "A_B:#:C", "A_B_#",
 }
 
-// regular is a family: its pattern with the names of placeholders left out, and its keys.
+// regular represents a family: its pattern with the names of placeholders left out, and its keys.
 type regular struct {
 	pattern string
 	keys    []string
@@ -106,7 +107,7 @@ func drawFamilies(r *rand.Rand) (out []regular) {
 // letters among random letters: of some patterns that overlap only one can be declared.
 const regularShare = 0.9
 
-// leftOf is what a draft says of the keys with a word that it leaves out.
+// leftOf returns what a draft says of the keys with a word that it leaves out.
 func leftOf(d *infer.Draft, word string) (out []string) {
 	for _, l := range d.Left {
 		if strings.Contains(l.String(), word) {
@@ -173,11 +174,13 @@ func TestRegularFamilies(t *testing.T) {
 			if f.sure {
 				sure++
 			}
-			at := slices.IndexFunc(d.Entries, func(e *infer.Entry) bool { return named.ReplaceAllString(e.Pattern, "{}") == f.pattern })
+			at := slices.IndexFunc(d.Entries,
+				func(e *infer.Entry) bool { return named.ReplaceAllString(e.Pattern, "{}") == f.pattern })
 			switch {
 			case at < 0:
 				var near []string
-				word := strings.FieldsFunc(strings.ReplaceAll(f.pattern, "{}", ""), func(r rune) bool { return r < 'a' || r > 'z' })[0]
+				word := strings.FieldsFunc(strings.ReplaceAll(f.pattern, "{}", ""),
+					func(r rune) bool { return r < 'a' || r > 'z' })[0]
 				for _, e := range d.Entries {
 					if strings.Contains(e.Pattern, word) {
 						near = append(near, fmt.Sprintf("%s (%d)", e.Pattern, e.Keys))
@@ -191,7 +194,8 @@ func TestRegularFamilies(t *testing.T) {
 				if f.sure {
 					say = t.Errorf
 				}
-				say("campaign %d, %d %s: %s (%d keys, as %s) is not drafted; there is %v; all: %v; left: %v", i, n, noise, f.pattern, len(f.keys), f.keys[0], near, kin, leftOf(d, word))
+				say("campaign %d, %d %s: %s (%d keys, as %s) is not drafted; there is %v; all: %v; left: %v", i, n, noise,
+					f.pattern, len(f.keys), f.keys[0], near, kin, leftOf(d, word))
 			case int(d.Entries[at].Keys) < len(f.keys):
 				t.Errorf("campaign %d, %d %s: %s has %d keys of %d", i, n, noise, f.pattern, d.Entries[at].Keys, len(f.keys))
 			default:

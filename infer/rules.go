@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// merge is some members of a family, and the segment they share from now on.
+// merge represents some members of a family, and the segment they share from now on.
 type merge struct {
 	members []*path
 	segment segment
@@ -19,7 +19,7 @@ type merge struct {
 type rule func(family []*path, at int) merge
 
 // rules decide what is data. The first that applies is taken.
-var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, company, strays, collections, matrix}
+var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, company, strays, codes, collections, matrix}
 
 // numbers: digits of any kind are one number; a date among them is not.
 func numbers(family []*path, at int) merge {
@@ -65,8 +65,10 @@ func texts(family []*path, at int) merge {
 	if settled(family, at) {
 		return merge{}
 	}
-	family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { // a mixture with many keys is a name with data in it
-		return mixed(p.segments[at].shape) && (p.keys >= affixKeys || at == 0 && p.keys > fewInMixture)
+	// a mixture with many keys is a name with data in it
+	family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
+		return mixed(p.segments[at].shape) &&
+			(p.segments[at].counted || p.keys >= affixKeys || at == 0 && p.keys > fewInMixture)
 	})
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
@@ -117,7 +119,7 @@ const (
 	manyAlike  = 12
 	mostAlike  = 64
 	fewPerWord = 4
-	// fewInMixture is how many keys words beside numbers may have, at the
+	// fewInMixture says how many keys words beside numbers may have, at the
 	// beginning of keys, to be one of many texts
 	fewInMixture = 20
 )
@@ -160,7 +162,7 @@ func skeleton(shape string) string {
 	return b.String()
 }
 
-// standIns: words that stand where an id would.
+// standIns: words that are where an id would.
 func standIns(family []*path, at int) merge {
 	if !slices.ContainsFunc(family, func(p *path) bool { return pure(p.segments[at].shape) }) {
 		return merge{}
@@ -281,7 +283,7 @@ const (
 	fewWords  = 3
 	manyWords = 8
 	mostWords = 16
-	maxEnum   = 6 // more words that nobody has a name for are some of any
+	maxEnum   = 6 // more words that no one has a name for are some of any
 )
 
 // collections: many words in the same place that lead to the same things.
@@ -323,7 +325,7 @@ func (p *path) namedAfter(at int) bool {
 	})
 }
 
-// minNamed is how long a word is that a person has chosen.
+// minNamed says how long a word is that a person has chosen.
 const minNamed = 3
 
 // anyText takes the words of an enumeration for some of any. What all begin or end with, up
@@ -412,7 +414,7 @@ func sameContent(family []*path) bool {
 	return true
 }
 
-// signature is what the keys of a group have in common besides their names.
+// signature returns what the keys of a group have in common besides their names.
 func (g *group) signature() string {
 	s := g.kind().String()
 	switch {

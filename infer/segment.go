@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is what a word of a key looks like. In a shape it stands as one byte
+// class describes what a word of a key looks like. In a shape it is as one byte
 // below ' ', which no literal word has.
 type class byte
 
@@ -73,7 +73,7 @@ var kinds = func() (t [256]byte) {
 // separators part a key into segments; the first one a key has is its own.
 const separators = ":/|"
 
-// separatorOf is the separator of a key, 0 if it has none. A dot is one where
+// separatorOf returns the separator of a key, 0 if it has none. A dot is one where
 // there is no other, in a name like conf.cdn.opt7 and not in an address.
 func separatorOf(name []byte) byte {
 	best, dots := byte(0), 0
@@ -157,7 +157,7 @@ func hasControl(p []byte) bool {
 	return false
 }
 
-// whole is the class of a segment or word as one, 0 if it is several words or
+// whole returns the class of a segment or word as one, 0 if it is several words or
 // none.
 func whole(p []byte, all byte) class {
 	switch {
@@ -315,7 +315,7 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 	return out, fixed
 }
 
-// divided is the class of data at the beginning of p that has dividers in it: a
+// divided returns the class of data at the beginning of p that has dividers in it: a
 // UUID, a day, an address. n is its length, 0 if there is none.
 func divided(p []byte) (c class, n int) {
 	end := func(n int) bool { return len(p) == n || len(p) > n && kinds[p[n]] == isDivider }

@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -79,11 +80,11 @@ func (d *Draft) giveUp() {
 // load loads the draft by itself, and gives the line each entry begins at.
 func (d *Draft) load() (*keyspace.Keyspace, []finding.Finding, []int) {
 	text, lines := d.write(slices.Concat(d.Vars, d.borrowed))
-	ks, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+	ks, findings := load.File(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
 	return ks, findings, lines
 }
 
-// within is the known declaration with the draft in it.
+// within returns the known declaration with the draft in it.
 func (d *Draft) within(ks *keyspace.Keyspace) *keyspace.Keyspace {
 	known := d.options.Known
 	if known == nil {
@@ -103,7 +104,7 @@ func (d *Draft) within(ks *keyspace.Keyspace) *keyspace.Keyspace {
 	return &all
 }
 
-// at is the entry that a line of the text belongs to.
+// at returns the entry that a line of the text belongs to.
 func (d *Draft) at(lines []int, line int) *Entry {
 	i, found := slices.BinarySearch(lines, line)
 	if !found {
@@ -272,7 +273,7 @@ func (d *Draft) part(p, q keyspace.Target) bool {
 	return true
 }
 
-// textOf is the pattern that is declared already.
+// textOf returns the pattern that is declared already.
 func textOf(t keyspace.Target) string {
 	switch {
 	case t.Key != nil:
@@ -310,12 +311,12 @@ func (d *Draft) unite(x, y *Entry) bool {
 	if *x = *newEntry(a); !x.describe() {
 		return false
 	}
-	x.Name = a.kind().String() // any: named anew
+	x.Name = a.kind().String() // any: named again
 	y.Name = ""
 	return true
 }
 
-// joint is a segment that has the values of both; false where the braces differ.
+// joint returns a segment that has the values of both; false where the braces differ.
 func joint(a, b segment) (segment, bool) {
 	if a.open != b.open || a.shut != b.shut {
 		return a, false
@@ -342,7 +343,7 @@ func joint(a, b segment) (segment, bool) {
 	return out, true
 }
 
-// jointShape is a shape with the values of both: where only data differs, its words stay.
+// jointShape returns a shape with the values of both: where only data differs, its words stay.
 func jointShape(a, b string) string {
 	out := []byte(a)
 	for i := range out {
@@ -421,7 +422,7 @@ func (d *Draft) declareTexts(e *Entry) bool {
 	return changed
 }
 
-// oneFile is a file system of one file, read once.
+// oneFile represents a file system of one file, read once.
 type oneFile struct {
 	*bytes.Reader
 	size int64

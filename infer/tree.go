@@ -23,7 +23,7 @@ type tree struct {
 	sampled int // groups with a sample of values
 }
 
-// node is one segment of a key; group is what ends here.
+// node represents one segment of a key; group is what ends here.
 type node struct {
 	children map[string]*node
 	words    int // children that are words only
@@ -36,7 +36,7 @@ type node struct {
 	mixes    bool // and so is what is mixed
 }
 
-// values is what is known of the values of a segment.
+// values describes what is known of the values of a segment.
 type values struct {
 	first  []byte // one of them, the smallest
 	varied bool   // there are others
@@ -62,7 +62,7 @@ func (t *tree) insert(name []byte, s *scratch) *group {
 	return t.end(n)
 }
 
-// end is the group of the keys that end at a node.
+// end returns the group of the keys that end at a node.
 func (t *tree) end(n *node) *group {
 	if n.group == nil {
 		n.group = newGroup()
@@ -71,8 +71,8 @@ func (t *tree) end(n *node) *group {
 	return n.group
 }
 
-// placeAt is the segment of a name that begins at a byte, and where the next one
-// does, -1 behind the last.
+// placeAt returns the segment of a name that begins at a byte, and where the next one
+// does, -1 after the last.
 func placeAt(name []byte, sep byte, at, depth int, s *scratch) (place, int) {
 	segment, next := name[at:], -1
 	if sep != 0 {
@@ -89,7 +89,7 @@ func placeAt(name []byte, sep byte, at, depth int, s *scratch) (place, int) {
 	return p, next
 }
 
-// place is a segment of a key: the braces around it, and the shape of what is
+// place represents a segment of a key: the braces around it, and the shape of what is
 // between them. fixed is true if that is all words.
 type place struct {
 	open, segment, shut []byte
@@ -108,7 +108,7 @@ func braces(segment []byte) (open, inner, shut []byte) {
 	return open, rest, inner[len(rest):]
 }
 
-// name is what a node calls its child at this place.
+// name returns what a node calls its child at this place.
 func (p *place) name(s *scratch) []byte {
 	if len(p.open)+len(p.shut) == 0 {
 		return p.shape
@@ -137,7 +137,7 @@ func (t *tree) child(n *node, p place, s *scratch) *node {
 
 var textShape = []byte{byte(text)}
 
-// textual is the name of a child whose data became a text.
+// textual returns the name of a child whose data became a text.
 func textual(name string) string {
 	open, _, shut := braces([]byte(name))
 	return string(open) + string(textShape) + string(shut)

@@ -69,7 +69,7 @@ func (v *values) text(t *rapid.T) []byte {
 	return []byte(v.texts.Draw(t, "value"))
 }
 
-// pairs are fields with values, some of them missing, some that others do not have.
+// pairs returns fields with values, some of them missing, some that others do not have.
 func (v *values) pairs(t *rapid.T) (out [][]byte) {
 	for _, name := range v.names {
 		if rapid.IntRange(0, 9).Draw(t, "missing") > 0 {
@@ -82,7 +82,7 @@ func (v *values) pairs(t *rapid.T) (out [][]byte) {
 	return out
 }
 
-// of is a value of a kind, whole.
+// of returns a value of a kind, whole.
 func (v *values) of(t *rapid.T, kind source.Kind) *source.Value {
 	out := &source.Value{}
 	switch kind {

@@ -49,11 +49,11 @@ var vocabularies = []vocab{
 			"success succeeded error retry processing processed cancelled canceled archived queued new expired blocked ready"),
 }
 
-// insteadOfID are words that stand where an id would.
+// insteadOfID are words that are where an id would.
 var insteadOfID = set("global default anonymous anon guest system admin root self me null nil none undefined " +
 	"unknown public shared")
 
-// lockWords tell that a key is held by somebody.
+// lockWords tell that a key is held by someone.
 var lockWords = set("lock locks mutex locked lck semaphore leader lease redlock")
 
 var (
@@ -68,8 +68,8 @@ var (
 	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
 )
 
-// generic are words that say what is kept and not of whom: an id behind them is
-// of what stands before. user:profile:42 is about user 42.
+// generic are words that say what is kept and not of whom: an id after them is
+// of what is before. user:profile:42 is about user 42.
 var generic = set(`info data detail details meta metadata status state states result results profile profiles
 	settings config cache cached lock locks
 	list lists set sets idx index by key keys item entry value values count counts total stats stat summary record short
@@ -77,6 +77,6 @@ var generic = set(`info data detail details meta metadata status state states re
 	hash map obj object temp tmp heartbeat history log logs id ids queue queues v1 v2 v3 v4 api app new old t type
 	process fix feed active pending token unique rate options`)
 
-// dateNames are what a placeholder of a date or time is called.
+// dateNames say what a placeholder of a date or time is called.
 var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day",
 	seconds: "ts", millis: "ts"}

@@ -8,13 +8,13 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// YAML is the draft as a declaration, with what was seen as comments.
+// YAML returns the draft as a declaration, with what was seen as comments.
 func (d *Draft) YAML() []byte {
 	text, _ := d.write(d.Vars)
 	return text
 }
 
-// EntryYAML is one entry of the draft as it is written under keys.
+// EntryYAML returns one entry of the draft as it is written under keys.
 func (d *Draft) EntryYAML(e *Entry) string {
 	w := &writer{}
 	e.write(w, d)
@@ -68,7 +68,7 @@ func (d *Draft) head(w *writer) {
 	}
 }
 
-// counted is a number of keys, said to be near the truth where it may not be it.
+// counted returns a number of keys, said to be near the truth where it may not be it.
 func (d *Draft) counted(n int64) string {
 	if d.About {
 		return "about " + plural(n, "key")
@@ -123,7 +123,7 @@ func (d *Draft) sections() int {
 	return len(seen)
 }
 
-// section is the first word of a pattern.
+// section returns the first word of a pattern.
 func (e *Entry) section() string {
 	for _, t := range e.tokens {
 		if words := wordsOf(t.literal); len(words) > 0 {
@@ -204,7 +204,7 @@ func (d *Draft) leftovers(w *writer) {
 	}
 }
 
-// String is one line about what is not declared.
+// String returns one line about what is not declared.
 func (l Left) String() string {
 	var parts []string
 	if l.What != "" {
@@ -220,7 +220,7 @@ func (l Left) String() string {
 	return strings.Join(append(parts, l.Why), ": ")
 }
 
-// shown is a key for a comment.
+// shown returns a key for a comment.
 func shown(key []byte) string { return finding.Key(key[:min(len(key), 100)]) }
 
 // writer counts the lines it writes.
@@ -234,7 +234,7 @@ func (w *writer) line(format string, args ...any) {
 	w.lines++
 }
 
-// scalarText is a text as YAML has it: plain where that is safe.
+// scalarText returns a text as YAML has it: plain where that is safe.
 func scalarText(s string) string {
 	if isPlain(s) {
 		return s
@@ -242,7 +242,7 @@ func scalarText(s string) string {
 	return quoted(s)
 }
 
-// propText is a property's value; a number stays one.
+// propText returns a property's value; a number stays one.
 func propText(s string) string {
 	if allDigits([]byte(s)) {
 		return s
@@ -268,7 +268,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// quoted is a text between double quotes. The second "#" of two is escaped: a CI
+// quoted returns a text between double quotes. The second "#" of two is escaped: a CI
 // system takes "##[" and what follows for a command.
 func quoted(s string) string {
 	var b strings.Builder

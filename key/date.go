@@ -15,7 +15,7 @@ type Date struct {
 	size   int
 }
 
-// datePart is a token of a layout, or a literal byte.
+// datePart represents a token of a layout, or a literal byte.
 type datePart struct {
 	token   byte // 'Y', 'M', 'D', 'H', 'm', 's', or 0
 	width   int
@@ -85,7 +85,7 @@ func (d *Date) Append(b []byte, t time.Time) []byte {
 
 func two(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// Format is t in the layout.
+// Format returns t in the layout.
 func (d *Date) Format(t time.Time) string { return string(d.Append(make([]byte, 0, d.size), t)) }
 
 // Parse reads a time, in UTC. Parts that the layout lacks are those of

@@ -23,7 +23,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Error is a value that cannot be part of a key. It does not show the value.
+// Error represents a value that cannot be part of a key. It does not show the value.
 type Error struct {
 	Entry       string
 	Placeholder string
@@ -49,7 +49,7 @@ const (
 	brace     = "holds a brace, which would move the key to another cluster slot"
 )
 
-// String is the text of b, which nobody changes any more, without copying it.
+// String returns the text of b, which no one changes any more, without copying it.
 func String(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Text says why s cannot stand for `text` or `bytes`: limit is its most bytes (0: none),
@@ -217,7 +217,7 @@ func ParseUnixMS(s string) (t time.Time, ok bool) {
 	return time.UnixMilli(n).UTC(), ok
 }
 
-// Type is a scalar type whose values are decided by its automaton, made when it
+// Type represents a scalar type whose values are decided by its automaton, made when it
 // is first needed: regular expressions and timestamps.
 type Type struct {
 	text    string

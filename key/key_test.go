@@ -17,8 +17,12 @@ import (
 func TestChecksAgreeWithTheTypes(t *testing.T) {
 	ulid := key.NewType("ulid")
 	checks := map[string]func(string) string{
-		"text": func(s string) string { return key.Text(s, 0, false, false) }, "text max 3": func(s string) string { return key.Text(s, 3, false, false) }, "text rest": func(s string) string { return key.Text(s, 0, true, false) },
-		"uuid": key.UUID, "hex": func(s string) string { return key.Hex(s, 0) }, "hex 4": func(s string) string { return key.Hex(s, 4) }, "slug": key.Slug, "a|b": func(s string) string { return key.Word(s, "a", "b") },
+		"text":       func(s string) string { return key.Text(s, 0, false, false) },
+		"text max 3": func(s string) string { return key.Text(s, 3, false, false) },
+		"text rest":  func(s string) string { return key.Text(s, 0, true, false) },
+		"uuid":       key.UUID, "hex": func(s string) string { return key.Hex(s, 0) },
+		"hex 4": func(s string) string { return key.Hex(s, 4) }, "slug": key.Slug,
+		"a|b":       func(s string) string { return key.Word(s, "a", "b") },
 		"int":       func(s string) string { _, ok := key.ParseInt(s, math.MinInt64, math.MaxInt64); return no(ok) },
 		"int -5..7": func(s string) string { _, ok := key.ParseInt(s, -5, 7); return no(ok) },
 		"bool":      func(s string) string { _, ok := key.ParseBool(s); return no(ok) },
@@ -41,9 +45,13 @@ func TestChecksAgreeWithTheTypes(t *testing.T) {
 		}
 		rapid.Check(t, func(t *rapid.T) {
 			s := rapid.OneOf(
-				rapid.Just(typ.Example()), rapid.StringMatching(`-?[0-9]{1,17}`), rapid.StringMatching(`[0-9a-f-]{1,8}`), rapid.StringMatching(`[a-c_:{}-]{0,5}`),
-				rapid.StringMatching(`[0-9]{4}-[01][0-9]-[0-3][0-9]`), rapid.StringMatching(`[0-3][0-9]`), rapid.StringMatching(`[0-2][0-9]:[0-6][0-9]:[0-6][0-9]`), rapid.StringMatching(`[01][0-9]-[0-3][0-9]`), rapid.StringMatching(`[0-9]{8}`),
-				rapid.SampledFrom([]string{"true", "false", "True", "", "-0", "00", "+1", "a", "b", "ab", "9223372036854775807", "99999999999999", "\xff", "0", "-5", "8"}), rapid.String(),
+				rapid.Just(typ.Example()), rapid.StringMatching(`-?[0-9]{1,17}`), rapid.StringMatching(`[0-9a-f-]{1,8}`),
+				rapid.StringMatching(`[a-c_:{}-]{0,5}`),
+				rapid.StringMatching(`[0-9]{4}-[01][0-9]-[0-3][0-9]`), rapid.StringMatching(`[0-3][0-9]`),
+				rapid.StringMatching(`[0-2][0-9]:[0-6][0-9]:[0-6][0-9]`), rapid.StringMatching(`[01][0-9]-[0-3][0-9]`),
+				rapid.StringMatching(`[0-9]{8}`),
+				rapid.SampledFrom([]string{"true", "false", "True", "", "-0", "00", "+1", "a", "b", "ab", "9223372036854775807",
+					"99999999999999", "\xff", "0", "-5", "8"}), rapid.String(),
 				rapid.Custom(func(t *rapid.T) string { // the example with one byte changed
 					b := []byte(typ.Example())
 					b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
@@ -88,7 +96,8 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestReasonsDoNotShowTheValue(t *testing.T) {
-	for _, err := range []error{key.Refuse("e", "p", key.Text("sec:ret", 0, false, false)), key.Refuse("e", "p", key.UUID("secret")), key.Refuse("e", "p", key.Int(7, 8, 9))} {
+	for _, err := range []error{key.Refuse("e", "p", key.Text("sec:ret", 0, false, false)),
+		key.Refuse("e", "p", key.UUID("secret")), key.Refuse("e", "p", key.Int(7, 8, 9))} {
 		if strings.Contains(err.Error(), "sec") {
 			t.Error(err)
 		}
@@ -101,7 +110,8 @@ func TestReasonsDoNotShowTheValue(t *testing.T) {
 func TestSlow(t *testing.T) {
 	s := key.NewSlow("a{x}-{y}", map[string]string{"x": "int", "y": "int"})
 	var parts [2]string
-	if !s.Split("a-1--2", parts[:]) || parts != [2]string{"-1", "-2"} || s.Split("a1", parts[:]) || s.Split("a1-2", parts[:1]) {
+	if !s.Split("a-1--2", parts[:]) || parts != [2]string{"-1", "-2"} || s.Split("a1", parts[:]) ||
+		s.Split("a1-2", parts[:1]) {
 		t.Errorf("%q", parts)
 	}
 }

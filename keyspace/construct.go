@@ -1,312 +1,227 @@
 package keyspace
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
-	yaml "go.yaml.in/yaml/v4"
 )
 
-// helperTTL bounds the keys that a construct keeps beside the main one and that
-// may expire without harm: a fencing token is never below the server's clock,
-// so a fence that starts anew still grows.
-const helperTTL = 24 * time.Hour
+// Construct represents a `type` that is more than a Redis type. "" for plain entries.
+type Construct string
 
-// fillTTL bounds the lease of somebody who loads a cached value.
-const fillTTL = time.Minute
+// The constructs.
+const (
+	Plain     Construct = ""
+	Cache     Construct = "cache"
+	Lock      Construct = "lock"
+	Queue     Construct = "queue"
+	Ranking   Construct = "ranking"
+	Entity    Construct = "entity"
+	Counter   Construct = "counter"
+	RateLimit Construct = "ratelimit"
+	Script    Construct = "script"
+	Topic     Construct = "channel" // a durable channel: a stream; not written under keys
+)
 
-func atMost(d time.Duration) TTL {
-	return TTL{Policy: TTLExpires, Default: d, Min: d, Max: d, Text: FormatDuration(d)}
+// trait says what holds of a construct for all who work with its keys.
+type trait struct {
+	construct Construct
+	record    RecordKind // what a record of a file becomes, byKind as with plain entries; "": files have nothing of it
+	inStep    bool       // all its keys are written by its own functions alone, which keep them in step
+	plain     bool       // its main key is stored as that of a plain entry
 }
 
-// gate is the newest fencing token that a gate of package lock has seen, beside the key that it
-// protects.
-func (b *builder) gate() {
-	if b.e.Gate = b.d.duration(b.props, "gate"); b.e.Gate > 0 {
-		b.addRole(&Key{Role: "seen", Kind: String, TTL: atMost(b.e.Gate), Value: &scalar.Type{Kind: scalar.Int},
-			Doc: "The newest fencing token with which " + b.e.Name + " was written."}, b.main, "seen")
-	}
+// byKind is the record of what is moved by the Redis type of its main key.
+const byKind RecordKind = "by kind"
+
+// constructs has a row for each. Tables of other packages that say something of every construct have one for each of
+// these, which TestEachConstruct holds there: see "Adding a construct" in CONTRIBUTING.
+var constructs = []trait{
+	{construct: Plain, record: byKind, plain: true},
+	{construct: Cache, record: byKind, plain: true},
+	{construct: Lock, inStep: true},
+	{construct: Queue, record: JobRecord, inStep: true},
+	{construct: Ranking, record: byKind, plain: true},
+	{construct: Entity, record: ItemRecord, inStep: true},
+	{construct: Counter, record: byKind, plain: true},
+	{construct: RateLimit, inStep: true},
+	{construct: Script},
+	{construct: Topic},
 }
 
-// plainString has one value: a scalar type, or a mapping of fields for a JSON
-// object written out.
-func (b *builder) plainString() {
-	k := b.addMain(&Key{})
-	p, ok := b.props["value"]
-	if !ok {
-		return
+// Constructs returns all constructs; the first is Plain.
+func Constructs() (all []Construct) {
+	for _, t := range constructs {
+		all = append(all, t.construct)
 	}
-	if p.value.Kind != yaml.MappingNode {
-		k.Value = b.optionalType("value")
-		return
-	}
-	if p.value.Style&yaml.FlowStyle != 0 && len(p.value.Content) == 2 && p.value.Content[1].Tag == "!!null" {
-		b.d.report("KW009", b.d.at(p.value), "put quotes around the whole value, or write the name of a type without braces", "value begins with {, which YAML reads as a mapping")
-		return
-	}
-	k.Value = &scalar.Type{Kind: scalar.JSON}
-	k.JSON = b.fields(b.d, b.props, "value", b.e.Name)
+	return all
 }
 
-// plainHash has fixed fields, or open ones of a name type and a value type.
-func (b *builder) plainHash() {
-	k := b.addMain(&Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
-	k.Field, k.Item = b.optionalType("field"), b.optionalType("value")
-	if k.Fields != nil && (k.Field != nil || k.Item != nil) {
-		b.d.report("KW302", b.e.At["fields"], "keep one of the two", "%s has fixed fields and open ones", b.e.Name)
-	}
-	if k.Item != nil && k.Field == nil {
-		k.Field = &scalar.Type{}
-	}
-}
-
-func (b *builder) plainCollection() {
-	b.addMain(&Key{Member: b.optionalType("member"), Score: b.optionalType("score")})
-	b.numeric("score", b.e.Keys[0].Score)
-}
-
-// numeric reports a score type that is not a number.
-func (b *builder) numeric(name string, t *scalar.Type) {
-	if t != nil && !isNumber(*t) {
-		b.d.report("KW304", b.e.At[name], "as in score: unix_ms", "a score is a number, and %s is not", t)
-	}
-}
-
-func isNumber(t scalar.Type) bool {
-	return slices.Contains([]scalar.Kind{scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS}, t.Kind) && !t.Encrypted
-}
-
-func (b *builder) plainStream() {
-	b.addMain(&Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
-	b.e.MaxLen = b.d.number(b.props, "maxlen", 1)
-	if p, ok := b.props["groups"]; ok {
-		b.e.Groups = b.d.texts(p.value, "groups")
-	}
-}
-
-// cache is a string; beside it, while there is no value, who loads it, or that
-// there is none.
-func (b *builder) cache() {
-	b.plainString()
-	b.e.Fresh, b.e.Absent = b.d.duration(b.props, "fresh"), b.d.duration(b.props, "absent")
-	if max := b.e.TTL.Min; b.e.TTL.Policy == TTLExpires && b.e.Fresh >= max && b.e.Fresh > 0 {
-		b.d.report("KW307", b.e.At["fresh"], "shorter than the ttl", "%s is fresh for %s, but lives for %s only", b.e.Name, FormatDuration(b.e.Fresh), FormatDuration(max))
-	}
-	b.addRole(&Key{Role: "fill", Kind: String, TTL: atMost(max(b.e.Absent, fillTTL)), Value: &scalar.Type{}, Doc: "Who is loading " + b.e.Name + ", or that there is none."}, b.main, "fill")
-}
-
-// ranking is a zset. With `cached`, the sum over several of its periods is a key
-// of its own, without the period.
-func (b *builder) ranking() {
-	b.plainCollection()
-	b.ties()
-	b.e.Cached = b.d.duration(b.props, "cached")
-	if b.e.Cached == 0 {
-		if p, ok := b.props["window"]; ok {
-			b.d.report("KW006", b.d.at(p.value), "add cached: 5m", "%s names its windows, but does not keep them", b.e.Name)
-		}
-		return
-	}
-	base := b.without(func(p pattern.Placeholder) bool { return p.Type.Kind == scalar.Date })
-	main := b.e.Keys[0]
-	b.addRole(&Key{Role: "window", Kind: ZSet, TTL: atMost(b.e.Cached), Member: main.Member, Score: &scalar.Type{Kind: scalar.Float}, Doc: "The sum of " + b.e.Name + " over several periods."}, base, "window:{window}")
-}
-
-// ties reads the rule for equal scores. Who was first is kept in the fraction of
-// the score, so that must be a whole number to those who read it.
-func (b *builder) ties() {
-	b.e.Ties = ByMember
-	p, ok := b.props["ties"]
-	if !ok {
-		return
-	}
-	if word := b.d.choice(p.value, "ties", []string{string(ByMember), string(FirstToReach)}); word != "" {
-		b.e.Ties = Ties(word)
-	}
-	main := b.e.Keys[0]
-	if b.e.Ties != FirstToReach {
-		return
-	}
-	if main.Score == nil || main.Score.Kind != scalar.Int {
-		b.d.report("KW304", b.d.at(p.value), "score: int", "%s orders ties by who was first, which needs whole scores", b.e.Name)
-	}
-	main.Score = &scalar.Type{Kind: scalar.Float} // as it is stored
-}
-
-func (b *builder) counter() {
-	b.addMain(&Key{Value: &scalar.Type{Kind: scalar.Int}})
-}
-
-func (b *builder) rateLimit() {
-	b.addMain(&Key{})
-	b.e.Method = GCRA
-	if p, ok := b.props["algorithm"]; ok {
-		if word := b.d.choice(p.value, "algorithm", []string{string(GCRA), string(Sliding), string(Fixed)}); word != "" {
-			b.e.Method = Method(word)
+func (c Construct) trait() trait {
+	for _, t := range constructs {
+		if t.construct == c {
+			return t
 		}
 	}
-	p, ok := b.props["rate"]
-	if !ok {
-		return
-	}
-	text, _ := b.d.word(p.value, "rate")
-	words := strings.Fields(text)
-	fail := func() {
-		b.d.report("KW307", b.d.at(p.value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)
-	}
-	if len(words) != 3 && len(words) != 5 || words[1] != "per" || len(words) == 5 && words[3] != "burst" {
-		fail()
-		return
-	}
-	var err1, err2, err3 error
-	b.e.Rate.Count, err1 = strconv.ParseInt(words[0], 10, 64)
-	b.e.Rate.Per, err2 = ParseDuration(words[2])
-	if len(words) == 5 {
-		b.e.Rate.Burst, err3 = strconv.ParseInt(words[4], 10, 64)
-	}
-	if err1 != nil || err2 != nil || err3 != nil || b.e.Rate.Count < 1 || b.e.Rate.Burst < 0 {
-		fail()
-	}
+	return trait{construct: c}
 }
 
-// lock is a string with the holder's token; beside it the last fencing token,
-// the waiters in order, and the channel on which a release is announced.
-func (b *builder) lock() {
-	b.addMain(&Key{Value: &scalar.Type{}})
-	b.addRole(&Key{Role: "fence", Kind: String, TTL: atMost(helperTTL), Value: &scalar.Type{Kind: scalar.Int}, Doc: "The last fencing token of " + b.e.Name + "."}, b.main, "fence")
-	b.addRole(&Key{Role: "waiters", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.Int}, Doc: "Who waits for " + b.e.Name + ", scored by when they came, in µs."}, b.main, "waiters")
-	b.addRole(&Key{Role: "shared", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Who holds " + b.e.Name + " together with others, scored by the end of the lease."}, b.main, "shared")
-	b.notify(b.main, "released", "Tells the next waiter that "+b.e.Name+" is free.")
+// InStep reports whether the construct's own functions alone write its keys: they keep them in step.
+func (c Construct) InStep() bool { return c.trait().inStep }
+
+// Stored returns the construct as far as it matters to what is stored under its main key: that of a cache is the one
+// of a plain string.
+func (c Construct) Stored() Construct {
+	if c.trait().plain {
+		return Plain
+	}
+	return c
 }
 
-// notify is the channel of a construct.
-func (b *builder) notify(base *pattern.Pattern, role, doc string) {
-	c := &Channel{Name: b.e.Name + "_" + role, Namespace: b.d.space, Owner: b.e.Owner, Readers: b.e.Readers, Doc: doc, Pos: b.e.Pos}
-	if p, ok := b.props["notify"]; ok {
-		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
-	} else {
-		c.Derived = true
-		c.Pattern, _ = base.DeriveIn(b.d.space.name(), role)
+// records lists what a record of a file becomes, by the type of a plain key.
+var records = map[Kind]RecordKind{String: StringRecord, List: ElementRecord, Set: MemberRecord, ZSet: ScoredRecord,
+	Stream: EntryRecord, Hash: FieldRecord}
+
+// Record returns what a record of a file becomes in an entry; "" if files have nothing of it.
+func (e *Entry) Record() RecordKind {
+	r := e.Construct.trait().record
+	switch {
+	case len(e.Keys) == 0:
+		return ""
+	case r != byKind:
+		return r
+	case e.Keys[0].Kind == Hash && e.Keys[0].Fields != nil:
+		return HashRecord
 	}
-	if c.Pattern != nil {
-		b.e.Notify = c
-		b.ks.Channels = append(b.ks.Channels, c)
-	}
+	return records[e.Keys[0].Kind]
 }
 
-// queue is a list of job ids per lane; beside the lanes one string per job, its
-// result, and for all lanes together one zset of leases, one of delayed jobs, one
-// of dead ones, one hash of what is known of jobs that have begun, who works,
-// what the queue is told to do, and who has asked for a job to be there once.
-func (b *builder) queue() {
-	id := b.jobID()
-	b.addMain(&Key{Member: &id})
-	b.e.Lease, b.e.Retry = b.d.duration(b.props, "lease"), int(b.d.number(b.props, "retry", 0))
-	base := b.main
-	if p, ok := b.props["order"]; ok {
-		var ok bool
-		if b.e.Order, ok = b.d.text(p.value, "order"); ok {
-			base = b.withoutOrder(p)
+// StreamSpec is what a stream has: a plain one, or that of a durable channel.
+type StreamSpec struct {
+	MaxLen int64
+	Groups []string
+}
+
+// CacheSpec is what a cache has.
+type CacheSpec struct {
+	Fresh  time.Duration // after that it is refreshed, 0 = never early
+	Absent time.Duration // how long "there is none" is remembered, 0 = not
+}
+
+// QueueSpec is what a queue has.
+type QueueSpec struct {
+	Order string // the placeholder whose enum order is pop order
+	Lease time.Duration
+	Shape []Field // the payload as a JSON object, field by field
+}
+
+// RankingSpec is what a ranking has.
+type RankingSpec struct {
+	Ties   Ties          // who comes first of those with the same score
+	Cached time.Duration // how long a window over several periods is kept
+}
+
+// EntitySpec is what an entity has.
+type EntitySpec struct {
+	Index  []Index
+	Emits  map[string]string // create/update/delete/expire → channel name
+	Stamps Stamps
+	TTLBy  *TTLRule // nil: the ttl is the same for all
+}
+
+// RateLimitSpec is what a ratelimit has.
+type RateLimitSpec struct {
+	Rate   Rate
+	Method Method
+}
+
+// Stamps holds the fields of an entity that the server fills in; "" for none.
+type Stamps struct {
+	Created, Updated string // a time
+	Version          string // a whole number that grows with every write and never comes again
+}
+
+// TTLRule chooses the lifetime of an item by one of its fields.
+type TTLRule struct {
+	Field string
+	Cases []TTLCase
+	Pos   Pos
+}
+
+// TTLCase represents one line of a rule: the numbers from Low to High, or one Word.
+type TTLCase struct {
+	Word      string // as it is declared: "1..3", "high"
+	Low, High int64  // of a number; no number is between those of a word
+	TTL       time.Duration
+}
+
+// Of returns how long an item lives by the stored text of the field, 0 where no case
+// fits: then the entry's TTL counts.
+func (r *TTLRule) Of(text string) time.Duration {
+	n, err := strconv.ParseInt(text, 10, 64)
+	for _, c := range r.Cases {
+		if c.Word == text || err == nil && c.Low <= n && n <= c.High {
+			return c.TTL
 		}
 	}
-	job := "{job}"
-	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "job" }) {
-		job = "{job_id}"
-	}
-	unique := "{unique}"
-	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "unique" }) {
-		unique = "{unique_name}"
-	}
-	ttl := b.e.TTL
-	payload := b.payload()
-	of := " of " + b.e.Name + "."
-	b.addRole(&Key{Role: "job", Kind: String, TTL: ttl, Value: payload, Headed: true, Doc: "One job" + strings.TrimSuffix(of, ".") + ": a line of the queue's, and behind it the payload."}, base, "job:"+job)
-	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
-	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
-	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
-	b.addRole(&Key{Role: "dead", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs given up after their last attempt, by time," + of}, base, "dead")
-	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
-	b.addRole(&Key{Role: "state", Kind: Hash, TTL: unlessForever(ttl), Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
-	b.addRole(&Key{Role: "runs", Kind: Hash, TTL: ttl, Field: &id, Item: &scalar.Type{}, Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") + " that have begun: whose they are, attempts, last error."}, base, "runs")
-	b.addRole(&Key{Role: "unique", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Value: &id, Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
-	b.notify(base, "ready", "Tells workers that there is a job"+of)
+	return 0
 }
 
-// unlessForever is the TTL of what tells a queue to pause, which may outlive all
-// else of the queue.
-func unlessForever(ttl TTL) TTL {
-	if ttl.Policy == TTLNone {
-		return ttl
-	}
-	return TTL{Policy: TTLAny, Text: "any"}
+// Index represents one secondary index of an entity: a zset of ids per value of Field, or one
+// over all items where Field is "". It is sorted by Score, or by the ids where Score
+// is "". A compound index ("priority+created_at") has both.
+type Index struct {
+	Name  string // as written, "priority+created_at"
+	Field string
+	Score string // a field, or "expires"
+	Key   *Key
+	Pos   Pos
 }
 
-// payload is the type of a job's payload: a scalar type, or a mapping of fields
-// for a JSON object.
-func (b *builder) payload() *scalar.Type {
-	if p, ok := b.props["value"]; ok && p.value.Kind == yaml.MappingNode {
-		b.e.Shape = b.fields(b.d, b.props, "value", b.e.Name)
-		return &scalar.Type{Kind: scalar.JSON}
-	}
-	return cmp.Or(b.optionalType("value"), &scalar.Type{})
+// Rate is `100 per 1m` of a ratelimit.
+type Rate struct {
+	Count int64
+	Per   time.Duration
+	Burst int64
 }
 
-// jobID is the type of the last placeholder of the job key, text if that is
-// derived.
-func (b *builder) jobID() scalar.Type {
-	if p, ok := b.props["job"]; ok && p.value.Kind == yaml.ScalarNode {
-		if job, err := pattern.Parse(p.value.Value, b.useVar); err == nil && len(job.Placeholders()) > 0 {
-			places := job.Placeholders()
-			return places[len(places)-1].Type
-		}
-	}
-	return scalar.Type{}
+// Method describes how a ratelimit counts.
+type Method string
+
+// The methods.
+const (
+	GCRA    Method = "gcra"    // evenly, with a burst
+	Sliding Method = "sliding" // never more than the count in any window
+	Fixed   Method = "fixed"   // a counter per window; up to twice the count over its edge
+)
+
+// Ties describes how a ranking orders members of the same score.
+type Ties string
+
+// The orders of ties.
+const (
+	ByMember     Ties = "member" // the lower member first, by its bytes
+	FirstToReach Ties = "first"  // who has had the score for longer
+)
+
+// ScriptSpec represents a Lua script with declared keys and typed arguments.
+type ScriptSpec struct {
+	File    string
+	Text    string       // of the file; "" if it could not be read
+	Keys    []string     // entry names, in KEYS order
+	Args    []Field      // in ARGV order
+	Returns *scalar.Type // nil: nothing that is of use
+	Effect  Effect
 }
 
-// withoutOrder is the pattern of a queue without its lane.
-func (b *builder) withoutOrder(p property) *pattern.Pattern {
-	i := slices.IndexFunc(b.main.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == b.e.Order })
-	if i < 0 {
-		var names []string
-		for _, place := range b.main.Placeholders() {
-			names = append(names, place.Name)
-		}
-		fix := cmp.Or(b.d.near(b.e.Order, names), "add {"+b.e.Order+"} to the key")
-		b.d.report("KW303", b.d.at(p.value), fix, "%s is ordered by %q, which is no placeholder of its key", b.e.Name, b.e.Order)
-		return b.main
-	}
-	if t := b.main.Placeholders()[i].Type; t.Kind != scalar.Enum {
-		b.d.report("KW303", b.d.at(p.value), fmt.Sprintf("vars: %s: high|normal|low", b.e.Order), "%s is ordered by {%s}, which is %s; the order of an enum's values is the order lanes are drained in", b.e.Name, b.e.Order, t.Definition())
-	}
-	return b.without(func(p pattern.Placeholder) bool { return p.Name == b.e.Order })
-}
+// Effect describes what a script does to its keys, and so whether it may be sent again
+// when its reply was lost.
+type Effect string
 
-// without is the main pattern with the placeholders that leave cut out.
-func (b *builder) without(leave func(pattern.Placeholder) bool) *pattern.Pattern {
-	base := b.main
-	for _, p := range b.main.Placeholders() {
-		if leave(p) {
-			base = cutOut(base, "{"+p.Name+"}")
-		}
-	}
-	return base
-}
-
-// cutOut is a pattern without a placeholder and one separator beside it.
-func cutOut(p *pattern.Pattern, place string) *pattern.Pattern {
-	text := p.String()
-	for _, cut := range []string{":" + place, place + ":", place} {
-		if strings.Contains(text, cut) && text != cut {
-			if base, err := pattern.Parse(strings.Replace(text, cut, "", 1), p.Types()); err == nil {
-				return base
-			}
-		}
-	}
-	return p
-}
+// The effects of a script.
+const (
+	Reads      Effect = "reads"      // writes nothing; the server holds it to that
+	Idempotent Effect = "idempotent" // twice has the same result as once
+	Writes     Effect = "writes"     // what nothing is said about
+)

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Lack is something that a message, or the name of its channel, needs and that its
+// Lack represents something that a message, or the name of its channel, needs and that its
 // sender does not have.
 type Lack struct {
 	Text string
@@ -29,13 +29,19 @@ func (e *Entry) Lacks(action string, ch *Channel) (lacks []Lack) {
 	lacks = ch.lacks(what, fix, known)
 	for _, p := range ch.Pattern.Placeholders() {
 		if ch.Durable != nil && action != "expire" && !e.placeholder(p.Name) && always(p.Name) {
-			lacks = append(lacks, Lack{what + fmt.Sprintf(", a stream whose key depends on %s: an item can change that, and the step that changes it must know the key before", p.Name),
-				"use placeholders of the key of " + e.Name + " only"})
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(
+					", a stream whose key depends on %s: an item can change that, and the step that changes it must know "+
+						"the key before", p.Name),
+					"use placeholders of the key of " + e.Name + " only"})
 		}
 	}
 	for _, m := range ch.Message {
 		if f := e.field(m.Name); f != nil && (f.Type.Encrypted || m.Type.Encrypted) {
-			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", m.Name), "leave it out of the message"})
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(
+					" with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", m.Name),
+					"leave it out of the message"})
 		}
 	}
 	return append(lacks, e.unlike(what, ch)...)
@@ -50,15 +56,19 @@ func (e *Entry) unlike(what string, ch *Channel) (lacks []Lack) {
 		switch {
 		case from == nil, from.Encrypted:
 		case from.Kind == scalar.Bytes && !ofKey:
-			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is bytes of any length", m.Name), "leave it out of the message"})
-		case from.Kind != m.Type.Kind && (m.Type.Kind != scalar.Text || from.Kind == scalar.Bytes), from.Layout != m.Type.Layout && m.Type.Kind == scalar.Date:
-			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is %s, and the message says %s", m.Name, from.Definition(), m.Type.Definition()), "give both the same type"})
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(" with %s, which is bytes of any length", m.Name), "leave it out of the message"})
+		case from.Kind != m.Type.Kind && (m.Type.Kind != scalar.Text || from.Kind == scalar.Bytes),
+			from.Layout != m.Type.Layout && m.Type.Kind == scalar.Date:
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(" with %s, which is %s, and the message says %s", m.Name, from.Definition(),
+					m.Type.Definition()), "give both the same type"})
 		}
 	}
 	return lacks
 }
 
-// source is the type of what fills a part of a message, nil if nothing does.
+// source returns the type of what fills a part of a message, nil if nothing does.
 func (e *Entry) source(name string) (t *scalar.Type, ofKey bool) {
 	for _, p := range e.Keys[0].Pattern.Placeholders() {
 		if p.Name == name {
@@ -73,26 +83,30 @@ func (e *Entry) source(name string) (t *scalar.Type, ofKey bool) {
 
 // Lacks gives what an event lacks to be announced on a channel.
 func (ev *Event) Lacks(ch *Channel) []Lack {
-	return ch.lacks("the event "+ev.Name+" announces on "+ch.Name, "add it to with", func(name string) bool { return slices.Contains(ev.With, name) })
+	return ch.lacks("the event "+ev.Name+" announces on "+ch.Name, "add it to with",
+		func(name string) bool { return slices.Contains(ev.With, name) })
 }
 
 // lacks gives what is needed and not known.
 func (c *Channel) lacks(what, fix string, known func(name string) bool) (lacks []Lack) {
 	for _, m := range c.Message {
 		if !m.Type.Optional && !known(m.Name) {
-			lacks = append(lacks, Lack{what + fmt.Sprintf(", but does not always have %s for the message", m.Name), fix + ", or make it optional"})
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(", but does not always have %s for the message", m.Name), fix + ", or make it optional"})
 		}
 	}
 	for _, p := range c.Pattern.Placeholders() {
 		if !known(p.Name) {
-			lacks = append(lacks, Lack{what + fmt.Sprintf(", but does not always have %s for the name of the channel, %s", p.Name, c.Pattern), fix})
+			lacks = append(lacks,
+				Lack{what + fmt.Sprintf(", but does not always have %s for the name of the channel, %s", p.Name, c.Pattern), fix})
 		}
 	}
 	return lacks
 }
 
 func (e *Entry) placeholder(name string) bool {
-	return slices.ContainsFunc(e.Keys[0].Pattern.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == name })
+	return slices.ContainsFunc(e.Keys[0].Pattern.Placeholders(),
+		func(p pattern.Placeholder) bool { return p.Name == name })
 }
 
 func (e *Entry) field(name string) *Field {

@@ -1,6 +1,12 @@
 package keyspace
 
-import "github.com/keywright/keywright/keyspace/match"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
 
 // The ranks of what a key may belong to: a declared key wins over an old name
 // (`was`), that over other software's keys, and the globs of `owns` come last:
@@ -16,7 +22,7 @@ const (
 	RankOtherNamespace
 )
 
-// Target is what an item of the matcher stands for: exactly one of Key, Legacy,
+// Target describes what an item of the matcher stands for: exactly one of Key, Legacy,
 // Foreign and Owned is set.
 type Target struct {
 	Key     *Key
@@ -26,7 +32,7 @@ type Target struct {
 	Owned   *Glob
 }
 
-// Items are the patterns of the keyspace for match.Compile, and what each of
+// Items returns the patterns of the keyspace for match.Compile, and what each of
 // them stands for.
 func (ks *Keyspace) Items() ([]match.Item, []Target) {
 	var items []match.Item
@@ -38,27 +44,32 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 		for _, was := range e.Was {
 			for _, k := range e.Keys { // what was derived of the old name is an old name, too
 				if p, err := e.Renamed(k, was); err == nil && p.String() != k.Pattern.String() {
-					items, targets = append(items, match.Item{Pattern: p, Rank: RankLegacy}), append(targets, Target{Legacy: e, Was: k})
+					items, targets = append(items, match.Item{Pattern: p, Rank: RankLegacy}),
+						append(targets, Target{Legacy: e, Was: k})
 				}
 			}
 		}
 	}
 	for i := range ks.Foreign {
-		items, targets = append(items, match.Item{Pattern: ks.Foreign[i].Pattern, Rank: RankForeign}), append(targets, Target{Foreign: &ks.Foreign[i]})
+		items, targets = append(items, match.Item{Pattern: ks.Foreign[i].Pattern, Rank: RankForeign}),
+			append(targets, Target{Foreign: &ks.Foreign[i]})
 	}
 	for _, g := range ks.moving() {
-		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankForeign}), append(targets, Target{Foreign: &g})
+		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankForeign}),
+			append(targets, Target{Foreign: &g})
 	}
 	for i := range ks.Owns {
-		items, targets = append(items, match.Item{Pattern: ks.Owns[i].Pattern, Rank: RankOwned}), append(targets, Target{Owned: &ks.Owns[i]})
+		items, targets = append(items, match.Item{Pattern: ks.Owns[i].Pattern, Rank: RankOwned}),
+			append(targets, Target{Owned: &ks.Owns[i]})
 	}
-	for i := range ks.inside {
-		g := &ks.inside[i]
+	for i := range ks.Inside {
+		g := &ks.Inside[i]
 		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankInside}), append(targets, Target{Owned: g})
 	}
-	for i := range ks.spaces {
-		g := &ks.spaces[i]
-		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankOtherNamespace}), append(targets, Target{Foreign: g})
+	for i := range ks.Siblings {
+		g := &ks.Siblings[i]
+		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankOtherNamespace}),
+			append(targets, Target{Foreign: g})
 	}
 	return items, targets
 }
@@ -80,7 +91,7 @@ func (ks *Keyspace) Lookup(name string) (*Entry, *Key) {
 	return nil, nil
 }
 
-// Names are the names Lookup knows, in the order of the declaration.
+// Names returns the names Lookup knows, in the order of the declaration.
 func (ks *Keyspace) Names() []string {
 	var out []string
 	for _, e := range ks.Entries {
@@ -92,4 +103,31 @@ func (ks *Keyspace) Names() []string {
 		}
 	}
 	return out
+}
+
+// Ordering returns the place of the placeholder that says which keys of a pattern are older:
+// the only one that is a time, else the only one that is a whole number. It is -1 where
+// there is none, or more than one. A clean-up rule with `older` needs a time, and one
+// with `keep` any order.
+func Ordering(p *pattern.Pattern) (at int, isTime bool) {
+	var times, numbers []int
+	for i, place := range p.Placeholders() {
+		switch place.Type.Kind {
+		case scalar.Timestamp, scalar.UnixS, scalar.UnixMS, scalar.ULID:
+			times = append(times, i)
+		case scalar.Date:
+			if strings.Contains(place.Type.Layout, "YYYY") {
+				times = append(times, i)
+			}
+		case scalar.Int:
+			numbers = append(numbers, i)
+		}
+	}
+	switch {
+	case len(times) == 1:
+		return times[0], true
+	case len(times) == 0 && len(numbers) == 1:
+		return numbers[0], false
+	}
+	return -1, false
 }

@@ -1,16 +1,22 @@
 package keyspace
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// MigrationKeys is what the keys begin with that a migration keeps its epochs in.
+// MigrationKeys says what the keys begin with that a migration keeps its epochs in.
 const MigrationKeys = "keywright:migrate:"
 
-// Migration is one mapping under `migrations`: how the records of JSON files
+// Migration represents one mapping under `migrations`: how the records of JSON files
 // become keys, part by part.
 type Migration struct {
 	Name    string
@@ -22,7 +28,7 @@ type Migration struct {
 	Pos     Pos
 }
 
-// SourceFormat is how a source's files are written.
+// SourceFormat describes how a source's files are written.
 type SourceFormat string
 
 // The formats of a source.
@@ -31,7 +37,7 @@ const (
 	JSONLines    SourceFormat = "lines" // a file is an array of its lines
 )
 
-// Source is a JSON file, or all files of a name with captures.
+// Source represents a JSON file, or all files of a name with captures.
 type Source struct {
 	Name   string
 	Doc    string
@@ -41,7 +47,7 @@ type Source struct {
 	At     map[string]Pos
 }
 
-// Part is what moves between phases as one. Parts move in their order.
+// Part describes what moves between phases as one. Parts move in their order.
 type Part struct {
 	Name  string
 	Doc   string
@@ -50,7 +56,7 @@ type Part struct {
 	Pos   Pos
 }
 
-// RecordKind is what one match of a path becomes.
+// RecordKind describes what one match of a path becomes.
 type RecordKind string
 
 // The kinds of records.
@@ -90,7 +96,7 @@ type Move struct {
 	At     map[string]Pos // "from", "to", "with.guild_id", "value", …
 }
 
-// Bound is a placeholder or field and what it is taken from.
+// Bound represents a placeholder or field and what it is taken from.
 type Bound struct {
 	Name string
 	Term route.Term
@@ -105,7 +111,7 @@ type TTLSource struct {
 	Pos   Pos
 }
 
-// Over is what becomes of a record whose time is over.
+// Over describes what becomes of a record whose time is over.
 type Over string
 
 // What becomes of a record that is over.
@@ -114,7 +120,7 @@ const (
 	OverSkip   Over = "skip"   // it is counted and left where it is
 )
 
-// Gates are what must hold before a part goes on to the next phase. A gate that
+// Gates describes what must hold before a part goes on to the next phase. A gate that
 // is not declared has the value of DefaultGates.
 type Gates struct {
 	Compared int64         // at least so many comparisons
@@ -125,7 +131,7 @@ type Gates struct {
 	Pos      Pos
 }
 
-// DefaultGates are the gates of a migration that declares none.
+// DefaultGates lists the gates of a migration that declares none.
 var DefaultGates = Gates{Compared: 1000, For: time.Hour, Backup: 24 * time.Hour}
 
 // CompareRule changes how a value inside the records of an entry is compared.
@@ -139,7 +145,7 @@ type CompareRule struct {
 	Pos   Pos
 }
 
-// CompareAs is how a value is compared.
+// CompareAs describes how a value is compared.
 type CompareAs string
 
 // The ways to compare.
@@ -149,7 +155,7 @@ const (
 	CompareIgnore  CompareAs = "ignore"  // not at all, until a day
 )
 
-// ID is the name of the migration where its keys are: with the namespace before it where a
+// ID returns the name of the migration where its keys are: with the namespace before it where a
 // program has chosen another one than the declared one, so that each has phases of its own.
 func (m *Migration) ID() string {
 	for _, p := range m.Parts {
@@ -162,7 +168,7 @@ func (m *Migration) ID() string {
 	return m.Name
 }
 
-// moving are the keys that the migrations keep their epochs in, and those of the janitor.
+// moving returns the keys that the migrations keep their epochs in, and those of the janitor.
 func (ks *Keyspace) moving() (out []Glob) {
 	if len(ks.Janitor) > 0 {
 		if p, err := pattern.Glob(JanitorKeys + "*"); err == nil {
@@ -179,7 +185,7 @@ func (ks *Keyspace) moving() (out []Glob) {
 	return out
 }
 
-// Migration is the migration of that name, nil if there is none.
+// Migration returns the migration of that name, nil if there is none.
 func (ks *Keyspace) Migration(name string) *Migration {
 	for _, m := range ks.Migrations {
 		if m.Name == name {
@@ -189,7 +195,7 @@ func (ks *Keyspace) Migration(name string) *Migration {
 	return nil
 }
 
-// Part is the part of that name, nil if there is none.
+// Part returns the part of that name, nil if there is none.
 func (m *Migration) Part(name string) *Part {
 	for _, p := range m.Parts {
 		if p.Name == name {
@@ -197,4 +203,83 @@ func (m *Migration) Part(name string) *Part {
 		}
 	}
 	return nil
+}
+
+// Captures returns the names that the file and the path of a move capture.
+func (mv *Move) Captures() []string {
+	return append(mv.Source.File.Captures(), mv.From.Captures()...)
+}
+
+// String returns where a move takes from and what to, as in "state:/a/{id} to item".
+func (mv *Move) String() string {
+	return fmt.Sprintf("%s:%s to %s", mv.Source.Name, mv.From, mv.To.Name)
+}
+
+// Types returns the types of what a move stores, by the name of the property: "field",
+// "member", "score", "value" and "tries". One that is nil is left open by the
+// declaration.
+func (mv *Move) Types() map[string]*scalar.Type {
+	main := mv.To.Keys[0]
+	types := map[string]*scalar.Type{"field": main.Field, "member": main.Member,
+		"score": cmp.Or(main.Score, &scalar.Type{Kind: scalar.Float}), "value": main.Value, "tries": {Kind: scalar.Int}}
+	if mv.Kind == FieldRecord {
+		types["value"] = main.Item
+	}
+	for _, k := range mv.To.Keys {
+		if mv.Kind == JobRecord && k.Role == "job" {
+			types["value"] = k.Value
+		}
+	}
+	return types
+}
+
+// MoveFact represents one thing that decides which record a move makes.
+type MoveFact struct {
+	Name, Value string
+	Pos         Pos
+}
+
+// Facts returns what decides which record a move makes, in the order of the documents.
+func (mv *Move) Facts() (out []MoveFact) {
+	add := func(name, value string, pos Pos) {
+		if value != "" {
+			out = append(out, MoveFact{name, value, pos})
+		}
+	}
+	text := func(t *route.Term) string {
+		if t == nil {
+			return ""
+		}
+		return t.String()
+	}
+	add("the file", mv.Source.File.String(), mv.Source.Pos)
+	add("the format of the file", string(mv.Source.Format), mv.Source.Pos)
+	add("from", mv.From.String()+".", mv.At["from"])
+	add("to", mv.To.Name, mv.At["to"])
+	for _, b := range mv.With {
+		add("{"+b.Name+"}", b.Term.String(), b.Pos)
+	}
+	add("field", text(mv.Field), mv.At["field"])
+	add("member", text(mv.Member), mv.At["member"])
+	add("score", text(mv.Score), mv.At["score"])
+	add("value", text(mv.Value), mv.At["value"])
+	for _, b := range mv.Fields {
+		add("the field "+b.Name, b.Term.String(), b.Pos)
+	}
+	add("tries", text(mv.Tries), mv.At["tries"])
+	if mv.TTL != nil {
+		add("ttl from", text(mv.TTL.From), mv.TTL.Pos)
+		add("ttl until", text(mv.TTL.Until), mv.TTL.Pos)
+		add("what is over", string(mv.TTL.Over), mv.TTL.Pos)
+	}
+	for _, name := range slices.Sorted(maps.Keys(mv.Kept)) {
+		add("what keeps {"+name+"}", mv.Kept[name].Name, mv.At["kept."+name])
+	}
+	for _, name := range mv.Captures() {
+		if t, ok := mv.Told[name]; ok {
+			add("what tells {"+name+"}", t.String(), mv.At["kept."+name])
+		}
+		add("what is left out by {"+name+"}", strings.Join(mv.Except[name], ", "), mv.At["except."+name])
+	}
+	return out
 }

@@ -18,7 +18,7 @@ type Near struct {
 	work int
 }
 
-// candidateKey is a declared key, made ready for comparing.
+// candidateKey represents a declared key, made ready for comparing.
 type candidateKey struct {
 	key     *Key
 	steps   []step
@@ -38,14 +38,14 @@ func NewNear(ks *Keyspace) *Near {
 	return n
 }
 
-// Work is how many comparisons were made so far, letter by letter; those that the
+// Work returns how many comparisons were made so far, letter by letter; those that the
 // letters alone decide cost a hundredth of one, and are counted so.
 func (n *Near) Work() int { return n.work / cheap }
 
-// cheap is how many looks at letters alone cost what one comparison does.
+// cheap says how many looks at letters alone cost what one comparison does.
 const cheap = 100
 
-// letters are the letters of a text without separators: which come at all, and which
+// letters holds the letters of a text without separators: which come at all, and which
 // more than once. Letters that differ by 64 count as one.
 type letters struct{ once, twice uint64 }
 
@@ -66,7 +66,7 @@ func lettersOf(list []step) (l letters) {
 	return l
 }
 
-// missing is how many letters a key lacks: each costs at least one.
+// missing returns how many letters a key lacks: each costs at least one.
 func (l letters) missing(key letters) int {
 	return bits.OnesCount64(l.once&^key.once) + bits.OnesCount64(l.twice&^key.twice)
 }
@@ -107,10 +107,10 @@ func (n *Near) To(name []byte, most int) []*Key {
 	return out
 }
 
-// maxNear is how many bytes of a key are compared.
+// maxNear says how many bytes of a key are compared.
 const maxNear = 256
 
-// step is what a pattern has at one place: a letter, or a placeholder.
+// step describes what a pattern has at one place: a letter, or a placeholder.
 type step struct {
 	literal     rune
 	placeholder bool
@@ -133,7 +133,7 @@ func steps(p *pattern.Pattern) (out []step, letters int) {
 	return out, letters
 }
 
-// allowed is how far a key may be from a pattern with so much literal text.
+// allowed returns how far a key may be from a pattern with so much literal text.
 func allowed(letters int) int {
 	switch {
 	case letters == 0:
@@ -144,11 +144,11 @@ func allowed(letters int) int {
 	return min(3, max(1, letters/4))
 }
 
-// skipped is what a whole segment too many or too few costs; one that is too few
+// skipped says what a whole segment too many or too few costs; one that is too few
 // costs half its text besides, so that what is left is still most of the name.
 const skipped = 2
 
-// distance is an edit distance between literal text and a key, in which what a
+// distance returns an edit distance between literal text and a key, in which what a
 // placeholder takes costs nothing. It ends where the distance can only be too large.
 func (n *Near) distance(k *candidateKey, key []rune) (int, bool) {
 	row, next, segment, before := n.rows[0], n.rows[1], n.rows[2], n.rows[3]

@@ -7,12 +7,13 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 func declaration(t testing.TB, keys string) *keyspace.Keyspace {
 	t.Helper()
 	text := "keywright: 1\npackage: p\nvars: {n: int}\nkeys:\n" + keys
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 	for _, f := range found {
 		if f.Severity.String() == "error" {
 			t.Fatal(f)

@@ -9,10 +9,35 @@ import (
 	"time"
 )
 
+// Policy describes what a TTL declaration demands of a live key.
+type Policy uint8
+
+// The policies.
+const (
+	TTLAny     Policy = iota // undecided on purpose: anything goes
+	TTLNone                  // must never expire
+	TTLExpires               // must expire, within Max
+)
+
+// TTL represents a resolved `ttl`. For TTLExpires, Default is written when the writer
+// asks for nothing; Min and Max bound what a writer may ask for (equal to
+// Default without `in`). A live key's remaining TTL may be at most LiveMax.
+type TTL struct {
+	Policy  Policy
+	Default time.Duration
+	Min     time.Duration
+	Max     time.Duration
+	Jitter  float64 // 0.10 for `~10%`; widens what is written on both sides
+	Sliding bool    // renewed on use
+	Name    string  // of `ttls`, "" if written in place
+	Text    string  // canonical text without the name, "15m in 1m..24h"
+	Pos     Pos
+}
+
 // MaxTTL bounds a TTL: a time.Duration holds about 292 years.
 const MaxTTL = 290 * 365 * 24 * time.Hour
 
-// LiveMax is the longest remaining TTL a live key may have: the upper bound and
+// LiveMax returns the longest remaining TTL a live key may have: the upper bound and
 // the jitter on top of it.
 func (t TTL) LiveMax() time.Duration {
 	extra := time.Duration(float64(t.Max) * t.Jitter)
@@ -22,7 +47,7 @@ func (t TTL) LiveMax() time.Duration {
 	return t.Max + extra
 }
 
-// String is the canonical text of the declaration, or the name it came by.
+// String returns the canonical text of the declaration, or the name it came by.
 func (t TTL) String() string {
 	if t.Name != "" {
 		return t.Name + " (" + t.Text + ")"
@@ -30,7 +55,7 @@ func (t TTL) String() string {
 	return t.Text
 }
 
-// TTLError is a `ttl` or a duration that cannot be read.
+// TTLError represents a `ttl` or a duration that cannot be read.
 type TTLError struct {
 	Offset, Length int // the faulty bytes of the text
 	Message        string
@@ -39,7 +64,7 @@ type TTLError struct {
 
 func (e *TTLError) Error() string { return e.Message }
 
-// word is one word of a `ttl`, with its place in the text.
+// word represents one word of a `ttl`, with its place in the text.
 type word struct {
 	text string
 	at   int
@@ -113,7 +138,8 @@ func (t *TTL) modify(words []word) ([]word, *TTLError) {
 	case unitSize(w.text) > 0:
 		return nil, w.fault("write number and unit without a space, as in 30"+w.text, "a unit without a number")
 	default:
-		return nil, w.fault("after the duration come `in 1m..24h`, `~10%` or `sliding`", "%q is not expected in a ttl", w.text)
+		return nil, w.fault("after the duration come `in 1m..24h`, `~10%` or `sliding`", "%q is not expected in a ttl",
+			w.text)
 	}
 	if twice {
 		return nil, w.fault("remove one of them", "%q is there twice", w.text)
@@ -137,7 +163,8 @@ func (t *TTL) bounds(w word) *TTLError {
 	case t.Min > t.Max:
 		return w.fault(fmt.Sprintf("%s..%s?", hi, lo), "the range %s is empty: its start is above its end", w.text)
 	case t.Default < t.Min || t.Default > t.Max:
-		return w.fault("widen the range, or move the default", "the default %s is outside of %s", FormatDuration(t.Default), w.text)
+		return w.fault("widen the range, or move the default", "the default %s is outside of %s", FormatDuration(t.Default),
+			w.text)
 	}
 	return nil
 }
@@ -166,12 +193,13 @@ func (t TTL) canonical() string {
 	return text
 }
 
-// units are the units of durations, longest first: each a whole number of the
+// units lists the units of durations, longest first: each a whole number of the
 // next.
 var units = []struct {
 	name string
 	size time.Duration
-}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
+}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second},
+	{"ms", time.Millisecond}}
 
 // strangers are units people write that are none, and what to write instead.
 var strangers = map[string]string{
@@ -205,11 +233,13 @@ func duration(w word) (time.Duration, *TTLError) {
 		case digits == 0:
 			return 0, w.fault("write a duration like 30s, 15m, 24h or 7d", "%q is not a duration", w.text)
 		case strings.Trim(w.text, "0") == "":
-			return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all", w.text)
+			return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all",
+				w.text)
 		case unit == "":
 			return 0, w.fault(fmt.Sprintf("%ss for seconds? %sms for milliseconds?", w.text, w.text), "%q has no unit", w.text)
 		case unit == "." || unit == ",":
-			return 0, w.fault("use a smaller unit, as in 90m for one hour and a half", "%q is not a whole number of a unit", w.text)
+			return 0, w.fault("use a smaller unit, as in 90m for one hour and a half", "%q is not a whole number of a unit",
+				w.text)
 		case size == 0:
 			return 0, w.fault(cmp.Or(strangers[unit], "the units are ms, s, m, h, d, w"), "%q has no unit %q", w.text, unit)
 		case size >= last:
@@ -222,7 +252,8 @@ func duration(w word) (time.Duration, *TTLError) {
 		total, last, rest = total+time.Duration(n)*size, size, rest[digits+after:]
 	}
 	if total <= 0 {
-		return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all", w.text)
+		return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all",
+			w.text)
 	}
 	return total, nil
 }
@@ -236,7 +267,7 @@ func unitSize(name string) time.Duration {
 	return 0
 }
 
-// FormatDuration is the shortest text that ParseDuration reads back: "90m" for
+// FormatDuration returns the shortest text that ParseDuration reads back: "90m" for
 // an hour and a half, "7d" for a week.
 func FormatDuration(d time.Duration) string {
 	for _, u := range units {
@@ -245,4 +276,48 @@ func FormatDuration(d time.Duration) string {
 		}
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+}
+
+// longUnits are units as words.
+var longUnits = map[string]string{
+	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "m", "minutes": "m", "min": "m", "mins": "m",
+	"hour": "h", "hours": "h", "hr": "h",
+	"hrs": "h", "day": "d", "days": "d", "week": "w", "weeks": "w", "milliseconds": "ms", "H": "h", "S": "s", "D": "d",
+	"W": "w",
+}
+
+// meant proposes what was meant to be written.
+func meant(text string) string { return fmt.Sprintf("did you mean %s?", text) }
+
+// meantTTL proposes what a ttl was meant as that is a number and a unit in words, or a
+// range alone.
+func meantTTL(words []word) string {
+	text := words[0].text
+	if len(words) == 2 && (longUnits[words[1].text] != "" || unitSize(words[1].text) > 0) {
+		text += words[1].text
+	} else if len(words) > 1 {
+		return ""
+	}
+	if lo, hi, ok := strings.Cut(text, ".."); ok && len(words) == 1 {
+		if a, fault := duration(word{lo, 0}); fault == nil {
+			if b, fault := duration(word{hi, 0}); fault == nil {
+				lo, hi := min(a, b), max(a, b)
+				return meant(FormatDuration(lo) + " in " + FormatDuration(lo) + ".." + FormatDuration(hi))
+			}
+		}
+	}
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	unit := text[digits:]
+	if long := longUnits[unit]; long != "" {
+		unit = long
+	} else if long := longUnits[strings.ToLower(unit)]; long != "" {
+		unit = long
+	}
+	if digits == 0 || unitSize(unit) == 0 || unit == text[digits:] && len(words) == 1 {
+		return ""
+	}
+	if _, fault := duration(word{text[:digits] + unit, 0}); fault != nil {
+		return ""
+	}
+	return meant(text[:digits] + unit)
 }

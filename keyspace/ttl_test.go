@@ -11,20 +11,23 @@ import (
 
 func TestParseTTL(t *testing.T) {
 	for text, want := range map[string]TTL{
-		"none":                    {Policy: TTLNone, Text: "none"},
-		"any":                     {Policy: TTLAny, Text: "any"},
-		"30s":                     {Policy: TTLExpires, Default: 30 * time.Second, Text: "30s"},
-		"250ms":                   {Policy: TTLExpires, Default: 250 * time.Millisecond, Text: "250ms"},
-		"2w":                      {Policy: TTLExpires, Default: 14 * 24 * time.Hour, Text: "14d"},
-		"90m":                     {Policy: TTLExpires, Default: 90 * time.Minute, Text: "90m"},
-		"1h30m":                   {Policy: TTLExpires, Default: 90 * time.Minute, Text: "90m"},
-		"60m":                     {Policy: TTLExpires, Default: time.Hour, Text: "1h"},
-		"15m in 1m..24h":          {Policy: TTLExpires, Default: 15 * time.Minute, Min: time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"},
-		"10m ~10%":                {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.1, Text: "10m ~10%"},
-		"10m ~2.5%":               {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.025, Text: "10m ~2.5%"},
-		"30m sliding":             {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Text: "30m sliding"},
-		"30m  sliding ~5%":        {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Jitter: 0.05, Text: "30m ~5% sliding"},
-		"30m ~5% in 1m..1h":       {Policy: TTLExpires, Default: 30 * time.Minute, Min: time.Minute, Max: time.Hour, Jitter: 0.05, Text: "30m in 1m..1h ~5%"},
+		"none":  {Policy: TTLNone, Text: "none"},
+		"any":   {Policy: TTLAny, Text: "any"},
+		"30s":   {Policy: TTLExpires, Default: 30 * time.Second, Text: "30s"},
+		"250ms": {Policy: TTLExpires, Default: 250 * time.Millisecond, Text: "250ms"},
+		"2w":    {Policy: TTLExpires, Default: 14 * 24 * time.Hour, Text: "14d"},
+		"90m":   {Policy: TTLExpires, Default: 90 * time.Minute, Text: "90m"},
+		"1h30m": {Policy: TTLExpires, Default: 90 * time.Minute, Text: "90m"},
+		"60m":   {Policy: TTLExpires, Default: time.Hour, Text: "1h"},
+		"15m in 1m..24h": {Policy: TTLExpires, Default: 15 * time.Minute, Min: time.Minute, Max: 24 * time.Hour,
+			Text: "15m in 1m..1d"},
+		"10m ~10%":    {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.1, Text: "10m ~10%"},
+		"10m ~2.5%":   {Policy: TTLExpires, Default: 10 * time.Minute, Jitter: 0.025, Text: "10m ~2.5%"},
+		"30m sliding": {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Text: "30m sliding"},
+		"30m  sliding ~5%": {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Jitter: 0.05,
+			Text: "30m ~5% sliding"},
+		"30m ~5% in 1m..1h": {Policy: TTLExpires, Default: 30 * time.Minute, Min: time.Minute, Max: time.Hour,
+			Jitter: 0.05, Text: "30m in 1m..1h ~5%"},
 		"30m sliding in 30m..30m": {Policy: TTLExpires, Default: 30 * time.Minute, Sliding: true, Text: "30m sliding"},
 	} {
 		if want.Min == 0 {
@@ -63,7 +66,8 @@ func TestParseTTLRefuses(t *testing.T) {
 	} {
 		got, err := ParseTTL(text)
 		var fault *TTLError
-		if !errors.As(err, &fault) || fault.Offset != want.Offset || fault.Length != want.Length || fault.Message != want.Message || fault.Fix == "" {
+		if !errors.As(err, &fault) || fault.Offset != want.Offset || fault.Length != want.Length ||
+			fault.Message != want.Message || fault.Fix == "" {
 			t.Errorf("ParseTTL(%q) = %+v, %+v", text, got, fault)
 		}
 	}
@@ -110,7 +114,8 @@ func TestLiveMax(t *testing.T) {
 }
 
 func FuzzParseTTL(f *testing.F) {
-	for _, seed := range []string{"30s", "15m in 1m..24h", "10m ~10%", "30m sliding", "none", "1h30m ~2.5% in 1s..2w sliding", "~%", "in", "\x00"} {
+	for _, seed := range []string{"30s", "15m in 1m..24h", "10m ~10%", "30m sliding", "none",
+		"1h30m ~2.5% in 1s..2w sliding", "~%", "in", "\x00"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

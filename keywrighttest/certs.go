@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Certificates are the PEM files of a throw-away CA, a server for 127.0.0.1 and
+// Certificates holds the PEM files of a throw-away CA, a server for 127.0.0.1 and
 // a client; OtherCA has signed none of them.
 type Certificates struct {
 	CA, ServerCert, ServerKey, ClientCert, ClientKey, OtherCA string
@@ -30,16 +30,19 @@ func NewCertificates(t testing.TB) *Certificates {
 	issue(t, "other ca", nil, nil, path("other.pem"), "")
 	issue(t, "server", ca, caKey, path("server.pem"), path("server.key"))
 	issue(t, "client", ca, caKey, path("client.pem"), path("client.key"))
-	return &Certificates{path("ca.pem"), path("server.pem"), path("server.key"), path("client.pem"), path("client.key"), path("other.pem")}
+	return &Certificates{path("ca.pem"), path("server.pem"), path("server.key"), path("client.pem"), path("client.key"),
+		path("other.pem")}
 }
 
-func issue(t testing.TB, name string, parent *x509.Certificate, parentKey *ecdsa.PrivateKey, certFile, keyFile string) (*x509.Certificate, *ecdsa.PrivateKey) {
+func issue(t testing.TB, name string, parent *x509.Certificate, parentKey *ecdsa.PrivateKey,
+	certFile, keyFile string) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	must(t, err)
-	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
 	if parent == nil {
 		template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
@@ -69,7 +72,8 @@ func must(t testing.TB, err error) {
 func TLS(c *Certificates) Option {
 	return func(s *Server) {
 		s.tls = c
-		for name, value := range map[string]string{"tls-cert-file": c.ServerCert, "tls-key-file": c.ServerKey, "tls-ca-cert-file": c.CA, "tls-auth-clients": "yes"} {
+		for name, value := range map[string]string{"tls-cert-file": c.ServerCert, "tls-key-file": c.ServerKey,
+			"tls-ca-cert-file": c.CA, "tls-auth-clients": "yes"} {
 			Config(name, value)(s)
 		}
 	}

@@ -28,7 +28,7 @@ func MovableClock() Option {
 	}
 }
 
-// MoveClock sets the server's clock so far ahead of this machine's (behind it, if
+// MoveClock sets the server's clock so far ahead of this machine's (after it, if
 // negative), at once and while the server works. It needs MovableClock.
 func (s *Server) MoveClock(ahead time.Duration) {
 	s.t.Helper()

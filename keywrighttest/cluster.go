@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Cluster is a running cluster: Nodes[:Primaries] begin as primaries, the
+// Cluster represents a running cluster: Nodes[:Primaries] begin as primaries, the
 // others as their replicas.
 type Cluster struct {
 	t         testing.TB
@@ -38,14 +38,16 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int, options ..
 	}
 	c.await("the nodes do not know each other", func(n *Server) bool {
 		nodes := fmt.Sprint(n.Do("CLUSTER", "NODES")) // to one in handshake no messages of channels are sent
-		return strings.Count(nodes, " connected") == len(c.Nodes) && !strings.Contains(nodes, "handshake") && links(n) == 2*(len(c.Nodes)-1)
+		return strings.Count(nodes, " connected") == len(c.Nodes) && !strings.Contains(nodes, "handshake") &&
+			links(n) == 2*(len(c.Nodes)-1)
 	})
 	for i, n := range c.Nodes[primaries:] {
 		n.Do("CLUSTER", "REPLICATE", c.ID(i%primaries))
 		n.Await("master_link_status", "up")
 	}
 	c.await("the cluster is not ok", func(n *Server) bool {
-		return strings.Contains(fmt.Sprint(n.Do("CLUSTER", "INFO")), "cluster_state:ok") && strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries
+		return strings.Contains(fmt.Sprint(n.Do("CLUSTER", "INFO")), "cluster_state:ok") &&
+			strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries
 	})
 	return c
 }
@@ -80,7 +82,7 @@ func (c *Cluster) await(what string, ok func(*Server) bool) {
 	}
 }
 
-// links are the connections of the bus whose other end a node knows, two to each
+// links returns the connections of the bus whose other end a node knows, two to each
 // other node. One that it has accepted has no end until the first ping; Valkey
 // closes it, and loses what comes by it, if a channel's message is there before.
 func links(n *Server) int {
@@ -88,7 +90,7 @@ func links(n *Server) int {
 	return len(all)
 }
 
-// ID is the node id of a node.
+// ID returns the node id of a node.
 func (c *Cluster) ID(node int) string { return fmt.Sprint(c.Nodes[node].Do("CLUSTER", "MYID")) }
 
 // URL names the cluster by its first node.
@@ -101,14 +103,16 @@ func (c *Cluster) MoveSlots(from, to, n int) {
 	for slot := first; slot < first+n; slot++ {
 		c.move(strconv.Itoa(slot), from, to)
 	}
-	c.await("the nodes do not agree on the slots", func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
+	c.await("the nodes do not agree on the slots",
+		func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
 }
 
 // MoveSlotOf moves the slot of a key from one primary to another, with the keys in it.
 func (c *Cluster) MoveSlotOf(key string, from, to int) {
 	c.t.Helper()
 	c.move(fmt.Sprint(c.Nodes[from].Do("CLUSTER", "KEYSLOT", key)), from, to)
-	c.await("the nodes do not agree on the slots", func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
+	c.await("the nodes do not agree on the slots",
+		func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
 }
 
 func (c *Cluster) move(slot string, from, to int) {
@@ -135,7 +139,7 @@ func (c *Cluster) move(slot string, from, to int) {
 	}
 }
 
-// assignment is who holds which slots, as a node sees it.
+// assignment returns who holds which slots, as a node sees it.
 func assignment(n *Server) string {
 	var lines []string
 	for _, line := range strings.Split(fmt.Sprint(n.Do("CLUSTER", "NODES")), "\n") {
@@ -165,7 +169,7 @@ func (c *Cluster) Failover(replica int) {
 	}
 }
 
-// Sentinels is a primary with replicas under sentinels.
+// Sentinels represents a primary with replicas under sentinels.
 type Sentinels struct {
 	Primary   *Server
 	Replicas  []*Server
@@ -187,7 +191,8 @@ func StartSentinel(t testing.TB, brand Brand, replicas, sentinels int, options .
 		s.Sentinels = append(s.Sentinels, Start(t, brand, sentinelMode(s.Primary, sentinels/2+1)))
 	}
 	for _, n := range s.Sentinels {
-		line := fmt.Sprintf("name=mymaster,status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=%d", s.Primary.Port, replicas, sentinels)
+		line := fmt.Sprintf("name=mymaster,status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=%d", s.Primary.Port, replicas,
+			sentinels)
 		n.Await("master0", line)
 	}
 	return s

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,6 +70,25 @@ func TestPersistencePasswordReplica(t *testing.T) {
 	})
 }
 
+// TestCopied: writes of any connection are on the replica, also if it was frozen.
+func TestCopied(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		s := Start(t, b)
+		r := Start(t, b, ReplicaOf(s))
+		r.Await("master_link_status", "up")
+		r.Stop()
+		for range 100 {
+			s.Do("INCR", "a")
+		}
+		var goesOn atomic.Bool
+		time.AfterFunc(200*time.Millisecond, func() { goesOn.Store(true); r.Continue() })
+		s.Copied(r)
+		if got := r.Do("GET", "a"); got != "100" || !goesOn.Load() {
+			t.Errorf("on the replica a is %v, waited %t", got, goesOn.Load())
+		}
+	})
+}
+
 // TestLogin: a test works on a server whose default user is off, and sees its scripts.
 func TestLogin(t *testing.T) {
 	each(t, func(t *testing.T, b Brand) {
@@ -89,7 +109,7 @@ func TestLogin(t *testing.T) {
 }
 
 // TestTornAOF: a server that died in the middle of writing what a script did loses
-// that, and nothing that was written behind its restart.
+// that, and nothing that was written after its restart.
 func TestTornAOF(t *testing.T) {
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b, Config("appendonly", "yes"), Config("appendfsync", "always"))
@@ -113,7 +133,8 @@ func TestTornAOF(t *testing.T) {
 				t.Errorf("half a script: %v", got)
 			}
 			s.Do("SET", fmt.Sprint("behind:", i), "1")
-			s.Do("EVAL", "redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", "2", fmt.Sprint("script:", i), fmt.Sprint("script too:", i))
+			s.Do("EVAL", "redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", "2", fmt.Sprint("script:", i),
+				fmt.Sprint("script too:", i))
 		}
 		s.Restart()
 		if got := s.Do("DBSIZE"); got != int64(10) {

@@ -38,7 +38,7 @@ repeat
 until cursor == '0'
 return out`
 
-// ofTest is what the test sends for itself, by the server's socket.
+// ofTest says what the test sends for itself, by the server's socket.
 const ofTest = "-- from unix"
 
 func (s *Server) large() (keys []string) {
@@ -101,7 +101,7 @@ func (s *Server) much(do func()) (wrong []string) {
 	return wrong
 }
 
-// goesThrough is whether a command goes through the whole of a key.
+// goesThrough reports whether a command goes through the whole of a key.
 func goesThrough(command []string) bool {
 	name := strings.ToUpper(command[0])
 	says := func(word string) bool {

@@ -41,7 +41,7 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
-// portLocks is the folder of the locks of this user's tests.
+// portLocks returns the folder of the locks of this user's tests.
 func portLocks(t testing.TB) string {
 	t.Helper()
 	folder := filepath.Join(os.TempDir(), "keywright-ports-"+strconv.Itoa(os.Getuid()))

@@ -24,12 +24,13 @@ type Proxy struct {
 	workers  sync.WaitGroup
 }
 
-// Rules is the harm. The zero Rules do none.
+// Rules represents the harm. The zero Rules do none.
 type Rules struct {
-	CutAfter     int64         // close a connection after so many bytes of replies, 0 = never
-	CutTimes     int64         // cut only the first so many connections, 0 = all
-	Delay        time.Duration // hold back every piece of a reply so long, as a long way does: those after it do not wait for each other
-	SwallowAfter int64         // pass no more bytes of replies after so many, but keep the connection open; 0 = pass all
+	CutAfter int64 // close a connection after so many bytes of replies, 0 = never
+	CutTimes int64 // cut only the first so many connections, 0 = all
+	// hold back every piece of a reply so long, as a long way does: those after it do not wait for each other
+	Delay        time.Duration
+	SwallowAfter int64 // pass no more bytes of replies after so many, but keep the connection open; 0 = pass all
 }
 
 // NewProxy starts a proxy before addr; it ends with the test.
@@ -43,10 +44,10 @@ func NewProxy(t testing.TB, addr string, rules Rules) *Proxy {
 	return p
 }
 
-// Addr is where the proxy listens.
+// Addr returns where the proxy listens.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Connections is how many connections have been made.
+// Connections returns how many connections have been made.
 func (p *Proxy) Connections() int { return int(p.taken.Load()) }
 
 // LoseReplyTo lets the next request that holds word reach the server, and cuts
@@ -158,7 +159,7 @@ func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.
 	}
 }
 
-// piece is a part of a reply that is under way.
+// piece represents a part of a reply that is under way.
 type piece struct {
 	bytes []byte
 	due   time.Time

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ScriptCall is one run of a script, as MONITOR shows it.
+// ScriptCall represents one run of a script, as MONITOR shows it.
 type ScriptCall struct {
 	SHA      string     // as in EVALSHA, or the first line of the text
 	Keys     []string   // as they were declared
@@ -34,7 +34,7 @@ type Scripts struct {
 	done  chan struct{}
 }
 
-// command is what a server says of a command.
+// command describes what a server says of a command.
 type command struct {
 	writes            bool
 	first, last, step int
@@ -157,7 +157,7 @@ func unquote(text string) []string {
 	}
 }
 
-// Calls are the scripts that ran until now. It waits until the server has shown
+// Calls returns the scripts that ran until now. It waits until the server has shown
 // everything that was sent before. Of a server that was killed or restarted it gives
 // what was seen until then.
 func (w *Scripts) Calls() []ScriptCall {
@@ -185,14 +185,15 @@ func (w *Scripts) settle() error {
 	return within(20*time.Second, "MONITOR shows nothing", seen)
 }
 
-// seen are the scripts that were seen until now.
+// seen returns the scripts that were seen until now.
 func (w *Scripts) seen() []ScriptCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.calls), func(c ScriptCall) bool { return strings.HasPrefix(c.SHA, "-- mark:") })
+	return slices.DeleteFunc(slices.Clone(w.calls),
+		func(c ScriptCall) bool { return strings.HasPrefix(c.SHA, "-- mark:") })
 }
 
-// untyped are the commands that no type of a key refuses.
+// untyped lists the commands that no type of a key refuses.
 var untyped = []string{
 	"DEL", "UNLINK", "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT", "PERSIST", "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME",
 	"EXISTS", "TYPE", "TOUCH", "OBJECT", "SET", "PSETEX", "SETEX", "SETNX", "MSETNX", "MSET", "RENAME", "DUMP",
@@ -223,7 +224,8 @@ func (w *Scripts) broken(calls []ScriptCall) []string {
 			for _, key := range about.keys(words) {
 				if wrote && (!declared[key] && !seen[key] || typed && !known[key]) {
 					id := call.SHA + " " + name
-					broken[id] = fmt.Sprintf("script %.60s sends %.200q after its first write, and has not looked at that key before", call.SHA, words)
+					broken[id] = fmt.Sprintf("script %.60s sends %.200q after its first write, and has not looked at that key before",
+						call.SHA, words)
 				}
 				seen[key] = true
 				known[key] = known[key] || typed || name == "TYPE" || name == "SET" || name == "DEL" || name == "UNLINK"
@@ -234,7 +236,7 @@ func (w *Scripts) broken(calls []ScriptCall) []string {
 	return slices.SortedFunc(maps.Values(broken), cmp.Compare[string])
 }
 
-// keys are the keys among the words of a command.
+// keys returns the keys among the words of a command.
 func (c command) keys(words []string) []string {
 	if c.first == 0 || c.step == 0 {
 		return nil

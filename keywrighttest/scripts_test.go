@@ -19,7 +19,8 @@ func TestBrokenScripts(t *testing.T) {
 		w := s.WatchScripts()
 		for _, sound := range []string{
 			"return redis.call('LPOP', KEYS[1])",
-			"redis.call('GET', KEYS[2]) redis.call('LPOP', KEYS[1]) redis.call('SET', KEYS[2], 1) return redis.call('GET', KEYS[2])",
+			"redis.call('GET', KEYS[2]) redis.call('LPOP', KEYS[1]) redis.call('SET', KEYS[2], 1) return " +
+				"redis.call('GET', KEYS[2])",
 			"redis.call('SET', KEYS[2], 'a\\0\"b') redis.call('UNLINK', KEYS[1])",
 			"redis.call('GET', 'made') redis.call('LLEN', KEYS[1]) redis.call('SET', 'made', 1) redis.call('LPUSH', KEYS[1], 1)",
 		} {

@@ -1,7 +1,7 @@
 // Package keywrighttest gives tests real servers: redis-server and
 // valkey-server on free ports, alone, with replicas, as a cluster, under
 // sentinels, with TLS; and a proxy between test and server that cuts, delays and
-// swallows. A server dies with the test process and leaves nothing behind.
+// swallows. A server dies with the test process and leaves nothing.
 //
 // It never mocks a server, and it never skips: a server that is not installed
 // fails the test. It is for tests, and imports testing.
@@ -25,7 +25,7 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
-// Brand is the program of a server.
+// Brand represents the program of a server.
 type Brand string
 
 // The brands that keywright supports.
@@ -34,10 +34,15 @@ const (
 	Valkey Brand = "valkey-server"
 )
 
-// Brands are all of them: run a test for each.
-func Brands() []Brand { return []Brand{Redis, Valkey} }
+// Brands returns all of them: run a test for each. Where the variable KEYWRIGHT_BRAND names one, it is that one alone.
+func Brands() []Brand {
+	if brand := os.Getenv("KEYWRIGHT_BRAND"); brand != "" {
+		return []Brand{Brand(brand)}
+	}
+	return []Brand{Redis, Valkey}
+}
 
-// Server is a running server.
+// Server represents a running server.
 type Server struct {
 	t        testing.TB
 	Brand    Brand
@@ -78,7 +83,7 @@ func Login(user, password string) Option {
 	return func(s *Server) { s.user, s.password = user, password }
 }
 
-// login is what a new connection of the test sends first, nil if nothing.
+// login returns what a new connection of the test sends first, nil if nothing.
 func (s *Server) login() []string {
 	switch {
 	case s.password == "":
@@ -106,7 +111,7 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	}
 	for attempt := 0; ; attempt++ {
 		s.Port = freePort(t)
-		err := s.launch()
+		err := s.launch(10 * time.Second)
 		if err == nil {
 			break
 		}
@@ -120,7 +125,7 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	return s
 }
 
-// tempDir is a directory that goes with the test. A child of a server that was
+// tempDir returns a directory that goes with the test. A child of a server that was
 // killed may write into it for a moment longer.
 func tempDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "keywright")
@@ -128,7 +133,8 @@ func tempDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := within(10*time.Second, "the server's directory to go", func() bool { return os.RemoveAll(dir) == nil }); err != nil {
+		if err := within(10*time.Second, "the server's directory to go",
+			func() bool { return os.RemoveAll(dir) == nil }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -137,7 +143,7 @@ func tempDir(t testing.TB) string {
 
 // launch starts the process and waits until it answers. A shell in between ends
 // the server when the pipe from the test process breaks, however that ends.
-func (s *Server) launch() error {
+func (s *Server) launch(limit time.Duration) error {
 	args := []string{"-c", `"$@" & p=$!; echo $p >pid; cat >/dev/null; kill -9 $p; wait $p`, "sh", string(s.Brand)}
 	if s.sentinel != "" {
 		conf := filepath.Join(s.Dir, "sentinel.conf")
@@ -146,7 +152,8 @@ func (s *Server) launch() error {
 		}
 		args = append(args, conf, "--sentinel")
 	}
-	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--logfile", filepath.Join(s.Dir, "log"), "--unixsocket", s.Socket())
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--logfile", filepath.Join(s.Dir, "log"), "--unixsocket",
+		s.Socket())
 	if s.sentinel == "" {
 		args = append(args, "--save", "", "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0")
 	}
@@ -170,7 +177,7 @@ func (s *Server) launch() error {
 	if err := s.process.Start(); err != nil {
 		return err
 	}
-	return within(10*time.Second, "the server does not answer", func() bool { return s.alive() })
+	return within(limit, "the server does not answer", func() bool { return s.alive() })
 }
 
 // within polls until ok.
@@ -198,13 +205,13 @@ func (s *Server) alive() bool {
 	return err == nil || errors.As(err, &answer) && answer.Code != "LOADING"
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 
-// Socket is the path of the Unix socket.
+// Socket returns the path of the Unix socket.
 func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
 
-// URL is the address for clients, without the password.
+// URL returns the address for clients, without the password.
 func (s *Server) URL() string {
 	if s.tls != nil {
 		return "rediss://" + s.Addr()
@@ -212,13 +219,13 @@ func (s *Server) URL() string {
 	return "redis://" + s.Addr()
 }
 
-// Log is what the server has written to its log.
+// Log returns what the server has written to its log.
 func (s *Server) Log() string {
 	text, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
 	return string(text)
 }
 
-// PID is the process id of the server itself.
+// PID returns the process id of the server itself.
 func (s *Server) PID() int {
 	pid := 0
 	err := within(5*time.Second, "the server's pid is unknown", func() bool {
@@ -244,12 +251,12 @@ func (s *Server) Kill() {
 	s.process = nil
 }
 
-// Restart kills the server and starts it anew on the same port and folder.
+// Restart kills the server and starts it again on the same port and folder.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
 	said := len(s.Log())
-	if err := s.launch(); err != nil {
+	if err := s.launch(time.Minute); err != nil { // it loads what it has first
 		s.t.Fatalf("restart: %v\n%s", err, s.Log())
 	}
 	if strings.Contains(s.Log()[said:], "Truncating the AOF") {
@@ -257,7 +264,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// rewriteAOF writes the append-only file anew, as whoever runs a server has to
+// rewriteAOF writes the append-only file again, as whoever runs a server has to
 // when its end was torn: servers cut off the torn command and leave the MULTI it
 // was in, and with the next start drop all that was written since, up to the next
 // EXEC (https://github.com/valkey-io/valkey/pull/4342). What scripts write stands
@@ -273,7 +280,7 @@ func (s *Server) rewriteAOF() {
 // Stop freezes the server (SIGSTOP) until Continue.
 func (s *Server) Stop() { freeze(s.PID()) }
 
-// stopped is whether the process is frozen, where the system says so.
+// stopped reports whether the process is frozen, where the system says so.
 func (s *Server) stopped() bool {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID()))
 	_, state, _ := strings.Cut(string(stat), ") ")
@@ -351,7 +358,7 @@ func (s *Server) Pipe(commands ...[]string) {
 	}
 }
 
-// Info is one field of INFO, "" if there is none.
+// Info returns one field of INFO, "" if there is none.
 func (s *Server) Info(field string) string {
 	text, _ := s.Try("INFO", "everything")
 	for _, line := range strings.Split(fmt.Sprint(text), "\r\n") {
@@ -365,8 +372,24 @@ func (s *Server) Info(field string) string {
 // Await polls until a field of INFO has a value.
 func (s *Server) Await(field, value string) {
 	s.t.Helper()
-	if err := within(20*time.Second, fmt.Sprintf("%s is %q, not %q", field, s.Info(field), value), func() bool { return s.Info(field) == value }); err != nil {
+	if err := within(20*time.Second, fmt.Sprintf("%s is %q, not %q", field, s.Info(field), value),
+		func() bool { return s.Info(field) == value }); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.Log())
+	}
+}
+
+// Copied waits until replicas have applied all that the server has now, as they say themselves. WAIT is no way: it
+// waits for what its own connection has written, and that is nothing on a new one.
+func (s *Server) Copied(replicas ...*Server) {
+	s.t.Helper()
+	want, _ := strconv.ParseInt(s.Info("master_repl_offset"), 10, 64)
+	for _, r := range replicas {
+		if err := within(20*time.Second, "the replica lags", func() bool {
+			has, _ := strconv.ParseInt(r.Info("slave_repl_offset"), 10, 64)
+			return r.Info("master_link_status") == "up" && has >= want
+		}); err != nil {
+			s.t.Fatalf("%v\n%s", err, r.Log())
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longTries is how often [Server.lasting] runs what may be long only because the machine
+// longTries says how often [Server.lasting] runs what may be long only because the machine
 // is busy.
 const longTries = 6
 
@@ -31,7 +31,8 @@ func (s *Server) Long(limit time.Duration, do func()) (long []string) {
 func (s *Server) lasting(limit time.Duration, do func()) (long []string) {
 	s.t.Helper()
 	defer s.first()()
-	s.Do("CONFIG", "SET", "slowlog-log-slower-than", strconv.FormatInt(limit.Microseconds(), 10), "slowlog-max-len", "10000")
+	s.Do("CONFIG", "SET", "slowlog-log-slower-than", strconv.FormatInt(limit.Microseconds(), 10), "slowlog-max-len",
+		"10000")
 	defer s.Do("CONFIG", "SET", "slowlog-log-slower-than", "10000000")
 	for try := range longTries {
 		s.Do("SLOWLOG", "RESET")
@@ -65,7 +66,7 @@ func (s *Server) first() (back func()) {
 	return func() { _ = hurry(pid, 0) }
 }
 
-// noise is how much longer than at its best a script of about a millisecond takes at
+// noise returns how much longer than at its best a script of about a millisecond takes at
 // its worst, over a time as long as what it is held against took.
 func (s *Server) noise(limit, while time.Duration) time.Duration {
 	s.t.Helper()
@@ -92,7 +93,7 @@ func (s *Server) noise(limit, while time.Duration) time.Duration {
 	return time.Duration(slices.Max(took)-slices.Min(took)) * time.Microsecond
 }
 
-// slow are the names of the commands in the slow log that took longer than limit: of
+// slow returns the names of the commands in the slow log that took longer than limit: of
 // scripts with their hash, or the first part of their text.
 func (s *Server) slow(limit time.Duration) []string {
 	s.t.Helper()
@@ -100,7 +101,7 @@ func (s *Server) slow(limit time.Duration) []string {
 	return slower(rows, limit)
 }
 
-// own are the commands that a test sends for itself: COPY makes again what do begins
+// own lists the commands that a test sends for itself: COPY makes again what do begins
 // with.
 var own = []string{"CONFIG", "SLOWLOG", "COPY"}
 

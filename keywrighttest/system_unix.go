@@ -4,7 +4,7 @@ package keywrighttest
 
 import "syscall"
 
-// apart is how a server is started: signals for the group of the test are not for it.
+// apart returns how a server is started: signals for the group of the test are not for it.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // What is done to the process of a server.

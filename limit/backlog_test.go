@@ -18,9 +18,10 @@ func TestBacklog(t *testing.T) {
 			keys = append(keys, []string{"SET", fmt.Sprint("rate:", i), "1", "PX", "3600000"})
 		}
 		s.Pipe(keys...)
-		rules := map[string]Rule{"gcra": GCRA(100_000, time.Hour, 100_000), "sliding": Sliding(100_000, time.Hour), "fixed": Fixed(100_000, time.Hour)}
+		rules := map[string]Rule{"gcra": GCRA(100_000, time.Hour, 100_000), "sliding": Sliding(100_000, time.Hour),
+			"fixed": Fixed(100_000, time.Hour)}
 		for name, r := range rules {
-			l := New(c, expires(3*time.Hour), r).Of("rate:"+name, nil)
+			l := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, r).Of("rate:"+name, nil)
 			if long := s.Long(5*time.Millisecond, func() {
 				for _, n := range []int64{1, 1000, 50_000, 50_000, 1} {
 					if _, err := l.AllowN(t.Context(), n); err != nil {

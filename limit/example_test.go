@@ -23,7 +23,7 @@ func Example() {
 
 	entry := keywright.Entry{Name: "login", Pattern: "login:{user}", Type: "string",
 		TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute}}
-	logins := limit.New(client, &entry, limit.GCRA(2, time.Minute, 2))
+	logins := limit.New(keywright.Binding{Client: client, Entry: &entry}, limit.GCRA(2, time.Minute, 2))
 	for range 3 {
 		answer, err := logins.Of("login:ann", nil).Allow(ctx)
 		fmt.Println(answer.Allowed, answer.Remaining, err)

@@ -27,53 +27,52 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Limits are the limits of one entry: one rule, one limiter per key.
+// Limits holds the limits of one entry: one rule, one limiter per key.
 type Limits struct {
-	client *keywright.Client
-	entry  *keywright.Entry
-	rule   Rule
-	args   []string
-	one    []string // the arguments of the commonest call
-	err    error
+	bound keywright.Binding
+	rule  Rule
+	args  []string
+	one   []string // the arguments of the commonest call
+	err   error
 }
 
 // New makes the limits of an entry. A rule that cannot be kept within the
 // entry's declared TTL is what every operation then says (class Invalid).
-func New(c *keywright.Client, e *keywright.Entry, r Rule) *Limits {
-	l := &Limits{client: c, entry: e, rule: r, args: r.args[:len(r.args):len(r.args)]}
+func New(b keywright.Binding, r Rule) *Limits {
+	e := b.Entry
+	l := &Limits{bound: b, rule: r, args: r.args[:len(r.args):len(r.args)]}
 	if a := r.algorithm; a != nil && a.bounded {
 		l.args = append(l.args, strconv.FormatInt(bound(e), 10))
 	}
 	l.one = append([]string{"1"}, l.args...)
 	if err := r.fits(e); err != nil {
-		l.err = &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err, Hint: "change the rule, or the entry's ttl"}
+		l.err = &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err,
+			Hint: "change the rule, or the entry's ttl"}
 	}
 	return l
 }
 
-// Of is the limiter of one key. An err of building the key is what its
+// Of returns the limiter of one key. An err of building the key is what its
 // operations give: limits.Of(keys.LoginKey(user)).
 func (l *Limits) Of(key string, err error) Limiter {
-	if err != nil {
-		err = &keywright.Error{Class: keywright.Invalid, Entry: l.entry.Name, Err: err}
-	}
 	if l.err != nil {
 		err = l.err
 	}
-	return Limiter{l, key, err}
+	b := l.bound.To(key, err)
+	return Limiter{l, key, b.Invalid("")}
 }
 
-// Limiter is the limit of one key. It is a small value and keeps nothing.
+// Limiter represents the limit of one key. It is a small value and keeps nothing.
 type Limiter struct {
 	limits *Limits
 	key    string
 	err    error
 }
 
-// Result is the answer of a limit.
+// Result represents the answer of a limit.
 type Result struct {
 	Allowed    bool
 	Remaining  int64         // how many would pass now
@@ -90,11 +89,13 @@ func (l Limiter) AllowN(ctx context.Context, n int64) (Result, error) {
 	return l.LaterAllow(n).Do(ctx)
 }
 
-// LaterAllow is AllowN to be queued in a Batch or a transaction.
+// LaterAllow queues AllowN in a Batch or a transaction.
 func (l Limiter) LaterAllow(n int64) keywright.Op[Result] {
 	err := l.err
 	if err == nil && (n < 1 || n > l.limits.rule.limit) {
-		err = &keywright.Error{Class: keywright.Invalid, Err: fmt.Errorf("%d at once were asked for, and 1 to %d can pass", n, l.limits.rule.limit), Hint: "divide the work, or raise the limit"}
+		err = &keywright.Error{Class: keywright.Invalid,
+			Err:  fmt.Errorf("%d at once were asked for, and 1 to %d can pass", n, l.limits.rule.limit),
+			Hint: "divide the work, or raise the limit"}
 	}
 	args := l.limits.one
 	if n != 1 {
@@ -106,26 +107,30 @@ func (l Limiter) LaterAllow(n int64) keywright.Op[Result] {
 // Peek says whether one would pass, and counts nothing: it only reads, on the
 // server too (EVALSHA_RO), and is tried again like any read. One round trip.
 func (l Limiter) Peek(ctx context.Context) (Result, error) {
-	return l.op("peek", keywright.Reads, l.limits.rule.algorithm.peek, append([]string{"0"}, l.limits.args...), l.err).Do(ctx)
+	return l.op("peek", keywright.Reads, l.limits.rule.algorithm.peek, append([]string{"0"}, l.limits.args...),
+		l.err).Do(ctx)
 }
 
 // Reset forgets what has passed. One round trip.
 func (l Limiter) Reset(ctx context.Context) error {
 	key := l.key
-	_, err := keywright.NewOp(keywright.Spec[int64]{
+	_, err := kernel.NewOp(kernel.Spec[int64]{
 		Action: l.action("reset", keywright.Idempotent, l.err),
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Unlink().Key(key).Build() },
-		Decode: rueidis.RedisResult.AsInt64,
+		Build:  func(b kernel.Builder) kernel.Command { return b.Unlink().Key(key).Build() },
+		Decode: kernel.Reply.AsInt64,
 	}).Do(ctx)
 	return err
 }
 
-func (l Limiter) op(name string, effect keywright.Effect, s *keywright.Script, args []string, err error) keywright.Op[Result] {
-	return keywright.NewOp(keywright.Spec[Result]{Action: l.action(name, effect, err), Script: s, Keys: []string{l.key}, Args: args, Decode: decode})
+func (l Limiter) op(name string, effect keywright.Effect, s *keywright.Script, args []string,
+	err error) keywright.Op[Result] {
+	return kernel.NewOp(kernel.Spec[Result]{Action: l.action(name, effect, err), Script: s, Keys: []string{l.key},
+		Args: args, Decode: decode})
 }
 
-func (l Limiter) action(name string, effect keywright.Effect, err error) keywright.Action {
-	return keywright.Action{Client: l.limits.client, Name: name, Entry: l.limits.entry, Effect: effect, Err: err, Key: l.key}
+func (l Limiter) action(name string, effect keywright.Effect, err error) kernel.Action {
+	b := &l.limits.bound
+	return kernel.Action{Client: b.Client, Name: name, Entry: b.Entry, Effect: effect, Err: err, Key: l.key}
 }
 
 // ErrForm is in the *keywright.DecodeError of a key that holds what another rule
@@ -134,9 +139,9 @@ func (l Limiter) action(name string, effect keywright.Effect, err error) keywrig
 var ErrForm = errors.New("the key holds what another rule or a newer program has written")
 
 // decode reads what the scripts return: numbers, as text where they may be large.
-func decode(r rueidis.RedisResult) (out Result, err error) {
+func decode(r kernel.Reply) (out Result, err error) {
 	values, err := r.ToArray()
-	if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
+	if reply, ok := kernel.IsServerError(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
 		return out, &keywright.DecodeError{Err: ErrForm}
 	}
 	if err != nil {

@@ -14,43 +14,32 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"go.uber.org/goleak"
 )
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 func expires(d time.Duration) *keywright.Entry {
-	return &keywright.Entry{Name: "api_rate", Pattern: "rate:{ip}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
+	return &keywright.Entry{Name: "api_rate", Pattern: "rate:{ip}", Type: "string",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
 }
 
-func open(t *testing.T, url string, o keywright.Options) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, c *keywright.Client)) {
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			s := keywrighttest.Start(t, brand)
-			s.WatchScripts()
-			run(t, s, open(t, s.URL(), keywright.Options{}))
-		})
-	}
-}
+var (
+	open   = servertest.Open
+	brands = servertest.Clients
+)
 
 const serverTime = "redis.call('TIME')"
 
-// history is a limiter whose script takes its time from the test, and what has
+// history represents a limiter whose script takes its time from the test, and what has
 // passed so far.
 type history struct {
 	ctx     context.Context
@@ -70,8 +59,9 @@ func begin(t *testing.T, s *keywrighttest.Server, c *keywright.Client, r Rule, t
 	t.Helper()
 	s.Do("DEL", "rate:x")
 	text = strings.ReplaceAll(text, serverTime, "{ARGV[#ARGV - 1], ARGV[#ARGV]}") + "\n-- takes two more"
-	l := New(c, expires(3*time.Hour), r)
-	return &history{t.Context(), s, l.Of("rate:x", nil), keywright.NewScript("virtual", text), r, 1_795_000_000_000_000, nil}
+	l := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, r)
+	return &history{t.Context(), s, l.Of("rate:x", nil), keywright.NewScript("virtual", text), r,
+		1_795_000_000_000_000, nil}
 }
 
 func (h *history) ask(n int64) (Result, error) {
@@ -87,7 +77,7 @@ func (h *history) ask(n int64) (Result, error) {
 // span says how many may pass in a span of so many us.
 type span func(us int64) int64
 
-// check is whether some span of what has passed holds more than allowed.
+// check reports whether some span of what has passed holds more than allowed.
 func (h *history) check(most span) error {
 	for i := range h.passes {
 		sum := int64(0)
@@ -154,9 +144,9 @@ func (h *history) wait(n, us int64) error {
 	return nil
 }
 
-// living is whether the key has a TTL within the declared bound.
+// living reports whether the key has a TTL within the declared bound.
 func (h *history) living() error {
-	if ms := h.s.Do("PTTL", "rate:x").(int64); ms < 1 || ms > h.limiter.limits.entry.TTL.Max.Milliseconds() {
+	if ms := h.s.Do("PTTL", "rate:x").(int64); ms < 1 || ms > h.limiter.limits.bound.Entry.TTL.Max.Milliseconds() {
 		return fmt.Errorf("the key has a TTL of %d ms", ms)
 	}
 	return nil
@@ -164,7 +154,7 @@ func (h *history) living() error {
 
 const minute = int64(60_000_000)
 
-// promises are what each rule promises of any span.
+// promises returns what each rule promises of any span.
 func promises() map[string]struct {
 	rule Rule
 	text string
@@ -270,7 +260,7 @@ func red(t *testing.T, s *keywrighttest.Server, c *keywright.Client, r Rule, tex
 	return nil
 }
 
-// fixedKeeps is what Fixed promises of one window.
+// fixedKeeps returns what Fixed promises of one window.
 func fixedKeeps(h *history) error {
 	for _, want := range []bool{true, true, false} {
 		got, err := h.ask(1)
@@ -324,7 +314,7 @@ func TestClientClocksWouldBreakIt(t *testing.T) {
 	}
 }
 
-// wentBack is what happens when the clock is put back, or after a failover to a
+// wentBack returns what happens when the clock is put back, or after a failover to a
 // machine whose clock is behind: a limit that is used up stays so, and recovers
 // within a window.
 func wentBack(h *history, back time.Duration) error {
@@ -392,7 +382,7 @@ func TestFixedWhenTheClockGoesBack(t *testing.T) {
 // does not have it.
 func TestFixedLetsTwiceTheLimitThrough(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		l := New(c, expires(time.Hour), Fixed(100, time.Hour)).Of("rate:f", nil)
+		l := New(keywright.Binding{Client: c, Entry: expires(time.Hour)}, Fixed(100, time.Hour)).Of("rate:f", nil)
 		passed := 0
 		for range 2 {
 			for range 150 {
@@ -428,7 +418,7 @@ func TestFixedLetsTwiceTheLimitThrough(t *testing.T) {
 
 func TestFixedGivesAPermanentKeyItsTTL(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		l := New(c, expires(time.Hour), Fixed(2, time.Hour)).Of("rate:p", nil)
+		l := New(keywright.Binding{Client: c, Entry: expires(time.Hour)}, Fixed(2, time.Hour)).Of("rate:p", nil)
 		s.Do("SET", "rate:p", "2")
 		if r, err := l.Allow(t.Context()); err != nil || r.Allowed || r.RetryAfter != time.Hour {
 			t.Errorf("%+v, %v", r, err)
@@ -443,11 +433,12 @@ func TestFixedGivesAPermanentKeyItsTTL(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		clients := []*keywright.Client{c, open(t, s.URL(), keywright.Options{})}
-		for name, r := range map[string]Rule{"gcra": GCRA(100, 3*time.Hour, 100), "sliding": Sliding(100, 2*time.Hour), "fixed": Fixed(100, time.Hour)} {
+		for name, r := range map[string]Rule{"gcra": GCRA(100, 3*time.Hour, 100), "sliding": Sliding(100, 2*time.Hour),
+			"fixed": Fixed(100, time.Hour)} {
 			var passed atomic.Int64
 			var workers sync.WaitGroup
 			for i := range 16 {
-				l := New(clients[i%2], expires(3*time.Hour), r).Of("rate:"+name, nil)
+				l := New(keywright.Binding{Client: clients[i%2], Entry: expires(3 * time.Hour)}, r).Of("rate:"+name, nil)
 				workers.Go(func() {
 					for range 10 {
 						if r, err := l.Allow(t.Context()); err != nil {
@@ -468,8 +459,9 @@ func TestManyClients(t *testing.T) {
 
 func TestPeekAndReset(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
-		for name, r := range map[string]Rule{"gcra": GCRA(5, 3*time.Hour, 0), "sliding": Sliding(5, 2*time.Hour), "fixed": Fixed(5, time.Hour)} {
-			l := New(c, expires(3*time.Hour), r).Of("rate:"+name, nil)
+		for name, r := range map[string]Rule{"gcra": GCRA(5, 3*time.Hour, 0), "sliding": Sliding(5, 2*time.Hour),
+			"fixed": Fixed(5, time.Hour)} {
+			l := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, r).Of("rate:"+name, nil)
 			must := func(what string, r Result, err error, allowed bool, remaining int64) {
 				t.Helper()
 				if err != nil || r.Allowed != allowed || r.Remaining != remaining {
@@ -502,7 +494,7 @@ func TestPeekAndReset(t *testing.T) {
 func TestOneRoundTrip(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for _, r := range []Rule{GCRA(5, time.Hour, 0), Sliding(5, time.Hour), Fixed(5, time.Hour)} {
-			l := New(c, expires(3*time.Hour), r).Of("rate:one", nil)
+			l := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, r).Of("rate:one", nil)
 			if err := l.Reset(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -531,28 +523,37 @@ func TestWhatIsInvalid(t *testing.T) {
 	c := open(t, s.URL(), keywright.Options{})
 	forever := &keywright.Entry{Name: "f", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 	cases := map[string]Limiter{
-		"no limit":           New(c, expires(time.Hour), GCRA(0, time.Minute, 0)).Of("k", nil),
-		"no window":          New(c, expires(time.Hour), Fixed(1, 0)).Of("k", nil),
-		"negative burst":     New(c, expires(time.Hour), GCRA(1, time.Minute, -1)).Of("k", nil),
-		"too fast for us":    New(c, expires(time.Hour), GCRA(700_000, time.Second, 0)).Of("k", nil),
-		"too far ahead":      New(c, expires(time.Hour), GCRA(1, 1000*time.Hour, 1<<40)).Of("k", nil),
-		"too many in 32 bit": New(c, expires(time.Hour), Sliding(1<<32, time.Minute)).Of("k", nil),
-		"too many in 1 us":   New(c, expires(time.Hour), GCRA(math.MaxInt64, time.Minute, 0)).Of("k", nil),
-		"TTL too short":      New(c, expires(time.Minute), Sliding(5, time.Minute)).Of("k", nil),
-		"burst beyond TTL":   New(c, expires(time.Minute), GCRA(5, time.Minute, 6)).Of("k", nil),
-		"never expires":      New(c, forever, Fixed(5, time.Minute)).Of("k", nil),
-		"no key":             New(c, expires(time.Hour), Fixed(5, time.Minute)).Of("", errors.New("no")),
+		"no limit": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			GCRA(0, time.Minute, 0)).Of("k", nil),
+		"no window": New(keywright.Binding{Client: c, Entry: expires(time.Hour)}, Fixed(1, 0)).Of("k", nil),
+		"negative burst": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			GCRA(1, time.Minute, -1)).Of("k", nil),
+		"too fast for us": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			GCRA(700_000, time.Second, 0)).Of("k", nil),
+		"too far ahead": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			GCRA(1, 1000*time.Hour, 1<<40)).Of("k", nil),
+		"too many in 32 bit": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			Sliding(1<<32, time.Minute)).Of("k", nil),
+		"too many in 1 us": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			GCRA(math.MaxInt64, time.Minute, 0)).Of("k", nil),
+		"TTL too short": New(keywright.Binding{Client: c, Entry: expires(time.Minute)},
+			Sliding(5, time.Minute)).Of("k", nil),
+		"burst beyond TTL": New(keywright.Binding{Client: c, Entry: expires(time.Minute)},
+			GCRA(5, time.Minute, 6)).Of("k", nil),
+		"never expires": New(keywright.Binding{Client: c, Entry: forever}, Fixed(5, time.Minute)).Of("k", nil),
+		"no key": New(keywright.Binding{Client: c, Entry: expires(time.Hour)},
+			Fixed(5, time.Minute)).Of("", errors.New("no")),
 	}
 	for name, l := range cases {
-		for _, err := range []error{second(l.Allow(t.Context())), second(l.Peek(t.Context())), l.Reset(t.Context())} {
+		for _, err := range []error{expect.Err(l.Allow(t.Context())), expect.Err(l.Peek(t.Context())), l.Reset(t.Context())} {
 			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	good := New(c, expires(time.Minute), GCRA(7, time.Minute, 0)).Of("k", nil)
+	good := New(keywright.Binding{Client: c, Entry: expires(time.Minute)}, GCRA(7, time.Minute, 0)).Of("k", nil)
 	for _, n := range []int64{-1, 0, 8} {
-		if class, ok := keywright.ClassOf(second(good.AllowN(t.Context(), n))); !ok || class != keywright.Invalid {
+		if class, ok := keywright.ClassOf(expect.Err(good.AllowN(t.Context(), n))); !ok || class != keywright.Invalid {
 			t.Errorf("AllowN(%d) is not refused", n)
 		}
 	}
@@ -568,11 +569,14 @@ func TestWhatIsInvalid(t *testing.T) {
 func TestTheTTLIsWithinTheLeastThatARuleDemands(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
-	for i, per := range []time.Duration{time.Millisecond, 1500 * time.Microsecond, 100 * time.Millisecond, time.Second, 24 * time.Hour, 365 * 24 * time.Hour} {
+	for i, per := range []time.Duration{time.Millisecond, 1500 * time.Microsecond, 100 * time.Millisecond, time.Second,
+		24 * time.Hour, 365 * 24 * time.Hour} {
 		for j, r := range []Rule{GCRA(7, per, 3), Sliding(7, per), Fixed(7, per)} {
 			e, key := expires(r.needs), fmt.Sprint("least:", i, j)
 			stop := s.Monitor()
-			if got, err := New(c, e, r).Of(key, nil).Allow(t.Context()); err != nil || !got.Allowed {
+			if got,
+				err := New(keywright.Binding{Client: c, Entry: e}, r).Of(key,
+				nil).Allow(t.Context()); err != nil || !got.Allowed {
 				t.Fatalf("%v, %s: %+v, %v", per, r.algorithm.name, got, err)
 			}
 			ms := int64(0)
@@ -589,18 +593,18 @@ func TestTheTTLIsWithinTheLeastThatARuleDemands(t *testing.T) {
 	}
 }
 
-func second(_ Result, err error) error { return err }
-
 // TestLostReply: a call that may have been counted says so, and is not sent again.
 func TestLostReply(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	l := New(open(t, "redis://"+p.Addr(), keywright.Options{}), expires(time.Hour), Fixed(5, time.Hour)).Of("rate:lost", nil)
+	l := New(keywright.Binding{Client: open(t, "redis://"+p.Addr(), keywright.Options{}),
+		Entry: expires(time.Hour)}, Fixed(5, time.Hour)).Of(
+		"rate:lost", nil)
 	if _, err := l.Allow(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	p.LoseReplyTo("rate:lost")
-	if class, _ := keywright.ClassOf(second(l.Allow(t.Context()))); class != keywright.UnknownOutcome {
+	if class, _ := keywright.ClassOf(expect.Err(l.Allow(t.Context()))); class != keywright.UnknownOutcome {
 		t.Errorf("class %v", class)
 	}
 	p.LoseReplyTo("rate:lost")
@@ -614,7 +618,7 @@ func TestCluster(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			c := open(t, keywrighttest.StartCluster(t, brand, 3, 0).URL(), keywright.Options{})
-			limits := New(c, expires(3*time.Hour), Sliding(3, 2*time.Hour))
+			limits := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, Sliding(3, 2*time.Hour))
 			for i := range 20 {
 				l := limits.Of(fmt.Sprintf("rate:%d", i), nil)
 				for _, want := range []bool{true, true, true, false} {

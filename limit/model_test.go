@@ -107,10 +107,11 @@ func models(t *testing.T, rt *rapid.T, s *keywrighttest.Server, clients []*keywr
 	}
 	h := begin(t, s, clients[0], rule, text)
 	other := *h
-	other.limiter = New(clients[1], expires(100*time.Hour), rule).Of("rate:x", nil)
-	h.limiter = New(clients[0], expires(100*time.Hour), rule).Of("rate:x", nil)
+	other.limiter = New(keywright.Binding{Client: clients[1], Entry: expires(100 * time.Hour)}, rule).Of("rate:x", nil)
+	h.limiter = New(keywright.Binding{Client: clients[0], Entry: expires(100 * time.Hour)}, rule).Of("rate:x", nil)
 	for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-		h.now += rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, per/30), rapid.Int64Range(0, 3*per), rapid.Int64Range(-2*per, 0)).Draw(rt, "us")
+		h.now += rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, per/30), rapid.Int64Range(0, 3*per),
+			rapid.Int64Range(-2*per, 0)).Draw(rt, "us")
 		n := rapid.Int64Range(0, rule.limit).Draw(rt, "n")
 		who := []*history{h, &other}[rapid.IntRange(0, 1).Draw(rt, "client")]
 		who.now = h.now
@@ -130,7 +131,8 @@ func TestFixedIsThatOfTheModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s.MoveClock(0)
 		s.Do("DEL", "rate:fixed")
-		limit := rapid.SampledFrom([]int64{1, 10, 9_999_999_999, 1e10, 1<<53 - 1, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1, math.MaxInt64}).Draw(rt, "limit")
+		limit := rapid.SampledFrom([]int64{1, 10, 9_999_999_999, 1e10, 1<<53 - 1, 1 << 53, 1<<53 + 1, math.MaxInt64 - 1,
+			math.MaxInt64}).Draw(rt, "limit")
 		var count int64
 		var now, end time.Duration
 		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
@@ -139,8 +141,11 @@ func TestFixedIsThatOfTheModel(t *testing.T) {
 			if s.Do("EXISTS", "rate:fixed"); count > 0 && now > end {
 				count = 0
 			}
-			n := min(limit, rapid.SampledFrom([]int64{0, 1, 2, 1e10, 1 << 52, 1 << 53, limit / 2, limit - 1, limit}).Draw(rt, "n"))
-			l := New(clients[rapid.IntRange(0, 1).Draw(rt, "client")], expires(2*time.Hour), Fixed(limit, window)).Of("rate:fixed", nil)
+			n := min(limit,
+				rapid.SampledFrom([]int64{0, 1, 2, 1e10, 1 << 52, 1 << 53, limit / 2, limit - 1, limit}).Draw(rt, "n"))
+			l := New(keywright.Binding{Client: clients[rapid.IntRange(0, 1).Draw(rt, "client")],
+				Entry: expires(2 * time.Hour)}, Fixed(limit, window)).Of(
+				"rate:fixed", nil)
 			ask := l.Peek
 			if n > 0 {
 				ask = func(ctx context.Context) (Result, error) { return l.AllowN(ctx, n) }
@@ -157,8 +162,10 @@ func TestFixedIsThatOfTheModel(t *testing.T) {
 			if count == 0 {
 				left = 0
 			}
-			if err != nil || got.Allowed != allowed || got.Remaining != limit-count || !near(got.ResetAfter, left, slack) || got.Allowed != (got.RetryAfter == 0) {
-				rt.Fatalf("%d of %d asked for: %+v, %v; the model says %v, %d remaining, %v left", n, limit, got, err, allowed, limit-count, left)
+			if err != nil || got.Allowed != allowed || got.Remaining != limit-count || !near(got.ResetAfter, left, slack) ||
+				got.Allowed != (got.RetryAfter == 0) {
+				rt.Fatalf("%d of %d asked for: %+v, %v; the model says %v, %d remaining, %v left", n, limit, got, err, allowed,
+					limit-count, left)
 			}
 		}
 	})
@@ -166,7 +173,7 @@ func TestFixedIsThatOfTheModel(t *testing.T) {
 
 func near(a, b, slack time.Duration) bool { return (a - b).Abs() <= slack }
 
-// forms are what this version keeps, one file each: later ones must read them.
+// forms say what this version keeps, one file each: later ones must read them.
 var forms = map[string]struct {
 	rule      Rule
 	remaining int64 // of what the file holds, with the clock of the file
@@ -180,8 +187,11 @@ var forms = map[string]struct {
 func TestStoredForms(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{})
-	texts := map[string]string{"gcra1": parts.Script("gcra"), "sliding1": parts.Script("sliding"), "fixed": parts.Script("fixed")}
-	guards := map[string]string{"gcra1": "if not arrival then", "sliding1": "if size ~= 14 + 4 * buckets or string.sub(head, 1, 2) ~= 's1' then", "fixed": "if not string.find(have, '^%d+$') or #have > 19 then"}
+	texts := map[string]string{"gcra1": parts.Script("gcra"), "sliding1": parts.Script("sliding"),
+		"fixed": parts.Script("fixed")}
+	guards := map[string]string{"gcra1": "if not arrival then",
+		"sliding1": "if size ~= 14 + 4 * buckets or string.sub(head, 1, 2) ~= 's1' then",
+		"fixed":    "if not string.find(have, '^%d+$') or #have > 19 then"}
 	for name, f := range forms {
 		if err := keepsForms(t, s, c, name, f.rule, f.remaining, texts[name]); err != nil {
 			t.Error(err)
@@ -193,8 +203,10 @@ func TestStoredForms(t *testing.T) {
 	}
 }
 
-func keepsForms(t *testing.T, s *keywrighttest.Server, c *keywright.Client, name string, r Rule, remaining int64, text string) error {
-	stored := map[string]string{"newer": "g2:1795000000000000", "newer sliding": "s2" + strings.Repeat("\x00", 256), "cut": "s1\x00\x01", "text": "x", "huge": "99999999999999999999"}
+func keepsForms(t *testing.T, s *keywrighttest.Server, c *keywright.Client, name string, r Rule, remaining int64,
+	text string) error {
+	stored := map[string]string{"newer": "g2:1795000000000000", "newer sliding": "s2" + strings.Repeat("\x00", 256),
+		"cut": "s1\x00\x01", "text": "x", "huge": "99999999999999999999"}
 	for form := range forms {
 		data, err := os.ReadFile(filepath.Join("testdata", form))
 		if err != nil {
@@ -213,7 +225,8 @@ func keepsForms(t *testing.T, s *keywrighttest.Server, c *keywright.Client, name
 				}
 				continue
 			}
-			if e, ok := errors.AsType[*keywright.DecodeError](err); !ok || !errors.Is(err, ErrForm) || e.Key != "rate:x" || s.Do("GET", "rate:x") != data {
+			if e, ok := errors.AsType[*keywright.DecodeError](err); !ok || !errors.Is(err, ErrForm) || e.Key != "rate:x" ||
+				s.Do("GET", "rate:x") != data {
 				return fmt.Errorf("%s over %s: %+v, %v; the key holds %q", name, kept, got, err, fmt.Sprint(s.Do("GET", "rate:x")))
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// question is what a process asks of a limit, and answer what it is told.
+// question describes what a process asks of a limit, and answer what it is told.
 type question struct {
 	Key, Algorithm  string
 	Limit, Burst, N int64
@@ -26,7 +26,7 @@ type told struct {
 	Err string
 }
 
-// rule is the rule that a question is about: of an hour.
+// rule returns the rule that a question is about: of an hour.
 func (q question) rule() Rule {
 	return map[string]Rule{"gcra": GCRA(q.Limit, time.Hour, max(q.Burst, 1)), "sliding": Sliding(q.Limit, time.Hour),
 		"fixed": Fixed(q.Limit, time.Hour)}[q.Algorithm]
@@ -51,7 +51,7 @@ func TestAsker(t *testing.T) {
 			}
 			return
 		}
-		l, a := New(c, expires(100*time.Hour), q.rule()).Of(q.Key, nil), told{}
+		l, a := New(keywright.Binding{Client: c, Entry: expires(100 * time.Hour)}, q.rule()).Of(q.Key, nil), told{}
 		var err error
 		if q.N == 0 {
 			a.Result, err = l.Peek(t.Context())
@@ -67,7 +67,7 @@ func TestAsker(t *testing.T) {
 	}
 }
 
-// asker is a process that asks.
+// asker represents a process that asks.
 type asker struct {
 	in  io.WriteCloser
 	out *bufio.Reader

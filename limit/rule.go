@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Rule is what a limit allows. GCRA, Sliding and Fixed make one.
+// Rule describes what a limit allows. GCRA, Sliding and Fixed make one.
 type Rule struct {
 	algorithm *algorithm
 	limit     int64         // what one call may ask for at most
@@ -18,7 +18,7 @@ type Rule struct {
 	err       error
 }
 
-// algorithm is one script, to count with and to look with.
+// algorithm represents one script, to count with and to look with.
 type algorithm struct {
 	name        string
 	allow, peek *keywright.Script
@@ -69,11 +69,11 @@ func GCRA(limit int64, per time.Duration, burst int64) Rule {
 // maxSpan is a hundred years in us: sums with it stay exact in Lua.
 const maxSpan = 100 * 366 * 24 * 3600 * 1e6
 
-// slices is how many buckets a window has.
+// slices says how many buckets a window has.
 const slices = 60
 
 // Sliding lets at most limit through in any span of length per, whenever it
-// begins. It counts in 60 buckets, and one that lies partly in the window counts
+// begins. It counts in 60 buckets, and one that is partly in the window counts
 // whole: so it may say no up to a 60th of per too early, and never yes too
 // often. Its key is a string of 258 bytes, which must be able to live for
 // 61/60 of per and two milliseconds.
@@ -95,7 +95,8 @@ func Sliding(limit int64, per time.Duration) Rule {
 // 2^63 - 1. per is rounded up to a whole millisecond.
 func Fixed(limit int64, per time.Duration) Rule {
 	ms := (per + time.Millisecond - 1) / time.Millisecond
-	return Rule{algorithm: fixed, limit: limit, args: numbers(limit, int64(ms)), needs: ms * time.Millisecond, err: plausible(limit, per)}
+	return Rule{algorithm: fixed, limit: limit, args: numbers(limit, int64(ms)), needs: ms * time.Millisecond,
+		err: plausible(limit, per)}
 }
 
 func plausible(limit int64, per time.Duration) error {
@@ -129,7 +130,7 @@ func (r *Rule) fits(e *keywright.Entry) error {
 	return nil
 }
 
-// bound is the greatest TTL in ms that the declaration allows.
+// bound returns the greatest TTL in ms that the declaration allows.
 func bound(e *keywright.Entry) int64 {
 	if e.TTL.Policy != keywright.Expires {
 		return maxSpan

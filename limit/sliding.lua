@@ -36,7 +36,7 @@ end
 local counts, format = {}, '>I8I4' .. string.rep('I4', buckets)
 local old, shift = size > 0 and {struct.unpack(format, redis.call('GET', key), 3)} or {}, newest - base
 total = 0
-for back = 0, buckets - 1 do -- a bucket that lies partly in the window counts whole
+for back = 0, buckets - 1 do -- a bucket that is partly in the window counts whole
   local count = back >= shift and old[3 + back - shift] or 0
   counts[back + 1] = count
   total = total + count

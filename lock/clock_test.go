@@ -14,12 +14,12 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// steps are what a server's clock is moved to, one after the other: a minute
+// steps say what a server's clock is moved to, one after the other: a minute
 // ahead, an hour behind, and back.
 var steps = []time.Duration{time.Minute, -time.Hour, 0, time.Hour, -time.Minute, 0}
 
 // TestClockSteps moves the server's clock under holders, waiters and those who
-// write behind a gate. Two may hold the lock then, which the page of locks says;
+// write after a gate. Two may hold the lock then, which the page of locks says;
 // what it protects stays in order, no token comes twice, and no holder believes
 // in its lease for longer than its own clock says.
 func TestClockSteps(t *testing.T) {

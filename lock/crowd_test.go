@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// commands is how many commands the server has run, those in scripts too.
+// commands returns how many commands the server has run, those in scripts too.
 func commands(t testing.TB, s *keywrighttest.Server) int {
 	t.Helper()
 	n, err := strconv.Atoi(s.Info("total_commands_processed"))

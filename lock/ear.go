@@ -8,11 +8,11 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// linger is how long a channel is listened to after the last waiter: a lock
+// linger says how long a channel is listened to after the last waiter: a lock
 // that is contended is so again soon.
 const linger = 10 * time.Second
 
-// ear is one channel that is listened to, for all waiters of this process.
+// ear represents one channel that is listened to, for all waiters of this process.
 type ear struct {
 	open    bool // the server has confirmed
 	stop    func()
@@ -45,7 +45,8 @@ func (all *rooms) listen(ctx context.Context, w *waiter) error {
 	if open {
 		return nil
 	}
-	stop, err := all.client.Subscribe(ctx, channel, keywright.Listener{Message: all.hear(e), Gap: func() { all.tell(e, "") }})
+	stop, err := all.client.Subscribe(ctx, channel,
+		keywright.Listener{Message: all.hear(e), Gap: func() { all.tell(e, "") }})
 	if err != nil {
 		return err
 	}

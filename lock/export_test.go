@@ -28,8 +28,8 @@ func MutateMargin(t *testing.T) {
 	t.Cleanup(func() { margin = old })
 }
 
-// AwaitLine waits until so many of this process wait behind the one that holds
-// the lock or, with standing, behind the first of them, who stands in the queue.
+// AwaitLine waits until so many of this process wait after the one that holds
+// the lock or, with standing, after the first of them, who is in the queue.
 func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
 	t.Helper()
 	if standing {
@@ -55,7 +55,7 @@ func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
 	}
 }
 
-// Rooms is how many locks somebody of this process waits for.
+// Rooms returns how many locks someone of this process waits for.
 func Rooms(l Lock) int {
 	all := l.rooms()
 	all.mu.Lock()

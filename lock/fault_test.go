@@ -80,7 +80,8 @@ func TestSlowNetwork(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	for _, delay := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond} {
 		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: delay})
-		l := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{}), fmt.Sprint("lock:", delay), lock.Options{Lease: 3 * time.Second})
+		l := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{}), fmt.Sprint("lock:", delay),
+			lock.Options{Lease: 3 * time.Second})
 		for range 3 {
 			lease, err := l.Try(t.Context())
 			must(t, err)
@@ -188,7 +189,7 @@ func TestKeyIsDeleted(t *testing.T) {
 	}
 }
 
-// tracked waits until the server remembers that somebody has read the key.
+// tracked waits until the server remembers that someone has read the key.
 func tracked(t *testing.T, s *keywrighttest.Server) {
 	t.Helper()
 	s.Await("tracking_total_items", "1")
@@ -227,7 +228,7 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
-// outlives holds a lock for ten leases; false if it was lost meanwhile. Nobody
+// outlives holds a lock for ten leases; false if it was lost meanwhile. No one
 // may have it from a holder that lives.
 func outlives(t *testing.T, s *keywrighttest.Server, lasts time.Duration) bool {
 	l := lock.Open(open2(t, s), "lock:a", lock.Options{Lease: lasts})
@@ -254,7 +255,7 @@ func outlives(t *testing.T, s *keywrighttest.Server, lasts time.Duration) bool {
 
 var shared sync.Map
 
-// open2 is one client per server for all calls.
+// open2 returns one client per server for all calls.
 func open2(t *testing.T, s *keywrighttest.Server) *keywright.Client {
 	if c, ok := shared.Load(s); ok {
 		return c.(*keywright.Client)
@@ -265,11 +266,12 @@ func open2(t *testing.T, s *keywrighttest.Server) *keywright.Client {
 }
 
 // TestLostReplies: what was applied and not answered is found again by its
-// token: nobody waits for himself, nothing is left behind.
+// token: no caller waits for himself, nothing is left.
 func TestLostReplies(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	l := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{Connections: -1}), "lock:a", lock.Options{Lease: time.Minute})
+	l := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{Connections: -1}), "lock:a",
+		lock.Options{Lease: time.Minute})
 	must(t, take(t, t.Context(), l).Release(t.Context())) // the scripts are known now
 	for i := range 10 {
 		p.LoseReplyTo("wait")
@@ -356,7 +358,7 @@ func TestFenceAfterFailover(t *testing.T) {
 	l := lock.Open(c, "lock:a", lock.Options{})
 	must(t, take(t, t.Context(), l).Release(t.Context()))
 	before := primary.Do("GET", "{lock:a}:fence")
-	primary.Do("WAIT", "1", "5000")
+	primary.Copied(replica)
 	replica.Stop()
 	var last *lock.Lease
 	for range 5 {
@@ -387,10 +389,12 @@ func TestQuorum(t *testing.T) {
 	var servers []*keywrighttest.Server
 	var mine, others []lock.Lock
 	for i := range 3 {
-		s := keywrighttest.Start(t, keywrighttest.Brands()[i%2])
+		s := keywrighttest.Start(t, keywrighttest.Brands()[i%len(keywrighttest.Brands())])
 		servers = append(servers, s)
-		mine = append(mine, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q", lock.Options{Lease: 2 * time.Second}))
-		others = append(others, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q", lock.Options{Lease: 2 * time.Second}))
+		mine = append(mine, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q",
+			lock.Options{Lease: 2 * time.Second}))
+		others = append(others, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q",
+			lock.Options{Lease: 2 * time.Second}))
 	}
 	q, err := lock.NewQuorum(mine...)
 	must(t, err)
@@ -433,7 +437,8 @@ func TestLostWakeUps(t *testing.T) {
 	for _, mode := range []lock.Mode{lock.Fair, lock.Fast} {
 		var wg sync.WaitGroup
 		for range 3 {
-			l := lock.Open(open(t, s.URL(), keywright.Options{}), fmt.Sprint("lock:", mode), lock.Options{Mode: mode, Claim: 1500 * time.Millisecond})
+			l := lock.Open(open(t, s.URL(), keywright.Options{}), fmt.Sprint("lock:", mode),
+				lock.Options{Mode: mode, Claim: 1500 * time.Millisecond})
 			for range 2 {
 				wg.Go(func() {
 					lease, err := l.Acquire(ctx)
@@ -460,7 +465,8 @@ func TestClusterFailover(t *testing.T) {
 	var wg sync.WaitGroup
 	served := make(chan struct{}, 200)
 	for range 4 {
-		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), "lock:a", lock.Options{Lease: 2 * time.Second})
+		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), "lock:a",
+			lock.Options{Lease: 2 * time.Second})
 		for range 25 {
 			wg.Go(func() {
 				lease, err := l.Acquire(ctx)

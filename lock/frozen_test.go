@@ -13,8 +13,8 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// frozen is a process whose holder gives its lock back over a network that drops
-// everything, so that the turn of the one behind it comes and does not come.
+// frozen represents a process whose holder gives its lock back over a network that drops
+// everything, so that the turn of the one after it comes and does not come.
 type frozen struct {
 	s        *keywrighttest.Server
 	p        *keywrighttest.Proxy
@@ -26,8 +26,8 @@ type frozen struct {
 	ended    []chan error
 }
 
-// freeze makes it, with so many waiters behind the holder. The releasing call is
-// under way, or, with a holder elsewhere, the first waiter stands in the queue.
+// freeze makes it, with so many waiters after the holder. The releasing call is
+// under way, or, with a holder elsewhere, the first waiter is in the queue.
 func freeze(t *testing.T, waiters int, elsewhere bool) *frozen {
 	f := &frozen{s: keywrighttest.Start(t, keywrighttest.Redis), released: make(chan error, 1)}
 	f.p = keywrighttest.NewProxy(t, f.s.Addr(), keywrighttest.Rules{})
@@ -81,7 +81,7 @@ func within(t *testing.T, what string, c <-chan error) error {
 }
 
 // TestCancelledIsPrompt: whose context ends returns, whatever the server does;
-// what it may have by then goes to somebody who wants it.
+// what it may have by then goes to someone who wants it.
 func TestCancelledIsPrompt(t *testing.T) {
 	t.Parallel()
 	for _, elsewhere := range []bool{false, true} {
@@ -107,11 +107,11 @@ func TestCancelledIsPrompt(t *testing.T) {
 		must(t, err)
 		_, err = f.near.Break(t.Context(), lease.Token)
 		must(t, err)
-		must(t, take(t, t.Context(), f.near).Release(t.Context())) // nobody is left in the queue
+		must(t, take(t, t.Context(), f.near).Release(t.Context())) // no one is left in the queue
 	}
 }
 
-// TestClosedIsPrompt: a client that is closed leaves nobody waiting for a turn
+// TestClosedIsPrompt: a client that is closed leaves no one waiting for a turn
 // that does not come.
 func TestClosedIsPrompt(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,8 @@ func TestQuorumLeavesNothing(t *testing.T) {
 	t.Parallel()
 	var locks []lock.Lock
 	for range 3 {
-		locks = append(locks, lock.Open(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL(), keywright.Options{}), "lock:q", lock.Options{}))
+		locks = append(locks,
+			lock.Open(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL(), keywright.Options{}), "lock:q", lock.Options{}))
 	}
 	q, err := lock.NewQuorum(locks...)
 	must(t, err)

@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/slot"
-	"github.com/redis/rueidis"
 )
 
-// ErrStale is a write with a fencing token that is older than one that was seen
+// ErrStale reports a write with a fencing token that is older than one that was seen
 // already: its holder had lost the lock without knowing. Nothing was written.
 var ErrStale = errors.New("a newer holder of the lock has written already")
 
-// mostArgs is how many arguments a command has at most: a script can pass on no
+// mostArgs says how many arguments a command has at most: a script can pass on no
 // more of them.
 const mostArgs = 7000
 
-// Gate is what a lock protects, as a key: it lets a command through only with a
+// Gate describes what a lock protects, as a key: it lets a command through only with a
 // fencing token at least as new as all before. The check and the command are one
 // step on the server.
 type Gate struct {
@@ -42,37 +42,44 @@ func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
 
 // Do runs a command on the key with a lease's fencing token: Do(ctx, lease.Fence(),
 // "SET", value, "PX", "1000"). ErrStale if a newer holder was here before; a
-// command that fails has written nothing and leaves the gate as it was. One round
-// trip; it is sent once, since a command may not bear to be repeated.
-func (g Gate) Do(ctx context.Context, fence int64, command string, args ...string) (rueidis.RedisMessage, error) {
+// command that fails has written nothing and leaves the gate as it was. It gives what
+// the command answers: nil, a string, an int64, or a list of them. One round trip; it
+// is sent once, since a command may not bear to be repeated.
+func (g Gate) Do(ctx context.Context, fence int64, command string, args ...string) (any, error) {
 	entry := keywright.Entry{Name: "gate", Pattern: g.key}
 	if fence < 0 || fence >= 1<<53 || len(args) > mostArgs {
-		return rueidis.RedisMessage{}, &keywright.Error{Class: keywright.Invalid, Op: command, Entry: entry.Name,
-			Err: fmt.Errorf("a fencing token of %d with %d arguments", fence, len(args)), Hint: fmt.Sprintf("tokens are below 2^53, and a command has at most %d arguments", mostArgs)}
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: command, Entry: entry.Name,
+			Err:  fmt.Errorf("a fencing token of %d with %d arguments", fence, len(args)),
+			Hint: fmt.Sprintf("tokens are below 2^53, and a command has at most %d arguments", mostArgs)}
 	}
-	return keywright.NewOp(keywright.Spec[rueidis.RedisMessage]{
-		Action: keywright.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},
+	return kernel.NewOp(kernel.Spec[any]{
+		Action: kernel.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},
 		Script: script.gate, Keys: []string{g.seen, g.key},
 		Args:   append([]string{fmt.Sprint(fence), milliseconds(g.ttl), command}, args...),
 		Decode: passed,
 	}).Do(ctx)
 }
 
-func passed(r rueidis.RedisResult) (m rueidis.RedisMessage, err error) {
+func passed(r kernel.Reply) (any, error) {
 	all, err := r.ToArray()
 	if err != nil {
-		return m, err
+		return nil, err
 	}
 	if open, err := number(all[0]); err != nil || open == 0 {
-		return m, errors.Join(err, &keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"})
+		return nil, errors.Join(err,
+			&keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"})
 	}
 	if len(all) < 2 { // the command answered nil, which ends a Lua list
-		return m, nil
+		return nil, nil
 	}
-	return all[1], nil
+	reply, err := all[1].ToAny()
+	if kernel.IsNil(err) {
+		return nil, nil
+	}
+	return reply, err
 }
 
-// Execer is a database or a transaction of database/sql.
+// Execer represents a database or a transaction of database/sql.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }

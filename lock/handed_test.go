@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -36,7 +36,7 @@ func handOn(t *testing.T, s *keywrighttest.Server, a, b lock.Lock) (*lock.Lease,
 	return lease, err
 }
 
-// scriptCalls is how many scripts the server has run that may write.
+// scriptCalls returns how many scripts the server has run that may write.
 func scriptCalls(t testing.TB, s *keywrighttest.Server) (n int) {
 	t.Helper()
 	for _, line := range strings.Split(fmt.Sprint(s.Do("INFO", "commandstats")), "\r\n") {
@@ -47,22 +47,15 @@ func scriptCalls(t testing.TB, s *keywrighttest.Server) (n int) {
 	return 0
 }
 
-// until waits for a condition, and fails if it does not come.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(40 * time.Second); !ok(); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatalf("not within 40 s: %s", what)
-		}
-	}
-}
+var until = expect.Eventually
 
 // unconfirmedIsHeld hands a strict lock on that no replica can confirm.
 func unconfirmedIsHeld(t *testing.T) (wrong []string) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
 		a := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
-		b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond})
+		b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a",
+			lock.Options{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond})
 		lease, err := handOn(t, s, a, b)
 		if !errors.Is(err, lock.ErrReplicas) {
 			wrong = append(wrong, fmt.Sprintf("%s: held (%t) without a replica: %v", brand, lease != nil, err))
@@ -88,7 +81,8 @@ func TestStrictHandedOn(t *testing.T) {
 	replica := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.ReplicaOf(primary))
 	replica.Await("master_link_status", "up")
 	strict := lock.Options{Replicas: 1, ReplicaTimeout: 20 * time.Second}
-	lease, err := handOn(t, primary, lock.Open(open(t, primary.URL(), keywright.Options{}), "lock:a", strict), lock.Open(open(t, primary.URL(), keywright.Options{}), "lock:a", strict))
+	lease, err := handOn(t, primary, lock.Open(open(t, primary.URL(), keywright.Options{}), "lock:a", strict),
+		lock.Open(open(t, primary.URL(), keywright.Options{}), "lock:a", strict))
 	must(t, err)
 	if on := replica.Do("GET", "lock:a"); on != lease.Token() {
 		t.Errorf("the replica has %v of %s", on, lease.Token())
@@ -96,11 +90,12 @@ func TestStrictHandedOn(t *testing.T) {
 	must(t, lease.Release(t.Context()))
 }
 
-// claimIsAll hands a lock on to somebody that does not renew it.
+// claimIsAll hands a lock on to someone that does not renew it.
 func claimIsAll(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	o := lock.Options{Lease: time.Hour, NoRenewal: true}
-	lease, err := handOn(t, s, lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o))
+	lease, err := handOn(t, s, lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o),
+		lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o))
 	must(t, err)
 	here, there := time.Until(lease.Deadline()), time.Duration(s.Do("PTTL", "lock:a").(int64))*time.Millisecond
 	if here < 50*time.Minute || there < 50*time.Minute {
@@ -118,7 +113,7 @@ func TestNoRenewalHandedOn(t *testing.T) {
 	}
 }
 
-// overtaken takes a lock that somebody waits for, or that readers hold.
+// overtaken takes a lock that someone waits for, or that readers hold.
 func overtaken(t *testing.T) (wrong []string) {
 	s, a, _ := pair(t, lock.Options{})
 	s.Do("ZADD", "{lock:a}:waiters", "1", "x60000 somebody/1")
@@ -137,7 +132,8 @@ func overtaken(t *testing.T) (wrong []string) {
 // reply comes after it. No timer has fired.
 func revived(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{Lease: 2 * time.Second, NoRenewal: true})
+	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a",
+		lock.Options{Lease: 2 * time.Second, NoRenewal: true})
 	lease := take(t, t.Context(), l)
 	lock.StopTimer(lease)
 	s.Do("PEXPIRE", "lock:a", "3600000")
@@ -166,7 +162,8 @@ func TestLateRenewal(t *testing.T) {
 // one holds it.
 func forged(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
+	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}),
+		lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
 	first := take(t, t.Context(), a)
 	second := make(chan *lock.Lease, 1)
 	go func() {
@@ -181,13 +178,15 @@ func forged(t *testing.T) (wrong []string) {
 	until(t, "the waiter has looked again, and listens", func() bool { return scriptCalls(t, s) > before })
 	place := s.Do("ZRANGE", "{lock:a}:waiters", "0", "0").([]any)[0].(string)
 	now := s.Do("TIME").([]any)
-	s.Do("PUBLISH", "{lock:a}:released", fmt.Sprintf("granted %s 777 %s%06s 3600000", strings.Fields(place)[1], now[0], now[1]))
+	s.Do("PUBLISH", "{lock:a}:released",
+		fmt.Sprintf("granted %s 777 %s%06s 3600000", strings.Fields(place)[1], now[0], now[1]))
 	before = scriptCalls(t, s)
 	until(t, "the waiter asks", func() bool { return scriptCalls(t, s) > before || len(second) > 0 })
 	must(t, first.Release(t.Context()))
 	lease := <-second
 	if lease.Fence() == 777 || time.Until(lease.Deadline()) > time.Minute {
-		wrong = append(wrong, fmt.Sprintf("a message gave the lock for %v, with the token %d", time.Until(lease.Deadline()), lease.Fence()))
+		wrong = append(wrong,
+			fmt.Sprintf("a message gave the lock for %v, with the token %d", time.Until(lease.Deadline()), lease.Fence()))
 	}
 	_ = lease.Release(t.Context()) // a forged one is lost
 	return wrong

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
 // Detach ends the lease in this process without giving the lock back, and returns the
@@ -14,7 +14,8 @@ import (
 // cannot be detached.
 func (lease *Lease) Detach() (token string, err error) {
 	if lease.kind != alone {
-		return "", lease.lock.refuse("a lease that is held together with others was detached", "release it, and acquire it again elsewhere")
+		return "", lease.lock.refuse("a lease that is held together with others was detached",
+			"release it, and acquire it again elsewhere")
 	}
 	lf := lease.life
 	if lf.done() {
@@ -49,8 +50,8 @@ func (l Lock) Resume(ctx context.Context, token string) (*Lease, error) {
 		return nil, lost()
 	}
 	lease := w.lease(ctx, reply{fence: h.Fence, sent: r.sent})
-	if l.client.Noticed(keywright.LockAcquired) {
-		lease.life.notice(keywright.LockAcquired, nil)
+	if l.client.Noticed(notice.LockAcquired) {
+		lease.life.notice(notice.LockAcquired, nil)
 	}
 	return lease, nil
 }

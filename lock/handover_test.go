@@ -18,7 +18,8 @@ func TestHandOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		o := lock.Options{Lease: time.Minute, Owner: "agent-7"}
-		here, there := lock.Open(open(t, url, keywright.Options{}), "lock:a", o), lock.Open(open(t, url, keywright.Options{}), "lock:a", o)
+		here, there := lock.Open(open(t, url, keywright.Options{}), "lock:a", o),
+			lock.Open(open(t, url, keywright.Options{}), "lock:a", o)
 		lease := take(t, ctx, here)
 		token, err := lease.Detach()
 		must(t, err)
@@ -53,7 +54,8 @@ func TestHandOver(t *testing.T) {
 func TestDetachServesOthers(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	o := lock.Options{Lease: time.Minute}
-	here, there := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o)
+	here, there := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o),
+		lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", o)
 	lease, err := here.Acquire(t.Context())
 	must(t, err)
 	outer, err := here.Acquire(lease.Context()) // the same lease, further down
@@ -103,13 +105,14 @@ func TestDetachNeedsALease(t *testing.T) {
 	}
 }
 
-// TestALeaseThatIsOverAtOnce: a lock that was given and is over when the reply comes is not said to be somebody else's.
+// TestALeaseThatIsOverAtOnce: a lock that was given and is over when the reply comes is not said to be another's.
 func TestALeaseThatIsOverAtOnce(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 50 * time.Millisecond})
 	c := open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true})
 	_, err := lock.Open(c, "lock:a", lock.Options{Lease: 20 * time.Millisecond, NoRenewal: true}).Try(t.Context())
-	if !errors.Is(err, lock.ErrHeld) || !strings.Contains(err.Error(), "the lease of 20ms was over before the reply came") {
+	if !errors.Is(err, lock.ErrHeld) ||
+		!strings.Contains(err.Error(), "the lease of 20ms was over before the reply came") {
 		t.Error(err)
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// hint is that of the error of a caller that waits no longer.
+// hint returns that of the error of a caller that waits no longer.
 func hint(t *testing.T, err error) string {
 	t.Helper()
 	e, ok := errors.AsType[*keywright.Error](err)
-	if !ok || e.Class != keywright.NotApplied || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+	if !ok || e.Class != keywright.NotApplied ||
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)
 	}
 	return e.Hint
@@ -43,7 +44,8 @@ func TestHints(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	near := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour})
-	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{Timeout: 30 * time.Second}), "lock:a", lock.Options{Lease: time.Hour})
+	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{Timeout: 30 * time.Second}), "lock:a",
+		lock.Options{Lease: time.Hour})
 	lease := take(t, t.Context(), near)
 	acquire := func(l lock.Lock, waiting func()) string {
 		t.Helper()
@@ -87,7 +89,8 @@ func TestHintsOfAQuorum(t *testing.T) {
 	for range 3 {
 		s := keywrighttest.Start(t, keywrighttest.Redis)
 		servers = append(servers, s)
-		near, far = append(near, open(t, s.URL(), keywright.Options{})), append(far, open(t, s.URL(), keywright.Options{Attempts: 1}))
+		near, far = append(near, open(t, s.URL(), keywright.Options{})),
+			append(far, open(t, s.URL(), keywright.Options{Attempts: 1}))
 	}
 	mine, theirs := quorum(t, near), quorum(t, far)
 	lease, err := mine.Acquire(t.Context())

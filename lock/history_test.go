@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// hold is one holding of a lock as its holder saw it.
+// hold represents one holding of a lock as its holder saw it.
 type hold struct {
 	fence      int64
 	began      time.Time
@@ -26,14 +26,14 @@ type hold struct {
 	deadline   time.Time // as its lease said when it saw that
 }
 
-// history is what happened to one lock, and what it protects.
+// history describes what happened to one lock, and what it protects.
 type history struct {
 	mu    sync.Mutex
 	holds []hold
 	stale int // protected writes that were refused
 }
 
-// day is where a lock lives through its chaotic day.
+// day describes where a lock lives through its chaotic day.
 type day struct {
 	servers []*keywrighttest.Server
 	urls    []string                                // of the databases, each with a history of its own
@@ -42,7 +42,7 @@ type day struct {
 	direct  bool                                    // no proxy between: in a cluster clients find the nodes themselves
 }
 
-// days are the dimensions of the history.
+// days lists the dimensions of the history.
 var days = map[string]func(t *testing.T, brand keywrighttest.Brand) day{
 	"plain": plain,
 	"two databases": func(t *testing.T, brand keywrighttest.Brand) day {
@@ -97,9 +97,9 @@ func plain(t *testing.T, brand keywrighttest.Brand) day {
 	return day{servers: []*keywrighttest.Server{keywrighttest.Start(t, brand)}, urls: []string{""}}
 }
 
-// record is a chaotic day of one lock in each database: three clients, of which two
+// record returns a chaotic day of one lock in each database: three clients, of which two
 // may be cut off, hold it for short, sometimes for longer than its lease and without
-// looking at their context. What it protects is a list behind a gate, on a server
+// looking at their context. What it protects is a list after a gate, on a server
 // of its own. It ends when there is enough to look at.
 func record(t *testing.T, d day, seed uint64, enough int) (all []*history, ledgers [][]int64) {
 	stable := keywrighttest.Start(t, keywrighttest.Redis)
@@ -118,7 +118,8 @@ func record(t *testing.T, d day, seed uint64, enough int) (all []*history, ledge
 			}
 			c := open(t, at, keywright.Options{Timeout: time.Second})
 			gate := lock.NewGate(open(t, stable.URL(), keywright.Options{}), book, 0)
-			l := lock.Open(c, "lock:h", lock.Options{Lease: 120 * time.Millisecond, Claim: 60 * time.Millisecond, Mode: lock.Mode(seed % 2)})
+			l := lock.Open(c, "lock:h",
+				lock.Options{Lease: 120 * time.Millisecond, Claim: 60 * time.Millisecond, Mode: lock.Mode(seed % 2)})
 			for range 3 {
 				r := rand.New(rand.NewPCG(seed, random.Uint64()))
 				wg.Go(func() { work(t, ctx, h, l, gate, r) })
@@ -161,7 +162,7 @@ func freezing(ctx context.Context, s *keywrighttest.Server, r *rand.Rand) {
 	}
 }
 
-// ledger is what the lock protects: the tokens of the holders that have written.
+// ledger returns what the lock protects: the tokens of the holders that have written.
 func ledger(t *testing.T, s *keywrighttest.Server) []int64 { return ledgerOf(t, s, "ledger") }
 
 func ledgerOf(t *testing.T, s *keywrighttest.Server, key string) (out []int64) {
@@ -214,11 +215,12 @@ func work(t *testing.T, ctx context.Context, h *history, l lock.Lock, gate lock.
 			continue
 		}
 		one := hold{fence: lease.Fence(), began: time.Now()}
-		for end := one.began.Add(time.Duration(r.IntN(8)) * time.Millisecond); time.Now().Before(end); pause(ctx, time.Millisecond) {
+		for end := one.began.Add(time.Duration(r.IntN(8)) * time.Millisecond); time.Now().Before(end); pause(ctx,
+			time.Millisecond) {
 			one.look(lease)
 		}
 		if r.IntN(10) == 0 {
-			pause(ctx, 150*time.Millisecond) // longer than the lease if nobody could renew it, and no look at the context
+			pause(ctx, 150*time.Millisecond) // longer than the lease if no one could renew it, and no look at the context
 			one.look(lease)
 		}
 		write, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
@@ -236,13 +238,14 @@ func work(t *testing.T, ctx context.Context, h *history, l lock.Lock, gate lock.
 	}
 }
 
-// violations is what must not be.
+// violations returns what must not be.
 func violations(h *history, ledger []int64) (out []string) {
 	slices.SortFunc(h.holds, func(a, b hold) int { return a.began.Compare(b.began) })
 	for i, one := range h.holds {
 		for _, later := range h.holds[i+1:] {
 			if later.began.Before(one.aliveUntil) {
-				out = append(out, fmt.Sprintf("holder %d was alive %v after holder %d began", one.fence, one.aliveUntil.Sub(later.began), later.fence))
+				out = append(out, fmt.Sprintf("holder %d was alive %v after holder %d began", one.fence,
+					one.aliveUntil.Sub(later.began), later.fence))
 			}
 			if later.fence == one.fence {
 				out = append(out, fmt.Sprintf("two holders with the token %d", one.fence))
@@ -284,7 +287,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestNoLock: a key that is no lock fails by itself, and nobody else with it.
+// TestNoLock: a key that is no lock fails by itself, and no other with it.
 func TestNoLock(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{})

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Holder is who holds a lock.
+// Holder describes who holds a lock.
 type Holder struct {
 	Owner string // the first part of the token, for people
 	Token string // "" when none holds it alone
@@ -27,13 +27,13 @@ func (l Lock) Holder(ctx context.Context) (Holder, error) {
 	if err := l.check(); err != nil {
 		return Holder{}, err
 	}
-	return keywright.NewOp(keywright.Spec[Holder]{
-		Action: keywright.Action{Client: l.client, Name: "holder", Entry: l.entry, Effect: keywright.Reads, Key: l.keys.Main},
+	return kernel.NewOp(kernel.Spec[Holder]{
+		Action: kernel.Action{Client: l.client, Name: "holder", Entry: l.entry, Effect: keywright.Reads, Key: l.keys.Main},
 		Script: script.holder, Keys: l.list(), Decode: readHolder,
 	}).Do(ctx)
 }
 
-func readHolder(r rueidis.RedisResult) (h Holder, err error) {
+func readHolder(r kernel.Reply) (h Holder, err error) {
 	all, err := r.ToArray()
 	if err != nil {
 		return h, err

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
-// Lease is a lock that is held, until it is released or lost. It is safe for
+// Lease represents a lock that is held, until it is released or lost. It is safe for
 // concurrent use.
 type Lease struct {
 	lock  Lock
@@ -22,7 +23,7 @@ type Lease struct {
 	outer *Lease    // of the context it was acquired with
 }
 
-// life is the state that a lease and those that enter it again share.
+// life represents the state that a lease and those that enter it again share.
 type life struct {
 	room   *room // nil for leases of Try, and those held together
 	first  *Lease
@@ -45,7 +46,7 @@ type life struct {
 	last     *time.Timer // fires at the deadline
 }
 
-// held is the context of a holder. Its Err looks at the clock: a process that
+// held represents the context of a holder. Its Err looks at the clock: a process that
 // was stopped for longer than its lease sees that at once, before any timer of
 // it has fired.
 type held struct {
@@ -65,7 +66,7 @@ func (h held) Err() error {
 
 type leaseKey struct{}
 
-// margin is how much earlier than the server the holder ends its lease: for two
+// margin says how much earlier than the server the holder ends its lease: for two
 // clocks that do not run alike (1 %), and for the grain of both. A variable so
 // that a test can see what happens without.
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
@@ -115,14 +116,14 @@ func (lf *life) context() context.Context {
 	return lf.ctx
 }
 
-// Fence is the fencing token: greater than that of every earlier holder. Pass it
+// Fence returns the fencing token: greater than that of every earlier holder. Pass it
 // to what the lock protects, and let that refuse an older one.
 func (lease *Lease) Fence() int64 { return lease.fence }
 
-// Token is the value of the lock's key.
+// Token returns the value of the lock's key.
 func (lease *Lease) Token() string { return lease.token }
 
-// Deadline is when the lease ends by the local clock unless it is renewed.
+// Deadline returns when the lease ends by the local clock unless it is renewed.
 func (lease *Lease) Deadline() time.Time {
 	lease.life.mu.Lock()
 	defer lease.life.mu.Unlock()
@@ -148,7 +149,8 @@ func (lease *Lease) Renew(ctx context.Context) error {
 }
 
 func (lease *Lease) lost() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: lease.lock.entry.Name, Err: ErrLost, Hint: "stop what the lock protects: somebody else may hold it"}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: lease.lock.entry.Name, Err: ErrLost,
+		Hint: "stop what the lock protects: somebody else may hold it"}
 }
 
 // Release gives the lock back and hands it to the next. ErrLost if it was lost
@@ -162,7 +164,7 @@ func (lease *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// grace is how long Release with a context that is over waits for the server.
+// grace says how long Release with a context that is over waits for the server.
 const grace = 50 * time.Millisecond
 
 func (lease *Lease) giveBack(ctx context.Context) error {
@@ -184,12 +186,12 @@ func (lease *Lease) giveBack(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !r.held && !wasOver:
-		lf.notice(keywright.LockLost, ErrLost)
+		lf.notice(notice.LockLost, ErrLost)
 		return lease.lost()
 	case !r.held || wasOver && lf.lost():
 		return lease.lost()
-	case lease.lock.client.Noticed(keywright.LockReleased):
-		lf.notice(keywright.LockReleased, nil)
+	case lease.lock.client.Noticed(notice.LockReleased):
+		lf.notice(notice.LockReleased, nil)
 	}
 	return nil
 }
@@ -218,7 +220,8 @@ func (lease *Lease) handOn(ctx context.Context, next *waiter) (r reply, err erro
 	case <-done:
 		return late, failed
 	case <-timer.C:
-		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "release", Entry: l.entry.Name, Err: ctx.Err(), Hint: "it is given back in the background, or its lease ends"}
+		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "release", Entry: l.entry.Name, Err: ctx.Err(),
+			Hint: "it is given back in the background, or its lease ends"}
 	}
 }
 
@@ -291,7 +294,7 @@ func (lease *Lease) nextRenewal() time.Time {
 	return lease.life.due()
 }
 
-// due is when a third of the lease has passed since it was asked for: at once, if
+// due returns when a third of the lease has passed since it was asked for: at once, if
 // the reply took longer. The caller holds mu.
 func (lf *life) due() time.Time { return lf.deadline.Add(-lf.whole * 2 / 3) }
 
@@ -311,18 +314,18 @@ func (lf *life) lose() {
 	if lf.finish(ErrLost) {
 		lf.room.next().told(reply{}, ErrLost)
 		if lf.lost() {
-			lf.notice(keywright.LockLost, ErrLost)
+			lf.notice(notice.LockLost, ErrLost)
 		}
 	}
 }
 
 // notice tells what has become of the lease, and how long it was held.
-func (lf *life) notice(kind keywright.NoticeKind, err error) {
+func (lf *life) notice(kind notice.Kind, err error) {
 	l := lf.first.lock
 	l.client.Notice(lf.parent, keywright.Notice{Kind: kind, Entry: l.entry.Name, Elapsed: time.Since(lf.since), Err: err})
 }
 
-// deadline is when a reply's lease ends by the local clock: counted from the
+// deadline returns when a reply's lease ends by the local clock: counted from the
 // sending, since the server began it later.
 func (l Lock) deadline(r reply) time.Time {
 	lease := l.lease()
@@ -387,7 +390,7 @@ func (lf *life) detach() bool {
 	return lf.detached
 }
 
-// causeOr is why the parent has ended, if it has. It is not asked with mu held: it may be
+// causeOr returns why the parent has ended, if it has. It is not asked with mu held: it may be
 // the context of another lease.
 func (lf *life) causeOr(cause error) error {
 	if lf.parent.Err() != nil {
@@ -414,7 +417,7 @@ func (lf *life) ends(cause error) bool {
 	return true
 }
 
-// lost is whether the lease ended before it was given back, and before its parent.
+// lost reports whether the lease ended before it was given back, and before its parent.
 func (lf *life) lost() bool {
 	lf.mu.Lock()
 	defer lf.mu.Unlock()

@@ -7,7 +7,7 @@ type line struct {
 	n           int
 }
 
-// link is where a waiter is in a line.
+// link describes where a waiter is in a line.
 type link struct {
 	before, after *waiter
 	in            bool

@@ -27,7 +27,7 @@ import (
 	"github.com/keywright/keywright/slot"
 )
 
-// ErrLost is a lease that is over: it expired, or a caller broke it. It is the
+// ErrLost reports a lease that is over: it expired, or a caller broke it. It is the
 // cause of the end of the lease's context, and what Release and Renew give then.
 var ErrLost = errors.New("the lock is not held any more")
 
@@ -35,19 +35,21 @@ var ErrLost = errors.New("the lock is not held any more")
 // lease was over before the reply came; the text says which.
 var ErrHeld = errors.New("the lock is held by somebody else")
 
-// errOver is a lock that was given and was over before the caller knew: it is ErrHeld for those that ask.
+// errOver represents a lock that was given and was over before the caller knew: it is ErrHeld for those that ask.
 type errOver time.Duration
 
 func (e errOver) Error() string {
-	return fmt.Sprintf("the lease of %v was over before the reply came: make the lease longer, or find what makes the server slow", time.Duration(e))
+	return fmt.Sprintf(
+		"the lease of %v was over before the reply came: make the lease longer, or find what makes the server slow",
+		time.Duration(e))
 }
 
 func (errOver) Is(target error) bool { return target == ErrHeld }
 
-// ErrReplicas is a strict lock that too few replicas have confirmed.
+// ErrReplicas reports a strict lock that too few replicas have confirmed.
 var ErrReplicas = errors.New("too few replicas have confirmed the lock")
 
-// Keys are the names of a lock's keys and of its channel. In a cluster all keys
+// Keys holds the names of a lock's keys and of its channel. In a cluster all keys
 // must lie in one slot.
 type Keys struct {
 	Main    string // string: the holder's token
@@ -63,7 +65,7 @@ func KeysOf(main string) Keys {
 	return Keys{main, base + ":fence", base + ":waiters", base + ":shared", base + ":released"}
 }
 
-// Mode is who comes next.
+// Mode describes who comes next.
 type Mode uint8
 
 // The modes.
@@ -107,7 +109,7 @@ type Options struct {
 	Announce bool
 }
 
-// Lock is one lock. It is a small value: make it where it is needed. What
+// Lock represents one lock. It is a small value: make it where it is needed. What
 // waiters of one process share belongs to the client.
 type Lock struct {
 	client *keywright.Client
@@ -117,46 +119,39 @@ type Lock struct {
 	o      *Options
 }
 
-// Open is a lock without a declaration: its keys are derived from main.
+// Open returns a lock without a declaration: its keys are derived from main.
 func Open(c *keywright.Client, main string, o Options) Lock {
-	return New(c, &keywright.Entry{Name: "lock", Pattern: main, Type: "string"}, KeysOf(main), nil, &o)
+	e := &keywright.Entry{Name: "lock", Pattern: main, Type: "string"}
+	return New(keywright.Binding{Client: c, Entry: e}, KeysOf(main), &o)
 }
 
-// New is a lock of a declared entry. An err of building its keys is what every
-// operation gives. Generated code calls it.
-func New(c *keywright.Client, e *keywright.Entry, keys Keys, err error, o *Options) Lock {
-	return Lock{c, e, keys, invalid(e, err), o}
+// New returns a lock of a declared entry. Generated code calls it.
+func New(b keywright.Binding, keys Keys, o *Options) Lock {
+	return Lock{b.Client, b.Entry, keys, b.Invalid("lock"), o}
 }
 
-// With is the same lock with other options.
+// With returns the same lock with other options.
 func (l Lock) With(o Options) Lock {
 	l.o = &o
 	return l
 }
 
-// As is the same lock with another owner in its token.
+// As returns the same lock with another owner in its token.
 func (l Lock) As(owner string) Lock {
 	o := *l.o
 	o.Owner = owner
 	return l.With(o)
 }
 
-// Name is the main key, "" if it could not be built.
+// Name returns the main key, "" if it could not be built.
 func (l Lock) Name() string { return l.keys.Main }
-
-func invalid(e *keywright.Entry, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &keywright.Error{Class: keywright.Invalid, Op: "lock", Entry: e.Name, Err: err}
-}
 
 // The bounds of a lease. Below, a round trip is most of it; above, TTLs of a
 // server come to their end.
 const (
 	minLease = 10 * time.Millisecond
 	maxLease = 365 * 24 * time.Hour
-	// helpers is how long a fence, the waiters and who shares live unused. A
+	// helpers says how long a fence, the waiters and who shares live unused. A
 	// fence that is gone begins at the server's clock, and so still grows.
 	helpers = 24 * time.Hour
 )
@@ -167,7 +162,7 @@ func (l Lock) lease() time.Duration {
 
 func (l Lock) claim() time.Duration { return min(cmp.Or(l.o.Claim, time.Second), l.lease()) }
 
-// check is what would make every operation fail.
+// check returns what would make every operation fail.
 func (l Lock) check() error {
 	d := l.lease()
 	switch {
@@ -176,7 +171,8 @@ func (l Lock) check() error {
 	case d < minLease || d > maxLease:
 		return l.refuse("a lease of "+d.String()+" was asked for", "choose one between 10ms and a year")
 	case l.entry.TTL.Policy == keywright.Expires && (d < l.entry.TTL.Min || d > l.entry.TTL.Max):
-		return l.refuse("a lease of "+d.String()+" was asked for, and the declaration allows "+l.entry.TTL.Text, "choose one within the bounds")
+		return l.refuse("a lease of "+d.String()+" was asked for, and the declaration allows "+l.entry.TTL.Text,
+			"choose one within the bounds")
 	case l.o.Claim < 0 || l.o.Replicas < 0 || l.o.ReplicaTimeout < 0:
 		return l.refuse("an option is negative", "")
 	}
@@ -203,12 +199,12 @@ func (l Lock) Acquire(ctx context.Context) (*Lease, error) { return l.take(ctx, 
 // trip.
 func (l Lock) Try(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, false) }
 
-// AcquireShared is Acquire for those who may hold the lock together, as readers
+// AcquireShared works as Acquire does, for those who may hold the lock together, as readers
 // do; Acquire excludes them all. In Fair mode a reader waits after a writer
 // that waits.
 func (l Lock) AcquireShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, true) }
 
-// TryShared is Try for those who may hold the lock together.
+// TryShared works as Try does, for those who may hold the lock together.
 func (l Lock) TryShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, false) }
 
 // Do runs fn while the lock is held. The context of fn ends when the lock is
@@ -222,7 +218,7 @@ func (l Lock) Do(ctx context.Context, fn func(ctx context.Context) error) error 
 	return lease.run(fn)
 }
 
-// DoShared is Do together with others.
+// DoShared works as Do does, together with others.
 func (l Lock) DoShared(ctx context.Context, fn func(ctx context.Context) error) error {
 	lease, err := l.AcquireShared(ctx)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
@@ -20,27 +22,15 @@ import (
 
 // What rueidis puts off (see the tests of the root package) ends by itself.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-func open(t testing.TB, url string, o keywright.Options) *keywright.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	must = expect.NoError
+	open = servertest.Open
+)
 
 func take(t testing.TB, ctx context.Context, l lock.Lock) *lock.Lease {
 	t.Helper()
@@ -83,7 +73,8 @@ func TestLock(t *testing.T) {
 			}
 			h, err := l.Holder(ctx)
 			must(t, err)
-			if h.Owner != "agent_7" || h.Token != lease.Token() || h.Fence != last || h.Left <= 0 || h.Left > 30*time.Second || h.Since > time.Minute {
+			if h.Owner != "agent_7" || h.Token != lease.Token() || h.Fence != last || h.Left <= 0 || h.Left > 30*time.Second ||
+				h.Since > time.Minute {
 				t.Errorf("%+v", h)
 			}
 			must(t, lease.Renew(ctx))
@@ -148,12 +139,16 @@ func TestDoAndReentry(t *testing.T) {
 
 func TestInvalid(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL(), keywright.Options{})
-	bounded := &keywright.Entry{Name: "coupon", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
+	bounded := &keywright.Entry{Name: "coupon",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second,
+			Text: "3s"}}
 	for name, l := range map[string]lock.Lock{
-		"lease":  lock.Open(c, "a", lock.Options{Lease: time.Millisecond}),
-		"claim":  lock.Open(c, "a", lock.Options{Claim: -1}),
-		"entry":  lock.New(c, bounded, lock.KeysOf("a"), nil, &lock.Options{Lease: 4 * time.Second}),
-		"no key": lock.New(c, bounded, lock.KeysOf("a"), errors.New("couponId: 0 is too small"), &lock.Options{}),
+		"lease": lock.Open(c, "a", lock.Options{Lease: time.Millisecond}),
+		"claim": lock.Open(c, "a", lock.Options{Claim: -1}),
+		"entry": lock.New(keywright.Binding{Client: c, Entry: bounded}, lock.KeysOf("a"),
+			&lock.Options{Lease: 4 * time.Second}),
+		"no key": lock.New(keywright.Binding{Client: c, Entry: bounded, Err: errors.New("couponId: 0 is too small")},
+			lock.KeysOf("a"), &lock.Options{}),
 	} {
 		_, err := l.Acquire(t.Context())
 		if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid {
@@ -217,8 +212,8 @@ func awaitWaiters(t testing.TB, l lock.Lock, n int64) {
 	}
 }
 
-// TestEveryWaiterIsServed: many waiters of several clients, each once. Nobody is
-// forgotten, nobody is beside another, tokens grow in the order of holding.
+// TestEveryWaiterIsServed: many waiters of several clients, each once. No one is
+// forgotten, no one is beside another, tokens grow in the order of holding.
 func TestEveryWaiterIsServed(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {
@@ -280,7 +275,8 @@ func TestTokensAreWhole(t *testing.T) {
 // key but their fences, which expire.
 func TestThousandsLeaveNothing(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	c := open(t, s.URL(), keywright.Options{Connections: -1}) // of more than one the second is made when a call happens to take it
+	// of more than one the second is made when a call happens to take it
+	c := open(t, s.URL(), keywright.Options{Connections: -1})
 	var wg sync.WaitGroup
 	lease := take(t, t.Context(), lock.Open(c, "lock:warm", lock.Options{}))
 	must(t, lease.Release(t.Context()))

@@ -54,10 +54,12 @@ func fullMemory(t *testing.T) (wrong []string) {
 	wg.Go(func() { gave(lock.Open(far, "lock:s", o), given, "lock:s") })
 	awaitWaiters(t, lock.Open(far, "lock:s", o), 1)
 	s.Do("CONFIG", "SET", "maxmemory", "1000000")
-	if err := errors.Join(held.Renew(t.Context()), reader.Renew(t.Context()), held.Context().Err(), reader.Context().Err()); err != nil {
+	if err := errors.Join(held.Renew(t.Context()), reader.Renew(t.Context()), held.Context().Err(),
+		reader.Context().Err()); err != nil {
 		wrong = append(wrong, fmt.Sprintf("renew: %v", err))
 	}
-	if _, err := lock.Open(near, "lock:new", o).Try(t.Context()); err == nil || s.Do("EXISTS", "lock:new", "{lock:new}:fence") != int64(0) {
+	if _, err := lock.Open(near, "lock:new", o).Try(t.Context()); err == nil ||
+		s.Do("EXISTS", "lock:new", "{lock:new}:fence") != int64(0) {
 		wrong = append(wrong, fmt.Sprintf("a new lock on a full server: %v", err))
 	}
 	for _, lease := range []*lock.Lease{held, reader} {

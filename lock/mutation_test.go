@@ -13,14 +13,14 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// pair is two clients of one server, as two processes are, and one lock of each.
+// pair returns two clients of one server, as two processes are, and one lock of each.
 func pair(t *testing.T, o lock.Options) (s *keywrighttest.Server, a, b lock.Lock) {
 	s = keywrighttest.Start(t, keywrighttest.Redis)
 	o2 := keywright.Options{NoCache: true} // a holder learns nothing by itself
 	return s, lock.Open(open(t, s.URL(), o2), "lock:a", o), lock.Open(open(t, s.URL(), o2), "lock:a", o)
 }
 
-// overlap is the history of two holders of whom the first has been looked at when
+// overlap returns the history of two holders of whom the first has been looked at when
 // the second had the lock.
 func overlap(first, second *lock.Lease) []string {
 	began := time.Now()
@@ -35,7 +35,7 @@ func overlap(first, second *lock.Lease) []string {
 	return violations(h, nil)
 }
 
-// heldIsTaken tries to take a lock that somebody holds.
+// heldIsTaken tries to take a lock that someone holds.
 func heldIsTaken(t *testing.T) []string {
 	_, a, b := pair(t, lock.Options{})
 	first := take(t, t.Context(), a)
@@ -52,7 +52,8 @@ func heldIsTaken(t *testing.T) []string {
 func frozenIsAlive(t *testing.T) []string {
 	s, _, near := pair(t, lock.Options{Lease: 300 * time.Millisecond})
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true}), "lock:a", lock.Options{Lease: 300 * time.Millisecond})
+	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true}), "lock:a",
+		lock.Options{Lease: 300 * time.Millisecond})
 	first := take(t, t.Context(), far)
 	p.Freeze()
 	defer p.Thaw()
@@ -67,14 +68,15 @@ func oldIsWritten(t *testing.T) []string {
 	must(t, first.Release(t.Context()))
 	second := take(t, t.Context(), b)
 	for _, lease := range []*lock.Lease{second, first} {
-		if _, err := lock.NewGate(c, "ledger", 0).Do(t.Context(), lease.Fence(), "RPUSH", fmt.Sprint(lease.Fence())); err != nil && !errors.Is(err, lock.ErrStale) {
+		if _, err := lock.NewGate(c, "ledger", 0).Do(t.Context(), lease.Fence(), "RPUSH",
+			fmt.Sprint(lease.Fence())); err != nil && !errors.Is(err, lock.ErrStale) {
 			t.Error(err)
 		}
 	}
 	return violations(&history{}, ledger(t, s))
 }
 
-// brokenIsRenewed renews a lock that was broken and that somebody else has.
+// brokenIsRenewed renews a lock that was broken and that another has.
 func brokenIsRenewed(t *testing.T) (wrong []string) {
 	_, a, b := pair(t, lock.Options{})
 	lease := take(t, t.Context(), a)
@@ -88,7 +90,7 @@ func brokenIsRenewed(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// othersIsReleased releases a lock that somebody else has taken.
+// othersIsReleased releases a lock that another has taken.
 func othersIsReleased(o lock.Options) func(t *testing.T) []string {
 	return func(t *testing.T) (wrong []string) {
 		s, a, _ := pair(t, o)
@@ -113,14 +115,15 @@ func readerIsFirst(t *testing.T) (wrong []string) {
 	s.Do("ZADD", "{lock:a}:waiters", "1", "s60000 far/1")
 	must(t, lease.Release(t.Context()))
 	if s.Do("ZSCORE", "{lock:a}:shared", "far/1") == nil {
-		wrong = append(wrong, fmt.Sprintf("the reader is not served; there wait %v", s.Do("ZRANGE", "{lock:a}:waiters", "0", "-1")))
+		wrong = append(wrong,
+			fmt.Sprintf("the reader is not served; there wait %v", s.Do("ZRANGE", "{lock:a}:waiters", "0", "-1")))
 	}
 	leave()
 	<-next
 	return wrong
 }
 
-// programs are the guards of the program, as those are of the scripts.
+// programs lists the guards of the program, as those are of the scripts.
 var programs = map[string]func(*testing.T){
 	"holders trust a lease for longer than it lasts": lock.MutateMargin,
 	"a strict lock is handed on unconfirmed":         lock.MutateAsk,
@@ -137,23 +140,40 @@ func TestMutations(t *testing.T) {
 		suite  func(*testing.T) []string
 		guards []string // none: the one of the program, below
 	}{
-		"the owner is not asked at the release":          {othersIsReleased(lock.Options{Announce: true}), []string{"if holder == token then held = 1 end", "held = 1", "texts[1] == token", "texts[1]"}},
-		"the owner is not asked, nobody waits":           {othersIsReleased(lock.Options{}), []string{"token == ARGV[i + 1] and 1", "token and 1"}},
-		"the owner is not asked at the renewal":          {brokenIsRenewed, []string{"if read('GET', hold) ~= token then return {0, 0, 0, 0} end", ""}},
-		"a held lock is taken":                           {heldIsTaken, []string{"if holder and holder ~= token then", "if false then"}},
-		"a held lock is taken, the short way":            {heldIsTaken, []string{"call('EXISTS', KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "true", "'NX', 'PX'", "'PX'"}},
-		"tokens do not grow":                             {clockIsBehind, []string{"return math.max(last + 1, micros)", "return micros"}},
-		"the gate lets old tokens in":                    {oldIsWritten, []string{"if tonumber(ARGV[1]) < seen then", "if false then"}},
-		"waiters are not looked for, the short way":      {overtaken, []string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k]) == 0"}},
-		"readers are not looked for, the short way":      {overtaken, []string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k - 1]) == 0"}},
-		"a full server keeps the leases of readers":      {fullMemory, []string{"  redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), redis.call('PTTL', hold)))\n", ""}},
-		"a full server hands no lock on to its process":  {fullMemory, []string{"-- First what needs no memory.\n", "if next ~= '' then join(next, micros) end\n"}},
-		"a fence of another form is written over":        {strangeKeys, []string{"string.find(text, '^%d+$') and tonumber(text)", "(tonumber(text) or 0)"}},
-		"a place of a newer form at the end shows late":  {newerLast, []string{"if next ~= '' or mode == 'fast' then last_waiter() end", ""}},
-		"a place of a newer form is taken for ours":      {newerForm, []string{"if member and not place_of(member) then", "if false then"}},
-		"a reader at the head is handed the lock alone":  {readerIsFirst, []string{"if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader", "if false then -- a reader"}},
-		"a reader at the head loses its place":           {readerIsFirst, []string{"        redis.call('ZADD', KEYS[3], head[2], member)\n", ""}},
-		"the place beside a reader is taken twice":       {readerIsFirst, []string{"        redis.call('ZREM', KEYS[3], next)\n        return {2, 0, 0, 0}", "        return {1, 0, 0, 0}"}},
+		"the owner is not asked at the release": {othersIsReleased(lock.Options{Announce: true}),
+			[]string{"if holder == token then held = 1 end", "held = 1", "texts[1] == token", "texts[1]"}},
+		"the owner is not asked, nobody waits": {othersIsReleased(lock.Options{}),
+			[]string{"token == ARGV[i + 1] and 1", "token and 1"}},
+		"the owner is not asked at the renewal": {brokenIsRenewed,
+			[]string{"if read('GET', hold) ~= token then return {0, 0, 0, 0} end", ""}},
+		"a held lock is taken": {heldIsTaken, []string{"if holder and holder ~= token then", "if false then"}},
+		"a held lock is taken, the short way": {heldIsTaken,
+			[]string{"call('EXISTS', KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "true", "'NX', 'PX'", "'PX'"}},
+		"tokens do not grow": {clockIsBehind,
+			[]string{"return math.max(last + 1, micros)", "return micros"}},
+		"the gate lets old tokens in": {oldIsWritten, []string{"if tonumber(ARGV[1]) < seen then", "if false then"}},
+		"waiters are not looked for, the short way": {overtaken,
+			[]string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k]) == 0"}},
+		"readers are not looked for, the short way": {overtaken,
+			[]string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k - 1]) == 0"}},
+		"a full server keeps the leases of readers": {fullMemory,
+			[]string{"  redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), " +
+				"redis.call('PTTL', hold)))\n", ""}},
+		"a full server hands no lock on to its process": {fullMemory,
+			[]string{"-- First what needs no memory.\n", "if next ~= '' then join(next, micros) end\n"}},
+		"a fence of another form is written over": {strangeKeys,
+			[]string{"string.find(text, '^%d+$') and tonumber(text)", "(tonumber(text) or 0)"}},
+		"a place of a newer form at the end shows late": {newerLast,
+			[]string{"if next ~= '' or mode == 'fast' then last_waiter() end", ""}},
+		"a place of a newer form is taken for ours": {newerForm,
+			[]string{"if member and not place_of(member) then", "if false then"}},
+		"a reader at the head is handed the lock alone": {readerIsFirst,
+			[]string{"if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader",
+				"if false then -- a reader"}},
+		"a reader at the head loses its place": {readerIsFirst,
+			[]string{"        redis.call('ZADD', KEYS[3], head[2], member)\n", ""}},
+		"the place beside a reader is taken twice": {readerIsFirst,
+			[]string{"        redis.call('ZREM', KEYS[3], next)\n        return {2, 0, 0, 0}", "        return {1, 0, 0, 0}"}},
 		"holders trust a lease for longer than it lasts": {frozenIsAlive, nil},
 		"a strict lock is handed on unconfirmed":         {unconfirmedIsHeld, nil},
 		"a claim is all that is not renewed":             {claimIsAll, nil},

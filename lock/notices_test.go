@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// heard is what hooks and the log were told.
+// heard describes what hooks and the log were told.
 type heard struct {
 	mu   sync.Mutex
 	all  []keywright.Notice
@@ -68,7 +68,8 @@ func TestNotices(t *testing.T) {
 	awaitWaiters(t, other, 1)
 	must(t, held.Release(t.Context()))
 	wg.Wait()
-	if got := h.kinds(); got != "lock_acquired lock_released " || h.all[0].Elapsed <= 0 || h.all[1].Elapsed <= 0 || h.all[0].Entry != "lock" {
+	if got := h.kinds(); got != "lock_acquired lock_released " || h.all[0].Elapsed <= 0 || h.all[1].Elapsed <= 0 ||
+		h.all[0].Entry != "lock" {
 		t.Fatalf("%s%+v", got, h.all)
 	}
 	lease := take(t, t.Context(), l)
@@ -93,7 +94,8 @@ func TestNotices(t *testing.T) {
 	if last := h.all[len(h.all)-1]; len(h.all) != 6 || last.Elapsed <= 0 || !errors.Is(last.Err, lock.ErrLost) {
 		t.Errorf("%+v", h.all)
 	}
-	if text := h.text.String(); strings.Count(text, "a lock was lost") != 2 || strings.Count(text, "\n") != 2 || strings.Contains(text, "secret") {
+	if text := h.text.String(); strings.Count(text, "a lock was lost") != 2 || strings.Count(text, "\n") != 2 ||
+		strings.Contains(text, "secret") {
 		t.Errorf("%s", text)
 	}
 }
@@ -103,7 +105,8 @@ func TestNotices(t *testing.T) {
 // goes on.
 func TestReleaseKeepsItsContext(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]lock.Options{"short": {Lease: time.Hour}, "whole": {Lease: time.Hour, Announce: true}} {
+	for name, o := range map[string]lock.Options{"short": {Lease: time.Hour},
+		"whole": {Lease: time.Hour, Announce: true}} {
 		t.Run(name, func(t *testing.T) {
 			s := keywrighttest.Start(t, keywrighttest.Redis)
 			const long = 40 * time.Second // what does not end with its context waits for it
@@ -131,7 +134,8 @@ func TestReleaseKeepsItsContext(t *testing.T) {
 			until(t, "the lock is given back", func() bool { return s.Do("EXISTS", "lock:a") == int64(0) })
 			work, end = context.WithCancel(t.Context())
 			defer end()
-			if err := l.Do(work, func(context.Context) error { end(); return nil }); err != nil && !errors.Is(err, context.Canceled) {
+			if err := l.Do(work, func(context.Context) error { end(); return nil }); err != nil &&
+				!errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			until(t, "the lock is given back", func() bool { return s.Do("EXISTS", "lock:a") == int64(0) })

@@ -52,7 +52,7 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// process is one worker and what it said.
+// process represents one worker and what it said.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -108,12 +108,13 @@ func (p *process) end() {
 }
 
 // TestProcesses: workers are killed and frozen in the middle, again and again.
-// The others go on; nobody believes to hold what another one holds. Messages of two
+// The others go on; no one believes to hold what another one holds. Messages of two
 // databases of one server mix. KEYWRIGHT_KILLS says how often harm is done.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	far := keywrighttest.NewProxy(t, keywrighttest.Start(t, keywrighttest.Valkey).Addr(), keywrighttest.Rules{Delay: 20 * time.Millisecond})
+	far := keywrighttest.NewProxy(t, keywrighttest.Start(t, keywrighttest.Valkey).Addr(),
+		keywrighttest.Rules{Delay: 20 * time.Millisecond})
 	kills := 10
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
@@ -182,7 +183,8 @@ func report(t *testing.T, h *history, ledger []int64, enough int) {
 }
 
 // chaos runs four workers and does harm so many times.
-func chaos(t *testing.T, url string, stable *keywrighttest.Server, times int, more func(*rand.Rand)) (*history, []int64) {
+func chaos(t *testing.T, url string, stable *keywrighttest.Server, times int, more func(*rand.Rand)) (*history,
+	[]int64) {
 	r := rand.New(rand.NewPCG(7, 7))
 	h := &history{}
 	workers := make([]*process, 4)

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Quorum is the same lock on several independent servers, held when most of
+// Quorum represents the same lock on several independent servers, held when most of
 // them have given it (Redlock, https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
 // It outlives the loss of a minority.
 //
@@ -22,11 +22,13 @@ import (
 // Waiting is by asking again; there is no queue and no fairness.
 type Quorum struct{ locks []Lock }
 
-// NewQuorum is a lock over servers that know nothing of each other, an odd
+// NewQuorum returns a lock over servers that know nothing of each other, an odd
 // number of them. Replicas of one server, or nodes of one cluster, are not that.
 func NewQuorum(locks ...Lock) (Quorum, error) {
 	if len(locks) < 3 || len(locks)%2 == 0 {
-		return Quorum{}, &keywright.Error{Class: keywright.Invalid, Op: "lock", Err: fmt.Errorf("a quorum of %d servers", len(locks)), Hint: "use 3 or 5"}
+		return Quorum{},
+			&keywright.Error{Class: keywright.Invalid, Op: "lock", Err: fmt.Errorf("a quorum of %d servers", len(locks)),
+				Hint: "use 3 or 5"}
 	}
 	for _, l := range locks {
 		if err := l.check(); err != nil {
@@ -36,7 +38,7 @@ func NewQuorum(locks ...Lock) (Quorum, error) {
 	return Quorum{locks}, nil
 }
 
-// QuorumLease is a lock that most servers have given.
+// QuorumLease represents a lock that most servers have given.
 type QuorumLease struct {
 	leases []*Lease
 	ctx    context.Context
@@ -103,7 +105,7 @@ func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
 	}
 }
 
-// reason is the hint of a caller that waits no longer, after the last error of Try.
+// reason returns the hint of a caller that waits no longer, after the last error of Try.
 func reason(err error) string {
 	var e *keywright.Error
 	if errors.As(err, &e) {

@@ -10,10 +10,10 @@ import (
 // had come by then: many in one call, with leases of their own. One of those goes
 // on where many are not all.
 
-// mostReaders is how many are let in by one call: it holds up the server.
+// mostReaders says how many are let in by one call: it holds up the server.
 const mostReaders = 250
 
-// group is what a reader has to do with those that are let in together.
+// group describes what a reader has to do with those that are let in together.
 type group struct {
 	in    bool   // another one lets it in
 	given bool   // it was let in: waiter.place is its lease
@@ -54,7 +54,7 @@ func (r *room) putBack(all []*waiter) {
 	}
 }
 
-// seen is how many have come to the room.
+// seen returns how many have come to the room.
 func (r *room) seen() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
-// rooms are where the waiters of one process wait, one room per lock. Only one
+// rooms describes where the waiters of one process wait, one room per lock. Only one
 // of them is in the server's queue: a process that dies leaves one dead place
 // there, and a wake-up concerns one goroutine.
 type rooms struct {
@@ -17,8 +18,8 @@ type rooms struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	chores sync.WaitGroup // places being given back
-	free   *keywright.Shared
-	leave  *keywright.Shared
+	free   *kernel.Shared
+	leave  *kernel.Shared
 	slow   atomic.Int64 // how long calls take, in ns
 
 	mu     sync.Mutex
@@ -30,11 +31,11 @@ type rooms struct {
 func newRooms(c *keywright.Client) *rooms {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &rooms{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*room{}, ears: map[string]*ear{},
-		free: keywright.NewShared(c, "lock free", script.free), leave: keywright.NewShared(c, "lock leave", script.leave)}
+		free: kernel.NewShared(c, "lock free", script.free), leave: kernel.NewShared(c, "lock leave", script.leave)}
 }
 
-// rooms are those of the lock's client.
-func (l Lock) rooms() *rooms { return keywright.Part(l.client, newRooms) }
+// rooms returns those of the lock's client.
+func (l Lock) rooms() *rooms { return kernel.Part(l.client, newRooms) }
 
 // Close ends what goes on in the background.
 func (all *rooms) Close() {
@@ -83,7 +84,7 @@ func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
 	}
 }
 
-// room is the waiters for one lock.
+// room represents the waiters for one lock.
 type room struct {
 	all  *rooms
 	main string
@@ -93,7 +94,7 @@ type room struct {
 	came uint64     // how many have joined
 }
 
-// waiter is one goroutine that wants the lock.
+// waiter represents one goroutine that wants the lock.
 type waiter struct {
 	lock  Lock
 	kind  kind
@@ -114,7 +115,7 @@ type waiter struct {
 	since time.Time       // of the first question without an answer; zero: none
 }
 
-// member is its place in the server's queue, "" for none.
+// member returns its place in the server's queue, "" for none.
 func (w *waiter) member() string {
 	if w == nil {
 		return ""
@@ -122,7 +123,7 @@ func (w *waiter) member() string {
 	return string(w.kind) + w.claims() + " " + w.token
 }
 
-// claims is how long it may take to show that it lives: four times what calls
+// claims returns how long it may take to show that it lives: four times what calls
 // have taken, if that is more than was asked for.
 func (w *waiter) claims() string {
 	if w.claim == "" {
@@ -194,7 +195,7 @@ func (all *rooms) open(w *waiter) {
 	}
 }
 
-// next is who comes after the one that held the lock or was in the queue. If
+// next returns who comes after the one that held the lock or was in the queue. If
 // there is none, the room is gone.
 func (r *room) next() *waiter {
 	if r == nil {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// scripts are what a lock does on the server; those of the common case, a lock
+// scripts describes what a lock does on the server; those of the common case, a lock
 // that none waits for, are shared by the goroutines of a client.
 type scripts struct {
 	acquire, release, renew, share, gate, holder *keywright.Script
@@ -39,7 +39,7 @@ func newScripts(parts *lua.Set) *scripts {
 // missed.
 var script = newScripts(parts)
 
-// kind is whether a lock is held alone or together with others.
+// kind describes whether a lock is held alone or together with others.
 type kind string
 
 const (
@@ -49,7 +49,7 @@ const (
 
 var modes = [...]string{Fair: "fair", Fast: "fast"}
 
-// reply is what the server says of a lock.
+// reply describes what the server says of a lock.
 type reply struct {
 	held   bool
 	rare   bool // of a release: nothing has changed, it is to be asked for in the way of rare cases
@@ -66,10 +66,11 @@ func (l Lock) list() []string {
 
 // call runs a script. All of them may be repeated: the token says whose step it
 // was.
-func (l Lock) call(ctx context.Context, name string, s *keywright.Script, keys []string, args ...string) (reply, error) {
+func (l Lock) call(ctx context.Context, name string, s *keywright.Script, keys []string, args ...string) (reply,
+	error) {
 	out := reply{sent: time.Now()}
-	op := keywright.NewOp(keywright.Spec[reply]{
-		Action: keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main},
+	op := kernel.NewOp(kernel.Spec[reply]{
+		Action: kernel.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main},
 		Script: s, Keys: keys, Args: args, Decode: out.decode,
 	})
 	if l.o.Replicas > 0 && name != "release" {
@@ -87,15 +88,17 @@ func (l Lock) confirmed(ctx context.Context, op keywright.Op[reply]) (reply, err
 	}
 	r, replicas, err := op.DoAndWait(ctx, l.o.Replicas, timeout)
 	if err == nil && r.held && replicas < l.o.Replicas {
-		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: l.entry.Name, Err: fmt.Errorf("%w: %d of %d within %v", ErrReplicas, replicas, l.o.Replicas, timeout),
-			Hint: "the primary has it and gives it back; INFO replication says who follows; lock.Options.Replicas asks for fewer, ReplicaTimeout waits for longer"}
+		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: l.entry.Name,
+			Err: fmt.Errorf("%w: %d of %d within %v", ErrReplicas, replicas, l.o.Replicas, timeout),
+			Hint: "the primary has it and gives it back; INFO replication says who follows; lock.Options.Replicas asks for " +
+				"fewer, ReplicaTimeout waits for longer"}
 	}
 	return r, err
 }
 
 // decode reads {held, fence, left, server time}, as acquire gives it. The time
 // of sending is that of the first attempt: the lease can only be longer.
-func (r reply) decode(result rueidis.RedisResult) (reply, error) {
+func (r reply) decode(result kernel.Reply) (reply, error) {
 	all, err := result.ToArray()
 	if err != nil {
 		return r, err
@@ -109,11 +112,12 @@ func (r reply) decode(result rueidis.RedisResult) (reply, error) {
 	if len(all) < 4 {
 		return r, fmt.Errorf("the script answered %d numbers", len(all))
 	}
-	r.held, r.rare, r.fence, r.left, r.server = numbers[0] == 1, numbers[0] == 2, numbers[1], time.Duration(numbers[2])*time.Millisecond, numbers[3]
+	r.held, r.rare, r.fence, r.left, r.server = numbers[0] == 1, numbers[0] == 2, numbers[1],
+		time.Duration(numbers[2])*time.Millisecond, numbers[3]
 	return r, nil
 }
 
-func number(m rueidis.RedisMessage) (int64, error) {
+func number(m kernel.Value) (int64, error) {
 	if m.IsInt64() {
 		return m.ToInt64()
 	}
@@ -131,7 +135,8 @@ var helpersText = milliseconds(helpers)
 // acquire asks for the lock: how is "try", "wait" or "again".
 func (w *waiter) acquire(ctx context.Context, how string) (reply, error) {
 	l := w.lock
-	return l.call(ctx, "acquire", script.acquire, l.list(), w.token, milliseconds(l.lease()), string(w.kind), how, modes[l.o.Mode], l.keys.Channel, w.claims(), helpersText)
+	return l.call(ctx, "acquire", script.acquire, l.list(), w.token, milliseconds(l.lease()), string(w.kind), how,
+		modes[l.o.Mode], l.keys.Channel, w.claims(), helpersText)
 }
 
 // giveBack releases what is held; where none is known to wait, in the way that
@@ -182,7 +187,7 @@ var process = sync.OnceValue(func() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 })
 
-// token is a name no other one has: who it is, for people, and 130 random bits.
+// token returns a name no other one has: who it is, for people, and 130 random bits.
 // It is compared as a whole. It has no blank: messages divide by them.
 func (l Lock) token() string {
 	owner := l.o.Owner
@@ -203,12 +208,13 @@ func (l Lock) takeFree(ctx context.Context, token string) (r reply, late <-chan 
 	return reply{held: n > 0, fence: n, sent: sent}, late, err
 }
 
-func (l Lock) short(ctx context.Context, name string, s *keywright.Shared, keys []string, args ...string) (int64, <-chan struct{}, error) {
-	a := keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main}
-	return keywright.RunShared(ctx, &a, s, keys, args, integer)
+func (l Lock) short(ctx context.Context, name string, s *kernel.Shared, keys []string, args ...string) (int64,
+	<-chan struct{}, error) {
+	a := kernel.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main}
+	return kernel.RunShared(ctx, &a, s, keys, args, integer)
 }
 
-func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
+func integer(r kernel.Reply) (int64, error) { return r.AsInt64() }
 
 func visible(r rune) rune {
 	if r <= ' ' || r == 0x7f {
@@ -217,7 +223,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// ownerOf is the part of a token that is for people.
+// ownerOf returns the part of a token that is for people.
 func ownerOf(token string) string {
 	if i := strings.LastIndexByte(token, '/'); i >= 0 {
 		return token[:i]

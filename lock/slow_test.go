@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// far is a client whose replies take so long. It has one connection: a second one is
+// far returns a client whose replies take so long. It has one connection: a second one is
 // made when a call happens to take it, which costs that call a login more.
 func far(t *testing.T, s *keywrighttest.Server, delay time.Duration) *keywright.Client {
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: delay})
@@ -45,7 +45,8 @@ func TestSlowReplies(t *testing.T) {
 	} {
 		known, err := acquire(lock.Open(open(t, s.URL(), keywright.Options{}), name, lock.Options{}))
 		must(t, err)
-		must(t, errors.Join(known.Renew(t.Context()), known.Release(t.Context()))) // a script that the server does not know takes a round trip more
+		// a script that the server does not know takes a round trip more
+		must(t, errors.Join(known.Renew(t.Context()), known.Release(t.Context())))
 		scaled(t, name+": the lease is kept", 150*time.Millisecond, func(unit time.Duration) bool {
 			l := lock.Open(far(t, s, unit), name, lock.Options{Lease: unit * 14 / 5})
 			lease, err := acquire(l)
@@ -134,14 +135,16 @@ func TestTwoDatabases(t *testing.T) {
 // whose token it does not have, and takes none away.
 func TestStrayMessages(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
+	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}),
+		lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
 	held := take(t, t.Context(), a)
 	got := make(chan *lock.Lease, 1)
 	go func() { got <- take(t, context.WithoutCancel(t.Context()), b) }()
 	awaitWaiters(t, a, 1)
 	before := scriptCalls(t, s)
 	until(t, "the waiter listens", func() bool { return scriptCalls(t, s) > before })
-	for _, text := range []string{"", "granted", "free", "released", "granted x 1 2 3", fmt.Sprintf("granted %s 1 2 3", held.Token()), "granted  1 99999999999999999 9999999", "\x00\xff"} {
+	for _, text := range []string{"", "granted", "free", "released", "granted x 1 2 3",
+		fmt.Sprintf("granted %s 1 2 3", held.Token()), "granted  1 99999999999999999 9999999", "\x00\xff"} {
 		s.Do("PUBLISH", "{lock:a}:released", text)
 	}
 	if len(got) > 0 || held.Context().Err() != nil {
@@ -161,12 +164,14 @@ func TestMovingSlot(t *testing.T) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var inside, served atomic.Int64
-	held, err := lock.Open(open(t, c.URL(), keywright.Options{}), "held:{t10790}", lock.Options{Lease: 2 * time.Second}).Acquire(ctx)
+	held, err := lock.Open(open(t, c.URL(), keywright.Options{}), "held:{t10790}", lock.Options{Lease: 2 * time.Second}).
+		Acquire(ctx)
 	must(t, err)
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	for range 3 {
-		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), first, lock.Options{Lease: 2 * time.Second, Claim: 500 * time.Millisecond})
+		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), first,
+			lock.Options{Lease: 2 * time.Second, Claim: 500 * time.Millisecond})
 		for range 4 {
 			wg.Go(func() {
 				for working.Err() == nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// roles are the keys of lock:a.
-var roles = map[string]string{"main": "lock:a", "fence": "{lock:a}:fence", "waiters": "{lock:a}:waiters", "shared": "{lock:a}:shared"}
+// roles lists the keys of lock:a.
+var roles = map[string]string{"main": "lock:a", "fence": "{lock:a}:fence", "waiters": "{lock:a}:waiters",
+	"shared": "{lock:a}:shared"}
 
 // strange puts something strange into one key of a lock. What is asked of the
 // lock then gives an error that names the key, and changes nothing in any of
@@ -58,7 +59,7 @@ func snapshot(s *keywrighttest.Server) string {
 	return strings.Join(out, ", ")
 }
 
-// dumps is snapshot without the TTLs, for keys that live on meanwhile.
+// dumps returns snapshot without the TTLs, for keys that live on meanwhile.
 func dumps(s *keywrighttest.Server) string {
 	var out []string
 	for _, role := range []string{"main", "fence", "waiters", "shared"} {
@@ -141,8 +142,10 @@ func TestStrangeKeyHarmsNoOther(t *testing.T) {
 func newerForm(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{NoCache: true})
-	for _, member := range []string{"2x1000 web-7/ABC", "r1000 web-7/ABC", "x web-7/ABC", "x0 web-7/ABC", "xweb-7/ABC", "x123456789012 web-7/ABC"} {
-		wrong = append(wrong, strange(t, s, lock.Open(c, "lock:a", lock.Options{}), roles["waiters"], "ZADD", roles["waiters"], "1", member)...)
+	for _, member := range []string{"2x1000 web-7/ABC", "r1000 web-7/ABC", "x web-7/ABC", "x0 web-7/ABC", "xweb-7/ABC",
+		"x123456789012 web-7/ABC"} {
+		wrong = append(wrong,
+			strange(t, s, lock.Open(c, "lock:a", lock.Options{}), roles["waiters"], "ZADD", roles["waiters"], "1", member)...)
 		if len(wrong) > 0 {
 			break
 		}
@@ -223,13 +226,15 @@ func TestForms(t *testing.T) {
 		l := lock.Open(c, "lock:a", lock.Options{})
 		h, err := l.Holder(t.Context())
 		must(t, err)
-		if h.Owner != "web-7" || h.Token != "web-7/JBSWY3DPEHPK3PXPJBSWY3DPEH" || h.Fence != 1795360538275457 || h.Waiting != 3 || h.Sharing != 0 {
+		if h.Owner != "web-7" || h.Token != "web-7/JBSWY3DPEHPK3PXPJBSWY3DPEH" || h.Fence != 1795360538275457 ||
+			h.Waiting != 3 || h.Sharing != 0 {
 			t.Errorf("%+v", h)
 		}
 		broken, err := l.Break(t.Context(), h.Token)
 		must(t, err)
 		h, err = l.Holder(t.Context())
-		if must(t, err); !broken || h.Token != "web-8/MFRGGZDFMZTWQ2LKMFRGGZDFMZ" || h.Waiting != 2 || h.Left.Seconds() > 1.5 {
+		if must(t, err); !broken || h.Token != "web-8/MFRGGZDFMZTWQ2LKMFRGGZDFMZ" || h.Waiting != 2 ||
+			h.Left.Seconds() > 1.5 {
 			t.Errorf("handed on: %t %+v", broken, h)
 		}
 		if _, err := l.Break(t.Context(), h.Token); err != nil {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
-// poll is how long a waiter sleeps at most: what a lost wake-up costs.
+// poll says how long a waiter sleeps at most: what a lost wake-up costs.
 const poll = time.Second
 
 // take acquires the lock.
@@ -21,13 +22,13 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	if lease, err := l.again(ctx, k); lease != nil || err != nil {
 		return lease, err
 	}
-	if !l.client.Noticed(keywright.LockAcquired) {
+	if !l.client.Noticed(notice.LockAcquired) {
 		return l.get(ctx, k, wait)
 	}
 	began := time.Now()
 	lease, err := l.get(ctx, k, wait)
 	if err == nil {
-		l.client.Notice(ctx, keywright.Notice{Kind: keywright.LockAcquired, Entry: l.entry.Name, Elapsed: time.Since(began)})
+		l.client.Notice(ctx, keywright.Notice{Kind: notice.LockAcquired, Entry: l.entry.Name, Elapsed: time.Since(began)})
 	}
 	return lease, err
 }
@@ -62,14 +63,15 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	return lease, w.quit(nil)
 }
 
-// again is a lease that the caller's caller holds already.
+// again returns a lease that the caller's caller holds already.
 func (l Lock) again(ctx context.Context, k kind) (*Lease, error) {
 	for lease, _ := ctx.Value(leaseKey{}).(*Lease); lease != nil; lease = lease.outer {
 		if lease.lock.client != l.client || lease.lock.keys.Main != l.keys.Main {
 			continue
 		}
 		if lease.kind == together && k == alone {
-			return nil, l.refuse("the caller holds the lock together with others and would wait for itself", "release it first, or take it alone from the beginning")
+			return nil, l.refuse("the caller holds the lock together with others and would wait for itself",
+				"release it first, or take it alone from the beginning")
 		}
 		if inner, ok := lease.enter(); ok {
 			return inner, nil
@@ -96,13 +98,13 @@ func (w *waiter) try(ctx context.Context) (*Lease, error) {
 	return nil, err
 }
 
-// lease is the one of a reply.
+// lease returns the one of a reply.
 func (w *waiter) lease(ctx context.Context, r reply) *Lease {
 	return w.begin(ctx, r.fence, w.lock.deadline(r), w.lock.lease())
 }
 
 // ask asks the server for the lock. When ctx ends first, the call goes on: a
-// release that overtook it on another connection would leave a lock behind that
+// release that overtook it on another connection would leave a lock that
 // no caller knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	if w.since.IsZero() {
@@ -123,7 +125,8 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	if w.kind == alone && how != "again" && !w.heard && w.lock.o.Replicas == 0 { // who listens has had to wait a moment ago
+	// who listens has had to wait a moment ago
+	if w.kind == alone && how != "again" && !w.heard && w.lock.o.Replicas == 0 {
 		r, late, err := w.lock.takeFree(ctx, w.token)
 		if w.asked = late; err != nil || r.held || how == "wait" {
 			r.busy = !r.held
@@ -158,7 +161,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	}
 }
 
-// stopped is the error of a caller that waits no longer.
+// stopped returns the error of a caller that waits no longer.
 func (l Lock) stopped(ctx context.Context, hint string) error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: hint}
 }
@@ -171,7 +174,7 @@ const (
 	partly    = "not all of its servers answered; `keywright doctor` shows which are up"
 )
 
-// why is the hint of a waiter that waits no longer. A question that has just been sent
+// why returns the hint of a waiter that waits no longer. A question that has just been sent
 // is no sign that the server is silent.
 func (w *waiter) why() string {
 	if w.seen && (w.since.IsZero() || time.Since(w.since) < poll) {
@@ -193,7 +196,7 @@ func (w *waiter) quit(err error) error {
 	return err
 }
 
-// cutOff is the error of a call that the end of the client has ended. What is known
+// cutOff returns the error of a call that the end of the client has ended. What is known
 // not to have been applied stays so.
 func (w *waiter) cutOff(err error) error {
 	switch class, ok := keywright.ClassOf(err); {
@@ -202,7 +205,8 @@ func (w *waiter) cutOff(err error) error {
 	case ok && class != keywright.UnknownOutcome:
 		return err
 	}
-	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
+	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name,
+		Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
 }
 
 func (w *waiter) closed() error {
@@ -211,7 +215,7 @@ func (w *waiter) closed() error {
 
 // goAway takes out a waiter that has not had its turn. If that is just coming,
 // with the release of the one before, there may be a place in the queue by then:
-// it is given back behind that call, and none waits for it here.
+// it is given back after that call, and none waits for it here.
 func (w *waiter) goAway(err error) error {
 	if w.leave() {
 		return err
@@ -299,7 +303,8 @@ func (w *waiter) await(ctx context.Context) (*Lease, error) {
 // passing is a failure that a waiter outlasts: the server is away.
 func (all *rooms) passing(ctx context.Context, err error) bool {
 	class, ok := keywright.ClassOf(err)
-	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused && !errors.Is(err, ErrReplicas)
+	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused &&
+		!errors.Is(err, ErrReplicas)
 }
 
 // wait sleeps until there is a reason to ask again: a message, the end of the
@@ -325,7 +330,7 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 	}
 }
 
-// granted is the lease that a message hands over, nil if it does not, or if it
+// granted returns the lease that a message hands over, nil if it does not, or if it
 // came too late to be sure.
 //
 // The message tells when, by the server's clock, the claim began. The last reply
@@ -333,7 +338,8 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 // ends no earlier than reckoned here, however long the message was under way.
 func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	words := strings.Fields(text) // granted TOKEN FENCE MICROS CLAIM
-	if len(words) != 5 || words[0] != "granted" || words[1] != w.token || r.server == 0 || mustAsk(w.lock.o) || foreign(w, words[4]) {
+	if len(words) != 5 || words[0] != "granted" || words[1] != w.token || r.server == 0 || mustAsk(w.lock.o) ||
+		foreign(w, words[4]) {
 		return nil
 	}
 	fence, err1 := strconv.ParseInt(words[2], 10, 64)

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// unwatched is how long a hold lasts before it begins to hear of changes of its
+// unwatched says how long a hold lasts before it begins to hear of changes of its
 // key: most are shorter, and are not to pay for it.
 const unwatched = 100 * time.Millisecond
 
@@ -79,7 +79,7 @@ func (lease *Lease) look() {
 	ctx, cancel := context.WithDeadline(lease.life.context(), lease.Deadline())
 	defer cancel()
 	token, err := raw.DoCache(ctx, raw.B().Get().Key(lease.lock.keys.Main).Cache(), lease.lock.lease()).ToString()
-	if rueidis.IsRedisNil(err) || err == nil && token != lease.token {
+	if kernel.IsNil(err) || err == nil && token != lease.token {
 		lease.life.lose()
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Queue is a queue.Queue of any type.
+// Queue represents a queue.Queue of any type.
 type Queue interface {
 	Stats(ctx context.Context) (queue.Stats, error)
 }
 
-// Stream is an event.Stream of any type.
+// Stream represents an event.Stream of any type.
 type Stream interface {
 	Stats(ctx context.Context) (event.Stats, error)
 }
@@ -44,7 +44,7 @@ func Queues(r prometheus.Registerer, timeout time.Duration, queues map[string]Qu
 	return register(r, "queue", timeout, sources, queueGauges, ofQueue)
 }
 
-// Streams is Queues for durable channels: lag and pending of each group. It asks two
+// Streams works as Queues does, for durable channels: lag and pending of each group. It asks two
 // round trips of each stream, and shows the first 1,000 groups.
 func Streams(r prometheus.Registerer, timeout time.Duration, streams map[string]Stream) error {
 	sources := make(map[string]func(context.Context) (event.Stats, error), len(streams))
@@ -63,23 +63,31 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	queueWaiting = gauge("keywright_queue_waiting_jobs", "Jobs that wait in a lane.", "queue", "lane")
-	queueOldest  = gauge("keywright_queue_oldest_age_seconds", "How long the first job of a lane has waited, 0 without one.", "queue", "lane")
-	queueDelayed = gauge("keywright_queue_delayed_jobs", "Jobs that are not due yet, or wait for another attempt.", "queue")
+	queueOldest  = gauge("keywright_queue_oldest_age_seconds",
+		"How long the first job of a lane has waited, 0 without one.", "queue", "lane")
+	queueDelayed = gauge("keywright_queue_delayed_jobs", "Jobs that are not due yet, or wait for another attempt.",
+		"queue")
 	queueRunning = gauge("keywright_queue_running_jobs", "Jobs that workers have claimed.", "queue")
 	queueExpired = gauge("keywright_queue_expired_jobs", "Of the running jobs those whose lease is over.", "queue")
 	queueDead    = gauge("keywright_queue_dead_jobs", "Jobs that were given up and are kept.", "queue")
 	queueWorkers = gauge("keywright_queue_workers", "Workers that give a sign of life.", "queue")
 	queuePaused  = gauge("keywright_queue_paused", "1 if the queue is paused, else 0.", "queue")
-	queueGauges  = []*prometheus.Desc{queueWaiting, queueOldest, queueDelayed, queueRunning, queueExpired, queueDead, queueWorkers, queuePaused}
+	queueGauges  = []*prometheus.Desc{queueWaiting, queueOldest, queueDelayed, queueRunning, queueExpired, queueDead,
+		queueWorkers, queuePaused}
 
-	streamMessages  = gauge("keywright_stream_messages", "Messages that are kept.", "stream")
-	streamDead      = gauge("keywright_stream_dead_letters", "Dead letters that are kept.", "stream")
-	streamLag       = gauge("keywright_stream_group_lag_messages", "Messages that a group has not read yet; none if the server cannot tell.", "stream", "group")
-	streamPending   = gauge("keywright_stream_group_pending_messages", "Messages that a group has read and not acknowledged.", "stream", "group")
-	streamMissed    = gauge("keywright_stream_group_missed_messages", "Messages that were trimmed before a group has read them; none if the server cannot tell.", "stream", "group")
+	streamMessages = gauge("keywright_stream_messages", "Messages that are kept.", "stream")
+	streamDead     = gauge("keywright_stream_dead_letters", "Dead letters that are kept.", "stream")
+	streamLag      = gauge("keywright_stream_group_lag_messages",
+		"Messages that a group has not read yet; none if the server cannot tell.", "stream", "group")
+	streamPending = gauge("keywright_stream_group_pending_messages",
+		"Messages that a group has read and not acknowledged.", "stream", "group")
+	streamMissed = gauge("keywright_stream_group_missed_messages",
+		"Messages that were trimmed before a group has read them; none if the server cannot tell.", "stream", "group")
 	streamConsumers = gauge("keywright_stream_group_consumers", "Consumers of a group.", "stream", "group")
-	streamOldest    = gauge("keywright_stream_group_oldest_pending_timestamp_seconds", "When the oldest pending message was published; none without one.", "stream", "group")
-	streamGauges    = []*prometheus.Desc{streamMessages, streamDead, streamLag, streamPending, streamMissed, streamConsumers, streamOldest}
+	streamOldest    = gauge("keywright_stream_group_oldest_pending_timestamp_seconds",
+		"When the oldest pending message was published; none without one.", "stream", "group")
+	streamGauges = []*prometheus.Desc{streamMessages, streamDead, streamLag, streamPending, streamMissed, streamConsumers,
+		streamOldest}
 )
 
 // set gives one gauge of a scrape.
@@ -107,7 +115,7 @@ func ofQueue(set set, name string, s queue.Stats) {
 	set(queuePaused, paused, name)
 }
 
-// mostGroups is how many groups of a stream are shown.
+// mostGroups says how many groups of a stream are shown.
 const mostGroups = 1000
 
 func ofStream(set set, name string, s event.Stats) {
@@ -137,11 +145,14 @@ type gauges[S any] struct {
 	failed  *prometheus.CounterVec
 }
 
-// mostAsked is how many are asked at a time.
+// mostAsked says how many are asked at a time.
 const mostAsked = 16
 
-func register[S any](r prometheus.Registerer, kind string, timeout time.Duration, sources map[string]func(context.Context) (S, error), descs []*prometheus.Desc, of func(set, string, S)) error {
-	failed := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_scrape_errors_total", Help: "Queues and streams that did not answer a scrape.", ConstLabels: prometheus.Labels{"kind": kind}}, []string{"name"})
+func register[S any](r prometheus.Registerer, kind string, timeout time.Duration,
+	sources map[string]func(context.Context) (S, error), descs []*prometheus.Desc, of func(set, string, S)) error {
+	failed := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_scrape_errors_total",
+		Help: "Queues and streams that did not answer a scrape.", ConstLabels: prometheus.Labels{"kind": kind}},
+		[]string{"name"})
 	for name := range sources {
 		if !utf8.ValidString(name) {
 			return fmt.Errorf("the name %q is no UTF-8", name)

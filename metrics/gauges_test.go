@@ -12,6 +12,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/metrics"
 	"github.com/keywright/keywright/queue"
@@ -20,22 +22,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 func open(t *testing.T, s *keywrighttest.Server) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Timeout: 30 * time.Second})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, s.URL(), keywright.Options{Timeout: 30 * time.Second})
 }
 
-// number is the value of a series, as the text format has it.
+// number returns the value of a series, as the text format has it.
 func number(t *testing.T, r *prometheus.Registry, name, label string) (v float64, there bool) {
 	t.Helper()
 	families, err := r.Gather()
@@ -64,7 +57,8 @@ func TestQueues(t *testing.T) {
 	life, end := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() {
-		over <- mail.Worker(func(context.Context, *queue.Job[string]) error { end(); return queue.Discard(errors.New("no")) }, queue.WorkerOptions{}).Run(life)
+		over <- mail.Worker(func(context.Context, *queue.Job[string]) error { end(); return queue.Discard(errors.New("no")) },
+			queue.WorkerOptions{}).Run(life)
 	}()
 	must(t, <-over)
 	_, err = mail.EnqueueAll(t.Context(), tasks[1:])
@@ -73,7 +67,8 @@ func TestQueues(t *testing.T) {
 	r := prometheus.NewRegistry()
 	queues := map[string]metrics.Queue{"mail": mail, "away": away}
 	must(t, metrics.Queues(r, time.Second, queues))
-	if metrics.Queues(r, 0, queues) == nil || metrics.Queues(prometheus.NewRegistry(), 0, map[string]metrics.Queue{"none": nil}) == nil {
+	if metrics.Queues(r, 0, queues) == nil ||
+		metrics.Queues(prometheus.NewRegistry(), 0, map[string]metrics.Queue{"none": nil}) == nil {
 		t.Error("what cannot be is registered")
 	}
 	frozen.Stop()
@@ -126,7 +121,8 @@ keywright_scrape_errors_total{kind="queue",name="mail"} 0
 func TestStreams(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	codec := value.JSON[map[string]int]()
-	journal := event.NewStream(open(t, s), &keywright.Entry{Name: "note"}, &codec, event.StreamConfig{MaxLen: 100}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	journal := event.NewStream(keywright.Binding{Client: open(t, s), Entry: &keywright.Entry{Name: "note"}},
+		event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, &codec, event.StreamConfig{MaxLen: 100})
 	for range 3 {
 		_, err := journal.Publish(t.Context(), map[string]int{"n": 1})
 		must(t, err)
@@ -137,7 +133,8 @@ func TestStreams(t *testing.T) {
 	r := prometheus.NewRegistry()
 	must(t, metrics.Streams(r, 0, map[string]metrics.Stream{"note": journal}))
 	must(t, metrics.Queues(r, 0, nil))
-	if metrics.Streams(prometheus.NewRegistry(), 0, map[string]metrics.Stream{"none": nil}) == nil || metrics.Streams(prometheus.NewRegistry(), -1, nil) == nil {
+	if metrics.Streams(prometheus.NewRegistry(), 0, map[string]metrics.Stream{"none": nil}) == nil ||
+		metrics.Streams(prometheus.NewRegistry(), -1, nil) == nil {
 		t.Error("what cannot be is registered")
 	}
 	for _, want := range []struct {

@@ -21,10 +21,14 @@ import (
 //
 // A server is its address. The error is that they are registered already.
 func Pressure(r prometheus.Registerer) (look func(pressure.Reading), done func(pressure.Report), err error) {
-	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "keywright_memory_used_bytes", Help: "What a server counts against its maxmemory."}, []string{"server"})
-	limit := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "keywright_memory_limit_bytes", Help: "The maxmemory of a server, 0 if it has none."}, []string{"server"})
-	items := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_pressure_items_total", Help: "Items that were shortened or released because memory was short."}, []string{"entry", "action"})
-	runs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_pressure_runs_total", Help: "How runs of the declared pressure rules ended."}, []string{"entry", "action", "end"})
+	used := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "keywright_memory_used_bytes",
+		Help: "What a server counts against its maxmemory."}, []string{"server"})
+	limit := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "keywright_memory_limit_bytes",
+		Help: "The maxmemory of a server, 0 if it has none."}, []string{"server"})
+	items := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_pressure_items_total",
+		Help: "Items that were shortened or released because memory was short."}, []string{"entry", "action"})
+	runs := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_pressure_runs_total",
+		Help: "How runs of the declared pressure rules ended."}, []string{"entry", "action", "end"})
 	if err := errors.Join(r.Register(used), r.Register(limit), r.Register(items), r.Register(runs)); err != nil {
 		return nil, nil, fmt.Errorf("registering the metrics of memory pressure: %w", err)
 	}
@@ -50,7 +54,8 @@ func Pressure(r prometheus.Registerer) (look func(pressure.Reading), done func(p
 //
 // The error is that it is registered already.
 func Sweep(r prometheus.Registerer) (func(entity.Swept), error) {
-	gone := prometheus.NewCounter(prometheus.CounterOpts{Name: "keywright_swept_items_total", Help: "Expired items that were taken out of their indexes and announced."})
+	gone := prometheus.NewCounter(prometheus.CounterOpts{Name: "keywright_swept_items_total",
+		Help: "Expired items that were taken out of their indexes and announced."})
 	if err := r.Register(gone); err != nil {
 		return nil, fmt.Errorf("registering the metric of sweepers: %w", err)
 	}

@@ -18,17 +18,18 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// durations are the buckets of what lasts from a millisecond to an hour.
+// durations lists the buckets of what lasts from a millisecond to an hour.
 var durations = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 3600}
 
-// timed are the kinds whose duration is a figure of its own.
-var timed = map[keywright.NoticeKind]bool{
-	keywright.JobDone: true, keywright.JobFailed: true, keywright.MessageDone: true, keywright.MessageFailed: true,
-	keywright.LockAcquired: true, keywright.LockReleased: true, keywright.LockLost: true, keywright.LeaseLost: true,
-	keywright.CacheLoad: true, keywright.Reconnected: true,
+// timed lists the kinds whose duration is a figure of its own.
+var timed = map[notice.Kind]bool{
+	notice.JobDone: true, notice.JobFailed: true, notice.MessageDone: true, notice.MessageFailed: true,
+	notice.LockAcquired: true, notice.LockReleased: true, notice.LockLost: true, notice.LeaseLost: true,
+	notice.CacheLoad: true, notice.Reconnected: true,
 }
 
 // Hook registers the metrics and gives the hook that fills them. The error is
@@ -50,12 +51,21 @@ var timed = map[keywright.NoticeKind]bool{
 //	                                                      job_done, job_failed, message_done, message_failed, lock_acquired (waited),
 //	                                                      lock_released, lock_lost and lease_lost (held), cache_load, reconnected (was away)
 func Hook(r prometheus.Registerer) (keywright.Hook, error) {
-	operations := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operations_total", Help: "Operations on declared keys, by entry, operation and outcome."}, []string{"entry", "op", "outcome"})
-	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_operation_duration_seconds", Help: "How long operations took, retries included.", Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"entry", "op"})
-	retries := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operation_retries_total", Help: "Attempts beyond the first one."}, []string{"entry", "op"})
-	events := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_notices_total", Help: "What happened to constructs: jobs, messages, locks, cached values, connections."}, []string{"entry", "kind"})
-	lasted := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_notice_duration_seconds", Help: "How long handlers ran, locks were waited for and held, values were loaded, a connection was away.", Buckets: durations}, []string{"entry", "kind"})
-	if err := errors.Join(r.Register(operations), r.Register(seconds), r.Register(retries), r.Register(events), r.Register(lasted)); err != nil {
+	operations := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operations_total",
+		Help: "Operations on declared keys, by entry, operation and outcome."}, []string{"entry", "op", "outcome"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_operation_duration_seconds",
+		Help:    "How long operations took, retries included.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}},
+		[]string{"entry", "op"})
+	retries := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operation_retries_total",
+		Help: "Attempts beyond the first one."}, []string{"entry", "op"})
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_notices_total",
+		Help: "What happened to constructs: jobs, messages, locks, cached values, connections."}, []string{"entry", "kind"})
+	lasted := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_notice_duration_seconds",
+		Help:    "How long handlers ran, locks were waited for and held, values were loaded, a connection was away.",
+		Buckets: durations}, []string{"entry", "kind"})
+	if err := errors.Join(r.Register(operations), r.Register(seconds), r.Register(retries), r.Register(events),
+		r.Register(lasted)); err != nil {
 		return keywright.Hook{}, fmt.Errorf("registering the metrics of keywright: %w", err)
 	}
 	notice := func(_ context.Context, n keywright.Notice) {

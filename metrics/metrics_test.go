@@ -8,6 +8,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/metrics"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,19 +31,20 @@ func TestHook(t *testing.T) {
 	}
 	defer c.Close()
 	codec := value.Text(0)
-	e := keywright.Entry{Name: "note", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute}}
-	note := typed.NewString(typed.NewKey(c, &e, "note:secret", nil), &codec)
+	e := keywright.Entry{Name: "note",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute}}
+	note := typed.NewString(keywright.Binding{Client: c, Entry: &e, Key: "note:secret"}, &codec)
 	for range 2 {
-		if err := note.Set(t.Context(), "secret"); err != nil {
+		if err := note.Set("secret").Do(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, _ = note.Get(t.Context())
-	_ = note.Set(t.Context(), "x", keywright.ExpiresIn(time.Hour))
-	_, _ = note.Delete(t.Context())
-	_, _ = note.Get(t.Context())
+	_, _ = note.Get().Do(t.Context())
+	_ = note.Set("x", keywright.ExpiresIn(time.Hour)).Do(t.Context())
+	_, _ = note.Delete().Do(t.Context())
+	_, _ = note.Get().Do(t.Context())
 	s.Do("SADD", "note:secret", "x")
-	_, _ = note.Get(t.Context())
+	_, _ = note.Get().Do(t.Context())
 	want := `# HELP keywright_operations_total Operations on declared keys, by entry, operation and outcome.
 # TYPE keywright_operations_total counter
 keywright_operations_total{entry="note",op="delete",outcome="ok"} 1
@@ -68,10 +70,10 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []keywright.Notice{
-		{Kind: keywright.JobDone, Entry: "tasks", Elapsed: 2 * time.Second},
-		{Kind: keywright.JobDone, Entry: "tasks"},
-		{Kind: keywright.JobDead, Entry: "tasks"},
-		{Kind: keywright.CacheHit, Entry: "product"},
+		{Kind: notice.JobDone, Entry: "tasks", Elapsed: 2 * time.Second},
+		{Kind: notice.JobDone, Entry: "tasks"},
+		{Kind: notice.JobDead, Entry: "tasks"},
+		{Kind: notice.CacheHit, Entry: "product"},
 	} {
 		hook.Notice(t.Context(), n)
 	}

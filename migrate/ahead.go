@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/keywright/keywright/migrate/phase"
@@ -11,18 +12,22 @@ import (
 // ahead says of which parts Redis has had a later epoch than the files when it was asked: the
 // files that say the phase are gone, or older ones.
 type ahead struct {
-	mu    sync.Mutex
-	parts map[string]standing
+	mu     sync.Mutex
+	parts  map[string]standing
+	epochs map[string]uint64 // the latest one that this process has read from the files
 }
 
-// standing is how the epoch of a part in Redis compares with that of the files.
+// standing describes how the epoch of a part in Redis compares with that of the files.
 type standing int
 
 const (
 	known   standing = iota // to the files
-	unasked                 // Redis has not answered yet: the files are believed until it does
+	unasked                 // Redis has not answered yet: files that are there are believed until it does
 	isLater                 // than that of the files: nothing is read or written
 )
+
+// errNoPhases reports a part whose phase is known neither from the files nor from Redis.
+var errNoPhases = errors.New("no file says the phase, and Redis, which may have a later one than off, does not answer")
 
 func (a *ahead) of(part string) standing {
 	a.mu.Lock()
@@ -39,24 +44,75 @@ func (a *ahead) set(part string, is standing) {
 	a.parts[part] = is
 }
 
-// lookAhead asks Redis for the parts of which it has not answered yet.
-func (m *Migration) lookAhead(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, m.config.Wait)
-	defer cancel()
-	for _, p := range m.parts {
-		if m.ahead.of(p.Name) != unasked {
-			continue
-		}
-		switch _, _, later, err := m.inRedis(ctx, p.Name); {
-		case later:
-			m.ahead.set(p.Name, isLater)
-		case err == nil:
-			m.ahead.set(p.Name, known)
-		}
+// saw notes an epoch that the files have, and is false if they have had a later one.
+func (a *ahead) saw(part string, epoch uint64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.epochs == nil {
+		a.epochs = map[string]uint64{}
+	}
+	if epoch < a.epochs[part] {
+		return false
+	}
+	a.epochs[part] = epoch
+	return true
+}
+
+// sawAll notes the epochs of all parts.
+func (a *ahead) sawAll(p phases) {
+	for part, is := range p.Parts {
+		a.saw(part, is.Epoch)
 	}
 }
 
-// inRedis is the phase and the epoch that Redis has of a part, and whether that is later
+// lookAhead asks Redis for the parts of which it has not answered yet. When all are known a file says
+// so: the next process need not ask before it begins.
+func (m *Migration) lookAhead(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.config.Wait)
+	defer cancel()
+	all := true
+	for _, p := range m.parts {
+		if m.ahead.of(p.Name) == unasked {
+			_ = m.ask(ctx, p.Name) // it is asked again
+		}
+		all = all && m.ahead.of(p.Name) == known
+	}
+	if all {
+		_ = m.keepPhases() // without the file Redis is asked again
+	}
+}
+
+// ask asks Redis whether it has a later epoch of a part than the files.
+func (m *Migration) ask(ctx context.Context, part string) error {
+	switch _, _, later, err := m.inRedis(ctx, part); {
+	case err != nil:
+		return err
+	case later:
+		m.ahead.set(part, isLater)
+	default:
+		m.ahead.set(part, known)
+	}
+	return nil
+}
+
+// keepPhases writes the file of the phases if there is none: all parts are off.
+func (m *Migration) keepPhases() error {
+	p, err := m.disk.phases()
+	if err != nil || p.Form != 0 {
+		return err
+	}
+	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	if err != nil || lock == nil {
+		return err
+	}
+	defer lock.free()
+	if p, err = m.disk.phases(); err != nil || p.Form != 0 {
+		return err
+	}
+	return m.disk.writeJSON(m.disk.phasePath(), phases{Form: phasesForm, Parts: map[string]PartState{}})
+}
+
+// inRedis returns the phase and the epoch that Redis has of a part, and whether that is later
 // than any that the files may know. Without an answer that is not known.
 func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, epoch uint64, ahead bool, err error) {
 	raw := m.config.Client.Raw()
@@ -77,13 +133,29 @@ func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, e
 	return at, epoch, unknown == nil && epoch > most, nil
 }
 
-// notAhead is nil if the files know the epoch of a part. Where that was not so when it was asked, it
-// is asked again, and without an answer nothing is read or written.
-func (m *Migration) notAhead(ctx context.Context, part string) error {
-	if m.ahead.of(part) != isLater {
-		return nil
+// notAhead is nil if the files know the epoch of a part. Where that was not so when it was asked, or no
+// file says the phase, Redis is asked again, and without an answer nothing is read or written.
+func (m *Migration) notAhead(ctx context.Context, part string, p phases) error {
+	if !m.ahead.saw(part, p.of(part).Epoch) { // another goroutine may have read later
+		var err error
+		if p, err = m.disk.phases(); err != nil {
+			return err
+		}
+		if !m.ahead.saw(part, p.of(part).Epoch) {
+			return fmt.Errorf("%w: this process has read a later one from them before", phase.ErrAhead)
+		}
 	}
-	if _, _, is, err := m.inRedis(ctx, part); err != nil || is {
+	is := m.ahead.of(part)
+	switch {
+	case is == known, is == unasked && p.Form != 0:
+		return nil
+	case is == unasked:
+		if err := m.ask(ctx, part); err != nil {
+			return errors.Join(errNoPhases, err)
+		}
+		return m.notAhead(ctx, part, p)
+	}
+	if _, _, later, err := m.inRedis(ctx, part); err != nil || later {
 		return errors.Join(phase.ErrAhead, err)
 	}
 	m.ahead.set(part, known)

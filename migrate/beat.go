@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"strings"
@@ -12,15 +13,16 @@ import (
 	"github.com/keywright/keywright/internal/filelock"
 )
 
-// beatFile is what a process says of itself.
+// beatFile describes what a process says of itself.
 type beatFile struct {
 	At     time.Time         `json:"at"`
 	Pid    int               `json:"pid"`
 	Epochs map[string]uint64 `json:"epochs"` // by which it works, by part
 	Seen   map[string]uint64 `json:"seen"`   // the last ticket of each part
+	Forms  map[string]string `json:"forms"`  // what it takes for the records of each part: PartOf.Form
 }
 
-// looks is how often a process looks whether the phases have changed.
+// looks says how often a process looks whether the phases have changed.
 const looks = 20 * time.Millisecond
 
 // beat says that this process lives and by which epochs it works, and replays what waits.
@@ -33,6 +35,7 @@ func (m *Migration) beat() {
 		if err != nil {
 			continue
 		}
+		m.ahead.sawAll(p)
 		now := time.Now()
 		if is := m.confirmed(p); now.Sub(saidAt) > m.config.Lease/5 || !maps.Equal(is, said) {
 			if m.sayAlive() == nil {
@@ -64,7 +67,7 @@ func (m *Migration) sayAlive() error {
 		return err
 	}
 	path := m.processPath(m.id, "beat")
-	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all()})
+	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.all(), m.forms()})
 	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -76,16 +79,17 @@ func (m *Migration) sayAlive() error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Process is a process that takes part.
+// Process represents a process that takes part.
 type Process struct {
 	ID        string
 	Pid       int
 	At        time.Time // when it has last said something
 	Live      bool      // it has its lock, and has said something within its lease
 	Confirmed uint64    // the epoch of the part that was asked for
+	Otherwise bool      // it declares the part otherwise than this process: other records, or none
 }
 
-// Processes are those that take part, with what they have confirmed of a part.
+// Processes returns those that take part, with what they have confirmed of a part.
 func (m *Migration) Processes(part string) (out []Process, err error) {
 	ids, err := m.processes()
 	if !m.config.Look {
@@ -101,12 +105,48 @@ func (m *Migration) Processes(part string) (out []Process, err error) {
 			b = beatFile{}
 		}
 		live := id == m.id || m.holdsLock(id) && (unread != nil || time.Since(b.At) < m.config.Lease)
-		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part]})
+		otherwise := len(b.Forms) > 0 && b.Forms[part] != m.formOf(part)
+		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part], otherwise})
 	}
 	return out, err
 }
 
-// holdsLock is whether a process has its lock.
+// forms returns the digests of what this process takes for the records of each part.
+func (m *Migration) forms() map[string]string {
+	out := map[string]string{}
+	for _, p := range m.parts {
+		if p.Form != "" {
+			out[p.Name] = p.Form
+		}
+	}
+	return out
+}
+
+func (m *Migration) formOf(part string) string { return m.forms()[part] }
+
+// alike is nil if no process that lives declares a part otherwise than this one: what one writes
+// would be no record for the other, or another one.
+func (m *Migration) alike(part string) error {
+	all, err := m.Processes(part)
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, p := range all {
+		if p.Live && p.Otherwise {
+			others = append(others, p.ID)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrOtherwise, strings.Join(others, ", "))
+}
+
+// ErrOtherwise reports a process that declares a part otherwise than this one.
+var ErrOtherwise = errors.New("a process that lives declares the part otherwise")
+
+// holdsLock reports whether a process has its lock.
 func (m *Migration) holdsLock(id string) bool {
 	path := m.processPath(id, "lock")
 	if _, err := os.Stat(path); err != nil {
@@ -142,7 +182,7 @@ func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) erro
 	}
 }
 
-// Unconfirmed is a change that live processes have not confirmed in time.
+// Unconfirmed represents a change that live processes have not confirmed in time.
 type Unconfirmed struct {
 	Part      string
 	Epoch     uint64

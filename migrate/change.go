@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// ChangeOptions are how a phase is changed.
+// ChangeOptions describes how a phase is changed.
 type ChangeOptions struct {
 	Limits *phase.Limits // nil: as declared
 	Force  bool          // also where a gate is closed
@@ -22,7 +22,7 @@ type ChangeOptions struct {
 	By     string        // the person or program that changes it, for the history
 }
 
-// Changed is a change of phase that was done.
+// Changed represents a change of phase that was done.
 type Changed struct {
 	Part    string        `json:"part"`
 	From    phase.Phase   `json:"from"`
@@ -37,7 +37,7 @@ type Changed struct {
 	Late    []string      `json:"late,omitempty"` // processes that had not confirmed the epoch in time
 }
 
-// GateError is a change that gates do not let through.
+// GateError represents a change that gates do not let through.
 type GateError struct {
 	Part   string
 	From   phase.Phase
@@ -103,6 +103,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
 	if faults := m.unsupported(part); len(faults) > 0 && to > is.Phase {
 		return nil, errors.Join(faults...)
 	}
+	if err := m.alike(part); err != nil && to > is.Phase {
+		return nil, m.wrong("change the phase", part, err)
+	}
 	done := &Changed{Part: part, From: is.Phase, To: to, By: o.By}
 	if err := m.gates(ctx, p, done, o); err != nil {
 		return nil, err
@@ -155,7 +158,7 @@ func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o Change
 	return nil
 }
 
-// lets is whether a change goes on although gates are closed.
+// lets reports whether a change goes on although gates are closed.
 func (o *ChangeOptions) lets(closed []phase.Closed) bool {
 	for _, c := range closed {
 		if o.Only != nil && !slices.Contains(o.Only, c.Gate) {
@@ -165,7 +168,7 @@ func (o *ChangeOptions) lets(closed []phase.Closed) bool {
 	return o.Force
 }
 
-// limits are the declared ones of a part.
+// limits returns the declared ones of a part.
 func (m *Migration) limits(part string) phase.Limits {
 	for _, p := range m.parts {
 		if p.Name == part {
@@ -175,10 +178,10 @@ func (m *Migration) limits(part string) phase.Limits {
 	return phase.Limits{}
 }
 
-// drainable is how many marks a change replays itself, while no process can write.
+// drainable says how many marks a change replays itself, while no process can write.
 const drainable = 1000
 
-// closedGates are the gates of a change that do not open. That of marks is open up to what
+// closedGates returns the gates of a change that do not open. That of marks is open up to what
 // the change replays itself: it does not come to its end with one.
 func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) []phase.Closed {
 	if phase.Of(from).Both() {
@@ -187,7 +190,7 @@ func closedGates(from, to phase.Phase, limits phase.Limits, facts phase.Facts) [
 	return phase.Check(from, to, limits, facts)
 }
 
-// drains is whether a change makes both sides equal before it opens the part again.
+// drains reports whether a change makes both sides equal before it opens the part again.
 func drains(done *Changed) bool { return phase.Of(done.From).Both() }
 
 // inOrder is nil if the parts stay in their order: none is ahead of one before it.

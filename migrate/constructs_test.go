@@ -10,7 +10,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/keyspace/load"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -18,7 +19,7 @@ import (
 	"github.com/keywright/keywright/seal"
 )
 
-// way is a declared migration of one part that goes the whole way.
+// way represents a declared migration of one part that goes the whole way.
 type way struct {
 	t    *testing.T
 	root string
@@ -47,11 +48,7 @@ func begin(t *testing.T, url, declaration, namespace string, files map[string]st
 	for name, text := range files {
 		writeFile(t, root, name, text)
 	}
-	c, err := keywright.Open(t.Context(), url, keywright.Options{NoCache: true, Attempts: 2, Sealer: newRing(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, url, keywright.Options{NoCache: true, Attempts: 2, Sealer: newRing(t)})
 	return beginWith(t, c, root, declaration, namespace)
 }
 
@@ -61,7 +58,7 @@ func beginWith(t *testing.T, c *keywright.Client, root, declaration, namespace s
 	if namespace != "" {
 		names["shop"] = namespace
 	}
-	ks, findings := keyspace.LoadIn(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml", names)
+	ks, findings := load.In(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml", names)
 	if finding.Count(findings).Errors > 0 {
 		t.Fatal(findings)
 	}
@@ -154,7 +151,8 @@ vars: {id: slug}
 func TestEncryptedRecords(t *testing.T) {
 	for _, brand := range kt.Brands() {
 		server := kt.Start(t, brand, kt.Config("appendonly", "yes"))
-		files := map[string]string{"state.json": `{"token": {"a": "hush-1"}, "card": {"b": {"name": "Ann", "phone":  "hush-2"}},
+		files := map[string]string{
+			"state.json": `{"token": {"a": "hush-1"}, "card": {"b": {"name": "Ann", "phone":  "hush-2"}},
  "phones": {"ann": "hush-3"}, "person": {"c": {"name": "Cid", "mail": "hush-4"}, "d": {"name": "Dan"}},
  "notes": {"e": ["hush-5", "hush-6"]}, "log": {"f": [{"at": 1, "what": "hush-7"}, {"at": 2, "what": "hush-8"}]}}
 `}
@@ -227,7 +225,7 @@ func TestKeptNames(t *testing.T) {
 	w.imported(3)
 	to(t, w.m, "feeds", phase.Live)
 	move := func(name string) *record.Move {
-		ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(keeps)}}, "k.yaml")
+		ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(keeps)}}, "k.yaml")
 		declared, err := record.Compile(ks.Migrations[0])
 		if err != nil {
 			t.Fatal(err)
@@ -291,7 +289,8 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("%v keys", n)
 	}
 	prod.imported(1)
-	if n := w.do("EXISTS", "shop:p:a", "prod:p:a", "keywright:migrate:files", "keywright:migrate:prod.files"); n != int64(4) {
+	if n := w.do("EXISTS", "shop:p:a", "prod:p:a", "keywright:migrate:files",
+		"keywright:migrate:prod.files"); n != int64(4) {
 		t.Errorf("%v keys", n)
 	}
 	prod.back(files)

@@ -32,23 +32,29 @@ func TestImportOfDamagedDocuments(t *testing.T) {
 	good := `{"guilds": {"456": {"persona": "x"}}, `
 	i := 0
 	for name, c := range map[string]struct{ text, at string }{
-		"cut off":                       {good + `"a": [1`, "state.json:1:46: the document ends"},
-		"no JSON":                       {good + "\n \"a\": nul}", "state.json:2:7: a word that JSON has not"},
-		"a member twice":                {good + "\n\"a\": 1,\n  \"a\": 2}", "state.json:3:3: a member of this name"},
-		"twice of 270,000":              {good + "\n" + many.String() + "\n\"m7\":1}", "state.json:3:1: a member of this name"},
-		"no UTF-8":                      {good + "\n\"a\": \"é\xff\"}", "state.json:2:8: a byte that is no UTF-8"},
-		"half a pair":                   {good + `"a": "\ud800"}`, "state.json:1:45: half of a pair"},
-		"1e400":                         {good + `"a": 1e400}`, "state.json:1:44: a number beyond"},
-		"nested":                        {good + `"a": ` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + "}", "state.json:1:555: nested"},
-		"a record of more than 8 MiB":   {good + "\n\"history\": {\"123\": {\"77\": {\"stories\": [{\"hash\": \"" + strings.Repeat("x", 9<<20) + "\"}]}}}}", "state.json:2:"},
-		"a record that cannot be one":   {`{"guilds": {"456":` + "\n" + `{"persona": 7}}}`, "state.json:2:13: settings.persona: value"},
+		"cut off":        {good + `"a": [1`, "state.json:1:46: the document ends"},
+		"no JSON":        {good + "\n \"a\": nul}", "state.json:2:7: a word that JSON has not"},
+		"a member twice": {good + "\n\"a\": 1,\n  \"a\": 2}", "state.json:3:3: a member of this name"},
+		"twice of 270,000": {good + "\n" + many.String() + "\n\"m7\":1}",
+			"state.json:3:1: a member of this name"},
+		"no UTF-8":    {good + "\n\"a\": \"é\xff\"}", "state.json:2:8: a byte that is no UTF-8"},
+		"half a pair": {good + `"a": "\ud800"}`, "state.json:1:45: half of a pair"},
+		"1e400":       {good + `"a": 1e400}`, "state.json:1:44: a number beyond"},
+		"nested": {good + `"a": ` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + "}",
+			"state.json:1:555: nested"},
+		"a record of more than 8 MiB": {
+			good + "\n\"history\": {\"123\": {\"77\": {\"stories\": [{\"hash\": \"" + strings.Repeat("x", 9<<20) + "\"}]}}}}",
+			"state.json:2:"},
+		"a record that cannot be one": {`{"guilds": {"456":` + "\n" + `{"persona": 7}}}`,
+			"state.json:2:13: settings.persona: value"},
 		"an integer that is no integer": {`{"guilds": {"456": {"feeds": {"a": NaN}}}}`, "state.json:1:36:"},
 	} {
 		i++
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			writeFile(t, root, "state.json", c.text)
-			m := openDeclared(t, root, server.URL(), declaredMap(t, strings.Replace(bot, "  files:\n", fmt.Sprintf("  f%d:\n", i), 1)))
+			m := openDeclared(t, root, server.URL(),
+				declaredMap(t, strings.Replace(bot, "  files:\n", fmt.Sprintf("  f%d:\n", i), 1)))
 			toBackfill(t, m)
 			r, err := m.Import(t.Context(), "settings", migrate.ImportOptions{})
 			said := fmt.Sprint(err, r.Rejects)
@@ -56,7 +62,8 @@ func TestImportOfDamagedDocuments(t *testing.T) {
 			if !strings.Contains(said, c.at) || err == nil && r.Rejected == 0 || failed != nil || f.Imported {
 				t.Errorf("%s\n%+v %v", said, f, failed)
 			}
-			if p, err := m.Plan(t.Context(), "settings"); err != nil || p.RoundTrip || !strings.Contains(fmt.Sprint(p.Faults, p.Rejects), c.at) {
+			if p, err := m.Plan(t.Context(), "settings"); err != nil || p.RoundTrip ||
+				!strings.Contains(fmt.Sprint(p.Faults, p.Rejects), c.at) {
 				t.Errorf("%v %v", p.Faults, err)
 			}
 			writeFile(t, root, "state.json", good+`"a": 1}`)
@@ -129,9 +136,12 @@ migrations:
 		files  map[string]string
 		faulty int64
 	}{
-		"well":             {map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}, {"id": "a", "f": "y", "v": "1"}]}`}, 0},
-		"one twice":        {map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}, {"id": "a", "f": "x", "v": "2"}]}`}, 1},
-		"one in two files": {map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}]}`, "b": `{"seen": [{"id": "a", "f": "x", "v": "2"}]}`}, 1},
+		"well": {
+			map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}, {"id": "a", "f": "y", "v": "1"}]}`}, 0},
+		"one twice": {
+			map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}, {"id": "a", "f": "x", "v": "2"}]}`}, 1},
+		"one in two files": {map[string]string{"a": `{"seen": [{"id": "a", "f": "x", "v": "1"}]}`,
+			"b": `{"seen": [{"id": "a", "f": "x", "v": "2"}]}`}, 1},
 		"a list in two":    {map[string]string{"a": `{"words": {"a": ["x"]}}`, "b": `{"words": {"a": ["x"]}}`}, 1},
 		"too long":         {map[string]string{"a": `{"words": {"a": [` + strings.Repeat(`"x",`, 4100) + `"x"]}}`}, 1},
 		"another spelling": {map[string]string{"a": `{"born": {"a": "2026-01-31T09:30:00+01:00"}}`}, 0},

@@ -7,11 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -52,18 +50,7 @@ migrations:
           - {from: "guild:/daily/{name}", to: schedule, member: "{name}", score: "minutes(.hour, .minute)"}
 `
 
-func declaredMap(t testing.TB, text string) *record.Map {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if finding.Count(findings).Errors > 0 {
-		t.Fatal(findings)
-	}
-	m, err := record.Compile(ks.Migrations[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
+var declaredMap = declared.Map
 
 func openDeclared(t testing.TB, root, url string, m *record.Map) *migrate.Migration {
 	t.Helper()
@@ -98,7 +85,8 @@ func TestDeclaredMigration(t *testing.T) {
 	story := func(hash string, at time.Time) string {
 		return fmt.Sprintf(`{"hash": %q, "at": %q, "id": 9007199254740993}`, hash, at.Format(time.RFC3339))
 	}
-	state := `{"history": {"123": {"77": {"stories": [` + story("ab", now.Add(-time.Hour)) + `, ` + story("old", now.Add(-72*time.Hour)) + `]}}},
+	state := `{"history": {"123": {"77": {"stories": [` + story("ab", now.Add(-time.Hour)) + `, ` + story("old",
+		now.Add(-72*time.Hour)) + `]}}},
   "guilds": {"456": {"persona": "caf\u00e9", "feeds": {"San Diego": {"url":  "u", "n": 1.0}}}}, "other": [1,
 	{"a": []}]}
 `
@@ -112,7 +100,8 @@ func TestDeclaredMigration(t *testing.T) {
 			t.Fatalf("%s: %+v %v", part, p, err)
 		}
 	})
-	if _, err := m.Advance(t.Context(), "settings", migrate.ChangeOptions{}); err == nil || !strings.Contains(err.Error(), "comes first") {
+	if _, err := m.Advance(t.Context(), "settings", migrate.ChangeOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "comes first") {
 		t.Errorf("the parts are out of order: %v", err)
 	}
 	for range 2 {
@@ -132,7 +121,8 @@ func TestDeclaredMigration(t *testing.T) {
 		verify(t, m, part)
 	})
 	status, err := m.Status(t.Context())
-	if err != nil || len(status) != 2 || status[0].Part != "history" || status[1].State.Phase != phase.Backfill || len(status[1].Processes) != 1 {
+	if err != nil || len(status) != 2 || status[0].Part != "history" || status[1].State.Phase != phase.Backfill ||
+		len(status[1].Processes) != 1 {
 		t.Errorf("%+v %v", status, err)
 	}
 	all(func(part string) { to(t, m, part, phase.Shadow) })

@@ -10,20 +10,23 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// pair is the digest of an identity, and of what is stored for it.
+// pair represents the digest of an identity, and of what is stored for it.
 type pair struct{ id, content uint64 }
 
 func (a pair) compare(b pair) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.content, b.content))
+	if a.id != b.id {
+		return cmp.Compare(a.id, b.id)
+	}
+	return cmp.Compare(a.content, b.content)
 }
 
 const (
 	pairBytes = 16
 	pairRun   = 1 << 18 // pairs that are held in memory: 4 MiB
-	pairBlock = 256     // pairs that are read at once
+	pairBlock = 64      // pairs that are read at once
 )
 
-// digests are those of any number of records, in bounded memory: what is too much is in
+// digests holds those of any number of records, in bounded memory: what is too much is in
 // sorted runs on the disk.
 type digests struct {
 	room func() (record.Spill, error)
@@ -164,7 +167,7 @@ func (d *digests) keep(p pair) (err error) {
 	return err
 }
 
-// has is whether there is an identity, once they are sorted.
+// has reports whether there is an identity, once they are sorted.
 func (d *digests) has(id uint64) (bool, error) {
 	if d.sorted == nil {
 		_, there := slices.BinarySearchFunc(d.held, id, func(p pair, id uint64) int { return cmp.Compare(p.id, id) })

@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// disk is the folder of the sources, and in it the engine's own files.
+// disk represents the folder of the sources, and in it the engine's own files.
 type disk struct {
 	root string // of the sources
 	own  string // ROOT/.keywright/NAME
@@ -51,7 +51,7 @@ func newDisk(root, name string, at func(string) error) (*disk, error) {
 	return d, nil
 }
 
-// source is the path of a file of the sources. A name that leads out of their folder is
+// source returns the path of a file of the sources. A name that leads out of their folder is
 // refused; a symbolic link is followed.
 func (d *disk) source(file string) (string, error) {
 	local := filepath.FromSlash(file)
@@ -66,7 +66,7 @@ func (d *disk) source(file string) (string, error) {
 	return real, err
 }
 
-// fileLock is a lock that is held until free.
+// fileLock represents a lock that is held until free.
 type fileLock struct{ f *os.File }
 
 func (l *fileLock) free() {
@@ -119,7 +119,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// room is a file for what does not fit into memory. It has no name from the beginning, so
+// room returns a file for what does not fit into memory. It has no name from the beginning, so
 // that a process that dies leaves none; where that cannot be, it goes when it is closed.
 func (d *disk) room() (record.Spill, error) {
 	f, err := os.CreateTemp(d.own, "room-*")
@@ -132,13 +132,13 @@ func (d *disk) room() (record.Spill, error) {
 	return f, nil
 }
 
-// named is a file that goes when it is closed.
+// named represents a file that goes when it is closed.
 type named struct{ *os.File }
 
 // Close closes and removes the file.
 func (f *named) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
 
-// lockPath is the lock of a source file: beside the engine's files, since the source
+// lockPath returns the lock of a source file: beside the engine's files, since the source
 // itself is replaced.
 func (d *disk) lockPath(file string) string {
 	sum := sha256.Sum256([]byte(file))
@@ -158,7 +158,7 @@ func (m *Migration) locked(name string) (*fileLock, error) {
 
 func (d *disk) changeLock() string { return filepath.Join(d.own, lockFolder, "change") }
 
-// replacement is a file that is written beside the one whose place it takes. Only the
+// replacement represents a file that is written beside the one whose place it takes. Only the
 // holder of the file's lock makes one, so that its name is always the same, and what a
 // killed process has left is written over.
 type replacement struct {

@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +15,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// Documents are the files of a migration as records. Map makes them of a declaration.
+// Documents holds the files of a migration as records. Map makes them of a declaration.
 type Documents interface {
 	// Parts are the parts in their order, each with its moves.
 	Parts() []PartOf
@@ -33,14 +35,16 @@ type Documents interface {
 	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
 }
 
-// PartOf is a part with what the engine must know of its moves.
+// PartOf represents a part with what the engine must know of its moves.
 type PartOf struct {
 	Name  string
 	Moves []MoveOf
 	Gates phase.Limits
+	// Form is a digest of what decides which records the part has; "": it is not known.
+	Form string
 }
 
-// MoveOf is what the engine must know of a move.
+// MoveOf describes what the engine must know of a move.
 type MoveOf struct {
 	Name  string
 	Move  *record.Move
@@ -60,7 +64,7 @@ type MoveOf struct {
 // slack is by how much two times may differ at which a record ends.
 const slack = 2 * time.Second
 
-// declared are the documents of a declared migration.
+// declared holds the documents of a declared migration.
 type declared struct {
 	m      *record.Map
 	root   string
@@ -72,9 +76,10 @@ type declared struct {
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
 	for _, p := range d.m.Migration.Parts {
-		part := PartOf{Name: p.Name, Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal,
-			For:   p.Gates.For,
-			Marks: p.Gates.Marks, Backup: p.Gates.Backup}}
+		part := PartOf{Name: p.Name, Form: formOf(p),
+			Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal,
+				For:   p.Gates.For,
+				Marks: p.Gates.Marks, Backup: p.Gates.Backup}}
 		for _, mv := range d.m.Moves {
 			if mv.Part != p {
 				continue
@@ -87,6 +92,19 @@ func (d declared) Parts() (out []PartOf) {
 		out = append(out, part)
 	}
 	return out
+}
+
+// formOf returns a digest of the moves of a part, and of the keys that they make.
+func formOf(p *keyspace.Part) string {
+	sum := sha256.New()
+	for _, mv := range p.Moves {
+		to := mv.To
+		fmt.Fprintf(sum, "%q %q %q %q\n", mv.Name, to.Type, to.Keys[0].Pattern.String(), to.TTL.Text)
+		for _, f := range mv.Facts() {
+			fmt.Fprintf(sum, "%q %q\n", f.Name, f.Value)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // File implements Documents.

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// plain are documents without a declaration: a file is an object whose members are
+// plain holds documents without a declaration: a file is an object whose members are
 // "key|sub" and whose values are lists of texts. The first part of a key is its kind, the
 // second the file: "field:a:7" is in a.json.
 type plain struct{ parts map[string]string } // kind → part
@@ -85,7 +85,7 @@ func (p plain) Files(_ context.Context, root, _ string, each func(string) error)
 
 type document map[string][]string
 
-func load(in io.Reader) (document, error) {
+func loaded(in io.Reader) (document, error) {
 	text, err := io.ReadAll(in)
 	d := document{}
 	if err == nil && len(text) > 0 {
@@ -95,7 +95,7 @@ func load(in io.Reader) (document, error) {
 }
 
 func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ func(*record.Reject) error) error {
-	d, err := load(in)
+	d, err := loaded(in)
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		key, sub, _ := strings.Cut(name, "|")
 		for _, r := range records(record.ID{Key: key, Sub: sub}, d[name]...) {
@@ -108,7 +108,7 @@ func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ f
 }
 
 func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit) (bool, error) {
-	d, err := load(in)
+	d, err := loaded(in)
 	if err != nil {
 		return false, err
 	}
@@ -148,7 +148,7 @@ func values(r *record.Record) []string {
 	return []string{string(r.Value)}
 }
 
-// records are those of one ID with these values.
+// records returns those of one ID with these values.
 func records(id record.ID, values ...string) (out []*record.Record) {
 	kind, _, _ := strings.Cut(id.Key, ":")
 	r := record.Record{Move: &record.Move{Move: &keyspace.Move{Name: kind}}, Key: id.Key, Sub: id.Sub}
@@ -192,7 +192,7 @@ func shown(rs []*record.Record) (out []string) {
 	return out
 }
 
-// fileHas is what a file has of a record.
+// fileHas returns what a file has of a record.
 func fileHas(root string, i record.ID) []string {
 	file, _ := plain{}.File(context.Background(), i)
 	f, err := os.Open(filepath.Join(root, file))
@@ -200,7 +200,7 @@ func fileHas(root string, i record.ID) []string {
 		return nil
 	}
 	defer f.Close()
-	d, err := load(f)
+	d, err := loaded(f)
 	if err != nil {
 		return []string{err.Error()}
 	}

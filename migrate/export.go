@@ -15,17 +15,17 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// errSources is an export over the files that there are.
+// errSources reports an export over the files that there are.
 var errSources = errors.New("the files there are the sources: name another folder, or roll the part back, " +
 	"and they are written")
 
-// ErrReplacedMeanwhile is a file that was written between the comparison and the export.
+// ErrReplacedMeanwhile reports a file that was written between the comparison and the export.
 var ErrReplacedMeanwhile = errors.New("the file was written meanwhile: export again, while no process writes it")
 
 // maxEdits bounds what an export changes in the files that there are.
 const maxEdits = 1 << 20
 
-// ExportReport is what an export wrote.
+// ExportReport describes what an export wrote.
 type ExportReport struct {
 	Part    string
 	Files   int64
@@ -39,7 +39,7 @@ type ExportReport struct {
 	Rejects  []*record.Reject
 }
 
-// ErrExported is an export over files that have what was exported of other parts.
+// ErrExported reports an export over files that have what was exported of other parts.
 var ErrExported = errors.New("it was exported into this folder before, and other parts into the same files since: " +
 	"name another folder")
 
@@ -159,7 +159,7 @@ func (m *Migration) exportFile(ctx context.Context, part, folder, file string, e
 	return nil
 }
 
-// exportFrom is what a file is written from, and the parts that are in it: the source, or what
+// exportFrom returns what a file is written from, and the parts that are in it: the source, or what
 // other parts have made of it.
 func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts []string, from io.ReadCloser,
 	err error) {

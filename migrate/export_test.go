@@ -40,7 +40,7 @@ func Compared(m *Migration, id record.ID) error {
 	return err
 }
 
-// HasMark is why a record is not compared.
+// HasMark says why a record is not compared.
 var HasMark = errMarked
 
 // Serving reports whether a file is being written, and no other change waits for it.
@@ -51,7 +51,7 @@ func Serving(m *Migration, file string) bool {
 	return w != nil && len(w.waiting) == 0
 }
 
-// Lacks is what a server lacks that says this of itself.
+// Lacks returns what a server lacks that says this of itself.
 func Lacks(info, config map[string]string, planned int64, expires bool) []string {
 	return serverFacts{info, config, planned, expires}.lacks()
 }
@@ -111,5 +111,5 @@ func EndsWhileBegun(m *Migration, what string) bool {
 	return pause(m.life, 300*time.Millisecond) != nil
 }
 
-// Listed is how often the folders were read for the names of files.
+// Listed returns how often the folders were read for the names of files.
 func Listed(m *Migration) int { return m.docs.(declared).listed.walked }

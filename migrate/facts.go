@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// noted is what commands have found out about a part, in a file. It holds for the epoch
+// noted describes what commands have found out about a part, in a file. It holds for the epoch
 // that it was found in; what holds for longer is said.
 type noted struct {
 	Epoch     uint64    `json:"epoch"`
@@ -62,7 +62,7 @@ func (m *Migration) NoteBackup(part string, at time.Time) error {
 	return m.note(part, is.Epoch, func(n *noted) { n.Backup = at })
 }
 
-// Facts are what is known of a part now, for the gates of its next change.
+// Facts returns what is known of a part now, for the gates of its next change.
 func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error) {
 	f := phase.Facts{Backup: -1}
 	is, err := m.Phase(part)

@@ -22,7 +22,7 @@ func folderOf(path string) string { return filepath.Dir(path) }
 // lockWait bounds how long a write waits for the locks of a file.
 const lockWait = 30 * time.Second
 
-// change is one write of a file that waits for its turn. Those of one file that wait
+// change represents one write of a file that waits for its turn. Those of one file that wait
 // together are written together.
 type change struct {
 	part   string
@@ -41,7 +41,7 @@ type writer struct {
 	busy    bool
 }
 
-// files is the side of the files.
+// files represents the side of the files.
 type files struct {
 	disk  *disk
 	docs  Documents
@@ -88,7 +88,7 @@ func (f *files) commit(ctx context.Context, file string, c *change) error {
 	return &inDoubt{err: context.Cause(ctx), done: c.done} // it may be written yet
 }
 
-// inDoubt is a write that may have been done. With done it may be going on until that is
+// inDoubt represents a write that may have been done. With done it may be going on until that is
 // closed: its mark must not be replayed before.
 type inDoubt struct {
 	err  error
@@ -147,7 +147,7 @@ func isDoubt(err error) bool {
 	return errors.As(err, &doubt)
 }
 
-// write is one replacement of a file: locked, prepared, synced, renamed, the folder
+// write returns one replacement of a file: locked, prepared, synced, renamed, the folder
 // synced. The epochs are looked at under the lock; a change of phase waits until no
 // process has the lock of the part.
 func (f *files) write(ctx context.Context, file string, batch []*change) error {
@@ -207,7 +207,7 @@ func (c *change) allowed(state phases) error {
 	return nil
 }
 
-// allEdits are those of all changes; of several of one record the last counts.
+// allEdits returns those of all changes; of several of one record the last counts.
 func allEdits(ctx context.Context, going []*change) ([]record.Edit, error) {
 	last := map[record.ID]int{}
 	var sets [][]record.Edit

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// found are the records of one file that were looked for.
+// found holds the records of one file that were looked for.
 type found struct {
 	records map[record.ID][]*record.Record
 	rejects map[record.ID]*record.Reject // what may be the record, and cannot be read
@@ -80,7 +80,7 @@ func (d *disk) open(file string) (*sourceFile, error) {
 	return &sourceFile{f, file, is}, nil
 }
 
-// sourceFile is a file as it was when it was opened: the engine replaces files, and does
+// sourceFile represents a file as it was when it was opened: the engine replaces files, and does
 // not write into them.
 type sourceFile struct {
 	*os.File
@@ -88,7 +88,7 @@ type sourceFile struct {
 	was  os.FileInfo
 }
 
-// ErrWrittenMeanwhile is a file that a program has written into while it was read.
+// ErrWrittenMeanwhile reports a file that a program has written into while it was read.
 var ErrWrittenMeanwhile = errors.New("the file was written while it was read, by a program that does not replace it")
 
 func unchanged(f *sourceFile) error {

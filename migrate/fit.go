@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/topology"
-	"github.com/redis/rueidis"
 )
 
 var errNoServer = errors.New("no server was named")
 
-// Unfit is what the server lacks to be the only place of the records: each is a reason not
+// Unfit returns what the server lacks to be the only place of the records: each is a reason not
 // to go live. A server that does not answer is one.
 func (m *Migration) Unfit(ctx context.Context) (out []string) {
 	for _, p := range m.parts {
@@ -29,7 +29,7 @@ func (m *Migration) Unfit(ctx context.Context) (out []string) {
 	return out
 }
 
-// serverFacts are what a server says of itself, with what a part needs.
+// serverFacts describes what a server says of itself, with what a part needs.
 type serverFacts struct {
 	info    topology.Info
 	config  map[string]string // nil: CONFIG GET is refused
@@ -37,7 +37,7 @@ type serverFacts struct {
 	expires bool              // an entry of the part has a TTL
 }
 
-// unfit is what the server lacks for one part. The error says why it could not be asked all; it is
+// unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
 func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
 	if m.config.Client == nil {
@@ -66,13 +66,13 @@ func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswer
 
 // unrefused is nil for an error that the server answers with.
 func unrefused(err error) error {
-	if _, refused := errors.AsType[*rueidis.RedisError](err); refused {
+	if _, refused := errors.AsType[*kernel.ServerError](err); refused {
 		return nil
 	}
 	return err
 }
 
-// rights are the entries that the login may not write by script. No part has the name that
+// rights returns the entries that the login may not write by script. No part has the name that
 // is tried with, so that nothing is changed.
 func (m *Migration) rights(ctx context.Context, p PartOf) (out []string, unanswered error) {
 	if _, err := m.server.ticket("", 0, 0).Do(ctx); err != nil {

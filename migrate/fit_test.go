@@ -14,7 +14,8 @@ import (
 // What a server lacks to be the only place of the records is said, one for each rule.
 func TestFitness(t *testing.T) {
 	fit := func() map[string]string {
-		return map[string]string{"role": "master", "maxmemory_policy": "noeviction", "maxmemory": "1000", "used_memory": "100",
+		return map[string]string{"role": "master", "maxmemory_policy": "noeviction", "maxmemory": "1000",
+			"used_memory": "100",
 			"aof_enabled": "1", "connected_slaves": "1", "slave0": "ip=1,state=online"}
 	}
 	for _, c := range []struct {
@@ -42,7 +43,8 @@ func TestFitness(t *testing.T) {
 		info := fit()
 		info[c.name] = c.value
 		lacks := migrate.Lacks(info, map[string]string{"appendfsync": c.fsync}, c.planned, c.expires)
-		if said := strings.Join(lacks, "; "); !strings.Contains(said, c.want) || c.want == "" != (said == "") || len(lacks) > 1 {
+		if said := strings.Join(lacks, "; "); !strings.Contains(said, c.want) || c.want == "" != (said == "") ||
+			len(lacks) > 1 {
 			t.Errorf("%+v: %q", c, lacks)
 		}
 	}
@@ -85,10 +87,10 @@ func TestUnfitServers(t *testing.T) {
 	for _, part := range []string{"history", "settings"} {
 		to(t, m, part, phase.Backfill)
 	}
+	redis(t, c, "CONFIG", "SET", "maxmemory", "40mb") // of a connection of its own, and its buffers, too
 	if _, err := m.Import(t.Context(), "settings", migrate.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	redis(t, c, "CONFIG", "SET", "maxmemory", "40mb")
 	lacks(m, "")
 	redis(t, c, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 	lacks(m, "allkeys-lru")

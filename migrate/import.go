@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/keywright/keywright/migrate/phase"
@@ -23,7 +21,7 @@ type ImportOptions struct {
 	Progress  func(ImportReport) // called after each batch; nil: it is not asked for
 }
 
-// ImportReport is what an import did.
+// ImportReport describes what an import did.
 type ImportReport struct {
 	Part     string
 	Files    int64
@@ -48,6 +46,9 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 	is, err := m.inPhase(ctx, "import", part, phase.DualWrite, phase.Backfill, phase.Shadow)
 	if err != nil {
 		return nil, err
+	}
+	if err := m.alike(part); err != nil {
+		return nil, m.wrong("import", part, err)
 	}
 	report := &ImportReport{Part: part}
 	if err := m.note(part, is.Epoch, func(n *noted) { n.Imported = false }); err != nil {
@@ -76,21 +77,22 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		return err
 	}
 	defer in.Close()
-	batch := m.follow(part, epoch, ticket, false)
-	loads := &loads{m: m, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads)}
+	follows := m.follow(part, epoch, ticket, false)
+	loads := &loads{m: m, report: report, progress: o.Progress, free: make(chan struct{}, maxLoads),
+		began: time.Now()}
+	var batch []group
+	size := 0
 	flush := func() error {
-		defer func() { batch.items = nil }()
-		if err := pace.wait(ctx, len(batch.items)); err != nil {
+		if err := pace.wait(ctx, len(batch)); err != nil {
 			return err
 		}
-		return loads.begin(ctx, batch)
+		full := batch
+		batch, size = make([]group, 0, len(full)), 0
+		return loads.begin(ctx, follows, full)
 	}
 	err = m.groups(in, file, part, func(g group) error {
-		loads.mu.Lock()
-		report.Records++
-		loads.mu.Unlock()
-		if batch.items = append(batch.items, item{mv: m.moves[g.id.Move], id: g.id,
-			records: g.records}); len(batch.items) < o.Batch {
+		size += g.bytes()
+		if batch = append(batch, g); len(batch) < o.Batch && size < batchBytes {
 			return nil
 		}
 		return flush()
@@ -115,95 +117,4 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		err = fmt.Errorf("%s: it takes more than an hour: import it faster", file)
 	}
 	return errors.Join(err, unchanged(in))
-}
-
-// maxLoads is how many batches of an import are under way while more of the file is read.
-const maxLoads = 2
-
-// errLoad is a batch that is not begun, since one before it has failed.
-var errLoad = errors.New("a batch has failed")
-
-// loads are the batches of an import that are under way. No record is in two files, and of
-// two of one file that are one in Redis any may be the last: a plan refuses such files.
-type loads struct {
-	m        *Migration
-	progress func(ImportReport)
-	free     chan struct{}
-	work     sync.WaitGroup
-
-	mu     sync.Mutex
-	report *ImportReport
-	err    error
-}
-
-// begin loads a batch, and waits where too many are under way.
-func (l *loads) begin(ctx context.Context, batch put) error {
-	if len(batch.items) == 0 {
-		return nil
-	}
-	select {
-	case l.free <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	l.mu.Lock()
-	failed := l.err != nil
-	l.mu.Unlock()
-	if failed {
-		<-l.free
-		return errLoad
-	}
-	l.work.Go(func() {
-		defer func() { <-l.free }()
-		words, err := l.m.load(ctx, batch)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.count(batch, words)
-		if l.err == nil {
-			l.err = err
-		}
-		if l.progress != nil && err == nil {
-			l.progress(*l.report)
-		}
-	})
-	return nil
-}
-
-// end waits for all of them.
-func (l *loads) end() error {
-	l.work.Wait()
-	return l.err
-}
-
-func (l *loads) count(batch put, words []string) {
-	now := time.Now()
-	for _, x := range batch.items {
-		if len(x.living(now)) == 0 {
-			l.report.Over++
-		}
-	}
-	for _, w := range words {
-		switch w {
-		case "ok":
-			l.report.Written++
-		case "same":
-			l.report.Same++
-		case "stale":
-			l.report.Newer++
-		}
-	}
-}
-
-// load writes a batch of an import: its steps go to the server together.
-func (m *Migration) load(ctx context.Context, batch put) (out []string, err error) {
-	batch.now, batch.seen = time.Now(), m.seen.of(batch.part)
-	steps := batch.parts()
-	words := make([][]string, len(steps))
-	errs := make([]error, len(steps))
-	var work sync.WaitGroup
-	for i, step := range steps {
-		work.Go(func() { words[i], errs[i] = m.put(ctx, step) })
-	}
-	work.Wait()
-	return slices.Concat(words...), errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
@@ -181,7 +182,8 @@ func TestDifferencesAreFoundAndRepaired(t *testing.T) {
 		{"HSET", "field:a:2", "t", "extra"}, {"RPUSH", "list:b:1", "z"}, {"XADD", "stream:b:1",
 			"*", "f", "z"}, {"SADD", "member:a:1", "extra"}, {"ZADD",
 			"scored:a:1", "8", "s"}} {
-		if err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error(); err != nil {
+		if err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).
+			Error(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,7 +234,8 @@ func TestShadowReads(t *testing.T) {
 	}
 	m = open(t, root, server.URL(), oneOfEach, nil)
 	classes, cut, err := m.Classes("a")
-	if err != nil || cut != 0 || len(classes) != 1 || classes[0].Move != "string" || classes[0].Kind != record.DiffValue || classes[0].Count != 1 {
+	if err != nil || cut != 0 || len(classes) != 1 || classes[0].Move != "string" || classes[0].Kind != record.DiffValue ||
+		classes[0].Count != 1 {
 		t.Errorf("%+v %d %v", classes, cut, err)
 	}
 	f, err := m.Facts(t.Context(), "a")
@@ -242,5 +245,33 @@ func TestShadowReads(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(root, ".keywright", "test", "shadow.json"))
 	if err != nil || strings.Contains(string(log), "secret") {
 		t.Errorf("the log of differences has a key or a value: %s %v", log, err)
+	}
+}
+
+// TestARateIsHeld imports and verifies records at a rate: neither is done before they are due.
+func TestARateIsHeld(t *testing.T) {
+	const records, rate = 400, 400
+	server, root := kt.Start(t, kt.Redis), t.TempDir()
+	var feeds []string
+	for i := range records {
+		feeds = append(feeds, fmt.Sprintf(`"f%d": {}`, i))
+	}
+	writeFile(t, root, "state.json", `{"guilds": {"456": {"feeds": {`+strings.Join(feeds, ", ")+`}}}}`)
+	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))
+	for _, part := range []string{"history", "settings"} {
+		if _, err := m.Plan(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+		to(t, m, part, phase.DualWrite)
+	}
+	began := time.Now()
+	r, err := m.Import(t.Context(), "settings", migrate.ImportOptions{PerSecond: rate, Batch: 50})
+	if took := time.Since(began); err != nil || r.Written != records || took < time.Second {
+		t.Errorf("imported in %s: %+v, %v", took, r, err)
+	}
+	began = time.Now()
+	v, err := m.Verify(t.Context(), "settings", migrate.VerifyOptions{PerSecond: rate})
+	if took := time.Since(began); err != nil || v.Equal != records || took < time.Second {
+		t.Errorf("verified in %s: %+v, %v", took, v, err)
 	}
 }

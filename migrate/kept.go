@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 )
 
 // names looks for the texts that a capture may be: the fields of the hash that keeps them,
@@ -44,7 +44,7 @@ func (d declared) names(ctx context.Context) record.Names {
 	}
 }
 
-// captured is what the files of a source have for a capture.
+// captured returns what the files of a source have for a capture.
 func (d declared) captured(ctx context.Context, mv *record.Move, capture string) (out []string, err error) {
 	known := map[string]bool{}
 	files, err := d.listed.of(ctx, d, mv.Part.Name)
@@ -59,25 +59,25 @@ func (d declared) captured(ctx context.Context, mv *record.Move, capture string)
 	return out, err
 }
 
-// listings are the files of parts as they were when they were listed last.
+// listings holds the files of parts as they were when they were listed last.
 type listings struct {
 	mu     sync.Mutex
 	parts  map[string]*listing
 	walked int // how often folders were read
 }
 
-// listing is the files of a part, and when the folders that were read for them changed last.
+// listing represents the files of a part, and when the folders that were read for them changed last.
 type listing struct {
 	files   []string
 	folders map[string]time.Time
 	began   time.Time
 }
 
-// settledFor is how long a folder must not have changed before it was read: changes that come one
+// settledFor says how long a folder must not have changed before it was read: changes that come one
 // shortly after the other may leave it with the same time.
 const settledFor = 2 * time.Second
 
-// holds is whether no folder has changed since.
+// holds reports whether no folder has changed since.
 func (l *listing) holds() bool {
 	for folder, at := range l.folders {
 		is, err := os.Stat(folder)
@@ -111,7 +111,7 @@ func (l *listings) of(ctx context.Context, d declared, part string) ([]string, e
 	return is.files, err
 }
 
-// keptIn is the hash that keeps the text of a capture of a record. The placeholders of its
+// keptIn returns the hash that keeps the text of a capture of a record. The placeholders of its
 // key are those of the record's key.
 func keptIn(r *record.Record, capture string) (hash string, ok bool) {
 	e := r.Move.Kept[capture]
@@ -121,7 +121,7 @@ func keptIn(r *record.Record, capture string) (hash string, ok bool) {
 	return siblingKey(r.Move.To, e, r.Key)
 }
 
-// siblingKey is the key of an entry with the values that the key of another one has.
+// siblingKey returns the key of an entry with the values that the key of another one has.
 func siblingKey(from, to *keyspace.Entry, key string) (string, bool) {
 	values, ok := from.Keys[0].Pattern.Match([]byte(key))
 	if !ok {
@@ -152,7 +152,7 @@ func newFields(c *keywright.Client) func(context.Context, string) ([]string, err
 		raw := c.Raw()
 		for cursor := uint64(0); ; {
 			page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
-			if err != nil && !rueidis.IsRedisNil(err) {
+			if err != nil && !kernel.IsNil(err) {
 				return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
 			}
 			for i := 0; i < len(page.Elements); i += 2 {

@@ -29,7 +29,7 @@ var points = []string{"begin", "mark", "marked", "locked", "temp", "synced", "re
 	"ticket", "read", "pushed",
 	"script", "answered", "taken", "raise", "raised", "closed", "drained", "opened", "undo", "taken over", "marks"}
 
-// worker is what a child process does: it writes until its input ends, and dies as it was
+// worker describes what a child process does: it writes until its input ends, and dies as it was
 // told, by kill -9 from within.
 type worker struct {
 	name  string
@@ -162,7 +162,7 @@ func (w *worker) change(ctx context.Context) {
 	}
 }
 
-// crowd is the processes of a test.
+// crowd represents the processes of a test.
 type crowd struct {
 	t      *testing.T
 	root   string
@@ -235,7 +235,7 @@ func (c *crowd) ended(r *running) {
 	}
 }
 
-// count is how many lines begin with a word.
+// count returns how many lines begin with a word.
 func (c *crowd) count(word string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,7 +352,8 @@ func TestKilledAtEachPoint(t *testing.T) {
 			case "taken over":
 				c.ended(c.start("renamed", 3, false))
 			}
-			if c.ended(c.start(point, 1+times*(map[bool]int{true: 0, false: 1}[point == "undo" || point == "taken over"]), true)); t.Failed() {
+			if c.ended(c.start(point, 1+times*(map[bool]int{true: 0, false: 1}[point == "undo" || point == "taken over"]),
+				true)); t.Failed() {
 				t.Fatalf("at %q", point)
 			}
 		}

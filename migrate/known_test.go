@@ -1,14 +1,17 @@
 package migrate_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -114,6 +117,105 @@ func TestLeftOfTheDead(t *testing.T) {
 	})
 }
 
+// TestNoPhaseWithoutRedis starts without a file that says the phase and without Redis: nothing is read or
+// written, whether the file was lost or there was none yet. Once Redis has answered it may be away.
+func TestNoPhaseWithoutRedis(t *testing.T) {
+	for _, at := range []phase.Phase{phase.Off, phase.Live} {
+		server, root := kt.Start(t, kt.Redis), t.TempDir()
+		i := id("string:a:1")
+		m := open(t, root, server.URL(), oneOfEach, nil)
+		to(t, m, "a", at)
+		if err := errors.Join(m.Write(t.Context(), change(i, "1")), m.Close(),
+			os.RemoveAll(filepath.Join(root, ".keywright"))); err != nil {
+			t.Fatal(err)
+		}
+		proxy := kt.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"), kt.Rules{})
+		m = throughProxy(t, root, proxy)
+		read, err := m.Read(t.Context(), i)
+		if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || len(read) > 0 {
+			t.Errorf("%s: read %v, %v", at, shown(read), err)
+		}
+		err = m.Write(t.Context(), change(i, "2"))
+		if class, _ := keywright.ClassOf(err); class != keywright.NotApplied {
+			t.Errorf("%s: written without a phase: %v", at, err)
+		}
+		proxy.Thaw()
+		if at == phase.Live {
+			continue // TestAheadIsAskedAgain goes on
+		}
+		eventually(t, func() error {
+			read, err := m.Read(t.Context(), i)
+			if err == nil && !slices.Equal(shown(read), []string{"1"}) {
+				t.Fatalf("with Redis: %v", shown(read))
+			}
+			return err
+		})
+		path := filepath.Join(root, ".keywright", "test", "phase.json")
+		eventually(t, func() error { _, err := os.Stat(path); return err })
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m = throughProxy(t, root, kt.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"), kt.Rules{}))
+		if err := m.Write(t.Context(), change(i, "3")); err != nil {
+			t.Errorf("a file says that it is off, and Redis is away: %v", err)
+		}
+	}
+}
+
+// throughProxy opens a migration while its proxy is frozen.
+func throughProxy(t *testing.T, root string, proxy *kt.Proxy) *migrate.Migration {
+	t.Helper()
+	c := servertest.Open(t, "redis://"+proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1,
+		Timeout: 300 * time.Millisecond})
+	proxy.Freeze()
+	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: c,
+		Lease: 2 * time.Second, Wait: 2 * time.Second}, oneOfEach, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+// TestThePhaseIsLostMeanwhile takes the file that says the phase away from a process that runs, and brings
+// an older one: it knows better.
+func TestThePhaseIsLostMeanwhile(t *testing.T) {
+	server, root := kt.Start(t, kt.Redis), t.TempDir()
+	m := open(t, root, server.URL(), oneOfEach, nil)
+	i, path := id("string:a:1"), filepath.Join(root, ".keywright", "test", "phase.json")
+	to(t, m, "a", phase.Backfill)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to(t, m, "a", phase.Live)
+	if err := m.Write(t.Context(), change(i, "1")); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lose := range []func() error{func() error { return os.Remove(path) },
+		func() error { return os.WriteFile(path, old, 0o600) }} {
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		if read, err := m.Read(t.Context(), i); !errors.Is(err, phase.ErrAhead) {
+			t.Errorf("read %v, %v", shown(read), err)
+		}
+		if err := m.Write(t.Context(), change(i, "of an older phase")); !errors.Is(err, phase.ErrAhead) {
+			t.Errorf("written: %v", err)
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if read, err := m.Read(t.Context(), i); err != nil || !slices.Equal(shown(read), []string{"1"}) {
+			t.Errorf("when it is back: %v, %v", shown(read), err)
+		}
+	}
+}
+
 // That Redis was later than the files is found out when it answers, also by a process that has
 // begun without it.
 func TestAheadIsAskedAgain(t *testing.T) {
@@ -131,20 +233,8 @@ func TestAheadIsAskedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := kt.NewProxy(t, strings.TrimPrefix(server.URL(), "redis://"), kt.Rules{})
-	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1,
-		Timeout: 500 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	proxy.Freeze()
-	m, err = migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: c,
-		Lease: 2 * time.Second, Wait: 2 * time.Second}, oneOfEach, nil))
+	m = throughProxy(t, root, proxy)
 	proxy.Thaw()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.Close() })
 	eventually(t, func() error {
 		if got, err := m.Read(t.Context(), i); !errors.Is(err, phase.ErrAhead) {
 			return errors.Join(errors.New("read: "+strings.Join(shown(got), ", ")), err)
@@ -162,5 +252,59 @@ func TestCloseWaitsForWhatHasBegun(t *testing.T) {
 		if migrate.EndsWhileBegun(m, what) {
 			t.Errorf("it ends in the middle of the begin of %s", what)
 		}
+	}
+}
+
+// TestTwoDeclarations has two versions of a program take part: a part that they declare alike goes on, one
+// that they do not is neither imported nor advanced until the other version has ended. It may go back.
+func TestTwoDeclarations(t *testing.T) {
+	server, root := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes")), t.TempDir()
+	writeFile(t, root, "state.json", `{"guilds": {"456": {"persona": "kind"}}}`)
+	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))
+	both := func(m *migrate.Migration, change func(context.Context, string, migrate.ChangeOptions) (*migrate.Changed,
+		error)) (errs []error) {
+		for _, part := range []string{"history", "settings"} {
+			if _, err := m.Plan(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+			_, err := change(t.Context(), part, migrate.ChangeOptions{Force: true})
+			errs = append(errs, err)
+		}
+		return errs
+	}
+	if errs := both(m, m.Advance); errors.Join(errs...) != nil {
+		t.Fatal(errs)
+	}
+	for what, text := range map[string]string{
+		"another value": strings.Replace(bot, "to: persona, value: .", "to: persona, value: lower(.)", 1),
+		"another key":   strings.Replace(bot, `"p:{g}"`, `"personas:{g}"`, 1),
+		"without a move": strings.Replace(bot, `          - {from: "guild:/words/[]", to: words, member: .}
+`, "", 1),
+		"without the part": bot[:strings.Index(bot, "      settings:")],
+	} {
+		other := openDeclared(t, root, server.URL(), declaredMap(t, text))
+		errs := both(m, m.Advance)
+		if errs[0] != nil || !errors.Is(errs[1], migrate.ErrOtherwise) {
+			t.Errorf("%s: advanced: %v", what, errs)
+		}
+		if class, _ := keywright.ClassOf(errs[1]); class != keywright.Refused {
+			t.Errorf("%s: class %v", what, class)
+		}
+		if _, err := m.Import(t.Context(), "settings", migrate.ImportOptions{}); !errors.Is(err, migrate.ErrOtherwise) {
+			t.Errorf("%s: imported: %v", what, err)
+		}
+		all, err := m.Processes("settings")
+		if err != nil || len(all) != 2 || all[0].Otherwise == all[1].Otherwise {
+			t.Errorf("%s: %+v, %v", what, all, err)
+		}
+		if _, err := m.Rollback(t.Context(), "history", migrate.ChangeOptions{}); err != nil {
+			t.Errorf("%s: back: %v", what, err)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if errs := both(m, m.Advance); errors.Join(errs...) != nil {
+		t.Errorf("when it has ended: %v", errs)
 	}
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/mutation"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// late is a process whose script is on its way to Redis while something else happens.
+// late represents a process whose script is on its way to Redis while something else happens.
 type late struct {
 	*testing.T
 	root   string
@@ -36,12 +37,8 @@ func scene(t *testing.T, at phase.Phase, point string, i record.ID) *late {
 		wrote: make(chan error, 1)}
 	s.proxy = kt.NewProxy(t, strings.TrimPrefix(s.server.URL(), "redis://"), kt.Rules{})
 	s.b = open(t, s.root, s.server.URL(), oneOfEach, nil)
-	c, err := keywright.Open(t.Context(), "redis://"+s.proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1,
+	c := servertest.Open(t, "redis://"+s.proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1,
 		Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
 	hook := func(is string) error {
 		if is == point && s.freeze.CompareAndSwap(true, false) {
 			s.proxy.Freeze()
@@ -49,6 +46,7 @@ func scene(t *testing.T, at phase.Phase, point string, i record.ID) *late {
 		}
 		return nil
 	}
+	var err error
 	s.a, err = migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: s.root, Client: c,
 		Lease: time.Hour, Wait: time.Minute}, oneOfEach, hook))
 	if err != nil {
@@ -121,6 +119,23 @@ func TestMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
 		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(stamp)", Instead: "false",
 			Test: "TestALateScriptOfAFileIsStale"},
+		{Name: "tickets of a transaction", File: "load.go", Guard: "tickets > 0 {", Instead: "tickets > 1<<40 {",
+			Test: "TestAnImportIsLate"},
+		{Name: "the epoch of a transaction", File: "load.go", Guard: "err = epochHas(has, p.epoch, p.seen)",
+			Instead: "err = epochHas(has, number(has[0]), 0)", Test: "TestAnImportOfAnOldEpoch"},
+		{Name: "tickets of new records", File: "load.lua", Guard: "if ticket then return some end", Instead: "",
+			Test: "TestAnImportIsLate"},
+		{Name: "the epoch of new records", File: "load.lua", Guard: "if tonumber(epoch) > tonumber(expected) then",
+			Instead: "if false then", Test: "TestAnImportOfAnOldEpoch"},
+		{Name: "strings that are there", File: "load.lua",
+			Guard: "redis.call('MSETNX', unpack(all)) == 0", Instead: "not redis.call('MSET', unpack(all))",
+			Test: "TestAnImportBesideAWriter"},
+		{Name: "keys that are there", File: "load.lua", Guard: "if redis.call('EXISTS', unpack(KEYS, 3)) > 0 then",
+			Instead: "if false then", Test: "TestAnImportBesideAWriter"},
+		{Name: "the end of a record at a glance", File: "glance.go", Guard: "ms > 0 && apart <= slack", Instead: "apart > -1",
+			Test: "TestTimesAreVerified"},
+		{Name: "more fields than those of the file", File: "glance.go", Guard: "n == int64(len(fields)) && ", Instead: "n > -1 && ",
+			Test: "TestTimesAreVerified"},
 		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(expected) then",
 			Instead: "if false then", Test: "TestALateScriptIsOfAnOldEpoch"},
 		{Name: "lost data", File: "take.lua", Guard: "or tonumber(has[2] or '0') < tonumber(ARGV[5])", Instead: "",
@@ -143,8 +158,15 @@ func TestMutations(t *testing.T) {
 			Instead: "if false {", Test: "TestWholeWay"},
 		{Name: "a file below its folder", File: "disk.go", Guard: "if !filepath.IsLocal(local) {",
 			Instead: "if false {", Test: "TestFilesStayInTheirFolder"},
-		{Name: "files of an old phase", File: "ahead.go", Guard: "err := m.inRedis(ctx, part); err != nil || is {",
-			Instead: "err := m.inRedis(ctx, part); err == nil && is {", Test: "TestThePhaseFilesAreGone"},
+		{Name: "files of an old phase", File: "ahead.go", Guard: "err := m.inRedis(ctx, part); err != nil || later {",
+			Instead: "err := m.inRedis(ctx, part); err == nil && later {", Test: "TestThePhaseFilesAreGone"},
+		{Name: "a phase that nothing says", File: "ahead.go", Guard: "is == unasked && p.Form != 0:",
+			Instead: "is == unasked:", Test: "TestNoPhaseWithoutRedis"},
+		{Name: "an older file of the phases", File: "ahead.go", Guard: "if epoch < a.epochs[part] {",
+			Instead: "if false {", Test: "TestThePhaseIsLostMeanwhile"},
+		{Name: "another declaration", File: "beat.go", Guard: "if len(others) == 0 {", Instead: "if true {",
+			Test: "TestTwoDeclarations"},
+		{Name: "a rate", File: "sweep.go", Guard: "if ahead <= 0 {", Instead: "if true {", Test: "TestARateIsHeld"},
 		{Name: "the phase that the files have lost", File: "repair.go", Guard: "case had == phase.Complete:",
 			Instead: "case is.Phase == phase.Complete:", Test: "TestTheFilesOfACompletedPart"},
 		{Name: "marks that went with the phase", File: "repair.go", Guard: "case redisDecides && ahead && !o.Accept:",
@@ -158,8 +180,8 @@ func TestMutations(t *testing.T) {
 		{Name: "a kind of its own", File: "migration.go", Guard: "if kindOf[mv.Kind] == \"\" {", Instead: "if false {",
 			Test: "TestItemsAndJobsAreRefused"},
 		{Name: "a cluster", File: "migration.go",
-			Guard:   "c.Client.Raw().Mode() == rueidis.ClientModeCluster {",
-			Instead: "c.Client.Raw().Mode() == rueidis.ClientModeCluster && false {", Test: "TestAClusterIsRefused"},
+			Guard:   "c.Client != nil && c.Client.Clustered() {",
+			Instead: "c.Client != nil && c.Client.Clustered() && false {", Test: "TestAClusterIsRefused"},
 		{Name: "a plan without a server", File: "kept.go", Guard: "if c == nil { //", Instead: "if false { //",
 			Test: "TestPlansWithoutAServer"},
 		{Name: "a record that cannot be read", File: "find.go", Guard: "if bad := f.rejects[id]; bad != nil {",

@@ -16,7 +16,7 @@ var listScript = keywright.NewReadOnlyScript("migrate list", parts.Script("list"
 // maxOfKey bounds the records that List gives.
 const maxOfKey = 100_000
 
-// maxCompared is how many records of a list are compared with the other side.
+// maxCompared says how many records of a list are compared with the other side.
 const maxCompared = 16
 
 // List gives all records of one key of a move, as the phase of its part says: the fields of a
@@ -113,7 +113,7 @@ func gather(out *[]*record.Record, at map[string]int, r *record.Record) error {
 	return nil
 }
 
-// listedIn is how many texts of a page are one record, by its kind; 0: a key is one record.
+// listedIn says how many texts of a page are one record, by its kind; 0: a key is one record.
 var listedIn = map[keyspace.RecordKind]int{keyspace.FieldRecord: 2, keyspace.MemberRecord: 1, keyspace.ScoredRecord: 2}
 
 // list reads a page of a key.

@@ -20,7 +20,8 @@ func TestList(t *testing.T) {
 	for n := range 1200 { // more than a page
 		feeds = append(feeds, fmt.Sprintf(`"feed %d": {"n": %d}`, n, n))
 	}
-	writeFile(t, root, "state.json", `{"guilds": {"123": {"feeds": {"other": {}}}, "456": {"persona": "x", "feeds": {`+strings.Join(feeds, ",")+`}}}}`)
+	writeFile(t, root, "state.json",
+		`{"guilds": {"123": {"feeds": {"other": {}}}, "456": {"persona": "x", "feeds": {`+strings.Join(feeds, ",")+`}}}}`)
 	writeFile(t, root, "guilds/456.json", `{"words": ["b", "a"], "daily": {"news": {"hour": 7, "minute": 30}}}`)
 	a := openDeclared(t, root, server.URL(), m)
 	names := func(move, key string) (out []string) {

@@ -174,7 +174,8 @@ func TestDamagedMarks(t *testing.T) {
 	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files}); err == nil {
 		t.Error("a repair goes on over damaged marks")
 	}
-	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files, Accept: true, Look: true}); err != nil {
+	if _, err := m.Repair(t.Context(), "a",
+		migrate.RepairOptions{From: phase.Files, Accept: true, Look: true}); err != nil {
 		t.Error(err)
 	}
 	if _, err := m.Facts(t.Context(), "a"); err == nil {
@@ -303,7 +304,8 @@ func TestTheGateOfMarks(t *testing.T) {
 	if s, err := m.Status(t.Context()); err != nil || len(s[0].Forward) != 1 {
 		t.Errorf("%+v %v", s, err)
 	}
-	if _, err := m.Advance(t.Context(), "a", migrate.ChangeOptions{Limits: &phase.Limits{Marks: 2000}}); errors.As(err, &gates) {
+	if _, err := m.Advance(t.Context(), "a", migrate.ChangeOptions{Limits: &phase.Limits{Marks: 2000}}); errors.As(err,
+		&gates) {
 		t.Errorf("with a limit of 2,000: %v", err)
 	}
 }
@@ -361,7 +363,8 @@ func TestTheFilesOfACompletedPart(t *testing.T) {
 	if r, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files, Accept: true}); err == nil {
 		t.Errorf("repaired from files that were not written since: %+v", r)
 	}
-	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Redis}); err != nil || phaseOf(t, m, "a") != phase.Complete {
+	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Redis}); err != nil ||
+		phaseOf(t, m, "a") != phase.Complete {
 		t.Errorf("%v in %s", err, phaseOf(t, m, "a"))
 	}
 }

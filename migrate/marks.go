@@ -29,7 +29,7 @@ type mark struct {
 	At   int64     `json:"at"` // Unix ms
 }
 
-// marks are those of one process, in a file. A mark is on the disk before what it is
+// marks holds those of one process, in a file. A mark is on the disk before what it is
 // about is written; that it is over may be written later, or never: a mark too many
 // costs a comparison.
 type marks struct {
@@ -51,7 +51,7 @@ type marks struct {
 	broken  error
 }
 
-// flush is one sync of the file, of all marks that were added before it.
+// flush represents one sync of the file, of all marks that were added before it.
 type flush struct {
 	done chan struct{}
 	err  error
@@ -60,7 +60,7 @@ type flush struct {
 // rewriteAt is the lines of a file of marks from which on it is written again; fewer in tests.
 var rewriteAt = 4096
 
-// ErrMarks is returned for a write when so many records may differ that no more can be
+// ErrMarks reports a write when so many records may differ that no more can be
 // marked: the other side has been away for too long.
 var ErrMarks = errors.New("too many records may differ: replay the marks, or bring the other side back")
 
@@ -79,7 +79,7 @@ func (m mark) line() []byte {
 	return sealed("+" + strconv.FormatUint(m.seq, 10) + " " + string(text))
 }
 
-// sealed is a line with its checksum before it.
+// sealed returns a line with its checksum before it.
 func sealed(text string) []byte {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE([]byte(text)), text)
 }
@@ -264,7 +264,7 @@ func (m *marks) close() (left int, err error) {
 // maxMarkFile bounds the file of marks of another process.
 const maxMarkFile = 1 << 30
 
-// errDamaged is a file of marks that was not written by this program as it is.
+// errDamaged reports a file of marks that was not written by this program as it is.
 var errDamaged = errors.New("it is damaged, and which records may differ is not known: repair the part, " +
 	"accepting that, and verify it")
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -32,12 +34,7 @@ var oneOfEach = plain{map[string]string{"string": "a", "field": "a", "hash": "a"
 
 func dial(t testing.TB, url string) *keywright.Client {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{NoCache: true, Attempts: 2, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{NoCache: true, Attempts: 2, Timeout: 2 * time.Second})
 }
 
 func open(t testing.TB, root, url string, d migrate.Documents, at func(string) error) *migrate.Migration {
@@ -238,17 +235,7 @@ func TestRedisIsAway(t *testing.T) {
 	server.Restart()
 }
 
-func eventually(t testing.TB, do func() error) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
-		if err = do(); err == nil {
-			return
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-	t.Fatal(err)
-}
+var eventually = expect.Success
 
 // A Redis that was emptied, or that has an older backup, is found out: nothing is read from
 // it and nothing is written to it as if it were whole.
@@ -287,7 +274,8 @@ func TestRedisHasLostData(t *testing.T) {
 	}
 	lost("emptied")
 	for field, value := range backup {
-		if err := c.Raw().Do(t.Context(), c.Raw().B().Hset().Key("keywright:migrate:test").FieldValue().FieldValue(field, value).Build()).Error(); err != nil {
+		if err := c.Raw().Do(t.Context(),
+			c.Raw().B().Hset().Key("keywright:migrate:test").FieldValue().FieldValue(field, value).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
 	}

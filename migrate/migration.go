@@ -18,10 +18,9 @@ import (
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 )
 
-// Config is a migration that a process takes part in.
+// Config represents a migration that a process takes part in.
 type Config struct {
 	Name   string            // of the migration; "": that of Map
 	Root   string            // the folder of the sources
@@ -46,7 +45,7 @@ type Config struct {
 	wrote     func(side phase.Side, part string, epoch uint64, drain bool) // where a write has just been done
 }
 
-// Migration is one process's part in a migration. It is safe for concurrent use.
+// Migration represents one process's part in a migration. It is safe for concurrent use.
 type Migration struct {
 	config   Config
 	docs     Documents
@@ -79,13 +78,14 @@ type Migration struct {
 	gone error
 }
 
-// errLook is a change by a process that only looks.
+// errLook reports a change by a process that only looks.
 var errLook = errors.New("it was opened to look only")
 
 var errUnknown = errors.New("it is not of this migration")
 
 // Open makes this process one of the migration: it says that it lives, until Close, and
-// replays the marks of processes that died. It needs no server that answers.
+// replays the marks of processes that died. It needs no server that answers, but for the first of
+// all: until Redis has answered once nothing says the phase.
 func Open(ctx context.Context, c Config) (*Migration, error) {
 	c.Lease, c.Wait = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.Wait, 10*time.Second)
 	c.Marks = cmp.Or(c.Marks, 100_000)
@@ -107,7 +107,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	if c.Client == nil && !c.Look {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
 	}
-	if c.Client != nil && c.Client.Raw().Mode() == rueidis.ClientModeCluster {
+	if c.Client != nil && c.Client.Clustered() {
 		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration",
 			Err:  errors.New("a cluster has no one place for the epoch of a migration"),
 			Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
@@ -156,7 +156,7 @@ func invalidConfig(what string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New(what)}
 }
 
-// ofProcess are the files of a process, its lock as the last.
+// ofProcess lists the files of a process, its lock as the last.
 var ofProcess = []string{"marks", "marks.tmp", "beat", "beat.tmp", "lock"}
 
 func (m *Migration) processPath(id, kind string) string {
@@ -267,7 +267,7 @@ func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 	return m.partOf[id.Move], mv, nil
 }
 
-// Phase is the phase of a part, as it is on the disk now.
+// Phase returns the phase of a part, as it is on the disk now.
 func (m *Migration) Phase(part string) (PartState, error) {
 	p, err := m.disk.phases()
 	if _, known := p.Parts[part]; err == nil && !known && !m.known(part) {
@@ -285,10 +285,10 @@ func (m *Migration) known(part string) bool {
 	return false
 }
 
-// counters are what this process has done.
+// counters describes what this process has done.
 type counters struct{ replayed, deferred, fallbacks atomic.Int64 }
 
-// Stats are what a process has done since it was opened.
+// Stats describes what a process has done since it was opened.
 type Stats struct {
 	Replayed  int64 // marks whose record was made equal by a replay
 	Deferred  int64 // writes whose other side had to wait for a replay
@@ -302,7 +302,7 @@ func (m *Migration) Stats() Stats {
 		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
 }
 
-// flights are the calls that are under way, by the epoch that they began with: a process
+// flights holds the calls that are under way, by the epoch that they began with: a process
 // has confirmed an epoch when it has none of an older one.
 type flights struct {
 	mu    sync.Mutex
@@ -328,7 +328,7 @@ func (f *flights) begin(part string, epoch uint64) (end func()) {
 	}
 }
 
-// oldest is the epoch of the oldest call under way, or now if there is none.
+// oldest returns the epoch of the oldest call under way, or now if there is none.
 func (f *flights) oldest(part string, now uint64) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -338,7 +338,7 @@ func (f *flights) oldest(part string, now uint64) uint64 {
 	return now
 }
 
-// confirmed is the state of a part as this process says that it works by it.
+// confirmed returns the state of a part as this process says that it works by it.
 func (m *Migration) confirmed(p phases) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, part := range m.parts {
@@ -347,5 +347,5 @@ func (m *Migration) confirmed(p phases) map[string]uint64 {
 	return out
 }
 
-// Move is the move of that name, nil if there is none.
+// Move returns the move of that name, nil if there is none.
 func (m *Migration) Move(name string) *record.Move { return m.moves[name].Move }

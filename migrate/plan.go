@@ -6,12 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// PlanReport is what an import would do, from the files alone.
+// PlanReport describes what an import would do, from the files alone.
 type PlanReport struct {
 	Part      string
 	Files     int64
@@ -25,7 +26,7 @@ type PlanReport struct {
 	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
 }
 
-// MoveCount is the records of a move.
+// MoveCount represents the records of a move.
 type MoveCount struct {
 	Move    string
 	Records int64
@@ -46,7 +47,8 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	for _, fault := range m.unsupported(part) {
 		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
 	}
-	all := &planning{PlanReport: p, counts: map[string]*MoveCount{}, seen: digests{room: m.disk.room}}
+	all := &planning{PlanReport: p, counts: map[string]*MoveCount{},
+		seen: digests{room: m.disk.room}, seed: maphash.MakeSeed()}
 	defer all.seen.close()
 	for _, mv := range m.movesOf(part) {
 		all.counts[mv.Name] = &MoveCount{Move: mv.Name}
@@ -76,7 +78,7 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	return p, err
 }
 
-// unsupported are the moves of a part that cannot be written to both sides.
+// unsupported returns the moves of a part that cannot be written to both sides.
 func (m *Migration) unsupported(part string) (out []error) {
 	for _, mv := range m.movesOf(part) {
 		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
@@ -86,11 +88,12 @@ func (m *Migration) unsupported(part string) (out []error) {
 	return out
 }
 
-// planning is what is known of a part while its files are read once.
+// planning describes what is known of a part while its files are read once.
 type planning struct {
 	*PlanReport
 	counts map[string]*MoveCount
 	seen   digests
+	seed   maphash.Seed
 	memory int64
 }
 
@@ -135,7 +138,7 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *planning
 	return errors.Join(err, unchanged(in))
 }
 
-// planList is the list, stream or queue that the last records of a move are of.
+// planList represents the list, stream or queue that the last records of a move are of.
 type planList struct {
 	id     record.ID
 	values int
@@ -173,7 +176,7 @@ func (p *planning) record(m *Migration, file string, r *record.Record, lists map
 		if ordered(mv.Kind) { // it is one record, in one place
 			content = sha256.Sum256([]byte(file + "\x00" + strconv.FormatInt(p.Records, 10)))
 		}
-		if err := p.seen.add(pair{digest(id), binary.LittleEndian.Uint64(content[:])}); err != nil {
+		if err := p.seen.add(pair{digest(p.seed, id.Key, id.Sub), binary.LittleEndian.Uint64(content[:])}); err != nil {
 			return nil, err
 		}
 	}

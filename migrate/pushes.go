@@ -15,19 +15,19 @@ type pushes struct {
 	of map[pushTo]*pushing
 }
 
-// pushTo is what pushes have in common that can be done together.
+// pushTo describes what pushes have in common that can be done together.
 type pushTo struct {
 	part, file string
 	epoch      uint64
 }
 
-// pushing is the next push to one file, and whether one is under way.
+// pushing represents the next push to one file, and whether one is under way.
 type pushing struct {
 	next *sharedPush
 	busy bool
 }
 
-// sharedPush is one push for all that have come before it began.
+// sharedPush represents one push for all that have come before it began.
 type sharedPush struct {
 	ids  []record.ID
 	done chan struct{}

@@ -101,17 +101,18 @@ local function equal(key, kind, sub, is, first, count)
   return true
 end
 
--- Where no key is there and no ticket, as in most of an import, each record need not be asked about.
+-- Where no key is there, as in most of an import, each record need not be asked about.
+local none = #KEYS > 2 and redis.call('EXISTS', unpack(KEYS, 3)) == 0
 local digests, first = {}, 8
 for n = 3, #KEYS do
   digests[n - 2] = ARGV[first]
-  if ARGV[first + 1] == 'field' then
+  local kind = ARGV[first + 1]
+  if kind == 'field' then
     local of = fields[KEYS[n]] or {}
     fields[KEYS[n]], of[#of + 1] = of, ARGV[first + 2]
   end
   first = first + 7 + tonumber(ARGV[first + 5]) + math.max(tonumber(ARGV[first + 6]), 0)
 end
-local none = #KEYS > 2 and redis.call('EXISTS', unpack(KEYS, 3)) == 0
 local others = stamp ~= '' and #KEYS > 2 and redis.call('ZMSCORE', KEYS[2], unpack(digests)) or {} -- at most 100
 
 local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list',

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,10 +11,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 )
 
 var (
@@ -24,26 +23,27 @@ var (
 	ticketScript = keywright.NewScript("migrate ticket", parts.Script("ticket"))
 	takeScript   = keywright.NewReadOnlyScript("migrate take", parts.Script("take"))
 	putScript    = keywright.NewScript("migrate put", parts.Script("put"))
+	loadScript   = keywright.NewScript("migrate load", parts.Script("load"))
 )
 
-// ErrTooLarge is a record with more elements or fields than one step may hold the server
+// ErrTooLarge reports a record with more elements or fields than one step may hold the server
 // for.
 var ErrTooLarge = errors.New("the record has too many elements for one step of the server")
 
-// maxValues is how many values one record may have.
+// maxValues says how many values one record may have.
 const maxValues = 4000
 
-// errAgain is an answer after which the same may be tried again: a ticket is too old, or
+// errAgain reports an answer after which the same may be tried again: a ticket is too old, or
 // Redis does not know the process.
 var errAgain = errors.New("try again")
 
-// errType is a key of another type.
+// errType reports a key of another type.
 var errType = errors.New("the key holds another type than its entry declares")
 
-// errChanged is a record that another process has written since it was read.
+// errChanged reports a record that another process has written since it was read.
 var errChanged = errors.New("the record was written meanwhile")
 
-// server is the side of Redis.
+// server represents the side of Redis.
 type server struct {
 	client *keywright.Client
 	key    string
@@ -55,38 +55,38 @@ func newServer(c *keywright.Client, name string) *server {
 	return &server{c, key, &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
 }
 
-// tickets is the key of the tickets of records that were written lately.
+// tickets returns the key of the tickets of records that were written lately.
 func (s *server) tickets() string { return s.key + ":tickets" }
 
-func (s *server) action(name string, effect keywright.Effect) keywright.Action {
-	return keywright.Action{Client: s.client, Name: name, Entry: s.entry, Effect: effect}
+func (s *server) action(name string, effect keywright.Effect) kernel.Action {
+	return kernel.Action{Client: s.client, Name: name, Entry: s.entry, Effect: effect}
 }
 
 // read sends commands that only read, in one round trip, and again with the client's retries. The first
 // must be answered. What the server answers to the others is the caller's, errors too.
-func (s *server) read(ctx context.Context, name string, build func(rueidis.Builder) []rueidis.Completed) (
-	replies []rueidis.RedisResult, err error) {
+func (s *server) read(ctx context.Context, name string, build func(kernel.Builder) []kernel.Command) (
+	replies []kernel.Reply, err error) {
 	raw, a := s.client.Raw(), s.action(name, keywright.Reads)
-	_, err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+	_, err = kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		replies = raw.DoMulti(ctx, build(raw.B())...)
-		if i := slices.IndexFunc(replies, func(r rueidis.RedisResult) bool { return unrefused(r.Error()) != nil }); i > 0 {
+		if i := slices.IndexFunc(replies, func(r kernel.Reply) bool { return unrefused(r.Error()) != nil }); i > 0 {
 			return replies[i]
 		}
 		return replies[0]
-	}, func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.Error() })
+	}, func(r kernel.Reply) (struct{}, error) { return struct{}{}, r.Error() })
 	return replies, err
 }
 
-// answer is what a script says first, and what comes after it.
+// answer describes what a script says first, and what comes after it.
 type answer struct {
 	word string
 	more []string
 }
 
-// failed is why a script has done nothing.
+// failed returns why a script has done nothing.
 func (a answer) failed() error {
 	switch a.word {
-	case "ok", "same", "stale":
+	case "ok", "some", "same", "stale":
 		return nil
 	case "lost":
 		return phase.ErrLost
@@ -106,7 +106,7 @@ func (a answer) failed() error {
 	return fmt.Errorf("an unknown answer of a script: %q", a.word)
 }
 
-func decodeAnswer(r rueidis.RedisResult) (a answer, err error) {
+func decodeAnswer(r kernel.Reply) (a answer, err error) {
 	list, err := r.ToArray()
 	if err != nil {
 		return a, err
@@ -130,7 +130,7 @@ func decodeAnswer(r rueidis.RedisResult) (a answer, err error) {
 
 func (s *server) op(name string, effect keywright.Effect, script *keywright.Script, keys,
 	args []string) keywright.Op[answer] {
-	return keywright.NewOp(keywright.Spec[answer]{Action: s.action(name, effect), Script: script, Keys: keys,
+	return kernel.NewOp(kernel.Spec[answer]{Action: s.action(name, effect), Script: script, Keys: keys,
 		Args: args, Decode: decodeAnswer})
 }
 
@@ -150,25 +150,25 @@ func (s *server) raise(part string, from phase.State, to uint64, phased phase.Ph
 
 // join says by which name a process writes, and which processes are dead.
 func (s *server) join(process, name string, dead ...string) keywright.Op[int64] {
-	return keywright.NewOp(keywright.Spec[int64]{Action: s.action("join", keywright.Idempotent), Script: joinScript,
+	return kernel.NewOp(kernel.Spec[int64]{Action: s.action("join", keywright.Idempotent), Script: joinScript,
 		Keys: []string{s.key}, Args: append([]string{process, name},
-			dead...), Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }})
+			dead...), Decode: func(r kernel.Reply) (int64, error) { return r.AsInt64() }})
 }
 
-// ticket is a number that is later than all before.
+// ticket returns a number that is later than all before.
 func (s *server) ticket(part string, epoch, seen uint64) keywright.Op[answer] {
 	return s.op("ticket", keywright.Idempotent, ticketScript, []string{s.key}, []string{part, decimal(epoch),
 		decimal(seen)})
 }
 
-// kindOf is what the scripts call a kind of record.
+// kindOf says what the scripts call a kind of record.
 var kindOf = map[keyspace.RecordKind]string{
 	keyspace.StringRecord: "string", keyspace.FieldRecord: "field", keyspace.HashRecord: "hash",
 	keyspace.MemberRecord: "member", keyspace.ScoredRecord: "scored", keyspace.ElementRecord: "list",
 	keyspace.EntryRecord: "stream",
 }
 
-// ordered is whether a record is all that a key has, in its order.
+// ordered reports whether a record is all that a key has, in its order.
 func ordered(kind keyspace.RecordKind) bool {
 	return kind == keyspace.ElementRecord || kind == keyspace.EntryRecord
 }
@@ -179,7 +179,7 @@ func (s *server) take(part string, kind keyspace.RecordKind, id record.ID, seen 
 		[]string{part, kindOf[kind], id.Sub, strconv.Itoa(maxValues), decimal(seen)})
 }
 
-// put is how records of one part are written in one step.
+// put describes how records of one part are written in one step.
 type put struct {
 	part    string
 	epoch   uint64
@@ -192,7 +192,7 @@ type put struct {
 	items   []item
 }
 
-// item is one record of a put.
+// item represents one record of a put.
 type item struct {
 	mv      MoveOf
 	id      record.ID
@@ -202,7 +202,7 @@ type item struct {
 	was     []string         // as Redis has it
 }
 
-// maxItems is how many records one step writes.
+// maxItems says how many records one step writes.
 const maxItems = 100
 
 // put makes records what is given. Its answer has a word for each of them, after the epoch
@@ -230,7 +230,7 @@ func (s *server) put(p put) keywright.Op[answer] {
 	return op
 }
 
-// size is how many values a record has as it is to be stored. What Redis has, and has given
+// size returns how many values a record has as it is to be stored. What Redis has, and has given
 // to an update, is not of it.
 func (x item) size() int {
 	n := 0
@@ -247,7 +247,7 @@ func (x item) size() int {
 	return n
 }
 
-// living are the records whose time is not over.
+// living returns the records whose time is not over.
 func (x item) living(now time.Time) []*record.Record {
 	if ends := endOf(x.records); !ends.IsZero() && !ends.After(now) {
 		return nil
@@ -255,14 +255,14 @@ func (x item) living(now time.Time) []*record.Record {
 	return x.records
 }
 
-// args are what the script must know of a record.
+// args returns what the script must know of a record.
 func (x item) args(args []string) []string {
-	sum := sha256.Sum256([]byte(x.id.Move + "\x00" + x.id.Key + "\x00" + x.id.Sub))
+	sum := sumOf(x.id)
 	mode, ms := "", "0"
 	if len(x.values) > 0 {
 		mode, ms = ttlOf(x.records, x.mv.TTL)
 	}
-	args = append(args, string(sum[:16]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(x.values)))
+	args = append(args, string(sum[:]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(x.values)))
 	if !x.expects {
 		return append(append(args, "-1"), x.values...)
 	}
@@ -298,7 +298,7 @@ func endOf(records []*record.Record) time.Time {
 	return records[0].Ends
 }
 
-// ttlOf is what a write does to the TTL.
+// ttlOf returns what a write does to the TTL.
 func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
 	ends := endOf(records)
 	switch {
@@ -311,7 +311,7 @@ func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
 	return "keep", "0"
 }
 
-// stored are the values of a record as the scripts take and give them.
+// stored returns the values of a record as the scripts take and give them.
 func stored(kind keyspace.RecordKind, records []*record.Record) (out []string) {
 	for _, r := range records {
 		switch kind {
@@ -344,7 +344,7 @@ func fieldsOf(values []string) (out []record.Field) {
 	return out
 }
 
-// taken are the records of an answer to take.
+// taken returns the records of an answer to take.
 func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) (out []*record.Record) {
 	if len(a.more) < 3 {
 		return nil

@@ -25,7 +25,7 @@ type RepairOptions struct {
 	By   string // the person or program that repairs, for the history
 }
 
-// Repaired is what Repair did.
+// Repaired describes what Repair did.
 type Repaired struct {
 	Part  string
 	Was   phase.Phase
@@ -34,7 +34,7 @@ type Repaired struct {
 	Marks int64 // records of which Redis may have had a later one
 }
 
-// ErrMarked is a repair from the files while records may have been later in Redis.
+// ErrMarked reports a repair from the files while records may have been later in Redis.
 var ErrMarked = errors.New("records have a mark: Redis may have had later ones than the files")
 
 // Repair gives Redis the phase and the epoch of a part again, by name: after a flush, an

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// replayBatch is how many marks are replayed together.
+// replayBatch says how many marks are replayed together.
 const replayBatch = 100
 
 // Replay makes records that may differ equal on both sides: those of this process that no
@@ -79,13 +79,13 @@ func (m *Migration) replayEach(ctx context.Context, part string, open []mark) (d
 	return done, errors.Join(errs...)
 }
 
-// ofRecord is whether an error is of one record, and another one may be written.
+// ofRecord reports whether an error is of one record, and another one may be written.
 func ofRecord(err error) bool {
 	return errors.Is(err, ErrTooLarge) || errors.Is(err, errType) || errors.As(err, new(*record.Reject)) ||
 		errors.As(err, new(*keywright.DecodeError))
 }
 
-// needsRedis is whether a replay of a part asks Redis for anything.
+// needsRedis reports whether a replay of a part asks Redis for anything.
 func (m *Migration) needsRedis(part string) bool {
 	p, err := m.disk.phases()
 	return err != nil || phase.Of(p.of(part).Phase).Both()
@@ -134,7 +134,7 @@ func idsOf(open []mark) (out []record.ID) {
 	return out
 }
 
-// processes are the ids of all processes that have left something, without this one.
+// processes returns the ids of all processes that have left something, without this one.
 func (m *Migration) processes() (out []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(m.disk.own, processFolder))
 	for _, e := range entries {
@@ -223,7 +223,7 @@ func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (repla
 	return replayed, err
 }
 
-// openSet are marks of all processes.
+// openSet holds marks of all processes.
 type openSet struct {
 	ids    map[record.ID]bool
 	Count  int64
@@ -232,7 +232,7 @@ type openSet struct {
 
 func (o openSet) has(id record.ID) bool { return o.ids[id] }
 
-// hasKey is whether a record of a key has a mark.
+// hasKey reports whether a record of a key has a mark.
 func (o openSet) hasKey(key string) bool {
 	for id := range o.ids {
 		if id.Key == key {

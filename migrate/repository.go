@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// Change is what a record is to be. Records is one, or the elements of a list in their
+// Change describes what a record is to be. Records is one, or the elements of a list in their
 // order; none: the record is taken away.
 type Change struct {
 	ID      record.ID
@@ -85,10 +85,10 @@ func (m *Migration) Delete(ctx context.Context, id record.ID) error {
 	return m.Write(ctx, Change{ID: id})
 }
 
-// errTwice is a write that says twice what a record is to be.
+// errTwice reports a write that says twice what a record is to be.
 var errTwice = errors.New("a record is in the write twice")
 
-// large is whether a record has more values than one step of the server takes.
+// large reports whether a record has more values than one step of the server takes.
 func (m *Migration) large(id record.ID, records []*record.Record) bool {
 	return item{mv: m.moves[id.Move], records: records}.size() > maxValues
 }
@@ -234,7 +234,7 @@ func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, c
 	return nil
 }
 
-// editsOfChanges are the edits of changes, under the lock of their file.
+// editsOfChanges returns the edits of changes, under the lock of their file.
 func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (out []record.Edit, err error) {
 	for _, c := range changes {
 		records := c.Records
@@ -259,7 +259,7 @@ func (m *Migration) editsOfChanges(file string, changes []Change, both bool) (ou
 	return out, nil
 }
 
-// editsOf are the edits of a file that make a record what is given.
+// editsOf returns the edits of a file that make a record what is given.
 func editsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
 	if len(records) == 0 {
 		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
@@ -342,7 +342,7 @@ func (m *Migration) readRaw(ctx context.Context, part string, mv MoveOf, epoch u
 	return records, values, err
 }
 
-// takenAt are the records of an answer, if its epoch is the one given.
+// takenAt returns the records of an answer, if its epoch is the one given.
 func (m *Migration) takenAt(mv MoveOf, id record.ID, a answer, epoch uint64) ([]*record.Record, error) {
 	if err := a.of(epoch); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -19,7 +19,7 @@ import (
 func TestRightsOfTheGeneratedACL(t *testing.T) {
 	text := strings.Replace(bot, "vars:", "owner: api\nvars:", 1)
 	text = strings.Replace(text, `value: text, ttl: none}`, `value: text, ttl: none, readers: [web]}`, 1)
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 	if finding.Count(findings).Errors > 0 {
 		t.Fatal(findings)
 	}

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// seals is what of the records of a move is encrypted. Files have it as plain text.
+// seals describes what of the records of a move is encrypted. Files have it as plain text.
 type seals struct {
 	entry *keywright.Entry
 	kind  keyspace.RecordKind
@@ -19,7 +19,7 @@ type seals struct {
 	parts map[string]sealedPart // by field, "" for the value
 }
 
-// sealedPart is what of a field is encrypted: all of it, or members of the object that it holds.
+// sealedPart describes what of a field is encrypted: all of it, or members of the object that it holds.
 type sealedPart struct {
 	whole   bool
 	members []string
@@ -48,7 +48,7 @@ func sealsOf(schema string, mv *record.Move) *seals {
 	return s
 }
 
-// of is what is encrypted of a value, and the field that it is sealed for.
+// of returns what is encrypted of a value, and the field that it is sealed for.
 func (s *seals) of(id record.ID, name string) (sealedPart, string) {
 	switch s.kind {
 	case keyspace.FieldRecord:
@@ -154,7 +154,7 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 	has := make([][]string, len(hidden))
 	if p.ticket != "" {
 		raw := m.config.Client.Raw()
-		commands := make([]rueidis.Completed, len(hidden))
+		commands := make([]kernel.Command, len(hidden))
 		for i, x := range hidden {
 			commands[i] = valueOf(raw.B(), x.mv.Kind, x.id)
 		}
@@ -197,7 +197,7 @@ func (m *Migration) hide(x *item, has []string) error {
 	return nil
 }
 
-// opened are the records of an answer to take.
+// opened returns the records of an answer to take.
 func (m *Migration) opened(mv MoveOf, id record.ID, a answer) ([]*record.Record, error) {
 	if mv.seals != nil && len(a.more) > 2 {
 		a.more = slices.Clone(a.more)

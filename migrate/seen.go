@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// tickets are the last ticket of each part that was seen. A server that has an earlier one
+// tickets holds the last ticket of each part that was seen. A server that has an earlier one
 // has lost data.
 type tickets struct {
 	mu   sync.RWMutex
@@ -73,7 +73,7 @@ func (m *Migration) keepSeen(of map[string]uint64) error {
 	return m.disk.writeJSON(m.disk.seenPath(), all)
 }
 
-// highest is the last ticket of each part that any process has seen. Where that cannot be read it
+// highest returns the last ticket of each part that any process has seen. Where that cannot be read it
 // is not known whether the server has lost data.
 func (m *Migration) highest() (map[string]uint64, error) {
 	out := map[string]uint64{}
@@ -94,7 +94,7 @@ func (m *Migration) highest() (map[string]uint64, error) {
 	return out, nil
 }
 
-// ErrUnseen is a file of the engine that cannot be read, and without which it is not known whether
+// ErrUnseen reports a file of the engine that cannot be read, and without which it is not known whether
 // Redis has lost data.
 var ErrUnseen = errors.New("the last tickets that processes have seen cannot be read")
 

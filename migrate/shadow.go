@@ -26,7 +26,7 @@ type ShadowConfig struct {
 	Settle   time.Duration // after which a difference is looked at again; 0: 250 ms
 }
 
-// ShadowStats are the comparisons of this process.
+// ShadowStats holds the comparisons of this process.
 type ShadowStats struct {
 	Compared int64 // to an end, equal or not
 	Unequal  int64 // different, twice, without a mark
@@ -34,7 +34,7 @@ type ShadowStats struct {
 	Failed   int64 // a side did not answer in time, or a comparison panicked
 }
 
-// Class is a kind of difference that comparisons have found. It holds no value.
+// Class represents a kind of difference that comparisons have found. It holds no value.
 type Class struct {
 	Move    string          `json:"move"`
 	Path    string          `json:"path"` // inside the record
@@ -46,7 +46,7 @@ type Class struct {
 	Example string          `json:"example"` // a digest of an identity, the same for the same record
 }
 
-// shadowPart is what all processes have found out about a part.
+// shadowPart describes what all processes have found out about a part.
 type shadowPart struct {
 	Epoch    uint64  `json:"epoch"`
 	Compared int64   `json:"compared"` // in this epoch
@@ -144,7 +144,7 @@ func (s *shadow) serve() {
 	}
 }
 
-// guarded is a comparison whose panic is an error.
+// guarded returns a comparison whose panic is an error.
 func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs []record.Difference, err error) {
 	defer func() {
 		if e := recover(); e != nil {
@@ -216,7 +216,7 @@ func different(mv MoveOf, file, stored []*record.Record) (out []record.Differenc
 	return out
 }
 
-// living are records of a file without those that have ended.
+// living returns records of a file without those that have ended.
 func living(records []*record.Record) []*record.Record {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(records), func(r *record.Record) bool {
@@ -343,7 +343,7 @@ func (p *shadowPart) merge(q *shadowPart) {
 	}
 }
 
-// sharedShadow is what all processes have found of a part in an epoch.
+// sharedShadow returns what all processes have found of a part in an epoch.
 func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal int64, err error) {
 	all := map[string]*shadowPart{}
 	if _, err := readJSON(m.disk.shadowPath(), &all); err != nil || all[part] == nil {
@@ -361,7 +361,7 @@ func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal i
 	return compared, unequal, nil
 }
 
-// Classes are the differences that comparisons of all processes have found in a part, those
+// Classes returns the differences that comparisons of all processes have found in a part, those
 // seen last first. cut is how many were of classes beyond the most that are kept.
 func (m *Migration) Classes(part string) (out []Class, cut int64, err error) {
 	all := map[string]*shadowPart{}

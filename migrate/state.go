@@ -12,13 +12,13 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// phases is what is kept of all parts beside the files. It decides: see package phase.
+// phases describes what is kept of all parts beside the files. It decides: see package phase.
 type phases struct {
 	Form  int                  `json:"form"`
 	Parts map[string]PartState `json:"parts"`
 }
 
-// PartState is the phase of a part.
+// PartState represents the phase of a part.
 type PartState struct {
 	phase.State
 	Since time.Time `json:"since"` // when the phase began
@@ -28,7 +28,7 @@ const phasesForm = 1
 
 func (p phases) of(part string) PartState { return p.Parts[part] }
 
-// with is a copy in which a part has another state.
+// with returns a copy in which a part has another state.
 func (p phases) with(part string, s PartState) phases {
 	out := phases{Form: phasesForm, Parts: map[string]PartState{}}
 	for name, is := range p.Parts {
@@ -63,7 +63,7 @@ func (m *Migration) settled(ctx context.Context, part string) (PartState, error)
 			return PartState{}, err
 		}
 		if is := p.of(part); is.Intent == nil {
-			return is, errors.Join(m.lookSeen(), m.notAhead(ctx, part))
+			return is, errors.Join(m.lookSeen(), m.notAhead(ctx, part, p))
 		}
 		if n%8 == 7 {
 			if err := m.undoDead(ctx); err != nil && !errors.Is(err, phase.ErrChanging) {
@@ -89,7 +89,7 @@ func (m *Migration) undoDead(ctx context.Context) error {
 	return m.undo(ctx)
 }
 
-// undoIfDead is undoDead where a change is under way.
+// undoIfDead returns undoDead where a change is under way.
 func (m *Migration) undoIfDead(ctx context.Context, p phases) error {
 	for _, is := range p.Parts {
 		if is.Intent != nil {
@@ -182,7 +182,7 @@ func (m *Migration) probe(ctx context.Context, part string, is phase.State) erro
 	return err
 }
 
-// wrong is err as callers see it.
+// wrong returns err as callers see it.
 func (m *Migration) wrong(op, part string, err error) error {
 	if err == nil {
 		return nil
@@ -199,6 +199,10 @@ func (m *Migration) wrong(op, part string, err error) error {
 	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.Is(err, errTwice),
 		errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
+	case errors.Is(err, ErrOtherwise):
+		e.Class, e.Hint = keywright.Refused, "restart it with the same declaration"
+	case errors.Is(err, errNoPhases):
+		e.Hint = "it goes on when Redis answers"
 	case errors.Is(err, phase.ErrChanging):
 		e.Hint = "try again; the change is undone by the next command if its process has died"
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// PartStatus is what there is to say about a part.
+// PartStatus describes what there is to say about a part.
 type PartStatus struct {
 	Part      string
 	State     PartState

@@ -2,26 +2,39 @@ package migrate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 )
 
-// group is the records of one ID: one, or the elements of a list.
+// group represents the records of one ID: one, or the elements of a list.
 type group struct {
 	id      record.ID
 	records []*record.Record
+}
+
+// batchBytes says how many bytes of records are read before they go to Redis, however few they are.
+const batchBytes = 4 << 20
+
+func (g group) bytes() (n int) {
+	for _, r := range g.records {
+		n += len(r.Key) + len(r.Sub) + len(r.Value)
+		for i := range r.Fields {
+			n += len(r.Fields[i].Value)
+		}
+	}
+	return n
 }
 
 // groups calls each for the records of a document, those of one list together.
@@ -34,12 +47,19 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 		return give(g)
 	}
 	defer m.progress()
+	var last struct { // the move of the record before
+		name        string
+		mine, alone bool
+	}
 	err := m.docs.Read(&counted{in, &m.read.bytes}, file, func(r *record.Record) error {
 		id := r.ID()
-		if m.partOf[id.Move] != part {
+		if last.name != id.Move {
+			last.name, last.mine, last.alone = id.Move, m.partOf[id.Move] == part, !ordered(m.moves[id.Move].Kind)
+		}
+		if !last.mine {
 			return nil
 		}
-		if !ordered(m.moves[id.Move].Kind) {
+		if last.alone {
 			return each(group{id, []*record.Record{r}})
 		}
 		open := lists[id.Move]
@@ -65,7 +85,7 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 	return err
 }
 
-// progressEvery is how many records are read between two calls of Config.Progress.
+// progressEvery says how many records are read between two calls of Config.Progress.
 const progressEvery = 500
 
 // readOne counts a record that was read.
@@ -93,7 +113,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Size is how many files a part has now, and their bytes.
+// Size returns how many files a part has now, and their bytes.
 func (m *Migration) Size(ctx context.Context, part string) (files, bytes int64, err error) {
 	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
 		path, err := m.disk.source(file)
@@ -125,6 +145,7 @@ type sweep struct {
 	Bytes   int64
 	Extra   int64 // keys of Redis that no file has
 	Files   int64
+	seed    maphash.Seed
 	known   digests // of the IDs of the files
 	extra   once    // of those that no file has: SCAN may give one again
 	was     map[string]os.FileInfo
@@ -133,15 +154,19 @@ type sweep struct {
 // ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
 var ErrTooMany = errors.New("there are more records than are taken in one go")
 
-func digest(id record.ID) uint64 {
-	sum := sha256.Sum256([]byte(id.Key + "\x00" + id.Sub))
-	return binary.BigEndian.Uint64(sum[:])
+// digest returns a number for an identity, another one with each seed.
+func digest(seed maphash.Seed, key, sub string) uint64 {
+	sum := maphash.String(seed, key)
+	if sub != "" {
+		sum = 31*sum + maphash.String(seed, sub)
+	}
+	return sum
 }
 
 // run compares every record of the files with Redis, and looks for those of Redis that no
 // file has.
 func (s *sweep) run(ctx context.Context) error {
-	s.known.room, s.extra.room = s.m.disk.room, s.m.disk.room
+	s.seed, s.known.room, s.extra.room = maphash.MakeSeed(), s.m.disk.room, s.m.disk.room
 	defer s.known.close()
 	defer s.extra.close()
 	err := s.m.docs.Files(ctx, s.m.disk.root, s.part, func(file string) error {
@@ -171,7 +196,7 @@ func (m *Migration) movesOf(part string) []MoveOf {
 	return nil
 }
 
-// sweepBatch is how many records are read from Redis in one round trip.
+// sweepBatch says how many records are read from Redis in one round trip.
 const sweepBatch = 500
 
 func (s *sweep) file(ctx context.Context, file string) error {
@@ -185,12 +210,13 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		s.was[file] = in.was
 	}
 	var batch []group
+	size := 0         // of batch
 	var before *fetch // is under way while the next batch is read
 	flush := func() error {
 		next, err := s.fetch(ctx, batch)
-		batch = nil
+		batch, size = make([]group, 0, len(batch)), 0
 		if err == nil {
-			err = s.compare(file, before)
+			err = s.fetched(file, before)
 		} else {
 			before.wait()
 		}
@@ -199,10 +225,11 @@ func (s *sweep) file(ctx context.Context, file string) error {
 	}
 	err = s.m.groups(in, file, s.part, func(g group) error {
 		s.Records++
-		if err := s.known.add(pair{id: digest(g.id)}); err != nil {
+		if err := s.known.add(pair{id: digest(s.seed, g.id.Key, g.id.Sub)}); err != nil {
 			return err
 		}
-		if batch = append(batch, g); len(batch) < sweepBatch {
+		size += g.bytes()
+		if batch = append(batch, g); len(batch) < sweepBatch && size < batchBytes {
 			return ctx.Err()
 		}
 		return flush()
@@ -211,18 +238,17 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		err = flush()
 	}
 	if err == nil {
-		err = s.compare(file, before)
+		err = s.fetched(file, before)
 	}
 	before.wait()
 	return errors.Join(err, unchanged(in))
 }
 
-// fetch is a batch whose records are being read from Redis.
+// fetch represents a batch whose records are being compared with those of Redis.
 type fetch struct {
-	groups []group
-	done   chan struct{}
-	stored [][]*record.Record
-	err    error
+	done    chan struct{}
+	unequal []unequal
+	err     error
 }
 
 func (f *fetch) wait() {
@@ -231,7 +257,7 @@ func (f *fetch) wait() {
 	}
 }
 
-// fetch begins to read a batch; nil for none.
+// fetch begins to compare a batch; nil for none.
 func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
 	if len(batch) == 0 {
 		return nil, ctx.Err()
@@ -239,26 +265,25 @@ func (s *sweep) fetch(ctx context.Context, batch []group) (*fetch, error) {
 	if err := s.pace.wait(ctx, len(batch)); err != nil {
 		return nil, err
 	}
-	f := &fetch{groups: batch, done: make(chan struct{})}
+	f := &fetch{done: make(chan struct{})}
 	go func() { // it ends with its call, which is waited for
 		defer close(f.done)
-		f.stored, f.err = s.m.takeAll(ctx, s.part, s.epoch, f.groups)
+		f.unequal, f.err = s.m.compare(ctx, s.part, s.epoch, batch)
 	}()
 	return f, nil
 }
 
-func (s *sweep) compare(file string, f *fetch) error {
+// fetched waits for a batch, and reports what is not equal.
+func (s *sweep) fetched(file string, f *fetch) error {
 	if f == nil {
 		return nil
 	}
 	if f.wait(); f.err != nil {
 		return f.err
 	}
-	for i, g := range f.groups {
-		if diffs := different(s.m.moves[g.id.Move], g.records, f.stored[i]); len(diffs) > 0 {
-			if err := s.found(file, g, f.stored[i], diffs); err != nil {
-				return err
-			}
+	for _, u := range f.unequal {
+		if err := s.found(file, u.group, u.stored, u.diffs); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -266,45 +291,70 @@ func (s *sweep) compare(file string, f *fetch) error {
 
 // scan looks for records of Redis that no file has.
 func (s *sweep) scan(ctx context.Context, mv MoveOf) error {
-	raw := s.m.config.Client.Raw()
-	for cursor := uint64(0); ; {
-		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Match(mv.Match).Count(sweepBatch).Build()).AsScanEntry()
-		if err != nil {
+	ctx, stop := context.WithCancel(ctx)
+	pages := make(chan scanned, 1)
+	var work sync.WaitGroup
+	work.Go(func() { s.pages(ctx, mv.Match, pages) })
+	defer work.Wait()
+	defer stop()
+	for page := range pages {
+		if page.err != nil {
+			return page.err
+		}
+		if err := s.pace.wait(ctx, len(page.keys)); err != nil {
 			return err
 		}
-		if err := s.pace.wait(ctx, len(page.Elements)); err != nil {
-			return err
-		}
-		for _, key := range page.Elements {
+		for _, key := range page.keys {
 			if err := s.members(ctx, mv, key); err != nil {
 				return err
 			}
 		}
-		if cursor = page.Cursor; cursor == 0 {
-			return nil
+	}
+	return ctx.Err()
+}
+
+// scanned represents a page of keys.
+type scanned struct {
+	keys []string
+	err  error
+}
+
+// pages reads one page while the one before is looked at.
+func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
+	defer close(to)
+	raw := s.m.config.Client.Raw()
+	for cursor := uint64(0); ; {
+		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Match(match).Count(2*sweepBatch).Build()).AsScanEntry()
+		select {
+		case to <- scanned{page.Elements, err}:
+		case <-ctx.Done():
+			return
+		}
+		if cursor = page.Cursor; cursor == 0 || err != nil {
+			return
 		}
 	}
 }
 
 // members looks at what of a key is a record.
 func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
-	if _, ok := mv.Of(key, ""); !ok {
-		return nil
-	}
 	raw := s.m.config.Client.Raw()
-	var page func(cursor uint64) rueidis.Completed
+	var page func(cursor uint64) kernel.Command
 	step := 1
 	switch mv.Kind {
 	case keyspace.FieldRecord:
 		step = 2
-		page = func(c uint64) rueidis.Completed { return raw.B().Hscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command { return raw.B().Hscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	case keyspace.MemberRecord:
-		page = func(c uint64) rueidis.Completed { return raw.B().Sscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command { return raw.B().Sscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	case keyspace.ScoredRecord:
 		step = 2
-		page = func(c uint64) rueidis.Completed { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
+		page = func(c uint64) kernel.Command { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	default:
 		return s.one(ctx, mv, key, "")
+	}
+	if _, ok := mv.Of(key, ""); !ok {
+		return nil
 	}
 	for cursor := uint64(0); ; {
 		entry, err := raw.Do(ctx, page(cursor)).AsScanEntry()
@@ -323,14 +373,15 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 }
 
 func (s *sweep) one(ctx context.Context, mv MoveOf, key, sub string) error {
+	sum := digest(s.seed, key, sub)
+	if known, err := s.known.has(sum); known || err != nil {
+		return err
+	}
 	id, ok := mv.Of(key, sub)
 	if !ok {
 		return nil
 	}
-	if known, err := s.known.has(digest(id)); known || err != nil {
-		return err
-	}
-	if first, err := s.extra.first(digest(id)); !first || err != nil {
+	if first, err := s.extra.first(sum); !first || err != nil {
 		return err
 	}
 	s.Extra++
@@ -367,7 +418,7 @@ func (p *pace) wait(ctx context.Context, n int) error {
 	return pause(ctx, ahead)
 }
 
-// inPhase is the state of a part whose phase is one of those given.
+// inPhase returns the state of a part whose phase is one of those given.
 func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phase.Phase) (PartState, error) {
 	if !m.known(part) {
 		return PartState{}, m.wrong(op, part, errUnknown)

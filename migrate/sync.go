@@ -93,7 +93,7 @@ func (m *Migration) ticket(ctx context.Context, part string, epoch uint64) (stri
 	return a.more[0], nil
 }
 
-// follow is a write to Redis where the files decide.
+// follow returns a write to Redis where the files decide.
 func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool) put {
 	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.of(part), now: time.Now()}
 }
@@ -122,7 +122,7 @@ func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
 	return words, nil
 }
 
-// putBatch is how many records are read or repaired together.
+// putBatch says how many records are read or repaired together.
 const putBatch = 200
 
 // pull brings records of Redis to a file. They are read under the lock of the file, so

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 )
 
 // takeAll reads records from Redis, with their times, in one round trip. The epoch is
@@ -20,19 +20,16 @@ import (
 func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
 	error) {
 	seen := m.seen.of(part)
-	ask := func(b rueidis.Builder) rueidis.Completed {
-		return b.Hmget().Key(m.server.key).Field("epoch:"+part, "ticket:"+part).Build()
-	}
-	results, err := m.server.read(ctx, "read", func(b rueidis.Builder) []rueidis.Completed {
-		commands := make([]rueidis.Completed, 0, 2+2*len(groups))
-		commands = append(commands, ask(b))
+	results, err := m.server.read(ctx, "read", func(b kernel.Builder) []kernel.Command {
+		commands := make([]kernel.Command, 0, 2+2*len(groups))
+		commands = append(commands, m.server.epochOf(b, part))
 		for _, g := range groups {
 			commands = append(commands, valueOf(b, m.moves[g.id.Move].Kind, g.id))
 			if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
 				commands = append(commands, b.Pexpiretime().Key(g.id.Key).Build())
 			}
 		}
-		return append(commands, ask(b))
+		return append(commands, m.server.epochOf(b, part))
 	})
 	if err != nil {
 		return nil, err
@@ -50,7 +47,7 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 			ms, err = results[at].AsInt64()
 			at++
 		}
-		if refused, is := rueidis.IsRedisErr(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
+		if refused, is := kernel.IsServerError(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
 			err = errType
 		}
 		if err != nil {
@@ -64,12 +61,22 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 	return out, errors.Join(epochIs(results[0], epoch, seen), epochIs(results[len(results)-1], epoch, seen))
 }
 
+// epochOf asks for what epochIs looks at.
+func (s *server) epochOf(b kernel.Builder, part string) kernel.Command {
+	return b.Hmget().Key(s.key).Field("epoch:"+part, "ticket:"+part).Build()
+}
+
 // epochIs is nil if a part has this epoch, and the server has lost nothing.
-func epochIs(r rueidis.RedisResult, epoch, seen uint64) error {
+func epochIs(r kernel.Reply, epoch, seen uint64) error {
 	has, err := r.AsStrSlice()
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return epochHas(has, epoch, seen)
+}
+
+func epochHas(has []string, epoch, seen uint64) error {
+	switch {
 	case number(has[0]) < epoch || has[0] == "" || number(has[1]) < seen:
 		return phase.ErrLost
 	case number(has[0]) > epoch:
@@ -79,7 +86,7 @@ func epochIs(r rueidis.RedisResult, epoch, seen uint64) error {
 }
 
 // valueOf reads what a record is.
-func valueOf(b rueidis.Builder, kind keyspace.RecordKind, id record.ID) rueidis.Completed {
+func valueOf(b kernel.Builder, kind keyspace.RecordKind, id record.ID) kernel.Command {
 	switch kind {
 	case keyspace.FieldRecord:
 		return b.Hget().Key(id.Key).Field(id.Sub).Build()
@@ -97,8 +104,8 @@ func valueOf(b rueidis.Builder, kind keyspace.RecordKind, id record.ID) rueidis.
 	return b.Get().Key(id.Key).Build()
 }
 
-// valuesOf are the values of an answer to valueOf; none: the record is not there.
-func valuesOf(kind keyspace.RecordKind, r rueidis.RedisResult) (out []string, err error) {
+// valuesOf returns the values of an answer to valueOf; none: the record is not there.
+func valuesOf(kind keyspace.RecordKind, r kernel.Reply) (out []string, err error) {
 	switch kind {
 	case keyspace.HashRecord:
 		return pairsOf(r)
@@ -130,14 +137,14 @@ func valuesOf(kind keyspace.RecordKind, r rueidis.RedisResult) (out []string, er
 			out = []string{text}
 		}
 	}
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		err = nil
 	}
 	return out, err
 }
 
-// pairsOf are the names and values of an answer to HRANDFIELD, by name.
-func pairsOf(r rueidis.RedisResult) (out []string, err error) {
+// pairsOf returns the names and values of an answer to HRANDFIELD, by name.
+func pairsOf(r kernel.Reply) (out []string, err error) {
 	list, err := r.ToArray()
 	if err != nil {
 		return nil, err

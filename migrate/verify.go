@@ -13,7 +13,7 @@ import (
 
 func (m *Migration) now() time.Time { return time.Now() }
 
-// VerifyOptions are how a part is verified.
+// VerifyOptions describes how a part is verified.
 type VerifyOptions struct {
 	PerSecond int             // records; 0: as fast as it goes
 	Repair    bool            // bring the side that follows to the one that decides, for each difference
@@ -22,7 +22,7 @@ type VerifyOptions struct {
 	Kind      record.DiffKind // "": all
 }
 
-// VerifyReport is what a comparison of both sides has found.
+// VerifyReport describes what a comparison of both sides has found.
 type VerifyReport struct {
 	Part     string
 	Files    int64
@@ -53,6 +53,9 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := m.alike(part); o.Repair && err != nil {
+		return nil, m.wrong("repair", part, err)
+	}
 	report := &VerifyReport{Part: part}
 	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
 	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond),
@@ -78,7 +81,7 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	return report, m.wrong("verify", part, err)
 }
 
-// of is whether a difference is of the class that is to be repaired.
+// of reports whether a difference is of the class that is to be repaired.
 func (o VerifyOptions) of(diffs []record.Difference) bool {
 	for _, d := range diffs {
 		if (o.Move == "" || o.Move == d.ID.Move) && (o.Kind == "" || o.Kind == d.Kind && o.Path == d.Path) {
@@ -99,14 +102,14 @@ type verification struct {
 	apart   int64 // records of the files that are not equal
 }
 
-// looked is a record that was different when it was looked at first.
+// looked represents a record that was different when it was looked at first.
 type looked struct {
 	file   string
 	id     record.ID
 	ofFile bool // a file had it then
 }
 
-// againBatch is how many records are looked at again together.
+// againBatch says how many records are looked at again together.
 const againBatch = 2000
 
 func (v *verification) add(ctx context.Context, l looked) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Clean is the rule that removes what the clean-up of a declaration may take.
+// Clean represents the rule that removes what the clean-up of a declaration may take.
 type Clean struct {
 	*book
 	rules  []cleanRule
@@ -22,7 +22,7 @@ type Clean struct {
 	full   bool
 }
 
-// cleanRule is one rule of the declaration, ready to be asked.
+// cleanRule represents one rule of the declaration, ready to be asked.
 type cleanRule struct {
 	keyspace.Cleanup
 	globs *match.Matcher
@@ -115,7 +115,7 @@ func (c *Clean) keep(id string, a aged, n int) {
 	c.full = c.kept > MaxKept
 }
 
-// grouped is when a key is of, and the group in which it is older or newer: the keys of
+// grouped returns when a key is of, and the group in which it is older or newer: the keys of
 // its pattern that have the other placeholders alike, in one database.
 func (c *Clean) grouped(k *source.Key, declared *keyspace.Key, rule int) (m moment, id string, ok bool) {
 	if declared == nil {

@@ -99,7 +99,8 @@ func LeaveAllIn(all map[Code]*Left, l Left) {
 // example keeps a few names: the first by their bytes, so that a plan made again shows
 // the same ones.
 func example(list []Example, name []byte, db int, to string) []Example {
-	if len(name) > maxExampleName || len(to) > maxExampleName || len(list) == maxExamples && bytes.Compare(name, list[maxExamples-1].Key) > 0 {
+	if len(name) > maxExampleName || len(to) > maxExampleName ||
+		len(list) == maxExamples && bytes.Compare(name, list[maxExamples-1].Key) > 0 {
 		return list
 	}
 	at, there := slices.BinarySearchFunc(list, name, func(e Example, name []byte) int {
@@ -134,7 +135,7 @@ func (c *Collector) Into(p *Plan) {
 	p.Left = Ranked(c.left)
 }
 
-// Ranked are reasons in order: the one of most keys first.
+// Ranked returns reasons in order: the one of most keys first.
 func Ranked(all map[Code]*Left) (out []Left) {
 	for _, code := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, *all[code])

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Content is how a value that holds names of keys is written under a new name.
+// Content describes how a value that holds names of keys is written under a new name.
 type Content struct {
 	// Places are what the ledger of an entity says of its indexes, before and after.
 	Places map[IndexPlace]IndexPlace
@@ -20,13 +20,13 @@ type Content struct {
 	Member func(name []byte) ([]byte, bool)
 }
 
-// IndexPlace is an index of an entity, and the text around the values in its keys.
+// IndexPlace represents an index of an entity, and the text around the values in its keys.
 type IndexPlace struct {
 	Index, Prefix, Suffix string
 	All                   bool // it has one key, the Prefix
 }
 
-// content is how the value of a key is written under its new name; nil: as it is. The old
+// content returns how the value of a key is written under its new name; nil: as it is. The old
 // name was matched last.
 func (r *Rename) content(k *source.Key, p *pair) *Content {
 	switch {
@@ -43,7 +43,7 @@ func (r *Rename) content(k *source.Key, p *pair) *Content {
 // ledgerRole is the role of the key in which an entity notes in which indexes its items are.
 const ledgerRole = "ledger"
 
-// ledger is the content of the ledger that was matched last. Its name has all placeholders
+// ledger returns the content of the ledger that was matched last. Its name has all placeholders
 // that the indexes have beside their own values.
 func (r *Rename) ledger(k *source.Key, p *pair) *Content {
 	c, differ := &Content{Places: map[IndexPlace]IndexPlace{}}, false
@@ -65,7 +65,7 @@ func (r *Rename) ledger(k *source.Key, p *pair) *Content {
 	return c
 }
 
-// placeIn is an index with one pattern of its keys; false if a placeholder is not known.
+// placeIn returns an index with one pattern of its keys; false if a placeholder is not known.
 func (r *Rename) placeIn(k *source.Key, p *pair, ix *keyspace.Index, at *pattern.Pattern) (out IndexPlace, ok bool) {
 	first, last := len(at.Elements()), len(at.Elements())
 	out = IndexPlace{Index: ix.Name, All: ix.Field == ""}
@@ -133,7 +133,7 @@ func NewElsewhere(from, to *keyspace.Keyspace) (*Elsewhere, error) {
 	return e, err
 }
 
-// Name is the new name of a key, and how its value is written under it, or why it has none.
+// Name returns the new name of a key, and how its value is written under it, or why it has none.
 func (e *Elsewhere) Name(old []byte) (name []byte, content *Content, left Code) {
 	d := e.there.Decide(&source.Key{Name: old})
 	switch {
@@ -145,7 +145,7 @@ func (e *Elsewhere) Name(old []byte) (name []byte, content *Content, left Code) 
 	return []byte(d.Step.To), d.Step.Content, ""
 }
 
-// unnamed is why a key that no entry declares has no new name.
+// unnamed returns why a key that no entry declares has no new name.
 func (e *Elsewhere) unnamed(old []byte) Code {
 	if id := e.old.matcher.Match(old, &e.old.seen); id != match.None {
 		switch t := e.old.targets[id]; {
@@ -161,7 +161,7 @@ func (e *Elsewhere) unnamed(old []byte) Code {
 // Glob matches each new name; "" where one glob cannot tell.
 func (e *Elsewhere) Glob() string { return e.back.Glob() }
 
-// Old is the reverse of Name; false: the key has no name in the namespace that it came from.
+// Old returns the reverse of Name; false: the key has no name in the namespace that it came from.
 func (e *Elsewhere) Old(name []byte) ([]byte, bool) {
 	d := e.back.Decide(&source.Key{Name: name})
 	return []byte(d.Step.To), d.Meant && d.Leave == "" && d.Step.To != ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/plan"
 )
 
@@ -29,8 +29,8 @@ keys:
 // with a reason; and back.
 func TestElsewhere(t *testing.T) {
 	fsys := fstest.MapFS{"keyspace.yaml": {Data: []byte(spaceDeclaration)}}
-	from, found := keyspace.Load(fsys, "keyspace.yaml")
-	to, _ := keyspace.LoadIn(fsys, "keyspace.yaml", map[string]string{"app": "app-eu"})
+	from, found := load.File(fsys, "keyspace.yaml")
+	to, _ := load.In(fsys, "keyspace.yaml", map[string]string{"app": "app-eu"})
 	if len(found) > 0 {
 		t.Fatal(found)
 	}

@@ -27,7 +27,7 @@ const (
 // ActiveKey is the option of a plan that seals: the id of the key that it seals with.
 const ActiveKey = "active_key"
 
-// Tolerance is how far counts may move until a plan no longer holds.
+// Tolerance describes how far counts may move until a plan no longer holds.
 type Tolerance struct {
 	Share float64          // of the keys that would be changed, by entry: 0.1 is a tenth
 	Least int64            // and always so many keys
@@ -40,7 +40,8 @@ type Tolerance struct {
 func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 	out := p.Server.Drift(&now.Server)
 	if (p.From == nil) != (now.From == nil) {
-		out = append(out, Reason{OtherServer, "one of the plans is a copy from a server, and the other one is not", "make a new plan"})
+		out = append(out,
+			Reason{OtherServer, "one of the plans is a copy from a server, and the other one is not", "make a new plan"})
 	} else if p.From != nil {
 		out = append(out, p.From.Drift(now.From)...)
 	}
@@ -52,8 +53,9 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 		out = append(out, Reason{OtherArchive, "the archive is another one than that of the plan", "make a new plan"})
 	}
 	if was, is := p.Request.Options[ActiveKey], now.Request.Options[ActiveKey]; was != is {
-		out = append(out, Reason{OtherRing, fmt.Sprintf("the plan seals with the key %s, and the ring's active key is %s", was,
-			is), "give the ring that the plan was made with, or make a new plan"})
+		out = append(out,
+			Reason{OtherRing, fmt.Sprintf("the plan seals with the key %s, and the ring's active key is %s", was,
+				is), "give the ring that the plan was made with, or make a new plan"})
 	}
 	return append(append(out, p.moved(now, t)...), p.others(now, t)...)
 }
@@ -132,7 +134,8 @@ func (s *Shard) differs(now *Shard) (out []Reason) {
 	}
 	if s.Flushes != now.Flushes {
 		out = append(out, Reason{Flushed,
-			s.Address + " was emptied or its databases were swapped since (FLUSHALL, FLUSHDB, SWAPDB), or its statistics were reset", "make a new plan"})
+			s.Address + " was emptied or its databases were swapped since (FLUSHALL, FLUSHDB, SWAPDB), or its " +
+				"statistics were reset", "make a new plan"})
 	}
 	if !slices.Equal(s.Slots, now.Slots) {
 		out = append(out, Reason{OtherTopology, s.Address + " has other slots: " + strings.Join(now.Slots,

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// codesOf are the codes of reasons, in order.
+// codesOf returns the codes of reasons, in order.
 func codesOf(all []plan.Reason) string {
 	var out []string
 	for _, r := range all {

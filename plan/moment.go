@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// moment is when a key is of, by its name.
+// moment describes when a key is of, by its name.
 type moment struct {
 	ends time.Time // of the day, hour … that the name tells; zero: it has an order and no time
 	rank int64     // by which keys are older and newer
@@ -56,7 +56,7 @@ func number(text string) (int64, bool) {
 	return n, err == nil
 }
 
-// ulid is the time of a ULID, in Unix milliseconds: its first ten digits, of base 32.
+// ulid returns the time of a ULID, in Unix milliseconds: its first ten digits, of base 32.
 func ulid(text string) (int64, bool) {
 	const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	if len(text) != 26 {
@@ -73,7 +73,7 @@ func ulid(text string) (int64, bool) {
 	return ms, true
 }
 
-// layouts are the parts of a date's layout as package time has them, the shortest
+// layouts lists the parts of a date's layout as package time has them, the shortest
 // period last.
 var layouts = []struct {
 	token, layout string
@@ -114,7 +114,7 @@ func date(layout, text string) (ends time.Time, rank int64, ok bool) {
 // written finds dates and timestamps in the name of a key that no entry declares.
 var written = regexp.MustCompile(`\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))?`)
 
-// momentIn is the only date or timestamp in a text. Digits around it make it another
+// momentIn returns the only date or timestamp in a text. Digits around it make it another
 // number.
 func momentIn(name string) (m moment, ok bool) {
 	found := written.FindAllStringIndex(name, 2)

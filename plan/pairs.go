@@ -10,12 +10,12 @@ import (
 	"github.com/keywright/keywright/keyspace/selection"
 )
 
-// Pairs are old and new patterns of keys.
+// Pairs holds old and new patterns of keys.
 type Pairs struct {
 	list []*pair
 }
 
-// pair is an old pattern and the new one.
+// pair represents an old pattern and the new one.
 type pair struct {
 	from, to *pattern.Pattern
 	key      *keyspace.Key // what a key is under its new name; nil: it is not said
@@ -26,10 +26,10 @@ type pair struct {
 	rivals   []*pair       // other pairs to the same pattern
 }
 
-// family is the patterns of one entry by role, before and after.
+// family represents the patterns of one entry by role, before and after.
 type family struct{ from, to map[string]*pattern.Pattern }
 
-// Former are the pairs that a declaration has: each pattern of `was`, with the keys that
+// Former returns the pairs that a declaration has: each pattern of `was`, with the keys that
 // are derived from it.
 func Former(ks *keyspace.Keyspace) (*Pairs, error) {
 	ps := &Pairs{}
@@ -67,7 +67,7 @@ func (ps *Pairs) add(p *pair) {
 	}
 }
 
-// Moved are the pairs from one namespace to another: the same declaration, loaded in each.
+// Moved returns the pairs from one namespace to another: the same declaration, loaded in each.
 func Moved(from, to *keyspace.Keyspace) (*Pairs, error) {
 	if len(from.Entries) != len(to.Entries) {
 		return nil, &selection.Error{What: "the declaration is not the same in both namespaces", Hint: "run it again"}
@@ -84,7 +84,7 @@ func Moved(from, to *keyspace.Keyspace) (*Pairs, error) {
 	return ps.linked(), nil
 }
 
-// Mapped are the pairs of "OLD=NEW". Where one of both is the pattern of an entry, or an
+// Mapped returns the pairs of "OLD=NEW". Where one of both is the pattern of an entry, or an
 // old one of it, the keys that its construct derives go along.
 func Mapped(ks *keyspace.Keyspace, texts []string) (*Pairs, error) {
 	ps := &Pairs{}
@@ -131,7 +131,7 @@ func cutMap(text string) (old, to string, ok bool) {
 	return "", "", false
 }
 
-// declaredAs is the key that has one of the patterns; the first that has one counts. An
+// declaredAs returns the key that has one of the patterns; the first that has one counts. An
 // old pattern of an entry is that of its main key.
 func declaredAs(ks *keyspace.Keyspace, texts ...string) *keyspace.Key {
 	for _, text := range texts {
@@ -175,7 +175,7 @@ func parsed(ks *keyspace.Keyspace, text string, sides ...string) (*pattern.Patte
 	})
 }
 
-// Back are the pairs the other way round.
+// Back returns the pairs the other way round.
 func (ps *Pairs) Back() *Pairs {
 	out, turned := &Pairs{}, map[*family]*family{}
 	for _, p := range ps.list {
@@ -192,7 +192,7 @@ func (ps *Pairs) Back() *Pairs {
 	return out
 }
 
-// anyText is the old pattern with any text in its placeholders, or as it is where that
+// anyText returns the old pattern with any text in its placeholders, or as it is where that
 // could be read in two ways.
 func (p *pair) anyText() *pattern.Pattern {
 	loose, err := pattern.Parse(p.from.String(), nil)
@@ -236,8 +236,9 @@ func (ps *Pairs) ready() (*Pairs, error) {
 				continue // what has a declared name is none of an old one
 			}
 			if key, both := pattern.Overlap(p.to, q.from); both {
-				return nil, &selection.Error{What: fmt.Sprintf("%q is a new name by %s and an old one by %s: it would be renamed again",
-					key, p.to, q.from), Hint: "rename by a pattern that is neither, in two runs"}
+				return nil, &selection.Error{
+					What: fmt.Sprintf("%q is a new name by %s and an old one by %s: it would be renamed again",
+						key, p.to, q.from), Hint: "rename by a pattern that is neither, in two runs"}
 			}
 		}
 		for _, q := range ps.list[:i] {
@@ -285,7 +286,7 @@ func (ps *Pairs) Glob() string {
 	return pattern.GlobLiteral(shared) + "*"
 }
 
-// beginning is the text that all keys of a pattern begin with.
+// beginning returns the text that all keys of a pattern begin with.
 func beginning(p *pattern.Pattern) string {
 	if elems := p.Elements(); len(elems) > 0 {
 		return elems[0].Literal

@@ -35,7 +35,7 @@ const MaxBytes = 64 << 20
 // MaxChanges bounds the changes that a plan lists.
 const MaxChanges = 100_000
 
-// Plan is what a command would do. Its JSON names are stable.
+// Plan describes what a command would do. Its JSON names are stable.
 type Plan struct {
 	Format      int       `json:"format"`
 	ID          string    `json:"id"` // the SHA-256 of everything else
@@ -54,7 +54,7 @@ type Plan struct {
 	Changes    []Change `json:"changes,omitempty"`    // each, where they are few and known
 }
 
-// Counts are the keys that a plan or one entry of it is about: those that would be
+// Counts holds the keys that a plan or one entry of it is about: those that would be
 // changed and those that are left alone add up to Keys.
 type Counts struct {
 	Keys   int64 `json:"keys"`   // that are meant
@@ -63,21 +63,21 @@ type Counts struct {
 	Bytes  int64 `json:"bytes"`  // memory of those that would be changed
 }
 
-// Part is what a plan is about, of one entry.
+// Part describes what a plan is about, of one entry.
 type Part struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
 	Counts
 	Examples []Example `json:"examples,omitempty"` // of keys that would be changed
 }
 
-// Example is the name of a key, and where it is.
+// Example represents the name of a key, and where it is.
 type Example struct {
 	Key finding.JSONKey `json:"key"`
 	DB  int             `json:"db"`
 	To  finding.JSONKey `json:"to,omitempty"` // of a rename: its new name
 }
 
-// Left is a reason for which keys are left alone.
+// Left represents a reason for which keys are left alone.
 type Left struct {
 	Code     Code      `json:"code"`
 	What     string    `json:"what"`
@@ -86,7 +86,7 @@ type Left struct {
 	Examples []Example `json:"examples,omitempty"`
 }
 
-// Change is one change of something that is known by name.
+// Change represents one change of something that is known by name.
 type Change struct {
 	Verb   string          `json:"verb"`
 	Entry  string          `json:"entry,omitempty"`
@@ -97,7 +97,7 @@ type Change struct {
 	If     string          `json:"if,omitempty"` // what must still be so
 }
 
-// Request is what was asked for.
+// Request describes what was asked for.
 type Request struct {
 	Entries    []string          `json:"entries,omitempty"`
 	Owners     []string          `json:"owners,omitempty"`
@@ -111,14 +111,14 @@ type Request struct {
 	Archive    string            `json:"archive,omitempty"`       // the ID of the archive that is restored
 }
 
-// Server is what a plan holds for.
+// Server describes what a plan holds for.
 type Server struct {
 	Name    string  `json:"name"` // without credentials
 	Cluster bool    `json:"cluster"`
 	Shards  []Shard `json:"shards"`
 }
 
-// Shard is one primary.
+// Shard represents one primary.
 type Shard struct {
 	Address string   `json:"address"`
 	Brand   string   `json:"brand"`

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -39,20 +38,13 @@ cleanup:
   - {match: "app:lock:*", idle: 1s}
 `
 
-func load(t testing.TB, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml")
-	if len(findings) > 0 {
-		t.Fatal(fmt.Sprint(findings))
-	}
-	return ks
-}
+var loaded = declared.Keyspace[string]
 
 func key(name string, kind source.Kind, ttl time.Duration) source.Key {
 	return source.Key{Name: []byte(name), Kind: kind, TTL: ttl, Bytes: 100}
 }
 
-// said is a decision in a word: a code, a way, or "" for a key that is not meant.
+// said returns a decision in a word: a code, a way, or "" for a key that is not meant.
 func said(d plan.Decision) string {
 	switch {
 	case !d.Meant:
@@ -65,7 +57,7 @@ func said(d plan.Decision) string {
 
 // What is deleted, and what no selection takes.
 func TestDelete(t *testing.T) {
-	ks := load(t, declaration)
+	ks := loaded(t, declaration)
 	for _, c := range []struct {
 		request selection.Request
 		key     string
@@ -90,17 +82,22 @@ func TestDelete(t *testing.T) {
 		{selection.Request{Entries: []string{"hold"}}, "app:lock:1", source.String, "live-lease", nil, nil},
 		{selection.Request{Entries: []string{"hold"}}, "{app:lock:1}:waiters", source.ZSet, "live-lease", nil, nil},
 		{selection.Request{Entries: []string{"hold"}}, "{app:lock:1}:fence", source.String, "fencing-token", nil, nil},
-		{selection.Request{Entries: []string{"page"}}, "app:page:1", source.String, "unlink", []string{"{app:page:1}:fill"}, nil},
+		{selection.Request{Entries: []string{"page"}}, "app:page:1", source.String, "unlink",
+			[]string{"{app:page:1}:fill"}, nil},
 		{selection.Request{Entries: []string{"page"}}, "{app:page:1}:fill", source.String, "live-lease", nil, nil},
 		{selection.Request{Entries: []string{"item"}}, "app:item:1", source.Hash, "item", nil, nil},
 		{selection.Request{Entries: []string{"item"}}, "app:item:1", source.String, "other-type", nil, nil},
 		{selection.Request{Entries: []string{"item"}}, "app:items:n", source.ZSet, "with-items", nil, nil},
-		{selection.Request{Entries: []string{"jobs"}}, "app:jobs:eu:high", source.List, "unlink", nil, []string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
-		{selection.Request{Entries: []string{"jobs"}}, "{app:jobs:eu}:job:7", source.String, "unlink", nil, []string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
+		{selection.Request{Entries: []string{"jobs"}}, "app:jobs:eu:high", source.List, "unlink", nil,
+			[]string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
+		{selection.Request{Entries: []string{"jobs"}}, "{app:jobs:eu}:job:7", source.String, "unlink", nil,
+			[]string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
 		{selection.Request{Entries: []string{"jobs"}}, "{app:jobs:eu}:workers", source.ZSet, "live-lease", nil, nil},
 		{selection.Request{Globs: []string{"*:job:7"}}, "{app:jobs:eu}:job:7", source.String, "part-of-queue", nil, nil},
-		{selection.Request{Where: []selection.Condition{{Placeholder: "job", Value: "7"}}}, "{app:jobs:eu}:job:7", source.String, "part-of-queue", nil, nil},
-		{selection.Request{Where: []selection.Condition{{Placeholder: "site", Value: "eu"}}}, "{app:jobs:eu}:job:7", source.String, "unlink", nil, []string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
+		{selection.Request{Where: []selection.Condition{{Placeholder: "job", Value: "7"}}}, "{app:jobs:eu}:job:7",
+			source.String, "part-of-queue", nil, nil},
+		{selection.Request{Where: []selection.Condition{{Placeholder: "site", Value: "eu"}}}, "{app:jobs:eu}:job:7",
+			source.String, "unlink", nil, []string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
 	} {
 		r, err := plan.NewDelete(ks, c.request, false)
 		if err != nil {
@@ -109,14 +106,15 @@ func TestDelete(t *testing.T) {
 		k := key(c.key, c.kind, source.NoTTL)
 		d := r.Decide(&k)
 		if said(d) != c.want || !cmp.Equal(d.Step.With, c.with) || !cmp.Equal(d.Step.Busy, c.busy) {
-			t.Errorf("%v: %s: %s with %q unless %q, want %s with %q unless %q", c.request, c.key, said(d), d.Step.With, d.Step.Busy, c.want, c.with, c.busy)
+			t.Errorf("%v: %s: %s with %q unless %q, want %s with %q unless %q", c.request, c.key, said(d), d.Step.With,
+				d.Step.Busy, c.want, c.with, c.busy)
 		}
 	}
 }
 
 // Only keys without a TTL get one, the declared one, and their ends are spread.
 func TestTTL(t *testing.T) {
-	r, err := plan.NewTTL(load(t, declaration), selection.Request{}, 0.5)
+	r, err := plan.NewTTL(loaded(t, declaration), selection.Request{}, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +162,7 @@ func TestTTL(t *testing.T) {
 // Each clean-up rule takes exactly what it says.
 func TestClean(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	r, err := plan.NewClean(load(t, declaration), selection.Request{}, now)
+	r, err := plan.NewClean(loaded(t, declaration), selection.Request{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,14 +213,16 @@ func TestClean(t *testing.T) {
 
 // A plan is read as it was written, and not at all if a byte of it was changed.
 func TestReadWhatWasWritten(t *testing.T) {
-	ks := load(t, declaration)
+	ks := loaded(t, declaration)
 	r, err := plan.NewDelete(ks, selection.Request{Globs: []string{"*"}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := plan.NewCollector(r)
-	c.Add([]source.Key{key("app:user:1", source.Hash, 0), key("\xff\x1b[2J", source.Hash, 0), key("bull:1", source.Hash, 0), key("app:lock:1", source.String, 0)})
-	p := &plan.Plan{Format: plan.Format, Verb: "delete", Made: time.Unix(1, 0).UTC(), Declaration: plan.Digest(ks), Server: plan.Server{Shards: []plan.Shard{{RunID: "a"}}}}
+	c.Add([]source.Key{key("app:user:1", source.Hash, 0), key("\xff\x1b[2J", source.Hash, 0),
+		key("bull:1", source.Hash, 0), key("app:lock:1", source.String, 0)})
+	p := &plan.Plan{Format: plan.Format, Verb: "delete", Made: time.Unix(1, 0).UTC(), Declaration: plan.Digest(ks),
+		Server: plan.Server{Shards: []plan.Shard{{RunID: "a"}}}}
 	c.Into(p)
 	if got := fmt.Sprint(p.Total, len(p.Entries), len(p.Left)); got != "{4 2 2 200} 3 2" {
 		t.Error(got)
@@ -244,7 +244,8 @@ func TestReadWhatWasWritten(t *testing.T) {
 	if d := cmp.Diff(p, got); d != "" {
 		t.Error(d)
 	}
-	for _, change := range [][2]string{{`"keys": 4`, `"keys": 5`}, {`"verb": "delete"`, `"verb": "clean"`}, {`"format": 1`, `"format": 2`}, {`"verb"`, `"verv"`}, {"}\n", ""}} {
+	for _, change := range [][2]string{{`"keys": 4`, `"keys": 5`}, {`"verb": "delete"`, `"verb": "clean"`},
+		{`"format": 1`, `"format": 2`}, {`"verb"`, `"verv"`}, {"}\n", ""}} {
 		text := strings.Replace(out.String(), change[0], change[1], 1)
 		if text == out.String() {
 			t.Fatalf("the plan has no %q:\n%s", change[0], text)
@@ -258,8 +259,12 @@ func TestReadWhatWasWritten(t *testing.T) {
 // Drift has a name.
 func TestDrift(t *testing.T) {
 	of := func(change func(*plan.Plan)) *plan.Plan {
-		p := &plan.Plan{Declaration: "d", From: &plan.Server{Shards: []plan.Shard{{Address: "c:1", RunID: "r3", Brand: "redis", Version: "7"}}}, Entries: []plan.Part{{Entry: "user", Counts: plan.Counts{Change: 1000}}},
-			Server: plan.Server{Cluster: true, Shards: []plan.Shard{{Address: "a:1", RunID: "r1", ReplID: "p1", Brand: "redis", Version: "7", Slots: []string{"0-8191"}}, {Address: "a:2", RunID: "r2", ReplID: "p2", Slots: []string{"8192-16383"}}}}}
+		p := &plan.Plan{Declaration: "d",
+			From:    &plan.Server{Shards: []plan.Shard{{Address: "c:1", RunID: "r3", Brand: "redis", Version: "7"}}},
+			Entries: []plan.Part{{Entry: "user", Counts: plan.Counts{Change: 1000}}},
+			Server: plan.Server{Cluster: true,
+				Shards: []plan.Shard{{Address: "a:1", RunID: "r1", ReplID: "p1", Brand: "redis", Version: "7",
+					Slots: []string{"0-8191"}}, {Address: "a:2", RunID: "r2", ReplID: "p2", Slots: []string{"8192-16383"}}}}}
 		change(p)
 		return p
 	}
@@ -284,7 +289,8 @@ func TestDrift(t *testing.T) {
 		{"failed-over", func(p *plan.Plan) { p.Server.Shards[0].RunID, p.Server.Shards[0].Address = "x", "a:9" }},
 		{"failed-over", func(p *plan.Plan) { p.Server.Shards[0].ReplID = "x" }},
 		{"other-server", func(p *plan.Plan) {
-			p.Server.Shards[0].RunID, p.Server.Shards[0].ReplID, p.Server.Shards[0].Address, p.Server.Shards[0].Slots = "x", "y", "b:1", nil
+			p.Server.Shards[0].RunID, p.Server.Shards[0].ReplID, p.Server.Shards[0].Address, p.Server.Shards[0].Slots = "x", "y",
+				"b:1", nil
 		}},
 		{"other-version", func(p *plan.Plan) { p.Server.Shards[0].Version = "8" }},
 		{"flushed", func(p *plan.Plan) { p.Server.Shards[0].Flushes++ }},
@@ -303,7 +309,8 @@ func TestDrift(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if d := was.Drift(of(func(p *plan.Plan) { p.Entries[0].Change = 300 }), plan.Tolerance{Share: 0.1, Done: map[string]int64{"user": 700}}); len(d) > 0 {
+	if d := was.Drift(of(func(p *plan.Plan) { p.Entries[0].Change = 300 }),
+		plan.Tolerance{Share: 0.1, Done: map[string]int64{"user": 700}}); len(d) > 0 {
 		t.Error("what an interrupted run has done counts as drift:", d)
 	}
 	if d := was.Drift(of(func(p *plan.Plan) { p.Entries = nil }), plan.Tolerance{Share: 1e18}); len(d) > 0 {

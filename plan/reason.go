@@ -1,6 +1,6 @@
 package plan
 
-// Code is why keys are left alone, or why a plan is not complete. Codes are stable.
+// Code describes why keys are left alone, or why a plan is not complete. Codes are stable.
 type Code string
 
 // The codes.
@@ -60,7 +60,7 @@ const (
 	NewerForm   Code = "newer-form"      // of an item: a newer program keeps it
 )
 
-// Reason is why a plan is not complete, or does not hold any more.
+// Reason describes why a plan is not complete, or does not hold any more.
 type Reason struct {
 	Code Code   `json:"code"`
 	What string `json:"what"`
@@ -96,7 +96,8 @@ var sentences = map[Code][2]string{
 	OtherSlot: {"what must be checked or go in the same step is in another cluster slot",
 		"give the pattern a hash tag, {#…}"},
 	Changed: {"it changed since it was looked at", "run it again"},
-	NotKept: {"it could not be kept: it was written to each time it was read, or is too large to be compared: an item of over 1000 fields or 512 KiB",
+	NotKept: {"it could not be kept: it was written to each time it was read, or is too large to be compared: an item " +
+		"of over 1000 fields or 512 KiB",
 		"run it again when it is at rest, or without --keep"},
 	AsItIs:      {"it is there with the same value and expiry", ""},
 	There:       {"it is there, and stays", "--existing says what becomes of it"},
@@ -139,8 +140,8 @@ var sentences = map[Code][2]string{
 	NewerForm:   {"a newer program keeps it in a form that this one does not know", "use a newer keywright"},
 }
 
-// What is the sentence of a code.
+// What returns the sentence of a code.
 func (c Code) What() string { return sentences[c][0] }
 
-// Fix is what to do about a code; "" if there is nothing to do.
+// Fix returns what to do about a code; "" if there is nothing to do.
 func (c Code) Fix() string { return sentences[c][1] }

@@ -26,7 +26,7 @@ type RenameOptions struct {
 	Retag      bool              // sets of names that keep theirs are told the new names of what they tag
 }
 
-// Rename is the rule that gives keys with an old name the new one.
+// Rename represents the rule that gives keys with an old name the new one.
 type Rename struct {
 	*book
 	RenameOptions
@@ -47,7 +47,7 @@ func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, e
 	if err != nil {
 		return nil, err
 	}
-	if r.tags, err = r.newTags(ks, pairs); err == nil && r.Tags() {
+	if r.tags, err = r.newTags(ks, pairs); err == nil && r.Retag && r.tags != nil {
 		r.findSets(ks)
 	}
 	return r, err
@@ -111,7 +111,7 @@ func (r *Rename) chosen(p *pair) bool {
 	return !slices.ContainsFunc(q.Where, func(c selection.Condition) bool { return !p.from.Has(c.Placeholder) })
 }
 
-// entryOf is the place of a key's entry in Names.
+// entryOf returns the place of a key's entry in Names.
 func (r *Rename) entryOf(k *keyspace.Key) int {
 	if k == nil {
 		return selection.Undeclared
@@ -179,7 +179,7 @@ func (r *Rename) unlike(k *source.Key) (d Decision) {
 	return Decision{Entry: r.entries[id], Meant: true, Leave: NotReadable}
 }
 
-// value is the text of a placeholder of the old name.
+// value returns the text of a placeholder of the old name.
 func (r *Rename) value(k *source.Key, p *pair, name string) string {
 	return string(r.caught.Of(k.Name, placeholder(p.from, name)))
 }
@@ -206,7 +206,7 @@ func (r *Rename) outside(p *pair, now *keyspace.Target) Code {
 	return ""
 }
 
-// step is how a key gets its new name, or why it cannot.
+// step returns how a key gets its new name, or why it cannot.
 func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 	to, ok := r.renamed(k, p.at, p.to)
 	if !ok || bytes.Equal(to, k.Name) {
@@ -257,10 +257,10 @@ func (r *Rename) renamed(k *source.Key, at []int, to *pattern.Pattern) ([]byte, 
 	return name, err == nil
 }
 
-// rival is the old name of another pair that would get the same new name.
+// rival returns the old name of another pair that would get the same new name.
 func (r *Rename) rival(k *source.Key, p, q *pair) (string, bool) { return r.other(k, p, q.from) }
 
-// other is a name of another pattern with the placeholders of the old name.
+// other returns a name of another pattern with the placeholders of the old name.
 func (r *Rename) other(k *source.Key, p *pair, to *pattern.Pattern) (string, bool) {
 	if to == nil {
 		return "", false
@@ -277,7 +277,7 @@ func (r *Rename) other(k *source.Key, p *pair, to *pattern.Pattern) (string, boo
 	return string(name), ok
 }
 
-// lastRoles are the keys of a queue that name jobs: a worker that finds a job there needs
+// lastRoles lists the keys of a queue that name jobs: a worker that finds a job there needs
 // the rest of it.
 var lastRoles = []string{"", "delayed", "dead", "leases"}
 
@@ -324,7 +324,7 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 	return s, ""
 }
 
-// naming are the keys of a queue that name jobs, and what is known of those that have begun. In
+// naming returns the keys of a queue that name jobs, and what is known of those that have begun. In
 // whichever of them a program has put a job under the new name, its key stays, and the jobs that the
 // old one names must stay with it.
 func (r *Rename) naming(k *source.Key, p *pair) (out []Names) {
@@ -341,7 +341,7 @@ func (r *Rename) naming(k *source.Key, p *pair) (out []Names) {
 	return out
 }
 
-// lanesOf are the lanes that a pattern has a placeholder for; one without a name: it has none.
+// lanesOf returns the lanes that a pattern has a placeholder for; one without a name: it has none.
 func lanesOf(e *keyspace.Entry, of *pattern.Pattern) []string {
 	if of != nil && e.Order != "" {
 		if at := placeholder(of, e.Order); at >= 0 {
@@ -351,7 +351,7 @@ func lanesOf(e *keyspace.Entry, of *pattern.Pattern) []string {
 	return []string{""}
 }
 
-// inLane is a name of another pattern with the placeholders of the old name, and this lane.
+// inLane returns a name of another pattern with the placeholders of the old name, and this lane.
 func (r *Rename) inLane(k *source.Key, p *pair, to *pattern.Pattern, lane string) (string, bool) {
 	if to == nil {
 		return "", false
@@ -371,7 +371,7 @@ func (r *Rename) inLane(k *source.Key, p *pair, to *pattern.Pattern, lane string
 	return string(name), err == nil
 }
 
-// Merge is what goes with the elements of a queue's key.
+// Merge describes what goes with the elements of a queue's key.
 type Merge struct {
 	Old, New [2]string // the key of a job before and after its id
 	Runs     [2]string // what is known of jobs that have begun, under the old name and the new one
@@ -390,7 +390,7 @@ func (r *Rename) merging(k *source.Key, p *pair) *Merge {
 	return m
 }
 
-// around is what a name has before and after the one placeholder that the old name lacks.
+// around returns what a name has before and after the one placeholder that the old name lacks.
 func (r *Rename) around(k *source.Key, p *pair, of *pattern.Pattern) (out [2]string) {
 	side := 0
 	for _, e := range of.Elements() {
@@ -405,7 +405,7 @@ func (r *Rename) around(k *source.Key, p *pair, of *pattern.Pattern) (out [2]str
 	return out
 }
 
-// Kind is the type that all keys have which are meant, "" if they have several, or any.
+// Kind returns the type that all keys have which are meant, "" if they have several, or any.
 func (r *Rename) Kind() keyspace.Kind {
 	kind := keyspace.Kind("")
 	for i, p := range r.pairs {
@@ -422,7 +422,7 @@ func (r *Rename) Typed() bool {
 	return slices.ContainsFunc(r.pairs, func(p *pair) bool { return p.key != nil })
 }
 
-// Undo is the rule that gives keys the names back that they had.
+// Undo represents the rule that gives keys the names back that they had.
 type Undo struct {
 	*Rename
 	each []*match.Matcher // by pair
@@ -476,5 +476,5 @@ func (u *Undo) Decide(k *source.Key) (d Decision) {
 	return d
 }
 
-// Names are the names of all entries.
+// Names returns the names of all entries.
 func (u *Undo) Names() []string { return u.Rename.Names() }

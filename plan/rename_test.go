@@ -6,7 +6,9 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -26,7 +28,7 @@ keys:
   used: {key: "page:live:{id}", type: string, ttl: none}
 `
 
-// newName is what a rule says of a key.
+// newName returns what a rule says of a key.
 func newName(rule plan.Rule, name string, kind source.Kind) string {
 	d := rule.Decide(&source.Key{Name: []byte(name), Kind: kind})
 	switch {
@@ -39,7 +41,8 @@ func newName(rule plan.Rule, name string, kind source.Kind) string {
 	if d.Step.Last {
 		out += " last"
 	}
-	for what, names := range map[string][]string{" unless works ": d.Step.Busy, " unless there ": d.Step.Absent, " or ": d.Step.Rivals} {
+	for what, names := range map[string][]string{" unless works ": d.Step.Busy, " unless there ": d.Step.Absent,
+		" or ": d.Step.Rivals} {
 		if len(names) > 0 {
 			out += what + strings.Join(names, " ")
 		}
@@ -50,7 +53,7 @@ func newName(rule plan.Rule, name string, kind source.Kind) string {
 // What was declares goes to the declared names with all that is derived, and what cannot
 // is named.
 func TestRenameFormer(t *testing.T) {
-	ks := load(t, renamedDeclaration)
+	ks := loaded(t, renamedDeclaration)
 	pairs, err := plan.Former(ks)
 	must(t, err)
 	rule, err := plan.NewRename(ks, pairs, plan.RenameOptions{})
@@ -87,18 +90,21 @@ func TestRenameFormer(t *testing.T) {
 	narrowed, err := plan.NewRename(ks, pairs, plan.RenameOptions{Request: selection.Request{
 		Entries: []string{"work"}, Where: []selection.Condition{{Placeholder: "prio", Value: "high"}}}})
 	must(t, err)
-	if got := newName(narrowed, "jobs:a:high", 0) + newName(narrowed, "jobs:a:low", 0) + newName(narrowed, "user:7", 0); got != "part-of-queue--" {
+	if got := newName(narrowed, "jobs:a:high", 0) + newName(narrowed, "jobs:a:low", 0) + newName(narrowed, "user:7",
+		0); got != "part-of-queue--" {
 		t.Error(got)
 	}
 }
 
 // --map takes the types of the declared pattern, and refuses what would be renamed twice.
 func TestRenameMapped(t *testing.T) {
-	ks := load(t, renamedDeclaration)
+	ks := loaded(t, renamedDeclaration)
 	for text, want := range map[string]map[string]string{
-		"account:{id}=usr:{id}":              {"account:7": "usr:7", "account:7:8": "-", "account:": "-"},
-		"usr:{id}=account:{id}":              {"usr:7": "account:7"},
-		"old:{n}=hold:{n}":                   {"{old:7}:fence": "{hold:7}:fence unless there old:7 {old:7}:waiters {old:7}:shared", "old:7": "live-lease", "old:100": "not-readable"},
+		"account:{id}=usr:{id}": {"account:7": "usr:7", "account:7:8": "-", "account:": "-"},
+		"usr:{id}=account:{id}": {"usr:7": "account:7"},
+		"old:{n}=hold:{n}": {
+			"{old:7}:fence": "{hold:7}:fence unless there old:7 {old:7}:waiters {old:7}:shared", "old:7": "live-lease",
+			"old:100": "not-readable"},
 		"n:{x}=day:1:{x}":                    {"n:1": "day:1:1"},
 		"n:{x}=work:1:{x}":                   {"n:high": "part-of-construct"},
 		"bull:{x}=cow:{x}":                   {"bull:1": "foreign"},
@@ -122,7 +128,8 @@ func TestRenameMapped(t *testing.T) {
 			}
 		}
 	}
-	for _, texts := range [][]string{{"a:{x}"}, {"a:{x}="}, {"=a:{x}"}, {"a:{x}=a:{x}{"}, {"a:{x}=b:{x}", "b:{x}=c:{x}"}, {"a:{x}=b:{x}", "c:1{x}=b:1{x}"},
+	for _, texts := range [][]string{{"a:{x}"}, {"a:{x}="}, {"=a:{x}"}, {"a:{x}=a:{x}{"}, {"a:{x}=b:{x}", "b:{x}=c:{x}"},
+		{"a:{x}=b:{x}", "c:1{x}=b:1{x}"},
 		{"a:{x}=a:1{x}"}} {
 		if _, err := plan.Mapped(ks, texts); err == nil {
 			t.Errorf("%q is read", texts)
@@ -141,7 +148,7 @@ keys:
   user: {key: "app:user:{id}", was: ["app:u:{id}"], type: string, ttl: none}
   hold: {key: "app:hold:{n}", type: lock, ttl: 10s}
 `
-	from, to := load(t, text), loadIn(t, text, map[string]string{"app": "app-eu"})
+	from, to := loaded(t, text), loadIn(t, text, map[string]string{"app": "app-eu"})
 	pairs, err := plan.Moved(from, to)
 	must(t, err)
 	rule, err := plan.NewRename(to, pairs, plan.RenameOptions{})
@@ -150,7 +157,8 @@ keys:
 		t.Error(rule.Glob())
 	}
 	for name, want := range map[string]string{"app:user:7": "app-eu:user:7", "app-eu:user:7": "-", "app:stray": "-",
-		"app:{app:hold:7}:fence": "app-eu:{app-eu:hold:7}:fence unless there app:hold:7 app:{app:hold:7}:waiters app:{app:hold:7}:shared"} {
+		"app:{app:hold:7}:fence": "app-eu:{app-eu:hold:7}:fence unless there app:hold:7 app:{app:hold:7}:waiters " +
+			"app:{app:hold:7}:shared"} {
 		if got := newName(rule, name, source.String); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -159,22 +167,18 @@ keys:
 	must(t, err)
 	for name, old := range map[string]string{"app-eu:user:7": "app:user:7", "app-eu:user:8": "app:user:9"} {
 		undo.Known([]byte(old))
-		if got, want := newName(undo, name, 0), map[bool]string{true: old, false: "not-readable"}[name[len(name)-1] == old[len(old)-1]]; got != want {
+		if got, want := newName(undo, name, 0),
+			map[bool]string{true: old, false: "not-readable"}[name[len(name)-1] == old[len(old)-1]]; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 func loadIn(t testing.TB, text string, names map[string]string) *keyspace.Keyspace {
 	t.Helper()
-	ks, found := keyspace.LoadIn(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml", names)
+	ks, found := load.In(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml", names)
 	if finding.Count(found).Errors > 0 {
 		t.Fatal(found)
 	}

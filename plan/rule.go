@@ -22,13 +22,13 @@ type Rule interface {
 	Glob() string
 }
 
-// Learner is a rule that must see all keys before it can decide about one.
+// Learner represents a rule that must see all keys before it can decide about one.
 type Learner interface {
 	Rule
 	Learn(k *source.Key)
 }
 
-// Decision is what a rule says of a key. A key that is not meant is counted nowhere.
+// Decision describes what a rule says of a key. A key that is not meant is counted nowhere.
 type Decision struct {
 	Entry int  // in Names, or selection.Undeclared
 	Meant bool // it is one of those that were asked for
@@ -50,7 +50,7 @@ const (
 	Retag              // give Members their new names
 )
 
-// Step is a change of one key, and the conditions that hold in the same step of the
+// Step represents a change of one key, and the conditions that hold in the same step of the
 // server.
 type Step struct {
 	How   How
@@ -73,7 +73,7 @@ type Step struct {
 	Members    *Members // of Retag, and of Move before it: what it holds gets new names; nil: nothing does
 }
 
-// Names are the old name of a key and the new one.
+// Names holds the old name of a key and the new one.
 type Names struct{ Old, New string }
 
 // book knows what a key is: which declared key, which old or foreign name.
@@ -135,7 +135,7 @@ func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
 	return d, declared
 }
 
-// capture is the text of a placeholder of the key that was looked at last.
+// capture returns the text of a placeholder of the key that was looked at last.
 func (b *book) capture(k *source.Key, i int) string { return string(b.seen.Of(k.Name, i)) }
 
 // sibling builds the key of another role of the same instance of a construct; false if
@@ -163,7 +163,7 @@ func (b *book) build(k *source.Key, from, to *pattern.Pattern) (string, bool) {
 	return string(key), err == nil
 }
 
-// placeholder is the place of a placeholder in a pattern, -1 if it is none of it.
+// placeholder returns the place of a placeholder in a pattern, -1 if it is none of it.
 func placeholder(p *pattern.Pattern, name string) int {
 	for i, q := range p.Placeholders() {
 		if q.Name == name {
@@ -173,28 +173,38 @@ func placeholder(p *pattern.Pattern, name string) int {
 	return -1
 }
 
-// removal is how a key of a construct is removed, or why it is left alone.
+// removals say how a key of each construct is removed, or why it is left alone; nil: like any key.
+var removals = map[keyspace.Construct]func(*book, *source.Key, *keyspace.Key) (Step, Code){
+	keyspace.Plain: nil, keyspace.Counter: nil, keyspace.Ranking: nil, keyspace.RateLimit: nil, keyspace.Script: nil,
+	keyspace.Topic: nil,
+	keyspace.Lock: func(*book, *source.Key, *keyspace.Key) (Step, Code) {
+		return Step{}, FencingToken // its other keys are momentary
+	},
+	keyspace.Entity: ofEntity, keyspace.Cache: (*book).ofCache, keyspace.Queue: (*book).ofQueue,
+}
+
+// removal returns how a key is removed, or why it is left alone.
 func (b *book) removal(k *source.Key, declared *keyspace.Key) (Step, Code) {
-	if declared == nil {
+	if declared == nil || removals[declared.Entry.Construct] == nil {
 		return Step{}, ""
 	}
-	switch declared.Entry.Construct {
-	case keyspace.Lock:
-		return Step{}, FencingToken // its other keys are momentary
-	case keyspace.Entity:
-		if declared.Role != "" {
-			return Step{}, WithItems
-		}
-		if k.Kind.String() != string(declared.Kind) {
-			return Step{}, OtherType
-		}
-		return Step{How: Item}, ""
-	case keyspace.Cache:
-		if fill, ok := b.sibling(k, declared, "fill"); ok {
-			return Step{With: []string{fill}}, ""
-		}
-	case keyspace.Queue:
-		return b.ofQueue(k, declared)
+	return removals[declared.Entry.Construct](b, k, declared)
+}
+
+func ofEntity(_ *book, k *source.Key, declared *keyspace.Key) (Step, Code) {
+	switch {
+	case declared.Role != "":
+		return Step{}, WithItems
+	case k.Kind.String() != string(declared.Kind):
+		return Step{}, OtherType
+	}
+	return Step{How: Item}, ""
+}
+
+// ofCache removes a value together with the right to load it.
+func (b *book) ofCache(k *source.Key, declared *keyspace.Key) (Step, Code) {
+	if fill, ok := b.sibling(k, declared, "fill"); ok {
+		return Step{With: []string{fill}}, ""
 	}
 	return Step{}, ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Members are the members of a sorted set that are names of cached values, and get new names:
+// Members holds the members of a sorted set that are names of cached values, and get new names:
 // the tags of a cache are such sets. It is for one goroutine.
 type Members struct {
 	// Glob matches each member that gets a new name; "" where one glob cannot tell.
@@ -38,13 +38,13 @@ func (r *Rename) newTags(ks *keyspace.Keyspace, pairs *Pairs) (*tags, error) {
 	return &tags{rule}, err
 }
 
-// member is the new name of a member, wherever its value is.
+// member returns the new name of a member, wherever its value is.
 func (t *tags) member(name []byte) ([]byte, bool) {
 	d := t.rule.Decide(&source.Key{Name: name})
 	return []byte(d.Step.To), d.Meant && d.Leave == "" && d.Step.To != ""
 }
 
-// members is member with what holds the old name.
+// members returns member with what holds the old name.
 func (t *tags) members() *Members {
 	return &Members{Glob: t.rule.Glob(), New: func(name []byte) (string, []string, bool) {
 		to, ok := t.member(name)
@@ -71,9 +71,9 @@ func tagging(k *keyspace.Key) bool {
 // retags reports whether sets that tag what is renamed are changed where they are.
 func (r *Rename) retags() bool { return r.Retag && !r.Drop && r.tags != nil }
 
-// Tags reports whether keys hold names of other keys, which are told the new names before any
+// Tags reports whether keys may hold names of other keys: they are told the new names before any
 // key is renamed, and lose the old ones after that.
-func (r *Rename) Tags() bool { return r.Retag && r.tags != nil }
+func (r *Rename) Tags() bool { return r.Retag && r.tags != nil && r.sets }
 
 // findSets finds the declared sets that may be tags.
 func (r *Rename) findSets(ks *keyspace.Keyspace) {
@@ -95,7 +95,7 @@ func (r *Rename) findSets(ks *keyspace.Keyspace) {
 	}
 }
 
-// tagged is what becomes of a key that keeps its name: one that may be a tag is told new names.
+// tagged returns what becomes of a key that keeps its name: one that may be a tag is told new names.
 func (r *Rename) tagged(k *source.Key) (d Decision) {
 	if !r.sets || k.Kind != source.Unknown && k.Kind != source.ZSet {
 		return d

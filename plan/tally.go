@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// Tally is the counts of a plan whose verb has no rule: what it would change, by entry,
+// Tally represents the counts of a plan whose verb has no rule: what it would change, by entry,
 // and what it leaves alone.
 type Tally struct {
 	order []string

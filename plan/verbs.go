@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Delete is the rule that removes what is selected.
+// Delete represents the rule that removes what is selected.
 type Delete struct{ *book }
 
 // NewDelete makes the rule. ks may be nil: then each key is undeclared. What is not
@@ -56,7 +56,7 @@ func (r *Delete) Decide(k *source.Key) Decision {
 	return d
 }
 
-// TTL is the rule that gives keys which lost their TTL the declared one.
+// TTL represents the rule that gives keys which lost their TTL the declared one.
 type TTL struct {
 	*book
 	spread float64
@@ -110,7 +110,7 @@ func (r *TTL) share(k *keyspace.Key) float64 {
 	return r.spread
 }
 
-// spread is the TTL of a key: the same each time, so that a plan made again says the
+// spread returns the TTL of a key: the same each time, so that a plan made again says the
 // same.
 func spread(key []byte, ttl time.Duration, share float64) time.Duration {
 	h := fnv.New64a()

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// note is an item of an entity that may go while its priority is 1.
+// note represents an item of an entity that may go while its priority is 1.
 type note struct {
 	Priority int64
 	Text     string
@@ -37,16 +37,19 @@ var (
 // notes are in one slot.
 func notes(c *keywright.Client) *entity.Store[string, note] {
 	const prefix, index = "{s}:item:", "{s}:priority:"
-	hour := keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Millisecond, Max: time.Hour, Text: "1h in 1ms..1h"}
-	return entity.New(c, &entity.Spec[string, note]{
-		Entry:  &keywright.Entry{Name: "note", Pattern: prefix + "{id}", Type: "hash", TTL: hour},
-		Prefix: prefix,
-		Key:    func(id string) (string, error) { return prefix + id, nil },
-		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix) },
-		Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Ledger: "{s}:ledger", Lease: "{s}:sweep", IndexTTL: 2 * time.Hour,
-		Indexes: []entity.Index[note]{{Name: "priority", Field: "priority", Score: "created", Prefix: index,
-			Key: func(n *note) (string, error) { return index + strconv.FormatInt(n.Priority, 10), nil }}},
-	}, nil)
+	hour := keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Millisecond, Max: time.Hour,
+		Text: "1h in 1ms..1h"}
+	return entity.New(keywright.Binding{Client: c,
+		Entry: &keywright.Entry{Name: "note", Pattern: prefix + "{id}", Type: "hash", TTL: hour}},
+		&entity.Spec[string, note]{
+			Prefix: prefix,
+			Key:    func(id string) (string, error) { return prefix + id, nil },
+			Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix) },
+			Fields: &noteFields, Created: "created", Expires: "{s}:expiry", Ledger: "{s}:ledger", Lease: "{s}:sweep",
+			IndexTTL: 2 * time.Hour,
+			Indexes: []entity.Index[note]{{Name: "priority", Field: "priority", Score: "created", Prefix: index,
+				Key: func(n *note) (string, error) { return index + strconv.FormatInt(n.Priority, 10), nil }}},
+		})
 }
 
 // create makes an item, or finds that it has made it.
@@ -80,7 +83,7 @@ func TestHarmedProcess(t *testing.T) {
 		}
 		all.Go(func() {
 			target := &raising{s.Going("priority"), w, s}
-			_ = pressure.New(c, &entry, "{s}:lease", nil, []pressure.Step{
+			_ = pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "{s}:lease"}, []pressure.Step{
 				{At: .8, Entry: "note", Target: target, Values: []string{"1"}, Shorten: 5 * time.Minute},
 				{At: .9, To: .85, Entry: "note", Target: target, Values: []string{"1"}},
 			}, pressure.Options{Interval: 2 * time.Millisecond, Batch: 10, Pause: time.Nanosecond, Rest: time.Nanosecond,
@@ -90,7 +93,7 @@ func TestHarmedProcess(t *testing.T) {
 	})
 }
 
-// raising is a target of which one item of each page is raised after the page was read.
+// raising represents a target of which one item of each page is raised after the page was read.
 type raising struct {
 	pressure.Target
 	w *harm.Worker
@@ -124,10 +127,10 @@ func raise(ctx context.Context, w *harm.Worker, s *entity.Store[string, note], i
 	}
 }
 
-// kept is how many items of each priority there are before the first process.
+// kept returns how many items of each priority there are before the first process.
 func kept(backlog int) int { return max(backlog/20, 200) }
 
-// released is what should not have gone, or is not as the indexes say.
+// released returns what should not have gone, or is not as the indexes say.
 func released(t *testing.T, s *harm.Side) (wrong []string) {
 	store := notes(open(t, s.URL))
 	raised := s.Lines("done")
@@ -137,7 +140,8 @@ func released(t *testing.T, s *harm.Side) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s was raised to 9 and is %d, %v", id, item.Value.Priority, err))
 		}
 	}
-	_, err := store.Check(t.Context(), entity.CheckOptions{Found: func(p entity.Problem) { wrong = append(wrong, fmt.Sprintf("%+v", p)) }})
+	_, err := store.Check(t.Context(),
+		entity.CheckOptions{Found: func(p entity.Problem) { wrong = append(wrong, fmt.Sprintf("%+v", p)) }})
 	must(t, err)
 	gone := 0
 	for n := range s.Lines("first") {

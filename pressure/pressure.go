@@ -27,7 +27,7 @@ import (
 	"github.com/keywright/keywright/internal/lease"
 )
 
-// Target are the items of one entity that may go. Ids are as they stand in the
+// Target holds the items of one entity that may go. Ids are as they are in the
 // index. All of it must work on a server that is at maxmemory.
 type Target interface {
 	// Page gives about n ids of the items with a value of the index's field, the
@@ -46,7 +46,7 @@ type Target interface {
 	Key(id string) string
 }
 
-// Step is one declared thing to do. Ratios are of maxmemory: 0.8 is 80 %.
+// Step represents one declared thing to do. Ratios are of maxmemory: 0.8 is 80 %.
 type Step struct {
 	At      float64 // from here on
 	To      float64 // down to here; 0: At
@@ -56,7 +56,7 @@ type Step struct {
 	Shorten time.Duration // the lifetime that is left; 0: the items are released
 }
 
-// down is the ratio below which the step has done its work.
+// down returns the ratio below which the step has done its work.
 func (s *Step) down() float64 { return cmp.Or(s.To, s.At) }
 
 // Options of a watcher. The zero value is a good choice.
@@ -86,7 +86,7 @@ type Options struct {
 	Failed func(error)   // told of what goes wrong, when it is new; it is tried again
 }
 
-// Reading is how full one server is. Sizes are bytes.
+// Reading describes how full one server is. Sizes are bytes.
 type Reading struct {
 	Server string
 	Used   int64 // as the server counts against maxmemory
@@ -102,7 +102,7 @@ func (r Reading) Ratio() float64 {
 	return float64(r.Used) / float64(r.Limit)
 }
 
-// End is why a run of a step ended.
+// End describes why a run of a step ended.
 type End string
 
 // The ends.
@@ -114,7 +114,7 @@ const (
 	Failure End = "failed"  // Report.Err
 )
 
-// Report is one run of a step on one server.
+// Report represents one run of a step on one server.
 type Report struct {
 	Process       string
 	Fence         int64 // of the lease: the server's time in µs when it was taken
@@ -133,7 +133,7 @@ type Report struct {
 	Err           error
 }
 
-// ErrNoLimit is a server without a maxmemory.
+// ErrNoLimit reports a server without a maxmemory.
 var ErrNoLimit = errors.New("the server has no maxmemory: set it, or Options.Limit")
 
 // Watcher looks at the servers of a client and acts.
@@ -150,16 +150,15 @@ type Watcher struct {
 	rests map[place]time.Time // not before
 }
 
-// place is a step on a server.
+// place represents a step on a server.
 type place struct {
 	server string
 	step   int
 }
 
-// New makes a watcher; generated code calls it. lease is the key under which
-// processes agree on who acts, with its entry; err is why it could not be built,
-// and what Run then gives.
-func New(c *keywright.Client, entry *keywright.Entry, key string, err error, steps []Step, o Options) *Watcher {
+// New makes a watcher; generated code calls it. The key of b is that under which
+// processes agree on who acts.
+func New(b keywright.Binding, steps []Step, o Options) *Watcher {
 	for _, d := range []struct {
 		at     *time.Duration
 		normal time.Duration
@@ -168,8 +167,9 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 	}
 	o.Batch = cmp.Or(max(o.Batch, 0), 200)
 	o.Process = cmp.Or(o.Process, lease.Process())
-	w := &Watcher{client: c, entry: entry, steps: steps, o: o, err: err, rests: map[place]time.Time{}}
-	w.lease = lease.New(c, key, o.Lease, lease.Options{Entry: entry, Err: err, Owner: o.Process})
+	w := &Watcher{client: b.Client, entry: b.Entry, steps: steps, o: o, err: b.Invalid("pressure"),
+		rests: map[place]time.Time{}}
+	w.lease = lease.New(b.Client, b.Key, o.Lease, lease.Options{Entry: b.Entry, Err: w.err, Owner: o.Process})
 	for i := range steps {
 		w.order = append(w.order, i)
 	}

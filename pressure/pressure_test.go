@@ -12,24 +12,24 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/pressure"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-func open(t testing.TB, url string) *keywright.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, keywright.Options{})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
-}
+var (
+	open       = servertest.Open
+	eventually = expect.Eventually
+)
 
 var entry = keywright.Entry{Name: "item.pressure", Type: "string"}
 
@@ -39,7 +39,7 @@ func watcher(c *keywright.Client, target pressure.Target, o pressure.Options) *p
 	if o.Rest == 0 {
 		o.Rest = time.Nanosecond
 	}
-	return pressure.New(c, &entry, "lease", nil, []pressure.Step{
+	return pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "lease"}, []pressure.Step{
 		{At: .8, Entry: "item", Target: target, Values: []string{"1"}, Shorten: 5 * time.Minute},
 		{At: .9, To: .85, Entry: "item", Target: target, Values: []string{"1"}},
 	}, o)
@@ -77,7 +77,8 @@ func TestShorten(t *testing.T) {
 		}
 		press(t, s, .85)
 		r := once(t, w)
-		if len(r) != 1 || r[0].Shortened != 2000 || r[0].Seen != 2000 || r[0].Released+r[0].Skipped != 0 || r[0].End != pressure.Through || r[0].Fence == 0 || r[0].Before.Ratio() < .8 {
+		if len(r) != 1 || r[0].Shortened != 2000 || r[0].Seen != 2000 || r[0].Released+r[0].Skipped != 0 ||
+			r[0].End != pressure.Through || r[0].Fence == 0 || r[0].Before.Ratio() < .8 {
 			t.Fatalf("at 85 %%: %+v", r)
 		}
 		first, latest := ends(t, s, 1), time.Now().Add(5*time.Minute).UnixMilli()
@@ -92,7 +93,8 @@ func TestShorten(t *testing.T) {
 			}
 		}
 		r = once(t, w)
-		if len(r) != 1 || r[0].Shortened != 0 || r[0].Skipped != 2000 || len(first) != 2000 || !maps.Equal(first, ends(t, s, 1)) {
+		if len(r) != 1 || r[0].Shortened != 0 || r[0].Skipped != 2000 || len(first) != 2000 ||
+			!maps.Equal(first, ends(t, s, 1)) {
 			t.Errorf("again: %+v", r)
 		}
 		press(t, s, .7)
@@ -131,7 +133,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// full is a server that refuses every write which needs memory: the release must
+// full returns a server that refuses every write which needs memory: the release must
 // work nevertheless. It gives what went wrong.
 func full(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 	fill(s, 2000, 1, 2)
@@ -171,14 +173,16 @@ func TestShortenWhenFull(t *testing.T) {
 		fill(s, 500, 1)
 		c := open(t, s.URL())
 		press(t, s, 1.1)
-		w := pressure.New(c, &entry, "lease", nil, []pressure.Step{{At: .8, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}, Shorten: time.Minute}}, pressure.Options{})
+		w := pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "lease"},
+			[]pressure.Step{{At: .8, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}, Shorten: time.Minute}},
+			pressure.Options{})
 		if r := once(t, w); len(r) != 1 || r[0].Shortened != 500 {
 			t.Errorf("%s: %+v", brand, r)
 		}
 	}
 }
 
-// turns is two processes under lasting pressure: only the one with the lease
+// turns returns two processes under lasting pressure: only the one with the lease
 // acts, until it gives it back or is dead; and one that has lost it does not give
 // back that of the other.
 func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
@@ -246,14 +250,12 @@ func TestALeaseAtRest(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 500, 1)
 	lost := 0
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+	c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
 		Notice: func(_ context.Context, n keywright.Notice) {
-			if n.Kind == keywright.LeaseLost {
+			if n.Kind == notice.LeaseLost {
 				lost++
 			}
 		}}}})
-	must(t, err)
-	t.Cleanup(c.Close)
 	press(t, s, .95)
 	target := &shelf{c: c}
 	w := watcher(c, target, pressure.Options{Batch: 10, Pause: time.Nanosecond})
@@ -275,10 +277,11 @@ func TestALeaseAtRest(t *testing.T) {
 
 // give writes the lease, on a full server too.
 func give(s *keywrighttest.Server, lease string) {
-	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1", "lease", lease)
+	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1",
+		"lease", lease)
 }
 
-// lost is a lease that goes to another process in the middle of a run: the run
+// lost returns a lease that goes to another process in the middle of a run: the run
 // ends before the next batch.
 func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 	fill(s, 2500, 1)
@@ -310,7 +313,8 @@ func TestMutations(t *testing.T) {
 		{"SET comes first", "redis.call('UNLINK', key)\n", "", full},
 		{"nobody asks whose lease it is", "if fence and holder ~= owner then", "if false then", turns},
 		{"nobody asks in the middle of a run", "if not lease_held(KEYS[1], ARGV[1]) then", "if false then", lost},
-		{"anybody gives the lease back", "if fence and owner == ARGV[1] then", "if true then", func(t *testing.T, s *keywrighttest.Server) []string { return givesBack(t, s) }},
+		{"anybody gives the lease back", "if fence and owner == ARGV[1] then", "if true then",
+			func(t *testing.T, s *keywrighttest.Server) []string { return givesBack(t, s) }},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			pressure.Mutate(t, m.guard, m.instead)
@@ -323,7 +327,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// givesBack is a process that does not know yet that its lease went to another.
+// givesBack returns a process that does not know yet that its lease went to another.
 func givesBack(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 	fill(s, 2500, 1)
 	c := open(t, s.URL())
@@ -364,13 +368,14 @@ func TestTwoRun(t *testing.T) {
 	}
 	for i := range 2 {
 		c := open(t, s.URL())
-		w := watcher(c, &shelf{c: c}, pressure.Options{Process: strconv.Itoa(i), Interval: time.Millisecond, Batch: 20, Pause: time.Nanosecond, Rest: time.Hour, Done: func(r pressure.Report) {
-			mu.Lock()
-			defer mu.Unlock()
-			if r.Shortened > 0 { // at the very end the other one may get the lease
-				by[r.Process] += r.Shortened
-			}
-		}})
+		w := watcher(c, &shelf{c: c}, pressure.Options{Process: strconv.Itoa(i), Interval: time.Millisecond, Batch: 20,
+			Pause: time.Nanosecond, Rest: time.Hour, Done: func(r pressure.Report) {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Shortened > 0 { // at the very end the other one may get the lease
+					by[r.Process] += r.Shortened
+				}
+			}})
 		runs.Go(func() {
 			if err := w.Run(ctx); err != nil {
 				t.Error(err)
@@ -389,17 +394,6 @@ func TestTwoRun(t *testing.T) {
 	}
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for range 12000 {
-		if ok() {
-			return
-		}
-		<-time.After(5 * time.Millisecond)
-	}
-	t.Fatalf("not within 60 s: %s", what)
-}
-
 // TestNoLimit: a server without maxmemory is told, once, and left alone; with a
 // limit of its own it is not.
 func TestNoLimit(t *testing.T) {
@@ -413,7 +407,8 @@ func TestNoLimit(t *testing.T) {
 	told := make(chan error, 10)
 	looks := make(chan pressure.Reading, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
-	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: time.Millisecond, Failed: func(err error) { told <- err }, Look: func(r pressure.Reading) { looks <- r }})
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: time.Millisecond, Failed: func(err error) { told <- err },
+		Look: func(r pressure.Reading) { looks <- r }})
 	end := make(chan error)
 	go func() { end <- w.Run(ctx) }()
 	for range 20 {
@@ -427,12 +422,13 @@ func TestNoLimit(t *testing.T) {
 		t.Errorf("told %d times", len(told))
 	}
 	used, _ := strconv.ParseInt(s.Info("used_memory"), 10, 64)
-	if r := once(t, watcher(c, &shelf{c: c}, pressure.Options{Limit: used * 100 / 85})); len(r) != 1 || r[0].Shortened != 3000 {
+	if r := once(t, watcher(c, &shelf{c: c}, pressure.Options{Limit: used * 100 / 85})); len(r) != 1 ||
+		r[0].Shortened != 3000 {
 		t.Errorf("with a limit of its own: %+v", r)
 	}
 }
 
-// TestCluster: each primary by itself. Only what lies on the full one is
+// TestCluster: each primary by itself. Only what is on the full one is
 // released, although the index names the items of all.
 func TestCluster(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
@@ -446,7 +442,10 @@ func TestCluster(t *testing.T) {
 			for i, n := range cluster.Nodes {
 				press(t, n, []float64{.5, .93, .94}[i])
 			}
-			r := once(t, pressure.New(c, &entry, "lease", nil, []pressure.Step{{At: .9, To: .85, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}}}, pressure.Options{Batch: 100, Pause: time.Nanosecond}))
+			r := once(t,
+				pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "lease"},
+					[]pressure.Step{{At: .9, To: .85, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}}},
+					pressure.Options{Batch: 100, Pause: time.Nanosecond}))
 			released := map[string]int{}
 			for _, one := range r {
 				released[one.Server] = one.Released
@@ -458,7 +457,8 @@ func TestCluster(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 			for n, k := range before { // the lease is one key more on one of them
-				if gone := k - keys(n); gone != int64(released[cluster.Nodes[n].Addr()]) && gone != int64(released[cluster.Nodes[n].Addr()])-1 {
+				if gone := k - keys(n); gone != int64(released[cluster.Nodes[n].Addr()]) &&
+					gone != int64(released[cluster.Nodes[n].Addr()])-1 {
 					t.Errorf("server %d: %d of %d keys are gone, %d were released", n, gone, k, released[cluster.Nodes[n].Addr()])
 				}
 			}
@@ -474,8 +474,10 @@ func spread(t *testing.T, c *keywright.Client, n int) {
 		if i%1000 == 0 {
 			must(t, t.Context().Err())
 		}
-		for _, r := range raw.DoMulti(t.Context(), raw.B().Hset().Key("item:"+id).FieldValue().FieldValue("content", payload).Build(),
-			raw.B().Zadd().Key("priority:1").ScoreMember().ScoreMember(float64(i), id).Build(), raw.B().Zadd().Key("expiry").ScoreMember().ScoreMember(float64(i), id).Build()) {
+		for _, r := range raw.DoMulti(t.Context(),
+			raw.B().Hset().Key("item:"+id).FieldValue().FieldValue("content", payload).Build(),
+			raw.B().Zadd().Key("priority:1").ScoreMember().ScoreMember(float64(i), id).Build(),
+			raw.B().Zadd().Key("expiry").ScoreMember().ScoreMember(float64(i), id).Build()) {
 			must(t, r.Error())
 		}
 	}
@@ -506,7 +508,8 @@ func TestFrozenServer(t *testing.T) {
 	cluster.Nodes[frozen].Stop()
 	defer cluster.Nodes[frozen].Continue()
 	steps := []pressure.Step{{At: .9, To: .85, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}}}
-	w := pressure.New(c, &entry, "{priority:1}:lease", nil, steps, pressure.Options{Batch: 100, Pause: time.Nanosecond})
+	w := pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "{priority:1}:lease"}, steps,
+		pressure.Options{Batch: 100, Pause: time.Nanosecond})
 	if r, err := w.Once(t.Context()); err == nil || len(r) != 1 || r[0].End != pressure.Below || r[0].Released == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

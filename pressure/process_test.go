@@ -24,7 +24,8 @@ func TestProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	c := open(t, url)
-	_ = watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: 5 * time.Millisecond, Lease: 500 * time.Millisecond}).Run(ctx)
+	_ = watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: 5 * time.Millisecond,
+		Lease: 500 * time.Millisecond}).Run(ctx)
 }
 
 // victim starts such a process.
@@ -40,7 +41,7 @@ func victim(t *testing.T, url string) *process {
 	return v
 }
 
-// process is a watcher of its own.
+// process represents a watcher of its own.
 type process struct {
 	*exec.Cmd
 	stdin io.Closer
@@ -85,7 +86,8 @@ func TestKillWhileShortening(t *testing.T) {
 	}
 	var done []pressure.Report
 	ctx, cancel := context.WithCancel(t.Context())
-	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Pause: time.Nanosecond, Done: func(r pressure.Report) { done = append(done, r); cancel() }})
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Pause: time.Nanosecond,
+		Done: func(r pressure.Report) { done = append(done, r); cancel() }})
 	must(t, w.Run(ctx))
 	if len(done) == 0 || done[0].Shortened != 5000-len(first) || done[0].Skipped != len(first) {
 		t.Fatalf("%d were short, then: %+v", len(first), done)
@@ -117,9 +119,11 @@ func TestKillWhileReleasing(t *testing.T) {
 	}
 	var done []pressure.Report
 	ctx, cancel := context.WithCancel(t.Context())
-	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond, Done: func(r pressure.Report) { done = append(done, r); cancel() }})
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond,
+		Done: func(r pressure.Report) { done = append(done, r); cancel() }})
 	must(t, w.Run(ctx))
-	if len(done) == 0 || done[0].Released != left-count(s, 1) || done[0].End != pressure.Below || done[0].After.Ratio() < .84 || count(s, 2) != 6000 {
+	if len(done) == 0 || done[0].Released != left-count(s, 1) || done[0].End != pressure.Below ||
+		done[0].After.Ratio() < .84 || count(s, 2) != 6000 {
 		t.Errorf("%d were left, then %d: %+v", left, count(s, 1), done)
 	}
 	if n := s.Do("ZCARD", "expiry"); n != int64(6000+count(s, 1)) {
@@ -141,7 +145,8 @@ func TestStopWhileReleasing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	var runs []pressure.Report
-	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond, Done: func(r pressure.Report) { runs = append(runs, r); cancel() }})
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond,
+		Done: func(r pressure.Report) { runs = append(runs, r); cancel() }})
 	go func() { ended <- w.Run(ctx) }()
 	must(t, <-ended)
 	if len(runs) == 0 || runs[0].End != pressure.Below {
@@ -168,13 +173,14 @@ func TestFailover(t *testing.T) {
 	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 1, 3)
 	fill(s.Primary, 4000, 1, 2)
 	c := open(t, s.URL())
-	s.Primary.Do("WAIT", "1", "5000")
+	s.Primary.Copied(s.Replicas...)
 	press(t, s.Primary, .95)
 	press(t, s.Replicas[0], .95)
 	replica := s.Replicas[0]
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 20 * time.Millisecond, Batch: 10, Pause: 20 * time.Millisecond, Lease: time.Second, Rest: time.Hour})
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 20 * time.Millisecond, Batch: 10,
+		Pause: 20 * time.Millisecond, Lease: time.Second, Rest: time.Hour})
 	go func() { ended <- w.Run(ctx) }()
 	eventually(t, "some are released", func() bool { return count(s.Primary, 1) < 3950 })
 	s.Primary.Kill()

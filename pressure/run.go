@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/topology"
 )
@@ -25,7 +26,8 @@ func (w *Watcher) relieve(ctx context.Context, now Reading, term lease.Term) (re
 			continue
 		}
 		r := &run{w: w, step: &w.steps[i], here: here, term: term}
-		r.Report = Report{Process: w.o.Process, Fence: term.Fence, Server: now.Server, Entry: r.step.Entry, Step: i, At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
+		r.Report = Report{Process: w.o.Process, Fence: term.Fence, Server: now.Server, Entry: r.step.Entry, Step: i,
+			At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
 		r.do(ctx)
 		reports, now = append(reports, r.Report), r.After
 		w.over(&r.Report)
@@ -54,7 +56,7 @@ func (w *Watcher) resting(at place) bool {
 	return time.Now().Before(w.rests[at])
 }
 
-// run is one run of a step on one server.
+// run represents one run of a step on one server.
 type run struct {
 	Report
 	w    *Watcher
@@ -176,11 +178,13 @@ func (w *Watcher) slots(ctx context.Context, address string) (func(string) bool,
 	}
 	node, ok := w.client.Raw().Nodes()[address]
 	if !ok {
-		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address, Err: errors.New("the server has left the cluster")}
+		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address,
+			Err: errors.New("the server has left the cluster")}
 	}
-	nodes, err := topology.ReadNodes(ctx, keywright.AskNode(node), address)
+	nodes, err := topology.ReadNodes(ctx, kernel.AskNode(node), address)
 	if err != nil {
-		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address, Err: err, Hint: "it needs +cluster|nodes"}
+		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address, Err: err,
+			Hint: "it needs +cluster|nodes"}
 	}
 	own, _ := nodes.Myself()
 	return func(key string) bool { return own.Holds(int(slot.Of([]byte(key)))) }, nil

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// shelf is a small entity: hashes item:<id>, a zset per priority scored by when
+// shelf represents a small entity: hashes item:<id>, a zset per priority scored by when
 // an item was created, and one of expiry times, in one slot or in several.
 type shelf struct {
 	c      *keywright.Client
@@ -42,7 +44,8 @@ func (s *shelf) Page(ctx context.Context, value, after string, n int) (ids []str
 		from = "(" + after
 	}
 	b := s.c.Raw().B()
-	members, err := s.c.Raw().Do(ctx, b.Zrange().Key("priority:"+value).Min(from).Max("+inf").Byscore().Limit(0, int64(n)).Withscores().Build()).AsZScores()
+	members, err := s.c.Raw().Do(ctx,
+		b.Zrange().Key("priority:"+value).Min(from).Max("+inf").Byscore().Limit(0, int64(n)).Withscores().Build()).AsZScores()
 	for _, m := range members {
 		ids, next = append(ids, m.Member), strconv.Itoa(int(m.Score))
 	}
@@ -58,7 +61,9 @@ func (s *shelf) Shorten(ctx context.Context, _ string, ids []string, to time.Dur
 		keys, args = append(keys, s.Key(id)), append(args, id)
 	}
 	raw := s.c.Raw()
-	n, err := raw.Do(ctx, raw.B().Eval().Script(shorten).Numkeys(int64(len(keys)+1)).Key(append(keys, "expiry")...).Arg(args...).Build()).AsInt64()
+	n, err := raw.Do(ctx,
+		raw.B().Eval().Script(shorten).Numkeys(int64(len(keys)+1)).Key(append(keys, "expiry")...).Arg(args...).Build()).
+		AsInt64()
 	return int(n), err
 }
 
@@ -89,7 +94,8 @@ func fill(s *keywrighttest.Server, each int, priorities ...int) {
 	for _, p := range priorities {
 		for i := range each {
 			id, created := name(p, i), strconv.Itoa(1000+i)
-			commands = append(commands, []string{"HSET", "item:" + id, "content", payload}, []string{"PEXPIREAT", "item:" + id, ends},
+			commands = append(commands, []string{"HSET", "item:" + id, "content", payload},
+				[]string{"PEXPIREAT", "item:" + id, ends},
 				[]string{"ZADD", fmt.Sprintf("priority:%d", p), created, id}, []string{"ZADD", "expiry", ends, id})
 		}
 	}
@@ -98,13 +104,10 @@ func fill(s *keywrighttest.Server, each int, priorities ...int) {
 
 func name(priority, i int) string { return fmt.Sprintf("%d-%05d", priority, i) }
 
-// press sets maxmemory so that the server is at a ratio.
-func press(t *testing.T, s *keywrighttest.Server, ratio float64) {
-	t.Helper()
-	used, err := strconv.ParseFloat(s.Info("used_memory"), 64)
-	must(t, err)
-	s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
-}
+var (
+	must  = expect.NoError
+	press = servertest.Press
+)
 
 func count(s *keywrighttest.Server, priority int) int {
 	n, _ := s.Do("ZCARD", fmt.Sprintf("priority:%d", priority)).(int64)
@@ -132,11 +135,4 @@ func ends(t *testing.T, s *keywrighttest.Server, priority int) map[string]int64 
 		out[all[i].(string)] = at
 	}
 	return out
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

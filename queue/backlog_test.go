@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -24,10 +25,14 @@ var heaps = map[string]string{
 	"waiting": "redis.call('RPUSH', 'mail', id)",
 	"due":     "redis.call('ZADD', '{mail}:delayed', 1, id)",
 	"mixed":   "if i % 2 == 0 then redis.call('RPUSH', 'mail', id) else redis.call('ZADD', '{mail}:delayed', 1, id) end",
-	"left":    "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
-	"twice":   "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 1 r1\\n\\n')",
-	"leased":  "redis.call('ZADD', '{mail}:leases', 1e14, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
-	"dead":    "redis.call('ZADD', '{mail}:dead', 1, id) redis.call('HSET', '{mail}:runs', id, '- 7 1 0 0 0 r1\\nfailed\\n')",
+	"left": "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 " +
+		"0 r1\\n\\n')",
+	"twice": "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 " +
+		"1 r1\\n\\n')",
+	"leased": "redis.call('ZADD', '{mail}:leases', 1e14, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 " +
+		"0 r1\\n\\n')",
+	"dead": "redis.call('ZADD', '{mail}:dead', 1, id) redis.call('HSET', '{mail}:runs', id, '- 7 1 0 0 " +
+		"0 r1\\nfailed\\n')",
 	"gone":    "redis.call('RPUSH', 'mail', id) redis.call('UNLINK', '{mail}:job:' .. id)",
 	"nowhere": "",
 }
@@ -35,7 +40,9 @@ var heaps = map[string]string{
 // heap puts n jobs into a place.
 func heap(s *keywrighttest.Server, place string, n int) {
 	for from := 0; from < n; from += 5000 {
-		s.Do("EVAL", "for i = ARGV[1], ARGV[2] do local id = 'job' .. i redis.call('SET', '{mail}:job:' .. id, 'q1 1 - 0 - -\\n') "+heaps[place]+" end", "0", strconv.Itoa(from), strconv.Itoa(min(from+5000, n)-1))
+		s.Do("EVAL",
+			"for i = ARGV[1], ARGV[2] do local id = 'job' .. i redis.call('SET', '{mail}:job:' .. id, 'q1 1 - 0 - -\\n') "+
+				heaps[place]+" end", "0", strconv.Itoa(from), strconv.Itoa(min(from+5000, n)-1))
 	}
 }
 
@@ -98,7 +105,7 @@ func backlog(t *testing.T, place string, jobs int) []string {
 	heap(s, place, jobs)
 	s.Do("SLOWLOG", "RESET")
 	w := s.RecordScripts()
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
 	var ran atomic.Int64
 	enough := make(chan struct{})
 	none := place == "dead" || place == "nowhere" || place == "gone" || place == "leased"
@@ -125,9 +132,9 @@ func backlog(t *testing.T, place string, jobs int) []string {
 	}
 	switch place {
 	case "dead":
-		must(t, second("", hand(q.Retry(ctx, "job1"))))
-		must(t, second("", hand(q.Discard(ctx, "job2"))))
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "bad"})))
+		must(t, expect.Err("", hand(q.Retry(ctx, "job1"))))
+		must(t, expect.Err("", hand(q.Discard(ctx, "job2"))))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "bad"})))
 		stop := started(t, q.Worker(func(_ context.Context,
 			j *queue.Job[string]) error {
 			return queue.Discard(fmt.Errorf("no"))
@@ -135,7 +142,7 @@ func backlog(t *testing.T, place string, jobs int) []string {
 		eventually(t, "old ones go", func() bool { n := s.Do("ZCARD", "{mail}:dead").(int64); return n <= int64(jobs)-100 })
 		stop()
 	case "waiting", "nowhere":
-		must(t, second("", hand(q.Cancel(ctx, "job99999"))))
+		must(t, expect.Err("", hand(q.Cancel(ctx, "job99999"))))
 	}
 	most := 0
 	for _, c := range w.Calls() {
@@ -282,7 +289,7 @@ func TestDrains(t *testing.T) {
 	}
 }
 
-// scripts are how many calls of scripts a server has had, and how many commands of all kinds.
+// scripts returns how many calls of scripts a server has had, and how many commands of all kinds.
 func scripts(t *testing.T, s *keywrighttest.Server) (calls, work int) {
 	t.Helper()
 	for line := range strings.Lines(fmt.Sprint(s.Do("INFO", "commandstats"))) {
@@ -318,7 +325,7 @@ func TestDelayIsShort(t *testing.T) {
 		due := time.Now().Add(100*time.Millisecond + time.Duration(i)*7*time.Millisecond).Truncate(time.Millisecond)
 		idle := make(chan time.Duration, 1)
 		time.AfterFunc(time.Until(due), func() { idle <- time.Since(due) })
-		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{At: due})))
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{At: due})))
 		r, noise := <-runs, <-idle
 		if late = r.began.Sub(due); late < 0 || r.claimed.Before(due) {
 			t.Errorf("claimed %v and begun %v early", due.Sub(r.claimed), -late)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -32,7 +33,7 @@ func TestByHandIsSentOnce(t *testing.T) {
 			"retry": q.Retry}[verb]
 		_, err := do(ctx, "warm") // the server has the script
 		must(t, err)
-		must(t, second(direct.Enqueue(ctx, queue.Task[string]{ID: verb})))
+		must(t, expect.Err(direct.Enqueue(ctx, queue.Task[string]{ID: verb})))
 		if verb != "cancel" {
 			stop := started(t, direct.Worker(func(context.Context, *queue.Job[string]) error { return errors.New("no") },
 				queue.WorkerOptions{}))
@@ -45,7 +46,7 @@ func TestByHandIsSentOnce(t *testing.T) {
 		if class, _ := keywright.ClassOf(err); ok || class != keywright.UnknownOutcome || !p.Lost() {
 			t.Errorf("%s: %v %v (lost %v)", verb, ok, err, p.Lost())
 		}
-		must(t, second2(q.Stats(ctx))) // what was to come before has come
+		must(t, expect.Err(q.Stats(ctx))) // what was to come before has come
 		n := 0
 		for _, line := range watch() {
 			if strings.Contains(line, `"`+verb+`" "`+verb+`"`) {
@@ -72,7 +73,7 @@ func TestCancelInALongLane(t *testing.T) {
 	_, err := q.EnqueueAll(ctx, make([]queue.Task[string], jobs))
 	must(t, err)
 	for _, task := range []queue.Task[string]{{ID: "last"}, {ID: "later", In: time.Hour}, {ID: "keeps"}} {
-		must(t, second(q.Enqueue(ctx, task)))
+		must(t, expect.Err(q.Enqueue(ctx, task)))
 	}
 	watch := s.Monitor()
 	for _, id := range []string{"last", "later"} {
@@ -99,8 +100,7 @@ func TestCancelInALongLane(t *testing.T) {
 	}
 	eventually(t, "nothing is left", func() bool {
 		st, err := q.Stats(ctx)
-		must(t,
-			err)
+		must(t, err)
 		return st.Waiting()+st.Leased+st.Delayed == 0
 	})
 }
@@ -112,14 +112,14 @@ func TestRetryTakesTheUniqueName(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	ctx := t.Context()
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Unique: "user 1"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "a", Unique: "user 1"})))
 	stop := started(t, q.Worker(func(context.Context,
 		*queue.Job[string]) error {
 		return queue.Discard(errors.New("no"))
 	}, queue.WorkerOptions{}))
 	eventually(t, "it is dead", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 1 })
 	stop()
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "b", Unique: "user 1"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "b", Unique: "user 1"})))
 	if ok, err := q.Retry(ctx, "a"); ok || !errors.Is(err, queue.ErrExists) {
 		t.Errorf("while b has its name: %v %v", ok, err)
 	}
@@ -155,9 +155,9 @@ func TestKeysOfAWrongType(t *testing.T) {
 	for _, key := range []string{"{mail}:leases", "{mail}:delayed", "{mail}:dead", "{mail}:state", "{mail}:runs",
 		"{mail}:workers", "{mail}:high", "{mail}:low", "{mail}:job:dead", "{mail}:result:dead"} {
 		s.Do("FLUSHALL")
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "waits"})))
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "delayed", In: time.Hour, Lane: "low"})))
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "dead", Lane: "low", Unique: "u"})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "waits"})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "delayed", In: time.Hour, Lane: "low"})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "dead", Lane: "low", Unique: "u"})))
 		stop := started(t, q.Worker(func(context.Context,
 			*queue.Job[string]) error {
 			return queue.Discard(errors.New("no"))
@@ -172,18 +172,18 @@ func TestKeysOfAWrongType(t *testing.T) {
 		}
 		for name, do := range map[string]func() error{
 			"Cancel delayed": func() error {
-				return second2(q.Cancel(ctx,
+				return expect.Err(q.Cancel(ctx,
 					"delayed"))
-			}, "Retry": func() error { return second2(q.Retry(ctx, "dead")) },
+			}, "Retry": func() error { return expect.Err(q.Retry(ctx, "dead")) },
 			"Discard": func() error {
-				return second2(q.Discard(ctx,
+				return expect.Err(q.Discard(ctx,
 					"dead"))
-			}, "Dead": func() error { return second2(q.Dead(ctx, 0, 10)) },
+			}, "Dead": func() error { return expect.Err(q.Dead(ctx, 0, 10)) },
 			"State": func() error {
-				return second2(q.State(ctx,
+				return expect.Err(q.State(ctx,
 					"dead"))
-			}, "Stats": func() error { return second2(q.Stats(ctx)) },
-			"Result": func() error { return second(q.Result(ctx, "dead")) }, "Pause": func() error { return q.Pause(ctx) },
+			}, "Stats": func() error { return expect.Err(q.Stats(ctx)) },
+			"Result": func() error { return expect.Err(q.Result(ctx, "dead")) }, "Pause": func() error { return q.Pause(ctx) },
 		} {
 			before := look()
 			err := do()
@@ -230,7 +230,7 @@ func renewed(t *testing.T, lease time.Duration) bool {
 		}
 		return nil
 	}, queue.WorkerOptions{Concurrency: 1}))
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	j := <-running
 	for _, key := range []string{"{mail}:workers", "{mail}:state"} {
 		s.Do("SET", key, "x")
@@ -245,8 +245,6 @@ func renewed(t *testing.T, lease time.Duration) bool {
 	return !ended.Load()
 }
 
-func second2[T any](_ T, err error) error { return err }
-
 // TestUnusedQueuesTakeNoMemory: what a client keeps of a queue is freed when no value
 // uses it.
 func TestUnusedQueuesTakeNoMemory(t *testing.T) {
@@ -255,9 +253,9 @@ func TestUnusedQueuesTakeNoMemory(t *testing.T) {
 	c := open(t, s.URL())
 	for i := range 300 {
 		q := queue.Open(c, fmt.Sprint("tenant-", i), value.Text(0), queue.Options{})
-		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
-		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{ID: "a"})))
-		must(t, second2(q.EnqueueAll(t.Context(), make([]queue.Task[string], 2))))
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{ID: "a"})))
+		must(t, expect.Err(q.EnqueueAll(t.Context(), make([]queue.Task[string], 2))))
 	}
 	eventually(t, "nothing is kept", func() bool { runtime.GC(); return queue.Kept(c) == 0 })
 }
@@ -272,7 +270,7 @@ func TestTwoValuesOfAQueue(t *testing.T) {
 	few, more := queue.Open(c, "post", value.Text(0), queue.Options{}, "high"), queue.Open(c, "post", value.Text(0),
 		queue.Options{}, "high", "low")
 	for i, task := range []queue.Task[string]{{}, {ID: "a"}} {
-		must(t, second(without.Enqueue(t.Context(), task)))
+		must(t, expect.Err(without.Enqueue(t.Context(), task)))
 		task.ID = strings.Repeat("b", len(task.ID))
 		id, err := with.Enqueue(t.Context(), task)
 		must(t, err)
@@ -280,8 +278,8 @@ func TestTwoValuesOfAQueue(t *testing.T) {
 			t.Errorf("%d: a job of the queue with a TTL lives for %d ms", i, ms)
 		}
 	}
-	must(t, second(few.Enqueue(t.Context(), queue.Task[string]{ID: "a"})))
-	must(t, second(more.Enqueue(t.Context(), queue.Task[string]{ID: "b", Lane: "low"})))
+	must(t, expect.Err(few.Enqueue(t.Context(), queue.Task[string]{ID: "a"})))
+	must(t, expect.Err(more.Enqueue(t.Context(), queue.Task[string]{ID: "b", Lane: "low"})))
 	if n := s.Do("LLEN", "{post}:low"); n != int64(1) {
 		t.Errorf("%v jobs in the second lane", n)
 	}
@@ -298,13 +296,13 @@ func TestStatsCostTheSame(t *testing.T) {
 	ctx := t.Context()
 	gone, err := q.Enqueue(ctx, queue.Task[string]{Lane: "low"})
 	must(t, err)
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{Lane: "low"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{Lane: "low"})))
 	s.Do("DEL", "{mail}:job:"+gone)
 	s.MoveClock(time.Hour)
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{})))
 	commands := func() (n int) {
 		watch := s.Monitor()
-		must(t, second2(q.Stats(ctx)))
+		must(t, expect.Err(q.Stats(ctx)))
 		for _, line := range watch() {
 			if strings.Contains(line, " lua]") {
 				n++
@@ -313,7 +311,7 @@ func TestStatsCostTheSame(t *testing.T) {
 		return n
 	}
 	few := commands()
-	must(t, second2(q.EnqueueAll(ctx, make([]queue.Task[string], 5000))))
+	must(t, expect.Err(q.EnqueueAll(ctx, make([]queue.Task[string], 5000))))
 	if many := commands(); many > few+10 {
 		t.Errorf("%d commands for a few jobs, %d for many", few, many)
 	}
@@ -335,7 +333,8 @@ func TestRepairWithoutScan(t *testing.T) {
 	for _, dry := range []bool{true, false} {
 		back, err := q.Reconcile(t.Context(), dry)
 		e, ok := errors.AsType[*keywright.Error](err)
-		if !ok || e.Class != keywright.Refused || !strings.Contains(e.Hint, "SCAN") || !strings.Contains(err.Error(), "NOPERM") || len(back) > 0 {
+		if !ok || e.Class != keywright.Refused || !strings.Contains(e.Hint, "SCAN") ||
+			!strings.Contains(err.Error(), "NOPERM") || len(back) > 0 {
 			t.Errorf("dry %t: %v, %v", dry, back, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -74,7 +75,7 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 		stopFar()
 	}
 	if ran.Load()+int64(len(again)) == 0 {
-		must(t, second(near.Enqueue(ctx, queue.Task[string]{Unique: "u"}))) // its name is free again
+		must(t, expect.Err(near.Enqueue(ctx, queue.Task[string]{Unique: "u"}))) // its name is free again
 		<-done
 	}
 	if n := ran.Load() + int64(len(again)); n > 0 {

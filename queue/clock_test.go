@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -76,10 +77,10 @@ func rated(t *testing.T, guards ...string) []string {
 	ran := make(chan string, 2)
 	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
 		queue.WorkerOptions{Concurrency: 1}))
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	<-ran
 	s.MoveClock(-time.Hour)
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	before := begun("fetch") // a worker that must wait for its rate asks again soon, else once a second
 	eventually(t, "it runs, or the worker has often asked for it", func() bool {
 		return len(ran) > 0 ||

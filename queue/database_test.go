@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
 
-// watched is a client that counts the operations of each name as they begin.
+// watched returns a client that counts the operations of each name as they begin.
 func watched(t *testing.T, url string) (c *keywright.Client, begun func(op string) int64) {
 	t.Helper()
 	counts := map[string]*atomic.Int64{}
@@ -28,12 +30,8 @@ func watched(t *testing.T, url string) (c *keywright.Client, begun func(op strin
 		}
 		return ctx
 	}}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second,
+	c = servertest.Open(t, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second,
 		Hooks: []keywright.Hook{hook}})
-	must(t, err)
-	t.Cleanup(c.Close)
 	return c, func(op string) int64 { return counts[op].Load() }
 }
 
@@ -55,14 +53,14 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 		j.SetResult("to its end")
 		return context.Cause(ctx)
 	}, queue.WorkerOptions{Concurrency: 1}))
-	must(t, second(here.Enqueue(ctx, queue.Task[string]{ID: "order-17"})))
+	must(t, expect.Err(here.Enqueue(ctx, queue.Task[string]{ID: "order-17"})))
 	job := <-running
 	stopThere := started(t, there.Worker(func(ctx context.Context, _ *queue.Job[string]) error {
 		running <- ctx
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}, queue.WorkerOptions{Concurrency: 1}))
-	must(t, second(there.Enqueue(ctx, queue.Task[string]{ID: "order-17"})))
+	must(t, expect.Err(there.Enqueue(ctx, queue.Task[string]{ID: "order-17"})))
 	other := <-running
 	if ok, err := there.Cancel(ctx, "order-17"); !ok || err != nil {
 		t.Errorf("cancel: %v %v", ok, err)
@@ -109,7 +107,7 @@ func TestMessagesOfAnotherDatabase(t *testing.T) {
 	ran := make(chan string, 1)
 	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
 		queue.WorkerOptions{Concurrency: 1}))
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	<-ran
 	const messages = 200
 	before := begun("fetch")

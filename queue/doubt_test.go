@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -108,15 +110,13 @@ func TestDoubtfulJobThatIsLost(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	heap(s, "twice", 3)
 	taken := sync.OnceFunc(func() { s.Do("HSET", "{mail}:runs", "job0", "other/1 9000000000000000 2 0 0 2 r1\n\n") })
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+	c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
 		Start: func(ctx context.Context, call keywright.Call) context.Context {
 			if call.Op == "begin" {
 				taken()
 			}
 			return ctx
 		}}}})
-	must(t, err)
-	t.Cleanup(c.Close)
 	var mu sync.Mutex
 	var ran []string
 	q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: time.Hour})
@@ -132,7 +132,8 @@ func TestDoubtfulJobThatIsLost(t *testing.T) {
 	if !slices.Equal(ran, []string{"job1", "job2"}) {
 		t.Errorf("%q ran", ran)
 	}
-	if run := fmt.Sprint(s.Do("HGET", "{mail}:runs", "job0")); !strings.HasPrefix(run, "other/1 9000000000000000 2 0 0 2 ") {
+	if run := fmt.Sprint(s.Do("HGET", "{mail}:runs", "job0")); !strings.HasPrefix(run,
+		"other/1 9000000000000000 2 0 0 2 ") {
 		t.Errorf("the other worker's job is %q now", run)
 	}
 }
@@ -155,7 +156,7 @@ func TestReusedID(t *testing.T) {
 	}, queue.WorkerOptions{Concurrency: 2}))
 	last := int64(0)
 	for round := range 3 {
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: fmt.Sprint(round),
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: fmt.Sprint(round),
 			In: map[bool]time.Duration{true: 200 * time.Millisecond}[round > 0]})))
 		if text, err := q.Result(ctx, "a"); err == nil && text != fmt.Sprint("r", round) {
 			t.Errorf("the result of an earlier job: %s", text)

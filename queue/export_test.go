@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // Mutate takes guards out of the scripts for the length of a test, pairs of a
@@ -68,10 +69,10 @@ func MutateMargin(t *testing.T, early time.Duration) {
 	t.Cleanup(func() { margin = old })
 }
 
-// Plain is the script of what most enqueues are.
+// Plain returns the script of what most enqueues are.
 func Plain() string { return parts.Script("plain") }
 
-// Fetch is the script that claims: its quick way alone, which answers "slow" where
+// Fetch returns the script that claims: its quick way alone, which answers "slow" where
 // it does not go, and the long way alone.
 func Fetch() (quick, slow string) {
 	for _, way := range []struct {
@@ -90,14 +91,14 @@ func Fetch() (quick, slow string) {
 	return quick, slow
 }
 
-// Bulks is how many calls with many jobs each are under way.
+// Bulks returns how many calls with many jobs each are under way.
 func Bulks[T any](q Queue[T]) int {
-	return len(keywright.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room { return &room{} }).calls)
+	return len(kernel.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room { return &room{} }).calls)
 }
 
-// Kept is how many queues a client keeps something of, beside their values.
+// Kept returns how many queues a client keeps something of, beside their values.
 func Kept(c *keywright.Client) int {
-	s := keywright.Part(c, newSenders)
+	s := kernel.Part(c, newSenders)
 	return s.byQueue.size() + s.rooms.size()
 }
 
@@ -108,7 +109,7 @@ type Answer struct {
 	Due        time.Duration
 }
 
-// Expected is when something is due after some answers, from now.
+// Expected returns when something is due after some answers, from now.
 func Expected(q Queue[string], answers ...Answer) time.Duration {
 	c := newCrew(q.Worker(func(context.Context, *Job[string]) error { return nil }, WorkerOptions{}), context.Background())
 	for _, a := range answers {

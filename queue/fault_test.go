@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -107,7 +108,7 @@ func TestLostIsNoAttempt(t *testing.T) {
 	queue.MutateMargin(t, 900*time.Millisecond)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Second, Retry: 1})
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	var told atomic.Bool
 	again := make(chan int64, 1)
 	var runs atomic.Int64
@@ -205,8 +206,7 @@ func TestMissingBody(t *testing.T) {
 	})
 	eventually(t, "nothing is left", func() bool {
 		s, err := q.Stats(t.Context())
-		must(t,
-			err)
+		must(t, err)
 		return s.Waiting()+s.Leased+s.Delayed == 0
 	})
 	eventually(t, "nothing is known of those that are gone", func() bool {
@@ -224,14 +224,14 @@ func TestLostReplies(t *testing.T) {
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	c := open(t, "redis://"+p.Addr())
 	q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: 300 * time.Millisecond})
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{ID: "warm"})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{ID: "warm"})))
 	for i := range 20 {
 		p.LoseReplyTo("EVALSHA")
 		task := queue.Task[string]{Payload: fmt.Sprint(i)}
 		if i%2 == 0 {
 			task.ID = fmt.Sprint("task-", i)
 		}
-		must(t, second(q.Enqueue(t.Context(), task)))
+		must(t, expect.Err(q.Enqueue(t.Context(), task)))
 	}
 	if n := s.Do("LLEN", "mail"); n != int64(21) {
 		t.Fatalf("%v jobs", n)
@@ -267,7 +267,7 @@ func TestUniqueNamesOutliveNobody(t *testing.T) {
 		t.Error("a unique name without a TTL")
 	}
 	s.Do("DEL", "{mail}:job:"+id)
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{Unique: "u"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{Unique: "u"})))
 	ok, err := q.Cancel(ctx, s.Do("GET", "{mail}:unique:u").(string))
 	must(t, err)
 	if !ok || s.Do("EXISTS", "{mail}:unique:u") != int64(0) {
@@ -299,7 +299,7 @@ func TestServerGoes(t *testing.T) {
 		})
 	}
 	for i := range 4 {
-		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 		if i%2 == 0 {
 			s.Kill()
 			away()

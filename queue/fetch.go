@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// settlement is what has become of a job that was worked on.
+// settlement describes what has become of a job that was worked on.
 type settlement struct {
 	verb  string // "done", "retry", "later", "dead", "back"
 	id    string
@@ -25,7 +25,7 @@ type settlement struct {
 	fatal error  // why the job is dead, if that is what becomes of it
 }
 
-// claimed is one job as the server gives it.
+// claimed represents one job as the server gives it.
 type claimed struct {
 	id, payload             string
 	unique                  string // the key of its unique name, "" for none
@@ -37,12 +37,12 @@ type claimed struct {
 	sent                    time.Time // when it was asked for: its lease began no earlier
 }
 
-// deadline is when its lease ends by the local clock.
+// deadline returns when its lease ends by the local clock.
 func (c *claimed) deadline(lease time.Duration) time.Time {
 	return c.sent.Add(lease - margin(lease))
 }
 
-// fetched is what one call brings.
+// fetched describes what one call brings.
 type fetched struct {
 	jobs   []claimed
 	lost   []string      // of the settlements
@@ -75,7 +75,7 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look stri
 // as much of a second do not exceed it together with what they are late by.
 const slack = 0.01
 
-// rate is the time between two jobs in µs, how many may begin at once, and by how
+// rate returns the time between two jobs in µs, how many may begin at once, and by how
 // many µs a worker may be late without a loss.
 func (q Queue[T]) rate() (gap, burst, late string) {
 	if q.o.Rate == 0 {
@@ -131,7 +131,7 @@ func settle(args []string, all []settlement) []string {
 func (s settlement) bare() bool { return s.verb == "done" && s.text == "" && s.name == "" }
 
 // read takes the reply of the script apart.
-func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
+func read(out []kernel.Value, token string, sent time.Time) (f fetched, err error) {
 	if len(out) != 9 {
 		return f, fmt.Errorf("the script answered %d values", len(out))
 	}
@@ -140,7 +140,8 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 		return f, err
 	}
 	paused, _ := out[5].ToString()
-	f.due, f.lost, f.paused, f.dead = time.Duration(due)*time.Microsecond, texts(out[1]), paused != "", readBuried(texts(out[6]))
+	f.due, f.lost, f.paused, f.dead = time.Duration(due)*time.Microsecond, texts(out[1]), paused != "",
+		readBuried(texts(out[6]))
 	f.faults = texts(out[7])
 	ids, jobs := texts(out[2]), texts(out[3])
 	tried, err := out[4].AsIntSlice()
@@ -181,7 +182,7 @@ func readBuried(all []string) (out []buried) {
 	return out
 }
 
-// doubts is how many leases of a job may end before its workers say that its
+// doubts says how many leases of a job may end before its workers say that its
 // handler begins. From then on it is known which crashes are its own.
 const doubts = 2
 
@@ -218,7 +219,7 @@ func (c *claimed) parse(text string) {
 
 const digits = "123456789"
 
-// order is the numbers of the lanes in the order to look: as declared, or with
+// order returns the numbers of the lanes in the order to look: as declared, or with
 // one in front that is drawn by weight.
 func (q Queue[T]) order() string {
 	all := digits[:len(q.keys.Lanes)]
@@ -240,7 +241,7 @@ func (q Queue[T]) order() string {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 
-// backoff is the wait after attempt n: doubling, half of it at random, so that
+// backoff returns the wait after attempt n: doubling, half of it at random, so that
 // jobs that failed together do not come back together.
 func (q Queue[T]) backoff(attempt int64) time.Duration {
 	d := cmp.Or(q.o.Backoff, time.Second) << min(max(attempt-1, 0), 30)

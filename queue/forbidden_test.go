@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -26,7 +27,7 @@ func TestAForbiddenChannel(t *testing.T) {
 		}
 		free, q := mail(s.URL()), mail("redis://app:p@"+s.Addr())
 		ctx := t.Context()
-		put := func(q queue.Queue[string], task queue.Task[string]) error { return second(q.Enqueue(ctx, task)) }
+		put := func(q queue.Queue[string], task queue.Task[string]) error { return expect.Err(q.Enqueue(ctx, task)) }
 		began, leave := make(chan struct{}), make(chan struct{})
 		stop := started(t, free.Worker(func(_ context.Context, j *queue.Job[string]) error {
 			if j.ID == "dead" {
@@ -58,9 +59,9 @@ func TestAForbiddenChannel(t *testing.T) {
 			"enqueue delayed": func() error { return put(q, queue.Task[string]{ID: "x", In: time.Second}) },
 			"pause":           func() error { return q.Pause(ctx) },
 			"resume":          func() error { return q.Resume(ctx) },
-			"cancel":          func() error { return second2(q.Cancel(ctx, "held")) },
-			"retry":           func() error { return second2(q.Retry(ctx, "dead")) },
-			"reconcile":       func() error { return second2(q.Reconcile(ctx, false)) },
+			"cancel":          func() error { return expect.Err(q.Cancel(ctx, "held")) },
+			"retry":           func() error { return expect.Err(q.Retry(ctx, "dead")) },
+			"reconcile":       func() error { return expect.Err(q.Reconcile(ctx, false)) },
 		} {
 			err := call()
 			if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), "{mail}:ready") {
@@ -77,8 +78,8 @@ func TestAForbiddenChannel(t *testing.T) {
 			"enqueue":         put(q, queue.Task[string]{ID: "two"}),
 			"enqueue plain":   put(q, queue.Task[string]{}),
 			"enqueue delayed": put(q, queue.Task[string]{ID: "later", In: 2 * time.Hour}),
-			"retry":           second2(q.Retry(ctx, "dead")),
-			"reconcile":       second2(q.Reconcile(ctx, false)),
+			"retry":           expect.Err(q.Retry(ctx, "dead")),
+			"reconcile":       expect.Err(q.Reconcile(ctx, false)),
 		} {
 			if err != nil {
 				t.Errorf("nothing is to be told, and %s fails: %v", name, err)

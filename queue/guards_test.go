@@ -6,7 +6,7 @@ import (
 	"github.com/keywright/keywright/internal/mutation"
 )
 
-// goGuards are what keeps harm away in Go: the file, the guard, what is there without
+// goGuards say what keeps harm away in Go: the file, the guard, what is there without
 // it, and the test that must show it.
 var goGuards = []mutation.Row{
 	{"a server that throws jobs away", "worker.go", `policy == "noeviction" ||`, `policy != "" ||`, "TestEviction"},
@@ -33,9 +33,11 @@ var goGuards = []mutation.Row{
 	{"a panic in OnError", "tell.go", "defer func() { _ = recover() }()", "", "TestGoexit"},
 	{"calls are waited for at the end", "worker.go", "calls := time.AfterFunc(grace, c.hangUp)",
 		"calls := time.AfterFunc(time.Hour, c.hangUp)", "TestStopKeepsToItsGrace"},
-	{"a job goes on without its client", "worker.go", "c.free(keywright.ErrClosed); c.hangUp()", "", "TestCloseEndsItsJobs"},
+	{"a job goes on without its client", "worker.go", "c.free(keywright.ErrClosed); c.hangUp()", "",
+		"TestCloseEndsItsJobs"},
 	{"a sign of life is given up early", "keeper.go", "c.call(c.q.lease())", "c.call(c.q.lease()/3)", "TestSlowReplies"},
-	{"signs of life wait for each other", "keeper.go", "const mostBeats = 4", "const mostBeats = 1", "TestSignsOfLifeGoOn"},
+	{"signs of life wait for each other", "keeper.go", "const mostBeats = 4", "const mostBeats = 1",
+		"TestSignsOfLifeGoOn"},
 	{"a late answer postpones what is due", "keeper.go", "all && call > c.dueSeq", "all", "TestAnswersThatOvertake"},
 	{"a page that has moved", "waiting.go", "again < overlap/2 {", "again < 0 {", "TestPagesOverlap"},
 	{"not all was seen", "keeper.go", "case c.more:", "case false:", "TestLooksUntilAllIsSeen"},

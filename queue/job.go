@@ -10,9 +10,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Job is one run of a job.
+// Job represents one run of a job.
 type Job[T any] struct {
 	ID      string
 	Payload T
@@ -38,7 +39,7 @@ type Job[T any] struct {
 	deadline time.Time // by the local monotonic clock
 }
 
-// alive is the context of a job. Its Err looks at the clock: a process that was
+// alive represents the context of a job. Its Err looks at the clock: a process that was
 // stopped for longer than its lease sees that at once.
 type alive struct {
 	context.Context
@@ -57,8 +58,9 @@ func (a alive) Err() error {
 
 func (c *crew[T]) begin(one claimed) *Job[T] {
 	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
-		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful,
-		token: one.token, deadline: one.deadline(c.q.lease())}
+		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique,
+		doubtful: one.doubtful,
+		token:    one.token, deadline: one.deadline(c.q.lease())}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -67,7 +69,7 @@ func (c *crew[T]) begin(one claimed) *Job[T] {
 	return j
 }
 
-// Deadline is when the lease ends by the local clock unless it is renewed, which
+// Deadline returns when the lease ends by the local clock unless it is renewed, which
 // the worker does.
 func (j *Job[T]) Deadline() time.Time {
 	j.mu.Lock()
@@ -122,7 +124,7 @@ func (j *Job[T]) Progress(ctx context.Context, text string) error {
 	return err
 }
 
-// discarded is an error that no further attempt would heal.
+// discarded represents an error that no further attempt would heal.
 type discarded struct{ err error }
 
 func (d *discarded) Error() string { return d.err.Error() }
@@ -147,7 +149,7 @@ func RetryIn(after time.Duration, err error) error { return &retryIn{err, after,
 // up or away for a while. It is no attempt, and so can be said without end.
 func Later(after time.Duration, err error) error { return &retryIn{err, after, "later"} }
 
-// reason is an error as it is kept: a line of at most 500 bytes.
+// reason returns an error as it is kept: a line of at most 500 bytes.
 func reason(err error) string {
 	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "?")
 	if len(text) <= 500 {
@@ -169,8 +171,8 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 		return 0, q.invalid(fmt.Errorf("the id: %w", err), "")
 	}
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
-	n, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
+	n, err := kernel.NewOp(kernel.Spec[int64]{
+		Action: kernel.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
 		Script: standard.job, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(),
 			q.laneNames()},
 		Decode: number,

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 const (
-	// poll is how long a lost wake-up may cost.
+	// poll says how long a lost wake-up may cost.
 	poll = time.Second
-	// presence is how often a worker without jobs says that it is there.
+	// presence says how often a worker without jobs says that it is there.
 	presence = 10 * time.Second
-	// registry is how long the names of workers are kept.
+	// registry says how long the names of workers are kept.
 	registry = 24 * time.Hour
 )
 
-// mostBeats is how many signs of life are under way: a slow reply to one is no reason
+// mostBeats says how many signs of life are under way: a slow reply to one is no reason
 // to send none.
 const mostBeats = 4
 
@@ -70,10 +70,10 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	}
 }
 
-// slots are how many of a kind are under way at most.
+// slots describes how many of a kind are under way at most.
 type slots chan struct{}
 
-// pause is the time between two signs of life.
+// pause returns the time between two signs of life.
 func (c *crew[T]) pause() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *crew[T]) expect(call int64, due time.Duration, all bool) {
 	}
 }
 
-// look is whether a call looks for what is due: ten times a second, and as long as
+// look reports whether a call looks for what is due: ten times a second, and as long as
 // the last one has not seen all of it. The caller holds mu.
 func (c *crew[T]) look(wanted int) string {
 	now := time.Now()
@@ -148,17 +148,17 @@ func (c *crew[T]) peek() {
 	keys := append(c.q.laneKeys(), c.q.keys.Leases, c.q.keys.Delayed)
 	ctx, cancel := c.call(poll)
 	defer cancel()
-	n, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: c.q.client, Name: "look", Entry: c.q.entry, Effect: keywright.Reads, Key: keys[0]},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keys...).Build() },
-		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
+	n, err := kernel.NewOp(kernel.Spec[int64]{
+		Action: kernel.Action{Client: c.q.client, Name: "look", Entry: c.q.entry, Effect: keywright.Reads, Key: keys[0]},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Exists().Key(keys...).Build() },
+		Decode: func(r kernel.Reply) (int64, error) { return r.ToInt64() },
 	}).Do(ctx)
 	if err == nil && n > 0 {
 		c.due()
 	}
 }
 
-// mostBeaten is how many leases are renewed in one call.
+// mostBeaten says how many leases are renewed in one call.
 const mostBeaten = 1000
 
 // beat renews the leases of all jobs of this process, and learns which of them are
@@ -210,13 +210,13 @@ func (c *crew[T]) renew(beaten []*Job[T]) error {
 	return nil
 }
 
-// numbers are those of a list from 1 to most.
-func numbers(m rueidis.RedisMessage, most int) []int64 {
+// numbers returns those of a list from 1 to most.
+func numbers(m kernel.Value, most int) []int64 {
 	all, _ := m.AsIntSlice()
 	return slices.DeleteFunc(all, func(n int64) bool { return n < 1 || n > int64(most) })
 }
 
-// margin is how much earlier than the server a worker ends a lease: for clocks
+// margin says how much earlier than the server a worker ends a lease: for clocks
 // that do not run alike, and their grain. A variable so that a test can see what
 // happens without.
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }

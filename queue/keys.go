@@ -6,19 +6,19 @@ import (
 	"github.com/keywright/keywright/slot"
 )
 
-// Name is a family of keys: the text before and after an id.
+// Name represents a family of keys: the text before and after an id.
 type Name struct{ Before, After string }
 
-// Of is the key of an id.
+// Of returns the key of an id.
 func (n Name) Of(id string) string { return n.Before + id + n.After }
 
-// Lane is one list of jobs.
+// Lane represents one list of jobs.
 type Lane struct {
 	Name string // "high"; "" for the only one
 	Key  string
 }
 
-// Keys are the names of a queue's keys and of its channel. In a cluster all of
+// Keys holds the names of a queue's keys and of its channel. In a cluster all of
 // them must be in one slot.
 type Keys struct {
 	Lanes                                 []Lane // in the order in which they are drained
@@ -27,7 +27,8 @@ type Keys struct {
 	Leases, Delayed, Dead, State, Workers string
 	Runs                                  string // what is known of jobs that have begun, by id
 	Channel                               string
-	ID                                    func(id string) error // whether an id may be one; nil: any text without braces and colons
+	// whether an id may be one; nil: any text without braces and colons
+	ID func(id string) error
 }
 
 // KeysOf derives all names from the queue's, as a declaration does. Lanes have
@@ -36,7 +37,8 @@ func KeysOf(name string, lanes ...string) Keys {
 	base := slot.Sibling(name)
 	k := Keys{
 		Job: Name{base + ":job:", ""}, Result: Name{base + ":result:", ""}, Unique: Name{base + ":unique:", ""},
-		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state", Runs: base + ":runs", Workers: base + ":workers", Channel: base + ":ready",
+		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state",
+		Runs: base + ":runs", Workers: base + ":workers", Channel: base + ":ready",
 	}
 	for _, lane := range lanes {
 		k.Lanes = append(k.Lanes, Lane{lane, base + ":" + lane})
@@ -47,7 +49,7 @@ func KeysOf(name string, lanes ...string) Keys {
 	return k
 }
 
-// plain is the lane of a task that names none.
+// plain returns the lane of a task that names none.
 func (k *Keys) plain() Lane {
 	if i := slices.IndexFunc(k.Lanes, func(l Lane) bool { return l.Name == k.Default }); k.Default != "" && i >= 0 {
 		return k.Lanes[i]

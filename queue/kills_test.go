@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// side is a queue of one database, with processes that work on it.
+// side represents a queue of one database, with processes that work on it.
 type side struct {
 	url, dir string
 	env      []string
@@ -76,7 +76,7 @@ func (d *side) end(t *testing.T, kills int) (wrong []string) {
 	return wrong
 }
 
-// harm is what happens to a queue while its processes are killed.
+// harm describes what happens to a queue while its processes are killed.
 type harm struct {
 	databases int  // with the same queue and ids in each
 	kills     int  // of the server, which writes every command to its disk before it answers
@@ -179,7 +179,7 @@ func mailSlot(c *keywrighttest.Cluster) string {
 	return fmt.Sprint(c.Nodes[0].Do("CLUSTER", "KEYSLOT", "{mail}"))
 }
 
-// ownerOf is the node that has the slot of the queue.
+// ownerOf returns the node that has the slot of the queue.
 func ownerOf(c *keywrighttest.Cluster) int {
 	return slices.IndexFunc(c.Nodes, func(n *keywrighttest.Server) bool {
 		_, err := n.Try("EXISTS", "{mail}:runs")

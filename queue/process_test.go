@@ -93,7 +93,7 @@ func runAloud(ctx context.Context, j *queue.Job[string], dir string) error {
 	return context.Cause(ctx)
 }
 
-// span is one run of a job as its worker saw it.
+// span represents one run of a job as its worker saw it.
 type span struct {
 	id                string
 	fence             int64
@@ -101,7 +101,7 @@ type span struct {
 	done              bool
 }
 
-// log is what all workers said.
+// log describes what all workers said.
 type log struct {
 	mu    sync.Mutex
 	spans map[string]*span // by id and fence
@@ -135,7 +135,7 @@ func (l *log) hear(p *process, line string) {
 	}
 }
 
-// runner is the process that began to run a job last, nil if none has.
+// runner returns the process that began to run a job last, nil if none has.
 func (l *log) runner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
 
 func (l *log) doneOf(ids []string) (n int) {
@@ -151,7 +151,7 @@ func (l *log) doneOf(ids []string) (n int) {
 
 func (l *log) isDone(id string) bool { l.mu.Lock(); defer l.mu.Unlock(); return l.done[id] }
 
-// wrong is what must not be: a job that never ended, and one that two workers
+// wrong returns what must not be: a job that never ended, and one that two workers
 // ran at the same time and both believed to have.
 func (l *log) wrong(ids []string) (out []string) {
 	l.mu.Lock()

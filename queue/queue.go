@@ -33,15 +33,15 @@ import (
 
 // Errors that callers act on.
 var (
-	// ErrExists is a job that was not put into the queue, since one with its id,
+	// ErrExists reports a job that was not put into the queue, since one with its id,
 	// or one with its unique name, is there.
 	ErrExists = errors.New("such a job is there already")
-	// ErrLost is a job that is not this worker's any more: its lease was lost.
+	// ErrLost reports a job that is not this worker's any more: its lease was lost.
 	ErrLost = errors.New("the job belongs to another worker by now")
-	// ErrCancelled is the cause of the end of a job's context when a caller has
+	// ErrCancelled reports the cause of the end of a job's context when a caller has
 	// cancelled it.
 	ErrCancelled = errors.New("the job was cancelled")
-	// ErrShutdown is the cause when its worker had to stop.
+	// ErrShutdown reports the cause when its worker had to stop.
 	ErrShutdown = errors.New("the worker stops")
 )
 
@@ -80,7 +80,7 @@ type Options struct {
 	ResultTTL time.Duration
 }
 
-// Queue is one queue of jobs with payloads of type T. It is a small value and
+// Queue represents one queue of jobs with payloads of type T. It is a small value and
 // safe for concurrent use.
 type Queue[T any] struct {
 	client *keywright.Client
@@ -93,24 +93,23 @@ type Queue[T any] struct {
 	senders *byForm
 }
 
-// Open is a queue without a declaration: its keys are derived from name.
+// Open returns a queue without a declaration: its keys are derived from name.
 func Open[T any](c *keywright.Client, name string, codec value.Codec[T], o Options, lanes ...string) Queue[T] {
 	k := KeysOf(name, lanes...)
-	return New(c, &keywright.Entry{Name: "queue", Pattern: name, Type: "list"}, k, nil, &codec, &o)
+	e := &keywright.Entry{Name: "queue", Pattern: name, Type: "list"}
+	return New(keywright.Binding{Client: c, Entry: e}, k, &codec, &o)
 }
 
-// New is a queue of a declared entry. An err of building its keys is what every
-// operation gives. Generated code calls it.
-func New[T any](c *keywright.Client, e *keywright.Entry, k Keys, err error, codec *value.Codec[T],
-	o *Options) Queue[T] {
-	q := Queue[T]{client: c, entry: e, keys: &k, codec: codec, o: o, senders: new(byForm)}
-	q.err = q.check(err)
+// New returns a queue of a declared entry. Generated code calls it.
+func New[T any](b keywright.Binding, k Keys, codec *value.Codec[T], o *Options) Queue[T] {
+	q := Queue[T]{client: b.Client, entry: b.Entry, keys: &k, codec: codec, o: o, senders: new(byForm)}
+	q.err = q.check(b.Invalid(""))
 	return q
 }
 
-// With is the same queue with other options.
+// With returns the same queue with other options.
 func (q Queue[T]) With(o Options) Queue[T] {
-	return New(q.client, q.entry, *q.keys, q.err, q.codec, &o)
+	return New(keywright.Binding{Client: q.client, Entry: q.entry, Err: q.err}, *q.keys, q.codec, &o)
 }
 
 func (q Queue[T]) lease() time.Duration { return cmp.Or(q.o.Lease, 15*time.Second) }
@@ -154,7 +153,7 @@ func (q Queue[T]) check(err error) error {
 	return nil
 }
 
-// clash is why a lane cannot be one: its key is another one of the queue's, or it
+// clash returns why a lane cannot be one: its key is another one of the queue's, or it
 // has no name that can be stored with a job.
 func (q Queue[T]) clash(i int) error {
 	k, lane := q.keys, q.keys.Lanes[i]
@@ -188,7 +187,7 @@ func (q Queue[T]) invalid(err error, hint string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "queue", Entry: q.entry.Name, Err: err, Hint: hint}
 }
 
-// Task is a job to be put into a queue.
+// Task represents a job to be put into a queue.
 type Task[T any] struct {
 	// Payload is what the handler gets.
 	Payload T
@@ -238,7 +237,7 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 	return id, nil
 }
 
-// left is the error of a caller that has left a call it shares. What was not sent
+// left returns the error of a caller that has left a call it shares. What was not sent
 // never will be; the rest goes on without its caller.
 func (q Queue[T]) left(err error) error {
 	e := &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
@@ -248,7 +247,7 @@ func (q Queue[T]) left(err error) error {
 	return e
 }
 
-// instead is what the script says about a job that it has not put there: "=" and
+// instead returns what the script says about a job that it has not put there: "=" and
 // the id of the one that is there, or what is wrong with one of its keys.
 func (q Queue[T]) instead(said string) (id string, err error) {
 	if other, there := strings.CutPrefix(said, "="); there {
@@ -259,7 +258,7 @@ func (q Queue[T]) instead(said string) (id string, err error) {
 
 const mayBeThere = "it may be there: give jobs an ID, and enqueue again"
 
-// own is the error of all whose jobs went along as that of one of them.
+// own returns the error of all whose jobs went along as that of one of them.
 func own(err error) error {
 	if e, ok := errors.AsType[*keywright.Error](err); ok && e.Class == keywright.UnknownOutcome {
 		told := *e
@@ -326,7 +325,7 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	return ids, err
 }
 
-// form is how jobs travel: by the script that can do everything, or by a lean one.
+// form describes how jobs travel: by the script that can do everything, or by a lean one.
 type form int
 
 const (
@@ -349,7 +348,7 @@ func (q Queue[T]) form(t *Task[T]) form {
 	return full
 }
 
-// formOf is the form in which all of these can travel.
+// formOf returns the form in which all of these can travel.
 func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 	for i := range tasks {
 		f = max(f, q.form(&tasks[i]))
@@ -357,7 +356,7 @@ func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 	return f
 }
 
-// header is what the script needs before the jobs.
+// header returns what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
 		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 6+jobs)
@@ -404,7 +403,7 @@ func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, 
 		strconv.Itoa(t.Retry), request), nil
 }
 
-// payload is what a job carries as it is stored.
+// payload returns what a job carries as it is stored.
 func (q Queue[T]) payload(id string, t *Task[T]) (string, error) {
 	payload, err := q.sealed(id).Encode(t.Payload)
 	if err != nil {
@@ -417,7 +416,7 @@ func (q Queue[T]) payload(id string, t *Task[T]) (string, error) {
 	return payload, nil
 }
 
-// sealed is the codec of a job's payload; one that seals is bound to the job's
+// sealed returns the codec of a job's payload; one that seals is bound to the job's
 // key and its field payload.
 func (q Queue[T]) sealed(id string) *value.Codec[T] {
 	if !q.codec.Sealed() {
@@ -429,7 +428,7 @@ func (q Queue[T]) sealed(id string) *value.Codec[T] {
 		func(field, text string) (string, error) { return q.client.Unseal(q.entry, key, field, text) })
 }
 
-// legal is whether an id may be part of a key.
+// legal reports whether an id may be part of a key.
 func (q Queue[T]) legal(id string) error {
 	if q.keys.ID != nil {
 		return q.keys.ID(id)
@@ -440,7 +439,7 @@ func (q Queue[T]) legal(id string) error {
 	return nil
 }
 
-// place is the number of the lane, from 1, and when the job is due.
+// place returns the number of the lane, from 1, and when the job is due.
 func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
 	name := cmp.Or(t.Lane, q.keys.plain().Name)
 	for i, l := range q.keys.Lanes {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
@@ -31,24 +33,11 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-func open(t testing.TB, url string) *keywright.Client {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	c, err := keywright.Open(ctx, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	must       = expect.NoError
+	open       = servertest.OpenPatient
+	eventually = expect.Eventually
+)
 
 // everywhere runs a test on a server alone and on a cluster: of a brand that is drawn, of both with KEYWRIGHT_SOAK.
 func everywhere(t *testing.T, f func(t *testing.T, url string, s []*keywrighttest.Server)) {
@@ -80,23 +69,6 @@ func started[T any](t *testing.T, w *queue.Worker[T]) (stop func()) {
 	t.Cleanup(stop)
 	return stop
 }
-
-// eventually waits for something to become true, unless the test has failed
-// already: then it would wait for nothing.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !ok(); {
-		if t.Failed() {
-			t.FailNow()
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s %s", notWithin, what)
-		}
-		<-time.After(2 * time.Millisecond)
-	}
-}
-
-const notWithin = "not within 30 s:"
 
 // nothingLeft fails if a queue has left a key that it does not need.
 func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {
@@ -189,14 +161,12 @@ func TestIDsAndUniqueNames(t *testing.T) {
 		}
 		for _, bad := range []queue.Task[string]{{ID: "a:b"}, {ID: "{a}"}, {Lane: "no"}, {In: time.Second, At: time.Now()},
 			{In: -1}, {Payload: strings.Repeat("x", 2<<20)}} {
-			if class, _ := keywright.ClassOf(second(put(bad))); class != keywright.Invalid {
+			if class, _ := keywright.ClassOf(expect.Err(put(bad))); class != keywright.Invalid {
 				t.Errorf("%.40v: %v", bad, class)
 			}
 		}
 	})
 }
-
-func second(_ string, err error) error { return err }
 
 func TestDelayedAndScheduled(t *testing.T) {
 	t.Parallel()
@@ -292,8 +262,7 @@ func TestDeadOnes(t *testing.T) {
 		}
 		eventually(t, "the one that has the name now is done", func() bool {
 			s, err := q.Stats(ctx)
-			must(t,
-				err)
+			must(t, err)
 			return s.Waiting()+s.Leased == 0
 		})
 		if ok, err := q.Discard(ctx, "never"); !ok || err != nil {
@@ -485,7 +454,8 @@ func TestBothForms(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	codec := value.Text(0)
 	e := &keywright.Entry{Name: "mail", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour}}
-	q := queue.New(open(t, s.URL()), e, queue.KeysOf("mail", "high", "low"), nil, &codec, &queue.Options{})
+	q := queue.New(keywright.Binding{Client: open(t, s.URL()), Entry: e}, queue.KeysOf("mail", "high", "low"),
+		&codec, &queue.Options{})
 	ctx := t.Context()
 	simple, err := q.Enqueue(ctx, queue.Task[string]{Payload: "a"})
 	must(t, err)

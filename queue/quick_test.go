@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// state is a queue that was written by hand, and a call of fetch.
+// state represents a queue that was written by hand, and a call of fetch.
 type state struct {
 	jobs    [][]string // commands
 	lanes   int
@@ -133,14 +133,14 @@ for _, key in ipairs(keys) do
 end
 return table.concat(out, '\n')`
 
-// contents is all that a queue holds.
+// contents returns all that a queue holds.
 func contents(s *keywrighttest.Server) string {
 	return timeless(fmt.Sprint(s.Do("EVAL", dump, "0"))) + "\n"
 }
 
 var today = regexp.MustCompile(`\b1[6-9]\d{11}(\d{3})?\b|1\.[6-9]\d+e\+12`)
 
-// timeless is a text without the times of today, in ms or µs.
+// timeless returns a text without the times of today, in ms or µs.
 func timeless(text string) string { return today.ReplaceAllString(text, "today") }
 
 // differ compares the ways in some states, and gives the first difference.

@@ -49,7 +49,8 @@ func paced(t *testing.T, rate, burst int) (fences []int64, late time.Duration) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	o := queue.Options{Rate: rate, Per: time.Second, Burst: burst}
 	jobs := 2*rate + burst
-	_, err := queue.Open(open(t, s.URL()), "mail", value.Text(0), o).EnqueueAll(t.Context(), make([]queue.Task[string], jobs))
+	_, err := queue.Open(open(t, s.URL()), "mail", value.Text(0), o).EnqueueAll(t.Context(),
+		make([]queue.Task[string], jobs))
 	must(t, err)
 	var mu sync.Mutex
 	over := make(chan struct{})
@@ -80,7 +81,7 @@ func paced(t *testing.T, rate, burst int) (fences []int64, late time.Duration) {
 	}
 }
 
-// fullest is the most of some times in µs that are within a second.
+// fullest returns the most of some times in µs that are within a second.
 func fullest(times []int64) (most int) {
 	from := 0
 	for to := range times {

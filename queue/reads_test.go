@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -27,8 +28,8 @@ func everything(t *testing.T, s *keywrighttest.Server, q queue.Queue[string]) {
 		{ID: "window", Unique: "w", UniqueFor: time.Minute}, {ID: "progress"}, {Payload: "plain"}, {ID: "held"},
 	})
 	must(t, err)
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: "plain"})))
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "cancelled", In: time.Hour})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{Payload: "plain"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "cancelled", In: time.Hour})))
 	// What a dead worker has left: one that goes on, one that is cancelled, and one that is given up.
 	for id, run := range map[string]string{"left": "w/1 7 1 0 0 0 r1\n\n", "stopped": "w/1 7 1 0 1 0 r1\n\n",
 		"killer": "w/1 7 1 4 0 3 r1\n\n"} {
@@ -65,9 +66,9 @@ func everything(t *testing.T, s *keywrighttest.Server, q queue.Queue[string]) {
 		return st.Waiting() == 0 && st.Leased == 1 && st.Delayed == 1 && st.Dead == 2
 	})
 	for _, do := range []func() error{
-		func() error { return second("", hand(q.Cancel(ctx, "cancelled"))) },
-		func() error { return second("", hand(q.Retry(ctx, "dead"))) },
-		func() error { return second("", hand(q.Discard(ctx, "killer"))) },
+		func() error { return expect.Err("", hand(q.Cancel(ctx, "cancelled"))) },
+		func() error { return expect.Err("", hand(q.Retry(ctx, "dead"))) },
+		func() error { return expect.Err("", hand(q.Discard(ctx, "killer"))) },
 		func() error { _, err := q.State(ctx, "held"); return err },
 		func() error { return q.Pause(ctx) },
 		func() error { return q.Resume(ctx) },
@@ -82,8 +83,7 @@ func everything(t *testing.T, s *keywrighttest.Server, q queue.Queue[string]) {
 	}
 	eventually(t, "they are done", func() bool {
 		st, err := q.Stats(ctx)
-		must(t,
-			err)
+		must(t, err)
 		return st.Waiting()+st.Dead == 0 && st.Leased == 1
 	})
 	stop() // gives back the one that is held
@@ -120,7 +120,7 @@ func TestScriptsReadFirst(t *testing.T) {
 	}
 }
 
-// whole is all that a server stores.
+// whole returns all that a server stores.
 func whole(s *keywrighttest.Server) map[string]string {
 	out := map[string]string{}
 	for _, k := range s.Do("SCAN", "0", "COUNT", "10000").([]any)[1].([]any) {
@@ -233,8 +233,7 @@ func TestWrongTypesOfOneJob(t *testing.T) {
 	eventually(t, "the key is named", named.Load)
 	eventually(t, "nothing waits", func() bool {
 		st, err := q.Stats(ctx)
-		must(t,
-			err)
+		must(t, err)
 		return st.Waiting()+st.Leased == 0
 	})
 }
@@ -283,7 +282,7 @@ func slotMoves(t *testing.T, brand keywrighttest.Brand, jobsFirst bool) {
 	must(t, err)
 	<-held
 	for i := range 6 {
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: fmt.Sprint("w", i)})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: fmt.Sprint("w", i)})))
 	}
 	from := slices.IndexFunc(c.Nodes, func(n *keywrighttest.Server) bool {
 		v, err := n.Try("LLEN", "{mail}")
@@ -324,7 +323,8 @@ func slotMoves(t *testing.T, brand keywrighttest.Brand, jobsFirst bool) {
 		if i == 0 {
 			close(hold) // the worker settles, and claims the next
 		}
-		if before := calls("evalsha"); isJob(key) && i < len(keys)-1 { // while only a part of the queue's own keys is there, the server refuses every call
+		// while only a part of the queue's own keys is there, the server refuses every call
+		if before := calls("evalsha"); isJob(key) && i < len(keys)-1 {
 			eventually(t, "the worker asks", func() bool { return calls("evalsha") > before || calls("lpop") > claims })
 			if calls("lpop") > claims {
 				t.Fatal("a job left its lane while keys were elsewhere")

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // The bounds of one pass and of its calls.
@@ -67,10 +67,10 @@ func (q Queue[T]) BringBack(ctx context.Context, ids ...string) (back []string, 
 	return back, nil
 }
 
-// JobOf is the key of a job.
+// JobOf returns the key of a job.
 func (q Queue[T]) JobOf(id string) string { return q.keys.Job.Of(id) }
 
-// sighting is which ids are in a lane, as far as one pass is about them: a pass
+// sighting describes which ids are in a lane, as far as one pass is about them: a pass
 // has those whose hash says so.
 type sighting struct {
 	seed         maphash.Seed
@@ -109,10 +109,10 @@ func (q Queue[T]) see(ctx context.Context, s *sighting) error {
 }
 
 func (q Queue[T]) rangeOf(ctx context.Context, lane string, from, to int64) ([]string, error) {
-	return keywright.NewOp(keywright.Spec[[]string]{
-		Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: lane},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Lrange().Key(lane).Start(from).Stop(to).Build() },
-		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+	return kernel.NewOp(kernel.Spec[[]string]{
+		Action: kernel.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: lane},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Lrange().Key(lane).Start(from).Stop(to).Build() },
+		Decode: func(r kernel.Reply) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
 }
 
@@ -144,16 +144,17 @@ func (q Queue[T]) missing(ctx context.Context, s *sighting, dry bool) (back []st
 	return back, nil
 }
 
-// scanning is why the server could not be scanned.
+// scanning returns why the server could not be scanned.
 func (q Queue[T]) scanning(err error) error {
 	e := &keywright.Error{Class: keywright.Retryable, Op: "reconcile", Entry: q.entry.Name, Err: err}
-	if reply, ok := errors.AsType[*rueidis.RedisError](err); ok && strings.HasPrefix(reply.Error(), "NOPERM") {
-		e.Class, e.Hint = keywright.Refused, "it scans the server, which the users of an application may not: log in as one that may SCAN"
+	if reply, ok := errors.AsType[*kernel.ServerError](err); ok && strings.HasPrefix(reply.Error(), "NOPERM") {
+		e.Class, e.Hint = keywright.Refused,
+			"it scans the server, which the users of an application may not: log in as one that may SCAN"
 	}
 	return e
 }
 
-// unseen are the ids of a pass that were in no lane.
+// unseen returns the ids of a pass that were in no lane.
 func (q Queue[T]) unseen(s *sighting, jobs []string) (ids []string) {
 	for _, key := range jobs {
 		id := strings.TrimSuffix(strings.TrimPrefix(key, q.keys.Job.Before), q.keys.Job.After)
@@ -186,7 +187,7 @@ func (q Queue[T]) reconcile(ctx context.Context, ids []string, dry bool) ([]stri
 	return brought, nil
 }
 
-// globbed is text as a glob that matches nothing else.
+// globbed returns text as a glob that matches nothing else.
 func globbed(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }

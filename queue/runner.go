@@ -101,7 +101,7 @@ func (r *runner[T]) rest() {
 	}
 }
 
-// settleAfter is how long what is done may wait for what is not, within a batch.
+// settleAfter says how long what is done may wait for what is not, within a batch.
 const settleAfter = 50 * time.Millisecond
 
 // next runs one of the claimed jobs. When nothing is to begin any more it gives
@@ -158,7 +158,8 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 		return j.dies(errAlien.Error(), errAlien)
 	}
 	payload, err := r.q.sealed(j.ID).Parse(j.raw)
-	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
+	// another process may have the key, or this one soon
+	if _, closed := errors.AsType[*keywright.DecodeError](err); closed {
 		j.stop(context.Canceled)
 		return j.settle("retry", "the payload does not open", r.q.backoff(j.Attempt).Milliseconds())
 	}
@@ -179,7 +180,7 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 	return r.ended(j, err, time.Since(began))
 }
 
-// ended is what becomes of a job whose handler has returned.
+// ended returns what becomes of a job whose handler has returned.
 func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)

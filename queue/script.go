@@ -11,14 +11,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// standard are the scripts of all queues; a variable so that a test can take a guard out
+// standard lists the scripts of all queues; a variable so that a test can take a guard out
 // and see that it is missed.
 var standard = newScripts(parts)
 
-// scripts are what a queue does on the server.
+// scripts describes what a queue does on the server.
 type scripts struct {
 	enqueue, plain, fetch, begin, beat, job, pause, reconcile, durable *keywright.Script
 	lost, stats, state                                                 *keywright.Script // these only read
@@ -44,30 +44,30 @@ func newScripts(parts *lua.Set) scripts {
 
 // run runs a script that answers with a list.
 func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys,
-	args []string) ([]rueidis.RedisMessage, error) {
-	out, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: effect, Key: keys[0]},
+	args []string) ([]kernel.Value, error) {
+	out, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
+		Action: kernel.Action{Client: q.client, Name: name, Entry: q.entry, Effect: effect, Key: keys[0]},
 		Script: s, Keys: keys, Args: args, Decode: list,
 	}).Do(ctx)
 	return out, q.named(ctx, keys, err)
 }
 
-// list is a reply that is one. An error that names a key says so in Go's words.
-func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) {
+// list returns a reply that is one. An error that names a key says so in Go's words.
+func list(r kernel.Reply) ([]kernel.Value, error) {
 	out, err := r.ToArray()
 	return out, keyed(err)
 }
 
-func number(r rueidis.RedisResult) (int64, error) {
+func number(r kernel.Reply) (int64, error) {
 	n, err := r.ToInt64()
 	return n, keyed(err)
 }
 
-// ErrNewer is a job, or something else of a queue, in a form that only a newer
+// ErrNewer reports a job, or something else of a queue, in a form that only a newer
 // program can read. It was left as it is.
 var ErrNewer = errors.New("a newer program has written it")
 
-// keyError is what a server says about a key. What it says decides the class.
+// keyError describes what a server says about a key. What it says decides the class.
 type keyError struct {
 	key, text string
 	err       error
@@ -76,9 +76,9 @@ type keyError struct {
 func (e *keyError) Error() string { return fmt.Sprintf("the key %q: %s", e.key, e.text) }
 func (e *keyError) Unwrap() error { return e.err }
 
-// keyed is an error of a script that names a key, as look.lua writes it.
+// keyed returns an error of a script that names a key, as look.lua writes it.
 func keyed(err error) error {
-	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	reply, ok := errors.AsType[*kernel.ServerError](err)
 	if !ok {
 		return err
 	}
@@ -100,7 +100,7 @@ func newer(key string) *keywright.Error {
 		Hint: "nothing of it was changed; a program of today's version works on it"}
 }
 
-// faulty is what was wrong with a key that only some jobs need, as a script
+// faulty returns what was wrong with a key that only some jobs need, as a script
 // gives it: a code and the key.
 func (q Queue[T]) faulty(op, fault string) error {
 	code, name, _ := strings.Cut(fault, " ")
@@ -115,7 +115,7 @@ func (q Queue[T]) faulty(op, fault string) error {
 	return e
 }
 
-// laneNames are the names of the lanes as scripts take them, each with a space
+// laneNames returns the names of the lanes as scripts take them, each with a space
 // after it.
 func (q Queue[T]) laneNames() string {
 	var b strings.Builder
@@ -136,11 +136,11 @@ func (q Queue[T]) clustered() string {
 	return ""
 }
 
-// database is the number of the database as messages have it: what is said on a
+// database returns the number of the database as messages have it: what is said on a
 // channel is heard in every database of a server.
 func (q Queue[T]) database() string { return strconv.Itoa(q.client.Database()) }
 
-func texts(m rueidis.RedisMessage) []string {
+func texts(m kernel.Value) []string {
 	all, _ := m.AsStrSlice()
 	return all
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gather"
+	"github.com/keywright/keywright/kernel"
 )
 
 // senders let many goroutines of a client that enqueue one job each share calls
@@ -15,7 +16,7 @@ type senders struct {
 	rooms   *shared[string, room] // by the first lane
 }
 
-// line is what jobs that travel together have in common: the form of the call and
+// line describes what jobs that travel together have in common: the form of the call and
 // all that its header has.
 type line struct {
 	form                                 form
@@ -34,13 +35,13 @@ func newSenders(*keywright.Client) *senders {
 // connections.
 func (*senders) Close() {}
 
-// byForm are the senders that a Queue has used.
+// byForm holds the senders that a Queue has used.
 type byForm [full + 1]atomic.Pointer[gather.Gather[piece, put]]
 
-// piece is one job as the script takes it.
+// piece represents one job as the script takes it.
 type piece struct{ keys, args []string }
 
-// piece is one with room for a job.
+// piece returns one with room for a job.
 func (f form) piece() piece {
 	keys, args := 2, 7
 	if f == plain {
@@ -50,16 +51,16 @@ func (f form) piece() piece {
 	return piece{all[:0:keys], all[keys:keys:len(all)]}
 }
 
-// put is what has become of it.
+// put describes what has become of it.
 type put struct {
 	said string // why it is not there, see instead
 	err  error
 }
 
-// mostPut is how many jobs of different callers travel together.
+// mostPut says how many jobs of different callers travel together.
 const mostPut = 128
 
-// heavyPut is how many bytes of different callers travel together; a job alone may
+// heavyPut says how many bytes of different callers travel together; a job alone may
 // have more.
 const heavyPut = 1 << 20
 
@@ -73,7 +74,7 @@ func (p piece) size() (n int) {
 	return n
 }
 
-// sender is where jobs of a form get on. A Queue asks for it once.
+// sender returns where jobs of a form get on. A Queue asks for it once.
 func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	g := q.senders[f].Load()
 	if g == nil {
@@ -85,17 +86,18 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 
 func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 	k := q.keys
-	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs, k.Channel}
+	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs,
+		k.Channel}
 	for i, l := range k.Lanes {
 		name.lanes[i] = l.Key
 	}
-	return keywright.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
+	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
 		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
 		return gather.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())
 	})
 }
 
-// putAll is one call for the jobs of several callers.
+// putAll returns one call for the jobs of several callers.
 func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 	keys, args := q.header(f, len(pieces))
 	for _, p := range pieces {
@@ -113,17 +115,17 @@ func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 	return out
 }
 
-// mostBulks is how many calls with many jobs each are under way at a time. More of
+// mostBulks says how many calls with many jobs each are under way at a time. More of
 // them do not make a server faster: they fill the buffers in between, which then
 // leave the caches, and take a tenth longer together.
 const mostBulks = 16
 
-// room is the calls with many jobs each that are under way.
+// room represents the calls with many jobs each that are under way.
 type room struct{ calls chan struct{} }
 
 // enter waits until there is room for one more of these calls, or until ctx ends.
 func (q Queue[T]) enter(ctx context.Context) (leave func()) {
-	r := keywright.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room {
+	r := kernel.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room {
 		return &room{make(chan struct{}, mostBulks)}
 	})
 	select {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -25,7 +26,7 @@ func TestAJobThatWasNotSent(t *testing.T) {
 			s := keywrighttest.Start(t, keywrighttest.Redis)
 			client, begun := watched(t, s.URL())
 			q := queue.Open(client, "mail", value.Text(0), queue.Options{})
-			must(t, second(q.Enqueue(t.Context(), queue.Task[string]{Payload: "first"})))
+			must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{Payload: "first"})))
 			s.Stop()
 			defer s.Continue()
 			var wg sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"weak"
 )
 
-// shared are values that live while they are used: those of a queue that is
+// shared holds values that live while they are used: those of a queue that is
 // not used any more take no memory.
 type shared[K comparable, V any] struct {
 	mu  sync.Mutex
@@ -17,7 +17,7 @@ func newShared[K comparable, V any]() *shared[K, V] {
 	return &shared[K, V]{all: map[K]weak.Pointer[V]{}}
 }
 
-// get is the value of a key, a new one if none is used.
+// get returns the value of a key, a new one if none is used.
 func (s *shared[K, V]) get(key K, make func() *V) *V {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -40,8 +41,9 @@ func kept(t *testing.T, lease time.Duration) error {
 	o := queue.Options{Lease: lease}
 	far, near := queue.Open(c, "mail", value.Text(0), o), queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
 	known := make(chan struct{}) // a script that the server does not know takes a round trip more
-	must(t, second(near.Enqueue(t.Context(), queue.Task[string]{})))
-	teach := started(t, near.Worker(func(context.Context, *queue.Job[string]) error { close(known); return nil }, queue.WorkerOptions{}))
+	must(t, expect.Err(near.Enqueue(t.Context(), queue.Task[string]{})))
+	teach := started(t,
+		near.Worker(func(context.Context, *queue.Job[string]) error { close(known); return nil }, queue.WorkerOptions{}))
 	<-known
 	teach()
 	began, done := make(chan struct{}, 10), make(chan error, 10)
@@ -88,11 +90,12 @@ func TestSignsOfLifeGoOn(t *testing.T) {
 		<-leave
 		return nil
 	}, queue.WorkerOptions{Concurrency: 1, Grace: time.Second}))
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	job := <-running
 	p.Freeze()
 	before := begun("beat")
-	eventually(t, "two more are sent, or the job is lost", func() bool { return begun("beat") > before+1 || job.Err() != nil })
+	eventually(t, "two more are sent, or the job is lost",
+		func() bool { return begun("beat") > before+1 || job.Err() != nil })
 	if job.Err() != nil {
 		t.Error("the lease ended, and one sign of life was sent")
 	}
@@ -121,7 +124,7 @@ func TestCloseEndsItsJobs(t *testing.T) {
 				return ctx.Err()
 			}, queue.WorkerOptions{Concurrency: 4, Grace: time.Hour})
 			go func() { ends <- w.Run(ctx) }()
-			must(t, second(other.Enqueue(t.Context(), queue.Task[string]{})))
+			must(t, expect.Err(other.Enqueue(t.Context(), queue.Task[string]{})))
 			<-running
 			if stopping {
 				cancel()
@@ -135,7 +138,8 @@ func TestCloseEndsItsJobs(t *testing.T) {
 				t.Errorf("the job's context ended with %v", cause)
 			}
 			again := make(chan struct{})
-			started(t, other.Worker(func(context.Context, *queue.Job[string]) error { close(again); return nil }, queue.WorkerOptions{}))
+			started(t, other.Worker(func(context.Context, *queue.Job[string]) error { close(again); return nil },
+				queue.WorkerOptions{}))
 			<-again
 		})
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Stats are what a queue holds.
+// Stats describes what a queue holds.
 type Stats struct {
 	Paused  bool
 	Lanes   []LaneStats
@@ -24,20 +24,20 @@ type Stats struct {
 	Workers []WorkerStats
 }
 
-// LaneStats is one lane.
+// LaneStats represents one lane.
 type LaneStats struct {
 	Name   string
 	Length int64
 	Oldest time.Duration // how long the first one has waited; 0: none of the first ten ids has a job
 }
 
-// WorkerStats is one process, or more exactly one Run.
+// WorkerStats represents one process, or more exactly one Run.
 type WorkerStats struct {
 	Name string
 	Dead bool // no sign of life for three leases, or half a minute
 }
 
-// Waiting is how many jobs wait in all lanes.
+// Waiting returns how many jobs wait in all lanes.
 func (s Stats) Waiting() (n int64) {
 	for _, l := range s.Lanes {
 		n += l.Length
@@ -45,7 +45,7 @@ func (s Stats) Waiting() (n int64) {
 	return n
 }
 
-// Oldest is how long the first job has waited, over all lanes: since it was put
+// Oldest returns how long the first job has waited, over all lanes: since it was put
 // into the queue, also if it has failed or was delayed meanwhile.
 func (s Stats) Oldest() (oldest time.Duration) {
 	for _, l := range s.Lanes {
@@ -68,7 +68,7 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 	return q.readStats(out)
 }
 
-func (q Queue[T]) readStats(out []rueidis.RedisMessage) (s Stats, err error) {
+func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
 	if len(out) != 8+2*len(q.keys.Lanes) {
 		return s, fmt.Errorf("the script answered %d values", len(out))
 	}
@@ -100,7 +100,7 @@ func (q Queue[T]) readStats(out []rueidis.RedisMessage) (s Stats, err error) {
 	return s, err
 }
 
-// Dead is a job that was given up.
+// Dead represents a job that was given up.
 type Dead struct {
 	ID       string
 	Reason   string
@@ -115,13 +115,13 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		return nil, q.err
 	}
 	n = min(max(n, 1), maxBatch)
-	buried, err := keywright.NewOp(keywright.Spec[[]rueidis.ZScore]{
-		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
-		Build: func(b rueidis.Builder) rueidis.Completed {
+	buried, err := kernel.NewOp(kernel.Spec[[]kernel.ZScore]{
+		Action: kernel.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
+		Build: func(b kernel.Builder) kernel.Command {
 			return b.Zrange().Key(q.keys.Dead).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1,
 				10)).Rev().Withscores().Build()
 		},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() },
+		Decode: func(r kernel.Reply) ([]kernel.ZScore, error) { return r.AsZScores() },
 	}).Do(ctx)
 	if err != nil {
 		return nil, q.named(ctx, []string{q.keys.Dead}, err)
@@ -133,9 +133,9 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	for i, b := range buried {
 		ids[i] = b.Member
 	}
-	known, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(q.keys.Runs).Field(ids...).Build() },
+	known, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
+		Action: kernel.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Hmget().Key(q.keys.Runs).Field(ids...).Build() },
 		Decode: list,
 	}).Do(ctx)
 	if err != nil {
@@ -185,7 +185,7 @@ func (q Queue[T]) DiscardDead(ctx context.Context, d Dead) (bool, error) {
 	return n == 1, err
 }
 
-// since is the moment as scripts compare it.
+// since returns the moment as scripts compare it.
 func (d *Dead) since() string { return strconv.FormatInt(d.Since.UnixMilli(), 10) }
 
 // Cancel removes a job that waits. If it runs, its worker is told: the context of
@@ -217,30 +217,30 @@ func (q Queue[T]) pause(ctx context.Context, verb string) error {
 	return err
 }
 
-// Result is what the handler of a job has set; ErrNotFound while it is not done,
+// Result returns what the handler of a job has set; ErrNotFound while it is not done,
 // had no result, or its time is over. One round trip.
 func (q Queue[T]) Result(ctx context.Context, id string) (string, error) {
 	if q.err != nil {
 		return "", q.err
 	}
 	key := q.keys.Result.Of(id)
-	text, err := keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: q.client, Name: "result", Entry: q.entry, Effect: keywright.Reads, Key: key},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Get().Key(key).Build() },
+	text, err := kernel.NewOp(kernel.Spec[string]{
+		Action: kernel.Action{Client: q.client, Name: "result", Entry: q.entry, Effect: keywright.Reads, Key: key},
+		Build:  func(b kernel.Builder) kernel.Command { return b.Get().Key(key).Build() },
 		Decode: found,
 	}).Do(ctx)
 	return text, q.named(ctx, []string{key}, err)
 }
 
-func found(r rueidis.RedisResult) (string, error) {
+func found(r kernel.Reply) (string, error) {
 	text, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return "", keywright.ErrNotFound
 	}
 	return text, err
 }
 
-// State is where a job is, for people.
+// State describes where a job is, for people.
 type State struct {
 	Attempt  int64
 	Crashes  int64
@@ -255,7 +255,8 @@ func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
 	if q.err != nil {
 		return State{}, q.err
 	}
-	out, err := q.run(ctx, "state", standard.state, keywright.Reads, []string{q.keys.Job.Of(id), q.keys.Runs}, []string{id})
+	out, err := q.run(ctx, "state", standard.state, keywright.Reads, []string{q.keys.Job.Of(id), q.keys.Runs},
+		[]string{id})
 	if err != nil {
 		return State{}, err
 	}
@@ -295,5 +296,5 @@ func readRun(text string) (s State, err error) {
 	return s, nil
 }
 
-// StateKey is the key that says whether the queue is paused.
+// StateKey returns the key that says whether the queue is paused.
 func (q Queue[T]) StateKey() string { return q.keys.State }

@@ -12,6 +12,7 @@
 -- Bound: O(lanes), and 1,000 workers
 -- Round trips: 1
 -- include: time
+-- include: look
 local now = string.format('%.0f', (clock()))
 local out = {
   now, redis.call('HGET', KEYS[4], 'paused') or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
@@ -22,7 +23,9 @@ for i = 6, #KEYS do
   out[#out + 1] = redis.call('LLEN', KEYS[i])
   local time
   for _, id in ipairs(redis.call('LRANGE', KEYS[i], 0, 9)) do -- an id without a job is none: it was cancelled, or its TTL is over
-    local text = redis.pcall('GETRANGE', ARGV[1] .. id .. ARGV[2], 0, 24)
+    local job = ARGV[1] .. id .. ARGV[2]
+    local text = redis.pcall('GETRANGE', job, 0, 24)
+    if type(text) == 'table' and not text.err:find('WRONGTYPE', 1, true) then look(text, job) end
     time = time or type(text) == 'string' and text:match('^q1 (%d+) ')
   end
   out[#out + 1] = time or '0'

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
 
-// silences are what makes a server answer nothing any more.
+// silences say what makes a server answer nothing any more.
 var silences = map[string]func(*keywrighttest.Server, *keywrighttest.Proxy){
 	"frozen": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Stop() },
 	"cut":    func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze() },
@@ -51,7 +52,8 @@ func stops(t *testing.T, harm func(*keywrighttest.Server, *keywrighttest.Proxy),
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	c, err := keywright.Open(ctx, "redis://"+p.Addr(), keywright.Options{Timeout: 40 * time.Second}) // that of the connection is no help
+	// that of the connection is no help
+	c, err := keywright.Open(ctx, "redis://"+p.Addr(), keywright.Options{Timeout: 40 * time.Second})
 	must(t, err)
 	defer c.Close()
 	q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: time.Minute})
@@ -142,12 +144,12 @@ func TestNothingBeginsInAPause(t *testing.T) {
 	}
 }
 
-// declared is a queue of an entry with a TTL.
+// declared returns a queue of an entry with a TTL.
 func declared(c *keywright.Client, ttl time.Duration, o queue.Options) queue.Queue[string] {
 	codec := value.Text(0)
 	e := &keywright.Entry{Name: "queue", Pattern: "mail", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires,
 		Default: ttl, Min: time.Millisecond, Max: ttl}}
-	return queue.New(c, e, queue.KeysOf("mail"), nil, &codec, &o)
+	return queue.New(keywright.Binding{Client: c, Entry: e}, queue.KeysOf("mail"), &codec, &o)
 }
 
 // TestPauseOutlivesTheTTL: a queue that is paused stays so, however short its TTL
@@ -161,10 +163,10 @@ func TestPauseOutlivesTheTTL(t *testing.T) {
 			var ran atomic.Int64
 			started(t, q.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil },
 				queue.WorkerOptions{}))
-			must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+			must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{})))
 			eventually(t, "it runs", func() bool { return ran.Load() == 1 })
 			must(t, q.Pause(ctx))
-			must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+			must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{})))
 			must(t, q.Pause(ctx))
 			if ms := s.Do("PTTL", "{mail}:state"); ms != int64(-1) {
 				t.Errorf("the pause is over in %v ms", ms)
@@ -186,7 +188,7 @@ func TestPauseWithFullMemory(t *testing.T) {
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	ctx := t.Context()
 	for _, id := range []string{"waits", "runs", "dead"} {
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: id})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: id})))
 	}
 	entered := make(chan struct{})
 	stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
@@ -221,8 +223,7 @@ func TestPauseWithFullMemory(t *testing.T) {
 	must(t, q.Resume(ctx))
 	eventually(t, "nothing is left", func() bool {
 		st, err := q.Stats(ctx)
-		must(t,
-			err)
+		must(t, err)
 		return st.Waiting()+st.Leased+st.Delayed == 0
 	})
 	stop()
@@ -253,7 +254,7 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{Retry: 2})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{Retry: 2})))
 	var ran atomic.Int64
 	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
 		ran.Add(1)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -41,7 +42,8 @@ func TestStoredMutations(t *testing.T) {
 		"an id of a job that runs": {"TwiceInALane", "run:sub(1, 2) ~= '- ' and leased_now(id)) then",
 			"false) then"},
 		"a beat begins with what is refused": {"FullMemory",
-			"redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD", "-- "},
+			"redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD",
+			"-- "},
 		"an earlier job of the id is not over": {"SameIDAgain", "    if r then\n      over[#over + 1] = id",
 			"    if false then\n      over[#over + 1] = id"},
 		"a job that is elsewhere is not gone": {"SlotMoves", "if clustered ~= '' then steady(before, after) end", ""},
@@ -49,17 +51,20 @@ func TestStoredMutations(t *testing.T) {
 		"a pause has the TTL of the jobs": {"PauseOutlivesTheTTL", "redis.call('PERSIST', KEYS[1]) -- a queue",
 			"-- a queue"},
 		"a pause begins with what is refused": {"PauseWithFullMemory",
-			"redis.call('HDEL', KEYS[1], 'paused') -- also first", "if ARGV[1] ~= 'pause' then redis.call('HDEL', KEYS[1], 'paused') end -- also first"},
+			"redis.call('HDEL', KEYS[1], 'paused') -- also first",
+			"if ARGV[1] ~= 'pause' then redis.call('HDEL', KEYS[1], 'paused') end -- also first"},
 		"a cancel begins with what is refused": {"PauseWithFullMemory",
 			"  redis.call('ZREMRANGEBYRANK', leases, 1, 0) -- of nothing", "  -- of nothing"},
-		"an enqueue is not refused in time":        {"AForbiddenChannel", "if sooner or waking then may(channel) end", ""},
-		"a plain enqueue is not refused in time":   {"AForbiddenChannel", "if length == 0 then may(channel) end", ""},
-		"a pause is not refused in time":           {"AForbiddenChannel", "may(ARGV[3])\nredis.call('HDEL'", "redis.call('HDEL'"},
-		"a cancel is not refused in time":          {"AForbiddenChannel", "  may(channel)\n", ""},
-		"a retry is not refused in time":           {"AForbiddenChannel", "if length == 0 then may(channel) end", ""},
-		"a repair is not refused in time":          {"AForbiddenChannel", "if waking then may(ARGV[4]) end", ""},
-		"an enqueue that tells nothing is refused": {"AForbiddenChannel", "if sooner or waking then may(channel) end", "may(channel)"},
-		"a cancel looks at a long lane":            {"CancelInALongLane", "length <= 10000", "true"},
+		"an enqueue is not refused in time":      {"AForbiddenChannel", "if sooner or waking then may(channel) end", ""},
+		"a plain enqueue is not refused in time": {"AForbiddenChannel", "if length == 0 then may(channel) end", ""},
+		"a pause is not refused in time": {"AForbiddenChannel", "may(ARGV[3])\nredis.call('HDEL'",
+			"redis.call('HDEL'"},
+		"a cancel is not refused in time": {"AForbiddenChannel", "  may(channel)\n", ""},
+		"a retry is not refused in time":  {"AForbiddenChannel", "if length == 0 then may(channel) end", ""},
+		"a repair is not refused in time": {"AForbiddenChannel", "if waking then may(ARGV[4]) end", ""},
+		"an enqueue that tells nothing is refused": {"AForbiddenChannel", "if sooner or waking then may(channel) end",
+			"may(channel)"},
+		"a cancel looks at a long lane": {"CancelInALongLane", "length <= 10000", "true"},
 		"a dead job has a name that is taken": {"RetryTakesTheUniqueName",
 			"if holder and holder ~= id then return 3 end", ""},
 		"a dead job has no name again": {"RetryTakesTheUniqueName",
@@ -78,7 +83,8 @@ func TestStoredMutations(t *testing.T) {
 			"local stamp = string.format('%.0f', now) for _ = 1, 5000000 do end"},
 		"a script takes all that is due": {"Backlogs$/^mixed", "local most = 100", "local most = 100000"},
 		"a script passes over all that is gone": {"Backlogs$/^gone",
-			"until stop or #some < need or got == wanted or looked > wanted + most", "until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
+			"until stop or #some < need or got == wanted or looked > wanted + most",
+			"until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +97,7 @@ func TestStoredMutations(t *testing.T) {
 				t.Errorf("Test%s stays green without this guard", m.test)
 			}
 			for _, bad := range []string{"Error compiling script", "no script has", "no tests to run", "test timed out",
-				notWithin} {
+				expect.NotWithin} {
 				if strings.Contains(string(said), bad) {
 					t.Errorf("Test%s fails for another reason: %s", m.test, said)
 				}
@@ -153,7 +159,7 @@ func TestTwiceInALane(t *testing.T) {
 		if apart {
 			s.Do("RPUSH", "mail", id)
 		}
-		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{Payload: "y"})))
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{Payload: "y"})))
 		if got := <-ran; got != "y" {
 			t.Errorf("apart %v: %s ran twice at the same time", apart, got)
 		}
@@ -174,7 +180,7 @@ func TestFullMemory(t *testing.T) {
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Second})
 	ctx := t.Context()
 	for range 50 {
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: strings.Repeat("x", 1000)})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{Payload: strings.Repeat("x", 1000)})))
 	}
 	var n, again atomic.Int64
 	var refused atomic.Pointer[error]
@@ -227,10 +233,10 @@ func TestSameIDAgain(t *testing.T) {
 			lost.Add(1)
 		}
 	}}))
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "first"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "first"})))
 	<-ran
 	s.Do("DEL", "{mail}:job:a")
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "second"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "second"})))
 	close(leave)
 	eventually(t, "the second one runs, or is gone", func() bool {
 		_, err := q.State(ctx, "a")
@@ -248,7 +254,7 @@ func TestSameIDAgain(t *testing.T) {
 	s.Do("HSET", "{mail}:runs", "b", fmt.Sprintf("dead/1 %d 2 4 1 0 r1\nfailed\n", far))
 	s.Do("ZADD", "{mail}:dead", "1", "b")
 	s.Do("ZADD", "{mail}:leases", "99999999999999", "b")
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "b", Payload: "after the dead"})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "b", Payload: "after the dead"})))
 	if got := <-ran; got != "after the dead 1 0 true" || fences.Load() != far+1 {
 		t.Errorf("payload, attempt, crashes and whether the fence is larger: %s; %d", got, fences.Load())
 	}
@@ -317,7 +323,7 @@ func TestKeysWithoutNames(t *testing.T) {
 	k, codec := queue.KeysOf("mail"), value.Text(0)
 	k.Runs = ""
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	_, err := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail"}, k, nil, &codec,
+	_, err := queue.New(keywright.Binding{Client: open(t, s.URL()), Entry: &keywright.Entry{Name: "mail"}}, k, &codec,
 		&queue.Options{}).Enqueue(t.Context(), queue.Task[string]{})
 	if class, _ := keywright.ClassOf(err); class != keywright.Invalid {
 		t.Errorf("%v", err)
@@ -330,7 +336,7 @@ func TestOddTexts(t *testing.T) {
 		k := queue.KeysOf("mail", "x", "y")
 		k.ID = func(string) error { return nil }
 		codec := value.Text(0)
-		q := queue.New(open(t, url), &keywright.Entry{Name: "mail"}, k, nil, &codec,
+		q := queue.New(keywright.Binding{Client: open(t, url), Entry: &keywright.Entry{Name: "mail"}}, k, &codec,
 			&queue.Options{Backoff: time.Millisecond, Retry: 3})
 		ctx := t.Context()
 		odd := []string{"-", " ", "a b", "%", "%41", "%zz", "a\nb", "\x00", "ü\xff", "+", "--", "\t", "\r\n", "a- -\n-",
@@ -341,14 +347,14 @@ func TestOddTexts(t *testing.T) {
 		fences := map[string][]int64{}
 		n := 0
 		for _, o := range odd {
-			must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "id" + o, Unique: o, Payload: "u", Lane: "y"})))
+			must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{ID: "id" + o, Unique: o, Payload: "u", Lane: "y"})))
 			if other, err := q.Enqueue(ctx, queue.Task[string]{Unique: o}); !errors.Is(err, queue.ErrExists) || other != "id"+o {
 				t.Errorf("%q: %q %v", o, other, err)
 			}
 			n++
 		}
 		for _, p := range payloads {
-			must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: p})))
+			must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{Payload: p})))
 			n++
 		}
 		stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
@@ -373,8 +379,7 @@ func TestOddTexts(t *testing.T) {
 		}, queue.WorkerOptions{Name: " a  b\nc\x00%" + strings.Repeat("l", 3000), Concurrency: 3, Batch: 4}))
 		eventually(t, "all", func() bool {
 			st, err := q.Stats(ctx)
-			must(t,
-				err)
+			must(t, err)
 			return st.Waiting()+st.Leased+st.Delayed == 0
 		})
 		stop()
@@ -409,7 +414,7 @@ func TestRestrictedUser(t *testing.T) {
 		_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "a", ID: "a", Unique: "u"}, {Payload: "bad", ID: "b",
 			Unique: "v"}, {In: time.Millisecond}})
 		must(t, err)
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{})))
 		var n atomic.Int64
 		stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
 			n.Add(1)

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/notice"
 )
 
-// buried is a job that has died with a call, as the server says.
+// buried represents a job that has died with a call, as the server says.
 type buried struct {
 	Dead
 	cause error // of its settlement; nil: its workers died
@@ -51,24 +52,24 @@ func (r *runner[T]) report(f fetched) {
 		if d.cause == nil {
 			d.cause = errCrashes
 		}
-		r.notice(keywright.Notice{Kind: keywright.JobDead, Err: d.cause})
+		r.notice(keywright.Notice{Kind: notice.JobDead, Err: d.cause})
 		r.tellOfDead(d.Dead)
 	}
-	if !r.q.client.Noticed(keywright.JobRetried) {
+	if !r.q.client.Noticed(notice.JobRetried) {
 		return
 	}
 	for _, s := range settled {
 		if s.verb == "retry" || s.verb == "later" {
-			r.notice(keywright.Notice{Kind: keywright.JobRetried, Elapsed: time.Duration(s.ms) * time.Millisecond})
+			r.notice(keywright.Notice{Kind: notice.JobRetried, Elapsed: time.Duration(s.ms) * time.Millisecond})
 		}
 	}
 }
 
 // handled tells that a handler has returned.
 func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
-	kind := keywright.JobDone
+	kind := notice.JobDone
 	if err != nil {
-		kind = keywright.JobFailed
+		kind = notice.JobFailed
 	}
 	if r.q.client.Noticed(kind) {
 		r.notice(keywright.Notice{Kind: kind, Elapsed: took, Err: err})

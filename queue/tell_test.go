@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
 
-// logged is a logger's handler that keeps what it is given, and calls a function.
+// logged represents a logger's handler that keeps what it is given, and calls a function.
 type logged struct {
 	mu    sync.Mutex
 	lines []string
@@ -44,13 +47,8 @@ func (l *logged) all() []string { l.mu.Lock(); defer l.mu.Unlock(); return slice
 
 func openWith(t *testing.T, url string, o keywright.Options) *keywright.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
 	o.Attempts, o.Timeout = 20, 2*time.Second
-	c, err := keywright.Open(ctx, url, o)
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, o)
 }
 
 // TestSlowCallbacks: what a user has given may take as long as it likes: leases are
@@ -71,7 +69,7 @@ func TestSlowCallbacks(t *testing.T) {
 				o.OnDead = func(queue.Dead) { slow() }
 			case "a hook":
 				client.Hooks = []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
-					if n.Kind == keywright.JobDead {
+					if n.Kind == notice.JobDead {
 						slow()
 					}
 				}}}
@@ -106,7 +104,7 @@ func TestSlowCallbacks(t *testing.T) {
 			id, err := near.Enqueue(ctx, queue.Task[string]{Payload: "long"})
 			must(t, err)
 			j, first := <-long, <-longCtx
-			must(t, second(near.Enqueue(ctx, queue.Task[string]{Payload: "bad"})))
+			must(t, expect.Err(near.Enqueue(ctx, queue.Task[string]{Payload: "bad"})))
 			<-called
 			for range 2 { // one may have been under way
 				deadline := j.Deadline()
@@ -161,12 +159,13 @@ func TestGoexit(t *testing.T) {
 			panic("oh")
 		}
 		return nil
-	}, queue.WorkerOptions{Concurrency: 1, Batch: 3, OnError: func(error) { panic("of OnError") }, OnDead: func(d queue.Dead) {
-		mu.Lock()
-		dead = append(dead, d.ID+": "+d.Reason)
-		mu.Unlock()
-		panic("of OnDead")
-	}}))
+	}, queue.WorkerOptions{Concurrency: 1, Batch: 3, OnError: func(error) { panic("of OnError") },
+		OnDead: func(d queue.Dead) {
+			mu.Lock()
+			dead = append(dead, d.ID+": "+d.Reason)
+			mu.Unlock()
+			panic("of OnDead")
+		}}))
 	eventually(t, "all are settled", func() bool {
 		st, err := q.Stats(ctx)
 		must(t, err)
@@ -202,11 +201,11 @@ func TestNotices(t *testing.T) {
 				t.Errorf("of the entry %q", n.Entry)
 			}
 			text := string(n.Kind)
-			if n.Kind == keywright.JobDead {
+			if n.Kind == notice.JobDead {
 				text += ": " + n.Err.Error()
 			}
-			if (n.Kind == keywright.JobDone || n.Kind == keywright.JobFailed) && n.Elapsed <= 0 ||
-				n.Kind == keywright.JobRetried && n.Elapsed != time.Millisecond {
+			if (n.Kind == notice.JobDone || n.Kind == notice.JobFailed) && n.Elapsed <= 0 ||
+				n.Kind == notice.JobRetried && n.Elapsed != time.Millisecond {
 				t.Errorf("%+v", n)
 			}
 			kinds[text]++
@@ -232,7 +231,7 @@ func TestNotices(t *testing.T) {
 	}
 	stop := work()
 	for range 5 {
-		must(t, second(q.Enqueue(ctx, queue.Task[int64]{})))
+		must(t, expect.Err(q.Enqueue(ctx, queue.Task[int64]{})))
 	}
 	eventually(t, "all are done", settled)
 	stop()
@@ -258,7 +257,8 @@ func TestNotices(t *testing.T) {
 	}
 	slices.SortFunc(dead, func(a, b queue.Dead) int { return strings.Compare(a.ID, b.ID) })
 	if fmt.Sprint(dead) != fmt.Sprint([]queue.Dead{{ID: "discarded", Reason: "secret discarded", Attempts: 1},
-		{ID: "undecodable", Reason: "the payload does not decode", Attempts: 1}, {ID: "used-up", Reason: "secret used-up", Attempts: 2}}) {
+		{ID: "undecodable", Reason: "the payload does not decode", Attempts: 1},
+		{ID: "used-up", Reason: "secret used-up", Attempts: 2}}) {
 		t.Errorf("%v", dead)
 	}
 	lines := log.all()
@@ -323,7 +323,7 @@ func TestSlowToldOfARenewal(t *testing.T) {
 		}
 		return nil
 	}, queue.WorkerOptions{Concurrency: 1, OnError: func(error) { called <- struct{}{}; <-leave }}))
-	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{})))
 	j := <-running
 	s.Do("RENAME", "{mail}:runs", "{mail}:aside")
 	s.Do("SET", "{mail}:runs", "x")

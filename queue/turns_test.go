@@ -58,7 +58,8 @@ func TestBehindTheID(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	keys, codec := queue.KeysOf("mail"), value.Text(0)
 	keys.Job.After = ":job"
-	q := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list"}, keys, nil, &codec,
+	q := queue.New(keywright.Binding{Client: open(t, s.URL()),
+		Entry: &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list"}}, keys, &codec,
 		&queue.Options{})
 	ids, err := q.EnqueueAll(t.Context(), []queue.Task[string]{{}, {}, {ID: "own"}})
 	must(t, err)

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// named is the error of a call, with the name of the key that has a wrong type if
+// named returns the error of a call, with the name of the key that has a wrong type if
 // that is what is wrong. The server does not say which one it is.
 func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 	e, ok := errors.AsType[*keywright.Error](err)
-	reply, refused := errors.AsType[*rueidis.RedisError](err)
+	reply, refused := errors.AsType[*kernel.ServerError](err)
 	if _, said := errors.AsType[*keyError](err); said || !ok || !refused || !strings.HasPrefix(reply.Error(),
 		"WRONGTYPE") {
 		return err
@@ -23,7 +23,7 @@ func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 	told := *e
 	raw := q.client.Raw()
 	for some := range slices.Chunk(keys, maxBatch) {
-		all := make(rueidis.Commands, len(some))
+		all := make(kernel.Commands, len(some))
 		for i, key := range some {
 			all[i] = raw.B().Type().Key(key).Build()
 		}
@@ -38,7 +38,7 @@ func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 	return err
 }
 
-// typeOf is the type of one of the queue's keys.
+// typeOf returns the type of one of the queue's keys.
 func (q Queue[T]) typeOf(key string) string {
 	switch key {
 	case q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Workers:

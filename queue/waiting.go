@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // EachWaiting calls each with the ids of jobs that wait in a lane or for their time, a
@@ -41,7 +41,7 @@ func (q Queue[T]) eachOfLane(ctx context.Context, lane string, each func(id stri
 	}, each)
 }
 
-// overlap is how many ids of the page before a page has again.
+// overlap says how many ids of the page before a page has again.
 const overlap = 100
 
 // fromEnd calls each with the ids of a list, from the end where they come to the front where they
@@ -80,14 +80,14 @@ func fromEnd(read func(from, to int64) ([]string, error), each func(id string) b
 	}
 }
 
-// delayed are ids of delayed jobs, counted from the last.
+// delayed returns ids of delayed jobs, counted from the last.
 func (q Queue[T]) delayed(ctx context.Context, from, to int64) ([]string, error) {
-	return keywright.NewOp(keywright.Spec[[]string]{
-		Action: keywright.Action{Client: q.client, Name: "delayed", Entry: q.entry, Effect: keywright.Reads,
+	return kernel.NewOp(kernel.Spec[[]string]{
+		Action: kernel.Action{Client: q.client, Name: "delayed", Entry: q.entry, Effect: keywright.Reads,
 			Key: q.keys.Delayed},
-		Build: func(b rueidis.Builder) rueidis.Completed {
+		Build: func(b kernel.Builder) kernel.Command {
 			return b.Zrange().Key(q.keys.Delayed).Min(strconv.FormatInt(from, 10)).Max(strconv.FormatInt(to, 10)).Rev().Build()
 		},
-		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+		Decode: func(r kernel.Reply) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
 }

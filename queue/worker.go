@@ -15,7 +15,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gather"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 // WorkerOptions of a worker. The zero value is a good choice.
@@ -48,7 +48,7 @@ type WorkerOptions struct {
 
 const maxConcurrency = 10_000
 
-// mostTaken is how many jobs one call claims, and how many it settles: as many as a
+// mostTaken says how many jobs one call claims, and how many it settles: as many as a
 // server gets through in less than 5 ms.
 const mostTaken = 200
 
@@ -134,10 +134,10 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 		return nil
 	}
 	q := w.queue
-	info, err := keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: q.client, Name: "durable", Entry: q.entry, Effect: keywright.Reads,
+	info, err := kernel.NewOp(kernel.Spec[string]{
+		Action: kernel.Action{Client: q.client, Name: "durable", Entry: q.entry, Effect: keywright.Reads,
 			Key: q.keys.Leases},
-		Script: standard.durable, Keys: []string{q.keys.Leases}, Decode: func(r rueidis.RedisResult) (string,
+		Script: standard.durable, Keys: []string{q.keys.Leases}, Decode: func(r kernel.Reply) (string,
 			error) {
 			return r.ToString()
 		},
@@ -151,7 +151,7 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 		"CONFIG SET maxmemory-policy noeviction, or WorkerOptions.AllowEviction")
 }
 
-// crew is one Run: its runners and the goroutine that keeps their leases.
+// crew represents one Run: its runners and the goroutine that keeps their leases.
 type crew[T any] struct {
 	w          *Worker[T]
 	q          Queue[T]
@@ -191,7 +191,7 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	return c
 }
 
-// lastSecond is what giving jobs back may take at the end of a Run, unless that is
+// lastSecond says what giving jobs back may take at the end of a Run, unless that is
 // more than half of the Grace.
 const lastSecond = time.Second
 
@@ -206,7 +206,7 @@ func (c *crew[T]) lastCall() (stop func()) {
 	return func() { free.Stop(); calls.Stop() }
 }
 
-// call is the context of a call to the server, which takes limit at most. When all
+// call returns the context of a call to the server, which takes limit at most. When all
 // calls are over there is as long as the Grace for that of a job that has ended late,
 // a second at most.
 func (c *crew[T]) call(limit time.Duration) (context.Context, context.CancelFunc) {
@@ -216,7 +216,7 @@ func (c *crew[T]) call(limit time.Duration) (context.Context, context.CancelFunc
 	return context.WithTimeout(c.calling, limit)
 }
 
-// word is a name as one word.
+// word returns a name as one word.
 func word(name string) string { return strings.Join(strings.Fields(name), "_") }
 
 // pad makes a token longer than hash-max-listpack-value, whose default is 64: so
@@ -226,7 +226,7 @@ func pad(token string) string { return token + strings.Repeat(padding, max(1, 65
 
 const padding = "."
 
-// wish is what one runner asks of the server.
+// wish describes what one runner asks of the server.
 type wish struct {
 	wanted  int
 	settled []settlement
@@ -313,7 +313,7 @@ func (c *crew[T]) hear(text string) {
 	}
 }
 
-// ours is whether a message that names a database may be about this queue.
+// ours reports whether a message that names a database may be about this queue.
 func (q Queue[T]) ours(database string) bool {
 	own := q.client.Database()
 	n, err := strconv.Atoi(database)
@@ -361,7 +361,7 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 	}
 }
 
-// claim is one call to the server. It goes on when the worker is to stop: what
+// claim returns one call to the server. It goes on when the worker is to stop: what
 // it claims would otherwise wait until its lease is over.
 func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Lock()

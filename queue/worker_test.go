@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -34,7 +35,7 @@ func TestUnknownDurability(t *testing.T) {
 	s.Do("ACL", "SETUSER", "w", "on", ">w", "~*", "&*", "+@all", "-info")
 	q = queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0),
 		queue.Options{})
-	must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+	must(t, expect.Err(q.Enqueue(ctx, queue.Task[string]{})))
 	ran := make(chan struct{})
 	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { close(ran); return nil }, queue.WorkerOptions{}))
 	<-ran

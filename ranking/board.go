@@ -25,15 +25,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Number is what scores are made of.
+// Number describes what scores are made of.
 type Number interface{ ~int64 | ~float64 }
 
-// Ties is who comes first of those with one score.
+// Ties describes who comes first of those with one score.
 type Ties uint8
 
 // The rules for ties. They hold for top, rank, neighbours and pages alike.
@@ -50,22 +50,21 @@ const (
 	FirstToReach
 )
 
-// Config is what a ranking is made of.
+// Config describes what a ranking is made of.
 type Config[M any, S Number] struct {
-	Client *keywright.Client               // that it is read and written by
-	Entry  *keywright.Entry                // of the sorted sets, one per period
-	Key    func(time.Time) (string, error) // of the period that a time lies in
+	Key    func(time.Time) (string, error) // of the period that a time is in
 	Step   Step                            // how long a period is
 	Member *value.Codec[M]                 // what a member is
 	Score  *value.Score[S]                 // what a score is
 	Ties   Ties                            // which of two with one score is first; 0: ByMember
 }
 
-// Board is a ranking: a sorted set per period. It is safe for concurrent use.
+// Board represents a ranking: a sorted set per period. It is safe for concurrent use.
 type Board[M any, S Number] struct {
 	Config[M, S]
-	bits int   // of a score that hold the time
-	most int64 // greatest whole score, 0 for any number
+	bound keywright.Binding
+	bits  int   // of a score that hold the time
+	most  int64 // greatest whole score, 0 for any number
 
 	script scripts
 }
@@ -74,9 +73,10 @@ type Board[M any, S Number] struct {
 // other sum is rounded to.
 const maxScore = 1<<53 - 1
 
-// New makes a ranking.
-func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
-	b := &Board[M, S]{Config: c, script: standard}
+// New makes a ranking. The entry of its binding is that of the sorted sets, one per
+// period; it has no key.
+func New[M any, S Number](to keywright.Binding, c Config[M, S]) (*Board[M, S], error) {
+	b := &Board[M, S]{Config: c, bound: to, script: standard}
 	if whole[S]() {
 		b.most = maxScore
 	}
@@ -84,7 +84,9 @@ func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
 		b.bits = bits.Len64(uint64(c.Step.Longest / time.Second))
 		b.most = 1<<(53-b.bits) - 1
 		if !whole[S]() || c.Step.Longest <= 0 || b.bits > 40 {
-			return nil, &keywright.Error{Class: keywright.Invalid, Op: "ranking", Entry: c.Entry.Name, Err: errors.New("first to reach needs whole scores and a step with a longest period of at most 34,000 years"), Hint: "use an int score, or ranking.ByMember"}
+			return nil, &keywright.Error{Class: keywright.Invalid, Op: "ranking", Entry: to.Entry.Name,
+				Err:  errors.New("first to reach needs whole scores and a step with a longest period of at most 34,000 years"),
+				Hint: "use an int score, or ranking.ByMember"}
 		}
 	}
 	return b, nil
@@ -92,18 +94,19 @@ func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
 
 func whole[S Number]() bool { return S(1)/S(2) == 0 }
 
-// ZSet is the sorted set of a period, for what is not here: Remove, Each, TTL,
+// ZSet returns the sorted set of a period, for what is not here: Remove, Each, TTL,
 // Delete. Under FirstToReach its scores have the time in them and do not read.
 func (b *Board[M, S]) ZSet(t time.Time) typed.ZSet[M, S] {
 	key, err := b.Key(t)
-	return typed.NewZSet(typed.NewKey(b.Client, b.Entry, key, err), b.Member, b.Score)
+	return typed.NewZSet(b.bound.To(key, err), b.Member, b.Score)
 }
 
 // Increase adds by to the score of m in the period of t and gives the sum; the
 // first increase gives the period its TTL, in the same step. A sum beyond the
 // greatest exact whole number is refused before anything changes (class
 // Invalid). Not repeated when its reply is lost: UnknownOutcome. One round trip.
-func (b *Board[M, S]) Increase(ctx context.Context, t time.Time, m M, by S, options ...keywright.WriteOption) (S, error) {
+func (b *Board[M, S]) Increase(ctx context.Context, t time.Time, m M, by S, options ...keywright.WriteOption) (S,
+	error) {
 	return first(b.LaterIncrease(t, []Change[M, S]{{m, by}}, options...).Do(ctx))
 }
 
@@ -119,37 +122,41 @@ func (b *Board[M, S]) Raise(ctx context.Context, t time.Time, m M, s S, options 
 	return first(b.change("raise", keywright.Idempotent, t, []Change[M, S]{{m, s}}, options).Do(ctx))
 }
 
-// MaxChanges is how many members one call changes: a script looks at each of them
+// MaxChanges says how many members one call changes: a script looks at each of them
 // before it writes any, which is some 3 ms of the server.
 const MaxChanges = 1000
 
-// Change is a member and by how much its score changes.
+// Change represents a member and by how much its score changes.
 type Change[M any, S Number] struct {
 	Member M
 	By     S
 }
 
-// LaterIncrease is Increase of several at once, to be run or queued: all of them
+// LaterIncrease queues Increase of several at once: all of them
 // or none, at most MaxChanges. It gives the new scores in their order.
-func (b *Board[M, S]) LaterIncrease(t time.Time, changes []Change[M, S], options ...keywright.WriteOption) keywright.Op[[]S] {
+func (b *Board[M, S]) LaterIncrease(t time.Time, changes []Change[M, S],
+	options ...keywright.WriteOption) keywright.Op[[]S] {
 	return b.change("add", keywright.Writes, t, changes, options)
 }
 
-func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, changes []Change[M, S], options []keywright.WriteOption) keywright.Op[[]S] {
+func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, changes []Change[M, S],
+	options []keywright.WriteOption) keywright.Op[[]S] {
 	key, err := b.Key(t)
-	ms, asked, bad := b.Entry.Choose(options)
+	ms, asked, bad := b.bound.Entry.Choose(options)
 	began := int64(0)
 	if b.bits > 0 {
 		began = b.Step.Begin(t).Unix()
 	}
-	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), typed.Rule(b.Entry, asked), what, strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
+	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), typed.Rule(b.bound.Entry, asked), what,
+		strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
 	args, wrong := b.pairs(what, args, changes)
-	op := keywright.NewOp(keywright.Spec[[]S]{
-		Action: keywright.Action{Client: b.Client, Name: what, Entry: b.Entry, Effect: effect, Key: key, Err: invalid(b.Entry, err, bad, wrong)},
+	op := kernel.NewOp(kernel.Spec[[]S]{
+		Action: kernel.Action{Client: b.bound.Client, Name: what, Entry: b.bound.Entry, Effect: effect, Key: key,
+			Err: invalid(b.bound.Entry, err, bad, wrong)},
 		Script: b.script.write, Keys: []string{key}, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]S, error) { return b.sums(r) },
+		Decode: func(r kernel.Reply) ([]S, error) { return b.sums(r) },
 	})
-	return typed.OrNothing(len(changes), typed.NewKey(b.Client, b.Entry, key, nil), op)
+	return typed.OrNothing(len(changes), typed.NewKey(b.bound.To(key, nil)), op)
 }
 
 func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) ([]string, error) {
@@ -175,7 +182,7 @@ func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) 
 	return args, nil
 }
 
-// number is a score as text, exactly.
+// number returns a score as text, exactly.
 func number[S Number](s S) (string, error) {
 	if whole[S]() {
 		if n := int64(s); n > maxScore || n < -maxScore {
@@ -190,13 +197,16 @@ func number[S Number](s S) (string, error) {
 }
 
 // sums decodes what write.lua returns.
-func (b *Board[M, S]) sums(r rueidis.RedisResult) ([]S, error) {
+func (b *Board[M, S]) sums(r kernel.Reply) ([]S, error) {
 	texts, err := r.AsStrSlice()
 	if err != nil {
 		return nil, err
 	}
 	if texts[0] != "0" {
-		return nil, &keywright.Error{Class: keywright.Invalid, Entry: b.Entry.Name, Err: fmt.Errorf("the score of member %s of this call would leave what a score holds exactly, %d either way; nothing was changed", texts[0], b.most)}
+		return nil, &keywright.Error{Class: keywright.Invalid, Entry: b.bound.Entry.Name,
+			Err: fmt.Errorf(
+				"the score of member %s of this call would leave what a score holds exactly, %d either way; nothing was changed",
+				texts[0], b.most)}
 	}
 	out := make([]S, len(texts)-1)
 	for i, text := range texts[1:] {
@@ -216,7 +226,7 @@ func first[S any](all []S, err error) (one S, _ error) {
 	return all[0], nil
 }
 
-// invalid is the first of some errors, as one of class Invalid.
+// invalid returns the first of some errors, as one of class Invalid.
 func invalid(e *keywright.Entry, errs ...error) error {
 	for _, err := range errs {
 		if err == nil {
@@ -230,8 +240,9 @@ func invalid(e *keywright.Entry, errs ...error) error {
 	return nil
 }
 
-// Of is what the ranking of the period of t holds.
+// Of returns what the ranking of the period of t holds.
 func (b *Board[M, S]) Of(t time.Time) View[M, S] {
 	key, err := b.Key(t)
-	return View[M, S]{client: b.Client, entry: b.Entry, member: b.Member, score: b.Score, packed: b.bits > 0, script: b.script, key: key, err: invalid(b.Entry, err)}
+	return View[M, S]{client: b.bound.Client, entry: b.bound.Entry, member: b.Member, score: b.Score, packed: b.bits > 0,
+		script: b.script, key: key, err: invalid(b.bound.Entry, err)}
 }

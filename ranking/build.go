@@ -9,21 +9,21 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/slot"
-	"github.com/redis/rueidis"
 )
 
 const (
-	// AtOnce is how many members the periods of a window have together at most for
+	// AtOnce says how many members the periods of a window have together at most for
 	// one script to add them up.
 	AtOnce = 1000
-	// lease is how long a builder may be silent before another one takes over.
+	// lease says how long a builder may be silent before another one takes over.
 	lease = 5 * time.Second
 	// marker is the member of a sum that has the builder's token as its score.
 	marker = "\x00keywright:builder"
 )
 
-// builder are the scripts that make a window in bounded steps.
+// builder holds the scripts that make a window in bounded steps.
 type builder struct{ begin, build, finish *keywright.Script }
 
 func newBuilder(parts *lua.Set) builder {
@@ -34,10 +34,10 @@ func newBuilder(parts *lua.Set) builder {
 	}
 }
 
-// partial is the key of the sum while it is made.
+// partial returns the key of the sum while it is made.
 func partial(key string) string { return slot.Sibling(key) + "-sum" }
 
-// pageSize is how many members a step reads: it looks at each of them in every
+// pageSize returns how many members a step reads: it looks at each of them in every
 // period that is left, some 2000 in all.
 func pageSize(periods int) int { return min(max(2000/(periods+2), 2), 500) }
 
@@ -58,9 +58,10 @@ func (v View[M, S]) built(ctx context.Context, q query) ([]Row[M, S], error) {
 	}
 }
 
-// ended is the error of a wait that was cut short.
+// ended returns the error of a wait that was cut short.
 func (v View[M, S]) ended(ctx context.Context, what string) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: what, Entry: v.entry.Name, Err: ctx.Err(), Hint: "another client builds the window: ask again"}
+	return &keywright.Error{Class: keywright.NotApplied, Op: what, Entry: v.entry.Name, Err: ctx.Err(),
+		Hint: "another client builds the window: ask again"}
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -102,20 +103,21 @@ func (v View[M, S]) build(ctx context.Context, number int64) (bool, error) {
 }
 
 // next decodes a cursor, "" if the sum has another builder.
-func next(r rueidis.RedisResult) (string, error) {
+func next(r kernel.Reply) (string, error) {
 	cursor, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return "", nil
 	}
 	return cursor, err
 }
 
 // step runs one script of a builder. Each may be repeated.
-func step[T any, M any, S Number](ctx context.Context, v View[M, S], s *keywright.Script, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {
-	return keywright.NewOp(keywright.Spec[T]{
-		Action: keywright.Action{Client: v.client, Name: "window", Entry: v.entry, Effect: keywright.Idempotent, Key: v.key},
+func step[T any, M any, S Number](ctx context.Context, v View[M, S], s *keywright.Script, keys, args []string,
+	decode func(kernel.Reply) (T, error)) (T, error) {
+	return kernel.NewOp(kernel.Spec[T]{
+		Action: kernel.Action{Client: v.client, Name: "window", Entry: v.entry, Effect: keywright.Idempotent, Key: v.key},
 		Script: s, Keys: keys, Args: args, Decode: decode,
 	}).Do(ctx)
 }
 
-func asBool(r rueidis.RedisResult) (bool, error) { return r.AsBool() }
+func asBool(r kernel.Reply) (bool, error) { return r.AsBool() }

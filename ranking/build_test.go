@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -36,7 +37,9 @@ func heavy(t testing.TB, c *keywright.Client, prefix string, members int) (View[
 			}
 		}
 	}
-	w, err := NewWindows(b, WindowConfig[float64]{Entry: expires("popular", time.Minute), Key: dayKey(prefix + "window:"), Score: &floats, Weights: weights})
+	w, err := NewWindows(keywright.Binding{Entry: expires("popular", time.Minute)}, b,
+		WindowConfig[float64]{Key: dayKey(prefix + "window:"),
+			Score: &floats, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +96,7 @@ func TestALargeWindowIsBuiltInShortSteps(t *testing.T) {
 // hundred thousand members, many of them with one score.
 func TestNoScriptIsLongWithALargeWindow(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, s.URL())
 	v, _ := heavy(t, c, "long:", 50_000)
 	b := board(t, c, "long:", &numbers, ByMember)
 	day := b.Of(today)
@@ -143,7 +142,7 @@ func TestAWindowThatReplacesALargeKeyFreesItApart(t *testing.T) {
 	}
 }
 
-// takeOver is the steps of two builders of one window, the second of which takes
+// takeOver returns the steps of two builders of one window, the second of which takes
 // over when the first has been silent for too long.
 func takeOver(t *testing.T, s *keywrighttest.Server, v View[int64, float64], model map[int64]float64) error {
 	sum, b := partial(v.key), v.script.builder
@@ -153,7 +152,8 @@ func takeOver(t *testing.T, s *keywrighttest.Server, v View[int64, float64], mod
 		return mine
 	}
 	build := func(token string) string {
-		cursor, err := step(t.Context(), v, b.build, append([]string{sum}, v.window.keys...), append([]string{token, "60000", marker, "0", "10"}, v.window.args[2:]...), next)
+		cursor, err := step(t.Context(), v, b.build, append([]string{sum}, v.window.keys...),
+			append([]string{token, "60000", marker, "0", "10"}, v.window.args[2:]...), next)
 		if err != nil {
 			t.Error(err)
 		}
@@ -220,7 +220,8 @@ func TestABuilderThatIsKilledIsReplaced(t *testing.T) {
 		killed := v
 		killed.client = open(t, "redis://"+dead.Addr())
 		at := []string{v.key, partial(v.key)}
-		if mine, err := step(t.Context(), killed, v.script.builder.begin, at, []string{"7", "300", marker}, asBool); err != nil || !mine {
+		if mine, err := step(t.Context(), killed, v.script.builder.begin, at, []string{"7", "300", marker},
+			asBool); err != nil || !mine {
 			t.Fatalf("%v, %v", mine, err)
 		}
 		page := append([]string{at[1]}, v.window.keys...)
@@ -238,7 +239,7 @@ func TestABuilderThatIsKilledIsReplaced(t *testing.T) {
 	})
 }
 
-// TestManyReadersOfALargeWindow: one sum, and nobody sees less than all of it.
+// TestManyReadersOfALargeWindow: one sum, and no one sees less than all of it.
 func TestManyReadersOfALargeWindow(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		clients := []*keywright.Client{c, open(t, s.URL())}
@@ -287,7 +288,8 @@ func TestAPeriodThatChangesWhileItIsAddedUp(t *testing.T) {
 		}
 		for _, row := range rows {
 			if row.Score < before[row.Member] || row.Score > before[row.Member]+added[row.Member] {
-				t.Errorf("%d has %v: before it was %v, and %v were added", row.Member, row.Score, before[row.Member], added[row.Member])
+				t.Errorf("%d has %v: before it was %v, and %v were added", row.Member, row.Score, before[row.Member],
+					added[row.Member])
 			}
 		}
 	})
@@ -307,7 +309,8 @@ func TestAWindowNamesTheKeyOfAWrongType(t *testing.T) {
 				s.Do("DEL", key)
 				s.Do("SET", key, "x")
 				_, err := v.Top(t.Context(), 5)
-				if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key "+key+")") {
+				if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+					!strings.Contains(err.Error(), "(key "+key+")") {
 					t.Errorf("%d members, %s: %v", members, key, err)
 				}
 				if s.Do("EXISTS", v.key).(int64) != 0 {
@@ -325,7 +328,8 @@ func TestABuilderMeetsAWrongType(t *testing.T) {
 	for k, key := range v.window.keys {
 		s.Do("SET", key, "x")
 		_, err := v.build(t.Context(), int64(k)+1)
-		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key "+v.window.keys[0]+")") {
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused ||
+			!strings.Contains(err.Error(), "(key "+v.window.keys[0]+")") {
 			t.Errorf("%s: %v", key, err)
 		}
 		if ms := s.Do("PTTL", partial(v.key)).(int64); ms == -1 {

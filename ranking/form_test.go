@@ -22,7 +22,8 @@ func TestFormOfFirstToReach(t *testing.T) {
 		s.Do(strings.Fields(line)...)
 	}
 	rows, err := b.Of(today).Top(t.Context(), 10)
-	want := []Row[int64, int64]{{Member: 5, Score: 10}, {Member: 9, Score: 10}, {Member: 1, Score: 10}, {Member: 7, Score: -3}}
+	want := []Row[int64, int64]{{Member: 5, Score: 10}, {Member: 9, Score: 10}, {Member: 1, Score: 10},
+		{Member: 7, Score: -3}}
 	if err != nil || len(rows) != len(want) {
 		t.Fatalf("%v, %v", rows, err)
 	}
@@ -31,7 +32,8 @@ func TestFormOfFirstToReach(t *testing.T) {
 			t.Errorf("%d: %+v, want %+v", i, row, want[i])
 		}
 	}
-	if _, err := b.Increase(t.Context(), today, 5, 0); err != nil || s.Do("ZSCORE", "first:2026-11-21", "5") != "10.972526550292969" {
+	if _, err := b.Increase(t.Context(), today, 5, 0); err != nil ||
+		s.Do("ZSCORE", "first:2026-11-21", "5") != "10.972526550292969" {
 		t.Errorf("a score that stays is written in another way, %v", err)
 	}
 	b.Step.Begin = func(time.Time) time.Time { return time.Unix(0, 0) } // long over: the fraction is 0
@@ -39,7 +41,8 @@ func TestFormOfFirstToReach(t *testing.T) {
 		t.Errorf("%v, %v", s.Do("ZSCORE", "first:2026-11-21", "8"), err)
 	}
 	b.Step.Begin = func(time.Time) time.Time { return time.Now().Add(1000 * time.Hour) } // not begun: the whole fraction
-	if _, err := b.Increase(t.Context(), today, 6, 4); err != nil || s.Do("ZSCORE", "first:2026-11-21", "6") != "4.9999923706054688" {
+	if _, err := b.Increase(t.Context(), today, 6, 4); err != nil ||
+		s.Do("ZSCORE", "first:2026-11-21", "6") != "4.9999923706054688" {
 		t.Errorf("%v, %v", s.Do("ZSCORE", "first:2026-11-21", "6"), err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/keywright/keywright/counter"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/limit"
 )
@@ -31,7 +32,7 @@ keys:
 // TestTheGuardIsContent: every key that is written is declared and has its TTL,
 // to the one who watches all commands.
 func TestTheGuardIsContent(t *testing.T) {
-	ks, found := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
+	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
 	if c := finding.Count(found); c.Errors > 0 {
 		t.Fatal(found)
 	}
@@ -39,19 +40,18 @@ func TestTheGuardIsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := keywright.Open(t.Context(), keywrighttest.Start(t, keywrighttest.Valkey).URL(), keywright.Options{Wrap: g.Wrap})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, keywrighttest.Start(t, keywrighttest.Valkey).URL(),
+		keywright.Options{Wrap: g.Wrap})
 	b := board(t, c, "sales:", &numbers, ByMember)
-	w, err := NewWindows(b, WindowConfig[float64]{Entry: expires("popular", time.Minute), Key: dayKey("popular:"), Score: &floats, Weights: []float64{1, 0.5}})
+	w, err := NewWindows(keywright.Binding{Entry: expires("popular", time.Minute)}, b,
+		WindowConfig[float64]{Key: dayKey("popular:"),
+			Score: &floats, Weights: []float64{1, 0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	hour := expires("hour", time.Hour)
-	visits := counter.New(c, hour, "visits:2026-11-21", nil)
-	actives := counter.NewActives(counter.ActivesConfig{Client: c, Entry: hour, Scratch: "scratch"})
+	visits := counter.New(keywright.Binding{Client: c, Entry: hour, Key: "visits:2026-11-21"})
+	actives := counter.NewActives(keywright.Binding{Client: c, Entry: hour}, counter.ActivesConfig{Scratch: "scratch"})
 	calls := map[string]func() error{
 		"increase": func() error { _, err := b.Increase(t.Context(), today, 1, 1); return err },
 		"window":   func() error { _, err := w.Ending(today).Top(t.Context(), 3); return err },
@@ -63,17 +63,20 @@ func TestTheGuardIsContent(t *testing.T) {
 		},
 		"top": func() error { _, err := b.Of(today).Top(t.Context(), 3); return err },
 		"exact": func() error {
-			_, err := visits.Exactly(hour, "visits:2026-11-21:ids", nil).AddOnce(t.Context(), "a", 1)
+			_, err := visits.Exactly(keywright.Binding{Entry: hour, Key: "visits:2026-11-21:ids"}).AddOnce(t.Context(), "a", 1)
 			return err
 		},
 		"uniques": func() error {
-			_, err := counter.NewUniques(c, hour, "uniques:2026-11-21", nil, &numbers).Add(t.Context(), 1)
+			_, err := counter.NewUniques(keywright.Binding{Client: c, Entry: hour, Key: "uniques:2026-11-21"},
+				&numbers).Add(t.Context(), 1)
 			return err
 		},
 		"actives": func() error { _, err := actives.Of("actives:2026-11-21", nil).Mark(t.Context(), 1); return err },
 		"any":     func() error { _, err := actives.Any(t.Context(), actives.Of("actives:2026-11-21", nil)); return err },
 		"limit": func() error {
-			_, err := limit.New(c, expires("rate", 2*time.Minute), limit.Sliding(5, time.Minute)).Of("rate:1", nil).Allow(t.Context())
+			_, err := limit.New(keywright.Binding{Client: c, Entry: expires("rate", 2*time.Minute)},
+				limit.Sliding(5, time.Minute)).Of("rate:1", nil).Allow(
+				t.Context())
 			return err
 		},
 	}

@@ -34,7 +34,9 @@ func writes(t *testing.T, s *keywrighttest.Server, c *keywright.Client, sc scrip
 	if rows, err := f.Of(today).Top(t.Context(), 1); err != nil || rows[0].Member != 2 {
 		return fmt.Errorf("first to reach: %v, %v", rows, err)
 	}
-	w, err := NewWindows(b, WindowConfig[float64]{Entry: expires("w", time.Minute), Key: dayKey("g:window:"), Score: &floats, Weights: []float64{1, 2}})
+	w, err := NewWindows(keywright.Binding{Entry: expires("w", time.Minute)}, b,
+		WindowConfig[float64]{Key: dayKey("g:window:"),
+			Score: &floats, Weights: []float64{1, 2}})
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,8 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 // if it is there.
 func TestGuardOfAKeptWindowMatters(t *testing.T) {
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
-	for name, script := range map[string]*keywright.Script{"": standard.cached, "mutant": keywright.NewReadOnlyScript("mutant", parts.Script("read"))} {
+	for name, script := range map[string]*keywright.Script{"": standard.cached,
+		"mutant": keywright.NewReadOnlyScript("mutant", parts.Script("read"))} {
 		v, model := windowOf(t, c, "kept"+name+":", 5)
 		v.script.cached = script
 		err := agrees(t.Context(), v.merged, v.encode, model)

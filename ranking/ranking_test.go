@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 	"go.uber.org/goleak"
@@ -20,33 +21,20 @@ import (
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 func expires(name string, d time.Duration) *keywright.Entry {
-	return &keywright.Entry{Name: name, Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
+	return &keywright.Entry{Name: name, Type: "zset",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
 }
 
-func open(t testing.TB, url string) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, c *keywright.Client)) {
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			s := keywrighttest.Start(t, brand)
-			s.WatchScripts()
-			run(t, s, open(t, s.URL()))
-		})
-	}
-}
+var (
+	open   = servertest.Open
+	brands = servertest.Clients
+)
 
 var (
 	numbers = value.Int(-1<<62, 1<<62)
@@ -62,14 +50,16 @@ func dayKey(prefix string) func(time.Time) (string, error) {
 
 func board[M any](t testing.TB, c *keywright.Client, prefix string, m *value.Codec[M], ties Ties) *Board[M, int64] {
 	t.Helper()
-	b, err := New(Config[M, int64]{Client: c, Entry: expires("daily_sales", 40*24*time.Hour), Key: dayKey(prefix), Step: Day, Member: m, Score: &ints, Ties: ties})
+	b, err := New(keywright.Binding{Client: c, Entry: expires("daily_sales", 40*24*time.Hour)},
+		Config[M, int64]{Key: dayKey(prefix),
+			Step: Day, Member: m, Score: &ints, Ties: ties})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-// naive is a ranking in memory: what every answer is held against.
+// naive represents a ranking in memory: what every answer is held against.
 type naive[M cmp.Ordered, S Number] []Row[M, S]
 
 func (n naive[M, S]) sort() naive[M, S] {
@@ -86,11 +76,12 @@ func (n naive[M, S]) slice(from, to int) naive[M, S] {
 	return n[min(max(from, 0), len(n)):min(max(to, 0), len(n))]
 }
 
-// reader is a View, or what answers in its place.
+// reader represents a View, or what answers in its place.
 type reader[M any, S Number] func(ctx context.Context, q query) ([]Row[M, S], error)
 
 // agrees holds every kind of read against the model.
-func agrees[M cmp.Ordered, S Number](ctx context.Context, read reader[M, S], encode func(M) string, model naive[M, S]) error {
+func agrees[M cmp.Ordered, S Number](ctx context.Context, read reader[M, S], encode func(M) string,
+	model naive[M, S]) error {
 	same := func(what string, got []Row[M, S], err error, want naive[M, S]) error {
 		ok := err == nil && len(got) == len(want)
 		for i := range want {
@@ -135,7 +126,8 @@ func (v View[M, S]) encode(m M) string {
 }
 
 // fill writes a random ranking with many ties and gives its model.
-func fill[M cmp.Ordered](t testing.TB, b *Board[M, int64], day time.Time, rnd *rand.Rand, size, spread int, member func(*rand.Rand) M) naive[M, int64] {
+func fill[M cmp.Ordered](t testing.TB, b *Board[M, int64], day time.Time, rnd *rand.Rand, size, spread int,
+	member func(*rand.Rand) M) naive[M, int64] {
 	t.Helper()
 	scores := map[M]int64{}
 	for len(scores) < size {
@@ -216,7 +208,8 @@ func TestGuardsMatter(t *testing.T) {
 }
 
 // windowOf fills some days and gives the window over them with its model.
-func windowOf(t testing.TB, c *keywright.Client, prefix string, seed uint64) (View[int64, float64], naive[int64, float64]) {
+func windowOf(t testing.TB, c *keywright.Client, prefix string, seed uint64) (View[int64, float64],
+	naive[int64, float64]) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	b := board(t, c, prefix, &numbers, ByMember)
@@ -231,7 +224,9 @@ func windowOf(t testing.TB, c *keywright.Client, prefix string, seed uint64) (Vi
 	for m, s := range sums {
 		model = append(model, Row[int64, float64]{Member: m, Score: s})
 	}
-	w, err := NewWindows(b, WindowConfig[float64]{Entry: expires("popular", time.Minute), Key: dayKey(prefix + "window:"), Score: &floats, Weights: weights})
+	w, err := NewWindows(keywright.Binding{Entry: expires("popular", time.Minute)}, b,
+		WindowConfig[float64]{Key: dayKey(prefix + "window:"),
+			Score: &floats, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +380,8 @@ func TestScoresBeyondTheExactAreRefused(t *testing.T) {
 				t.Errorf("%d, %v", sum, err)
 			}
 			_, err := b.LaterIncrease(today, []Change[int64, int64]{{2, 5}, {1, 1}}).Do(t.Context())
-			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid || !strings.Contains(err.Error(), "member 2 ") {
+			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid ||
+				!strings.Contains(err.Error(), "member 2 ") {
 				t.Errorf("%v", err)
 			}
 			if row, err := b.Of(today).Rank(t.Context(), 1); err != nil || row.Score != x.most {
@@ -481,7 +477,7 @@ func TestPagesWhileOthersChange(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if _, err := b.ZSet(today).Remove(t.Context(), moving[rnd.IntN(len(moving))]); err != nil {
+				if _, err := b.ZSet(today).Remove(moving[rnd.IntN(len(moving))]).Do(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -527,9 +523,10 @@ func TestSteps(t *testing.T) {
 // TestAnHourThatComesTwiceCountsOnce: when summer time ends.
 func TestAnHourThatComesTwiceCountsOnce(t *testing.T) {
 	berlin, _ := time.LoadLocation("Europe/Berlin")
-	b := &Board[int64, int64]{Config: Config[int64, int64]{Entry: expires("hours", time.Hour), Step: Hour,
+	b := &Board[int64, int64]{Config: Config[int64, int64]{Step: Hour,
 		Key: func(t time.Time) (string, error) { return t.Format("2006-01-02T15"), nil }}}
-	w := &Windows[int64, int64, int64]{b, WindowConfig[int64]{Entry: expires("w", time.Hour), Key: dayKey("w"), Weights: Same(4)}}
+	w := &Windows[int64, int64, int64]{b, expires("w", time.Hour),
+		WindowConfig[int64]{Key: dayKey("w"), Weights: Same(4)}}
 	v := w.Ending(time.Date(2026, 10, 25, 4, 0, 0, 0, berlin))
 	if got := strings.Join(v.window.keys, " "); got != "2026-10-25T04 2026-10-25T03 2026-10-25T02 2026-10-25T01" {
 		t.Errorf("%s", got)
@@ -543,10 +540,14 @@ func TestWhatIsInvalid(t *testing.T) {
 	v := b.Of(today)
 	broken := board(t, c, "bad:", &numbers, ByMember)
 	broken.Key = func(time.Time) (string, error) { return "", errors.New("no such day") }
-	_, err1 := NewWindows(board(t, c, "x:", &numbers, FirstToReach), WindowConfig[int64]{Entry: expires("w", time.Minute), Weights: Same(2)})
-	_, err2 := NewWindows(b, WindowConfig[int64]{Entry: &keywright.Entry{Name: "w", TTL: keywright.TTL{Policy: keywright.Forever}}, Weights: Same(2)})
-	_, err3 := NewWindows(b, WindowConfig[int64]{Entry: expires("w", time.Minute)})
-	_, err4 := New(Config[int64, float64]{Entry: expires("w", time.Minute), Ties: FirstToReach, Step: Day})
+	_, err1 := NewWindows(keywright.Binding{Entry: expires("w", time.Minute)}, board(t, c, "x:", &numbers, FirstToReach),
+		WindowConfig[int64]{Weights: Same(2)})
+	_, err2 := NewWindows(keywright.Binding{Entry: &keywright.Entry{Name: "w",
+		TTL: keywright.TTL{Policy: keywright.Forever}}}, b,
+		WindowConfig[int64]{Weights: Same(2)})
+	_, err3 := NewWindows(keywright.Binding{Entry: expires("w", time.Minute)}, b, WindowConfig[int64]{})
+	_, err4 := New(keywright.Binding{Entry: expires("w", time.Minute)},
+		Config[int64, float64]{Ties: FirstToReach, Step: Day})
 	errs := map[string]error{"first to reach": err1, "permanent": err2, "no periods": err3, "float times": err4}
 	_, errs["top 0"] = v.Top(t.Context(), 0)
 	_, errs["top many"] = v.Top(t.Context(), MaxRows+1)

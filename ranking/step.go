@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Step is how a ranking's time is divided into periods.
+// Step describes how a ranking's time is divided into periods.
 type Step struct {
 	// Begin is when the period of t begins.
 	Begin func(t time.Time) time.Time
-	// Add is a moment in the period n periods behind that of t; n may be negative.
+	// Add is a moment in the period n periods after that of t; n may be negative.
 	Add func(t time.Time, n int) time.Time
 	// Longest is the length of the longest period.
 	Longest time.Duration
@@ -44,8 +44,9 @@ var (
 		Add:   func(t time.Time, n int) time.Time { return noon(t, 0, 7*n) }, Longest: 7*24*time.Hour + time.Hour,
 	}
 	Month = Step{
-		Begin: func(t time.Time) time.Time { return midnight(noon(t, 0, 1-t.Day())) },
-		Add:   func(t time.Time, n int) time.Time { return noon(noon(t, 0, 1-t.Day()), n, 0) }, Longest: 31*24*time.Hour + time.Hour,
+		Begin:   func(t time.Time) time.Time { return midnight(noon(t, 0, 1-t.Day())) },
+		Add:     func(t time.Time, n int) time.Time { return noon(noon(t, 0, 1-t.Day()), n, 0) },
+		Longest: 31*24*time.Hour + time.Hour,
 	}
 )
 
@@ -56,7 +57,7 @@ func thisHour(t time.Time) time.Duration {
 
 func thisDay(t time.Time) time.Duration { return time.Duration(t.Hour())*time.Hour + thisHour(t) }
 
-// begin is when the period of t began for the first time: not before the clock was
+// begin returns when the period of t began for the first time: not before the clock was
 // last moved within it, unless it was moved back into the same one.
 func begin(t time.Time, ago func(time.Time) time.Duration) time.Time {
 	for {
@@ -79,7 +80,7 @@ func clockStart(t time.Time, ago func(time.Time) time.Duration) int64 {
 	return t.Add(-ago(t)).Unix() + int64(offset)
 }
 
-// nextHour is the first moment of the next hour that a clock shows.
+// nextHour returns the first moment of the next hour that a clock shows.
 func nextHour(t time.Time) time.Time {
 	now := clockStart(t, thisHour)
 	for {

@@ -15,7 +15,8 @@ import (
 // TestPeriodsHaveNoGaps: in every zone, on both sides of every change of its
 // clocks, one period begins when the one before it ends, and each has its name.
 func TestPeriodsHaveNoGaps(t *testing.T) {
-	zones := []string{"UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "America/Havana", "Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Pacific/Apia", "Asia/Pyongyang"}
+	zones := []string{"UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "America/Havana",
+		"Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Pacific/Apia", "Asia/Pyongyang"}
 	steps := map[string]struct {
 		step   Step
 		layout string
@@ -64,8 +65,10 @@ func TestAWindowMissesNoHour(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &Board[int64, int64]{Config: Config[int64, int64]{Entry: expires("hours", time.Hour), Step: Hour, Key: func(t time.Time) (string, error) { return t.Format("15"), nil }}}
-		w := &Windows[int64, int64, int64]{b, WindowConfig[int64]{Entry: expires("w", time.Hour), Key: dayKey("w"), Weights: Same(4)}}
+		b := &Board[int64, int64]{Config: Config[int64, int64]{Step: Hour,
+			Key: func(t time.Time) (string, error) { return t.Format("15"), nil }}}
+		w := &Windows[int64, int64, int64]{b, expires("w", time.Hour),
+			WindowConfig[int64]{Key: dayKey("w"), Weights: Same(4)}}
 		if got := strings.Join(w.Ending(at).window.keys, " "); got != x.want {
 			t.Errorf("%s, %s: %s, want %s", x.zone, x.at, got, x.want)
 		}

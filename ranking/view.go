@@ -10,12 +10,12 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Row is a member of a ranking.
+// Row represents a member of a ranking.
 type Row[M any, S Number] struct {
 	Member M
 	Score  S
@@ -23,10 +23,10 @@ type Row[M any, S Number] struct {
 	cursor Cursor
 }
 
-// Cursor is the place of this row: After gives what follows it.
+// Cursor returns the place of this row: After gives what follows it.
 func (r Row[M, S]) Cursor() Cursor { return r.cursor }
 
-// Cursor is a place in a ranking, a score and a member: text that can be handed
+// Cursor represents a place in a ranking, a score and a member: text that can be handed
 // to a caller and back. It stays good when others change: who has not changed
 // is neither left out nor told twice by pages that follow each other.
 type Cursor string
@@ -41,7 +41,7 @@ func (c Cursor) cut() (score float64, member string, err error) {
 	return score, member, nil
 }
 
-// View is a ranking to be read: a period's, or a window's. It is a small value
+// View represents a ranking to be read: a period's, or a window's. It is a small value
 // and keeps nothing. All reads are one round trip; a ranking that is not there
 // has no rows.
 type View[M any, S Number] struct {
@@ -56,11 +56,11 @@ type View[M any, S Number] struct {
 	err    error
 }
 
-// MaxRows is how many rows one read gives at most: a script holds up the server
+// MaxRows says how many rows one read gives at most: a script holds up the server
 // while it runs.
 const MaxRows = typed.MaxElements
 
-// scripts are what a ranking runs.
+// scripts describes what a ranking runs.
 type scripts struct {
 	write, read, window, cached *keywright.Script
 	builder                     builder
@@ -108,7 +108,7 @@ func (v View[M, S]) After(ctx context.Context, c Cursor, n int) ([]Row[M, S], er
 	return v.read(ctx, query{what: "after", score: score, member: member, n: n, err: err})
 }
 
-// query is one question to a ranking.
+// query represents one question to a ranking.
 type query struct {
 	what   string
 	member string
@@ -117,7 +117,7 @@ type query struct {
 	err    error
 }
 
-// args are the arguments of read.lua.
+// args returns the arguments of read.lua.
 func (q query) args() []string {
 	n := strconv.Itoa(q.n)
 	switch q.what {
@@ -130,7 +130,8 @@ func (q query) args() []string {
 }
 
 func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
-	if rows := q.n; rows < 0 || rows > MaxRows || rows == 0 && q.what != "around" || q.what == "around" && 2*rows >= MaxRows {
+	if rows := q.n; rows < 0 || rows > MaxRows || rows == 0 && q.what != "around" ||
+		q.what == "around" && 2*rows >= MaxRows {
 		q.err = fmt.Errorf("%d rows were asked for; 1 to %d are read at once", rows, MaxRows)
 	}
 	q.err = invalid(v.entry, v.err, q.err)
@@ -146,26 +147,28 @@ func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
 
 // ask runs one script, which answers unless the window has to be built.
 func (v View[M, S]) ask(ctx context.Context, q query) (answer[M, S], error) {
-	action := keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key, Err: q.err}
-	spec := keywright.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(), Decode: v.rows}
+	action := kernel.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key,
+		Err: q.err}
+	spec := kernel.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(),
+		Decode: v.rows}
 	if v.window != nil {
 		spec.Effect, spec.Script = keywright.Idempotent, v.script.window
 		spec.Keys = append(spec.Keys, v.window.keys...)
 		spec.Args = append(spec.Args, v.window.args...)
 	}
-	return keywright.NewOp(spec).Do(ctx)
+	return kernel.NewOp(spec).Do(ctx)
 }
 
-// answer is what read.lua gives.
+// answer describes what read.lua gives.
 type answer[M any, S Number] struct {
 	rows   []Row[M, S]
 	absent bool // the window is not there
 }
 
 // rows decodes what read.lua returns.
-func (v View[M, S]) rows(r rueidis.RedisResult) (a answer[M, S], err error) {
+func (v View[M, S]) rows(r kernel.Reply) (a answer[M, S], err error) {
 	values, err := r.ToArray()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return a, keywright.ErrNotFound
 	}
 	if err != nil {

@@ -12,16 +12,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// WindowConfig is what a window is made of: the last periods of a ranking,
+// WindowConfig describes what a window is made of: the last periods of a ranking,
 // added up.
 type WindowConfig[W Number] struct {
-	// Entry is the declared sorted set that keeps the sum; it must expire, and its
-	// TTL is how old the sum may be.
-	Entry *keywright.Entry
 	// Key is where the sum is kept, for a window that ends with the period of end.
 	// Windows of different lengths or weights need different keys.
 	Key func(end time.Time) (string, error)
@@ -31,21 +29,24 @@ type WindowConfig[W Number] struct {
 	Weights []float64
 }
 
-// Windows are the windows of a ranking.
+// Windows holds the windows of a ranking.
 type Windows[M any, S, W Number] struct {
 	board  *Board[M, S]
+	entry  *keywright.Entry // of the sorted set that keeps the sum
 	config WindowConfig[W]
 }
 
 // NewWindows makes the windows of a ranking, which must break ties ByMember: who
-// was the first to reach a sum is stored nowhere.
-func NewWindows[M any, S, W Number](b *Board[M, S], c WindowConfig[W]) (*Windows[M, S, W], error) {
+// was the first to reach a sum is stored nowhere. The entry of to is the declared sorted
+// set that keeps the sum; it must expire, and its TTL is how old the sum may be.
+func NewWindows[M any, S, W Number](to keywright.Binding, b *Board[M, S], c WindowConfig[W]) (*Windows[M, S, W],
+	error) {
 	var err error
 	switch {
 	case b.Ties != ByMember:
 		err = errors.New("a ranking by first to reach has no windows: who reached a sum first is stored nowhere")
-	case c.Entry.TTL.Policy != keywright.Expires:
-		err = errors.New("the key of a window must expire, and the declaration says " + c.Entry.TTL.Text)
+	case to.Entry.TTL.Policy != keywright.Expires:
+		err = errors.New("the key of a window must expire, and the declaration says " + to.Entry.TTL.Text)
 	case len(c.Weights) == 0 || len(c.Weights) > MaxPeriods:
 		err = fmt.Errorf("a window has 1 to %d periods, and this has %d", MaxPeriods, len(c.Weights))
 	}
@@ -55,18 +56,18 @@ func NewWindows[M any, S, W Number](b *Board[M, S], c WindowConfig[W]) (*Windows
 		}
 	}
 	if err != nil {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "window", Entry: c.Entry.Name, Err: err}
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "window", Entry: to.Entry.Name, Err: err}
 	}
-	return &Windows[M, S, W]{b, c}, nil
+	return &Windows[M, S, W]{b, to.Entry, c}, nil
 }
 
-// MaxPeriods is how many periods a window has at most.
+// MaxPeriods says how many periods a window has at most.
 const MaxPeriods = 1000
 
-// Same is n weights of 1.
+// Same returns n weights of 1.
 func Same(n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
-// window is where a view comes from that is a sum.
+// window describes where a view comes from that is a sum.
 type window struct {
 	keys    []string // of the periods
 	weights []float64
@@ -75,7 +76,7 @@ type window struct {
 	lease   time.Duration // of a builder
 }
 
-// Ending is the window whose newest period is that of end. Its first read adds
+// Ending returns the window whose newest period is that of end. Its first read adds
 // the periods up and keeps the sum for the declared TTL; concurrent ones wait for
 // that one sum. Periods with more than AtOnce members together are added up in
 // short steps by one client at a time, under the window's key and "-sum"; no reader
@@ -84,8 +85,8 @@ type window struct {
 func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 	b := w.board
 	key, err := w.config.Key(end)
-	ms, _, bad := w.config.Entry.Choose(nil)
-	from := &window{periods: b.Entry, lease: lease, args: []string{strconv.FormatInt(ms, 10), strconv.Itoa(AtOnce)}}
+	ms, _, bad := w.entry.Choose(nil)
+	from := &window{periods: b.bound.Entry, lease: lease, args: []string{strconv.FormatInt(ms, 10), strconv.Itoa(AtOnce)}}
 	if ttl := time.Duration(ms) * time.Millisecond; ttl < lease { // as declared, what is no longer than the window
 		from.lease = ttl
 	}
@@ -101,19 +102,20 @@ func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 			from.args = append(from.args, strconv.FormatFloat(weight, 'g', -1, 64))
 		}
 	}
-	return View[M, W]{client: b.Client, entry: w.config.Entry, member: b.Member, score: w.config.Score, script: b.script, key: key, window: from, err: invalid(w.config.Entry, err, bad)}
+	return View[M, W]{client: b.bound.Client, entry: w.entry, member: b.Member, score: w.config.Score, script: b.script,
+		key: key, window: from, err: invalid(w.entry, err, bad)}
 }
 
-// apart is whether a cluster cannot add the periods up in one step.
+// apart reports whether a cluster cannot add the periods up in one step.
 func (w *window) apart(c *keywright.Client, key string) bool {
 	return c.Apart(append([]string{key, partial(key)}, w.keys...)...)
 }
 
-// MaxMerged is how many different members a window may have that the client adds
+// MaxMerged says how many different members a window may have that the client adds
 // up; about 100 bytes each are held meanwhile. More are an error.
 const MaxMerged = 1_000_000
 
-// entry is a member of a sum.
+// entry represents a member of a sum.
 type entry struct {
 	member string
 	score  float64
@@ -124,8 +126,8 @@ type entry struct {
 // most typed.MaxElements members, which is what one step can write. Several
 // clients may do so at once; each writes a whole sum with its TTL.
 func (v View[M, S]) merged(ctx context.Context, q query) ([]Row[M, S], error) {
-	got, err := keywright.NewOp(keywright.Spec[answer[M, S]]{
-		Action: keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key},
+	got, err := kernel.NewOp(kernel.Spec[answer[M, S]]{
+		Action: kernel.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key},
 		Script: v.script.cached, Keys: []string{v.key}, Args: q.args(), Decode: v.rows,
 	}).Do(ctx)
 	if err != nil || !got.absent {
@@ -147,12 +149,12 @@ func (v View[M, S]) keep(ctx context.Context, all []entry) error {
 	for i, e := range all {
 		rows[i] = typed.Scored[string, float64]{Member: e.member, Score: e.score}
 	}
-	return v.raw(v.entry, v.key).Replace(ctx, rows)
+	return v.raw(v.entry, v.key).Replace(rows).Do(ctx)
 }
 
-// raw is a sorted set of members and scores as they are stored.
+// raw returns a sorted set of members and scores as they are stored.
 func (v View[M, S]) raw(e *keywright.Entry, key string) typed.ZSet[string, float64] {
-	return typed.NewZSet(typed.NewKey(v.client, e, key, nil), &anyText, &anyScore)
+	return typed.NewZSet(keywright.Binding{Client: v.client, Entry: e, Key: key}, &anyText, &anyScore)
 }
 
 var anyText, anyScore = value.Text(0), value.FloatScore()
@@ -203,7 +205,9 @@ func (v View[M, S]) sum(ctx context.Context) ([]entry, error) {
 			sums[member] += score * v.window.weights[i]
 		}
 		if len(sums) > MaxMerged {
-			return nil, &keywright.Error{Class: keywright.Invalid, Op: "window", Entry: v.entry.Name, Err: fmt.Errorf("the periods lie in different cluster slots and have more than %d members", MaxMerged), Hint: "give their keys and the window's the same hash tag, {#…}: then the server adds them up"}
+			return nil, &keywright.Error{Class: keywright.Invalid, Op: "window", Entry: v.entry.Name,
+				Err:  fmt.Errorf("the periods lie in different cluster slots and have more than %d members", MaxMerged),
+				Hint: "give their keys and the window's the same hash tag, {#…}: then the server adds them up"}
 		}
 	}
 	out := make([]entry, 0, len(sums))

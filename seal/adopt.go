@@ -2,7 +2,7 @@ package seal
 
 import "github.com/keywright/keywright"
 
-// Adopting is a keywright.Sealer for the time in which what was plain text becomes
+// Adopting represents a keywright.Sealer for the time in which what was plain text becomes
 // sealed: it opens both. First every process gets one that still writes plain
 // text, then one that seals; when `keywright seal adopt` has sealed the rest, the
 // ring itself, which refuses plain text. Until then anyone that may write
@@ -34,5 +34,6 @@ func (a Adopting) Open(at keywright.Place, stored string) (string, error) {
 // IsPlain reports whether a text cannot be a sealed one, of this version or a later
 // one: those begin with a control byte and the length of the key's id.
 func IsPlain(text string) bool {
-	return len(text) < Overhead(1) || text[0] == 0 || text[0] >= ' ' || text[0] == '\t' || text[0] == '\n' || text[0] == '\r' || text[1] == 0 || int(text[1]) > maxID
+	return len(text) < Overhead(1) || text[0] == 0 || text[0] >= ' ' || text[0] == '\t' || text[0] == '\n' ||
+		text[0] == '\r' || text[1] == 0 || int(text[1]) > maxID
 }

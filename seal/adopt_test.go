@@ -14,7 +14,8 @@ import (
 func TestRollingAdoption(t *testing.T) {
 	r := ring(t, "new", "old")
 	at := keywright.Place{Schema: "shop", Key: "k"}
-	before := []string{"", "x", "+81 90 1234", "abcd", "a long text of letters, digits and 日本語 that is longer than a sealed one may be short"}
+	before := []string{"", "x", "+81 90 1234", "abcd",
+		"a long text of letters, digits and 日本語 that is longer than a sealed one may be short"}
 	writesPlain, seals := seal.Adopting{Ring: r, Plain: true}, seal.Adopting{Ring: r}
 	for _, plain := range before {
 		first, err := writesPlain.Seal(at, plain)
@@ -40,7 +41,9 @@ func TestRollingAdoption(t *testing.T) {
 		}
 	}
 	sealed, _ := r.Seal(at, "secret")
-	for name, text := range map[string]string{"changed": sealed[:len(sealed)-1] + string([]byte{sealed[len(sealed)-1] ^ 1}), "of a later version": "\x02" + sealed[1:], "of another key": "\x01\x04lost" + sealed[5:]} {
+	for name, text := range map[string]string{
+		"changed":            sealed[:len(sealed)-1] + string([]byte{sealed[len(sealed)-1] ^ 1}),
+		"of a later version": "\x02" + sealed[1:], "of another key": "\x01\x04lost" + sealed[5:]} {
 		if got, err := seals.Open(at, text); err == nil {
 			t.Errorf("what is %s opens as %q", name, got)
 		}
@@ -57,7 +60,8 @@ func TestAdoptedMembers(t *testing.T) {
 	r := ring(t, "new", "old")
 	bind := func(s keywright.Sealer) *value.Codec[person] {
 		at := func(field string) keywright.Place { return keywright.Place{Schema: "shop", Key: "k", Field: field} }
-		return object.Bind("", func(f, text string) (string, error) { return s.Seal(at(f), text) }, func(f, text string) (string, error) { return s.Open(at(f), text) })
+		return object.Bind("", func(f, text string) (string, error) { return s.Seal(at(f), text) },
+			func(f, text string) (string, error) { return s.Open(at(f), text) })
 	}
 	for _, phone := range []string{"abcd", "+81", "", "c2VjcmV0", `quo"ted`, "日本"} {
 		age := int64(42)

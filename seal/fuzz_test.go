@@ -17,7 +17,8 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		fmt.Sprintf(`{"ring": 1, "active": "aaaaaaaa", "keys": {"aaaaaaaa": %q, "bbbbbbbb": %q}}`, one, two),
 		fmt.Sprintf(`{"ring": 1, "active": "aaaaaaaa", "keys": {"aaaaaaaa": %q, "aaaaaaaa": %q}}`, one, two),
-		fmt.Sprintf(`{"ring": 1, "Active": "aaaaaaaa", "keys": {%q: 1}}`, one), strings.Repeat("[", 10_000), `{"ring": 1e999}`, "", "{", `{"keys": {"a": "` + one,
+		fmt.Sprintf(`{"ring": 1, "Active": "aaaaaaaa", "keys": {%q: 1}}`, one), strings.Repeat("[", 10_000),
+		`{"ring": 1e999}`, "", "{", `{"keys": {"a": "` + one,
 	} {
 		f.Add([]byte(text))
 	}
@@ -52,5 +53,5 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// long is what may be a piece of a key, and is in no error.
+// long says what may be a piece of a key, and is in no error.
 var long = regexp.MustCompile(`[A-Za-z0-9+/=_-]{16,}`)

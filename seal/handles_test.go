@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/seal"
@@ -21,10 +22,12 @@ import (
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
-// canary is what may not be found on a server.
+// canary says what may not be found on a server.
 const canary = "canary-0123456789-canary"
 
 type person struct {
@@ -51,7 +54,8 @@ var (
 	object = value.SealedObject(members)
 )
 
-var entry = &keywright.Entry{Name: "thing", Pattern: "thing:{id}", Schema: "shop", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Text: "1m"}}
+var entry = &keywright.Entry{Name: "thing", Pattern: "thing:{id}", Schema: "shop",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Text: "1m"}}
 
 type world struct {
 	*testing.T
@@ -72,25 +76,21 @@ func worlds(t *testing.T, run func(w world)) {
 
 func client(t testing.TB, url string, r keywright.Sealer) *keywright.Client {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Sealer: r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Sealer: r})
 }
 
 func (w world) key(c *keywright.Client, name string) typed.Key {
-	return typed.NewKey(c, entry, name, nil)
+	return typed.NewKey(keywright.Binding{Client: c, Entry: entry, Key: name})
 }
 
-// stored is everything that is on the server.
+// stored returns everything that is on the server.
 func (w world) stored() string {
 	var out strings.Builder
 	for _, k := range strings.Fields(strings.Trim(fmt.Sprint(w.s.Do("SCAN", "0", "COUNT", "10000")), "[]"))[1:] {
 		name := strings.Trim(k, "[]")
 		kind := fmt.Sprint(w.s.Do("TYPE", name))
-		read := map[string][]string{"string": {"GET", name}, "hash": {"HGETALL", name}, "list": {"LRANGE", name, "0", "-1"}, "stream": {"XRANGE", name, "-", "+"}, "zset": {"ZRANGE", name, "0", "-1"}}[kind]
+		read := map[string][]string{"string": {"GET", name}, "hash": {"HGETALL", name}, "list": {"LRANGE", name, "0", "-1"},
+			"stream": {"XRANGE", name, "-", "+"}, "zset": {"ZRANGE", name, "0", "-1"}}[kind]
 		if read != nil {
 			fmt.Fprintf(&out, "%s %s %s\n", kind, name, w.s.Do(read...))
 		}
@@ -119,55 +119,56 @@ func TestHandles(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx, age := w.Context(), int64(42)
 		p := person{"Ann", canary, &age}
-		h := typed.NewHash(w.key(w.c, "thing:h"), &columns)
-		w.ok(h.Set(ctx, p))
-		got, err := h.Get(ctx)
+		h := typed.NewHash(w.key(w.c, "thing:h").Binding(), &columns)
+		w.ok(h.Set(p).Do(ctx))
+		got, err := h.Get().Do(ctx)
 		check(t, "hash", got.Phone+got.Name, err, canary+"Ann")
 		check(t, "optional", *got.Age, err, 42)
-		got, err = h.Cached(ctx, time.Minute)
+		got, err = h.Cached(time.Minute).Do(ctx)
 		check(t, "cached hash", got.Phone, err, canary)
 		f := typed.NewField(h.Key, "phone", &hidden, false)
-		w.ok(f.Set(ctx, canary+"2"))
-		one, err := f.Get(ctx)
+		w.ok(f.Set(canary + "2").Do(ctx))
+		one, err := f.Get().Do(ctx)
 		check(t, "field", one, err, canary+"2")
-		got, err = h.Get(ctx)
+		got, err = h.Get().Do(ctx)
 		check(t, "hash with the field", got.Phone, err, canary+"2")
 
-		s := typed.NewString(w.key(w.c, "thing:s"), &hidden)
-		w.ok(s.Set(ctx, canary))
-		one, err = s.Get(ctx)
+		s := typed.NewString(w.key(w.c, "thing:s").Binding(), &hidden)
+		w.ok(s.Set(canary).Do(ctx))
+		one, err = s.Get().Do(ctx)
 		check(t, "string", one, err, canary)
-		one, err = s.Swap(ctx, canary+"3")
+		one, err = s.Swap(canary + "3").Do(ctx)
 		check(t, "swapped", one, err, canary)
-		o := typed.NewString(w.key(w.c, "thing:o"), &object)
-		w.ok(o.Set(ctx, p))
-		got, err = o.Get(ctx)
+		o := typed.NewString(w.key(w.c, "thing:o").Binding(), &object)
+		w.ok(o.Set(p).Do(ctx))
+		got, err = o.Get().Do(ctx)
 		check(t, "object", got.Phone+fmt.Sprint(*got.Age), err, canary+"42")
-		n := typed.NewString(w.key(w.c, "thing:n"), &counted)
-		w.ok(n.Set(ctx, 7))
-		seven, err := n.Get(ctx)
+		n := typed.NewString(w.key(w.c, "thing:n").Binding(), &counted)
+		w.ok(n.Set(7).Do(ctx))
+		seven, err := n.Get().Do(ctx)
 		check(t, "number", seven, err, 7)
 
-		l := typed.NewList(w.key(w.c, "thing:l"), &hidden)
-		_, err = l.PushRight(ctx, canary, canary+"b")
+		l := typed.NewList(w.key(w.c, "thing:l").Binding(), &hidden)
+		_, err = l.PushRight(canary, canary+"b").Do(ctx)
 		w.ok(err)
-		all, err := l.Range(ctx, 0, -1)
+		all, err := l.Range(0, -1).Do(ctx)
 		check(t, "list", all, err, []string{canary, canary + "b"})
-		if _, err := l.Remove(ctx, 1, canary); err == nil {
+		if _, err := l.Remove(1, canary).Do(ctx); err == nil {
 			t.Error("a sealed member is searched for by its value")
 		}
-		m := typed.NewMap(w.key(w.c, "thing:m"), &text, &hidden)
-		w.ok(m.SetAll(ctx, map[string]string{"a": canary, "b": canary + "b"}))
-		every, err := m.All(ctx)
+		m := typed.NewMap(w.key(w.c, "thing:m").Binding(), &text, &hidden)
+		w.ok(m.SetAll(map[string]string{"a": canary, "b": canary + "b"}).Do(ctx))
+		every, err := m.All().Do(ctx)
 		check(t, "map", every, err, map[string]string{"a": canary, "b": canary + "b"})
-		one, err = m.Get(ctx, "b")
+		one, err = m.Get("b").Do(ctx)
 		check(t, "field of a map", one, err, canary+"b")
 		for pair, err := range m.Each(ctx, 10) {
 			check(t, "each", strings.HasPrefix(pair.Value, canary), err, true)
 		}
 		w.streams(p)
 		w.queued(p)
-		if found := w.stored(); strings.Contains(found, "canary") || !strings.Contains(found, "Ann") || !strings.Contains(found, "stream") {
+		if found := w.stored(); strings.Contains(found, "canary") || !strings.Contains(found, "Ann") ||
+			!strings.Contains(found, "stream") {
 			t.Errorf("the server has\n%s", found)
 		}
 	})
@@ -175,42 +176,43 @@ func TestHandles(t *testing.T) {
 
 func (w world) streams(p person) {
 	ctx := w.Context()
-	s := typed.NewStream(w.key(w.c, "thing:x"), &columns, 100)
-	_, err := s.Add(ctx, p)
+	s := typed.NewStream(w.key(w.c, "thing:x").Binding(), &columns, 100)
+	_, err := s.Add(p).Do(ctx)
 	w.ok(err)
 	g := typed.NewGroup(s, "g")
-	w.ok(g.Ensure(ctx))
+	w.ok(g.Ensure().Do(ctx))
 	read, err := g.Read(ctx, "me", 10, 0)
 	check(w, "group", len(read) == 1 && read[0].Value.Phone == canary, err, true)
-	last, err := s.Last(ctx, 1)
+	last, err := s.Last(1).Do(ctx)
 	check(w, "stream", len(last) == 1 && last[0].Value.Phone == canary, err, true)
 }
 
 // queued: batches, transactions, caches, jobs.
 func (w world) queued(p person) {
 	ctx := w.Context()
-	h := typed.NewHash(w.key(w.c, "thing:h2"), &columns)
+	h := typed.NewHash(w.key(w.c, "thing:h2").Binding(), &columns)
 	var b keywright.Batch
-	keywright.Queue(&b, h.Later().Set(p))
-	later := keywright.Queue(&b, h.Later().Get())
-	w.ok(b.Run(ctx, w.c))
+	keywright.Queue(&b, h.Set(p))
+	later := keywright.Queue(&b, h.Get())
+	w.ok(b.Run(ctx))
 	got, err := later.Result()
 	check(w, "batch", got.Phone, err, canary)
 	w.ok(w.c.Transact(ctx, func(tx *keywright.Tx) error {
-		got, err := keywright.Watch(tx, h.Later().Get())
+		got, err := keywright.Watch(tx, h.Get())
 		check(w, "transaction", got.Phone, err, canary)
-		keywright.Queue(tx, h.Later().Set(got))
+		keywright.Queue(tx, h.Set(got))
 		return err
 	}))
 	for n, o := range []cache.Options{{}, {Local: time.Minute}, {Fresh: 30 * time.Second}, {Copies: 10}} {
-		c := cache.New(w.c, entry, &hidden, o)
+		c := cache.New(keywright.Binding{Client: w.c, Entry: entry}, &hidden, o)
 		name := fmt.Sprint("thing:c", n)
 		i := c.Key(name, nil)
 		v, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { return canary, nil })
 		check(w, "loaded", v, err, canary)
-		other := cache.New(w.c, entry, &hidden, o).Key(name, nil)
+		other := cache.New(keywright.Binding{Client: w.c, Entry: entry}, &hidden, o).Key(name, nil)
 		v, err = other.Get(ctx)
-		for end := time.Now().Add(20 * time.Second); err == keywright.ErrNotFound && time.Now().Before(end); <-time.After(time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); err == keywright.ErrNotFound &&
+			time.Now().Before(end); <-time.After(time.Millisecond) {
 			v, err = other.Get(ctx) // whoever waits for a load has the value before the server has it
 		}
 		check(w, "from the cache", v, err, canary)
@@ -228,7 +230,8 @@ func (w world) queued(p person) {
 	run, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Worker(func(_ context.Context, j *queue.Job[person]) error { done <- j.Payload.Phone; return nil }, queue.WorkerOptions{}).Run(run)
+		ended <- q.Worker(func(_ context.Context, j *queue.Job[person]) error { done <- j.Payload.Phone; return nil },
+			queue.WorkerOptions{}).Run(run)
 	}()
 	for range 3 {
 		select {
@@ -250,7 +253,7 @@ func TestJobsForAKeyToCome(t *testing.T) {
 	worlds(t, func(w world) {
 		var rings atomic.Pointer[[]byte]
 		set := func(text []byte) { rings.Store(&text) }
-		set(ringText("old"))
+		set(servertest.RingText("old"))
 		late, err := seal.Open(w.Context(), func(context.Context) ([]byte, error) { return *rings.Load(), nil })
 		w.ok(err)
 		o := queue.Options{Retry: 1000, Backoff: time.Millisecond}
@@ -260,7 +263,8 @@ func TestJobsForAKeyToCome(t *testing.T) {
 		ctx, stop := context.WithCancel(w.Context())
 		ran, ended := make(chan string, 1), make(chan error, 1)
 		go func() {
-			ended <- q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil }, queue.WorkerOptions{}).Run(ctx)
+			ended <- q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil },
+				queue.WorkerOptions{}).Run(ctx)
 		}()
 		tried := int64(0)
 		for end := time.Now().Add(20 * time.Second); tried < 2 && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
@@ -271,7 +275,7 @@ func TestJobsForAKeyToCome(t *testing.T) {
 		if tried < 2 {
 			t.Fatalf("it was tried %d times; the server has\n%s", tried, w.stored())
 		}
-		set(ringText("new", "old"))
+		set(servertest.RingText("new", "old"))
 		w.ok(late.Reload(ctx))
 		select {
 		case got := <-ran:
@@ -288,27 +292,35 @@ func TestJobsForAKeyToCome(t *testing.T) {
 func TestWithoutARing(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx, bare := w.Context(), client(t, w.s.URL(), nil)
-		h, s, l := typed.NewHash(w.key(bare, "thing:h"), &columns), typed.NewString(w.key(bare, "thing:s"), &hidden), typed.NewList(w.key(bare, "thing:l"), &hidden)
-		_, pushed := l.PushRight(ctx, canary)
+		h, s, l := typed.NewHash(w.key(bare, "thing:h").Binding(), &columns),
+			typed.NewString(w.key(bare, "thing:s").Binding(), &hidden),
+			typed.NewList(w.key(bare, "thing:l").Binding(), &hidden)
+		_, pushed := l.PushRight(canary).Do(ctx)
 		_, queued := queue.Open(bare, "jobs", hidden, queue.Options{}).Enqueue(ctx, queue.Task[string]{Payload: canary})
-		_, added := typed.NewStream(w.key(bare, "thing:x"), &columns, 0).Add(ctx, person{Phone: canary})
-		mapped := typed.NewMap(w.key(bare, "thing:m"), &text, &hidden).SetAll(ctx, map[string]string{"a": canary})
-		for what, err := range map[string]error{"hash": h.Set(ctx, person{Phone: canary}), "string": s.Set(ctx, canary), "list": pushed, "job": queued, "stream": added, "map": mapped,
-			"field": typed.NewField(h.Key, "phone", &hidden, true).Set(ctx, canary), "cache": cache.New(bare, entry, &hidden, cache.Options{}).Key("thing:c", nil).Set(ctx, canary)} {
+		_, added := typed.NewStream(w.key(bare, "thing:x").Binding(), &columns, 0).Add(person{Phone: canary}).Do(ctx)
+		mapped := typed.NewMap(w.key(bare, "thing:m").Binding(), &text,
+			&hidden).SetAll(map[string]string{"a": canary}).Do(ctx)
+		for what, err := range map[string]error{"hash": h.Set(person{Phone: canary}).Do(ctx), "string": s.Set(canary).Do(ctx),
+			"list": pushed, "job": queued, "stream": added, "map": mapped,
+			"field": typed.NewField(h.Key, "phone", &hidden, true).Set(canary).Do(ctx),
+			"cache": cache.New(keywright.Binding{Client: bare, Entry: entry}, &hidden, cache.Options{}).Key("thing:c",
+				nil).Set(ctx, canary)} {
 			class, ours := keywright.ClassOf(err)
-			if !ours || class != keywright.Invalid || !strings.Contains(err.Error(), "Sealer") || strings.Contains(err.Error(), "canary") {
+			if !ours || class != keywright.Invalid || !strings.Contains(err.Error(), "Sealer") ||
+				strings.Contains(err.Error(), "canary") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		// Where a member would be searched for, nothing is sealed and nothing written.
-		if _, err := typed.NewSet(w.key(w.c, "thing:set"), &hidden).Add(ctx, canary); err == nil || strings.Contains(err.Error(), "canary") {
+		if _, err := typed.NewSet(w.key(w.c, "thing:set").Binding(), &hidden).Add(canary).Do(ctx); err == nil ||
+			strings.Contains(err.Error(), "canary") {
 			t.Errorf("set: %v", err)
 		}
 		if n := w.s.Do("DBSIZE"); n != int64(0) {
 			t.Errorf("%v keys were written: %s", n, w.stored())
 		}
-		w.ok(typed.NewString(w.key(w.c, "thing:s"), &hidden).Set(ctx, canary))
-		if v, err := s.Get(ctx); err == nil || v != "" {
+		w.ok(typed.NewString(w.key(w.c, "thing:s").Binding(), &hidden).Set(canary).Do(ctx))
+		if v, err := s.Get().Do(ctx); err == nil || v != "" {
 			t.Errorf("%q, %v", v, err)
 		}
 	})
@@ -319,8 +331,9 @@ func TestWithoutARing(t *testing.T) {
 func TestMovedByHand(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx := w.Context()
-		one, two := typed.NewHash(w.key(w.c, "thing:1"), &columns), typed.NewHash(w.key(w.c, "thing:2"), &columns)
-		w.ok(one.Set(ctx, person{"Ann", canary, nil}))
+		one, two := typed.NewHash(w.key(w.c, "thing:1").Binding(), &columns),
+			typed.NewHash(w.key(w.c, "thing:2").Binding(), &columns)
+		w.ok(one.Set(person{"Ann", canary, nil}).Do(ctx))
 		w.s.Do("COPY", "thing:1", "thing:2")
 		moved := func(what string, err error, why error) {
 			t.Helper()
@@ -329,22 +342,22 @@ func TestMovedByHand(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := two.Get(ctx)
+		_, err := two.Get().Do(ctx)
 		moved("another key", err, seal.ErrForged)
 		w.s.Do("HSET", "thing:1", "age", fmt.Sprint(w.s.Do("HGET", "thing:1", "phone")))
-		_, err = one.Get(ctx)
+		_, err = one.Get().Do(ctx)
 		moved("another field", err, seal.ErrForged)
 		w.s.Do("HSET", "thing:2", "phone", canary)
-		_, err = two.Get(ctx)
+		_, err = two.Get().Do(ctx)
 		moved("plain text", err, seal.ErrNotSealed)
-		_, err = typed.NewField(two.Key, "phone", &hidden, false).Get(ctx)
+		_, err = typed.NewField(two.Key, "phone", &hidden, false).Get().Do(ctx)
 		moved("a field", err, seal.ErrNotSealed)
 		other := *entry
 		other.Schema = "else"
-		_, err = typed.NewHash(typed.NewKey(w.c, &other, "thing:1", nil), &columns).Get(ctx)
+		_, err = typed.NewHash(keywright.Binding{Client: w.c, Entry: &other, Key: "thing:1"}, &columns).Get().Do(ctx)
 		moved("another declaration", err, seal.ErrForged)
-		w.ok(one.Set(ctx, person{"Ann", canary, nil}))
-		_, err = typed.NewHash(w.key(client(t, w.s.URL(), ring(t, "old")), "thing:1"), &columns).Get(ctx)
+		w.ok(one.Set(person{"Ann", canary, nil}).Do(ctx))
+		_, err = typed.NewHash(w.key(client(t, w.s.URL(), ring(t, "old")), "thing:1").Binding(), &columns).Get().Do(ctx)
 		moved("a process without the key", err, seal.ErrUnknownKey)
 	})
 }

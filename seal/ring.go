@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 )
 
-// Ring is some keys, one of them active: it seals, all of them open. It is a
+// Ring represents some keys, one of them active: it seals, all of them open. It is a
 // keywright.Sealer, safe for concurrent use. However it is printed, no key is.
 type Ring struct {
 	source  Source
@@ -82,7 +82,7 @@ func (r *Ring) now() (*state, error) {
 	return nil, errNoRing
 }
 
-// Active is the id of the key that seals, "" without a ring.
+// Active returns the id of the key that seals, "" without a ring.
 func (r *Ring) Active() string {
 	s, err := r.now()
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Ring) Active() string {
 	return s.active
 }
 
-// IDs are the ids of all keys, sorted.
+// IDs returns the ids of all keys, sorted.
 func (r *Ring) IDs() []string {
 	s, err := r.now()
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *Ring) IDs() []string {
 	return slices.Sorted(maps.Keys(s.keys))
 }
 
-// redacted is all that a ring shows of itself.
+// redacted returns all that a ring shows of itself.
 func (r *Ring) redacted() string { return fmt.Sprintf("seal.Ring(active %s)", r.Active()) }
 
 // Format implements fmt.Formatter: ids, and no key by any verb.
@@ -115,7 +115,7 @@ func (r *Ring) MarshalText() ([]byte, error) { return []byte(r.redacted()), nil 
 // LogValue implements slog.LogValuer: ids, and no key.
 func (r *Ring) LogValue() slog.Value { return slog.StringValue(r.redacted()) }
 
-// document is the text of a ring:
+// document represents the text of a ring:
 //
 //	{"ring": 1, "active": "9f3c21d0", "keys": {"9f3c21d0": "<32 bytes as base64>"}}
 type document struct {
@@ -124,7 +124,7 @@ type document struct {
 	Keys   keys   `json:"keys"`
 }
 
-// keys are those of a ring by id; one id twice is an error.
+// keys holds those of a ring by id; one id twice is an error.
 type keys map[string]secret
 
 // UnmarshalJSON implements json.Unmarshaler. Its errors show nothing of the text.
@@ -181,7 +181,7 @@ var errForm = errors.New(`is not {"ring": 1, "active": ID, "keys": {ID: KEY}} as
 
 var errTwice = errors.New("has one member or one id twice")
 
-// secret is a key in the text of a ring.
+// secret represents a key in the text of a ring.
 type secret []byte
 
 // Format implements fmt.Formatter.
@@ -353,7 +353,7 @@ func (d *document) add() string {
 	}
 }
 
-// text is the ring as JSON: the one place where keys are written out.
+// text returns the ring as JSON: the one place where keys are written out.
 func (d *document) text() ([]byte, error) {
 	keys := map[string]string{}
 	for id, k := range d.Keys {

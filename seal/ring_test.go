@@ -16,13 +16,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/seal"
 )
 
 // shows reports whether a text holds a key, in any usual spelling.
 func shows(text, id string) bool {
-	secret := secretOf(id)
-	for _, s := range []string{string(secret), base64.StdEncoding.EncodeToString(secret)[:20], fmt.Sprintf("%x", secret)[:20], strings.Trim(fmt.Sprint(secret[:6]), "[]"), fmt.Sprintf("%#v", secret[:4])[7:20]} {
+	secret := servertest.Secret(id)
+	for _, s := range []string{string(secret), base64.StdEncoding.EncodeToString(secret)[:20],
+		fmt.Sprintf("%x", secret)[:20], strings.Trim(fmt.Sprint(secret[:6]), "[]"), fmt.Sprintf("%#v", secret[:4])[7:20]} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -49,15 +51,15 @@ func TestNothingShowsAKey(t *testing.T) {
 	if shows(printed, "new") || shows(printed, "old") || !strings.Contains(printed, "active new") {
 		t.Errorf("%s", printed)
 	}
-	if !shows(string(ringText("new")), "new") {
+	if !shows(string(servertest.RingText("new")), "new") {
 		t.Error("this test finds nothing")
 	}
 }
 
 // TestBadRings: what is no ring is refused, by an error that shows none of it.
 func TestBadRings(t *testing.T) {
-	good := string(ringText("new", "old"))
-	b64 := base64.StdEncoding.EncodeToString(secretOf("new"))
+	good := string(servertest.RingText("new", "old"))
+	b64 := base64.StdEncoding.EncodeToString(servertest.Secret("new"))
 	for name, text := range map[string]string{
 		"empty": "", "not JSON": "canary", "a list": "[]", "null": "null", "behind its end": good + "x", "two": good + good,
 		"unknown part":  strings.Replace(good, `"ring"`, `"canary":1,"ring"`, 1),
@@ -86,7 +88,8 @@ func TestBadRings(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 			continue
 		}
-		if s := fmt.Sprintf("%v %+v %#v %v", err, err, errors.Unwrap(err), r); shows(s, "new") || strings.Contains(s, "canary") || strings.Contains(s, b64[:8]) {
+		if s := fmt.Sprintf("%v %+v %#v %v", err, err, errors.Unwrap(err), r); shows(s, "new") ||
+			strings.Contains(s, "canary") || strings.Contains(s, b64[:8]) {
 			t.Errorf("%s: %s", name, s)
 		}
 		if _, err := r.Seal(place, "x"); err == nil {
@@ -105,7 +108,7 @@ func many(n int) string {
 	var all []string
 	for i := range n {
 		id := fmt.Sprint("a", i)
-		all = append(all, `"`+id+`":"`+base64.StdEncoding.EncodeToString(secretOf(id))+`"`)
+		all = append(all, `"`+id+`":"`+base64.StdEncoding.EncodeToString(servertest.Secret(id))+`"`)
 	}
 	return strings.Join(all, ",")
 }
@@ -115,7 +118,7 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ring")
 	link := filepath.Join(dir, "link")
-	if err := errors.Join(seal.Store(path, ringText("new")), os.Symlink(path, link)); err != nil {
+	if err := errors.Join(seal.Store(path, servertest.RingText("new")), os.Symlink(path, link)); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []os.FileMode{0o600, 0o400, 0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o666, 0o777} {
@@ -134,7 +137,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s was read", name)
 		}
 	}
-	if err := seal.Store(link, ringText("old")); err == nil {
+	if err := seal.Store(link, servertest.RingText("old")); err == nil {
 		t.Error("a link was written over")
 	}
 	if os.Geteuid() == 0 {
@@ -145,7 +148,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("a file of somebody else: %v", err)
 		}
 	}
-	if err := errors.Join(os.Chmod(path, 0o666), seal.Store(path, ringText("old"))); err != nil {
+	if err := errors.Join(os.Chmod(path, 0o666), seal.Store(path, servertest.RingText("old"))); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -161,14 +164,14 @@ func TestFiles(t *testing.T) {
 func TestStoreSurvivesAPowerCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ring")
 	steps := seal.WatchDisk(t, nil)
-	if err := seal.Store(path, ringText("new")); err != nil {
+	if err := seal.Store(path, servertest.RingText("new")); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"sync the text", "rename to " + path, "sync " + filepath.Dir(path)}; !slices.Equal(*steps, want) {
 		t.Errorf("%q, want %q", *steps, want)
 	}
 	failing := seal.WatchDisk(t, errors.New("no power"))
-	if err := seal.Store(path, ringText("old")); err == nil || len(*failing) != 3 {
+	if err := seal.Store(path, servertest.RingText("old")); err == nil || len(*failing) != 3 {
 		t.Errorf("%v after %q", err, *failing)
 	}
 }
@@ -180,7 +183,7 @@ func TestProgramsGetLittleOfTheEnvironment(t *testing.T) {
 	t.Setenv("VAULT_TOKEN", "needed")
 	t.Setenv("AWS_REGION", "needed too")
 	path := filepath.Join(t.TempDir(), "ring")
-	if err := seal.Store(path, ringText("new")); err != nil {
+	if err := seal.Store(path, servertest.RingText("new")); err != nil {
 		t.Fatal(err)
 	}
 	script := func(want string) string {
@@ -196,13 +199,14 @@ func TestProgramsGetLittleOfTheEnvironment(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	set := map[string]string{"KEYS": string(ringText("new"))}
+	set := map[string]string{"KEYS": string(servertest.RingText("new"))}
 	get := func(name string) string { return set[name] }
 	r, err := seal.Open(t.Context(), seal.Environment("KEYS", get))
 	if err != nil || r.Active() != "new" {
 		t.Fatal(r, err)
 	}
-	if _, err = seal.Open(t.Context(), seal.Environment("NONE", get)); err == nil || !strings.Contains(err.Error(), "NONE") {
+	if _, err = seal.Open(t.Context(), seal.Environment("NONE", get)); err == nil ||
+		!strings.Contains(err.Error(), "NONE") {
 		t.Error(err)
 	}
 }
@@ -210,7 +214,7 @@ func TestEnvironment(t *testing.T) {
 // TestPrograms: a program's ring, and what programs do wrong.
 func TestPrograms(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ring")
-	if err := seal.Store(path, ringText("new")); err != nil {
+	if err := seal.Store(path, servertest.RingText("new")); err != nil {
 		t.Fatal(err)
 	}
 	r, err := seal.Open(t.Context(), seal.Exec(0, "cat", path))
@@ -235,7 +239,8 @@ func TestPrograms(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
 			_, err := seal.Open(t.Context(), seal.Exec(500*time.Millisecond, c.program, c.args...))
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") || shows(err.Error(), "new") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") ||
+				shows(err.Error(), "new") {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 			if took := time.Since(begun); took > 20*time.Second {
@@ -249,8 +254,9 @@ func TestPrograms(t *testing.T) {
 // bad one changes nothing.
 func TestReload(t *testing.T) {
 	var mu sync.Mutex
-	text := ringText("a")
-	r, err := seal.Open(t.Context(), func(context.Context) ([]byte, error) { mu.Lock(); defer mu.Unlock(); return text, nil })
+	text := servertest.RingText("a")
+	r, err := seal.Open(t.Context(),
+		func(context.Context) ([]byte, error) { mu.Lock(); defer mu.Unlock(); return text, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +273,9 @@ func TestReload(t *testing.T) {
 			}
 		})
 	}
-	for i, next := range [][]byte{ringText("a", "b"), ringText("b", "a"), []byte("canary"), ringText("b", "a", "c"), ringText("c", "b", "a")} {
+	for i, next := range [][]byte{servertest.RingText("a", "b"), servertest.RingText("b", "a"), []byte("canary"),
+		servertest.RingText("b", "a", "c"),
+		servertest.RingText("c", "b", "a")} {
 		mu.Lock()
 		text = next
 		mu.Unlock()

@@ -34,7 +34,7 @@ const (
 	maxID     = 32
 )
 
-// Overhead is how many bytes a sealed text is longer than the plain one, with a
+// Overhead returns how many bytes a sealed text is longer than the plain one, with a
 // key whose id has that many bytes.
 func Overhead(id int) int { return 2 + id + nonceSize + tagSize }
 
@@ -48,10 +48,11 @@ var (
 	// of that id.
 	ErrForged = errors.New("does not open here: it was changed, or sealed for another place or with another key")
 
-	errLooksSealed = errors.New("begins as a sealed text does, and cannot be written as plain text while others are adopted")
+	errLooksSealed = errors.New(
+		"begins as a sealed text does, and cannot be written as plain text while others are adopted")
 )
 
-// KeyID is the id of the key that a text says it is sealed with; ok is false if
+// KeyID returns the id of the key that a text says it is sealed with; ok is false if
 // it is no sealed text. It says nothing about whether the text opens.
 func KeyID(sealed string) (id string, ok bool) {
 	if len(sealed) < 2 || sealed[0] != version {
@@ -65,7 +66,7 @@ func KeyID(sealed string) (id string, ok bool) {
 	return id, legalID(id) == nil
 }
 
-// key is one key of a ring: what HKDF has extracted from its secret.
+// key represents one key of a ring: what HKDF has extracted from its secret.
 type key struct{ pseudorandom []byte }
 
 func newKey(secret []byte) (key, error) {
@@ -73,7 +74,7 @@ func newKey(secret []byte) (key, error) {
 	return key{p}, err
 }
 
-// at is the cipher of one place. Each place has a key of its own, so that the
+// at returns the cipher of one place. Each place has a key of its own, so that the
 // 2^32 texts that random nonces allow are those of one field of one record.
 func (k key) at(about []byte) (cipher.AEAD, error) {
 	secret, err := hkdf.Expand(sha256.New, k.pseudorandom, string(about), keySize)
@@ -87,7 +88,7 @@ func (k key) at(about []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// about is what a text is bound to: format, key id and place. Each part has its
+// about returns what a text is bound to: format, key id and place. Each part has its
 // length in front, so that no two places read the same.
 func about(id string, at keywright.Place) []byte {
 	out := make([]byte, 0, 1+4*8+len(id)+len(at.Schema)+len(at.Key)+len(at.Field))

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/seal"
 	"pgregory.net/rapid"
 )
@@ -27,31 +28,9 @@ var update = flag.Bool("update", false, "write testdata/vectors.json again")
 
 var _ keywright.Sealer = (*seal.Ring)(nil)
 
-// secretOf is a fixed key for tests.
-func secretOf(id string) []byte {
-	sum := sha256.Sum256([]byte("test key " + id))
-	return sum[:]
-}
+var ring = servertest.Ring
 
-func ringText(active string, ids ...string) []byte {
-	keys := map[string]string{}
-	for _, id := range append(ids, active) {
-		keys[id] = base64.StdEncoding.EncodeToString(secretOf(id))
-	}
-	text, _ := json.Marshal(map[string]any{"ring": 1, "active": active, "keys": keys})
-	return text
-}
-
-func ring(t testing.TB, active string, ids ...string) *seal.Ring {
-	t.Helper()
-	r, err := seal.Parse(ringText(active, ids...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// vector is a known answer. The file is part of the format: a text that was
+// vector represents a known answer. The file is part of the format: a text that was
 // sealed once opens for ever.
 type vector struct {
 	Name   string `json:"name"`
@@ -92,7 +71,8 @@ var cases = []struct {
 	{"a whole value", "9f3c21d0", "shop", "user:1", "", "secret"},
 	{"empty text", "k", "shop", "user:1", "f", ""},
 	{"bytes that are no UTF-8", "2026-11.a_B", "", "\x00\xff{x}", "", "\x00\xff\x80"},
-	{"long", strings.Repeat("i", 32), strings.Repeat("s", 300), strings.Repeat("k", 1000), strings.Repeat("f", 300), strings.Repeat("0123456789abcdef", 300)},
+	{"long", strings.Repeat("i", 32), strings.Repeat("s", 300), strings.Repeat("k", 1000), strings.Repeat("f", 300),
+		strings.Repeat("0123456789abcdef", 300)},
 }
 
 // TestVectors: the known answers are what the description says, and open.
@@ -103,8 +83,10 @@ func TestVectors(t *testing.T) {
 		for i, c := range cases {
 			nonce := sha256.Sum256([]byte{byte(i)})
 			at := keywright.Place{Schema: c.schema, Key: c.key, Field: c.field}
-			all = append(all, vector{c.name, c.id, hex.EncodeToString(secretOf(c.id)), c.schema, hex.EncodeToString([]byte(c.key)), c.field, hex.EncodeToString(nonce[:12]),
-				hex.EncodeToString([]byte(c.plain)), hex.EncodeToString(byHand(secretOf(c.id), c.id, at, nonce[:12], []byte(c.plain)))})
+			all = append(all, vector{c.name, c.id, hex.EncodeToString(servertest.Secret(c.id)), c.schema,
+				hex.EncodeToString([]byte(c.key)), c.field, hex.EncodeToString(nonce[:12]),
+				hex.EncodeToString([]byte(c.plain)),
+				hex.EncodeToString(byHand(servertest.Secret(c.id), c.id, at, nonce[:12], []byte(c.plain)))})
 		}
 		text, _ := json.MarshalIndent(all, "", "  ")
 		if err := os.WriteFile(path, append(text, '\n'), 0o644); err != nil {
@@ -139,11 +121,13 @@ var place = keywright.Place{Schema: "shop", Key: "user:1", Field: "phone"}
 func TestRoundTrips(t *testing.T) {
 	before, after := ring(t, "old"), ring(t, "new", "old")
 	rapid.Check(t, func(t *rapid.T) {
-		at := keywright.Place{Schema: rapid.String().Draw(t, "schema"), Key: rapid.String().Draw(t, "key"), Field: rapid.String().Draw(t, "field")}
+		at := keywright.Place{Schema: rapid.String().Draw(t, "schema"), Key: rapid.String().Draw(t, "key"),
+			Field: rapid.String().Draw(t, "field")}
 		plain := string(rapid.SliceOf(rapid.Byte()).Draw(t, "plain"))
 		one, err := before.Seal(at, plain)
 		two, _ := before.Seal(at, plain)
-		if err != nil || one == two || len(one) != len(plain)+seal.Overhead(len("old")) || plain != "" && len(plain) > 3 && strings.Contains(one, plain) {
+		if err != nil || one == two || len(one) != len(plain)+seal.Overhead(len("old")) ||
+			plain != "" && len(plain) > 3 && strings.Contains(one, plain) {
 			t.Fatalf("%q %q %v", one, two, err)
 		}
 		if id, ok := seal.KeyID(one); !ok || id != "old" {
@@ -198,12 +182,16 @@ func TestEveryBitCounts(t *testing.T) {
 }
 
 // TestSwaps: a text does not open anywhere but in its place, also where places
-// read alike when their parts are written one behind the other.
+// read alike when their parts are written one after the other.
 func TestSwaps(t *testing.T) {
 	r := ring(t, "new")
-	places := []keywright.Place{place, {Schema: "shop2", Key: "user:1", Field: "phone"}, {Schema: "shop", Key: "user:2", Field: "phone"}, {Schema: "shop", Key: "user:1", Field: "mail"},
-		{Schema: "shop", Key: "user:1"}, {Schema: "shop", Key: "user:1phone"}, {Schema: "shop", Key: "user", Field: ":1phone"}, {Schema: "shopuser:1", Field: "phone"}, {Schema: "shopuser", Key: ":1", Field: "phone"},
-		{Key: "shopuser:1phone"}, {}, {Schema: "shop", Field: "user:1phone"}, {Schema: "shop", Key: "user:1phon", Field: "e"}, {Schema: "shop\x00", Key: "user:1", Field: "phone"}}
+	places := []keywright.Place{place, {Schema: "shop2", Key: "user:1", Field: "phone"},
+		{Schema: "shop", Key: "user:2", Field: "phone"}, {Schema: "shop", Key: "user:1", Field: "mail"},
+		{Schema: "shop", Key: "user:1"}, {Schema: "shop", Key: "user:1phone"},
+		{Schema: "shop", Key: "user", Field: ":1phone"}, {Schema: "shopuser:1", Field: "phone"},
+		{Schema: "shopuser", Key: ":1", Field: "phone"},
+		{Key: "shopuser:1phone"}, {}, {Schema: "shop", Field: "user:1phone"}, {Schema: "shop", Key: "user:1phon", Field: "e"},
+		{Schema: "shop\x00", Key: "user:1", Field: "phone"}}
 	for i, from := range places {
 		sealed, err := r.Seal(from, "x")
 		if err != nil {
@@ -222,12 +210,15 @@ func TestReasons(t *testing.T) {
 	const canary = "canary-in-plain-text-0123456789-0123456789"
 	r, other := ring(t, "new"), ring(t, "old")
 	foreign, _ := other.Seal(place, canary)
-	same, err := seal.Parse(bytes.Replace(ringText("new"), []byte(base64.StdEncoding.EncodeToString(secretOf("new"))), []byte(base64.StdEncoding.EncodeToString(secretOf("else"))), 1))
+	same, err := seal.Parse(bytes.Replace(servertest.RingText("new"),
+		[]byte(base64.StdEncoding.EncodeToString(servertest.Secret("new"))),
+		[]byte(base64.StdEncoding.EncodeToString(servertest.Secret("else"))), 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	forged, _ := same.Seal(place, canary)
-	for text, want := range map[string]error{canary: seal.ErrNotSealed, "": seal.ErrNotSealed, foreign: seal.ErrUnknownKey, forged: seal.ErrForged, "\x01\x03new": seal.ErrNotSealed, "\x02" + foreign[1:]: seal.ErrNotSealed} {
+	for text, want := range map[string]error{canary: seal.ErrNotSealed, "": seal.ErrNotSealed, foreign: seal.ErrUnknownKey,
+		forged: seal.ErrForged, "\x01\x03new": seal.ErrNotSealed, "\x02" + foreign[1:]: seal.ErrNotSealed} {
 		plain, err := r.Open(place, text)
 		if !errors.Is(err, want) || plain != "" || strings.Contains(fmt.Sprint(err), "canary") {
 			t.Errorf("%q: %v, want %v", text, err, want)
@@ -240,7 +231,7 @@ func FuzzOpen(f *testing.F) {
 	for _, c := range cases {
 		sealed, _ := r.Seal(place, c.plain)
 		f.Add(sealed)
-		f.Add(string(byHand(secretOf("old"), "old", place, make([]byte, 12), []byte(c.plain))))
+		f.Add(string(byHand(servertest.Secret("old"), "old", place, make([]byte, 12), []byte(c.plain))))
 	}
 	f.Add("\x01\x00")
 	f.Add("\x01\xff")
@@ -261,7 +252,8 @@ func BenchmarkSeal(b *testing.B) {
 	sealed, _ := r.Seal(place, strings.Repeat("x", 100))
 	b.Run("seal 100 B", func(b *testing.B) {
 		for b.Loop() {
-			_, _ = r.Seal(place, "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789")
+			_, _ = r.Seal(place,
+				"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789")
 		}
 	})
 	b.Run("open 100 B", func(b *testing.B) {

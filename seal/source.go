@@ -76,16 +76,17 @@ func Exec(timeout time.Duration, program string, args ...string) Source {
 	return ExecOptions{Timeout: timeout}.Exec(program, args...)
 }
 
-// ExecOptions are options of a program that prints the ring.
+// ExecOptions holds options of a program that prints the ring.
 type ExecOptions struct {
 	Timeout time.Duration // 0: 10 s
 	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end is any rest, as AWS_*
 }
 
-// usual are the variables that programs need to run, and no secrets.
-var usual = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "TEMP", "TMP"}
+// usual lists the variables that programs need to run, and no secrets.
+var usual = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "SYSTEMROOT",
+	"USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "TEMP", "TMP"}
 
-// environment is what of the environment the program gets.
+// environment returns what of the environment the program gets.
 func (o ExecOptions) environment(all []string) []string {
 	out := []string{}
 	for _, entry := range all {
@@ -165,7 +166,7 @@ func Store(path string, text []byte) (err error) {
 	return disk.syncFolder(filepath.Dir(path))
 }
 
-// disk is how a ring gets to its place and stays there: a text that is not synced, or a
+// disk says how a ring gets to its place and stays there: a text that is not synced, or a
 // rename that is not synced with its folder, can be lost with the power, and a key with it.
 var disk = struct {
 	sync       func(*os.File) error

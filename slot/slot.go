@@ -10,7 +10,7 @@ package slot
 // Count is the number of slots.
 const Count = 16384
 
-// Of is the slot of key.
+// Of returns the slot of key.
 func Of(key []byte) uint16 {
 	if tag, ok := Tag(key); ok {
 		key = tag
@@ -18,7 +18,7 @@ func Of(key []byte) uint16 {
 	return crc16(key) % Count
 }
 
-// Tag is the part of key that is hashed instead of the whole: what stands
+// Tag returns the part of key that is hashed instead of the whole: what stands
 // between the first { and the first } after it, if that is not empty.
 func Tag(key []byte) (tag []byte, ok bool) {
 	open := -1
@@ -52,7 +52,7 @@ func crc16(b []byte) uint16 {
 	return crc
 }
 
-// Sibling is the beginning of names that lie in the slot of key: key itself if
+// Sibling returns the beginning of names that lie in the slot of key: key itself if
 // it has a hash tag, else key as the tag. A key with braces that are no tag has
 // no siblings to be named so; then the slots differ, and a cluster refuses them.
 func Sibling(key string) string {

@@ -1,6 +1,6 @@
 package source
 
-// Content is a key with its whole value, or with a part of a value that is too
+// Content represents a key with its whole value, or with a part of a value that is too
 // large to be read in one step. It is valid until the callback that received it
 // returns.
 type Content struct {
@@ -30,34 +30,7 @@ type Content struct {
 	Torn bool
 }
 
-// StreamState is the last part of a stream, as JSON in its only element: what a
-// stream has beside its entries. The parts before it have, for each entry, its ID,
-// the number of its fields and values, and these.
-type StreamState struct {
-	LastID     string        `json:"last_id"`
-	MaxDeleted string        `json:"max_deleted,omitempty"`
-	Added      int64         `json:"added,omitempty"`
-	Groups     []StreamGroup `json:"groups,omitempty"`
-}
-
-// StreamGroup is a consumer group of a stream.
-type StreamGroup struct {
-	Name      []byte          `json:"name"`
-	LastID    string          `json:"last_id"`
-	Read      int64           `json:"read"` // entries-read; -1: unknown
-	Consumers [][]byte        `json:"consumers,omitempty"`
-	Pending   []StreamPending `json:"pending,omitempty"`
-}
-
-// StreamPending is an entry that a consumer has and has not acknowledged.
-type StreamPending struct {
-	ID         string `json:"id"`
-	Consumer   []byte `json:"consumer"`
-	Idle       int64  `json:"idle"` // milliseconds
-	Deliveries int64  `json:"deliveries"`
-}
-
-// Shard is a server that values were read from, as it was when that began.
+// Shard represents a server that values were read from, as it was when that began.
 type Shard struct {
 	Address string `json:"address"`
 	Brand   string `json:"brand"`   // redis or valkey

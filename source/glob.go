@@ -52,7 +52,7 @@ func star(pattern, name []byte) bool {
 	}
 }
 
-// globByte matches one byte, and gives the pattern behind what matched it.
+// globByte matches one byte, and gives the pattern after what matched it.
 func globByte(p []byte, c byte) ([]byte, bool) {
 	switch p[0] {
 	case '?':

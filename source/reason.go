@@ -42,7 +42,7 @@ const (
 	BytesLeft    Code = "bytes-follow"       // something after the end of the snapshot is not read
 )
 
-// texts are the sentences of the codes. {at} is the place, with a colon, where one is
+// texts lists the sentences of the codes. {at} is the place, with a colon, where one is
 // known; {server} the server, {keys} how many, {what} the details.
 var texts = map[Code]string{
 	Interrupted:  "interrupted",
@@ -72,7 +72,7 @@ var texts = map[Code]string{
 	BytesLeft:    "{at}the file goes on after the end of the snapshot",
 }
 
-// Codes are all codes, sorted.
+// Codes returns all codes, sorted.
 func Codes() []Code {
 	var out []Code
 	for c := range texts {
@@ -82,7 +82,7 @@ func Codes() []Code {
 	return out
 }
 
-// Reason is why something may be incomplete. It is comparable. Its JSON has the sentence
+// Reason describes why something may be incomplete. It is comparable. Its JSON has the sentence
 // too, as text.
 type Reason struct {
 	Code     Code
@@ -96,7 +96,7 @@ type Reason struct {
 // NoDatabase is the database of a reason that is not about one.
 const NoDatabase = -1
 
-// Why is a reason. what is an error or a text, nil for none.
+// Why returns a reason. what is an error or a text, nil for none.
 func Why(code Code, server string, what any) Reason {
 	r := Reason{Code: code, Server: server, Database: NoDatabase}
 	if what != nil {
@@ -105,13 +105,13 @@ func Why(code Code, server string, what any) Reason {
 	return r
 }
 
-// In is the reason about one database.
+// In returns the reason about one database.
 func (r Reason) In(db int) Reason {
 	r.Database = db
 	return r
 }
 
-// On is the reason about a server, unless it names one.
+// On returns the reason about a server, unless it names one.
 func (r Reason) On(server string) Reason {
 	if r.Server == "" {
 		r.Server = server
@@ -119,7 +119,7 @@ func (r Reason) On(server string) Reason {
 	return r
 }
 
-// String is the reason as a sentence.
+// String returns the reason as a sentence.
 func (r Reason) String() string {
 	if r.More > 0 {
 		return fmt.Sprintf("and %d more of this kind (%s)", r.More, r.Code)
@@ -128,7 +128,8 @@ func (r Reason) String() string {
 	if !known {
 		text = string(r.Code) + " {at}{what}"
 	}
-	return strings.NewReplacer("{at}", r.place(), "{server}", r.Server, "{keys}", strconv.FormatInt(r.Keys, 10), "{what}", cmp.Or(r.What, string(r.Code))).Replace(text)
+	return strings.NewReplacer("{at}", r.place(), "{server}", r.Server, "{keys}", strconv.FormatInt(r.Keys, 10), "{what}",
+		cmp.Or(r.What, string(r.Code))).Replace(text)
 }
 
 func (r Reason) place() string {
@@ -155,7 +156,7 @@ type jsonReason struct {
 	Text     string `json:"text"`           // the reason as a sentence
 }
 
-// JSONShape is the struct whose fields the JSON form has, for a schema.
+// JSONShape returns the struct whose fields the JSON form has, for a schema.
 func (Reason) JSONShape() any { return jsonReason{} }
 
 // MarshalJSON implements json.Marshaler.
@@ -180,10 +181,10 @@ func (r *Reason) UnmarshalJSON(p []byte) error {
 	return nil
 }
 
-// Reasons are why something may be incomplete; none: it is complete.
+// Reasons describes why something may be incomplete; none: it is complete.
 type Reasons []Reason
 
-// mostOf is how many reasons of one code are listed; the others are counted.
+// mostOf says how many reasons of one code are listed; the others are counted.
 const mostOf = 100
 
 // Add adds reasons, each once.
@@ -219,7 +220,7 @@ func (r Reasons) Has(codes ...Code) bool {
 	return slices.ContainsFunc(r, func(one Reason) bool { return slices.Contains(codes, one.Code) })
 }
 
-// String is the reasons as one line.
+// String returns the reasons as one line.
 func (r Reasons) String() string {
 	out := make([]string, len(r))
 	for i, one := range r {

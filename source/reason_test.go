@@ -14,7 +14,8 @@ import (
 // TestReasons: each code has a sentence that names what is known, and its JSON is read back.
 func TestReasons(t *testing.T) {
 	for _, code := range source.Codes() {
-		for _, r := range []source.Reason{source.Why(code, "10.0.0.1:6379", errors.New("the cause")).In(3), source.Why(code, "", nil), {Code: code, Database: source.NoDatabase, More: 7}} {
+		for _, r := range []source.Reason{source.Why(code, "10.0.0.1:6379", errors.New("the cause")).In(3),
+			source.Why(code, "", nil), {Code: code, Database: source.NoDatabase, More: 7}} {
 			text, err := json.Marshal(r)
 			var back source.Reason
 			if err != nil || json.Unmarshal(text, &back) != nil || back != r {

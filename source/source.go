@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kind is a Redis data type.
+// Kind represents a Redis data type.
 type Kind uint8
 
 const (
@@ -26,13 +26,14 @@ const (
 	kinds
 )
 
-// Kinds is how many there are: the length of an array by Kind.
+// Kinds says how many there are: the length of an array by Kind.
 const Kinds = int(kinds)
 
-// String is the name TYPE gives the kind.
+// String returns the name TYPE gives the kind.
 func (k Kind) String() string { return kindNames[k] }
 
-var kindNames = [...]string{Unknown: "unknown", String: "string", List: "list", Set: "set", ZSet: "zset", Hash: "hash", Stream: "stream", Module: "a module's type", Array: "array"}
+var kindNames = [...]string{Unknown: "unknown", String: "string", List: "list", Set: "set", ZSet: "zset", Hash: "hash",
+	Stream: "stream", Module: "a module's type", Array: "array"}
 
 // NoTTL is the TTL of a key that never expires.
 const NoTTL time.Duration = -1
@@ -40,7 +41,7 @@ const NoTTL time.Duration = -1
 // MaxTTL is the longest TTL that is told, some 292 years: a longer one counts as this.
 const MaxTTL = time.Duration(1<<63 - 1)
 
-// TTL is what remains of a key that ends in so many milliseconds, MaxTTL at most.
+// TTL returns what remains of a key that ends in so many milliseconds, MaxTTL at most.
 func TTL(ms int64) time.Duration {
 	if ms > int64(MaxTTL/time.Millisecond) {
 		return MaxTTL
@@ -48,7 +49,7 @@ func TTL(ms int64) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Key is what is known of one live key. Name and Value are only valid until
+// Key describes what is known of one live key. Name and Value are only valid until
 // the callback that received them returns.
 type Key struct {
 	Name   []byte
@@ -62,7 +63,7 @@ type Key struct {
 	Facts  *Facts        // nil where keys are not read from a snapshot
 }
 
-// Facts are what only a snapshot tells of every key at no cost.
+// Facts describes what only a snapshot tells of every key at no cost.
 type Facts struct {
 	Encoding string // as OBJECT ENCODING names it, or the name of the module's type
 	Elements int64  // fields, members, entries; bytes of a string; -1 unknown
@@ -71,7 +72,7 @@ type Facts struct {
 	Freq     int    // logarithmic counter of accesses (LFU); -1 unknown
 }
 
-// Value is the content of a key, a bounded sample of a large one, or, where the
+// Value represents the content of a key, a bounded sample of a large one, or, where the
 // request is for whole values, one part of it.
 type Value struct {
 	Str      []byte    // string
@@ -83,7 +84,7 @@ type Value struct {
 	Partial  bool      // not everything was read: neither here nor in earlier parts
 }
 
-// Looked is how many elements of a value of the kind are in v.
+// Looked returns how many elements of a value of the kind are in v.
 func (v *Value) Looked(kind Kind) int64 {
 	switch kind {
 	case String:
@@ -113,17 +114,20 @@ const WholeString = 64 << 20
 
 // Request says what a consumer wants of a Source.
 type Request struct {
-	Bytes    bool                              // measure Bytes
-	Sample   int64                             // stop after about this many keys, spread over the keyspace; 0 = all
-	Match    string                            // SCAN MATCH glob; "" = all
-	Values   func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
-	Expect   func(name []byte) Kind            // the type of a key whose value is wanted, Unknown if its name does not tell; such a key is asked for its value and not for its type. nil: of none; asked likewise
-	Sizes    func(name []byte, kind Kind) bool // nil: no sizes; asked likewise
-	Part     func(*Key)                        // not nil: values are read whole; called likewise, with all parts of a value but the last, which comes with its key
-	Progress func(Progress)                    // called at most a few times per second; may be nil
+	Bytes  bool                              // measure Bytes
+	Sample int64                             // stop after about this many keys, spread over the keyspace; 0 = all
+	Match  string                            // SCAN MATCH glob; "" = all
+	Values func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
+	// the type of a key whose value is wanted, Unknown if its name does not tell; such a key is asked for its value and
+	// not for its type. nil: of none; asked likewise
+	Expect func(name []byte) Kind
+	Sizes  func(name []byte, kind Kind) bool // nil: no sizes; asked likewise
+	// not nil: values are read whole; called likewise, with all parts of a value but the last, which comes with its key
+	Part     func(*Key)
+	Progress func(Progress) // called at most a few times per second; may be nil
 }
 
-// Progress is a snapshot of a running scan.
+// Progress represents a snapshot of a running scan.
 type Progress struct {
 	Keys    int64 // seen so far
 	Total   int64 // expected, from DBSIZE or the snapshot header; 0 = unknown
@@ -151,7 +155,7 @@ type Summary struct {
 	Origins    []Origin // the servers that were read; none of a file
 }
 
-// Origin is one server that was read, and what tells that another one has the same keys.
+// Origin represents one server that was read, and what tells that another one has the same keys.
 type Origin struct {
 	ID        string // of its replication, which a primary shares with its replicas; "": not known
 	Address   string
@@ -159,7 +163,7 @@ type Origin struct {
 	Slots     []SlotRange // of a cluster
 }
 
-// SlotRange is the slots from the first to the last.
+// SlotRange represents the slots from the first to the last.
 type SlotRange struct{ First, Last int }
 
 // Source yields the facts of keys. Scan calls each from one goroutine at a

@@ -2,7 +2,7 @@ package topology
 
 import "strings"
 
-// join is an address of a host and a port; a host with colons gets brackets.
+// join returns an address of a host and a port; a host with colons gets brackets.
 func join(host, port string) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -10,13 +10,13 @@ func join(host, port string) string {
 	return host + ":" + port
 }
 
-// hostOf is the host of an address, without brackets.
+// hostOf returns the host of an address, without brackets.
 func hostOf(address string) string {
 	i := strings.LastIndexByte(address, ':')
 	return strings.Trim(address[:max(i, 0)], "[]")
 }
 
-// portAlone is the port of an address without a host.
+// portAlone returns the port of an address without a host.
 func portAlone(address string) (port string, ok bool) {
 	port, ok = strings.CutPrefix(address, ":")
 	return port, ok && port != "" && strings.Trim(port, "0123456789") == ""

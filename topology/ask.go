@@ -9,7 +9,7 @@ import (
 // Ask sends one command to one server, and returns its reply: texts, int64, lists of them.
 type Ask func(ctx context.Context, words ...string) (any, error)
 
-// ReplyError is a reply that is not what the command answers with.
+// ReplyError represents a reply that is not what the command answers with.
 type ReplyError struct {
 	Got  string
 	Want string
@@ -50,7 +50,7 @@ func ReadNodes(ctx context.Context, ask Ask, address string) (Nodes, error) {
 	return ParseNodes(text, hostOf(address)), nil
 }
 
-// Role is what ROLE says.
+// Role describes what ROLE says.
 type Role struct {
 	Name      string   // "master", "slave", "sentinel"
 	Followers []string // addresses of a primary's replicas

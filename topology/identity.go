@@ -2,7 +2,7 @@ package topology
 
 import "github.com/keywright/keywright/source"
 
-// Identity is what tells that a server is still the same, with the same data. Two of
+// Identity describes what tells that a server is still the same, with the same data. Two of
 // them, before and after, are compared by Differences.
 type Identity struct {
 	RunID, ReplID  string
@@ -17,9 +17,10 @@ type Identity struct {
 	Keys           int64
 }
 
-// Identify is the identity of the server of an INFO, with its section commandstats.
+// Identify returns the identity of the server of an INFO, with its section commandstats.
 func Identify(i Info) Identity {
-	id := Identity{RunID: i["run_id"], Role: i["role"], ReplID: i["master_replid"], Flushes: -1, Loading: i["loading"] == "1", Keys: i.Keys()}
+	id := Identity{RunID: i["run_id"], Role: i["role"], ReplID: i["master_replid"], Flushes: -1,
+		Loading: i["loading"] == "1", Keys: i.Keys()}
 	id.Brand, id.Version = i.Brand()
 	id.Loads = i["rdb_last_load_keys_loaded"] + "/" + i["rdb_last_load_keys_expired"]
 	id.LinkDown = i.Replica() && i["master_link_status"] != "up"
@@ -33,7 +34,7 @@ func Identify(i Info) Identity {
 	return id
 }
 
-// Differences are the reasons why what was read from a server that was a before and is b
+// Differences returns the reasons why what was read from a server that was a before and is b
 // after may not be everything.
 func Differences(address string, a, b Identity) (out source.Reasons) {
 	add := func(changed bool, code source.Code) {

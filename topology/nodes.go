@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Slots is how many slots a cluster has.
+// Slots says how many slots a cluster has.
 const Slots = 1 << 14
 
-// Range is the slots from First to Last.
+// Range represents the slots from First to Last.
 type Range struct{ First, Last int }
 
-// String is the range as CLUSTER NODES writes it.
+// String returns the range as CLUSTER NODES writes it.
 func (r Range) String() string {
 	if r.First == r.Last {
 		return strconv.Itoa(r.First)
@@ -21,18 +21,19 @@ func (r Range) String() string {
 	return strconv.Itoa(r.First) + "-" + strconv.Itoa(r.Last)
 }
 
-// Node is a line of CLUSTER NODES.
+// Node represents a line of CLUSTER NODES.
 type Node struct {
 	ID      string
 	Address string
 	Flags   []string
 	Of      string // the ID of its primary, "-" of a primary
+	Epoch   string // of its configuration: it grows with each slot that the node takes from another one
 	Slots   []Range
 	Moving  bool // slots are on their way from it, or to it
 	Down    bool
 }
 
-// Nodes are the nodes of a cluster as one of them sees them.
+// Nodes holds the nodes of a cluster as one of them sees them.
 type Nodes []Node
 
 // ParseNodes reads the reply to CLUSTER NODES; host is that of the node that was asked,
@@ -47,7 +48,7 @@ func ParseNodes(text, host string) (out Nodes) {
 		if port, alone := portAlone(address); alone && host != "" {
 			address = join(host, port)
 		}
-		n := Node{ID: f[0], Address: address, Flags: strings.Split(f[2], ","), Of: f[3]}
+		n := Node{ID: f[0], Address: address, Flags: strings.Split(f[2], ","), Of: f[3], Epoch: f[6]}
 		n.Down = n.Is("fail") || n.Is("fail?") || f[7] != "connected" && !n.Is("myself")
 		for _, s := range f[8:] {
 			if strings.HasPrefix(s, "[") {
@@ -83,7 +84,7 @@ func (n *Node) Holds(slot int) bool {
 	return slices.ContainsFunc(n.Slots, func(r Range) bool { return r.First <= slot && slot <= r.Last })
 }
 
-// Myself is the node that was asked.
+// Myself returns the node that was asked.
 func (all Nodes) Myself() (Node, bool) {
 	for _, n := range all {
 		if n.Is("myself") {
@@ -93,7 +94,7 @@ func (all Nodes) Myself() (Node, bool) {
 	return Node{}, false
 }
 
-// Holder is the node that holds a slot.
+// Holder returns the node that holds a slot.
 func (all Nodes) Holder(slot int) (Node, bool) {
 	for _, n := range all {
 		if n.Holds(slot) {
@@ -108,7 +109,7 @@ func (all Nodes) Moving() bool {
 	return slices.ContainsFunc(all, func(n Node) bool { return n.Moving })
 }
 
-// Covered is how many slots have a holder.
+// Covered returns how many slots have a holder.
 func (all Nodes) Covered() (n int) {
 	for _, node := range all {
 		for _, r := range node.Slots {
@@ -118,25 +119,27 @@ func (all Nodes) Covered() (n int) {
 	return n
 }
 
-// Holdings is who holds which slots, as a text that is the same as long as that is.
+// Holdings returns who holds which slots, and since which epoch, as a text that is the same as long as that
+// is. A slot that goes to another node and comes back is told by the epoch: a node that takes a slot
+// takes the greatest one of the cluster (clusterBumpConfigEpochWithoutConsensus in cluster.c).
 func (all Nodes) Holdings() string {
 	var lines []string
 	for _, n := range all {
 		for _, r := range n.Slots {
-			lines = append(lines, n.ID+" "+r.String())
+			lines = append(lines, n.ID+" "+n.Epoch+" "+r.String())
 		}
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// Shard is a primary with slots, and its replicas.
+// Shard represents a primary with slots, and its replicas.
 type Shard struct {
 	Primary  Node
 	Replicas []Node // those that are not down
 }
 
-// Shards are the primaries of a cluster, by their first slot.
+// Shards returns the primaries of a cluster, by their first slot.
 func (all Nodes) Shards() (out []Shard) {
 	for _, n := range all {
 		if !n.Primary() {
@@ -150,6 +153,7 @@ func (all Nodes) Shards() (out []Shard) {
 		}
 		out = append(out, sh)
 	}
-	slices.SortStableFunc(out, func(a, b Shard) int { return cmp.Compare(a.Primary.Slots[0].First, b.Primary.Slots[0].First) })
+	slices.SortStableFunc(out,
+		func(a, b Shard) int { return cmp.Compare(a.Primary.Slots[0].First, b.Primary.Slots[0].First) })
 	return out
 }

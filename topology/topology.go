@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Info is what INFO says, by name. A nil Info is one that the user may not read.
+// Info describes what INFO says, by name. A nil Info is one that the user may not read.
 type Info map[string]string
 
 // ParseInfo reads the text of INFO.
@@ -32,13 +32,13 @@ func ParseInfo(text string) Info {
 	return out
 }
 
-// Number is a figure; ok is false if it is not told.
+// Number returns a figure; ok is false if it is not told.
 func (i Info) Number(name string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(i[name], 10, 64)
 	return n, err == nil
 }
 
-// Int is a figure, 0 if it is not told.
+// Int returns a figure, 0 if it is not told.
 func (i Info) Int(name string) int64 {
 	n, _ := i.Number(name)
 	return n
@@ -55,7 +55,7 @@ func (i Info) Fields(name string) map[string]string {
 	return out
 }
 
-// Brand is "valkey" or "redis", and the version; "" where it is not told.
+// Brand returns "valkey" or "redis", and the version; "" where it is not told.
 func (i Info) Brand() (brand, version string) {
 	if v := i["valkey_version"]; v != "" {
 		return "valkey", v
@@ -63,7 +63,7 @@ func (i Info) Brand() (brand, version string) {
 	return "redis", i["redis_version"]
 }
 
-// Release is the first two numbers of the version, 0 where they are not told.
+// Release returns the first two numbers of the version, 0 where they are not told.
 func (i Info) Release() (major, minor int) {
 	_, version := i.Brand()
 	parts := strings.SplitN(version, ".", 3)
@@ -103,7 +103,7 @@ func (i Info) Linked() bool {
 	return i["master_link_status"] == "up" && i["master_sync_in_progress"] == "0"
 }
 
-// Databases are the databases that have keys, and how many, expired ones that were not
+// Databases returns the databases that have keys, and how many, expired ones that were not
 // touched included.
 func (i Info) Databases() map[int]int64 {
 	out := map[int]int64{}
@@ -123,7 +123,7 @@ func (i Info) Databases() map[int]int64 {
 	return out
 }
 
-// Keys is how many keys all databases have.
+// Keys returns how many keys all databases have.
 func (i Info) Keys() (n int64) {
 	for _, keys := range i.Databases() {
 		n += keys
@@ -131,7 +131,7 @@ func (i Info) Keys() (n int64) {
 	return n
 }
 
-// Follower is a replica as its primary sees it.
+// Follower represents a replica as its primary sees it.
 type Follower struct {
 	Address string
 	Online  bool          // it gets every write; else it is loading the data set
@@ -142,7 +142,7 @@ type Follower struct {
 // mostFollowers bounds how many replicas of one server are read.
 const mostFollowers = 1000
 
-// Followers are the replicas that a primary lists.
+// Followers returns the replicas that a primary lists.
 func (i Info) Followers() (out []Follower) {
 	written := i.Int("master_repl_offset")
 	for n := range mostFollowers {
@@ -153,15 +153,16 @@ func (i Info) Followers() (out []Follower) {
 		of := i.Fields(name)
 		got, _ := strconv.ParseInt(of["offset"], 10, 64)
 		silent, _ := strconv.ParseInt(of["lag"], 10, 64)
-		out = append(out, Follower{join(of["ip"], of["port"]), of["state"] == "online", max(written-got, 0), time.Duration(silent) * time.Second})
+		out = append(out, Follower{join(of["ip"], of["port"]), of["state"] == "online", max(written-got, 0),
+			time.Duration(silent) * time.Second})
 	}
 	return out
 }
 
-// inStep is how many bytes a replica may be behind to be read in its primary's place.
+// inStep says how many bytes a replica may be behind to be read in its primary's place.
 const inStep = 1 << 20
 
-// InStep are the addresses of the replicas that may be read in their primary's place,
+// InStep returns the addresses of the replicas that may be read in their primary's place,
 // the one with the least to catch up first.
 func (i Info) InStep() []string {
 	all := slices.DeleteFunc(i.Followers(), func(f Follower) bool { return !f.Online || f.Behind >= inStep })

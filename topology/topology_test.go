@@ -12,21 +12,26 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-const primary = "# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.0.1\r\nrun_id:aaa\r\ncluster_enabled:1\r\n\r\n# Replication\r\nrole:master\r\nmaster_replid:r1\r\nmaster_repl_offset:2000000\r\n" +
+const primary = "# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.0.1\r\nrun_id:aaa\r\ncluster_enabled:1\r\n\r\n# " +
+	"Replication\r\nrole:master\r\nmaster_replid:r1\r\nmaster_repl_offset:2000000\r\n" +
 	"slave0:ip=10.0.0.2,port=6379,state=online,offset=1999990,lag=1\r\nslave1:ip=10.0.0.3,port=6379,state=online,offset=2000000,lag=0\r\n" +
 	"slave2:ip=::1,port=6379,state=wait_bgsave,offset=0,lag=0\r\nslave3:ip=10.0.0.4,port=6379,state=online,offset=100,lag=9\r\n" +
-	"total_commands_processed:9\r\ncmdstat_flushall:calls=2,usec=1\r\ncmdstat_swapdb:calls=1,usec=1\r\n# Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=0\r\ndb12:keys=3,expires=0,avg_ttl=0\r\ndbx:keys=1\r\ndb1:keys=many\r\n"
+	"total_commands_processed:9\r\ncmdstat_flushall:calls=2,usec=1\r\ncmdstat_swapdb:calls=1,usec=1\r\n# " +
+	"Keyspace\r\ndb0:keys=12,expires=3,avg_ttl=0\r\ndb12:keys=3,expires=0,avg_ttl=0\r\ndbx:keys=1\r\ndb1:keys=many\r\n"
 
 func TestInfo(t *testing.T) {
 	i := topology.ParseInfo(primary)
 	brand, version := i.Brand()
 	major, minor := i.Release()
-	got := fmt.Sprint(brand, " ", version, " ", major, ".", minor, " ", i.Clustered(), i.Primary(), i.Replica(), i.Linked(), " ", i.Databases(), i.Keys(), " ", i.InStep(), " ", i.Int("nothing"))
+	got := fmt.Sprint(brand, " ", version, " ", major, ".", minor, " ", i.Clustered(), i.Primary(), i.Replica(),
+		i.Linked(), " ", i.Databases(), i.Keys(), " ", i.InStep(), " ", i.Int("nothing"))
 	if want := "valkey 8.0.1 8.0 true true false false map[0:12 12:3] 15 [10.0.0.3:6379 10.0.0.2:6379] 0"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	all := i.Followers()
-	if len(all) != 4 || all[0] != (topology.Follower{Address: "10.0.0.2:6379", Online: true, Behind: 10, Silent: time.Second}) || all[2].Address != "[::1]:6379" || all[2].Online {
+	if len(all) != 4 ||
+		all[0] != (topology.Follower{Address: "10.0.0.2:6379", Online: true, Behind: 10, Silent: time.Second}) ||
+		all[2].Address != "[::1]:6379" || all[2].Online {
 		t.Errorf("%+v", all)
 	}
 	if _, told := i.Number("role"); told {
@@ -51,7 +56,8 @@ func TestNodes(t *testing.T) {
 	if len(all) != 7 || len(shards) != 3 || all.Covered() != topology.Slots || !all.Moving() {
 		t.Fatalf("%d nodes, %d shards, %d slots, %v", len(all), len(shards), all.Covered(), all.Moving())
 	}
-	if s := shards[0]; s.Primary.ID != "aaa" || len(s.Replicas) != 1 || s.Replicas[0].ID != "ccc" || len(shards[1].Replicas) != 0 {
+	if s := shards[0]; s.Primary.ID != "aaa" || len(s.Replicas) != 1 || s.Replicas[0].ID != "ccc" ||
+		len(shards[1].Replicas) != 0 {
 		t.Errorf("%+v", shards)
 	}
 	if s := shards[2].Primary; s.Address != "10.9.9.9:6379" || fmt.Sprint(s.Slots) != "[16001-16383]" {
@@ -123,11 +129,14 @@ func TestReplies(t *testing.T) {
 			}
 		}
 	}
-	role, err := topology.ReadRole(t.Context(), answers([]any{"master", int64(7), []any{[]any{"10.0.0.2", "6379", "7"}, []any{"x"}, int64(1)}}))
+	role, err := topology.ReadRole(t.Context(),
+		answers([]any{"master", int64(7), []any{[]any{"10.0.0.2", "6379", "7"}, []any{"x"}, int64(1)}}))
 	if err != nil || !role.Primary() || fmt.Sprint(role.Followers) != "[10.0.0.2:6379]" {
 		t.Errorf("%+v, %v", role, err)
 	}
-	if role, err := topology.ReadRole(t.Context(), answers([]any{"slave", "10.0.0.1", int64(6379), "connected", int64(7)})); err != nil || role.Primary() || role.Followers != nil {
+	if role, err := topology.ReadRole(t.Context(),
+		answers([]any{"slave", "10.0.0.1", int64(6379), "connected", int64(7)})); err != nil || role.Primary() ||
+		role.Followers != nil {
 		t.Errorf("%+v, %v", role, err)
 	}
 }

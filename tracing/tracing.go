@@ -29,14 +29,16 @@ func Hook(p trace.TracerProvider) keywright.Hook {
 	tracer := p.Tracer(name)
 	return keywright.Hook{
 		Start: func(ctx context.Context, call keywright.Call) context.Context {
-			attributes := []attribute.KeyValue{attribute.String("db.system.name", "redis"), attribute.String("db.operation.name", call.Op)}
+			attributes := []attribute.KeyValue{attribute.String("db.system.name", "redis"),
+				attribute.String("db.operation.name", call.Op)}
 			if call.Entry != "" {
 				attributes = append(attributes, attribute.String("db.collection.name", call.Entry))
 			}
 			if call.Size > 1 {
 				attributes = append(attributes, attribute.Int("db.operation.batch.size", call.Size))
 			}
-			ctx, _ = tracer.Start(ctx, title(call), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+			ctx, _ = tracer.Start(ctx, title(call), trace.WithSpanKind(trace.SpanKindClient),
+				trace.WithAttributes(attributes...))
 			return ctx
 		},
 		Done: func(ctx context.Context, _ keywright.Call, o keywright.Outcome) {

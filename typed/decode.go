@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // The decoders of replies. A nil reply is ErrNotFound where one thing was asked
 // for.
 
-func nothing(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, missing(r.Error()) }
+func nothing(r kernel.Reply) (struct{}, error) { return struct{}{}, missing(r.Error()) }
 
-// found is a reply of 0 or 1 to an operation on a key that should be there.
-func found(r rueidis.RedisResult) (struct{}, error) {
+// found returns a reply of 0 or 1 to an operation on a key that should be there.
+func found(r kernel.Reply) (struct{}, error) {
 	n, err := r.AsInt64()
 	if err == nil && n == 0 {
 		err = keywright.ErrNotFound
@@ -25,49 +26,71 @@ func found(r rueidis.RedisResult) (struct{}, error) {
 	return struct{}{}, missing(err)
 }
 
-func asInt(r rueidis.RedisResult) (int64, error) {
+func asInt(r kernel.Reply) (int64, error) {
 	n, err := r.AsInt64()
 	return n, missing(err)
 }
 
-func asBool(r rueidis.RedisResult) (bool, error) {
+func asBool(r kernel.Reply) (bool, error) {
 	n, err := r.AsInt64()
 	return n > 0, missing(err)
 }
 
-// done is whether a conditional write was carried out: nil says it was not.
-func done(r rueidis.RedisResult) (bool, error) {
+// done reports whether a conditional write was carried out: nil says it was not.
+func done(r kernel.Reply) (bool, error) {
 	err := r.Error()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 func missing(err error) error {
-	if err != nil && rueidis.IsRedisNil(err) {
+	if err != nil && kernel.IsNil(err) {
 		return keywright.ErrNotFound
 	}
 	return err
 }
 
-// one decodes a single value.
-func one[T any](c *value.Codec[T]) func(rueidis.RedisResult) (T, error) {
-	return func(r rueidis.RedisResult) (v T, err error) {
-		text, err := r.ToString()
-		if err != nil {
-			return v, missing(err)
-		}
-		return decoded(c, text)
+// asTTL reads a reply of PTTL.
+func asTTL(r kernel.Reply) (time.Duration, error) {
+	ms, err := r.AsInt64()
+	switch {
+	case err == nil && ms == -2:
+		return 0, keywright.ErrNotFound
+	case err == nil && ms < 0:
+		return Never, nil
 	}
+	return time.Duration(ms) * time.Millisecond, missing(err)
 }
+
+// single reads one value. It is a codec, so that an operation of it costs no allocation.
+type single[T any] value.Codec[T]
+
+// Reply implements kernel.Reader.
+func (s *single[T]) Reply(r kernel.Reply) (v T, err error) {
+	text, err := r.ToString()
+	if err != nil {
+		return v, missing(err)
+	}
+	return decoded((*value.Codec[T])(s), text)
+}
+
+// one decodes a single value.
+func one[T any](c *value.Codec[T]) func(kernel.Reply) (T, error) { return (*single[T])(c).Reply }
+
+// row reads a whole hash of which nothing is sealed; it is its fields.
+type row[T any] value.Fields[T]
+
+// Reply implements kernel.Reader. An empty reply is a hash that is not there.
+func (f *row[T]) Reply(r kernel.Reply) (T, error) { return hash((*value.Fields[T])(f), nil, r) }
 
 // many decodes a list of values. One that does not decode fails the whole: a
 // part is not reported as all.
-func many[T any](c *value.Codec[T]) func(rueidis.RedisResult) ([]T, error) {
-	return func(r rueidis.RedisResult) ([]T, error) {
+func many[T any](c *value.Codec[T]) func(kernel.Reply) ([]T, error) {
+	return func(r kernel.Reply) ([]T, error) {
 		texts, err := r.AsStrSlice()
-		if rueidis.IsRedisNil(err) {
+		if kernel.IsNil(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -84,26 +107,29 @@ func many[T any](c *value.Codec[T]) func(rueidis.RedisResult) ([]T, error) {
 }
 
 // fields decodes a whole hash; an empty reply is a hash that is not there.
-func fields[T any](k Key, f *value.Fields[T]) func(rueidis.RedisResult) (T, error) {
-	return func(r rueidis.RedisResult) (v T, err error) {
-		texts, err := r.AsStrMap()
-		if err != nil {
-			return v, missing(err)
-		}
-		if len(texts) == 0 {
-			return v, keywright.ErrNotFound
-		}
-		if v, err = f.ParseSealed(texts, k.opens); err != nil {
-			return v, decodeError(err)
-		}
-		return v, nil
+func fields[T any](k Key, f *value.Fields[T]) func(kernel.Reply) (T, error) {
+	return func(r kernel.Reply) (T, error) { return hash(f, k.opens, r) }
+}
+
+func hash[T any](f *value.Fields[T], open value.Seals, r kernel.Reply) (v T, err error) {
+	texts, err := r.AsStrMap()
+	if err != nil {
+		return v, missing(err)
 	}
+	if len(texts) == 0 {
+		return v, keywright.ErrNotFound
+	}
+	if v, err = f.ParseSealed(texts, open); err != nil {
+		return v, decodeError(err)
+	}
+	return v, nil
 }
 
 // pairs decodes an open hash. A field that does not decode hides no other: the
 // good ones are given together with the error.
-func pairs[F comparable, V any](k Key, f *value.Codec[F], c *value.Codec[V]) func(rueidis.RedisResult) (map[F]V, error) {
-	return func(r rueidis.RedisResult) (map[F]V, error) {
+func pairs[F comparable, V any](k Key, f *value.Codec[F],
+	c *value.Codec[V]) func(kernel.Reply) (map[F]V, error) {
+	return func(r kernel.Reply) (map[F]V, error) {
 		texts, err := r.AsStrMap()
 		if err != nil {
 			return nil, missing(err)
@@ -127,7 +153,7 @@ func pairs[F comparable, V any](k Key, f *value.Codec[F], c *value.Codec[V]) fun
 	}
 }
 
-// undecoded is the error of fields that do not decode; it names the first.
+// undecoded returns the error of fields that do not decode; it names the first.
 func undecoded(bad map[string]error) error {
 	if len(bad) == 0 {
 		return nil

@@ -9,22 +9,26 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// guards are what the scripts take care of: the check that fails without it, and
+// guards say what the scripts take care of: the check that fails without it, and
 // the line that is taken out to show so.
 var guards = []struct {
 	name, file, old, new string
 	check                func(w world) error
 }{
 	{"sums are exact to the last digit", "write.lua", "math.abs(reply) >= 2 ^ 53", "false", exactSums},
-	{"a sum of a hash field is that of its field", "write.lua", "redis.call('HGET', KEYS[1], ARGV[7])", "redis.call('HGET', KEYS[1], command)", exactSums},
+	{"a sum of a hash field is that of its field", "write.lua", "redis.call('HGET', KEYS[1], ARGV[7])",
+		"redis.call('HGET', KEYS[1], command)", exactSums},
 	{"a read shortens no life", "read.lua", "left < tonumber(ARGV[1])", "true", keptLives},
-	{"a read renews a life that is nearly over", "read.lua", "redis.call('PEXPIRE', KEYS[1], ARGV[1])", "local kept = left", renewedLives},
-	{"a write shortens no life that slides", "write.lua", "mode == 'longer' and left < ttl", "mode == 'longer'", keptLives},
+	{"a read renews a life that is nearly over", "read.lua", "redis.call('PEXPIRE', KEYS[1], ARGV[1])",
+		"local kept = left", renewedLives},
+	{"a write shortens no life that slides", "write.lua", "mode == 'longer' and left < ttl", "mode == 'longer'",
+		keptLives},
 	{"a write renews a life that is nearly over", "write.lua", "mode == 'longer' and left < ttl", "false", renewedLives},
 	{"a score stays exact upwards", "increase.lua", "by > 0 and by > most - have", "false", wholeScores},
 	{"a score stays exact downwards", "increase.lua", "by < 0 and -by > most + have", "false", wholeScores},
@@ -71,13 +75,13 @@ func exactSums(w world) error {
 			add      func(n int64) (int64, error)
 		}{
 			"counter": {w.at("SET", k), w.at("GET", k), func(n int64) (int64, error) {
-				return typed.NewCounter(k, &wide).Add(w.Context(), n)
+				return typed.NewCounter(k.Binding(), &wide).Add(n).Do(w.Context())
 			}},
 			"field": {w.at("HSET", k, "f"), w.at("HGET", k, "f"), func(n int64) (int64, error) {
-				return typed.IntField{Field: typed.NewField(k, "f", &wide, true)}.Add(w.Context(), n)
+				return typed.IntField{Field: typed.NewField(k, "f", &wide, true)}.Add(n).Do(w.Context())
 			}},
 			"map": {w.at("HSET", k, "f"), w.at("HGET", k, "f"), func(n int64) (int64, error) {
-				return typed.CountMap[string]{Map: typed.NewMap(k, &words, &wide)}.Add(w.Context(), "f", n)
+				return typed.CountMap[string]{Map: typed.NewMap(k.Binding(), &words, &wide)}.Add("f", n).Do(w.Context())
 			}},
 		}
 		for name, a := range adders {
@@ -103,7 +107,7 @@ func exactSums(w world) error {
 	return nil
 }
 
-// at is a command on a key.
+// at returns a command on a key.
 func (w world) at(command string, k typed.Key, args ...string) func(args ...string) any {
 	return func(more ...string) any {
 		return w.s.Do(append(append([]string{command, k.Name()}, args...), more...)...)
@@ -115,42 +119,46 @@ func refused(err error) bool {
 	return ok && class == keywright.Refused
 }
 
-// long is an entry whose keys may live for longer than the default.
+// long returns an entry whose keys may live for longer than the default.
 func (w world) long(jitter float64) typed.Key {
-	e := &keywright.Entry{Name: "long", Pattern: "long:{id}", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute,
-		Min: 5 * time.Minute, Max: 12 * time.Hour, Jitter: jitter, Sliding: true, Text: "30m in 5m..12h sliding"}}
-	return typed.NewKey(w.c, e, "long:1", nil)
+	e := &keywright.Entry{Name: "long", Pattern: "long:{id}",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute,
+			Min: 5 * time.Minute, Max: 12 * time.Hour, Jitter: jitter, Sliding: true, Text: "30m in 5m..12h sliding"}}
+	return typed.NewKey(keywright.Binding{Client: w.c, Entry: e, Key: "long:1"})
 }
 
 // uses read a key, or write to it without choosing a TTL, after a write with
 // another one.
 func uses(w world, k typed.Key) map[string][2]func() error {
 	ctx, words2 := w.Context(), value.AnyFields()
-	text, m, set := typed.NewString(k, &words), typed.NewMap(k, &words, &numbers), typed.NewSet(k, &words)
-	z, l, x, h := typed.NewZSet(k, &words, &scores), typed.NewList(k, &numbers), typed.NewStream(k, &words2, 0), typed.NewHash(k, &personFields)
+	text, m, set := typed.NewString(k.Binding(), &words), typed.NewMap(k.Binding(), &words, &numbers),
+		typed.NewSet(k.Binding(), &words)
+	z, l, x, h := typed.NewZSet(k.Binding(), &words, &scores), typed.NewList(k.Binding(), &numbers),
+		typed.NewStream(k.Binding(), &words2, 0),
+		typed.NewHash(k.Binding(), &personFields)
 	write := map[string]func() error{
-		"string": func() error { return text.Set(ctx, "x") },
-		"map":    func() error { return second1(m.Set(ctx, "f", 1)) },
-		"set":    func() error { return second1(set.Add(ctx, "a")) },
-		"zset":   func() error { return second1(z.Increase(ctx, "a", 1)) },
-		"list":   func() error { return second1(l.PushRight(ctx, 1)) },
-		"stream": func() error { return second1(x.Add(ctx, map[string]string{"a": "b"})) },
-		"hash":   func() error { return h.Set(ctx, person{Name: "a"}) },
+		"string": func() error { return text.Set("x").Do(ctx) },
+		"map":    func() error { return expect.Err(m.Set("f", 1).Do(ctx)) },
+		"set":    func() error { return expect.Err(set.Add("a").Do(ctx)) },
+		"zset":   func() error { return expect.Err(z.Increase("a", 1).Do(ctx)) },
+		"list":   func() error { return expect.Err(l.PushRight(1).Do(ctx)) },
+		"stream": func() error { return expect.Err(x.Add(map[string]string{"a": "b"}).Do(ctx)) },
+		"hash":   func() error { return h.Set(person{Name: "a"}).Do(ctx) },
 	}
 	return map[string][2]func() error{
-		"a string read":   {write["string"], func() error { return second1(text.Get(ctx)) }},
-		"a field read":    {write["map"], func() error { return second1(m.Get(ctx, "f")) }},
-		"a map read":      {write["map"], func() error { return second1(m.All(ctx)) }},
+		"a string read":   {write["string"], func() error { return expect.Err(text.Get().Do(ctx)) }},
+		"a field read":    {write["map"], func() error { return expect.Err(m.Get("f").Do(ctx)) }},
+		"a map read":      {write["map"], func() error { return expect.Err(m.All().Do(ctx)) }},
 		"a field written": {write["map"], write["map"]},
-		"a set read":      {write["set"], func() error { return second1(set.Members(ctx)) }},
+		"a set read":      {write["set"], func() error { return expect.Err(set.Members().Do(ctx)) }},
 		"a member added":  {write["set"], write["set"]},
-		"a zset read":     {write["zset"], func() error { return second1(z.Top(ctx, 1)) }},
+		"a zset read":     {write["zset"], func() error { return expect.Err(z.Top(1).Do(ctx)) }},
 		"a score raised":  {write["zset"], write["zset"]},
-		"a list read":     {write["list"], func() error { return second1(l.Range(ctx, 0, -1)) }},
+		"a list read":     {write["list"], func() error { return expect.Err(l.Range(0, -1).Do(ctx)) }},
 		"a list pushed":   {write["list"], write["list"]},
-		"a stream read":   {write["stream"], func() error { return second1(x.Last(ctx, 1)) }},
+		"a stream read":   {write["stream"], func() error { return expect.Err(x.Last(1).Do(ctx)) }},
 		"a stream added":  {write["stream"], write["stream"]},
-		"a hash read":     {write["hash"], func() error { return second1(h.Get(ctx)) }},
+		"a hash read":     {write["hash"], func() error { return expect.Err(h.Get().Do(ctx)) }},
 	}
 }
 
@@ -161,7 +169,7 @@ func keptLives(w world) error {
 		for name, use := range uses(w, k) {
 			w.s.Do("DEL", k.Name())
 			w.ok(use[0]())
-			w.ok(typed.Removable{Key: k}.Renew(w.Context(), keywright.ExpiresIn(12*time.Hour)))
+			w.ok(typed.Removable{Key: k}.Renew(keywright.ExpiresIn(12 * time.Hour)).Do(w.Context()))
 			before := w.left(k)
 			w.ok(use[1]())
 			if ms := w.left(k); ms < before-time.Minute.Milliseconds() {
@@ -193,7 +201,7 @@ func renewedLives(w world) error {
 func wholeScores(w world) error {
 	k := w.key("fixed")
 	whole := value.IntScore(math.MinInt64, math.MaxInt64)
-	z := typed.NewZSet(k, &words, &whole)
+	z := typed.NewZSet(k.Binding(), &words, &whole)
 	const most = 1 << 53
 	for _, c := range []struct {
 		have  string
@@ -201,14 +209,16 @@ func wholeScores(w world) error {
 		want  int64
 		wrong bool
 	}{
-		{"5", 3, 8, false}, {"9007199254740991", 1, most, false}, {"9007199254740992", 1, 0, true}, {"9007199254740990", 3, 0, true},
-		{"-9007199254740992", -1, 0, true}, {"-9007199254740992", most, 0, false}, {"3.5", 1, 0, true}, {"-7", most, most - 7, false},
+		{"5", 3, 8, false}, {"9007199254740991", 1, most, false}, {"9007199254740992", 1, 0, true},
+		{"9007199254740990", 3, 0, true},
+		{"-9007199254740992", -1, 0, true}, {"-9007199254740992", most, 0, false}, {"3.5", 1, 0, true},
+		{"-7", most, most - 7, false},
 		{"1e17", -1, 0, true}, {"inf", -1, 0, true},
 	} {
 		w.s.Do("DEL", k.Name())
 		w.s.Do("ZADD", k.Name(), c.have, "m")
 		stored := w.s.Do("ZSCORE", k.Name(), "m")
-		got, err := z.Increase(w.Context(), "m", c.by)
+		got, err := z.Increase("m", c.by).Do(w.Context())
 		class, failed := keywright.ClassOf(err)
 		switch {
 		case c.wrong && (!failed || class != keywright.Invalid || w.s.Do("ZSCORE", k.Name(), "m") != stored):
@@ -226,10 +236,11 @@ func TestIncreaseTakesWhatTheRankingStores(t *testing.T) {
 	worlds(t, func(w world) {
 		k := w.key("any")
 		floats, times := value.FloatScore(), value.UnixSScore()
-		same(w, "a fraction", get[float64](w)(typed.NewZSet(k, &words, &floats).Increase(w.Context(), "a", 0.5)), 0.5)
+		same(w, "a fraction",
+			get[float64](w)(typed.NewZSet(k.Binding(), &words, &floats).Increase("a", 0.5).Do(w.Context())), 0.5)
 		for name, err := range map[string]error{
-			"no number": second1(typed.NewZSet(k, &words, &floats).Increase(w.Context(), "a", math.NaN())),
-			"a time":    second1(typed.NewZSet(k, &words, &times).Increase(w.Context(), "a", time.Unix(5, 0))),
+			"no number": expect.Err(typed.NewZSet(k.Binding(), &words, &floats).Increase("a", math.NaN()).Do(w.Context())),
+			"a time":    expect.Err(typed.NewZSet(k.Binding(), &words, &times).Increase("a", time.Unix(5, 0)).Do(w.Context())),
 		} {
 			if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 				w.Errorf("%s: %v", name, err)
@@ -243,29 +254,31 @@ func TestNothingToWorkOnChangesNothing(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
 		any := value.AnyFields()
-		m, s, z, l := typed.NewMap(k, &words, &numbers), typed.NewSet(k, &words), typed.NewZSet(k, &words, &scores), typed.NewList(k, &numbers)
-		x := typed.NewStream(k, &any, 0)
+		m, s, z, l := typed.NewMap(k.Binding(), &words, &numbers), typed.NewSet(k.Binding(), &words),
+			typed.NewZSet(k.Binding(), &words, &scores),
+			typed.NewList(k.Binding(), &numbers)
+		x := typed.NewStream(k.Binding(), &any, 0)
 		for name, run := range map[string]func() error{
-			"set all":      func() error { return m.SetAll(ctx, nil) },
-			"remove field": func() error { return second1(m.Remove(ctx)) },
-			"add":          func() error { return second1(s.Add(ctx)) },
-			"remove":       func() error { return second1(s.Remove(ctx)) },
-			"add scores":   func() error { return second1(z.AddAll(ctx, nil)) },
-			"add new":      func() error { return second1(z.AddNew(ctx, nil)) },
-			"raise":        func() error { return second1(z.Raise(ctx, nil)) },
-			"remove score": func() error { return second1(z.Remove(ctx)) },
-			"push":         func() error { return second1(l.PushLeft(ctx)) },
-			"delete entry": func() error { return second1(x.Remove(ctx)) },
-			"acknowledge":  func() error { return second1(typed.NewGroup(x, "g").Ack(ctx)) },
+			"set all":      func() error { return m.SetAll(nil).Do(ctx) },
+			"remove field": func() error { return expect.Err(m.Remove().Do(ctx)) },
+			"add":          func() error { return expect.Err(s.Add().Do(ctx)) },
+			"remove":       func() error { return expect.Err(s.Remove().Do(ctx)) },
+			"add scores":   func() error { return expect.Err(z.AddAll(nil).Do(ctx)) },
+			"add new":      func() error { return expect.Err(z.AddNew(nil).Do(ctx)) },
+			"raise":        func() error { return expect.Err(z.Raise(nil).Do(ctx)) },
+			"remove score": func() error { return expect.Err(z.Remove().Do(ctx)) },
+			"push":         func() error { return expect.Err(l.PushLeft().Do(ctx)) },
+			"delete entry": func() error { return expect.Err(x.Remove().Do(ctx)) },
+			"acknowledge":  func() error { return expect.Err(typed.NewGroup(x, "g").Ack().Do(ctx)) },
 		} {
 			if err := run(); err != nil || w.s.Do("EXISTS", k.Name()) != int64(0) {
 				w.Errorf("%s: %v, keys %v", name, err, w.s.Do("EXISTS", k.Name()))
 			}
 		}
-		same(w, "pushed", get[int64](w)(l.PushRight(ctx, 1, 2)), 2)
-		same(w, "nothing pushed", get[int64](w)(l.PushRight(ctx)), 2)
-		bad := typed.NewSet(typed.NewKey(w.c, k.Entry(), "", errors.New("no key")), &words)
-		if second1(bad.Add(ctx)) == nil {
+		same(w, "pushed", get[int64](w)(l.PushRight(1, 2).Do(ctx)), 2)
+		same(w, "nothing pushed", get[int64](w)(l.PushRight().Do(ctx)), 2)
+		bad := typed.NewSet(keywright.Binding{Client: w.c, Entry: k.Entry(), Err: errors.New("no key")}, &words)
+		if expect.Err(bad.Add().Do(ctx)) == nil {
 			w.Error("a key that could not be built was passed over")
 		}
 	})
@@ -275,17 +288,17 @@ func TestNothingToWorkOnChangesNothing(t *testing.T) {
 func TestAMapGivesTheGoodFields(t *testing.T) {
 	worlds(t, func(w world) {
 		k := w.key("any")
-		m := typed.NewMap(k, &words, &numbers)
+		m := typed.NewMap(k.Binding(), &words, &numbers)
 		w.s.Do("HSET", k.Name(), "a", "1", "b", "x", "c", "3", "d", "")
-		all, err := m.All(w.Context())
+		all, err := m.All().Do(w.Context())
 		same(w, "good fields", fmt.Sprint(all), "map[a:1 c:3]")
 		e, ok := errors.AsType[*keywright.DecodeError](err)
 		if !ok || !e.Partial || e.Field != "b" || e.Key != k.Name() {
 			w.Errorf("%v", err)
 		}
 		var b keywright.Batch
-		p := keywright.Queue(&b, m.Later().All())
-		_ = b.Run(w.Context(), w.c)
+		p := keywright.Queue(&b, m.All())
+		_ = b.Run(w.Context())
 		all, err = p.Result()
 		same(w, "queued", fmt.Sprint(all), "map[a:1 c:3]")
 		if err == nil {
@@ -302,7 +315,7 @@ func TestAnEntryOfTooManyFieldsIsInvalid(t *testing.T) {
 		for i := range 4000 {
 			entry[strconv.Itoa(i)] = "x"
 		}
-		_, err := typed.NewStream(k, &any, 0).Add(w.Context(), entry)
+		_, err := typed.NewStream(k.Binding(), &any, 0).Add(entry).Do(w.Context())
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
 			w.Error(err)
 		}

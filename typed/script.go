@@ -4,28 +4,28 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Call is what a generated function passes to a declared script.
+// Call describes what a generated function passes to a declared script.
 type Call struct {
-	Client *keywright.Client
-	Entry  *keywright.Entry
 	Script *keywright.Script
 	Effect keywright.Effect
 	Keys   []string
 	Args   []string
-	Err    error // of building a key or an argument
 }
 
-// NewCall makes the operation of a script; generated code calls it.
-func NewCall[T any](c Call, reply func(rueidis.RedisResult) (T, error)) keywright.Op[T] {
+// NewCall makes the operation of a script; generated code calls it. The Err of b is that
+// of building a key or an argument.
+func NewCall[T any](b keywright.Binding, c Call, reply kernel.Decode[T]) keywright.Op[T] {
 	key := ""
 	if len(c.Keys) > 0 {
 		key = c.Keys[0]
 	}
-	return keywright.NewOp(keywright.Spec[T]{Action: keywright.Action{Client: c.Client, Name: "run", Entry: c.Entry, Effect: c.Effect, Err: invalid(c.Err), Key: key}, Script: c.Script, Keys: c.Keys, Args: c.Args, Decode: reply})
+	return kernel.NewOp(
+		kernel.Spec[T]{Action: kernel.Action{Client: b.Client, Name: "run", Entry: b.Entry, Effect: c.Effect,
+			Err: b.Invalid(""), Key: key}, Script: c.Script, Keys: c.Keys, Args: c.Args, Decode: reply})
 }
 
 // Arg encodes one argument of a script.
@@ -49,8 +49,8 @@ func unwrapped(err error) error {
 
 // Reply decodes what a script returns: text, a number, or a list of one of
 // them; nil is ErrNotFound.
-func Reply[T any](c *value.Codec[T]) func(rueidis.RedisResult) (T, error) {
-	return func(r rueidis.RedisResult) (v T, err error) {
+func Reply[T any](c *value.Codec[T]) kernel.Decode[T] {
+	return func(r kernel.Reply) (v T, err error) {
 		m, err := r.ToMessage()
 		if err != nil {
 			return v, missing(err)
@@ -71,10 +71,12 @@ func Reply[T any](c *value.Codec[T]) func(rueidis.RedisResult) (T, error) {
 }
 
 // ReplyBool decodes a bool: Lua's true is 1 to a client, false is nil.
-func ReplyBool(r rueidis.RedisResult) (bool, error) {
+var ReplyBool kernel.Decode[bool] = replyBool
+
+func replyBool(r kernel.Reply) (bool, error) {
 	m, err := r.ToMessage()
 	switch {
-	case rueidis.IsRedisNil(err):
+	case kernel.IsNil(err):
 		return false, nil
 	case err != nil:
 		return false, err
@@ -87,9 +89,11 @@ func ReplyBool(r rueidis.RedisResult) (bool, error) {
 }
 
 // ReplyNone passes over what a script returns.
-func ReplyNone(r rueidis.RedisResult) (struct{}, error) {
+var ReplyNone kernel.Decode[struct{}] = replyNone
+
+func replyNone(r kernel.Reply) (struct{}, error) {
 	err := r.Error()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		err = nil
 	}
 	return struct{}{}, err

@@ -12,7 +12,7 @@ func (k Key) opens(field, text string) (string, error) {
 	return k.client.Unseal(k.entry, k.key, field, text)
 }
 
-// at is the codec of what is stored at a field of the key, "" for its whole
+// at returns the codec of what is stored at a field of the key, "" for its whole
 // value. Only one that seals costs anything.
 func at[T any](k Key, field string, c *value.Codec[T]) *value.Codec[T] {
 	if !c.Sealed() {

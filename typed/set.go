@@ -8,108 +8,74 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Set is a set of members.
+// Set represents a set of members.
 type Set[M any] struct {
 	Removable
 	codec *value.Codec[M]
 }
 
 // NewSet makes a handle; generated code calls it.
-func NewSet[M any](k Key, c *value.Codec[M]) Set[M] { return Set[M]{Removable{k}, c} }
-
-// Later is the operations to queue in a Batch or a transaction.
-func (s Set[M]) Later() SetOps[M] { return SetOps[M]{s} }
-
-// Add adds members and gives how many are new.
-func (s Set[M]) Add(ctx context.Context, members ...M) (int64, error) {
-	return s.Later().Add(members).Do(ctx)
+func NewSet[M any](b keywright.Binding, c *value.Codec[M]) Set[M] {
+	return Set[M]{Removable{NewKey(b)}, c}
 }
 
-// AddFor is Add with choices of this write.
-func (s Set[M]) AddFor(ctx context.Context, members []M, options ...keywright.WriteOption) (int64, error) {
-	return s.Later().Add(members, options...).Do(ctx)
+// Add adds members and gives how many are new.
+func (s Set[M]) Add(members ...M) keywright.Op[int64] { return s.AddFor(members) }
+
+// AddFor works as Add does, with choices of this write.
+func (s Set[M]) AddFor(members []M, options ...keywright.WriteOption) keywright.Op[int64] {
+	args, err := encodeAll(s.codec, members)
+	op := change(s.Key, "add", asInt,
+		writing{command: "SADD", args: args, width: 1, mode: add, options: options, err: err})
+	return OrNothing(len(args), s.Key, op)
 }
 
 // Replace writes these members and no others stay, in one step.
-func (s Set[M]) Replace(ctx context.Context, members []M, options ...keywright.WriteOption) error {
-	_, err := s.Later().Replace(members, options...).Do(ctx)
-	return err
+func (s Set[M]) Replace(members []M, options ...keywright.WriteOption) keywright.Act {
+	args, err := encodeAll(s.codec, members)
+	return act(change(s.Key, "replace", nothing,
+		writing{command: "SADD", args: args, width: 1, mode: replace, options: options, err: err}))
 }
 
 // Remove removes members and gives how many were there.
-func (s Set[M]) Remove(ctx context.Context, members ...M) (int64, error) {
-	return s.Later().Remove(members...).Do(ctx)
+func (s Set[M]) Remove(members ...M) keywright.Op[int64] {
+	args, err := encodeAll(s.codec, members)
+	return OrNothing(len(args), s.Key,
+		failing(plain(s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), err))
 }
 
 // Has reports whether m is a member.
-func (s Set[M]) Has(ctx context.Context, m M) (bool, error) { return s.Later().Has(m).Do(ctx) }
+func (s Set[M]) Has(m M) keywright.Op[bool] {
+	text, err := encode(s.codec, m)
+	return failing(read(s.Key, "has", asBool, "SISMEMBER", text), err)
+}
 
 // Members reads all members; of a large set use Each.
-func (s Set[M]) Members(ctx context.Context) ([]M, error) { return s.Later().Members().Do(ctx) }
+func (s Set[M]) Members() keywright.Op[[]M] {
+	return read(s.Key, "members", many(s.codec), "SMEMBERS")
+}
 
-// Len is how many members there are.
-func (s Set[M]) Len(ctx context.Context) (int64, error) { return s.Later().Len().Do(ctx) }
+// Len returns how many members there are.
+func (s Set[M]) Len() keywright.Op[int64] { return read(s.Key, "len", asInt, "SCARD") }
 
 // Random gives at most n different members.
-func (s Set[M]) Random(ctx context.Context, n int) ([]M, error) { return s.Later().Random(n).Do(ctx) }
+func (s Set[M]) Random(n int) keywright.Op[[]M] {
+	return failing(read(s.Key, "random", many(s.codec), "SRANDMEMBER", strconv.Itoa(n)), counted(int64(n)))
+}
 
 // Pop takes at most n members out, at random.
-func (s Set[M]) Pop(ctx context.Context, n int) ([]M, error) { return s.Later().Pop(n).Do(ctx) }
+func (s Set[M]) Pop(n int) keywright.Op[[]M] {
+	return failing(plain(s.Key, "pop", keywright.Writes, many(s.codec), "SPOP", strconv.Itoa(n)), counted(int64(n)))
+}
 
 // Each walks over the members in portions of about batch, a round trip each
 // (SSCAN). Members that are there all the time come at least once, maybe twice.
 func (s Set[M]) Each(ctx context.Context, batch int) iter.Seq2[M, error] {
 	return scan(ctx, s.Key, "SSCAN", 1, batch, func(texts []string) (M, error) { return decoded(s.codec, texts[0]) })
-}
-
-// SetOps are the operations of a Set, to be queued.
-type SetOps[M any] struct{ s Set[M] }
-
-// Add is Set.AddFor.
-func (o SetOps[M]) Add(members []M, options ...keywright.WriteOption) keywright.Op[int64] {
-	args, err := encodeAll(o.s.codec, members)
-	op := change(o.s.Key, "add", asInt, writing{command: "SADD", args: args, width: 1, mode: add, options: options, err: err})
-	return OrNothing(len(args), o.s.Key, op)
-}
-
-// Replace is Set.Replace.
-func (o SetOps[M]) Replace(members []M, options ...keywright.WriteOption) keywright.Op[int64] {
-	args, err := encodeAll(o.s.codec, members)
-	return change(o.s.Key, "replace", asInt, writing{command: "SADD", args: args, width: 1, mode: replace, options: options, err: err})
-}
-
-// Remove is Set.Remove.
-func (o SetOps[M]) Remove(members ...M) keywright.Op[int64] {
-	args, err := encodeAll(o.s.codec, members)
-	return OrNothing(len(args), o.s.Key, failing(plain(o.s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), err))
-}
-
-// Has is Set.Has.
-func (o SetOps[M]) Has(m M) keywright.Op[bool] {
-	text, err := encode(o.s.codec, m)
-	return failing(read(o.s.Key, "has", asBool, "SISMEMBER", text), err)
-}
-
-// Members is Set.Members.
-func (o SetOps[M]) Members() keywright.Op[[]M] {
-	return read(o.s.Key, "members", many(o.s.codec), "SMEMBERS")
-}
-
-// Len is Set.Len.
-func (o SetOps[M]) Len() keywright.Op[int64] { return read(o.s.Key, "len", asInt, "SCARD") }
-
-// Random is Set.Random.
-func (o SetOps[M]) Random(n int) keywright.Op[[]M] {
-	return failing(read(o.s.Key, "random", many(o.s.codec), "SRANDMEMBER", strconv.Itoa(n)), counted(int64(n)))
-}
-
-// Pop is Set.Pop.
-func (o SetOps[M]) Pop(n int) keywright.Op[[]M] {
-	return failing(plain(o.s.Key, "pop", keywright.Writes, many(o.s.codec), "SPOP", strconv.Itoa(n)), counted(int64(n)))
 }
 
 // counted refuses a count of less than one.
@@ -120,14 +86,15 @@ func counted(n int64) error {
 	return invalid(fmt.Errorf("a count of %d; it is at least 1", n))
 }
 
-// OrNothing is the operation, or with n = 0 elements one that changes nothing and
+// OrNothing returns the operation, or with n = 0 elements one that changes nothing and
 // gives the zero value. It is a read then, so that it can be queued like any other.
 // It is for typed handles and constructs.
 func OrNothing[T any](n int, k Key, op keywright.Op[T]) keywright.Op[T] {
 	if n > 0 || op.Err != nil {
 		return op
 	}
-	return plain(k, op.Name, keywright.Reads, func(r rueidis.RedisResult) (zero T, err error) { return zero, r.Error() }, "EXISTS")
+	return plain(k, op.Name, keywright.Reads, func(r kernel.Reply) (zero T, err error) { return zero, r.Error() },
+		"EXISTS")
 }
 
 func encodeAll[T any](c *value.Codec[T], values []T) ([]string, error) {
@@ -145,11 +112,13 @@ func encodeAll[T any](c *value.Codec[T], values []T) ([]string, error) {
 func failing[T any](op keywright.Op[T], err error) keywright.Op[T] { return op.Failing(err) }
 
 // scan walks over a collection with HSCAN, SSCAN or ZSCAN.
-func scan[T any](ctx context.Context, k Key, command string, width, batch int, decode func(texts []string) (T, error)) iter.Seq2[T, error] {
+func scan[T any](ctx context.Context, k Key, command string, width, batch int,
+	decode func(texts []string) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		for cursor := "0"; ; {
-			page, err := plain(k, "each", keywright.Reads, scanPage, command, cursor, "COUNT", strconv.Itoa(max(batch, 1))).Do(ctx)
+			page, err := plain(k, "each", keywright.Reads, scanPage, command, cursor, "COUNT",
+				strconv.Itoa(max(batch, 1))).Do(ctx)
 			if err != nil {
 				yield(zero, err)
 				return
@@ -175,7 +144,7 @@ type page struct {
 	texts  []string
 }
 
-func scanPage(r rueidis.RedisResult) (p page, err error) {
+func scanPage(r kernel.Reply) (p page, err error) {
 	parts, err := r.ToArray()
 	if err != nil || len(parts) != 2 {
 		return p, firstOf(err, errors.New("the reply to a scan has not two parts"))

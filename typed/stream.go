@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
-// Stream is a stream of entries with fixed fields.
+// Stream represents a stream of entries with fixed fields.
 type Stream[T any] struct {
 	Removable
 	fields *value.Fields[T]
@@ -20,11 +20,11 @@ type Stream[T any] struct {
 
 // NewStream makes a handle; generated code calls it. maxLen is about how many
 // entries are kept, 0 for all.
-func NewStream[T any](k Key, f *value.Fields[T], maxLen int64) Stream[T] {
-	return Stream[T]{Removable{k}, f, maxLen}
+func NewStream[T any](b keywright.Binding, f *value.Fields[T], maxLen int64) Stream[T] {
+	return Stream[T]{Removable{NewKey(b)}, f, maxLen}
 }
 
-// Message is one entry of a stream.
+// Message represents one entry of a stream.
 type Message[T any] struct {
 	ID    string // 1795167000000-0: the server's clock in ms, and a number
 	Value T
@@ -32,12 +32,7 @@ type Message[T any] struct {
 
 // Add appends an entry, drops the oldest beyond the declared maxlen (about: whole
 // nodes of a hundred are dropped at once), and gives the id.
-func (s Stream[T]) Add(ctx context.Context, v T, options ...keywright.WriteOption) (id string, err error) {
-	return s.LaterAdd(v, options...).Do(ctx)
-}
-
-// LaterAdd is Add to be queued.
-func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[string] {
+func (s Stream[T]) Add(v T, options ...keywright.WriteOption) keywright.Op[string] {
 	var args []string
 	if s.maxLen > 0 {
 		args = append(args, "MAXLEN", "~", strconv.FormatInt(s.maxLen, 10))
@@ -49,37 +44,36 @@ func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[
 		err = errNoFields
 	}
 	text := value.Text(0)
-	return change(s.Key, "append", one(&text), writing{command: "XADD", args: args, mode: add, options: options, err: invalid(err)})
+	return change(s.Key, "append", one(&text),
+		writing{command: "XADD", args: args, mode: add, options: options, err: invalid(err)})
 }
 
 var errNoFields = errors.New("no field of the entry has a value; one in a stream has at least one")
 
 // Range reads at most n entries from one id to another, both included; - is the
 // first and + the last.
-func (s Stream[T]) Range(ctx context.Context, from, to string, n int64) ([]Message[T], error) {
+func (s Stream[T]) Range(from, to string, n int64) keywright.Op[[]Message[T]] {
 	op := read(s.Key, "range", s.messages, "XRANGE", from, to, "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, counted(n)).Do(ctx)
+	return failing(op, counted(n))
 }
 
 // Last reads the newest n entries, the newest first.
-func (s Stream[T]) Last(ctx context.Context, n int64) ([]Message[T], error) {
+func (s Stream[T]) Last(n int64) keywright.Op[[]Message[T]] {
 	op := read(s.Key, "last", s.messages, "XREVRANGE", "+", "-", "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, counted(n)).Do(ctx)
+	return failing(op, counted(n))
 }
 
-// Len is how many entries there are.
-func (s Stream[T]) Len(ctx context.Context) (int64, error) {
-	return read(s.Key, "len", asInt, "XLEN").Do(ctx)
-}
+// Len returns how many entries there are.
+func (s Stream[T]) Len() keywright.Op[int64] { return read(s.Key, "len", asInt, "XLEN") }
 
 // Remove removes entries by id and gives how many were there.
-func (s Stream[T]) Remove(ctx context.Context, ids ...string) (int64, error) {
-	return OrNothing(len(ids), s.Key, plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...)).Do(ctx)
+func (s Stream[T]) Remove(ids ...string) keywright.Op[int64] {
+	return OrNothing(len(ids), s.Key, plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...))
 }
 
-func (s Stream[T]) messages(r rueidis.RedisResult) ([]Message[T], error) {
+func (s Stream[T]) messages(r kernel.Reply) ([]Message[T], error) {
 	rows, err := r.AsXRange()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -90,7 +84,7 @@ func (s Stream[T]) messages(r rueidis.RedisResult) ([]Message[T], error) {
 
 // decode: an entry that is pending but has been trimmed away has no fields and is
 // left out.
-func (s Stream[T]) decode(rows []rueidis.XRangeEntry) ([]Message[T], error) {
+func (s Stream[T]) decode(rows []kernel.XRangeEntry) ([]Message[T], error) {
 	out := make([]Message[T], 0, len(rows))
 	for _, row := range rows {
 		if row.FieldValues == nil {
@@ -105,7 +99,7 @@ func (s Stream[T]) decode(rows []rueidis.XRangeEntry) ([]Message[T], error) {
 	return out, nil
 }
 
-// Group is a consumer group of a stream.
+// Group represents a consumer group of a stream.
 type Group[T any] struct {
 	stream Stream[T]
 	name   string
@@ -116,14 +110,13 @@ func NewGroup[T any](s Stream[T], name string) Group[T] { return Group[T]{s, nam
 
 // Ensure makes the group if it is not there, and the stream too, with its TTL. A
 // new group gets every entry that the stream holds.
-func (g Group[T]) Ensure(ctx context.Context) error {
+func (g Group[T]) Ensure() keywright.Act {
 	k := g.stream.Key
-	o := spec(k, "ensure group", keywright.Idempotent, asInt)
+	o := spec(k, "ensure group", keywright.Idempotent, nothing)
 	ms, _, err := k.entry.Choose(nil)
 	o.Err = firstOf(o.Err, err)
 	o.Script, o.Keys, o.Args = groupScript, []string{k.key}, []string{strconv.FormatInt(ms, 10), g.name}
-	_, err = keywright.NewOp(o).Do(ctx)
-	return err
+	return kernel.NewAct(o)
 }
 
 // Read takes at most n entries that no consumer of the group has had, waiting up
@@ -132,9 +125,9 @@ func (g Group[T]) Ensure(ctx context.Context) error {
 // its entries pending: Pending and Claim find them.
 func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.Duration) ([]Message[T], error) {
 	s := g.stream
-	o := spec(s.Key, "read group", keywright.Writes, func(r rueidis.RedisResult) ([]Message[T], error) {
+	o := spec(s.Key, "read group", keywright.Writes, func(r kernel.Reply) ([]Message[T], error) {
 		streams, err := r.AsXRead()
-		if rueidis.IsRedisNil(err) {
+		if kernel.IsNil(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -142,43 +135,43 @@ func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.
 		}
 		return s.decode(streams[s.key])
 	})
-	o.Build = func(b rueidis.Builder) rueidis.Completed {
+	o.Build = func(b kernel.Builder) kernel.Command {
 		read := b.Xreadgroup().Group(g.name, consumer).Count(n)
 		if wait > 0 { // 0 ms would be for ever
 			return read.Block(max(wait.Milliseconds(), 1)).Streams().Key(s.key).Id(">").Build()
 		}
 		return read.Streams().Key(s.key).Id(">").Build()
 	}
-	return failing(keywright.NewOp(o), counted(n)).Do(ctx)
+	return failing(kernel.NewOp(o), counted(n)).Do(ctx)
 }
 
 // Ack says that entries have been dealt with, and gives how many were pending.
-func (g Group[T]) Ack(ctx context.Context, ids ...string) (int64, error) {
+func (g Group[T]) Ack(ids ...string) keywright.Op[int64] {
 	op := plain(g.stream.Key, "ack", keywright.Idempotent, asInt, "XACK", append([]string{g.name}, ids...)...)
-	return OrNothing(len(ids), g.stream.Key, op).Do(ctx)
+	return OrNothing(len(ids), g.stream.Key, op)
 }
 
 // Claim takes over at most n entries that other consumers have had for longer
 // than idle without acknowledging them: those of dead ones.
-func (g Group[T]) Claim(ctx context.Context, consumer string, idle time.Duration, n int64) ([]Message[T], error) {
+func (g Group[T]) Claim(consumer string, idle time.Duration, n int64) keywright.Op[[]Message[T]] {
 	s := g.stream
-	op := plain(s.Key, "claim", keywright.Writes, func(r rueidis.RedisResult) ([]Message[T], error) {
+	op := plain(s.Key, "claim", keywright.Writes, func(r kernel.Reply) ([]Message[T], error) {
 		parts, err := r.ToArray()
 		if err != nil || len(parts) < 2 {
 			return nil, err
 		}
-		return s.messages(rueidis.NewResult(parts[1], nil))
+		return s.messages(kernel.NewReply(parts[1], nil))
 	}, "XAUTOCLAIM", g.name, consumer, strconv.FormatInt(idle.Milliseconds(), 10), "0", "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, counted(n)).Do(ctx)
+	return failing(op, counted(n))
 }
 
-// Pending is how many entries have been read and not acknowledged.
-func (g Group[T]) Pending(ctx context.Context) (int64, error) {
-	return plain(g.stream.Key, "pending", keywright.Reads, func(r rueidis.RedisResult) (int64, error) {
+// Pending returns how many entries have been read and not acknowledged.
+func (g Group[T]) Pending() keywright.Op[int64] {
+	return plain(g.stream.Key, "pending", keywright.Reads, func(r kernel.Reply) (int64, error) {
 		parts, err := r.ToArray()
 		if err != nil || len(parts) == 0 {
 			return 0, err
 		}
 		return parts[0].AsInt64()
-	}, "XPENDING", g.name).Do(ctx)
+	}, "XPENDING", g.name)
 }

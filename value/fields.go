@@ -22,7 +22,7 @@ func AnyFields() Fields[map[string]string] {
 	return Fields[map[string]string]{open: func(m *map[string]string) *map[string]string { return m }}
 }
 
-// Column is one field.
+// Column represents one field.
 type Column[T any] struct {
 	Name     string
 	Optional bool
@@ -62,7 +62,7 @@ func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 		}}
 }
 
-// Append is AppendSealed for a struct without sealed columns: with one that v
+// Append works as AppendSealed does, for a struct without sealed columns: with one that v
 // has it is an error, so that no plain text is stored by mistake.
 func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 	return f.AppendSealed(args, v, nil)
@@ -93,7 +93,7 @@ func (f *Fields[T]) AppendSealed(args []string, v *T, seal Seals) ([]string, err
 	return args, nil
 }
 
-// Parse is ParseSealed for a struct without sealed columns: with one that is
+// Parse works as ParseSealed does, for a struct without sealed columns: with one that is
 // there it is an error.
 func (f *Fields[T]) Parse(fields map[string]string) (v T, err error) {
 	return f.ParseSealed(fields, nil)
@@ -134,7 +134,7 @@ func (f *Fields[T]) opened(fields map[string]string, open Seals) (map[string]str
 	return fields, nil
 }
 
-// Missing is a required field that is not there.
+// Missing returns a required field that is not there.
 func Missing(field string) error { return &Error{Field: field, Reason: "is missing"} }
 
 func (f *Fields[T]) parse(fields map[string]string) (v T, err error) {
@@ -225,7 +225,7 @@ func unmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T, open S
 	return nil
 }
 
-// ObjectColumn is one field of a JSON object.
+// ObjectColumn represents one field of a JSON object.
 type ObjectColumn[T any] struct {
 	name      string
 	optional  bool
@@ -234,7 +234,7 @@ type ObjectColumn[T any] struct {
 	unmarshal func(v *T, text []byte) error
 }
 
-// Member is a required field of a JSON object, OptionalMember one that may be
+// Member returns a required field of a JSON object, OptionalMember one that may be
 // absent. What is a number or a bool in the declaration is one in JSON, all else
 // a JSON string, and json is put in as it is.
 func Member[T, F any](name string, form Form, c Codec[F], at func(*T) *F) ObjectColumn[T] {
@@ -252,7 +252,7 @@ func Member[T, F any](name string, form Form, c Codec[F], at func(*T) *F) Object
 		}}
 }
 
-// OptionalMember is Member for a pointer that may be nil.
+// OptionalMember works as Member does, for a pointer that may be nil.
 func OptionalMember[T, F any](name string, form Form, c Codec[F], at func(*T) **F) ObjectColumn[T] {
 	return ObjectColumn[T]{name: name, optional: true,
 		marshal: func(v *T) ([]byte, bool, error) {
@@ -274,7 +274,7 @@ func OptionalMember[T, F any](name string, form Form, c Codec[F], at func(*T) **
 		}}
 }
 
-// Form is how a scalar stands in a JSON object.
+// Form describes how a scalar is in a JSON object.
 type Form uint8
 
 // The forms.
@@ -284,7 +284,7 @@ const (
 	Inline             // as the JSON it is
 )
 
-// infinite is how the texts of infinite numbers end; NaN has none.
+// infinite says how the texts of infinite numbers end; NaN has none.
 var infinite = []byte("inf")
 
 func (f Form) write(text []byte, err error) ([]byte, error) {

@@ -20,7 +20,7 @@ var (
 		value.Encrypted(value.Optional("maybe", text, func(v *secret) **string { return &v.Maybe })),
 	}
 	secrets = value.Fields[secret]{Columns: secretColumns}
-	// secretsRead is what generated code makes: it reads plain texts.
+	// secretsRead says what generated code makes: it reads plain texts.
 	secretsRead = value.Fields[secret]{Columns: secretColumns, Read: func(fields map[string]string) (secret, error) {
 		return secret{Plain: fields["plain"], Hidden: fields["hidden"]}, nil
 	}}
@@ -45,7 +45,8 @@ func TestSealedColumns(t *testing.T) {
 	}
 	stored := map[string]string{"plain": "a", "hidden": "hidden<b>"}
 	for _, f := range []*value.Fields[secret]{&secrets, &secretsRead} {
-		if v, err := f.ParseSealed(stored, unwrap); err != nil || v.Hidden != "b" || v.Maybe != nil || stored["hidden"] != "hidden<b>" {
+		if v, err := f.ParseSealed(stored, unwrap); err != nil || v.Hidden != "b" || v.Maybe != nil ||
+			stored["hidden"] != "hidden<b>" {
 			t.Errorf("%+v, %v", v, err)
 		}
 		if _, err := f.ParseSealed(map[string]string{"plain": "a", "hidden": "maybe<b>"}, unwrap); err == nil {
@@ -58,7 +59,7 @@ func TestSealedColumns(t *testing.T) {
 }
 
 // TestNothingToSealWith: no plain text is stored, and no sealed one taken for
-// plain, because somebody forgot the sealer.
+// plain, because someone forgot the sealer.
 func TestNothingToSealWith(t *testing.T) {
 	if args, err := secrets.Append(nil, &secret{Hidden: "b"}); err == nil {
 		t.Errorf("%q was written", args)

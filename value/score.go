@@ -16,7 +16,7 @@ type Score[S any] struct {
 // maxScore is the largest whole number that a double holds exactly.
 const maxScore = 1 << 53
 
-// IntScore is a whole number of at most 2^53 either way, within low and high.
+// IntScore returns a whole number of at most 2^53 either way, within low and high.
 func IntScore(low, high int64) Score[int64] {
 	return Score[int64]{Append: Int(max(low, -maxScore), min(high, maxScore)).Append, From: whole,
 		By: Int(-maxScore, maxScore).Append, Most: maxScore}
@@ -29,17 +29,18 @@ func whole(f float64) (int64, error) {
 	return int64(f), nil
 }
 
-// FloatScore is any number.
+// FloatScore returns any number.
 func FloatScore() Score[float64] {
-	return Score[float64]{Append: Float().Append, From: func(f float64) (float64, error) { return f, nil }, By: Float().Append}
+	return Score[float64]{Append: Float().Append, From: func(f float64) (float64, error) { return f, nil },
+		By: Float().Append}
 }
 
-// UnixSScore is a time in whole seconds.
+// UnixSScore returns a time in whole seconds.
 func UnixSScore() Score[time.Time] {
 	return timeScore(UnixS(), func(n int64) time.Time { return time.Unix(n, 0) })
 }
 
-// UnixMSScore is a time in whole milliseconds.
+// UnixMSScore returns a time in whole milliseconds.
 func UnixMSScore() Score[time.Time] { return timeScore(UnixMS(), time.UnixMilli) }
 
 func timeScore(c Codec[time.Time], of func(int64) time.Time) Score[time.Time] {

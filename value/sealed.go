@@ -62,8 +62,8 @@ func SealedObject[T any](columns []ObjectColumn[T]) Codec[T] {
 		})
 }
 
-// sealing is a codec that cannot be used before it is bound to a place: no plain
-// text is stored because somebody forgot to seal it.
+// sealing returns a codec that cannot be used before it is bound to a place: no plain
+// text is stored because someone forgot to seal it.
 func sealing[T any](seal func(T, Seals) (string, error), open func(string, Seals) (T, error)) Codec[T] {
 	return Codec[T]{
 		Append: func(dst []byte, _ T) ([]byte, error) { return dst, errNoSeal },
@@ -85,7 +85,7 @@ func sealing[T any](seal func(T, Seals) (string, error), open func(string, Seals
 // codec must be bound to a place before it is used.
 func (c *Codec[T]) Sealed() bool { return c.bind != nil }
 
-// Bind is the codec at a field of a key, "" for its whole value; seal and open
+// Bind returns the codec at a field of a key, "" for its whole value; seal and open
 // know the key. A sealed member of a JSON object has its own name as field, behind
 // that of the field that holds the object: "payload.address".
 func (c *Codec[T]) Bind(field string, seal, open Seals) *Codec[T] {

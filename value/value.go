@@ -35,7 +35,7 @@ type Codec[T any] struct {
 	bind func(seal, open Seals) *Codec[T] // of what is stored sealed
 }
 
-// Encode is a value as text of its own.
+// Encode returns a value as text of its own.
 func (c *Codec[T]) Encode(v T) (string, error) {
 	if c.Text != nil {
 		return c.Text(v)
@@ -45,13 +45,13 @@ func (c *Codec[T]) Encode(v T) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if cap(b) > len(few) { // it has outgrown the stack and is nobody else's
+	if cap(b) > len(few) { // it has outgrown the stack and is no other's
 		return key.String(b), nil
 	}
 	return string(b), nil
 }
 
-// Error is a value that does not fit its declared type, or one field of it. It
+// Error represents a value that does not fit its declared type, or one field of it. It
 // does not show the value.
 type Error struct {
 	Field  string // "" for a whole value
@@ -76,7 +76,7 @@ func In(field string, err error) error {
 	return err
 }
 
-// Text is text of at most limit bytes, 0 for any.
+// Text returns text of at most limit bytes, 0 for any.
 func Text(limit int) Codec[string] {
 	return Codec[string]{
 		Append: func(dst []byte, v string) ([]byte, error) {
@@ -95,7 +95,7 @@ func Text(limit int) Codec[string] {
 	}
 }
 
-// Checked is text that a function of package key checks when it is written.
+// Checked returns text that a function of package key checks when it is written.
 func Checked(check func(string) (reason string)) Codec[string] {
 	return Codec[string]{
 		Append: func(dst []byte, v string) ([]byte, error) {
@@ -114,7 +114,7 @@ func Checked(check func(string) (reason string)) Codec[string] {
 	}
 }
 
-// Bytes is any bytes. What Parse gives is a copy.
+// Bytes returns any bytes. What Parse gives is a copy.
 func Bytes() Codec[[]byte] {
 	return Codec[[]byte]{
 		Append: func(dst []byte, v []byte) ([]byte, error) { return append(dst, v...), nil },
@@ -123,7 +123,7 @@ func Bytes() Codec[[]byte] {
 	}
 }
 
-// Base64 is bytes inside a JSON text.
+// Base64 returns bytes inside a JSON text.
 func Base64[T ~[]byte]() Codec[T] {
 	return Codec[T]{
 		Append: func(dst []byte, v T) ([]byte, error) { return base64.StdEncoding.AppendEncode(dst, v), nil },
@@ -137,7 +137,7 @@ func Base64[T ~[]byte]() Codec[T] {
 	}
 }
 
-// Int is a whole number of 64 bits from low to high. Reading takes what INCR
+// Int returns a whole number of 64 bits from low to high. Reading takes what INCR
 // takes.
 func Int(low, high int64) Codec[int64] {
 	return Codec[int64]{
@@ -156,7 +156,7 @@ func Int(low, high int64) Codec[int64] {
 	}
 }
 
-// Float is a number, written as a key has it, so that an index finds what is stored, and
+// Float returns a number, written as a key has it, so that an index finds what is stored, and
 // as other languages write it; reading takes exponents and infinities too.
 func Float() Codec[float64] {
 	return Codec[float64]{
@@ -211,14 +211,15 @@ func Enum[T ~string](words ...T) Codec[T] {
 	}
 }
 
-// UnixS is a time in whole seconds, read in UTC.
+// UnixS returns a time in whole seconds, read in UTC.
 func UnixS() Codec[time.Time] {
 	return unix("seconds", scalar.LastSecond, time.Time.Unix, func(n int64) time.Time { return time.Unix(n, 0).UTC() })
 }
 
-// UnixMS is a time in whole milliseconds, read in UTC.
+// UnixMS returns a time in whole milliseconds, read in UTC.
 func UnixMS() Codec[time.Time] {
-	return unix("milliseconds", scalar.LastSecond*1000+999, time.Time.UnixMilli, func(n int64) time.Time { return time.UnixMilli(n).UTC() })
+	return unix("milliseconds", scalar.LastSecond*1000+999, time.Time.UnixMilli,
+		func(n int64) time.Time { return time.UnixMilli(n).UTC() })
 }
 
 func unix(unit string, last int64, to func(time.Time) int64, from func(int64) time.Time) Codec[time.Time] {
@@ -243,7 +244,7 @@ func unix(unit string, last int64, to func(time.Time) int64, from func(int64) ti
 	}
 }
 
-// isTimestamp is whether what time.Parse has read has the form: it takes a comma, hours of
+// isTimestamp reports whether what time.Parse has read has the form: it takes a comma, hours of
 // one digit, ten decimals and offsets of a day, too.
 func isTimestamp(text string) bool {
 	if len(text) < len("2006-01-02T15:04:05Z") || text[13] != ':' {
@@ -282,7 +283,7 @@ func Timestamp() Codec[time.Time] {
 	}
 }
 
-// Date is a day or hour in a layout.
+// Date returns a day or hour in a layout.
 func Date(layout string) Codec[time.Time] {
 	d := key.NewDate(layout)
 	return Codec[time.Time]{
@@ -305,7 +306,7 @@ func Date(layout string) Codec[time.Time] {
 // notUTF8 says of JSON that it would be read with other characters than it was written with.
 const notUTF8 = "is not UTF-8, which JSON texts are"
 
-// JSON is any JSON that T takes.
+// JSON returns any JSON that T takes.
 func JSON[T any]() Codec[T] {
 	return Codec[T]{
 		Append: func(dst []byte, v T) ([]byte, error) {
@@ -354,7 +355,7 @@ func Raw() Codec[json.RawMessage] {
 	}
 }
 
-// Marshal is json.Marshal without writing <, > and & as escapes: what is stored
+// Marshal returns json.Marshal without writing <, > and & as escapes: what is stored
 // is read by programs, not by browsers.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -379,7 +380,7 @@ func jsonError(err error) error {
 	return Bad("is not JSON")
 }
 
-// firstWord leaves out the number that encoding/json quotes behind the kind.
+// firstWord leaves out the number that encoding/json quotes after the kind.
 func firstWord(s string) string {
 	for i := range len(s) {
 		if s[i] == ' ' {
@@ -389,12 +390,12 @@ func firstWord(s string) string {
 	return s
 }
 
-// Sealed is what is declared encrypted where no place is known, as in arguments
+// Sealed describes what is declared encrypted where no place is known, as in arguments
 // of scripts: whoever gives it seals it first, by Client.Seal, so that no plain
 // text can get there by mistake.
 type Sealed []byte
 
-// Opaque is the codec of texts that the caller seals and opens.
+// Opaque returns the codec of texts that the caller seals and opens.
 func Opaque() Codec[Sealed] {
 	return Codec[Sealed]{
 		Append: func(dst []byte, v Sealed) ([]byte, error) { return append(dst, v...), nil },
@@ -402,7 +403,7 @@ func Opaque() Codec[Sealed] {
 	}
 }
 
-// Matched is text of a scalar type whose values an automaton decides: regular
+// Matched returns text of a scalar type whose values an automaton decides: regular
 // expressions, ULIDs. The automaton is made at the first write.
 func Matched(text string) Codec[string] {
 	compile := sync.OnceValue(func() *scalar.Language {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/value"
 	"pgregory.net/rapid"
@@ -15,7 +16,7 @@ import (
 
 type color string
 
-// thing has a field of every form in which a scalar stands in JSON and in a hash.
+// thing has a field of every form in which a scalar is in JSON and in a hash.
 type thing struct {
 	Text   string
 	Int    int64
@@ -89,16 +90,22 @@ func draw(t *rapid.T) thing {
 	some := rapid.StringN(0, 20, 100).Draw(t, "some")
 	moment := rapid.Int64Range(0, 99_999_999_999).Draw(t, "moment")
 	return thing{
-		Text: rapid.StringN(0, 20, 100).Draw(t, "text"), Int: rapid.Int64().Draw(t, "int"), Float: rapid.Float64().Draw(t, "float"), Bool: rapid.Bool().Draw(t, "bool"),
-		Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"), UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", Day: time.Unix(moment, 0).UTC().Truncate(24 * time.Hour),
-		Stamp: time.Unix(moment, rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(), S: time.Unix(moment, 0).UTC(), MS: time.UnixMilli(moment).UTC(),
-		Color: rapid.SampledFrom([]color{"red", "a|b"}).Draw(t, "color"), Match: "x:7", JSON: json.RawMessage(`{"a":[1,"<&>"]}`), Sealed: rapid.SliceOf(rapid.Byte()).Draw(t, "sealed"), Some: &some,
+		Text: rapid.StringN(0, 20, 100).Draw(t, "text"), Int: rapid.Int64().Draw(t, "int"),
+		Float: rapid.Float64().Draw(t, "float"), Bool: rapid.Bool().Draw(t, "bool"),
+		Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"), UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f",
+		Day:   time.Unix(moment, 0).UTC().Truncate(24 * time.Hour),
+		Stamp: time.Unix(moment, rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC(), S: time.Unix(moment, 0).UTC(),
+		MS:    time.UnixMilli(moment).UTC(),
+		Color: rapid.SampledFrom([]color{"red", "a|b"}).Draw(t, "color"), Match: "x:7",
+		JSON: json.RawMessage(`{"a":[1,"<&>"]}`), Sealed: rapid.SliceOf(rapid.Byte()).Draw(t, "sealed"), Some: &some,
 	}
 }
 
 func same(a, b thing) bool {
-	return a.Text == b.Text && a.Int == b.Int && a.Float == b.Float && a.Bool == b.Bool && string(a.Bytes) == string(b.Bytes) && a.UUID == b.UUID && a.Day.Equal(b.Day) && a.Stamp.Equal(b.Stamp) &&
-		a.S.Equal(b.S) && a.MS.Equal(b.MS) && a.Color == b.Color && a.Match == b.Match && string(a.JSON) == string(b.JSON) && string(a.Sealed) == string(b.Sealed) && a.None == nil && b.None == nil && *a.Some == *b.Some
+	return a.Text == b.Text && a.Int == b.Int && a.Float == b.Float && a.Bool == b.Bool &&
+		string(a.Bytes) == string(b.Bytes) && a.UUID == b.UUID && a.Day.Equal(b.Day) && a.Stamp.Equal(b.Stamp) &&
+		a.S.Equal(b.S) && a.MS.Equal(b.MS) && a.Color == b.Color && a.Match == b.Match && string(a.JSON) == string(b.JSON) &&
+		string(a.Sealed) == string(b.Sealed) && a.None == nil && b.None == nil && *a.Some == *b.Some
 }
 
 // TestRoundTrips: what is written is read back, as JSON and as fields.
@@ -131,13 +138,17 @@ func TestRoundTrips(t *testing.T) {
 // TestFaults name the field, say why, and never show the value.
 func TestFaults(t *testing.T) {
 	codec := value.JSON[thing]()
-	good, err := codec.Append(nil, thing{UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", Day: time.Unix(0, 0), S: time.Unix(0, 0), MS: time.Unix(0, 0), Color: "red", Match: "x:7", JSON: json.RawMessage("1"), Stamp: time.Unix(0, 0)})
+	good, err := codec.Append(nil, thing{UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", Day: time.Unix(0, 0),
+		S: time.Unix(0, 0), MS: time.Unix(0, 0), Color: "red", Match: "x:7", JSON: json.RawMessage("1"),
+		Stamp: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, field string }{
-		{`"int":0`, `"int":"hunter2"`, "int"}, {`"int":0`, `"int":1.5`, "int"}, {`"bool":false`, `"bool":0`, "bool"}, {`"text":""`, `"text":7`, "text"}, {`"day":"1970-01-01"`, `"day":"hunter2"`, "day"},
-		{`"bytes":""`, `"bytes":"hunter2!"`, "bytes"}, {`"s":0`, `"s":-1`, "s"}, {`"text":"",`, ``, "text"}, {`"text":""`, `"text":null`, "text"}, {`{`, `hunter2`, ""}, {`"int":0`, `"int":{"a":1}`, "int"},
+		{`"int":0`, `"int":"hunter2"`, "int"}, {`"int":0`, `"int":1.5`, "int"}, {`"bool":false`, `"bool":0`, "bool"},
+		{`"text":""`, `"text":7`, "text"}, {`"day":"1970-01-01"`, `"day":"hunter2"`, "day"},
+		{`"bytes":""`, `"bytes":"hunter2!"`, "bytes"}, {`"s":0`, `"s":-1`, "s"}, {`"text":"",`, ``, "text"},
+		{`"text":""`, `"text":null`, "text"}, {`{`, `hunter2`, ""}, {`"int":0`, `"int":{"a":1}`, "int"},
 	} {
 		text := strings.Replace(string(good), c.old, c.new, 1)
 		_, err := codec.Parse(text)
@@ -153,15 +164,17 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, err := range []error{second(value.Text(3).Append(nil, "abcd")), second(value.Int(1, 5).Append(nil, 6)), second(float.Append(nil, math.NaN())), second(colors.Append(nil, "blue")), second(millis.Append(nil, time.Time{})),
-		second(matched.Append(nil, "X")), second(raw.Append(nil, json.RawMessage("{"))), second(stamp.Append(nil, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))), second(number.Parse("1.0")), second(boolean.Parse("yes")), second(float.Parse("nan")), second(day.Parse("2026-02-30"))} {
+	for _, err := range []error{expect.Err(value.Text(3).Append(nil, "abcd")), expect.Err(value.Int(1, 5).Append(nil, 6)),
+		expect.Err(float.Append(nil, math.NaN())), expect.Err(colors.Append(nil, "blue")),
+		expect.Err(millis.Append(nil, time.Time{})),
+		expect.Err(matched.Append(nil, "X")), expect.Err(raw.Append(nil, json.RawMessage("{"))),
+		expect.Err(stamp.Append(nil, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))), expect.Err(number.Parse("1.0")),
+		expect.Err(boolean.Parse("yes")), expect.Err(float.Parse("nan")), expect.Err(day.Parse("2026-02-30"))} {
 		if err == nil {
 			t.Error("a value that does not fit was taken")
 		}
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
 
 func TestScores(t *testing.T) {
 	whole := value.IntScore(0, math.MaxInt64)
@@ -186,13 +199,15 @@ func TestScores(t *testing.T) {
 func TestJSONIsUTF8(t *testing.T) {
 	for text, good := range map[string]bool{"{\"text\":\"\u00e9\"}": true, "{\"text\":\"\xff\"}": false} {
 		var v thing
-		column := []value.ObjectColumn[thing]{value.Member("text", value.Quoted, value.Text(0), func(t *thing) *string { return &t.Text })}
+		column := []value.ObjectColumn[thing]{value.Member("text", value.Quoted, value.Text(0),
+			func(t *thing) *string { return &t.Text })}
 		_, rawErr := value.Raw().Parse(text)
 		_, ofErr := value.JSON[map[string]string]().Parse(text)
 		_, writeErr := value.Raw().Append(nil, json.RawMessage(text))
 		_, textErr := value.Raw().Text(json.RawMessage(text))
 		for what, err := range map[string]error{
-			"raw": rawErr, "typed": ofErr, "written": writeErr, "as text": textErr, "object": value.UnmarshalObject(column, []byte(text), &v),
+			"raw": rawErr, "typed": ofErr, "written": writeErr, "as text": textErr,
+			"object": value.UnmarshalObject(column, []byte(text), &v),
 		} {
 			if (err == nil) != good {
 				t.Errorf("%q, %s: %v", text, what, err)
@@ -224,7 +239,8 @@ func TestUnixTimesEndWithTheYear9999(t *testing.T) {
 func TestTextIsAppend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
-		for _, c := range []value.Codec[string]{value.Text(0), value.Text(5), value.Checked(key.Slug), value.Matched("/[a-z]+/")} {
+		for _, c := range []value.Codec[string]{value.Text(0), value.Text(5), value.Checked(key.Slug),
+			value.Matched("/[a-z]+/")} {
 			slow, err1 := c.Append(nil, s)
 			fast, err2 := c.Encode(s)
 			if (err1 == nil) != (err2 == nil) || err1 == nil && string(slow) != fast {
@@ -237,7 +253,8 @@ func TestTextIsAppend(t *testing.T) {
 // TestFloatsHaveTheSpellingOfKeys: an index is looked up under the key's spelling of what
 // is stored.
 func TestFloatsHaveTheSpellingOfKeys(t *testing.T) {
-	for v, want := range map[float64]string{0.000001: "0.000001", -1.5e-8: "-0.000000015", 1.2e24: "1200000000000000000000000", 3: "3", math.Copysign(0, -1): "-0", math.Inf(1): "inf", math.Inf(-1): "-inf"} {
+	for v, want := range map[float64]string{0.000001: "0.000001", -1.5e-8: "-0.000000015",
+		1.2e24: "1200000000000000000000000", 3: "3", math.Copysign(0, -1): "-0", math.Inf(1): "inf", math.Inf(-1): "-inf"} {
 		if got, err := value.Float().Append(nil, v); err != nil || string(got) != want {
 			t.Errorf("%v is stored as %s, %v", v, got, err)
 		}

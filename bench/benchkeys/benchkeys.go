@@ -32,7 +32,9 @@ func New(c *keywright.Client) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_Page = keywright.Entry{Name: "page", Pattern: "cache:page:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_Page = keywright.Entry{Name: "page", Pattern: "cache:page:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // PageKey builds the key cache:page:{id}.
 func PageKey(id int64) (string, error) {
@@ -66,10 +68,13 @@ var value_Page = value.Text(0)
 // Key cache:page:{id}, string, TTL 1m.
 func (k *Keyspace) Page(id int64) typed.String[string] {
 	name, err := PageKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Page, name, err), &value_Page)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Page, Key: name, Err: err},
+		&value_Page)
 }
 
-var entry_Person = keywright.Entry{Name: "person", Pattern: "bench:person:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Person = keywright.Entry{Name: "person", Pattern: "bench:person:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // PersonKey builds the key bench:person:{id}.
 func PersonKey(id int64) (string, error) {
@@ -166,7 +171,8 @@ type PersonHandle struct{ typed.Hash[PersonValue] }
 // Key bench:person:{id}, hash, TTL 1h.
 func (k *Keyspace) Person(id int64) PersonHandle {
 	name, err := PersonKey(id)
-	return PersonHandle{typed.NewHash(typed.NewKey(k.client, &entry_Person, name, err), &fields_PersonValue)}
+	return PersonHandle{typed.NewHash(keywright.Binding{Client: k.client, Entry: &entry_Person, Key: name,
+		Err: err}, &fields_PersonValue)}
 }
 
 // Name2 is the field name.
@@ -199,7 +205,9 @@ func (h PersonHandle) Active() typed.Field[bool] {
 	return typed.NewField(h.Key, "active", &codec_PersonValue_Active, false)
 }
 
-var entry_Visit = keywright.Entry{Name: "visit", Pattern: "visit:{user}:{day}:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
+var entry_Visit = keywright.Entry{Name: "visit", Pattern: "visit:{user}:{day}:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Text: "7d"}}
 
 // VisitKey builds the key visit:{user}:{day}:{id}.
 func VisitKey(user string, day time.Time, id int64) (string, error) {
@@ -269,7 +277,7 @@ func Entries() []keywright.Entry {
 // Key visit:{user}:{day}:{id}, string, TTL 7d.
 func (k *Keyspace) Visit(user string, day time.Time, id int64) counter.Counter {
 	name, err := VisitKey(user, day, id)
-	return counter.New(k.client, &entry_Visit, name, err)
+	return counter.New(keywright.Binding{Client: k.client, Entry: &entry_Visit, Key: name, Err: err})
 }
 
 var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")

@@ -2,7 +2,7 @@ package benchkeys
 
 import _ "embed"
 
-// Declaration is what the rest of this package was generated from.
+// Declaration says what the rest of this package was generated from.
 //
 //go:embed keyspace.yaml
 var Declaration []byte

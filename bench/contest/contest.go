@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-// Contestant is one way to do the work, as a process.
+// Contestant represents one way to do the work, as a process.
 type Contestant struct {
 	Name    string
 	Command func(ctx context.Context) *exec.Cmd
@@ -27,19 +27,19 @@ type Contestant struct {
 	Samples []Sample
 }
 
-// Program is a Command that runs the same program each time.
+// Program returns a Command that runs the same program each time.
 func Program(name string, args ...string) func(context.Context) *exec.Cmd {
 	return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
 }
 
-// Sample is one run.
+// Sample represents one run.
 type Sample struct {
 	Wall, CPU time.Duration
 	RSS       int64         // bytes, the peak
 	Server    time.Duration // what Meter counted meanwhile
 }
 
-// Contest is the runs of several contestants.
+// Contest represents the runs of several contestants.
 type Contest struct {
 	All   []*Contestant
 	Meter func() (time.Duration, error) // nil: nothing is metered
@@ -74,7 +74,8 @@ func (c *Contest) once(ctx context.Context, who *Contestant) error {
 	err = cmd.Run()
 	s := Sample{Wall: time.Since(start)}
 	if got := exitStatus(err); got != who.Exit {
-		return fmt.Errorf("%s: exit status %d, want %d: %w\n%s%s", who.Name, got, who.Exit, err, tail(stdout.Bytes()), tail(stderr.Bytes()))
+		return fmt.Errorf("%s: exit status %d, want %d: %w\n%s%s", who.Name, got, who.Exit, err, tail(stdout.Bytes()),
+			tail(stderr.Bytes()))
 	}
 	after, err := c.meter()
 	if err != nil {
@@ -114,7 +115,7 @@ func exitStatus(err error) int {
 	return 0
 }
 
-// Best is the shortest wall time.
+// Best returns the shortest wall time.
 func (c *Contestant) Best() time.Duration {
 	best := c.Samples[0].Wall
 	for _, s := range c.Samples {
@@ -132,7 +133,7 @@ func (c *Contestant) Median(of func(Sample) time.Duration) time.Duration {
 	return report.Median(all)
 }
 
-// PeakRSS is the largest of the runs, in MiB.
+// PeakRSS returns the largest of the runs, in MiB.
 func (c *Contestant) PeakRSS() float64 {
 	var peak int64
 	for _, s := range c.Samples {
@@ -141,7 +142,7 @@ func (c *Contestant) PeakRSS() float64 {
 	return float64(peak) / (1 << 20)
 }
 
-// Ratio is the median of the rounds' ratios of a to b.
+// Ratio returns the median of the rounds' ratios of a to b.
 func Ratio(a, b *Contestant, of func(Sample) time.Duration) float64 {
 	var all []float64
 	for i := range a.Samples {
@@ -150,23 +151,25 @@ func Ratio(a, b *Contestant, of func(Sample) time.Duration) float64 {
 	return report.Median(all)
 }
 
-// Wall is the time from start to end.
+// Wall returns the time from start to end.
 func Wall(s Sample) time.Duration { return s.Wall }
 
-// CPU is what the contestant used.
+// CPU returns what the contestant used.
 func CPU(s Sample) time.Duration { return s.CPU }
 
-// Server is what was metered beside it.
+// Server returns what was metered beside it.
 func Server(s Sample) time.Duration { return s.Server }
 
 // Table lists the runs; keys is how many each of them went through.
 func (c *Contest) Table(title string, keys int) report.Table {
-	t := report.Table{Title: title, Columns: []string{"contestant", "wall s min", "median", "CPU s", "peak RSS MiB", "M keys/s"}}
+	t := report.Table{Title: title,
+		Columns: []string{"contestant", "wall s min", "median", "CPU s", "peak RSS MiB", "M keys/s"}}
 	if c.Meter != nil {
 		t.Columns = append(t.Columns, "server CPU s")
 	}
 	for _, who := range c.All {
-		row := []any{who.Name, seconds(who.Best()), seconds(who.Median(Wall)), seconds(who.Median(CPU)), fmt.Sprintf("%.1f", who.PeakRSS()), fmt.Sprintf("%.2f", float64(keys)/who.Best().Seconds()/1e6)}
+		row := []any{who.Name, seconds(who.Best()), seconds(who.Median(Wall)), seconds(who.Median(CPU)),
+			fmt.Sprintf("%.1f", who.PeakRSS()), fmt.Sprintf("%.2f", float64(keys)/who.Best().Seconds()/1e6)}
 		if c.Meter != nil {
 			row = append(row, seconds(who.Median(Server)))
 		}

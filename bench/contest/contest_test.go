@@ -19,12 +19,15 @@ func TestRun(t *testing.T) {
 		}
 		return nil
 	}}
-	slow := &Contestant{Name: "slow", Exit: 3, Discard: true, Command: command("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 3")}
-	c := &Contest{All: []*Contestant{quick, slow}, Meter: func() (time.Duration, error) { meter += time.Second; return meter, nil }}
+	slow := &Contestant{Name: "slow", Exit: 3, Discard: true,
+		Command: command("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 3")}
+	c := &Contest{All: []*Contestant{quick, slow},
+		Meter: func() (time.Duration, error) { meter += time.Second; return meter, nil }}
 	if err := c.Run(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
-	if len(quick.Samples) != 3 || len(slow.Samples) != 3 || quick.Samples[0].Server != time.Second || Ratio(slow, quick, Wall) <= 1 || quick.PeakRSS() <= 0 {
+	if len(quick.Samples) != 3 || len(slow.Samples) != 3 || quick.Samples[0].Server != time.Second ||
+		Ratio(slow, quick, Wall) <= 1 || quick.PeakRSS() <= 0 {
 		t.Errorf("%+v %+v", quick.Samples, slow.Samples)
 	}
 	if table := c.Table("both", 1000); len(table.Rows) != 2 || len(table.Rows[0]) != len(table.Columns) {

@@ -16,16 +16,16 @@ import (
 	"github.com/keywright/keywright/bench/live"
 )
 
-// Costs are counters, or the difference of two readings.
+// Costs holds counters, or the difference of two readings.
 type Costs struct {
 	Client, Server        time.Duration // CPU: all threads of this process; the server's main thread
 	Allocations, Commands float64       // commands in scripts, too
 }
 
-// Columns are the titles of Cells.
+// Columns lists the titles of Cells.
 var Columns = []string{"client CPU µs", "server CPU µs", "allocations", "server commands"}
 
-// Read is all counters now.
+// Read returns all counters now.
 func Read(server *live.Server) (c Costs, err error) {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
@@ -46,7 +46,8 @@ func (c *Costs) Add(before, after Costs) {
 	c.Commands += after.Commands - before.Commands
 }
 
-// Cells are the costs of one of n operations.
+// Cells returns the costs of one of n operations.
 func (c *Costs) Cells(n float64) []any {
-	return []any{fmt.Sprintf("%.1f", float64(c.Client)/1e3/n), fmt.Sprintf("%.1f", float64(c.Server)/1e3/n), fmt.Sprintf("%.0f", c.Allocations/n), fmt.Sprintf("%.1f", c.Commands/n)}
+	return []any{fmt.Sprintf("%.1f", float64(c.Client)/1e3/n), fmt.Sprintf("%.1f", float64(c.Server)/1e3/n),
+		fmt.Sprintf("%.0f", c.Allocations/n), fmt.Sprintf("%.1f", c.Commands/n)}
 }

@@ -7,7 +7,7 @@ const (
 	day        = 24 * hour
 )
 
-// lifetimeRule is what an entry's `ttl` allows: a longest remaining life,
+// lifetimeRule describes what an entry's `ttl` allows: a longest remaining life,
 // none, or both (any).
 type lifetimeRule struct {
 	longest int64 // milliseconds; 0: must not expire
@@ -20,7 +20,7 @@ var (
 	expires = func(longest int64) lifetimeRule { return lifetimeRule{longest: longest} }
 )
 
-// family is one entry of keyspace.yaml and how its keys are made.
+// family represents one entry of keyspace.yaml and how its keys are made.
 type family struct {
 	name     string
 	weight   int64 // share among declared keys; all weights sum to totalWeight
@@ -90,7 +90,7 @@ var makers = map[string]keygen.Maker{
 	"bytes":     notUTF8,
 }
 
-// stray is a kind of key that is not declared.
+// stray represents a kind of key that is not declared.
 type stray struct {
 	template *keygen.Template
 	owned    bool // under an `owns` glob
@@ -150,7 +150,7 @@ func (f *family) fault(r *keygen.Rand) Violation {
 	return ""
 }
 
-// lifetime is the TTL of a key in milliseconds, 0 for none. One that is too
+// lifetime returns the TTL of a key in milliseconds, 0 for none. One that is too
 // long is far too long, so that no tolerance hides it.
 func (f *family) lifetime(r *keygen.Rand, fault Violation) int64 {
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/bench/keygen"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -78,7 +79,7 @@ func TestKeysMatchTheirEntries(t *testing.T) {
 
 func declared(t *testing.T) *keyspace.Keyspace {
 	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: Declaration}}, "keyspace.yaml")
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: Declaration}}, "keyspace.yaml")
 	for _, f := range findings {
 		t.Errorf("keyspace.yaml:%d:%d: %s %s", f.Pos.Line, f.Pos.Column, f.Code, f.Message)
 	}

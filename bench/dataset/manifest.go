@@ -1,6 +1,6 @@
 package dataset
 
-// Violation is a way in which a planted key breaks its declaration.
+// Violation represents a way in which a planted key breaks its declaration.
 type Violation string
 
 // What is planted. A key has at most one of them.
@@ -11,7 +11,7 @@ const (
 	UnexpectedTTL Violation = "unexpected-ttl"
 )
 
-// Manifest is the ground truth of one dataset.
+// Manifest represents the ground truth of one dataset.
 type Manifest struct {
 	Keys            int          `json:"keys"` // DBSIZE after loading
 	Seed            uint64       `json:"seed"`
@@ -23,7 +23,7 @@ type Manifest struct {
 	Entries         []EntryTruth `json:"entries"` // in the order of keyspace.yaml
 }
 
-// EntryTruth is what is true of one entry.
+// EntryTruth describes what is true of one entry.
 type EntryTruth struct {
 	Name       string              `json:"name"`
 	Keys       int64               `json:"keys"`
@@ -38,7 +38,7 @@ func newManifest(o Options) *Manifest {
 	return m
 }
 
-// Total is the number of keys planted with the violation.
+// Total returns the number of keys planted with the violation.
 func (m *Manifest) Total(v Violation) int64 {
 	var n int64
 	for _, e := range m.Entries {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Observed is what an audit says about the dataset, whatever form its report
+// Observed describes what an audit says about the dataset, whatever form its report
 // has.
 type Observed struct {
 	Keys            int64

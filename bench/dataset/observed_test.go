@@ -9,7 +9,8 @@ import (
 func TestDiff(t *testing.T) {
 	m := write(t, &bytes.Buffer{}, Options{Keys: 50_000, Seed: 1})
 	exact := func() Observed {
-		o := Observed{Keys: 50_000, Undeclared: m.Undeclared, UndeclaredOwned: m.UndeclaredOwned, Foreign: m.Foreign, Entries: map[string]EntryTruth{}}
+		o := Observed{Keys: 50_000, Undeclared: m.Undeclared, UndeclaredOwned: m.UndeclaredOwned, Foreign: m.Foreign,
+			Entries: map[string]EntryTruth{}}
 		for _, e := range m.Entries {
 			o.Entries[e.Name] = EntryTruth{Name: e.Name, Keys: e.Keys, Violations: maps.Clone(e.Violations)}
 		}

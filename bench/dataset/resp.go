@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// flushAt is how much is collected before the writer sees it.
+// flushAt says how much is collected before the writer sees it.
 const flushAt = 256 << 10
 
 // commands encodes Redis commands as RESP. A write error stays and is returned

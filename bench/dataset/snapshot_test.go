@@ -30,25 +30,28 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("a key takes %d bytes, so a million make as many MB", perKey)
 	}
 	found := map[string]int{}
-	_, err = rdb.New(bytes.NewReader(file), rdb.Options{OnlyDB: -1}).Scan(t.Context(), source.Request{Bytes: true}, func(batch []source.Key) error {
-		for _, k := range batch {
-			found[k.Kind.String()+" "+k.Facts.Encoding]++
-			for what, is := range map[string]bool{
-				"list of several nodes":   k.Kind == source.List && k.Bytes > 9<<10, // a node is 8 KiB
-				"stream of several nodes": k.Kind == source.Stream && k.Facts.Elements > 100,
-			} {
-				if is {
-					found[what]++
+	_, err = rdb.New(bytes.NewReader(file), rdb.Options{OnlyDB: -1}).Scan(t.Context(), source.Request{Bytes: true},
+		func(batch []source.Key) error {
+			for _, k := range batch {
+				found[k.Kind.String()+" "+k.Facts.Encoding]++
+				for what, is := range map[string]bool{
+					"list of several nodes":   k.Kind == source.List && k.Bytes > 9<<10, // a node is 8 KiB
+					"stream of several nodes": k.Kind == source.Stream && k.Facts.Elements > 100,
+				} {
+					if is {
+						found[what]++
+					}
 				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, what := range []string{"string int", "string embstr", "string raw", "hash listpack", "hash hashtable", "list quicklist", "set intset",
-		"set hashtable", "zset listpack", "zset skiplist", "stream stream", "list of several nodes", "stream of several nodes"} {
+	for _, what := range []string{"string int", "string embstr", "string raw", "hash listpack", "hash hashtable",
+		"list quicklist", "set intset",
+		"set hashtable", "zset listpack", "zset skiplist", "stream stream", "list of several nodes",
+		"stream of several nodes"} {
 		if found[what] < 20 {
 			t.Errorf("%s: %d keys of %d", what, found[what], keys)
 		}

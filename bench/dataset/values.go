@@ -31,7 +31,7 @@ var (
 	profileJSON = set(person)
 )
 
-// sentence is text that compresses about as well as prose does: every other
+// sentence returns text that compresses about as well as prose does: every other
 // word is one of few, the rest are letters by chance.
 func sentence(b []byte, r *keygen.Rand, atLeast int) []byte {
 	for start := len(b); len(b)-start < atLeast; {

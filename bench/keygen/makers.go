@@ -12,12 +12,12 @@ import (
 // another value for every serial number, whatever the generator yields.
 type Maker func(dst []byte, r *Rand, serial uint64) []byte
 
-// ID is a distinct decimal number of up to nine digits.
+// ID returns a distinct decimal number of up to nine digits.
 func ID(dst []byte, _ *Rand, serial uint64) []byte {
 	return strconv.AppendUint(dst, 1+scatter(serial, 29), 10)
 }
 
-// UUID is a distinct version 4 UUID in lower case.
+// UUID returns a distinct version 4 UUID in lower case.
 func UUID(dst []byte, r *Rand, serial uint64) []byte {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:8], scatter(serial, 48)<<16|0x4000|r.Uint64()&0x0fff)
@@ -34,7 +34,7 @@ func UUID(dst []byte, r *Rand, serial uint64) []byte {
 // crockford is the alphabet of ULIDs; base32 cuts it into the same 5-bit digits.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// ULID is a distinct ULID of this year.
+// ULID returns a distinct ULID of this year.
 func ULID(dst []byte, r *Rand, serial uint64) []byte {
 	var raw [10]byte
 	binary.BigEndian.PutUint64(raw[:8], scatter(serial, 40)<<24|r.Uint64()>>40)
@@ -46,7 +46,7 @@ func ULID(dst []byte, r *Rand, serial uint64) []byte {
 	return crockford.AppendEncode(dst, raw[:])
 }
 
-// Hex32 is a distinct run of 32 lower-case hexadecimal digits.
+// Hex32 returns a distinct run of 32 lower-case hexadecimal digits.
 func Hex32(dst []byte, r *Rand, serial uint64) []byte {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:8], mix(serial+1)) // mix is a bijection
@@ -54,21 +54,21 @@ func Hex32(dst []byte, r *Rand, serial uint64) []byte {
 	return hex.AppendEncode(dst, raw[:])
 }
 
-// Slug is a distinct lower-case name such as "wool-socks-41ab0".
+// Slug returns a distinct lower-case name such as "wool-socks-41ab0".
 func Slug(dst []byte, r *Rand, serial uint64) []byte {
 	dst = append(Word(dst, r, serial), '-')
 	dst = append(Word(dst, r, serial), '-')
 	return strconv.AppendUint(dst, scatter(serial, 29), 36)
 }
 
-// Email is a distinct address.
+// Email returns a distinct address.
 func Email(dst []byte, r *Rand, serial uint64) []byte {
 	dst = append(Word(dst, r, serial), '.')
 	dst = strconv.AppendUint(dst, scatter(serial, 29), 36)
 	return append(dst, "@example.com"...)
 }
 
-// IPv4 is a distinct dotted quad up to 2^24 of them.
+// IPv4 returns a distinct dotted quad up to 2^24 of them.
 func IPv4(dst []byte, _ *Rand, serial uint64) []byte {
 	n := scatter(serial, 24)
 	dst = append(dst, "10"...)
@@ -89,12 +89,12 @@ var days = func() (all [365]string) {
 	return all
 }()
 
-// UnixSeconds is a full minute of 2026.
+// UnixSeconds returns a full minute of 2026.
 func UnixSeconds(dst []byte, r *Rand, _ uint64) []byte {
 	return strconv.AppendInt(dst, 1767225600+60*r.Below(365*24*60), 10)
 }
 
-// Word is a short English word.
+// Word returns a short English word.
 func Word(dst []byte, r *Rand, _ uint64) []byte {
 	return append(dst, words[r.Below(int64(len(words)))]...)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// slots are those of a cluster.
+// slots lists those of a cluster.
 const slots = 16384
 
 // StartCluster runs a cluster of several primaries, and waits until all of them say

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Server is a running server process with an empty data directory.
+// Server represents a running server process with an empty data directory.
 type Server struct {
 	Addr string // host:port
 
@@ -123,10 +123,10 @@ func (s *Server) Do(args ...string) error {
 	return err
 }
 
-// Dir is where the server keeps its files.
+// Dir returns where the server keeps its files.
 func (s *Server) Dir() string { return s.dir }
 
-// Info is one section of INFO as a map.
+// Info returns one section of INFO as a map.
 func (s *Server) Info(section string) (map[string]string, error) {
 	conn, err := net.DialTimeout("tcp", s.Addr, startTimeout)
 	if err != nil {
@@ -161,7 +161,7 @@ func fields(text string) map[string]string {
 	return m
 }
 
-// CPU is what the main thread has used since the server started. Commands run
+// CPU returns what the main thread has used since the server started. Commands run
 // there, background freeing does not.
 func (s *Server) CPU() (time.Duration, error) {
 	info, err := s.Info("cpu")
@@ -179,7 +179,7 @@ func (s *Server) CPU() (time.Duration, error) {
 	return time.Duration(sum * float64(time.Second)), nil
 }
 
-// Calls is how often each command ran since the server started, by its name in
+// Calls returns how often each command ran since the server started, by its name in
 // INFO commandstats ("scan", "memory|usage").
 func (s *Server) Calls() (map[string]int64, error) {
 	info, err := s.Info("commandstats")
@@ -199,7 +199,7 @@ func (s *Server) Calls() (map[string]int64, error) {
 	return calls, nil
 }
 
-// Commands is how many commands have run since the server started, those in
+// Commands returns how many commands have run since the server started, those in
 // scripts too, without the INFO that asks for it.
 func (s *Server) Commands() (sum int64, err error) {
 	calls, err := s.Calls()

@@ -18,7 +18,7 @@ import (
 // Func answers which pattern a key belongs to, -1 for none.
 type Func func(key []byte) int
 
-// Keywright is the automaton, captures included.
+// Keywright returns the automaton, captures included.
 func Keywright(s *patternset.Set) (Func, error) {
 	m, err := Compile(s)
 	if err != nil {
@@ -28,7 +28,7 @@ func Keywright(s *patternset.Set) (Func, error) {
 	return func(key []byte) int { return m.Match(key, &captures) }, nil
 }
 
-// KeywrightNoCaptures is the automaton asked for the entry only.
+// KeywrightNoCaptures returns the automaton asked for the entry only.
 func KeywrightNoCaptures(s *patternset.Set) (Func, error) {
 	m, err := Compile(s)
 	if err != nil {
@@ -92,7 +92,7 @@ func compileAll(s *patternset.Set) ([]*regexp.Regexp, error) {
 	return all, nil
 }
 
-// Alternation is one regexp of all patterns; which of them matched is told by
+// Alternation returns one regexp of all patterns; which of them matched is told by
 // the group that did.
 func Alternation(s *patternset.Set) (Func, error) {
 	texts := s.Regexps()

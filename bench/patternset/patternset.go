@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Set is a list of patterns.
+// Set represents a list of patterns.
 type Set struct{ templates []*keygen.Template }
 
 // Max is the largest set: services × resources × patterns per resource.
@@ -40,7 +40,7 @@ func New(n int) *Set {
 	return s
 }
 
-// Texts are the patterns in the keyspace language.
+// Texts returns the patterns in the keyspace language.
 func (s *Set) Texts() []string {
 	texts := make([]string, len(s.templates))
 	for i, t := range s.templates {
@@ -70,7 +70,7 @@ func (s *Set) Patterns() ([]*pattern.Pattern, error) {
 	return patterns, nil
 }
 
-// Key is a generated key and the pattern it belongs to, -1 for none.
+// Key represents a generated key and the pattern it belongs to, -1 for none.
 type Key struct {
 	Name  []byte
 	Owner int

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Regexps are the patterns as regular expressions, unanchored, with a group
+// Regexps returns the patterns as regular expressions, unanchored, with a group
 // around each placeholder: what a team writes that does without keywright.
 func (s *Set) Regexps() []string {
 	texts := make([]string, len(s.templates))

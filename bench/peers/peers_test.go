@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/bench/dataset"
@@ -40,13 +41,24 @@ func TestLoopsAgree(t *testing.T) {
 			t.Errorf("sums of MEMORY USAGE differ: %v", sums)
 		}
 	}
+	tally, err := Floor(t.Context(), Load{Addr: server.Addr, Count: 100, Memory: true, Samples: 5, Values: true})
+	if err != nil || tally.Keys != keys || tally.Values != keys || tally.Bytes != sums[0] {
+		t.Errorf("with values: %+v, %v", tally, err)
+	}
 	calls, err := server.Calls()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for command, want := range map[string]int64{"type": 6 * keys, "pttl": 6 * keys, "memory|usage": 4 * keys} {
+	for command, want := range map[string]int64{"type": 7 * keys, "pttl": 7 * keys, "memory|usage": 5 * keys} {
 		if calls[command] != want {
 			t.Errorf("%s was called %d times, want %d", command, calls[command], want)
 		}
+	}
+	read := int64(0)
+	for _, command := range values {
+		read += calls[strings.ToLower(command[0])]
+	}
+	if read != keys {
+		t.Errorf("%d values were read of %d", read, keys)
 	}
 }

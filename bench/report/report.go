@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Report is everything one benchmark command has to say.
+// Report represents everything one benchmark command has to say.
 type Report struct {
 	Title  string   `json:"title"`
 	Notes  []string `json:"notes,omitempty"`
@@ -21,14 +21,14 @@ type Report struct {
 	Goals  []Goal   `json:"goals"`
 }
 
-// Table is a heading, column names and rows of the same width.
+// Table represents a heading, column names and rows of the same width.
 type Table struct {
 	Title   string     `json:"title"`
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
 }
 
-// Goal is one figure the project wants to reach.
+// Goal represents one figure the project wants to reach.
 type Goal struct {
 	What    string  `json:"what"`
 	Value   float64 `json:"value"`
@@ -104,7 +104,7 @@ func Median[T int64 | float64 | time.Duration](values []T) T {
 	return values[len(values)/2]
 }
 
-// Part is some tables and goals of a command, which can be had without the others.
+// Part represents some tables and goals of a command, which can be had without the others.
 type Part struct {
 	Name string
 	Run  func(context.Context) ([]Table, []Goal, error)

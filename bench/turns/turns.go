@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-// Contestant is one way to do an operation.
+// Contestant represents one way to do an operation.
 type Contestant struct {
 	Name string
 	Do   func(ctx context.Context, goroutine, n int) error // the nth operation of a goroutine
@@ -28,7 +28,7 @@ type Contestant struct {
 	Ready func(ctx context.Context, goroutines int) (done func(), err error)
 }
 
-// Result is the rates of several contestants.
+// Result represents the rates of several contestants.
 type Result struct {
 	names   []string
 	callers []int
@@ -71,7 +71,7 @@ func turn(ctx context.Context, who Contestant, goroutines int, slice time.Durati
 	return burst(ctx, who, goroutines, slice)
 }
 
-// burst is the operations of one contestant, and those per second.
+// burst returns the operations of one contestant, and those per second.
 func burst(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (n, rate float64, err error) {
 	var done atomic.Int64
 	var failed atomic.Pointer[error]
@@ -101,12 +101,12 @@ func burst(ctx context.Context, who Contestant, goroutines int, slice time.Durat
 	return n, n / time.Since(began).Seconds(), ctx.Err()
 }
 
-// Rate is the median of a contestant's operations per second.
+// Rate returns the median of a contestant's operations per second.
 func (r *Result) Rate(contestant, callers int) float64 {
 	return Median(r.rates[contestant][slices.Index(r.callers, callers)])
 }
 
-// Done is how many operations a contestant did in all rounds.
+// Done returns how many operations a contestant did in all rounds.
 func (r *Result) Done(contestant, callers int) float64 {
 	return r.done[contestant][slices.Index(r.callers, callers)]
 }
@@ -139,7 +139,7 @@ func (r *Result) Table(title string, to int) report.Table {
 	return t
 }
 
-// Ratio is the median of a[i]/b[i]: each round is compared with itself.
+// Ratio returns the median of a[i]/b[i]: each round is compared with itself.
 func Ratio(a, b []float64) float64 {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -163,7 +163,7 @@ func Percentile(values []time.Duration, p float64) time.Duration {
 	return sorted[min(int(p*float64(len(sorted))), len(sorted)-1)]
 }
 
-// Jain is the index of fairness of the shares: 1 when all are alike, 1/n when
+// Jain returns the index of fairness of the shares: 1 when all are alike, 1/n when
 // one has everything.
 func Jain(shares []float64) float64 {
 	var sum, squares float64

@@ -84,7 +84,8 @@ func TestRaceCountsAndTakesTurns(t *testing.T) {
 
 func TestRaceSaysWhoFailed(t *testing.T) {
 	broken := []Contestant{{Name: "broken", Do: func(context.Context, int, int) error { return errors.New("no") }}}
-	if _, err := Race(t.Context(), broken, []int{2}, 1, time.Minute); err == nil || err.Error() != "broken with 2 goroutines: no" {
+	if _, err := Race(t.Context(), broken, []int{2}, 1, time.Minute); err == nil ||
+		err.Error() != "broken with 2 goroutines: no" {
 		t.Error(err)
 	}
 }

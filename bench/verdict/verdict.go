@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/bench/dataset"
 )
 
-// auditReport is what the benchmark reads of the audit's JSON report. It is
+// auditReport describes what the benchmark reads of the audit's JSON report. It is
 // written out here, not shared with package audit, so that a change of the
 // report's names is noticed.
 type auditReport struct {
@@ -40,7 +40,7 @@ type figures struct {
 	Keys int64 `json:"keys"`
 }
 
-// codes are the audit's for what the dataset plants.
+// codes lists the audit's for what the dataset plants.
 var codes = map[string]dataset.Violation{
 	"KW504": dataset.WrongType,
 	"KW505": dataset.MissingTTL,

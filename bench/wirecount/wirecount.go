@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 )
 
-// Counter is the sum over its connections.
+// Counter represents the sum over its connections.
 type Counter struct{ calls atomic.Int64 }
 
-// Calls is how many commands have been written so far, HELLO, SUBSCRIBE and PING
+// Calls returns how many commands have been written so far, HELLO, SUBSCRIBE and PING
 // among them.
 func (c *Counter) Calls() int64 { return c.calls.Load() }
 

@@ -50,7 +50,8 @@ func readAction(t *testing.T) (a action) {
 // each input is used once.
 func TestActionIsSound(t *testing.T) {
 	a := readAction(t)
-	if a.Name == "" || a.Description == "" || len(a.Description) > 125 || a.Runs.Using != "composite" || len(a.Runs.Steps) != 2 {
+	if a.Name == "" || a.Description == "" || len(a.Description) > 125 || a.Runs.Using != "composite" ||
+		len(a.Runs.Steps) != 2 {
 		t.Fatalf("%+v", a)
 	}
 	used := map[string]int{}
@@ -107,8 +108,9 @@ func newRunner(t *testing.T) *runner {
 	root, err := filepath.Abs("../..")
 	must(t, err)
 	temp := t.TempDir()
-	return &runner{t, t.TempDir(), temp, append(os.Environ(), "GITHUB_ACTION_PATH="+root, "RUNNER_TEMP="+temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64",
-		"GITHUB_PATH="+filepath.Join(temp, "path"), "GITHUB_ACTIONS=true")}
+	return &runner{t, t.TempDir(), temp,
+		append(os.Environ(), "GITHUB_ACTION_PATH="+root, "RUNNER_TEMP="+temp, "RUNNER_OS=Linux", "RUNNER_ARCH=X64",
+			"GITHUB_PATH="+filepath.Join(temp, "path"), "GITHUB_ACTIONS=true")}
 }
 
 // step runs a step with inputs and gives its exit code and what it printed.
@@ -142,7 +144,8 @@ func (r *runner) write(name, text string) {
 
 func (r *runner) git(args ...string) {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgSign=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgSign=false"}, args...)...)
 	cmd.Dir = r.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		r.t.Fatalf("%v: %s", err, out)
@@ -171,7 +174,8 @@ func TestActionChecks(t *testing.T) {
 	s.Do("SET", "page:2", "x")
 	s.Do("SET", "page:x\n::error::owned\n::add-mask::page", "x")
 	snapshot("wrong.rdb")
-	if code, out := r.step(1, map[string]string{"breaking": "main", "audit": "sound.rdb", "sarif": "findings"}); code != 0 || strings.Contains(out, "\n::") {
+	if code, out := r.step(1, map[string]string{"breaking": "main", "audit": "sound.rdb",
+		"sarif": "findings"}); code != 0 || strings.Contains(out, "\n::") {
 		t.Errorf("%d: %s", code, out)
 	}
 	for _, name := range []string{"lint", "breaking", "audit"} {
@@ -191,7 +195,8 @@ func TestActionChecks(t *testing.T) {
 		}
 	}
 	r.write("keyspace.yaml", strings.Replace(soundDeclaration, "page:{id}", "pages:{id}", 1))
-	if code, out := r.step(1, map[string]string{"breaking": "main"}); code != 1 || !regexp.MustCompile(`(?m)^::\w+ file=keyspace\.yaml,line=\d+.*KW6`).MatchString(out) {
+	if code, out := r.step(1, map[string]string{"breaking": "main"}); code != 1 ||
+		!regexp.MustCompile(`(?m)^::\w+ file=keyspace\.yaml,line=\d+.*KW6`).MatchString(out) {
 		t.Errorf("%d: %s", code, out)
 	}
 	if code, out := r.step(1, map[string]string{"breaking": "main", "fail-on": "never"}); code != 0 {
@@ -202,14 +207,17 @@ func TestActionChecks(t *testing.T) {
 		t.Errorf("%d: %s", code, out)
 	}
 	r.write("other/keyspace.yaml", "keywright: 1\nkeys: {a: {key: \"a:{\", type: string}}\n")
-	if code, out := r.step(1, map[string]string{"lint": "keyspace.yaml\nother", "file": "keyspace.yaml", "gen": "true"}); code < 1 || !strings.Contains(out, "::error file=other/keyspace.yaml") || !strings.Contains(out, "gen --check") {
+	if code, out := r.step(1, map[string]string{"lint": "keyspace.yaml\nother", "file": "keyspace.yaml",
+		"gen": "true"}); code < 1 || !strings.Contains(out, "::error file=other/keyspace.yaml") ||
+		!strings.Contains(out, "gen --check") {
 		t.Errorf("%d: %s", code, out)
 	}
 }
 
 // TestActionTakesNoCommands: what is given to the action is a value: it is run by no shell and read as no flag.
 func TestActionTakesNoCommands(t *testing.T) {
-	for _, evil := range []string{"$(touch owned)", "`touch owned`", "x; touch owned", "x\ntouch owned", "' ; touch owned; '", "\"; touch owned; \"", "--output=json", "-o=json", "--update-baseline", "*", "a b"} {
+	for _, evil := range []string{"$(touch owned)", "`touch owned`", "x; touch owned", "x\ntouch owned",
+		"' ; touch owned; '", "\"; touch owned; \"", "--output=json", "-o=json", "--update-baseline", "*", "a b"} {
 		for _, input := range []string{"lint", "file", "gen", "breaking", "audit", "fail-on", "sarif", "version", "mirror"} {
 			r, n := newRunner(t), 1
 			if input == "version" || input == "mirror" {
@@ -276,7 +284,8 @@ func TestActionInstalls(t *testing.T) {
 	if code != 0 || out != "it is version\n" {
 		t.Fatalf("%d: %s", code, out)
 	}
-	if out, err := exec.Command(filepath.Join(path(r), "keywright"), "x").Output(); err != nil || string(out) != "it is x\n" {
+	if out, err := exec.Command(filepath.Join(path(r), "keywright"), "x").Output(); err != nil ||
+		string(out) != "it is x\n" {
 		t.Errorf("%q: %v", out, err)
 	}
 	for name, inputs := range map[string]map[string]string{
@@ -312,14 +321,16 @@ func TestActionInstalls(t *testing.T) {
 // TestActionKnowsItsRelease: without a version the action installs the newest one in the changelog beside it.
 func TestActionKnowsItsRelease(t *testing.T) {
 	for log, says := range map[string]string{
-		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n\n## [0.2.0] - 2027-01-01\n\n## [0.1.0] - 2026-12-01\n": "cannot download SHA256SUMS of 0.2.0",
-		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n":                                                       "belongs to no release",
+		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n\n## [0.2.0] - 2027-01-01\n\n## [0.1.0] " +
+			"- 2026-12-01\n": "cannot download SHA256SUMS of 0.2.0",
+		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n": "belongs to no release",
 	} {
 		r, root := newRunner(t), t.TempDir()
 		must(t, os.CopyFS(filepath.Join(root, "scripts", "action"), os.DirFS("../../scripts/action")))
 		must(t, os.WriteFile(filepath.Join(root, "CHANGELOG.md"), []byte(log), 0o644))
 		r.env = append(r.env, "GITHUB_ACTION_PATH="+root)
-		if code, out := r.step(0, map[string]string{"mirror": "file://" + r.temp + "/none"}); code != 2 || !strings.Contains(out, says) {
+		if code, out := r.step(0, map[string]string{"mirror": "file://" + r.temp + "/none"}); code != 2 ||
+			!strings.Contains(out, says) {
 			t.Errorf("%d: %s, not %s", code, out, says)
 		}
 	}
@@ -347,7 +358,8 @@ func TestHooks(t *testing.T) {
 	}
 	for _, h := range hooks {
 		passes := h.Pass == nil || *h.Pass
-		if h.Name == "" || h.Description == "" || h.Language != "golang" || !slices.Equal(h.Dependencies, []string{"./cmd/keywright"}) || (h.Files != "") == h.Always {
+		if h.Name == "" || h.Description == "" || h.Language != "golang" ||
+			!slices.Equal(h.Dependencies, []string{"./cmd/keywright"}) || (h.Files != "") == h.Always {
 			t.Errorf("%+v", h)
 		}
 		for at, declaration := range []string{sound, defects[h.ID]} {
@@ -370,7 +382,8 @@ func TestHooks(t *testing.T) {
 			out, _ := cmd.CombinedOutput()
 			after, err := os.ReadFile(filepath.Join(dir, "keyspace.yaml"))
 			must(t, err)
-			fails := cmd.ProcessState.ExitCode() != 0 || string(after) != declaration // pre-commit fails, too, when a file was changed
+			// pre-commit fails, too, when a file was changed
+			fails := cmd.ProcessState.ExitCode() != 0 || string(after) != declaration
 			if words[0] != "keywright" || fails != (at == 1) {
 				t.Errorf("%s: %t for\n%s\n%s", h.ID, fails, declaration, out)
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -69,7 +70,8 @@ func TestAlerts(t *testing.T) {
 	awaitCompared(t)
 	var refused bytes.Buffer
 	second := keywrightWith(t, &refused, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
-	if err := second.Run(); err == nil || second.ProcessState.ExitCode() != 2 || !strings.Contains(refused.String(), "--alerts") {
+	if err := second.Run(); err == nil || second.ProcessState.ExitCode() != 2 ||
+		!strings.Contains(refused.String(), "--alerts") {
 		t.Errorf("two programs have one file of alerts: %v, %s", err, refused.String())
 	}
 	stop()
@@ -82,11 +84,15 @@ func TestAlerts(t *testing.T) {
 	if text, err := os.ReadFile("keywright-alerts.json"); err != nil || strings.Contains(string(text), "secret-path") {
 		t.Errorf("%v %s", err, text)
 	}
-	for _, args := range [][]string{{"--silences", "hooks"}, {"--webhooks", "none"}, {"--webhooks", "keyspace.yaml"}, {"--webhooks", "hooks", "--silences", "hooks"},
-		{"--webhooks", "hooks", "--alerts", "keyspace.yaml"}, {"--webhooks", "hooks", "--alerts", filepath.Join("none", "alerts")}} {
+	for _, args := range [][]string{{"--silences", "hooks"}, {"--webhooks", "none"}, {"--webhooks", "keyspace.yaml"},
+		{"--webhooks", "hooks", "--silences", "hooks"},
+		{"--webhooks", "hooks", "--alerts", "keyspace.yaml"},
+		{"--webhooks", "hooks", "--alerts", filepath.Join("none", "alerts")}} {
 		var said bytes.Buffer
-		cmd := keywrightWith(t, &said, append([]string{"serve", "-u", s.URL(), "--store", "none", "--listen", "127.0.0.1:0"}, args...)...)
-		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 || strings.Contains(said.String(), "secret-path") {
+		cmd := keywrightWith(t, &said,
+			append([]string{"serve", "-u", s.URL(), "--store", "none", "--listen", "127.0.0.1:0"}, args...)...)
+		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 ||
+			strings.Contains(said.String(), "secret-path") {
 			t.Errorf("%v: %v, %s", args, err, said.String())
 		}
 	}
@@ -95,22 +101,8 @@ func TestAlerts(t *testing.T) {
 // awaitCompared waits until there was an audit to compare later ones with.
 func awaitCompared(t *testing.T) {
 	t.Helper()
-	soon(t, "there was no audit", func() bool {
+	expect.Eventually(t, "an audit is there", func() bool {
 		text, _ := os.ReadFile("keywright-alerts.json")
 		return strings.Contains(string(text), `"seen":{"default"`)
 	})
-}
-
-// soon asks again and again whether something is so.
-func soon(t *testing.T, otherwise string, good func() bool) {
-	t.Helper()
-	tick, limit := time.NewTicker(50*time.Millisecond), time.After(2*time.Minute)
-	defer tick.Stop()
-	for !good() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatal(otherwise)
-		}
-	}
 }

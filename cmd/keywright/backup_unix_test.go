@@ -41,7 +41,7 @@ func ran(t *testing.T, code int, dir string, args ...string) string {
 	return string(text)
 }
 
-// filled is a server with many small keys, and some values that are read in parts.
+// filled returns a server with many small keys, and some values that are read in parts.
 func filled(t *testing.T, brand keywrighttest.Brand) *keywrighttest.Server {
 	t.Helper()
 	s := keywrighttest.Start(t, brand)
@@ -136,7 +136,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--snapshot"}, nil} {
-		command := append([]string{"-c", `ulimit -f 200; trap '' XFSZ; exec "$0" "$@"`, keywright, "backup", "--to", "a.kwa", "--replace-file", "-u", s.URL()}, args...)
+		command := append([]string{"-c", `ulimit -f 200; trap '' XFSZ; exec "$0" "$@"`, keywright, "backup", "--to", "a.kwa",
+			"--replace-file", "-u", s.URL()}, args...)
 		cmd := exec.Command("bash", command...)
 		cmd.Dir = dir
 		text, _ := cmd.CombinedOutput()
@@ -215,7 +216,8 @@ func TestManyFields(t *testing.T) {
 			t.Errorf("%q held the server: %q", way, long)
 		}
 		stats := fmt.Sprint(s.Do("INFO", "commandstats"))
-		if strings.Contains(stats, "cmdstat_dump:") || strings.Contains(stats, "cmdstat_restore:") || strings.Contains(stats, "cmdstat_hgetall:") {
+		if strings.Contains(stats, "cmdstat_dump:") || strings.Contains(stats, "cmdstat_restore:") ||
+			strings.Contains(stats, "cmdstat_hgetall:") {
 			t.Errorf("%q moved it whole", way)
 		}
 		if got := s.Do("DEBUG", "DIGEST-VALUE", "hash"); fmt.Sprint(got) != fmt.Sprint(want) {

@@ -127,7 +127,7 @@ func TestNoReplyInTheMiddleOfACommandTakesMoreMemoryThanTheCeiling(t *testing.T)
 	}
 }
 
-// durations are what a command may say of how long it took: no two runs take equally long.
+// durations say what a command may say of how long it took: no two runs take equally long.
 var durations = regexp.MustCompile(`\b[0-9]+(\.[0-9]+)?(ns|µs|ms|s|m|h|d|w)([0-9]+(ms|s|m|h|d))?\b`)
 
 func timeless(said string) string { return durations.ReplaceAllString(said, "some time") }
@@ -144,7 +144,8 @@ func (r *interrupter) bombed(line, waits string, bomb func(io.Writer), halted <-
 	}
 	cmd := exec.Command("bash", "-c", fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, cage<<10), "measured", program)
 	cmd.Args = append(cmd.Args, strings.Fields(r.replace.Replace(line))...)
-	cmd.Dir, cmd.Env = r.dir, append(bare(os.Environ()), "LC_ALL=C", "TMPDIR="+filepath.Join(r.dir, "tmp"), "PEAK="+peakFile)
+	cmd.Dir, cmd.Env = r.dir,
+		append(bare(os.Environ()), "LC_ALL=C", "TMPDIR="+filepath.Join(r.dir, "tmp"), "PEAK="+peakFile)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var said bytes.Buffer
 	both := &bounded{&said} // one writer: two would be written at once
@@ -168,7 +169,8 @@ func (r *interrupter) bombed(line, waits string, bomb func(io.Writer), halted <-
 	used, _ := strconv.Atoi(string(kib))
 	used >>= 10
 	code := cmd.ProcessState.ExitCode()
-	r.Logf("%s, %s: %d MiB, exit code %d, %v: %s", line, waits, used, code, time.Since(began).Round(time.Millisecond), said.String())
+	r.Logf("%s, %s: %d MiB, exit code %d, %v: %s", line, waits, used, code, time.Since(began).Round(time.Millisecond),
+		said.String())
 	if used > peak {
 		r.Errorf("%s, %s: %d MiB", line, waits, used)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// section is a section of an archive with right checksums.
+// section returns a section of an archive with right checksums.
 func section(kind byte, body string) []byte {
 	stored, codec := []byte(body), archive.Plain.ID
 	if kind != 'F' {
@@ -35,7 +35,7 @@ func section(kind byte, body string) []byte {
 	return append(head, stored...)
 }
 
-// forged is an archive with a header, so many times a block, and an index of one's own.
+// forged returns an archive with a header, so many times a block, and an index of one's own.
 func forged(header, block string, blocks int, index string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		out := append([]byte(archive.Magic), section('H', header)...)
@@ -52,7 +52,7 @@ func forged(header, block string, blocks int, index string) func(io.Writer) erro
 	}
 }
 
-// archived is a whole archive of so many strings, each with a payload.
+// archived returns a whole archive of so many strings, each with a payload.
 func archived(n int, payload string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		a, err := archive.NewWriter(w, archive.Meta{ID: strings.Repeat("0", 32), Taken: time.Now(),
@@ -69,7 +69,7 @@ func archived(n int, payload string) func(io.Writer) error {
 	}
 }
 
-// journalled is a plan of a restore, and a journal of it that goes on with a text.
+// journalled returns a plan of a restore, and a journal of it that goes on with a text.
 func journalled(more func(io.Writer) error) func(dir string) error {
 	return func(dir string) error {
 		p := plan.Plan{Format: plan.Format, Verb: "restore", Made: time.Now(), Entries: []plan.Part{},
@@ -91,7 +91,7 @@ func journalled(more func(io.Writer) error) func(dir string) error {
 	}
 }
 
-// keptBombs are files that the program writes, or may be given as if it had: archives and
+// keptBombs returns files that the program writes, or may be given as if it had: archives and
 // journals.
 func keptBombs() map[string]bomb {
 	type files = map[string]func(io.Writer) error

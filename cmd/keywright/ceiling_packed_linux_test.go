@@ -19,7 +19,7 @@ func gzipped(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), ni
 
 func zstandard(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }
 
-// expanding is a file that begins with a text, and expands to so many times 32 MiB of
+// expanding returns a file that begins with a text, and expands to so many times 32 MiB of
 // another one: they are packed once.
 func expanding(pack packer, head, more string, times int) func(io.Writer) error {
 	packed := func(text string) ([]byte, error) {
@@ -62,37 +62,50 @@ func aliases(n int) string {
 	return b.String()
 }
 
-// packedBombs are small files of which a reader could make much.
+// packedBombs returns small files of which a reader could make much.
 func packedBombs() map[string]bomb {
 	type files = map[string]func(io.Writer) error
 	ok := text(small, "", 0, "")
 	const unendingValue = "REDIS0011\x00\x01k\x80\x7f\xff\xff\xff" // a string of 2 GB
 	many := func(head, tail string) func(io.Writer) error { return text(head, "{},", 16<<20/3, "{}"+tail) }
-	window := text("\x28\xb5\x2f\xfd\x00\xf8"+strings.Repeat("\x00", 100), "", 0, "") // a frame of zstd with a window of 2 TB
+	// a frame of zstd with a window of 2 TB
+	window := text("\x28\xb5\x2f\xfd\x00\xf8"+strings.Repeat("\x00", 100), "", 0, "")
 	return map[string]bomb{
-		"gzip":         {args: []string{"audit", "-f", "k", "s"}, files: files{"k": ok, "s": expanding(gzipped, unendingValue, "\x00", 32)}},
-		"gzip, names":  {args: []string{"top", "s"}, files: files{"s": expanding(gzipped, "REDIS0011\xfe\x00", "\x00\x01a\x01v", 2)}},
-		"zstd":         {args: []string{"audit", "-f", "k", "--values", "s"}, files: files{"k": ok, "s": expanding(zstandard, unendingValue, "\x00", 32)}},
+		"gzip": {args: []string{"audit", "-f", "k", "s"},
+			files: files{"k": ok, "s": expanding(gzipped, unendingValue, "\x00", 32)}},
+		"gzip, names": {args: []string{"top", "s"},
+			files: files{"s": expanding(gzipped, "REDIS0011\xfe\x00", "\x00\x01a\x01v", 2)}},
+		"zstd": {args: []string{"audit", "-f", "k", "--values", "s"},
+			files: files{"k": ok, "s": expanding(zstandard, unendingValue, "\x00", 32)}},
 		"zstd, window": {args: []string{"audit", "-f", "k", "s"}, files: files{"k": ok, "s": window}},
 		"AOF, a list of a false length": {
 			args:  []string{"audit", "-f", "k", "s"},
 			files: files{"k": ok, "s": text("*1000000000\r\n", "$1\r\na\r\n", 1<<20, "")},
 		},
 		"AOF, after a snapshot": {
-			args:  []string{"audit", "-f", "k", "s"},
-			files: files{"k": ok, "s": text("REDIS0011\xfa\x08aof-base\xc0\x01\xff\x00\x00\x00\x00\x00\x00\x00\x00*3\r\n$2147483647\r\n", "xxxxxxxx", 1<<20, "")},
+			args: []string{"audit", "-f", "k", "s"},
+			files: files{"k": ok,
+				"s": text("REDIS0011\xfa\x08aof-base\xc0\x01\xff\x00\x00\x00\x00\x00\x00\x00\x00*3\r\n$2147483647\r\n", "xxxxxxxx",
+					1<<20, "")},
 		},
-		"archive":             {args: []string{"archive", "verify", "a"}, files: files{"a": sparse(archive.Magic, 3<<30)}},
-		"archive, listed":     {args: []string{"archive", "ls", "a"}, files: files{"a": sparse(archive.Magic, 3<<30)}},
-		"archive, a section":  {args: []string{"archive", "info", "a"}, files: files{"a": sparse(archive.Magic+"H\x00\x00\x00\xff\xff\xff\x7f\xff\xff\xff\x7f", 3<<30)}},
-		"plan, changes":       {args: []string{"apply", "p"}, files: files{"p": many(`{"format":1,"changes":[`, `]}`)}},
-		"plan, texts":         {args: []string{"apply", "p"}, files: files{"p": text(`{"format":1,"request":{"match":[`, `"",`, 5<<20, `""]}}`)}},
-		"plan, large":         {args: []string{"apply", "p"}, files: files{"p": sparse(`{"format":1,"verb":"`, 3<<30)}},
-		"undo, head":          {args: []string{"apply", "p"}, files: files{"p": many(`{"undo":1,"plan":{"format":1,"changes":[`, "]}}\n")}},
-		"undo, a large line":  {args: []string{"apply", "p"}, files: files{"p": sparse(`{"undo":1,"plan":{"format":1,"verb":"`, 3<<30)}},
-		"baseline, findings":  {args: []string{"audit", "-f", "k", "--baseline", "b", "s"}, files: files{"k": ok, "s": manyKeys(10), "b": many(`{"findings":[`, `]}`)}},
-		"checkpoint, large":   {args: []string{"audit", "-f", "k", "--checkpoint", "c", "-u", "redis://127.0.0.1:1"}, files: files{"k": ok, "c": sparse("{", 3<<30)}},
-		"checkpoint, objects": {args: []string{"audit", "-f", "k", "--checkpoint", "c", "-u", "redis://127.0.0.1:1"}, files: files{"k": ok, "c": many(`{"keywright_checkpoint":1,"judgement":[`, `]}`)}},
+		"archive":         {args: []string{"archive", "verify", "a"}, files: files{"a": sparse(archive.Magic, 3<<30)}},
+		"archive, listed": {args: []string{"archive", "ls", "a"}, files: files{"a": sparse(archive.Magic, 3<<30)}},
+		"archive, a section": {args: []string{"archive", "info", "a"},
+			files: files{"a": sparse(archive.Magic+"H\x00\x00\x00\xff\xff\xff\x7f\xff\xff\xff\x7f", 3<<30)}},
+		"plan, changes": {args: []string{"apply", "p"}, files: files{"p": many(`{"format":1,"changes":[`, `]}`)}},
+		"plan, texts": {args: []string{"apply", "p"},
+			files: files{"p": text(`{"format":1,"request":{"match":[`, `"",`, 5<<20, `""]}}`)}},
+		"plan, large": {args: []string{"apply", "p"}, files: files{"p": sparse(`{"format":1,"verb":"`, 3<<30)}},
+		"undo, head": {args: []string{"apply", "p"},
+			files: files{"p": many(`{"undo":1,"plan":{"format":1,"changes":[`, "]}}\n")}},
+		"undo, a large line": {args: []string{"apply", "p"},
+			files: files{"p": sparse(`{"undo":1,"plan":{"format":1,"verb":"`, 3<<30)}},
+		"baseline, findings": {args: []string{"audit", "-f", "k", "--baseline", "b", "s"},
+			files: files{"k": ok, "s": manyKeys(10), "b": many(`{"findings":[`, `]}`)}},
+		"checkpoint, large": {args: []string{"audit", "-f", "k", "--checkpoint", "c", "-u", "redis://127.0.0.1:1"},
+			files: files{"k": ok, "c": sparse("{", 3<<30)}},
+		"checkpoint, objects": {args: []string{"audit", "-f", "k", "--checkpoint", "c", "-u", "redis://127.0.0.1:1"},
+			files: files{"k": ok, "c": many(`{"keywright_checkpoint":1,"judgement":[`, `]}`)}},
 		"declaration, aliases": {
 			args:  []string{"lint", "-f", "k"},
 			files: files{"k": text(aliases(9), "", 0, "")},

@@ -42,7 +42,7 @@ for n = 1, 3 do
 end
 `
 
-// keywrightWith is keywright with its arguments, as a process of its own.
+// keywrightWith returns keywright with its arguments, as a process of its own.
 func keywrightWith(t *testing.T, out *bytes.Buffer, args ...string) *exec.Cmd {
 	path, err := exec.LookPath("keywright")
 	if err != nil {
@@ -126,7 +126,7 @@ func TestAKilledAuditGoesOn(t *testing.T) {
 	}
 }
 
-// report is what an audit says, without what tells how long it took.
+// report returns what an audit says, without what tells how long it took.
 func report(t *testing.T, args ...string) string {
 	var out, said bytes.Buffer
 	cmd := keywrightWith(t, &said, args...)
@@ -160,7 +160,8 @@ func TestACheckpointOfAnotherAudit(t *testing.T) {
 		}
 		return path
 	}
-	ours, theirs := declare("a.yaml", checkpointed), declare("b.yaml", checkpointed+"  more: {key: \"more:{n}\", type: hash, ttl: none}\n")
+	ours, theirs := declare("a.yaml", checkpointed),
+		declare("b.yaml", checkpointed+"  more: {key: \"more:{n}\", type: hash, ttl: none}\n")
 	args := func(file string, s *keywrighttest.Server, more ...string) []string {
 		return append([]string{"audit", "-f", file, "-u", s.URL(), "--progress", "none", "--checkpoint", kept}, more...)
 	}
@@ -185,7 +186,8 @@ func TestACheckpointOfAnotherAudit(t *testing.T) {
 		var said bytes.Buffer
 		cmd := keywrightWith(t, &said, args...)
 		_ = cmd.Run()
-		if now, _ := os.ReadFile(kept); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(said.String(), why) || !bytes.Equal(now, text) {
+		if now, _ := os.ReadFile(kept); cmd.ProcessState.ExitCode() != 2 || !strings.Contains(said.String(), why) ||
+			!bytes.Equal(now, text) {
 			t.Errorf("exit code %d, want 2 and %q:\n%s", cmd.ProcessState.ExitCode(), why, said.String())
 		}
 	}

@@ -48,7 +48,7 @@ func runs(t *testing.T, where string, args []string) {
 	}
 }
 
-// documentsOf are the documents of a YAML file.
+// documentsOf returns the documents of a YAML file.
 func documentsOf(t *testing.T, name string) (out []map[string]any) {
 	t.Helper()
 	d := yaml.NewDecoder(bytes.NewReader([]byte(deployed(t, name))))
@@ -65,7 +65,7 @@ func documentsOf(t *testing.T, name string) (out []map[string]any) {
 	}
 }
 
-// at is what is at a path of mappings and lists: the first of a list.
+// at returns what is at a path of mappings and lists: the first of a list.
 func at(of any, path ...string) any {
 	for _, p := range path {
 		if l, ok := of.([]any); ok && len(l) > 0 {
@@ -88,7 +88,8 @@ func texts(of any) (out []string) {
 
 func TestContainerfile(t *testing.T) {
 	text := deployed(t, "Containerfile")
-	for _, want := range []string{"CGO_ENABLED=0", "FROM scratch", "USER 65532:65532", `ENTRYPOINT ["/keywright"]`, "EXPOSE 7380", "VOLUME /data"} {
+	for _, want := range []string{"CGO_ENABLED=0", "FROM scratch", "USER 65532:65532", `ENTRYPOINT ["/keywright"]`,
+		"EXPOSE 7380", "VOLUME /data"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %s", want)
 		}
@@ -109,7 +110,8 @@ func TestCompose(t *testing.T) {
 	doc := documentsOf(t, "compose.yaml")[0]
 	service := at(doc, "services", "keywright")
 	runs(t, "compose.yaml", texts(at(service, "command")))
-	if at(service, "read_only") != true || at(service, "user") != "65532:65532" || !slices.Equal(texts(at(service, "cap_drop")), []string{"ALL"}) {
+	if at(service, "read_only") != true || at(service, "user") != "65532:65532" ||
+		!slices.Equal(texts(at(service, "cap_drop")), []string{"ALL"}) {
 		t.Error("keywright is not hardened")
 	}
 	services, _ := at(doc, "services").(map[string]any)
@@ -119,7 +121,8 @@ func TestCompose(t *testing.T) {
 				t.Errorf("%s is open to other machines: %s", name, port)
 			}
 		}
-		for part, known := range map[string]any{"secrets": at(doc, "secrets"), "networks": at(doc, "networks"), "volumes": at(doc, "volumes")} {
+		for part, known := range map[string]any{"secrets": at(doc, "secrets"), "networks": at(doc, "networks"),
+			"volumes": at(doc, "volumes")} {
 			for _, used := range texts(at(one, part)) {
 				used, _, _ = strings.Cut(used, ":")
 				all, _ := known.(map[string]any)
@@ -161,8 +164,10 @@ func TestUnit(t *testing.T) {
 		t.Error(start[0])
 	}
 	runs(t, "keywright.service", start[1:])
-	for name, want := range map[string]string{"DynamicUser": "yes", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
-		"PrivateDevices": "yes", "CapabilityBoundingSet": "", "MemoryDenyWriteExecute": "yes", "RestrictNamespaces": "yes", "SystemCallArchitectures": "native", "StateDirectory": "keywright"} {
+	for name, want := range map[string]string{"DynamicUser": "yes", "NoNewPrivileges": "yes", "ProtectSystem": "strict",
+		"ProtectHome": "yes", "PrivateTmp": "yes",
+		"PrivateDevices": "yes", "CapabilityBoundingSet": "", "MemoryDenyWriteExecute": "yes", "RestrictNamespaces": "yes",
+		"SystemCallArchitectures": "native", "StateDirectory": "keywright"} {
 		if len(set[name]) != 1 || set[name][0] != want {
 			t.Errorf("%s is %v, not %q", name, set[name], want)
 		}
@@ -175,7 +180,8 @@ func TestUnit(t *testing.T) {
 }
 
 func TestKubernetes(t *testing.T) {
-	kinds := map[string]string{"ServiceAccount": "v1", "PersistentVolumeClaim": "v1", "Deployment": "apps/v1", "Service": "v1", "NetworkPolicy": "networking.k8s.io/v1", "CronJob": "batch/v1"}
+	kinds := map[string]string{"ServiceAccount": "v1", "PersistentVolumeClaim": "v1", "Deployment": "apps/v1",
+		"Service": "v1", "NetworkPolicy": "networking.k8s.io/v1", "CronJob": "batch/v1"}
 	seen := map[string]bool{}
 	for _, file := range []string{"kubernetes/keywright.yaml", "kubernetes/janitor.yaml"} {
 		for _, doc := range documentsOf(t, file) {
@@ -210,11 +216,14 @@ func hardened(t *testing.T, where string, pod any) {
 			t.Errorf("%s: %s is %v", where, path, got)
 		}
 	}
-	if at(pod, "securityContext", "seccompProfile", "type") != "RuntimeDefault" || at(pod, "automountServiceAccountToken") != false {
+	if at(pod, "securityContext", "seccompProfile", "type") != "RuntimeDefault" ||
+		at(pod, "automountServiceAccountToken") != false {
 		t.Errorf("%s: no seccomp profile, or a token of the cluster", where)
 	}
 	own := at(c, "securityContext")
-	if at(own, "readOnlyRootFilesystem") != true || at(own, "allowPrivilegeEscalation") != false || !slices.Equal(texts(at(own, "capabilities", "drop")), []string{"ALL"}) || at(c, "resources", "limits", "memory") == nil {
+	if at(own, "readOnlyRootFilesystem") != true || at(own, "allowPrivilegeEscalation") != false ||
+		!slices.Equal(texts(at(own, "capabilities", "drop")), []string{"ALL"}) ||
+		at(c, "resources", "limits", "memory") == nil {
 		t.Errorf("%s: the container is not hardened", where)
 	}
 	there := map[any]bool{}
@@ -241,7 +250,8 @@ func hardened(t *testing.T, where string, pod any) {
 // selected checks that what selects pods selects those of the deployment.
 func selected(t *testing.T, doc map[string]any, kind string) {
 	t.Helper()
-	path := map[string][]string{"Deployment": {"spec", "selector", "matchLabels"}, "Service": {"spec", "selector"}, "NetworkPolicy": {"spec", "podSelector", "matchLabels"}}[kind]
+	path := map[string][]string{"Deployment": {"spec", "selector", "matchLabels"}, "Service": {"spec", "selector"},
+		"NetworkPolicy": {"spec", "podSelector", "matchLabels"}}[kind]
 	if got := at(at(doc, path...), "app.kubernetes.io/name"); got != "keywright" {
 		t.Errorf("%s selects %v", kind, got)
 	}

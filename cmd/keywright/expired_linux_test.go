@@ -20,7 +20,8 @@ func TestExpiredRecordsDeleteNothing(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "a.kwa"))
 		s.MoveClock(0)
 		s.Do("DEL", "key")
-		s.Do("EVAL", `for i = 1, ARGV[1] do redis.call('RPUSH', 'key', 'old' .. i) end redis.call('EXPIRE', 'key', 3600)`, "0", strconv.Itoa(size*10))
+		s.Do("EVAL", `for i = 1, ARGV[1] do redis.call('RPUSH', 'key', 'old' .. i) end redis.call('EXPIRE', 'key', 3600)`,
+			"0", strconv.Itoa(size*10))
 		if text := ran(t, 0, dir, "backup", "--to", "a.kwa", "-u", s.URL()); !strings.Contains(text, "Saved 1 key") {
 			t.Fatal(text)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// fleetRow is a target as the API answers.
+// fleetRow represents a target as the API answers.
 type fleetRow struct {
 	ID, State, Why string
 	Keys           int64
@@ -51,11 +51,15 @@ func TestFleet(t *testing.T) {
 		return fmt.Sprintf("  - {name: %s, url: %q%s}\n", name, url, more)
 	}
 	begin := "keywright_targets: 1\ntargets:\n"
-	file := write("targets.yaml", begin+target("a", a.URL(), ", declaration: one.yaml, labels: {region: eu}")+target("b", "${FLEET_B}", ", declaration: one.yaml")+
-		target("c", cluster.URL(), "")+target("gone", "redis://127.0.0.1:1", "")+target("wrong", a.URL(), ", declaration: wrong.yaml"))
+	file := write("targets.yaml",
+		begin+target("a", a.URL(), ", declaration: one.yaml, labels: {region: eu}")+target("b", "${FLEET_B}",
+			", declaration: one.yaml")+
+			target("c", cluster.URL(), "")+target("gone", "redis://127.0.0.1:1", "")+target("wrong", a.URL(),
+			", declaration: wrong.yaml"))
 	t.Setenv("FLEET_B", b.URL())
 	var said bytes.Buffer
-	cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "--targets", file, "--audits-at-once", "1", "--audit-every", "10s", "--store", filepath.Join(dir, "h.db"))
+	cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "--targets", file, "--audits-at-once", "1",
+		"--audit-every", "10s", "--store", filepath.Join(dir, "h.db"))
 	url := urlOf(t, cmd, &said)
 	rows := func() map[string]fleetRow {
 		t.Helper()
@@ -84,13 +88,16 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	all := until(func(r map[string]fleetRow) bool {
-		return len(r) == 5 && r["a"].State == "ok" && r["b"].State == "ok" && r["c"].State == "ok" && r["gone"].State == "away" && r["wrong"].State == "broken"
+		return len(r) == 5 && r["a"].State == "ok" && r["b"].State == "ok" && r["c"].State == "ok" &&
+			r["gone"].State == "away" && r["wrong"].State == "broken"
 	})
-	if all["a"].Keys != 7 || all["a"].Labels["region"] != "eu" || all["b"].Keys != 1 || all["wrong"].Why == "" || all["gone"].Why == "" {
+	if all["a"].Keys != 7 || all["a"].Labels["region"] != "eu" || all["b"].Keys != 1 || all["wrong"].Why == "" ||
+		all["gone"].Why == "" {
 		t.Errorf("%+v", all)
 	}
 	text, _ := get(t, url+"metrics", http.StatusOK)
-	for _, want := range []string{`keywright_up{target="a"} 1`, `keywright_up{target="gone"} 0`, `keywright_up{target="wrong"} 0`, `keywright_target_info{target="a",label_region="eu"} 1`} {
+	for _, want := range []string{`keywright_up{target="a"} 1`, `keywright_up{target="gone"} 0`,
+		`keywright_up{target="wrong"} 0`, `keywright_target_info{target="a",label_region="eu"} 1`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
@@ -101,7 +108,9 @@ func TestFleet(t *testing.T) {
 	get(t, url+"api/v1/t/wrong/overview", http.StatusNotFound)
 
 	write("targets.yaml", "this is no file of targets")
-	write("targets.yaml", begin+target("a", a.URL(), ", declaration: one.yaml, labels: {region: eu}")+target("d", b.URL(), ", declaration: one.yaml"))
+	write("targets.yaml",
+		begin+target("a", a.URL(), ", declaration: one.yaml, labels: {region: eu}")+target("d", b.URL(),
+			", declaration: one.yaml"))
 	until(func(r map[string]fleetRow) bool { return len(r) == 2 && r["a"].State == "ok" && r["d"].State == "ok" })
 	get(t, url+"api/v1/t/b/overview", http.StatusNotFound)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -109,10 +118,13 @@ func TestFleet(t *testing.T) {
 	if strings.Contains(said.String(), "panic") {
 		t.Error(said.String())
 	}
-	for name, text := range map[string]string{"none": "keywright_targets: 1\n", "twice": begin + target("a", "redis://x", "") + target("a", "redis://x", ""),
-		"word": begin + target("A/b", "redis://x", ""), "more": begin + target("a", "redis://x", ", colour: red"), "form": "targets:\n" + target("a", "redis://x", ""), "url": begin + "  - {name: a}\n"} {
+	for name, text := range map[string]string{"none": "keywright_targets: 1\n",
+		"twice": begin + target("a", "redis://x", "") + target("a", "redis://x", ""),
+		"word":  begin + target("A/b", "redis://x", ""), "more": begin + target("a", "redis://x", ", colour: red"),
+		"form": "targets:\n" + target("a", "redis://x", ""), "url": begin + "  - {name: a}\n"} {
 		var said bytes.Buffer
-		cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "--store", "none", "--targets", write(name+".yaml", text))
+		cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "--store", "none", "--targets",
+			write(name+".yaml", text))
 		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 {
 			t.Errorf("%s: %v, %s", name, err, said.String())
 		}

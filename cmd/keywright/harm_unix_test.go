@@ -12,17 +12,13 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
 	reading "github.com/keywright/keywright/source/server"
 	"github.com/redis/rueidis"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // clientOf opens a client for a database of a server or a cluster.
 func clientOf(t testing.TB, url string, db int) *keywright.Client {
@@ -43,35 +39,36 @@ func keysOf(t testing.TB, url string) map[string]string {
 	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
 	clients, out := map[int]*keywright.Client{}, map[string]string{}
-	_, err = reading.New(config, reading.Options{OnlyDB: -1, Role: reading.Primary}).Scan(t.Context(), source.Request{}, func(batch []source.Key) error {
-		db := batch[0].DB
-		if clients[db] == nil {
-			clients[db] = clientOf(t, url, db)
-		}
-		c := clients[db].Raw()
-		var list rueidis.Commands
-		for i := range batch {
-			k := string(batch[i].Name)
-			value := c.B().Arbitrary("DEBUG", "DIGEST-VALUE").Keys(k).Build()
-			if batch[i].Kind == source.ZSet { // the brands print a score differently into the digest
-				value = c.B().Zrange().Key(k).Min("0").Max("-1").Withscores().Build()
+	_, err = reading.New(config, reading.Options{OnlyDB: -1, Role: reading.Primary}).Scan(t.Context(), source.Request{},
+		func(batch []source.Key) error {
+			db := batch[0].DB
+			if clients[db] == nil {
+				clients[db] = clientOf(t, url, db)
 			}
-			list = append(list, value, c.B().Pexpiretime().Key(k).Build())
-		}
-		replies := c.DoMulti(t.Context(), list...)
-		for i := range batch {
-			value, err := replies[2*i].ToAny()
-			if err != nil {
-				return err
+			c := clients[db].Raw()
+			var list rueidis.Commands
+			for i := range batch {
+				k := string(batch[i].Name)
+				value := c.B().Arbitrary("DEBUG", "DIGEST-VALUE").Keys(k).Build()
+				if batch[i].Kind == source.ZSet { // the brands print a score differently into the digest
+					value = c.B().Zrange().Key(k).Min("0").Max("-1").Withscores().Build()
+				}
+				list = append(list, value, c.B().Pexpiretime().Key(k).Build())
 			}
-			ends, err := replies[2*i+1].AsInt64()
-			if err != nil {
-				return err
+			replies := c.DoMulti(t.Context(), list...)
+			for i := range batch {
+				value, err := replies[2*i].ToAny()
+				if err != nil {
+					return err
+				}
+				ends, err := replies[2*i+1].AsInt64()
+				if err != nil {
+					return err
+				}
+				out[fmt.Sprintf("%d %s", db, batch[i].Name)] = fmt.Sprint(value, " until ", ends)
 			}
-			out[fmt.Sprintf("%d %s", db, batch[i].Name)] = fmt.Sprint(value, " until ", ends)
-		}
-		return nil
-	})
+			return nil
+		})
 	must(t, err)
 	return out
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// byHand are the verbs without a plan file: a server that was started again is another one to a
+// byHand returns the verbs without a plan file: a server that was started again is another one to a
 // plan.
 func byHand() (out []moved) {
 	for _, v := range movedVerbs {
@@ -28,7 +28,8 @@ func byHand() (out []moved) {
 		}
 	}
 	return append(out,
-		moved{name: "delete that keeps", set: planned("ttl -u FROM --plan a.plan"), line: "delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --apply --keep gone.kwa",
+		moved{name: "delete that keeps", set: planned("ttl -u FROM --plan a.plan"),
+			line: "delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --apply --keep gone.kwa",
 			check: func(t *testing.T, p *place) {
 				allDeleted(t, p)
 				broughtBack(t, p)
@@ -144,7 +145,8 @@ func TestVerbsOverConnectionsThatBreak(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, 300)
 			p.reset(t, &v)
-			proxy := keywrighttest.NewProxy(t, map[bool]*keywrighttest.Server{true: p.to, false: p.from}[v.other].Addr(), keywrighttest.Rules{Delay: time.Millisecond})
+			proxy := keywrighttest.NewProxy(t, map[bool]*keywrighttest.Server{true: p.to, false: p.from}[v.other].Addr(),
+				keywrighttest.Rules{Delay: time.Millisecond})
 			line := strings.Replace(v.line, map[bool]string{true: "TO", false: "FROM"}[v.other], "redis://"+proxy.Addr(), 1)
 			cmd := runProgram(t, p.dir, p.words(line)...)
 			var said bytes.Buffer
@@ -179,7 +181,8 @@ func limited(t *testing.T, dir string, blocks int, args ...string) (text string,
 	t.Helper()
 	keywright, err := exec.LookPath("keywright")
 	must(t, err)
-	cmd := exec.Command("bash", append([]string{"-c", fmt.Sprintf(`ulimit -f %d; trap '' XFSZ; exec "$0" "$@"`, blocks), keywright}, args...)...)
+	cmd := exec.Command("bash",
+		append([]string{"-c", fmt.Sprintf(`ulimit -f %d; trap '' XFSZ; exec "$0" "$@"`, blocks), keywright}, args...)...)
 	cmd.Dir = dir
 	out, _ := cmd.CombinedOutput() // the code is looked at
 	return string(out), cmd.ProcessState.ExitCode()

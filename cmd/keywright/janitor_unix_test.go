@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// tidied is a job as the API answers.
+// tidied represents a job as the API answers.
 type tidied struct {
 	Name, State, Reason, Why, Did string
 	LastRun                       string `json:"last_run"`
@@ -29,7 +29,7 @@ type tidied struct {
 	Runs, Failed, Failures        int64
 }
 
-// tidy is a folder for a server's janitor: declaration, plans, backups.
+// tidy represents a folder for a server's janitor: declaration, plans, backups.
 type tidy struct {
 	*testing.T
 	dir string
@@ -64,7 +64,8 @@ func (d *tidy) due(plans string, jobs ...string) {
 }
 
 func (d *tidy) flags(plans string, more ...string) []string {
-	return append([]string{"-f", filepath.Join(d.dir, "keyspace.yaml"), "-u", d.s.URL(), "--store", "none", "--janitor-latency", "0",
+	return append([]string{"-f", filepath.Join(d.dir, "keyspace.yaml"), "-u", d.s.URL(), "--store", "none",
+		"--janitor-latency", "0",
 		"--plans", filepath.Join(d.dir, plans), "--backups", filepath.Join(d.dir, "backups")}, more...)
 }
 
@@ -72,7 +73,8 @@ func (d *tidy) flags(plans string, more ...string) []string {
 func (d *tidy) serve(plans string, more ...string) (url string, end func(os.Signal)) {
 	d.Helper()
 	var said bytes.Buffer
-	cmd := keywrightWith(d.T, &said, append([]string{"serve", "--listen", "127.0.0.1:0", "--janitor"}, d.flags(plans, more...)...)...)
+	cmd := keywrightWith(d.T, &said,
+		append([]string{"serve", "--listen", "127.0.0.1:0", "--janitor"}, d.flags(plans, more...)...)...)
 	url = urlOf(d.T, cmd, &said)
 	return url, func(sig os.Signal) {
 		_ = cmd.Process.Signal(sig)
@@ -129,7 +131,8 @@ func TestServeJanitor(t *testing.T) {
 		t.Errorf("%d keys are left", n)
 	}
 	text, _ := get(t, url+"metrics", http.StatusOK)
-	for _, want := range []string{`keywright_janitor_runs_total{keyspace="tidy",target="default",job="tidy"} 1`, `keywright_janitor_failures_total{keyspace="tidy",target="default",job="tidy"} 0`,
+	for _, want := range []string{`keywright_janitor_runs_total{keyspace="tidy",target="default",job="tidy"} 1`,
+		`keywright_janitor_failures_total{keyspace="tidy",target="default",job="tidy"} 0`,
 		"# TYPE keywright_janitor_runs_total counter", "keywright_janitor_last_success_timestamp_seconds{"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %s", want)
@@ -151,7 +154,8 @@ func TestServeJanitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for action, n := range map[string]int{"plan": 1, "apply": 2, "end": 1} {
-		if got := strings.Count(string(log), `"user":"janitor","action":"`+action+`"`) + strings.Count(string(log), `"user":"janitor","from":"","action":"`+action+`"`); got != n {
+		if got := strings.Count(string(log), `"user":"janitor","action":"`+action+`"`) + strings.Count(string(log),
+			`"user":"janitor","from":"","action":"`+action+`"`); got != n {
 			t.Errorf("%s is logged %d times, not %d:\n%s", action, got, n, log)
 		}
 	}
@@ -189,7 +193,8 @@ func TestJanitorWaits(t *testing.T) {
 	d.s.Do("CONFIG", "SET", "maxmemory", "20mb")
 	d.due("plans", "ttls", "tidy")
 	url, end := d.serve("plans", "--janitor-memory", "1", "--audit-every", "24h")
-	if j := d.until(url, "ttls", func(j tidied) bool { return j.Reason != "" || j.LastRun != "" }); j.Reason != "memory" || j.State != "waiting" || !strings.Contains(j.Why, "memory") {
+	if j := d.until(url, "ttls", func(j tidied) bool { return j.Reason != "" || j.LastRun != "" }); j.Reason != "memory" ||
+		j.State != "waiting" || !strings.Contains(j.Why, "memory") {
 		t.Errorf("%+v", j)
 	}
 	if j := d.until(url, "tidy", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 {
@@ -198,7 +203,8 @@ func TestJanitorWaits(t *testing.T) {
 	end(syscall.SIGTERM)
 	d.s.Do("CONFIG", "SET", "maxmemory", "0")
 	url, end = d.serve("plans", "--janitor-memory", "1")
-	if j := d.until(url, "ttls", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || d.s.Do("TTL", "user:1").(int64) <= 0 {
+	if j := d.until(url, "ttls", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 ||
+		d.s.Do("TTL", "user:1").(int64) <= 0 {
 		t.Errorf("%+v", j)
 	}
 	end(syscall.SIGTERM)
@@ -217,7 +223,8 @@ func TestJanitorBackups(t *testing.T) {
 	}
 	d.due("plans", "saves")
 	url, end := d.serve("plans")
-	if j := d.until(url, "saves", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || !strings.Contains(j.Did, "saved 50 keys") {
+	if j := d.until(url, "saves", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 ||
+		!strings.Contains(j.Did, "saved 50 keys") {
 		t.Fatalf("%+v", j)
 	}
 	end(syscall.SIGTERM)
@@ -228,30 +235,36 @@ func TestJanitorBackups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"default.saves.20200101T000000Z.kwa": good, "default.saves.20200102T000000Z.kwa": good,
+	for name, text := range map[string][]byte{"default.saves.20200101T000000Z.kwa": good,
+		"default.saves.20200102T000000Z.kwa": good,
 		"default.saves.20200103T000000Z.kwa": good[:len(good)/2], "mine.txt": nil} {
 		if err := os.WriteFile(filepath.Join(d.dir, "backups", name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Rename(filepath.Join(d.dir, "backups", backups()[4-1]), filepath.Join(d.dir, "backups", "default.saves.20200104T000000Z.kwa")); err != nil {
+	if err := os.Rename(filepath.Join(d.dir, "backups", backups()[4-1]),
+		filepath.Join(d.dir, "backups", "default.saves.20200104T000000Z.kwa")); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	run := keywrightWith(t, &said, "janitor", "run", "saves", "--apply", "-f", filepath.Join(d.dir, "keyspace.yaml"), "-u", d.s.URL(), "--janitor-latency", "0", "--backups", filepath.Join(d.dir, "backups"))
+	run := keywrightWith(t, &said, "janitor", "run", "saves", "--apply", "-f", filepath.Join(d.dir, "keyspace.yaml"), "-u",
+		d.s.URL(), "--janitor-latency", "0", "--backups", filepath.Join(d.dir, "backups"))
 	if err := run.Run(); err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
 	// The newest two good ones stay, and what is between them and not good is deleted with the others.
 	all := strings.Join(backups(), " ")
-	if len(backups()) != 3 || !strings.Contains(all, "20200104") || !strings.Contains(all, "mine.txt") || strings.Contains(all, "20200101") || strings.Contains(all, "20200103") {
+	if len(backups()) != 3 || !strings.Contains(all, "20200104") || !strings.Contains(all, "mine.txt") ||
+		strings.Contains(all, "20200101") || strings.Contains(all, "20200103") {
 		t.Error(all)
 	}
 }
 
 // TestJanitorRun: the command shows what a job would do, does it, and lists when jobs are due.
 func TestJanitorRun(t *testing.T) {
-	d := newTidy(t, "  tidy: {do: clean, cron: \"0 0 1 1 *\", zone: Europe/Berlin}\n  swept: {do: sweep, every: 1h}\n  looks: {do: audit, every: 1h}\n")
+	d := newTidy(t,
+		"  tidy: {do: clean, cron: \"0 0 1 1 *\", zone: Europe/Berlin}\n  swept: {do: sweep, every: 1h}\n  looks: {do: "+
+			"audit, every: 1h}\n")
 	d.logs(30)
 	run := func(code int, args ...string) string {
 		t.Helper()
@@ -266,7 +279,8 @@ func TestJanitorRun(t *testing.T) {
 		return out.String() + said.String()
 	}
 	at := []string{"-f", filepath.Join(d.dir, "keyspace.yaml"), "-u", d.s.URL()}
-	if text := run(0, append([]string{"run", "tidy"}, at...)...); !strings.Contains(text, "20") || d.s.Do("DBSIZE") != int64(30) {
+	if text := run(0, append([]string{"run", "tidy"}, at...)...); !strings.Contains(text, "20") ||
+		d.s.Do("DBSIZE") != int64(30) {
 		t.Error(text)
 	}
 	run(0, append([]string{"run", "tidy", "--apply", "--janitor-latency", "0"}, at...)...)
@@ -277,7 +291,8 @@ func TestJanitorRun(t *testing.T) {
 	run(2, append([]string{"run", "looks", "--apply"}, at...)...)
 	run(2, append([]string{"run"}, at...)...)
 	d.s.Do("SET", "keywright:janitor:turn", "1 somebody", "PX", "100000")
-	if text := run(4, append([]string{"run", "tidy", "--apply", "--janitor-latency", "0"}, at...)...); !strings.Contains(text, "elsewhere") {
+	if text := run(4, append([]string{"run", "tidy", "--apply", "--janitor-latency", "0"}, at...)...); !strings.Contains(
+		text, "elsewhere") {
 		t.Error(text)
 	}
 	var next struct {
@@ -287,11 +302,14 @@ func TestJanitorRun(t *testing.T) {
 			Next           []time.Time
 		}
 	}
-	if text := run(0, "next", "-o", "json", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count", "3"); json.Unmarshal([]byte(text), &next) != nil ||
-		next.Version != 1 || len(next.Jobs) != 3 || next.Jobs[0].Zone != "Europe/Berlin" || len(next.Jobs[0].Next) != 3 || next.Jobs[1].Do != "sweep" {
+	if text := run(0, "next", "-o", "json", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count",
+		"3"); json.Unmarshal([]byte(text), &next) != nil ||
+		next.Version != 1 || len(next.Jobs) != 3 || next.Jobs[0].Zone != "Europe/Berlin" || len(next.Jobs[0].Next) != 3 ||
+		next.Jobs[1].Do != "sweep" {
 		t.Errorf("%+v of %s", next, text)
 	}
-	if text := run(0, "next", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count", "2"); strings.Count(text, "tidy") != 2 || !strings.Contains(text, "12-31 23:00") {
+	if text := run(0, "next", "-f", filepath.Join(d.dir, "keyspace.yaml"), "--count",
+		"2"); strings.Count(text, "tidy") != 2 || !strings.Contains(text, "12-31 23:00") {
 		t.Error(text)
 	}
 }
@@ -304,7 +322,9 @@ func TestJanitorSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = bytes.Replace(text, []byte("keys:\n"), []byte("keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {expires: \"items:ends\"}}\n"), 1)
+	text = bytes.Replace(text, []byte("keys:\n"),
+		[]byte("keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {expires: "+
+			"\"items:ends\"}}\n"), 1)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +340,8 @@ func TestJanitorSweeps(t *testing.T) {
 	d.s.Do("ZADD", "items:ends", later, "kept")
 	d.due("plans", "swept")
 	url, end := d.serve("plans")
-	if j := d.until(url, "swept", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || j.Runs != 1 || j.Did != "swept 30 items" {
+	if j := d.until(url, "swept", func(j tidied) bool { return j.LastRun != "" }); j.Failures != 0 || j.Runs != 1 ||
+		j.Did != "swept 30 items" {
 		t.Errorf("%+v", j)
 	}
 	end(syscall.SIGTERM)
@@ -329,7 +350,8 @@ func TestJanitorSweeps(t *testing.T) {
 	}
 	expired()
 	var said bytes.Buffer
-	cmd := keywrightWith(t, &said, "janitor", "run", "swept", "--apply", "-f", path, "-u", d.s.URL(), "--janitor-latency", "0")
+	cmd := keywrightWith(t, &said, "janitor", "run", "swept", "--apply", "-f", path, "-u", d.s.URL(),
+		"--janitor-latency", "0")
 	if err := cmd.Run(); err != nil || !strings.Contains(said.String(), "swept 30 items") {
 		t.Errorf("%v: %s", err, said.String())
 	}
@@ -357,11 +379,13 @@ func TestKilledJanitor(t *testing.T) {
 			_, end := d.serve(plans, "--apply-rate", "1000")
 			begin := d.s.Do("DBSIZE").(int64)
 			stop := begin - rand.N(int64(400))
-			for deadline := time.Now().Add(time.Minute); d.s.Do("DBSIZE").(int64) > max(stop, kept+50) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Minute); d.s.Do("DBSIZE").(int64) > max(stop, kept+50) &&
+				time.Now().Before(deadline); {
 			}
 			end(syscall.SIGKILL)
 			killed, at = killed+1, at+1
-			if left := d.s.Do("EVAL", "return #redis.call('SCAN', '0', 'MATCH', 'log:*', 'COUNT', '100000')[2]", "0").(int64); left > kept {
+			if left := d.s.Do("EVAL", "return #redis.call('SCAN', '0', 'MATCH', 'log:*', 'COUNT', '100000')[2]",
+				"0").(int64); left > kept {
 				midway++
 			}
 			d.s.Do("DEL", apply.ActingKey, janitor.TurnKey) // as it is when their leases have ended

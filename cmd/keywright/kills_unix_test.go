@@ -79,7 +79,7 @@ for i = 1, n / 10 do
 	redis.call('HSET', '{notes:ends}:ledger', i, '=kind|notes:kind:|=1:a')
 end`
 
-// only are the keys whose names begin so.
+// only returns the keys whose names begin so.
 func only(all map[string]string, prefixes ...string) map[string]string {
 	out := map[string]string{}
 	for key, value := range all {
@@ -93,7 +93,7 @@ func only(all map[string]string, prefixes ...string) map[string]string {
 	return out
 }
 
-// place is where a verb is tried: two servers, a folder, and what was there before.
+// place describes where a verb is tried: two servers, a folder, and what was there before.
 type place struct {
 	from, to *keywrighttest.Server
 	dir      string
@@ -101,7 +101,7 @@ type place struct {
 	before   map[string]string // of from
 }
 
-// moved is a verb that is killed and run again.
+// moved represents a verb that is killed and run again.
 type moved struct {
 	name  string
 	set   func(t *testing.T, p *place)             // makes what there is before; the keys are there
@@ -130,7 +130,7 @@ func (p *place) words(line string) []string {
 	return strings.Fields(strings.NewReplacer("FROM", p.from.URL(), "TO", p.to.URL()).Replace(line))
 }
 
-// journalEnded is whether the plan was executed to its end.
+// journalEnded reports whether the plan was executed to its end.
 func journalEnded(t *testing.T, p *place) bool {
 	_, done := planEnded(t, p.dir)
 	return done
@@ -139,33 +139,44 @@ func journalEnded(t *testing.T, p *place) bool {
 var movedVerbs = []moved{
 	{name: "restore", line: "restore a.kwa -u TO --apply", other: true, check: allMoved},
 	{name: "restore different", line: "restore a.kwa -u TO --existing different --apply", other: true, check: allMoved},
-	{name: "restore of a plan", set: planned("restore a.kwa -u TO --plan a.plan"), line: "apply a.plan -u TO", other: true, check: allMoved, last: journalEnded},
-	{name: "replacing restore of a plan", set: planned("restore a.kwa -u TO --existing replace --plan a.plan"), line: "apply a.plan -u TO", other: true, check: allMoved, last: journalEnded},
+	{name: "restore of a plan", set: planned("restore a.kwa -u TO --plan a.plan"), line: "apply a.plan -u TO", other: true,
+		check: allMoved, last: journalEnded},
+	{name: "replacing restore of a plan", set: planned("restore a.kwa -u TO --existing replace --plan a.plan"),
+		line: "apply a.plan -u TO", other: true, check: allMoved, last: journalEnded},
 	{name: "copy", line: "copy FROM TO --apply", other: true, check: allMoved},
-	{name: "copy of a snapshot", line: "copy FROM TO --existing different --snapshot --apply", other: true, check: allMoved},
+	{name: "copy of a snapshot", line: "copy FROM TO --existing different --snapshot --apply", other: true,
+		check: allMoved},
 	{name: "delete", line: "delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --apply", check: allDeleted},
-	{name: "delete of a plan", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"), line: "apply a.plan -u FROM", check: allDeleted, last: journalEnded},
-	{name: "delete that keeps", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"), line: "apply a.plan -u FROM --keep gone.kwa",
+	{name: "delete of a plan", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"),
+		line: "apply a.plan -u FROM", check: allDeleted, last: journalEnded},
+	{name: "delete that keeps", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"),
+		line: "apply a.plan -u FROM --keep gone.kwa",
 		check: func(t *testing.T, p *place) {
 			allDeleted(t, p)
 			broughtBack(t, p)
 		}, last: journalEnded},
-	{name: "clean that keeps", set: planned("clean -u FROM --plan a.plan"), line: "apply a.plan -u FROM --keep gone.kwa", check: func(t *testing.T, p *place) {
-		if left := only(keysOf(t, p.from.URL()), "log:"); len(left) != 4 {
-			t.Errorf("%d of the keys are left", len(left))
-		}
-		broughtBack(t, p)
-	}, last: journalEnded},
-	{name: "ttl of a plan", set: planned("ttl -u FROM --entry user --plan a.plan"), line: "apply a.plan -u FROM", check: func(t *testing.T, p *place) {
-		haveTTL(t, p)
-		ran(t, 0, p.dir, p.words("apply a.plan.undo -u FROM")...)
-		sameKeys(t, p.before, keysOf(t, p.from.URL()))
-	}, last: journalEnded},
-	{name: "rename of a plan", set: planned("rename -u FROM --map user:{id}=usr:{id} --map big:hash=large:hash --map big:stream=large:stream --plan a.plan"), line: "apply a.plan -u FROM",
+	{name: "clean that keeps", set: planned("clean -u FROM --plan a.plan"), line: "apply a.plan -u FROM --keep gone.kwa",
+		check: func(t *testing.T, p *place) {
+			if left := only(keysOf(t, p.from.URL()), "log:"); len(left) != 4 {
+				t.Errorf("%d of the keys are left", len(left))
+			}
+			broughtBack(t, p)
+		}, last: journalEnded},
+	{name: "ttl of a plan", set: planned("ttl -u FROM --entry user --plan a.plan"), line: "apply a.plan -u FROM",
+		check: func(t *testing.T, p *place) {
+			haveTTL(t, p)
+			ran(t, 0, p.dir, p.words("apply a.plan.undo -u FROM")...)
+			sameKeys(t, p.before, keysOf(t, p.from.URL()))
+		}, last: journalEnded},
+	{name: "rename of a plan",
+		set: planned(
+			"rename -u FROM --map user:{id}=usr:{id} --map big:hash=large:hash --map big:stream=large:stream --plan a.plan"),
+		line: "apply a.plan -u FROM",
 		check: func(t *testing.T, p *place) {
 			want := map[string]string{}
 			for key, value := range p.before {
-				want[strings.NewReplacer(" user:", " usr:", " big:hash", " large:hash", " big:stream", " large:stream").Replace(key)] = value
+				want[strings.NewReplacer(" user:", " usr:", " big:hash", " large:hash", " big:stream", " large:stream").Replace(
+					key)] = value
 			}
 			sameKeys(t, want, keysOf(t, p.from.URL()))
 			ran(t, 0, p.dir, p.words("apply a.plan.undo -u FROM")...)
@@ -198,7 +209,7 @@ func broughtBack(t *testing.T, p *place) {
 	sameKeys(t, only(p.before, plain...), only(keysOf(t, p.from.URL()), plain...))
 }
 
-// keptFiles are the archives of what was deleted, the newest first.
+// keptFiles returns the archives of what was deleted, the newest first.
 func keptFiles(t *testing.T, p *place) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dir, "gone*.kwa"))
@@ -271,7 +282,8 @@ func (p *place) again(t *testing.T, v *moved) {
 // newPlace starts the servers.
 func newPlace(t *testing.T, n int, options ...keywrighttest.Option) *place {
 	t.Helper()
-	p := &place{from: keywrighttest.Start(t, keywrighttest.Redis, options...), to: keywrighttest.Start(t, keywrighttest.Valkey, options...), dir: t.TempDir(), n: n}
+	p := &place{from: keywrighttest.Start(t, keywrighttest.Redis, options...),
+		to: keywrighttest.Start(t, keywrighttest.Valkey, options...), dir: t.TempDir(), n: n}
 	must(t, os.WriteFile(filepath.Join(p.dir, "keyspace.yaml"), []byte(movedKeyspace), 0o600))
 	return p
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -13,23 +12,20 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
-// patience is how long a command may take to end by itself when it is interrupted:
+// patience says how long a command may take to end by itself when it is interrupted:
 // what reads files and computes does not look for it.
 const patience = 700 * time.Millisecond
 
-// frugal is the memory above which garbage is collected whatever else is done, so that
-// two replies of a hostile server are not held at once. GOMEMLIMIT sets another one.
-const frugal = 192 << 20
-
 func main() {
 	wire.Frugal(wire.MaxItems)
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(frugal)
+	if os.Getenv("GOMEMLIMIT") == "" { // which is another limit
+		command.Frugal()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // a second ctrl-C ends the program at once
 		time.AfterFunc(patience, func() { os.Exit(command.Interrupted(os.Stderr)) })
 	})
-	os.Exit(command.Main(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}))
+	os.Exit(command.Main(ctx, os.Args[1:],
+		command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}))
 }

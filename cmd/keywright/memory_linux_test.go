@@ -27,7 +27,8 @@ func fillLarge(s *keywrighttest.Server, keys, fields int) {
 	s.Do("CONFIG", "SET", "rdbcompression", "no") // else DUMP gives next to nothing of what repeats itself
 	s.Do("DEBUG", "POPULATE", strconv.Itoa(keys), "key", "1000")
 	for from := 0; from < fields; from += 10_000 {
-		s.Do("EVAL", `for i = 0, 9999 do redis.call('HSET', 'big', 'field:' .. (ARGV[1] + i), string.rep('v', 40) .. i) end`, "0", strconv.Itoa(from))
+		s.Do("EVAL", `for i = 0, 9999 do redis.call('HSET', 'big', 'field:' .. (ARGV[1] + i), string.rep('v', 40) .. i) end`,
+			"0", strconv.Itoa(from))
 	}
 }
 
@@ -61,7 +62,7 @@ func peakOf(t *testing.T, dir, url string, args ...string) (mib int64, said stri
 	return figure(t, file), out.String(), cmd.ProcessState.ExitCode()
 }
 
-// figure is a figure of memory that a program has left, in MiB.
+// figure returns a figure of memory that a program has left, in MiB.
 func figure(t *testing.T, file string) (mib int64) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -107,7 +108,8 @@ func TestWhatMovesTakesLittleMemory(t *testing.T) {
 		{line: "backup --to a.kwa"},
 		{line: "backup --to b.kwa --snapshot"},
 		{line: "backup --to c.kwa dump.rdb", before: save},
-		{line: "backup --to d.kwa --since a.kwa", before: func() { from.Do("SET", "key:1", "changed"); from.Do("DEL", "key:2") }},
+		{line: "backup --to d.kwa --since a.kwa",
+			before: func() { from.Do("SET", "key:1", "changed"); from.Do("DEL", "key:2") }},
 		{line: "archive verify a.kwa"},
 		{line: "archive ls a.kwa -o names"},
 		{line: "archive diff a.kwa b.kwa"},

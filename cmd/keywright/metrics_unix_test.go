@@ -42,7 +42,7 @@ var (
 	recordedName = regexp.MustCompile(`\w+:keywright_\w+:\w+`)
 )
 
-// named are the metrics that a text of queries names.
+// named returns the metrics that a text of queries names.
 func named(text string) []string {
 	names := metricName.FindAllString(recordedName.ReplaceAllString(text, ""), -1)
 	slices.Sort(names)
@@ -54,7 +54,8 @@ func named(text string) []string {
 func scraped(t *testing.T) (url string, files map[string]string, stop func()) {
 	t.Helper()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	for _, command := range [][]string{{"SET", "stray", "x"}, {"SET", "lock:1", "me/1", "PX", "600000"}, {"XADD", "log", "1-1", "n", "1"},
+	for _, command := range [][]string{{"SET", "stray", "x"}, {"SET", "lock:1", "me/1", "PX", "600000"},
+		{"XADD", "log", "1-1", "n", "1"},
 		{"XGROUP", "CREATE", "log", "readers", "0"}, {"XADD", "log", "2-1", "n", "2"}} {
 		s.Do(command...)
 	}

@@ -73,7 +73,7 @@ func runBlock(t *testing.T, root string, b pages.Block) {
 	}
 }
 
-// servers are what a block names: one that is filled, and one called new, which is empty.
+// servers returns what a block names: one that is filled, and one called new, which is empty.
 // real puts their addresses into a command, shown takes them out of what it prints.
 func servers(t *testing.T, b pages.Block) (real, shown *strings.Replacer) {
 	var in, out []string
@@ -86,7 +86,7 @@ func servers(t *testing.T, b pages.Block) (real, shown *strings.Replacer) {
 	return strings.NewReplacer(in...), strings.NewReplacer(out...)
 }
 
-// step is a command of a block, and what it prints.
+// step represents a command of a block, and what it prints.
 type step struct{ command, want string }
 
 func steps(text string) []step {
@@ -102,7 +102,7 @@ func steps(text string) []step {
 	return out
 }
 
-// varying is what differs from run to run, and what stands for it.
+// varying says what differs from run to run, and what stands for it.
 var varying = []struct {
 	what *regexp.Regexp
 	by   string
@@ -112,7 +112,7 @@ var varying = []struct {
 	{regexp.MustCompile(`─+`), "─"},
 }
 
-// plain is the lines of a text without what differs from run to run.
+// plain returns the lines of a text without what differs from run to run.
 func plain(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -195,7 +195,7 @@ func copyExamples(t *testing.T, root, dir string) {
 	}
 }
 
-// bare is an environment without what changes what keywright does.
+// bare returns an environment without what changes what keywright does.
 func bare(environment []string) []string {
 	var out []string
 	for _, v := range environment {

@@ -33,7 +33,7 @@ keys:
   token: {doc: d, key: "t:{id}", type: string, value: text encrypted, ttl: none}
 `
 
-// planCase is a verb that changes many things, and what holds when it was executed.
+// planCase represents a verb that changes many things, and what holds when it was executed.
 type planCase struct {
 	args []string
 	fill string // a script; ARGV[1] is how many
@@ -82,7 +82,7 @@ var planCases = map[string]planCase{
 		`return math.abs(redis.call('ZCARD', 'notes:at') - tonumber(ARGV[1]))`},
 }
 
-// killsPerPlan is how often one plan is killed: its journal has more batches than that.
+// killsPerPlan says how often one plan is killed: its journal has more batches than that.
 const killsPerPlan = 8
 
 // A plan that is killed while it is executed, again and again, is gone on with: in the
@@ -187,7 +187,8 @@ func killedUsers(t *testing.T, s *keywrighttest.Server, kills int) (killed int) 
 		if got := s.Do("ACL", "DRYRUN", fmt.Sprint("user", i), "SET", fmt.Sprintf("k%d:1", i), "x"); got != "OK" {
 			t.Errorf("user%d: %v", i, got)
 		}
-		if got := fmt.Sprint(s.Do("ACL", "GETUSER", fmt.Sprint("user", i))); !strings.Contains(got, "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b") {
+		if got := fmt.Sprint(s.Do("ACL", "GETUSER", fmt.Sprint("user", i))); !strings.Contains(got,
+			"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b") {
 			t.Errorf("user%d has lost its password: %s", i, got)
 		}
 	}
@@ -223,7 +224,7 @@ func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string)
 	}
 }
 
-// planEnded is how many lines the journal of the plan has, and whether the last says that
+// planEnded returns how many lines the journal of the plan has, and whether the last says that
 // the plan was executed to its end.
 func planEnded(t *testing.T, dir string) (lines int, done bool) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// soakOr is how much of something a test does.
+// soakOr returns how much of something a test does.
 func soakOr(n int) int {
 	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
 		return of
@@ -147,8 +147,10 @@ func TestFlippedByteOfASnapshot(t *testing.T) {
 func TestVerifySeesWhatOthersDoNot(t *testing.T) {
 	a, b, dir := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey), t.TempDir()
 	for i, s := range []*keywrighttest.Server{a, b} {
-		s.Do("EVAL", `for i = 1, 5000 do local n = i; if ARGV[1] == '1' then n = 5001 - i end; redis.call('SADD', 'set', 'member' .. n) end
-			redis.call('SET', 'session', 'x', 'PXAT', 4102444800000); redis.call('HSET', 'hash', 'f', 'v')`, "0", strconv.Itoa(i))
+		s.Do("EVAL",
+			`for i = 1, 5000 do local n = i; if ARGV[1] == '1' then n = 5001 - i end; redis.call('SADD', 'set', 'member' .. n) end
+			redis.call('SET', 'session', 'x', 'PXAT', 4102444800000); redis.call('HSET', 'hash', 'f', 'v')`, "0",
+			strconv.Itoa(i))
 	}
 	ran(t, 0, dir, "verify", a.URL(), b.URL())
 	for _, c := range [][2][]string{
@@ -176,7 +178,8 @@ func TestNoTornPairs(t *testing.T) {
 		list := make(rueidis.Commands, 0, 100)
 		for i := range int64(100) {
 			value := 4102444800000 + n*100 + i
-			list = append(list, c.B().Set().Key(fmt.Sprint("k", (n*100+i)%keys)).Value(fmt.Sprint(value)).PxatMillisecondsTimestamp(value).Build())
+			list = append(list,
+				c.B().Set().Key(fmt.Sprint("k", (n*100+i)%keys)).Value(fmt.Sprint(value)).PxatMillisecondsTimestamp(value).Build())
 		}
 		for _, reply := range c.DoMulti(ctx, list...) {
 			err = errors.Join(err, reply.Error())

@@ -136,7 +136,7 @@ func awaitRules(t *testing.T, api string) {
 	}
 }
 
-// value is the first value of a query, 0 if there is none.
+// value returns the first value of a query, 0 if there is none.
 func value(t *testing.T, api, query string) float64 {
 	t.Helper()
 	var data struct{ Result []struct{ Value []any } }
@@ -148,7 +148,7 @@ func value(t *testing.T, api, query string) float64 {
 	return n
 }
 
-// dashboardQueries are the queries of a dashboard, of all targets.
+// dashboardQueries returns the queries of a dashboard, of all targets.
 func dashboardQueries(t *testing.T, text string) (out []string) {
 	t.Helper()
 	var d struct {

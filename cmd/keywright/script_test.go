@@ -22,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// programs are those that the tests find in PATH.
+// programs lists those that the tests find in PATH.
 var programs = map[string]func(){"keywright": main}
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// commands are what the scripts can say beside testscript's own words.
+// commands say what the scripts can say beside testscript's own words.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"server":    startServer,
 	"cluster":   startCluster,
@@ -85,7 +85,7 @@ func server(ts *testscript.TestScript) *keywrighttest.Server {
 	return s
 }
 
-// values are the values of a script, so that a command can keep one.
+// values returns the values of a script, so that a command can keep one.
 func values(ts *testscript.TestScript) map[any]any { return ts.Value("values").(map[any]any) }
 
 // startServer is `server redis|valkey [password PW] [tls] [config NAME VALUE…]`:
@@ -102,7 +102,8 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 			options = append(options, keywrighttest.Password(args[i]))
 		case "tls":
 			c := keywrighttest.NewCertificates(tb)
-			for name, file := range map[string]string{"CA": c.CA, "CERT": c.ClientCert, "KEY": c.ClientKey, "OTHERCA": c.OtherCA} {
+			for name, file := range map[string]string{"CA": c.CA, "CERT": c.ClientCert, "KEY": c.ClientKey,
+				"OTHERCA": c.OtherCA} {
 				ts.Setenv(name, file)
 			}
 			options = append(options, keywrighttest.TLS(c))
@@ -236,8 +237,9 @@ func alike(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// differing are the fields of a report that two sources need not agree on.
-var differing = []string{"server", "endpoint", "seconds", "max_repeats", "notes", "estimated_bytes", "bytes", "share", "largest", "encoding", "elements", "stored_bytes", "idle_seconds", "min", "p50", "p90", "max"}
+// differing lists the fields of a report that two sources need not agree on.
+var differing = []string{"server", "endpoint", "seconds", "max_repeats", "notes", "estimated_bytes", "bytes", "share",
+	"largest", "encoding", "elements", "stored_bytes", "idle_seconds", "min", "p50", "p90", "max"}
 
 func stripped(v any) any {
 	switch v := v.(type) {
@@ -313,7 +315,7 @@ func absent(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// environment is what a script has set and a program started by a command needs.
+// environment returns what a script has set and a program started by a command needs.
 func environment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TERM", "NO_COLOR", "KEYWRIGHT_URL", "GOCOVERDIR", "GORACE"} {
@@ -362,7 +364,7 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scans is how often the server was asked to SCAN.
+// scans returns how often the server was asked to SCAN.
 func scans(s *keywrighttest.Server) int {
 	n := 0
 	_, _ = fmt.Sscanf(s.Info("cmdstat_scan"), "calls=%d", &n)

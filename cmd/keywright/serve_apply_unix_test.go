@@ -15,17 +15,18 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// applied is a plan as the API answers.
+// applied represents a plan as the API answers.
 type applied struct {
 	ID, State, Problem  string
 	Done, Total, Change int64
 	Did                 *struct{ Changed, Unknown int64 }
 }
 
-// page is a client of a server: it knows what must be sent with what changes something.
+// page represents a client of a server: it knows what must be sent with what changes something.
 type page struct {
 	*testing.T
 	url, csrf string
@@ -133,7 +134,7 @@ end`, "0", fmt.Sprint(refusedJobs+otherJobs), fmt.Sprint(refusedJobs))
 	}
 	p.post("plans/"+made.ID+"/apply", "{}", 200)
 	p.post("plans/"+made.ID+"/apply", "{}", 409)
-	soon(t, "it does not begin", func() bool {
+	expect.Eventually(t, "it begins", func() bool {
 		return s.Do("ZCARD", "{jobs}:dead").(int64) <= refusedJobs+otherJobs-500
 	})
 	end(syscall.SIGKILL)
@@ -147,7 +148,7 @@ end`, "0", fmt.Sprint(refusedJobs+otherJobs), fmt.Sprint(refusedJobs))
 		t.Errorf("%+v", was)
 	}
 	p.post("plans/"+made.ID+"/apply", "{}", 200)
-	soon(t, "it does not go on", func() bool { return s.Do("ZCARD", "{jobs}:dead").(int64) <= left-300 })
+	expect.Eventually(t, "it goes on", func() bool { return s.Do("ZCARD", "{jobs}:dead").(int64) <= left-300 })
 	p.post("plans/"+made.ID+"/stop", "{}", 200)
 	if is := p.until(made.ID, "stopped"); is.Did == nil {
 		t.Errorf("%+v", is)

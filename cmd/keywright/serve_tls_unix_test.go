@@ -31,7 +31,8 @@ func certificate(t *testing.T, dir string) (cert, key string, trusted *x509.Cert
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	made := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	text, err := x509.CreateCertificate(rand.Reader, made, made, &private.PublicKey, private)
 	if err != nil {
@@ -42,7 +43,8 @@ func certificate(t *testing.T, dir string) (cert, key string, trusted *x509.Cert
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: text}, key: {Type: "EC PRIVATE KEY", Bytes: secret}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: text},
+		key: {Type: "EC PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +75,8 @@ func TestServeUsers(t *testing.T) {
 	}
 	store := filepath.Join(dir, "history.db")
 	flags := []string{"serve", "-u", s.URL(), "--store", store, "--listen", "0.0.0.0:0"}
-	for _, bad := range [][]string{{}, {"--tokens", tokens}, {"--tokens", tokens, "--https-cert", cert}, {"--tokens", key, "--proxy-has-tls"},
+	for _, bad := range [][]string{{}, {"--tokens", tokens}, {"--tokens", tokens, "--https-cert", cert},
+		{"--tokens", key, "--proxy-has-tls"},
 		{"--tokens", tokens, "--https-cert", key, "--https-key", cert}, {"--proxy-user-header", "X-User", "--proxy-has-tls"},
 		{"--tokens", tokens, "--proxy-has-tls", "--audit-by", "snapshot", "--db", "-5"}} {
 		var said bytes.Buffer

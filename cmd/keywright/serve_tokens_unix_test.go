@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -52,16 +53,16 @@ func TestServeReadsTokensAgain(t *testing.T) {
 	is := func(alice, bob int) func() bool {
 		return func() bool { return status("alice") == alice && status("bob") == bob }
 	}
-	soon(t, "alice is not known", is(200, 401))
+	expect.Eventually(t, "alice is known", is(200, 401))
 	write(tokens, line("alice")+line("bob"))
-	soon(t, "bob is not known", is(200, 200))
+	expect.Eventually(t, "bob is known", is(200, 200))
 	write(tokens, line("bob"))
-	soon(t, "alice is known still", is(401, 200))
+	expect.Eventually(t, "alice is forgotten", is(401, 200))
 	write(tokens, strings.Repeat("x", 100)+"\n")
 	write(declaration, "") // which is not read again
 	if got := status("bob"); got != 200 {
 		t.Errorf("a file that cannot be read: %d", got)
 	}
 	write(tokens, line("alice"))
-	soon(t, "alice is not known again", is(200, 401))
+	expect.Eventually(t, "alice is known again", is(200, 401))
 }

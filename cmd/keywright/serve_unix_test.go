@@ -40,7 +40,8 @@ func TestServe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, stop := serving(t, append([]string{"-f", declaration}, source...)...)
-			if page, kind := get(t, url, http.StatusOK); !strings.HasPrefix(kind, "text/html") || !strings.Contains(page, "<script") {
+			if page, kind := get(t, url, http.StatusOK); !strings.HasPrefix(kind, "text/html") ||
+				!strings.Contains(page, "<script") {
 				t.Errorf("the page is %s: %s", kind, page)
 			}
 			var target struct {
@@ -75,7 +76,8 @@ func TestServe(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--listen", "0.0.0.0:0"}, {"--listen", "nowhere"}, {"--audit-every", "1s"}} {
 		var said bytes.Buffer
-		cmd := keywrightWith(t, &said, append([]string{"serve", "-f", declaration, "-u", s.URL(), "--store", "none"}, args...)...)
+		cmd := keywrightWith(t, &said,
+			append([]string{"serve", "-f", declaration, "-u", s.URL(), "--store", "none"}, args...)...)
 		if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 2 {
 			t.Errorf("%v: %v, %s", args, err, said.String())
 		}

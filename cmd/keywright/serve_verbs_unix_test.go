@@ -45,7 +45,8 @@ cleanup: [{match: "log:*", keep: 2}]
 	s.Do("SET", "lock:1", "web-7/ABC", "PX", "600000")
 	s.Do("ZADD", "notes:at", "5", "99")
 	s.Do("HSET", "s:1", "phone", "plain")
-	cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "-f", declaration, "-u", s.URL(), "--store", "none", "--allow-apply",
+	cmd := keywrightWith(t, &said, "serve", "--listen", "127.0.0.1:0", "-f", declaration, "-u", s.URL(), "--store", "none",
+		"--allow-apply",
 		"--plans", filepath.Join(dir, "plans"), "--keys-file", ring)
 	p := opened(t, urlOf(t, cmd, &said))
 	for _, c := range []struct {
@@ -53,11 +54,15 @@ cleanup: [{match: "log:*", keep: 2}]
 		want int64
 		is   func() bool // before it is applied it is not
 	}{
-		{`{"verb":"clean","select":{"entry":"log"}}`, 3, func() bool { return s.Do("EXISTS", "log:0", "log:1", "log:2", "log:3", "log:4") == int64(2) }},
-		{`{"verb":"ttl","select":{"entry":"user"},"options":{"spread":"0"}}`, 3, func() bool { return s.Do("TTL", "user:2").(int64) > 0 }},
+		{`{"verb":"clean","select":{"entry":"log"}}`, 3,
+			func() bool { return s.Do("EXISTS", "log:0", "log:1", "log:2", "log:3", "log:4") == int64(2) }},
+		{`{"verb":"ttl","select":{"entry":"user"},"options":{"spread":"0"}}`, 3,
+			func() bool { return s.Do("TTL", "user:2").(int64) > 0 }},
 		{`{"verb":"locks.break","select":{"key":"lock:1"}}`, 1, func() bool { return s.Do("EXISTS", "lock:1") == int64(0) }},
-		{`{"verb":"entities.repair","select":{"entry":"note"}}`, 1, func() bool { return s.Do("ZCARD", "notes:at") == int64(0) }},
-		{`{"verb":"seal.adopt","select":{"entry":"secret"}}`, 1, func() bool { return s.Do("HGET", "s:1", "phone") != "plain" }},
+		{`{"verb":"entities.repair","select":{"entry":"note"}}`, 1,
+			func() bool { return s.Do("ZCARD", "notes:at") == int64(0) }},
+		{`{"verb":"seal.adopt","select":{"entry":"secret"}}`, 1,
+			func() bool { return s.Do("HGET", "s:1", "phone") != "plain" }},
 	} {
 		made := p.post("plans", c.ask, 200)
 		made = p.until(made.ID, "planned", "refused")

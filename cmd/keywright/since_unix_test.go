@@ -16,13 +16,15 @@ import (
 func TestUnchangedValuesInPartsAreNotStored(t *testing.T) {
 	for _, way := range [][]string{nil, {"--snapshot"}} {
 		s, dir := filled(t, keywrighttest.Redis), t.TempDir()
-		s.Do("EVAL", `for i = 1, 20000 do redis.call('XADD', 'stream', i .. '-1', 'n', i); redis.call('ZADD', 'zset', i / 3, i) end
+		s.Do("EVAL",
+			`for i = 1, 20000 do redis.call('XADD', 'stream', i .. '-1', 'n', i); redis.call('ZADD', 'zset', i / 3, i) end
 			redis.call('XGROUP', 'CREATE', 'stream', 'g', 0); redis.call('XREADGROUP', 'GROUP', 'g', 'c', 'COUNT', 50, 'STREAMS', 'stream', '>')`, "0")
 		backup := func(file string, more ...string) string {
 			return ran(t, 0, dir, append(append([]string{"backup", "--to", file, "-u", s.URL()}, way...), more...)...)
 		}
 		backup("0.kwa")
-		if text := backup("1.kwa", "--since", "0.kwa"); !strings.Contains(text, "Saved 0 keys") || !strings.Contains(text, "20,012 keys not changed") {
+		if text := backup("1.kwa", "--since", "0.kwa"); !strings.Contains(text, "Saved 0 keys") ||
+			!strings.Contains(text, "20,012 keys not changed") {
 			t.Errorf("%q: %s", way, text)
 		}
 		s.Do("HSET", "hash:1", "field7", "other")

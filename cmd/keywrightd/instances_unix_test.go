@@ -16,8 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// said is what a program writes, while it runs.
+// said describes what a program writes, while it runs.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -67,7 +67,8 @@ func (s *said) String() string {
 func instance(t *testing.T, dir, server, store string) (*exec.Cmd, string) {
 	t.Helper()
 	var errors said
-	cmd := exec.Command(filepath.Join(dir, "keywright"), "serve", "--listen", "127.0.0.1:0", "-u", server, "--store", store, "--audit-every", "10s")
+	cmd := exec.Command(filepath.Join(dir, "keywright"), "serve", "--listen", "127.0.0.1:0", "-u", server, "--store",
+		store, "--audit-every", "10s")
 	cmd.Dir, cmd.Stderr = t.TempDir(), &errors
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -87,7 +88,7 @@ func instance(t *testing.T, dir, server, store string) (*exec.Cmd, string) {
 	return cmd, strings.TrimSpace(url)
 }
 
-// pointsAt are the times of the points that an instance shows; nil: it shows none yet.
+// pointsAt returns the times of the points that an instance shows; nil: it shows none yet.
 func pointsAt(t *testing.T, url string) []float64 {
 	t.Helper()
 	r, err := http.Get(url + "api/v1/t/default/history?metric=keys")
@@ -109,15 +110,7 @@ func pointsAt(t *testing.T, url string) []float64 {
 	return out
 }
 
-// until asks again and again until something is so.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !so(); wait(t, 200*time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it is never so: %s", what)
-		}
-	}
-}
+var until = expect.Eventually
 
 // TestInstancesShareAHistory: two instances of keywright serve have one PostgreSQL. Each shows the points of both. One
 // is killed, its keywrightd ends, and the other goes on: no point that was there is lost, and none is there twice. A
@@ -135,7 +128,8 @@ func TestInstancesShareAHistory(t *testing.T) {
 	s.Do("SET", "user:1", "x")
 	first, at1 := instance(t, dir, s.URL(), store)
 	_, at2 := instance(t, dir, s.URL(), store)
-	until(t, "both show the points of both", func() bool { return len(pointsAt(t, at1)) >= 2 && len(pointsAt(t, at2)) >= 2 })
+	until(t, "both show the points of both",
+		func() bool { return len(pointsAt(t, at1)) >= 2 && len(pointsAt(t, at2)) >= 2 })
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +187,9 @@ func killDaemons(t *testing.T, dir string) {
 // doubled: the tables have one chunk of each entry and time.
 func doubled(t *testing.T, db *sql.DB, schema string) {
 	t.Helper()
-	if n := one(t, db, "SELECT count(*) FROM (SELECT 1 FROM "+schema+".keywright_history_chunk GROUP BY step, begins, target, entry HAVING count(*) > 1) d"); n != 0 {
+	if n := one(t, db,
+		"SELECT count(*) FROM (SELECT 1 FROM "+schema+
+			".keywright_history_chunk GROUP BY step, begins, target, entry HAVING count(*) > 1) d"); n != 0 {
 		t.Errorf("%d chunks are there twice", n)
 	}
 }
@@ -253,7 +249,8 @@ func TestSQLiteStore(t *testing.T) {
 		cmd := exec.Command(one.program, "serve", "--listen", "127.0.0.1:0", "-u", s.URL(), "--store", one.store)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "PATH="+t.TempDir())
 		out, err := cmd.CombinedOutput()
-		if err == nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), one.want) || strings.Contains(string(out), "secret") {
+		if err == nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), one.want) ||
+			strings.Contains(string(out), "secret") {
 			t.Errorf("%s: %v: %s", one.store, err, out)
 		}
 	}

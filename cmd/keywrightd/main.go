@@ -27,7 +27,7 @@ and not by hand.
 prints its version, the commit and the version of Go.
 `
 
-// pipe is the standard input and output.
+// pipe represents the standard input and output.
 type pipe struct {
 	io.Reader
 	io.Writer
@@ -44,13 +44,14 @@ func main() {
 	}
 	// The program that has started it closes its input when it ends, and an interrupt of the terminal is for that one.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
-	err := link.Serve(context.Background(), pipe{os.Stdin, os.Stdout}, func(ctx context.Context, name string) (history.Store, error) {
-		s, err := sqlstore.Open(ctx, name)
-		if err != nil { // no store, and not a store that is nil
-			return nil, err
-		}
-		return s, nil
-	})
+	err := link.Serve(context.Background(), pipe{os.Stdin, os.Stdout},
+		func(ctx context.Context, name string) (history.Store, error) {
+			s, err := sqlstore.Open(ctx, name)
+			if err != nil { // no store, and not a store that is nil
+				return nil, err
+			}
+			return s, nil
+		})
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		fmt.Fprintln(os.Stderr, "keywrightd:", err)
 		os.Exit(1)

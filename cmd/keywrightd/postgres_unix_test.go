@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// postgres is a PostgreSQL of a test: in a folder of its own, at a socket there, of a user that is not root.
+// postgres represents a PostgreSQL of a test: in a folder of its own, at a socket there, of a user that is not root.
 type postgres struct {
 	dir string
 	n   atomic.Int64
 }
 
-// programOf is a program of PostgreSQL, which Debian does not put into PATH.
+// programOf returns a program of PostgreSQL, which Debian does not put into PATH.
 func programOf(t testing.TB, name string) string {
 	t.Helper()
 	all, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
@@ -39,7 +39,7 @@ func programOf(t testing.TB, name string) string {
 	return path
 }
 
-// unprivileged is a user that PostgreSQL may run as; nil: this one.
+// unprivileged returns a user that PostgreSQL may run as; nil: this one.
 func unprivileged(t testing.TB) (as *syscall.SysProcAttr, uid int) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -53,7 +53,8 @@ func unprivileged(t testing.TB) (as *syscall.SysProcAttr, uid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &syscall.SysProcAttr{Setpgid: true, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}, uid
+	return &syscall.SysProcAttr{Setpgid: true,
+		Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), NoSetGroups: true}}, uid
 }
 
 // guarded runs a program and stops it when its input is closed: it ends with the test, however that ends.
@@ -81,7 +82,8 @@ func startPostgres(t testing.TB) *postgres {
 		return cmd, &said
 	}
 	data := filepath.Join(dir, "data")
-	if made, said := run(programOf(t, "initdb"), "-D", data, "-U", "keywright", "-A", "trust", "-E", "UTF8", "--no-sync"); made.Run() != nil {
+	if made, said := run(programOf(t, "initdb"), "-D", data, "-U", "keywright", "-A", "trust", "-E", "UTF8",
+		"--no-sync"); made.Run() != nil {
 		t.Fatalf("initdb: %s", said)
 	}
 	cmd, said := run("sh", "-c", guarded, "sh", programOf(t, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
@@ -120,7 +122,7 @@ func wait(t testing.TB, d time.Duration) {
 	}
 }
 
-// url is that of the database, with a schema of one's own.
+// url returns that of the database, with a schema of one's own.
 func (p *postgres) url(schema string) string {
 	q := url.Values{"host": {p.dir}, "user": {"keywright"}}
 	if schema != "" {
@@ -140,7 +142,7 @@ func (p *postgres) open(t testing.TB) *sql.DB {
 	return db
 }
 
-// fresh is the name of a new and empty store.
+// fresh returns the name of a new and empty store.
 func (p *postgres) fresh(t testing.TB) string {
 	t.Helper()
 	schema := fmt.Sprintf("s%d", p.n.Add(1))
@@ -150,7 +152,7 @@ func (p *postgres) fresh(t testing.TB) string {
 	return p.url(schema)
 }
 
-// one is the only number that a statement gives.
+// one returns the only number that a statement gives.
 func one(t testing.TB, db *sql.DB, statement string) (n int64) {
 	t.Helper()
 	if err := db.QueryRowContext(t.Context(), statement).Scan(&n); err != nil {

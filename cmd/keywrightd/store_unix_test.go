@@ -32,15 +32,16 @@ func opened(t testing.TB, name string) *sqlstore.Store {
 	return s
 }
 
-// linked is a store at the other end of a link.
+// linked returns a store at the other end of a link.
 func linked(t testing.TB, name string) history.Store {
 	t.Helper()
 	near, far := net.Pipe()
 	go func() {
 		defer far.Close()
-		_ = link.Serve(context.WithoutCancel(t.Context()), far, func(ctx context.Context, name string) (history.Store, error) {
-			return sqlstore.Open(ctx, name)
-		})
+		_ = link.Serve(context.WithoutCancel(t.Context()), far,
+			func(ctx context.Context, name string) (history.Store, error) {
+				return sqlstore.Open(ctx, name)
+			})
 	}()
 	c, err := link.Open(t.Context(), near, name)
 	if err != nil {
@@ -121,7 +122,8 @@ func manyAppend(t *testing.T, name string) {
 	var got [2][]history.Point
 	for i, entry := range []string{"x", "y"} {
 		var err error
-		got[i], err = s.Range(t.Context(), history.Query{Target: "a", Entry: entry, Step: history.Raw, From: start, To: start.AddDate(0, 0, 1)})
+		got[i], err = s.Range(t.Context(),
+			history.Query{Target: "a", Entry: entry, Step: history.Raw, From: start, To: start.AddDate(0, 0, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,8 +142,9 @@ func manyAppend(t *testing.T, name string) {
 // refused: names that lead nowhere are told, and no password is.
 func refused(t *testing.T, kind string) {
 	names := map[string][]string{
-		"SQLite":     {"sqlite:", "sqlite:" + t.TempDir(), "sqlite:" + filepath.Join(t.TempDir(), "no", "folder.db")},
-		"PostgreSQL": {"postgres://u:secret@127.0.0.1:1/x", "postgres://u:secret@127.0.0.1:nowhere/x", "postgres://u:secret@%zz/x"},
+		"SQLite": {"sqlite:", "sqlite:" + t.TempDir(), "sqlite:" + filepath.Join(t.TempDir(), "no", "folder.db")},
+		"PostgreSQL": {"postgres://u:secret@127.0.0.1:1/x", "postgres://u:secret@127.0.0.1:nowhere/x",
+			"postgres://u:secret@%zz/x"},
 	}[kind]
 	for _, name := range append(names, "mysql://x", "") {
 		s, err := sqlstore.Open(t.Context(), name)
@@ -174,10 +177,12 @@ func newer(t *testing.T, p *postgres) {
 	name := p.fresh(t)
 	_ = opened(t, name).Close()
 	schema := fmt.Sprintf("s%d", p.n.Load())
-	if _, err := p.open(t).ExecContext(t.Context(), "INSERT INTO "+schema+".keywright_history_form (version_id, is_applied) VALUES (99, true)"); err != nil {
+	if _, err := p.open(t).ExecContext(t.Context(),
+		"INSERT INTO "+schema+".keywright_history_form (version_id, is_applied) VALUES (99, true)"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlstore.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), "a newer keywrightd wrote it") {
+	if _, err := sqlstore.Open(t.Context(), name); err == nil ||
+		!strings.Contains(err.Error(), "a newer keywrightd wrote it") {
 		t.Error(err)
 	}
 }

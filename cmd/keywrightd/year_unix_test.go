@@ -8,15 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywrightd/internal/sqlstore"
 	"github.com/keywright/keywright/internal/history"
 	"github.com/keywright/keywright/internal/history/chunk"
 )
 
 // TestYear: 400 days of 300 entries take less than 200 MB in each database, with what a day of audits leaves beside
-// them. How long a page's questions take is printed.
+// them. How long a page's questions take is printed; that they look at a few rows by an index is held.
 func TestYear(t *testing.T) {
 	t.Parallel()
 	const entries, most = 300, 200_000_000
@@ -60,7 +62,8 @@ func TestYear(t *testing.T) {
 					}
 				}
 			} else {
-				bytes = one(t, db, "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE relkind = 'r' AND relname LIKE 'keywright_%'")
+				bytes = one(t, db,
+					"SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE relkind = 'r' AND relname LIKE 'keywright_%'")
 			}
 			for what, ask := range map[string]func() (int, error){
 				"raw":  func() (int, error) { return ranged(t, s, history.Raw, now) },
@@ -84,6 +87,8 @@ func TestYear(t *testing.T) {
 				slices.Sort(took)
 				t.Logf("%s, %s: %d points in %s (median of 9)", kind, what, n, took[4])
 			}
+			looksAtLittle(t, direct, kind,
+				map[string]string{"SQLite": "", "PostgreSQL": fmt.Sprintf("s%d.", p.n.Load())}[kind], now)
 			t.Logf("%s: %.1f MB for 400 days of %d entries", kind, float64(bytes)/1e6, entries)
 			if bytes > most || bytes < 5_000_000 {
 				t.Errorf("%d bytes, of at most %d", bytes, most)
@@ -92,28 +97,95 @@ func TestYear(t *testing.T) {
 	}
 }
 
+// looksAtLittle holds the questions of pages to an index, and to so many rows: a page has 300 entries at most.
+func looksAtLittle(t *testing.T, db *sql.DB, kind, schema string, now time.Time) {
+	t.Helper()
+	for number, step := range chunk.Steps {
+		begins := chunk.Begin(now, step)
+		from := chunk.Begin(now.Add(-history.Kept[step]), step)
+		for _, ask := range []struct {
+			text string
+			args []any
+			most int
+		}{
+			{sqlstore.RangeText, []any{[]byte("a"), number, []byte(entryName(7)), from, now.Unix()}, 20},
+			{sqlstore.AtText, []any{[]byte("a"), number, begins, begins - int64(chunk.Spans[step]/time.Second)}, 602},
+		} {
+			text, scans := ask.text, "SCAN "
+			explain := "EXPLAIN QUERY PLAN "
+			if kind == "PostgreSQL" {
+				text = strings.NewReplacer("?", "$", "keywright_", schema+"keywright_").Replace(text)
+				explain, scans = "EXPLAIN ", "Seq Scan on keywright_history_chunk"
+			}
+			if rows := texts(t, db, text, ask.args); len(rows) == 0 || len(rows) > ask.most {
+				t.Errorf("%s, %s: a page looks at %d rows, of at most %d", kind, step, len(rows), ask.most)
+			}
+			if way := strings.Join(texts(t, db, explain+text, ask.args), "\n"); strings.Contains(way, scans) ||
+				!strings.Contains(strings.ToLower(way), "index") {
+				t.Errorf("%s, %s: a page reads the whole table:\n%s", kind, step, way)
+			}
+		}
+	}
+}
+
+// texts returns the rows of an answer, each as a text.
+func texts(t *testing.T, db *sql.DB, text string, args []any) (out []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), text, args...)
+	if err != nil {
+		t.Fatal(text, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		line := ""
+		for _, v := range values {
+			line += fmt.Sprintf("%s ", *v.(*any))
+		}
+		out = append(out, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func ranged(t *testing.T, s history.Store, step history.Step, now time.Time) (int, error) {
-	points, err := s.Range(t.Context(), history.Query{Target: "a", Entry: entryName(7), Step: step, From: now.Add(-history.Kept[step]), To: now})
+	points, err := s.Range(t.Context(),
+		history.Query{Target: "a", Entry: entryName(7), Step: step, From: now.Add(-history.Kept[step]), To: now})
 	return len(points), err
 }
 
 func entryName(e int) string { return fmt.Sprintf("some_entry_%d", e) }
 
-// pointOf is a point of an entry with violations of two rules.
+// pointOf returns a point of an entry with violations of two rules.
 func pointOf(i, e int) history.Point {
-	return history.Point{Keys: int64(e*1000 + i%97), Bytes: int64(e*100_000 + i*13%9973), Violations: map[string]int64{"KW505": int64(i % 7), "KW506": int64(e)}}
+	return history.Point{Keys: int64(e*1000 + i%97), Bytes: int64(e*100_000 + i*13%9973),
+		Violations: map[string]int64{"KW505": int64(i % 7), "KW506": int64(e)}}
 }
 
 // fill writes the chunks of all that is kept before a time, of an audit every quarter of an hour, for the only target.
 func fill(t *testing.T, db *sql.DB, schema string, now time.Time, entries int) {
 	t.Helper()
-	apart := map[history.Step]time.Duration{history.Raw: 15 * time.Minute, history.Hour: time.Hour, history.Day: 24 * time.Hour}
+	apart := map[history.Step]time.Duration{history.Raw: 15 * time.Minute, history.Hour: time.Hour,
+		history.Day: 24 * time.Hour}
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	insert, err := tx.PrepareContext(t.Context(), "INSERT INTO "+schema+"keywright_history_chunk (step, begins, target, entry, points) "+
-		"VALUES ($1, $2, (SELECT id FROM "+schema+"keywright_history_target), $3, $4)")
+	insert, err := tx.PrepareContext(t.Context(),
+		"INSERT INTO "+schema+"keywright_history_chunk (step, begins, target, entry, points) "+
+			"VALUES ($1, $2, (SELECT id FROM "+schema+"keywright_history_target), $3, $4)")
 	if err != nil {
 		t.Fatal(err)
 	}

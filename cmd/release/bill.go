@@ -64,14 +64,16 @@ type dependency struct {
 
 // writeBill writes the bill of an archive.
 func (r *release) writeBill(w io.Writer, b built) error {
-	whole := component{Type: "application", Ref: "archive", Name: "keywright", Version: r.version, Licenses: make([]licensedAs, 1),
+	whole := component{Type: "application", Ref: "archive", Name: "keywright", Version: r.version,
+		Licenses:   make([]licensedAs, 1),
 		Properties: []property{{"keywright:platform", b.os + "/" + b.arch}, {"keywright:commit", r.commit}}}
 	whole.Licenses[0].License.ID = "Apache-2.0"
 	out := bill{Form: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{r.when.Format(time.RFC3339), whole}}
 	parts := dependency{Ref: whole.Ref}
 	modules := map[string]component{}
 	for i, p := range b.programs {
-		one := component{Type: "application", Ref: p.name, Name: p.name, Version: p.info.Main.Version, URL: purl(p.info.Main.Path, p.info.Main.Version),
+		one := component{Type: "application", Ref: p.name, Name: p.name, Version: p.info.Main.Version,
+			URL:    purl(p.info.Main.Path, p.info.Main.Version),
 			Hashes: []hash{{"SHA-256", fmt.Sprintf("%x", sha256.Sum256(b.files[i].data))}}}
 		parts.On = append(parts.On, one.Ref)
 		out.Components = append(out.Components, one)
@@ -104,12 +106,12 @@ func linked(info *debug.BuildInfo, modules map[string]component) (refs []string)
 	return refs
 }
 
-// purl is the package URL of a Go module.
+// purl returns the package URL of a Go module.
 func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
-// serial is a UUID that is made of the content, since the same content must give the same bytes.
+// serial returns a UUID that is made of the content, since the same content must give the same bytes.
 func serial(b bill) string {
 	text, _ := json.Marshal(b) // strings and numbers: it cannot fail
 	sum := sha256.Sum256(text)

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// platforms are the systems that programs are built for.
+// platforms lists the systems that programs are built for.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
-// programs are the programs that are built, each in the module cmd/NAME.
+// programs lists the programs that are built, each in the module cmd/NAME.
 var programs = []string{"keywright", "keywrightd"}
 
-// built is one system's programs.
+// built represents one system's programs.
 type built struct {
 	os, arch string
 	files    []file // the programs, then what is read
 	programs []program
 }
 
-// program is what is known of a program that was built.
+// program describes what is known of a program that was built.
 type program struct {
 	name, path string
 	info       *buildinfo.BuildInfo
@@ -62,7 +62,8 @@ func (r *release) install(ctx context.Context, b *built, name string) error {
 	home := filepath.Join(r.work, "home")
 	env := r.tool.env(home, r.proxy(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
 	path := root + "/cmd/" + name
-	if _, err := r.tool.run(ctx, filepath.Join(r.work, "empty"), env, "install", "-trimpath", "-ldflags=-s -w", path+"@v"+r.version); err != nil {
+	if _, err := r.tool.run(ctx, filepath.Join(r.work, "empty"), env, "install", "-trimpath", "-ldflags=-s -w",
+		path+"@v"+r.version); err != nil {
 		return err
 	}
 	at := filepath.Join(home, "bin", b.os+"_"+b.arch)
@@ -96,7 +97,9 @@ func (r *release) trust(p program, sums string) error {
 	}
 	for _, dep := range p.info.Deps {
 		if line := dep.Path + " " + dep.Version + " " + dep.Sum + "\n"; !strings.Contains("\n"+string(text), "\n"+line) {
-			return fmt.Errorf("%s was built with %s %s (%s), which is not in %s: run make tidy and look where the module comes from", p.path, dep.Path, dep.Version, dep.Sum, sums)
+			return fmt.Errorf(
+				"%s was built with %s %s (%s), which is not in %s: run make tidy and look where the module comes from", p.path,
+				dep.Path, dep.Version, dep.Sum, sums)
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kinds are the headings that a section may have, each once.
+// kinds lists the headings that a section may have, each once.
 var kinds = []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 const unreleased = "## [Unreleased]\n"
@@ -55,7 +55,7 @@ func checkSection(text string) error {
 	return nil
 }
 
-// section is what the changelog says about a version, without its heading.
+// section returns what the changelog says about a version, without its heading.
 func section(text, version string) (string, error) {
 	_, rest, found := strings.Cut(text, "\n## ["+version+"] - ")
 	if !found {

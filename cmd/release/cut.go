@@ -36,7 +36,8 @@ func (r *release) cut(ctx context.Context) error {
 	if r.modules, err = published(r.tree()); err != nil {
 		return err
 	}
-	for _, write := range []func(context.Context) error{r.writeChangelog, r.writeCut, r.writeWork, r.writeRequirements, r.writeSums} {
+	for _, write := range []func(context.Context) error{r.writeChangelog, r.writeCut, r.writeWork, r.writeRequirements,
+		r.writeSums} {
 		if err := write(ctx); err != nil {
 			return err
 		}
@@ -159,7 +160,8 @@ func (r *release) goSum(text string, m module) string {
 	}
 	for _, other := range r.modules {
 		if slices.Contains(m.requires, other.path) {
-			own = append(own, fmt.Sprintf("%s v%s %s\n", other.path, r.version, other.sum), fmt.Sprintf("%s v%s/go.mod %s\n", other.path, r.version, other.modSum))
+			own = append(own, fmt.Sprintf("%s v%s %s\n", other.path, r.version, other.sum),
+				fmt.Sprintf("%s v%s/go.mod %s\n", other.path, r.version, other.modSum))
 		}
 	}
 	at := slices.IndexFunc(lines, func(line string) bool { return line > root })
@@ -183,6 +185,7 @@ func (r *release) sumOf(m *module) error {
 	if m.sum, err = dirhash.HashZip(file.Name(), dirhash.Hash1); err != nil {
 		return err
 	}
-	m.modSum, err = dirhash.Hash1([]string{"go.mod"}, func(string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, "go.mod")) })
+	m.modSum, err = dirhash.Hash1([]string{"go.mod"},
+		func(string) (io.ReadCloser, error) { return os.Open(filepath.Join(dir, "go.mod")) })
 	return err
 }

@@ -20,7 +20,8 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 // gitWith runs git with more variables.
 func gitWith(ctx context.Context, env []string, dir string, args ...string) (string, error) {
-	plain := []string{"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.autocrlf=false"}
+	plain := []string{"-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "-c",
+		"core.autocrlf=false"}
 	cmd := exec.CommandContext(ctx, "git", append(plain, args...)...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	return output(cmd)
@@ -36,7 +37,7 @@ func output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// tree is the folder with the clone that the commit is made in.
+// tree returns the folder with the clone that the commit is made in.
 func (r *release) tree() string { return filepath.Join(r.work, "tree") }
 
 // find clones the repository and finds the commit that is released. A tree that is a release commit already is made
@@ -45,7 +46,8 @@ func (r *release) find(ctx context.Context) (head string, err error) {
 	if head, err = git(ctx, r.repo, "rev-parse", "HEAD"); err != nil {
 		return "", err
 	}
-	if _, err := git(ctx, r.repo, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", ".", r.tree()); err != nil {
+	if _, err := git(ctx, r.repo, "clone", "--quiet", "--shared", "--no-checkout", "--no-tags", ".",
+		r.tree()); err != nil {
 		return "", err
 	}
 	r.base = head
@@ -53,7 +55,8 @@ func (r *release) find(ctx context.Context) (head string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if parent, err := git(ctx, r.repo, "rev-parse", "--verify", "--quiet", head+"^"); err == nil && strings.Contains(written, strconv.Quote(parent)) {
+	if parent, err := git(ctx, r.repo, "rev-parse", "--verify", "--quiet", head+"^"); err == nil &&
+		strings.Contains(written, strconv.Quote(parent)) {
 		r.base = parent
 	}
 	if _, err := git(ctx, r.tree(), "checkout", "--quiet", "--detach", r.base); err != nil {
@@ -79,14 +82,16 @@ func (r *release) record(ctx context.Context) error {
 	at := fmt.Sprintf("@%d +0000", r.when.Unix())
 	env := []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + mail, "GIT_AUTHOR_DATE=" + at,
 		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + mail, "GIT_COMMITTER_DATE=" + at}
-	if _, err := gitWith(ctx, env, r.tree(), "commit", "--quiet", "--all", "--cleanup=verbatim", "--message=release: "+r.version); err != nil {
+	if _, err := gitWith(ctx, env, r.tree(), "commit", "--quiet", "--all", "--cleanup=verbatim",
+		"--message=release: "+r.version); err != nil {
 		return err
 	}
 	if r.commit, err = git(ctx, r.tree(), "rev-parse", "HEAD"); err != nil {
 		return err
 	}
 	for _, m := range r.modules {
-		if _, err := gitWith(ctx, env, r.tree(), "tag", "--annotate", "--message=keywright "+r.version, m.tag(r.version)); err != nil {
+		if _, err := gitWith(ctx, env, r.tree(), "tag", "--annotate", "--message=keywright "+r.version,
+			m.tag(r.version)); err != nil {
 			return err
 		}
 	}
@@ -96,12 +101,16 @@ func (r *release) record(ctx context.Context) error {
 // agree refuses a tag that is there already for something else, and a release commit that is not what its parent gives.
 func (r *release) agree(ctx context.Context, head string) error {
 	if head != r.base && head != r.commit {
-		return fmt.Errorf("HEAD says that it is a release of %.12s, but that one gives %.12s and not %.12s: remove HEAD from the branch, or release what comes after it", r.base, r.commit, head)
+		return fmt.Errorf(
+			"HEAD says that it is a release of %.12s, but that one gives %.12s and not %.12s: remove HEAD from the branch, "+
+				"or release what comes after it", r.base, r.commit, head)
 	}
 	for _, m := range r.modules {
 		there, err := git(ctx, r.repo, "rev-parse", "--verify", "--quiet", "refs/tags/"+m.tag(r.version)+"^{commit}")
 		if err == nil && there != r.commit {
-			return fmt.Errorf("there is a tag %s already, of another commit (%.12s): a version that was published is never changed, choose the next", m.tag(r.version), there)
+			return fmt.Errorf(
+				"there is a tag %s already, of another commit (%.12s): a version that was published is never changed, "+
+					"choose the next", m.tag(r.version), there)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// goTool is the go command, and where it takes modules from.
+// goTool represents the go command, and where it takes modules from.
 type goTool struct {
 	offline    bool
 	Version    string `json:"GOVERSION"`
@@ -24,7 +24,8 @@ type goTool struct {
 }
 
 func findGo(ctx context.Context, offline bool) (g goTool, err error) {
-	text, err := output(exec.CommandContext(ctx, "go", "env", "-json", "GOVERSION", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY"))
+	text, err := output(exec.CommandContext(ctx, "go", "env", "-json", "GOVERSION", "GOCACHE", "GOMODCACHE", "GOPROXY",
+		"GOSUMDB", "GONOSUMDB", "GONOPROXY"))
 	if err != nil {
 		return g, err
 	}
@@ -32,13 +33,13 @@ func findGo(ctx context.Context, offline bool) (g goTool, err error) {
 	return g, json.Unmarshal([]byte(text), &g)
 }
 
-// fileURL is a folder as GOPROXY and git name it.
+// fileURL returns a folder as GOPROXY and git name it.
 func fileURL(dir string) string { return "file://" + filepath.ToSlash(dir) }
 
-// cached is where the go command keeps what it has downloaded, in the form of a proxy.
+// cached returns where the go command keeps what it has downloaded, in the form of a proxy.
 func cached(modules string) string { return filepath.Join(modules, "cache", "download") }
 
-// proxies are where modules come from: ours from a folder, those of others from the local cache or the network.
+// proxies returns where modules come from: ours from a folder, those of others from the local cache or the network.
 func (g goTool) proxies(ours string) string {
 	list := fileURL(ours) + "," + fileURL(cached(g.Modules))
 	if !g.offline {
@@ -47,19 +48,20 @@ func (g goTool) proxies(ours string) string {
 	return list
 }
 
-// plain is the environment without anything that would change what go builds, where it takes it from or puts it.
+// plain returns the environment without anything that would change what go builds, where it takes it from or puts it.
 func plain() []string {
 	var out []string
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if name == "GOROOT" || name == "GOTMPDIR" || name == "GODEBUG" || !strings.HasPrefix(name, "GO") && !strings.HasPrefix(name, "CGO_") {
+		if name == "GOROOT" || name == "GOTMPDIR" || name == "GODEBUG" ||
+			!strings.HasPrefix(name, "GO") && !strings.HasPrefix(name, "CGO_") {
 			out = append(out, v)
 		}
 	}
 	return append(out, "GOENV=off", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=on")
 }
 
-// env is the environment of a go command that uses a folder of its own for modules: what is released now must not
+// env returns the environment of a go command that uses a folder of its own for modules: what is released now must not
 // stay where other builds would find it.
 func (g goTool) env(home, ours string, more ...string) []string {
 	sums, without := g.SumDB, root+","+root+"/*,"+g.NoSumDB
@@ -78,7 +80,7 @@ func (g goTool) run(ctx context.Context, dir string, env []string, args ...strin
 	return output(cmd)
 }
 
-// proxy is the folder with the modules of the release, in the form that GOPROXY takes.
+// proxy returns the folder with the modules of the release, in the form that GOPROXY takes.
 func (r *release) proxy() string { return cached(filepath.Join(r.work, "ours")) }
 
 // serve lets the go command download each module from the tags, as public proxies do, and compares the sums with those
@@ -101,7 +103,8 @@ func (r *release) serve(ctx context.Context) error {
 		}
 		required := func(other module) bool { return slices.Contains(other.requires, m.path) }
 		if slices.ContainsFunc(r.modules, required) && (got.Sum != m.sum || got.GoModSum != m.modSum) {
-			return fmt.Errorf("the go command reads %s as %s, go.sum files say %s: this cannot happen, please report it", m.path, got.Sum, m.sum)
+			return fmt.Errorf("the go command reads %s as %s, go.sum files say %s: this cannot happen, please report it", m.path,
+				got.Sum, m.sum)
 		}
 	}
 	return nil

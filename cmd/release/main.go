@@ -40,7 +40,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.StringVar(&r.version, "version", "", "the version, as in 0.1.0")
 	flags.StringVar(&r.repo, "repo", ".", "the repository")
-	flags.StringVar(&r.dist, "dist", "", "the folder that is written, and emptied before (default: dist/VERSION of the repository)")
+	flags.StringVar(&r.dist, "dist", "",
+		"the folder that is written, and emptied before (default: dist/VERSION of the repository)")
 	flags.BoolVar(&r.offline, "offline", false, "take modules of others from the local cache only")
 	systems := flags.String("platforms", strings.Join(platforms, ","), "for which systems")
 	if err := flags.Parse(args); err != nil {
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.make(ctx)
 }
 
-// release is one release while it is made.
+// release represents one release while it is made.
 type release struct {
 	version   string // without the v
 	repo      string
@@ -125,13 +126,14 @@ func (r *release) check(ctx context.Context) (err error) {
 		return err
 	}
 	if changed != "" {
-		return fmt.Errorf("the tree is not as it was committed; commit or remove these, then run it again:\n%s", firstLines(changed, 10))
+		return fmt.Errorf("the tree is not as it was committed; commit or remove these, then run it again:\n%s",
+			firstLines(changed, 10))
 	}
 	r.tool, err = findGo(ctx, r.offline)
 	return err
 }
 
-// firstLines are the first lines of a text, and how many there are more.
+// firstLines returns the first lines of a text, and how many there are more.
 func firstLines(text string, most int) string {
 	lines := strings.Split(text, "\n")
 	if len(lines) > most {

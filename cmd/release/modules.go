@@ -13,7 +13,7 @@ import (
 // root is the path of the module that all others require.
 const root = "github.com/keywright/keywright"
 
-// module is a module that users install.
+// module represents a module that users install.
 type module struct {
 	dir      string // "." for the root
 	path     string
@@ -22,7 +22,7 @@ type module struct {
 	modSum   string   // of its go.mod
 }
 
-// tag is the name under which the go command finds a version of the module.
+// tag returns the name under which the go command finds a version of the module.
 func (m module) tag(version string) string {
 	if m.dir == "." {
 		return "v" + version
@@ -33,7 +33,7 @@ func (m module) tag(version string) string {
 // ours tells whether a module is of this repository.
 func ours(path string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// published are the modules of go.work, each after those that it requires. What is outside of the workspace (bench,
+// published returns the modules of go.work, each after those that it requires. What is outside of the workspace (bench,
 // examples, this program) is not released.
 func published(dir string) ([]module, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "go.work"))
@@ -94,7 +94,9 @@ func sorted(all []module) ([]module, error) {
 			}
 		}
 		if len(out) == before {
-			return nil, fmt.Errorf("of the %d modules of go.work only %d can be released: the others require each other, or one that is not in go.work", len(all), before)
+			return nil, fmt.Errorf(
+				"of the %d modules of go.work only %d can be released: the others require each other, or one that "+
+					"is not in go.work", len(all), before)
 		}
 	}
 	return out, nil

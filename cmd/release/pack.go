@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// file is a file of an archive or a package.
+// file represents a file of an archive or a package.
 type file struct {
 	name string
 	mode int64
 	data []byte
 }
 
-// notesFile is the name of the file with the section of the changelog.
+// notesFile returns the name of the file with the section of the changelog.
 func notesFile(version string) string { return "CHANGELOG-" + version + ".md" }
 
 // pack writes the archive of a system, the list of what is in it and, for Linux, the packages.
@@ -58,7 +58,7 @@ func (r *release) pack(b built) error {
 	return nil
 }
 
-// packaged is the version as deb and rpm order it: a candidate comes before its release.
+// packaged returns the version as deb and rpm order it: a candidate comes before its release.
 func packaged(version string) string { return strings.Replace(version, "-", "~", 1) }
 
 // writeTar writes a compressed tar: no names of users and no times but that of the commit.
@@ -69,7 +69,8 @@ func (r *release) writeTar(w io.Writer, files []file) error {
 	}
 	t := tar.NewWriter(z)
 	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: r.when, Typeflag: tar.TypeReg, Uname: "root", Gname: "root"}
+		h := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.data)), ModTime: r.when, Typeflag: tar.TypeReg,
+			Uname: "root", Gname: "root"}
 		if strings.HasSuffix(f.name, "/") {
 			h.Typeflag = tar.TypeDir
 		}

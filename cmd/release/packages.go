@@ -21,7 +21,7 @@ const (
 	maintainer  = "keywright <keywright@users.noreply.github.com>"
 )
 
-// installed are the files of a package with their places on the system.
+// installed returns the files of a package with their places on the system.
 func installed(b built, readme string) []file {
 	var out []file
 	for _, f := range b.files {
@@ -47,16 +47,20 @@ func (r *release) writeDeb(w io.Writer, b built) error {
 		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(f.data), f.name)
 		size += len(f.data)
 	}
-	control := fmt.Sprintf("Package: keywright\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\nSection: database\n"+
-		"Priority: optional\nHomepage: %s\nDescription: %s\n %s\n", packaged(r.version), b.arch, maintainer, (size+1023)/1024, home, summary, description)
+	control := fmt.Sprintf(
+		"Package: keywright\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\nSection: database\n"+
+			"Priority: optional\nHomepage: %s\nDescription: %s\n %s\n", packaged(r.version), b.arch, maintainer,
+		(size+1023)/1024, home, summary, description)
 	var about, data bytes.Buffer
-	if err := r.writeTar(&about, []file{{"./control", 0o644, []byte(control)}, {"./md5sums", 0o644, []byte(sums.String())}}); err != nil {
+	if err := r.writeTar(&about,
+		[]file{{"./control", 0o644, []byte(control)}, {"./md5sums", 0o644, []byte(sums.String())}}); err != nil {
 		return err
 	}
 	if err := r.writeTar(&data, withFolders(files)); err != nil {
 		return err
 	}
-	return writeAr(w, r.when, []file{{"debian-binary", 0o644, []byte("2.0\n")}, {"control.tar.gz", 0o644, about.Bytes()}, {"data.tar.gz", 0o644, data.Bytes()}})
+	return writeAr(w, r.when, []file{{"debian-binary", 0o644, []byte("2.0\n")}, {"control.tar.gz", 0o644, about.Bytes()},
+		{"data.tar.gz", 0o644, data.Bytes()}})
 }
 
 // withFolders puts each folder before what is in it, and names all as dpkg does.
@@ -86,20 +90,22 @@ func writeAr(w io.Writer, when time.Time, files []file) error {
 		return err
 	}
 	for _, f := range files {
-		if _, err := fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8s%-10d`\n%s%s", f.name, when.Unix(), 0, 0, "100644", len(f.data), f.data, strings.Repeat("\n", len(f.data)%2)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8s%-10d`\n%s%s", f.name, when.Unix(), 0, 0, "100644", len(f.data),
+			f.data, strings.Repeat("\n", len(f.data)%2)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rpmArch are the names that rpm has for architectures.
+// rpmArch lists the names that rpm has for architectures.
 var rpmArch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
 func (r *release) writeRPM(w io.Writer, b built) error {
 	p, err := rpmpack.NewRPM(rpmpack.RPMMetaData{
-		Name: "keywright", Version: packaged(r.version), Release: "1", Arch: rpmArch[b.arch], Summary: summary, Description: description,
-		URL: home, Vendor: "keywright", Packager: maintainer, Licence: "Apache-2.0", Group: "Applications/Databases",
+		Name: "keywright", Version: packaged(r.version), Release: "1", Arch: rpmArch[b.arch], Summary: summary,
+		Description: description,
+		URL:         home, Vendor: "keywright", Packager: maintainer, Licence: "Apache-2.0", Group: "Applications/Databases",
 		BuildTime: r.when, BuildHost: "localhost", Compressor: fmt.Sprintf("gzip:%d", r.level),
 	})
 	if err != nil {
@@ -110,7 +116,8 @@ func (r *release) writeRPM(w io.Writer, b built) error {
 		if f.mode&0o111 == 0 {
 			kind = rpmpack.DocFile
 		}
-		p.AddFile(rpmpack.RPMFile{Name: "/" + f.name, Body: f.data, Mode: 0o100000 | uint(f.mode), Owner: "root", Group: "root", MTime: uint32(r.when.Unix()), Type: kind})
+		p.AddFile(rpmpack.RPMFile{Name: "/" + f.name, Body: f.data, Mode: 0o100000 | uint(f.mode), Owner: "root",
+			Group: "root", MTime: uint32(r.when.Unix()), Type: kind})
 	}
 	return p.Write(w)
 }

@@ -15,18 +15,19 @@ import (
 	"time"
 )
 
-// sample is a system's programs without the programs.
+// sample returns a system's programs without the programs.
 func sample() (*release, built) {
 	r := &release{version: "0.1.0-rc.1", level: gzip.BestSpeed, when: time.Unix(1790000000, 0).UTC()}
 	b := built{os: "linux", arch: "amd64"}
-	for _, f := range []file{{"keywright", 0o755, []byte("program")}, {"keywrightd", 0o755, []byte("odd")}, {"LICENSE", 0o644, []byte("licence")},
+	for _, f := range []file{{"keywright", 0o755, []byte("program")}, {"keywrightd", 0o755, []byte("odd")},
+		{"LICENSE", 0o644, []byte("licence")},
 		{"README.md", 0o644, []byte("readme")}, {"CHANGELOG.md", 0o644, []byte("new")}} {
 		b.files = append(b.files, f)
 	}
 	return r, b
 }
 
-// members are the files of an ar archive.
+// members returns the files of an ar archive.
 func members(t *testing.T, text []byte) map[string][]byte {
 	t.Helper()
 	rest, found := bytes.CutPrefix(text, []byte("!<arch>\n"))
@@ -43,7 +44,7 @@ func members(t *testing.T, text []byte) map[string][]byte {
 	return out
 }
 
-// listed is a compressed tar as lines: mode, owner, time, name, text.
+// listed returns a compressed tar as lines: mode, owner, time, name, text.
 func listed(t *testing.T, text []byte) string {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(text))
@@ -75,13 +76,17 @@ func TestDeb(t *testing.T) {
 		t.Errorf("%q", parts["debian-binary"])
 	}
 	control := listed(t, parts["control.tar.gz"])
-	for _, want := range []string{"644 ./control Package: keywright\nVersion: 0.1.0~rc.1\nArchitecture: amd64\nMaintainer: ", "\nInstalled-Size: 1\n", "644 ./md5sums ", "a9c449d4fa44e9e5a41c574ae55ce4d9  usr/bin/keywright\n"} {
+	for _, want := range []string{
+		"644 ./control Package: keywright\nVersion: 0.1.0~rc.1\nArchitecture: amd64\nMaintainer: ", "\nInstalled-Size: 1\n",
+		"644 ./md5sums ", "a9c449d4fa44e9e5a41c574ae55ce4d9  usr/bin/keywright\n"} {
 		if !strings.Contains(control, want) {
 			t.Errorf("no %q in\n%s", want, control)
 		}
 	}
-	want := "755 ./ \n755 ./usr/ \n755 ./usr/bin/ \n755 ./usr/bin/keywright program\n755 ./usr/bin/keywrightd odd\n755 ./usr/share/ \n755 ./usr/share/doc/ \n" +
-		"755 ./usr/share/doc/keywright/ \n644 ./usr/share/doc/keywright/copyright licence\n644 ./usr/share/doc/keywright/README.md readme\n644 ./usr/share/doc/keywright/CHANGELOG.md new\n"
+	want := "755 ./ \n755 ./usr/ \n755 ./usr/bin/ \n755 ./usr/bin/keywright program\n755 ./usr/bin/keywrightd odd\n755 " +
+		"./usr/share/ \n755 ./usr/share/doc/ \n" +
+		"755 ./usr/share/doc/keywright/ \n644 ./usr/share/doc/keywright/copyright licence\n644 " +
+		"./usr/share/doc/keywright/README.md readme\n644 ./usr/share/doc/keywright/CHANGELOG.md new\n"
 	if got := listed(t, parts["data.tar.gz"]); got != want {
 		t.Errorf("%s", got)
 	}
@@ -92,7 +97,8 @@ func TestDeb(t *testing.T) {
 		if err != nil || out != "0.1.0~rc.1" {
 			t.Errorf("%q %v", out, err)
 		}
-		if out, err := output(exec.Command(dpkg, "--contents", name)); err != nil || !strings.Contains(out, "-rwxr-xr-x root/root") {
+		if out, err := output(exec.Command(dpkg, "--contents", name)); err != nil ||
+			!strings.Contains(out, "-rwxr-xr-x root/root") {
 			t.Errorf("%q %v", out, err)
 		}
 	}
@@ -107,7 +113,8 @@ func TestRPM(t *testing.T) {
 	if !bytes.HasPrefix(one.Bytes(), []byte{0xed, 0xab, 0xee, 0xdb, 3}) || !bytes.Equal(one.Bytes(), two.Bytes()) {
 		t.Errorf("%d and %d bytes", one.Len(), two.Len())
 	}
-	for _, want := range []string{"keywright", "0.1.0~rc.1", "x86_64", "Apache-2.0", "/usr/bin/", "keywrightd", "/usr/share/doc/keywright/"} {
+	for _, want := range []string{"keywright", "0.1.0~rc.1", "x86_64", "Apache-2.0", "/usr/bin/", "keywrightd",
+		"/usr/share/doc/keywright/"} {
 		if !bytes.Contains(one.Bytes(), []byte(want+"\x00")) {
 			t.Errorf("it does not say %q", want)
 		}

@@ -11,18 +11,19 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// toy is a repository with modules as ours has them, a release of which builds nothing.
+// toy returns a repository with modules as ours has them, a release of which builds nothing.
 func toy(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	all := map[string]string{
-		"go.work":               "go 1.26.0\n\nuse (\n\t./top\n\t./middle\n\t.\n)\n\nreplace " + root + " v0.0.0 => ./\n",
-		"go.mod":                "module " + root + "\n\ngo 1.26.0\n",
-		"middle/go.mod":         "module " + root + "/middle\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n",
-		"middle/go.sum":         "",
-		"top/go.mod":            "module " + root + "/top\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n",
-		"top/go.sum":            "a.example/a v1.0.0 h1:x=\nz.example/z v1.0.0 h1:x=\n",
-		"outside/go.mod":        "module " + root + "/outside\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n\nreplace " + root + " => ../\n",
+		"go.work":       "go 1.26.0\n\nuse (\n\t./top\n\t./middle\n\t.\n)\n\nreplace " + root + " v0.0.0 => ./\n",
+		"go.mod":        "module " + root + "\n\ngo 1.26.0\n",
+		"middle/go.mod": "module " + root + "/middle\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n",
+		"middle/go.sum": "",
+		"top/go.mod":    "module " + root + "/top\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n",
+		"top/go.sum":    "a.example/a v1.0.0 h1:x=\nz.example/z v1.0.0 h1:x=\n",
+		"outside/go.mod": "module " + root + "/outside\n\ngo 1.26.0\n\nrequire " + root + " v0.0.0\n\nreplace " +
+			root + " => ../\n",
 		"CHANGELOG.md":          "# Changelog\n\n## [Unreleased]\n\n### Added\n- A thing.\n",
 		"internal/built/cut.go": "package built\n\nconst cutFrom = \"\"\n",
 		"LICENSE":               "yes\n",
@@ -40,7 +41,8 @@ func toy(t *testing.T, files map[string]string) string {
 // ofToy makes a release of a toy.
 func ofToy(t *testing.T, repo, version string) (*release, error) {
 	t.Helper()
-	r := &release{version: version, repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(), offline: true, out: io.Discard}
+	r := &release{version: version, repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(), offline: true,
+		out: io.Discard}
 	return r, r.steps(t.Context())
 }
 
@@ -57,15 +59,34 @@ func TestRefused(t *testing.T) {
 		{name: "with a v", version: "v0.1.0", says: "give three numbers"},
 		{name: "a build", version: "0.1.0+x", says: "give three numbers"},
 		{name: "another major version", version: "2.0.0", says: "need /v2"},
-		{name: "a file that was changed", version: "0.1.0", then: func(repo string) { write(t, filepath.Join(repo, "LICENSE"), "no\n") }, says: "not as it was committed; commit or remove these, then run it again:\n M LICENSE"},
-		{name: "a file that is new", version: "0.1.0", then: func(repo string) { write(t, filepath.Join(repo, "new.txt"), "") }, says: "?? new.txt"},
-		{name: "nothing new", version: "0.1.0", files: map[string]string{"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [0.0.1] - 2026-01-01\n\n### Added\n- It.\n"}, says: "under Unreleased: it must begin with one of the headings"},
-		{name: "no heading", version: "0.1.0", files: map[string]string{"CHANGELOG.md": "# Changelog\n"}, says: `no line "## [Unreleased]"`},
-		{name: "a version that was released", version: "0.1.0", files: map[string]string{"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n### Added\n- A.\n\n## [0.1.0] - 2026-01-01\n\n### Added\n- It.\n"}, says: "has a section of 0.1.0 already"},
-		{name: "a tag of another commit", version: "0.1.0", then: func(repo string) { commit(t, repo, "tag", "middle/v0.1.0") }, says: "there is a tag middle/v0.1.0 already, of another commit"},
-		{name: "a replace", version: "0.1.0", files: map[string]string{"middle/go.mod": "module " + root + "/middle\n\nrequire " + root + " v0.0.0\n\nreplace " + root + " => ../\n"}, says: "middle/go.mod: go install refuses a module with a replace"},
-		{name: "modules that require each other", version: "0.1.0", files: map[string]string{"go.mod": "module " + root + "\n\nrequire " + root + "/top v0.0.0\n"}, says: "only 0 can be released"},
-		{name: "a path of another folder", version: "0.1.0", files: map[string]string{"top/go.mod": "module " + root + "/other\n"}, says: "in this folder it must be " + root + "/top"},
+		{name: "a file that was changed", version: "0.1.0",
+			then: func(repo string) { write(t, filepath.Join(repo, "LICENSE"), "no\n") },
+			says: "not as it was committed; commit or remove these, then run it again:\n M LICENSE"},
+		{name: "a file that is new", version: "0.1.0",
+			then: func(repo string) { write(t, filepath.Join(repo, "new.txt"), "") }, says: "?? new.txt"},
+		{name: "nothing new", version: "0.1.0",
+			files: map[string]string{
+				"CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n## [0.0.1] - 2026-01-01\n\n### Added\n- It.\n"},
+			says: "under Unreleased: it must begin with one of the headings"},
+		{name: "no heading", version: "0.1.0", files: map[string]string{"CHANGELOG.md": "# Changelog\n"},
+			says: `no line "## [Unreleased]"`},
+		{name: "a version that was released", version: "0.1.0",
+			files: map[string]string{
+				"CHANGELOG.md": "# C\n\n## [Unreleased]\n\n### Added\n- A.\n\n## [0.1.0] - 2026-01-01\n\n### Added\n- It.\n"},
+			says: "has a section of 0.1.0 already"},
+		{name: "a tag of another commit", version: "0.1.0",
+			then: func(repo string) { commit(t, repo, "tag", "middle/v0.1.0") },
+			says: "there is a tag middle/v0.1.0 already, of another commit"},
+		{name: "a replace", version: "0.1.0",
+			files: map[string]string{
+				"middle/go.mod": "module " + root + "/middle\n\nrequire " + root + " v0.0.0\n\nreplace " + root + " => ../\n"},
+			says: "middle/go.mod: go install refuses a module with a replace"},
+		{name: "modules that require each other", version: "0.1.0",
+			files: map[string]string{"go.mod": "module " + root + "\n\nrequire " + root + "/top v0.0.0\n"},
+			says:  "only 0 can be released"},
+		{name: "a path of another folder", version: "0.1.0",
+			files: map[string]string{"top/go.mod": "module " + root + "/other\n"},
+			says:  "in this folder it must be " + root + "/top"},
 	} {
 		repo := toy(t, c.files)
 		if c.then != nil {
@@ -91,13 +112,18 @@ func TestReleasesFollowEachOther(t *testing.T) {
 	if got := first.modules[0].dir + " " + first.modules[1].dir + " " + first.modules[2].dir; got != ". top middle" {
 		t.Errorf("the order is %s", got)
 	}
-	if got := commit(t, repo, "show", "v0.1.0:top/go.sum"); !strings.HasPrefix(got, "a.example/a v1.0.0 h1:x=\n"+root+" v0.1.0 "+first.modules[0].sum+"\n"+root+" v0.1.0/go.mod h1:") || !strings.HasSuffix(got, "\nz.example/z v1.0.0 h1:x=") {
+	if got := commit(t, repo, "show",
+		"v0.1.0:top/go.sum"); !strings.HasPrefix(got,
+		"a.example/a v1.0.0 h1:x=\n"+root+" v0.1.0 "+first.modules[0].sum+"\n"+root+" v0.1.0/go.mod h1:") ||
+		!strings.HasSuffix(got, "\nz.example/z v1.0.0 h1:x=") {
 		t.Error(got)
 	}
-	if got := commit(t, repo, "show", "v0.1.0:outside/go.mod"); !strings.Contains(got, "require "+root+" v0.1.0\n") || !strings.Contains(got, "=> ../") {
+	if got := commit(t, repo, "show", "v0.1.0:outside/go.mod"); !strings.Contains(got, "require "+root+" v0.1.0\n") ||
+		!strings.Contains(got, "=> ../") {
 		t.Error(got)
 	}
-	if got := commit(t, repo, "show", "v0.1.0:go.work"); !strings.Contains(got, "replace "+root+" v0.1.0 => ./") || strings.Contains(got, "v0.0.0") {
+	if got := commit(t, repo, "show", "v0.1.0:go.work"); !strings.Contains(got, "replace "+root+" v0.1.0 => ./") ||
+		strings.Contains(got, "v0.0.0") {
 		t.Error(got)
 	}
 	commit(t, repo, "merge", "--quiet", "--ff-only", "v0.1.0")
@@ -105,17 +131,21 @@ func TestReleasesFollowEachOther(t *testing.T) {
 	if err != nil || again.commit != first.commit {
 		t.Errorf("at the tag it makes %s: %v", again.commit, err)
 	}
-	if _, err := ofToy(t, repo, "0.1.1"); err == nil || !strings.Contains(err.Error(), "HEAD says that it is a release of") {
+	if _, err := ofToy(t, repo, "0.1.1"); err == nil ||
+		!strings.Contains(err.Error(), "HEAD says that it is a release of") {
 		t.Errorf("a release commit is released as another version: %v", err)
 	}
-	write(t, filepath.Join(repo, "CHANGELOG.md"), strings.Replace(read(t, filepath.Join(repo, "CHANGELOG.md")), "## [Unreleased]\n", "## [Unreleased]\n\n### Fixed\n- It.\n", 1))
+	write(t, filepath.Join(repo, "CHANGELOG.md"), strings.Replace(read(t, filepath.Join(repo, "CHANGELOG.md")),
+		"## [Unreleased]\n", "## [Unreleased]\n\n### Fixed\n- It.\n", 1))
 	commit(t, repo, "commit", "--quiet", "--all", "--message=fix")
 	second, err := ofToy(t, repo, "0.1.1")
 	must(t, err)
-	if got := commit(t, repo, "show", "v0.1.1:top/go.sum"); strings.Contains(got, "v0.1.0 ") || !strings.Contains(got, " v0.1.1 ") {
+	if got := commit(t, repo, "show", "v0.1.1:top/go.sum"); strings.Contains(got, "v0.1.0 ") ||
+		!strings.Contains(got, " v0.1.1 ") {
 		t.Error(got)
 	}
-	if got := commit(t, repo, "show", "v0.1.1:"+cutPath); !strings.Contains(got, second.base) || second.base == first.base {
+	if got := commit(t, repo, "show", "v0.1.1:"+cutPath); !strings.Contains(got, second.base) ||
+		second.base == first.base {
 		t.Error(got)
 	}
 	if second.notes != "### Fixed\n- It.\n" {
@@ -159,8 +189,8 @@ func TestCheckSection(t *testing.T) {
 	}
 }
 
-// TestUsersGetWhatIsTested: what the modules are tested with, which is one version for the whole workspace, is what each
-// go.mod names, and so what users build with.
+// TestUsersGetWhatIsTested: what the modules are tested with, which is one version for the whole workspace, is what
+// each go.mod names, and so what users build with.
 func TestUsersGetWhatIsTested(t *testing.T) {
 	modules, err := published("../..")
 	must(t, err)
@@ -180,7 +210,8 @@ func TestUsersGetWhatIsTested(t *testing.T) {
 		must(t, err)
 		for _, r := range f.Require {
 			if seen++; !ours(r.Mod.Path) && tested[r.Mod.Path] != r.Mod.Version {
-				t.Errorf("%s: users get %s %s, tests have %s: run go get %[2]s@%[4]s there", name, r.Mod.Path, r.Mod.Version, tested[r.Mod.Path])
+				t.Errorf("%s: users get %s %s, tests have %s: run go get %[2]s@%[4]s there", name, r.Mod.Path, r.Mod.Version,
+					tested[r.Mod.Path])
 			}
 		}
 	}

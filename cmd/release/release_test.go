@@ -43,7 +43,8 @@ func read(t testing.TB, name string) string {
 // repository makes a repository of the files in a folder, with one commit.
 func repository(t testing.TB, dir string) {
 	t.Helper()
-	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "--message=all"}} {
+	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"},
+		{"commit", "--quiet", "--message=all"}} {
 		commit(t, dir, args...)
 	}
 }
@@ -57,7 +58,7 @@ func commit(t testing.TB, dir string, args ...string) string {
 	return out
 }
 
-// copyOfTree is a repository with the files of this one as they are now, committed or not.
+// copyOfTree returns a repository with the files of this one as they are now, committed or not.
 func copyOfTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,9 +77,10 @@ func copyOfTree(t testing.TB) string {
 	return dir
 }
 
-// quick is a release of a repository for this system, without a network.
+// quick returns a release of a repository for this system, without a network.
 func quick(t testing.TB, repo string) *release {
-	return &release{version: "0.1.0", repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(), offline: true, level: gzip.BestSpeed,
+	return &release{version: "0.1.0", repo: repo, dist: filepath.Join(t.TempDir(), "dist"), work: t.TempDir(),
+		offline: true, level: gzip.BestSpeed,
 		platforms: []string{runtime.GOOS + "/" + runtime.GOARCH}, programs: []string{"keywright"}, out: io.Discard}
 }
 
@@ -107,7 +109,8 @@ func tagsAreRight(t *testing.T, r *release, base string) {
 	if got := commit(t, r.repo, "status", "--porcelain"); got != "" {
 		t.Errorf("the tree was changed: %s", got)
 	}
-	want := []string{"cmd/keywright/v0.1.0", "cmd/keywrightd/v0.1.0", "fallback/bbolt/v0.1.0", "metrics/v0.1.0", "tracing/v0.1.0", "v0.1.0"}
+	want := []string{"cmd/keywright/v0.1.0", "cmd/keywrightd/v0.1.0", "fallback/bbolt/v0.1.0", "metrics/v0.1.0",
+		"tracing/v0.1.0", "v0.1.0"}
 	if got := strings.Fields(commit(t, r.repo, "tag", "--list")); !slices.Equal(got, want) {
 		t.Errorf("tags %q, not %q", got, want)
 	}
@@ -120,11 +123,13 @@ func tagsAreRight(t *testing.T, r *release, base string) {
 			t.Errorf("%s is of %q", tag, got)
 		}
 		text := commit(t, r.repo, "show", tag+":"+filepath.ToSlash(filepath.Join(m.dir, "go.mod")))
-		if strings.Contains(text, "v0.0.0\n") || strings.Contains(text, "replace") || len(m.requires) > 0 && !strings.Contains(text, root+" v0.1.0\n") {
+		if strings.Contains(text, "v0.0.0\n") || strings.Contains(text, "replace") ||
+			len(m.requires) > 0 && !strings.Contains(text, root+" v0.1.0\n") {
 			t.Errorf("%s:\n%s", tag, text)
 		}
 	}
-	if log := commit(t, r.repo, "show", "v0.1.0:CHANGELOG.md"); !strings.Contains(log, "\n## [Unreleased]\n\n## [0.1.0] - 2026-09-21\n\n### Added\n") {
+	if log := commit(t, r.repo, "show", "v0.1.0:CHANGELOG.md"); !strings.Contains(log,
+		"\n## [Unreleased]\n\n## [0.1.0] - 2026-09-21\n\n### Added\n") {
 		t.Error("the changelog has no section of the version")
 	}
 }
@@ -145,7 +150,8 @@ func twiceIsTheSame(t *testing.T, r *release) {
 		}
 	}
 	for _, m := range r.modules {
-		if got, want := commit(t, clone, "rev-parse", m.tag("0.1.0")), commit(t, r.repo, "rev-parse", m.tag("0.1.0")); got != want {
+		if got, want := commit(t, clone, "rev-parse", m.tag("0.1.0")),
+			commit(t, r.repo, "rev-parse", m.tag("0.1.0")); got != want {
 			t.Errorf("the tag %s is %s, not %s", m.tag("0.1.0"), got, want)
 		}
 	}
@@ -167,7 +173,8 @@ func distOf(t *testing.T, r *release) map[string][]byte {
 	return out
 }
 
-// user is somebody's folder, and a go command that has nothing but the modules of the release and what others made.
+// user returns someone's folder, and a go command that has nothing but the modules of the release and what others
+// made.
 func user(t *testing.T, r *release) (dir string, run func(args ...string) string) {
 	dir, home := t.TempDir(), filepath.Join(r.work, "user")
 	return dir, func(args ...string) string {
@@ -191,8 +198,10 @@ func commandIsInstalled(t *testing.T, r *release, base string) {
 // workspaceBuilds: who checks out the tag can work on it, with the workspace and, module by module, without it.
 func workspaceBuilds(t *testing.T, r *release) {
 	env := r.tool.env(filepath.Join(r.work, "user"), r.proxy())
-	for _, at := range []struct{ dir, work string }{{".", "GOWORK="}, {"cmd/keywright", "GOWORK=off"}, {"metrics", "GOWORK=off"}, {"tracing", "GOWORK=off"}, {"fallback/bbolt", "GOWORK=off"}} {
-		if _, err := r.tool.run(t.Context(), filepath.Join(r.tree(), at.dir), append(env, at.work), "list", "-deps", "./..."); err != nil {
+	for _, at := range []struct{ dir, work string }{{".", "GOWORK="}, {"cmd/keywright", "GOWORK=off"},
+		{"metrics", "GOWORK=off"}, {"tracing", "GOWORK=off"}, {"fallback/bbolt", "GOWORK=off"}} {
+		if _, err := r.tool.run(t.Context(), filepath.Join(r.tree(), at.dir), append(env, at.work), "list", "-deps",
+			"./..."); err != nil {
 			t.Errorf("%s, %s: %v", at.dir, at.work, err)
 		}
 	}
@@ -258,7 +267,8 @@ func TestProgram(t *testing.T) {
 	nothingOfTheCommandLine(t, r, run("list", "-m", "-f", "{{.Path}}", "all")+"\n"+run("mod", "graph"))
 	linked := strings.Fields(run("list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."))
 	slices.Sort(linked)
-	if got, want := slices.Compact(linked), []string{"example.com/shop", root, "github.com/redis/rueidis", "golang.org/x/sys"}; !slices.Equal(got, want) {
+	if got, want := slices.Compact(linked),
+		[]string{"example.com/shop", root, "github.com/redis/rueidis", "golang.org/x/sys"}; !slices.Equal(got, want) {
 		t.Errorf("the program links %q, not %q", got, want)
 	}
 }
@@ -314,7 +324,8 @@ func modulesAreGot(t *testing.T, r *release) {
 // filesAreWhole: the files of a release are there, their sums are right, and a bill names what is linked.
 func filesAreWhole(t *testing.T, r *release) {
 	system := runtime.GOOS + "_" + runtime.GOARCH
-	want := []string{"CHANGELOG-0.1.0.md", "SHA256SUMS", "keywright-0.1.0-1." + rpmArch[runtime.GOARCH] + ".rpm", "keywright_0.1.0_" + runtime.GOARCH + ".deb",
+	want := []string{"CHANGELOG-0.1.0.md", "SHA256SUMS", "keywright-0.1.0-1." + rpmArch[runtime.GOARCH] + ".rpm",
+		"keywright_0.1.0_" + runtime.GOARCH + ".deb",
 		"keywright_0.1.0_" + system + ".cdx.json", "keywright_0.1.0_" + system + ".tar.gz"}
 	files := distOf(t, r)
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
@@ -340,7 +351,8 @@ func filesAreWhole(t *testing.T, r *release) {
 			}
 		}
 	}
-	if !names["pkg:golang/"+root+"@v0.1.0"] || !names["pkg:golang/github.com/spf13/cobra@v1.10.2"] || names["pkg:golang/github.com/google/rpmpack@v0.7.1"] {
+	if !names["pkg:golang/"+root+"@v0.1.0"] || !names["pkg:golang/github.com/spf13/cobra@v1.10.2"] ||
+		names["pkg:golang/github.com/google/rpmpack@v0.7.1"] {
 		t.Errorf("%v", names)
 	}
 }

@@ -56,6 +56,28 @@ end
 
 -- keys: looks at the types of keys before anything is written.
 -- Part.
+-- look: how a script looks at a key for the first time: an error says which key it is about.
+-- Part.
+
+-- refuse ends the script with what the server has said of a key. One that is elsewhere while its slot moves is one to
+-- try again for.
+local function refuse(said, key)
+  local name = string.gsub(key, '%c', ' ')
+  if string.find(said, 'WRONGTYPE', 1, true) then
+    error({err = 'WRONGTYPE the key ' .. name .. ' is of another type than an entity keeps there'}, 0)
+  end
+  if string.find(said, 'non local key', 1, true) then
+    error({err = 'TRYAGAIN the key ' .. name .. ' is elsewhere while its slot moves'}, 0)
+  end
+  error({err = said}, 0)
+end
+
+-- look reads a key.
+local function look(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply.err then refuse(reply.err, key) end
+  return reply
+end
 local types = {} -- of keys that were looked at
 
 -- needs refuses a key of another type, before anything is written.
@@ -63,7 +85,7 @@ local function needs(key, want)
   local is = types[key] or redis.call('TYPE', key).ok
   if is ~= 'none' then types[key] = is end
   if is ~= want and is ~= 'none' then
-    error({err = 'WRONGTYPE Operation against a key holding the wrong kind of value'}, 0)
+    refuse('WRONGTYPE', key)
   end
 end
 
@@ -73,6 +95,18 @@ local function drop(key, ...)
   if is ~= 'none' then types[key] = is end
   if is == 'zset' then redis.call('ZREM', key, ...) end
 end
+
+local filled = {} -- indexes that were looked at and have entries
+
+-- vacant is whether an index has no entry. One of another type is refused, before anything is written.
+local function vacant(key)
+  if filled[key] then return false end
+  local n = redis.pcall('ZCARD', key)
+  if type(n) == 'table' then refuse(n.err, key) end
+  filled[key] = n > 0
+  return n == 0
+end
+
 -- marks: what the ledger says of indexes as a whole.
 -- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
 --   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and
@@ -91,7 +125,7 @@ end
 -- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
 -- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
 local function disagreement(ledger, agreed)
-  local said = redis.call('HGET', ledger, '')
+  local said = look('HGET', ledger, '')
   if not said then
     if redis.call('EXISTS', ledger) == 1 then return '' end
     return nil, true, true
@@ -150,7 +184,7 @@ local function undo(k, a, drops)
     try('ZREM', KEYS[k + i], id) -- of another type it is refused
   end
   for i = 1, drops do try('ZREM', KEYS[k + 6 + i], id) end
-  seen = {}
+  seen, filled = {}, {}
 end
 
 -- Many items at once, with one command for what all of them need. Where one of them is not simply new nothing is done here.
@@ -158,7 +192,7 @@ if calls > 1 and true then
   local began -- whether something was written
   local function together()
     local due, hashes, ids, records, times, out = false, {}, {}, {}, {}, {}
-    local keys, n, version, there, created = {expires, ledger}, 2, micros, false, false
+    local version, there, created = micros, false, false
     local k, a = 2, 1
     for i = 1, calls do
       local id, ttl, mode = ARGV[a + 1], ARGV[a + 3], ARGV[a + 4]
@@ -169,10 +203,6 @@ if calls > 1 and true then
         if ttl == '' or ttl == '0' then return false end
         times[2 * i - 1], times[2 * i] = ending(ttl), id
       end
-      for j = 2, 6 do
-        n = n + 1
-        keys[n] = KEYS[k + j]
-      end
       k, a = k + 6, a + 11
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
@@ -182,20 +212,19 @@ if calls > 1 and true then
     for i = 1, calls do
       if had[i] then return false end
     end
-    due = true and (due or call('EXISTS', unpack(keys)) < n)
-
-    if expires ~= ledger then needs(expires, 'zset') end
+    if expires ~= ledger and vacant(expires) then due = true end
     k = 2
     for i = 1, calls do
-      if KEYS[k + 2] ~= ledger then needs(KEYS[k + 2], 'zset') end
-  if KEYS[k + 3] ~= ledger then needs(KEYS[k + 3], 'zset') end
-  if KEYS[k + 4] ~= ledger then needs(KEYS[k + 4], 'zset') end
-  if KEYS[k + 5] ~= ledger then needs(KEYS[k + 5], 'zset') end
-  if KEYS[k + 6] ~= ledger then needs(KEYS[k + 6], 'zset') end
+      if KEYS[k + 2] ~= ledger and vacant(KEYS[k + 2]) then due = true end
+  if KEYS[k + 3] ~= ledger and vacant(KEYS[k + 3]) then due = true end
+  if KEYS[k + 4] ~= ledger and vacant(KEYS[k + 4]) then due = true end
+  if KEYS[k + 5] ~= ledger and vacant(KEYS[k + 5]) then due = true end
+  if KEYS[k + 6] ~= ledger and vacant(KEYS[k + 6]) then due = true end
   may('SPUBLISH', 'n:made')
   
       k = k + 6
     end
+    due = true and (due or begins)
     began = true
     if begins then begin(ledger, ARGV[6]) end
     if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
@@ -264,17 +293,16 @@ local function put(k, a, due, drops, condition, expected)
   end
   local other, begins = disagreement(ledger, ARGV[a + 5])
   if other then return {'indexes', other, now} end
-  -- One command asks whether any of the keys is new: that costs less than to renew each.
-  due = true and (due or call('EXISTS', expires, ledger, KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5], KEYS[k + 6]) < 7)
-
-  if expires ~= ledger then needs(expires, 'zset') end
-  if KEYS[k + 2] ~= ledger then needs(KEYS[k + 2], 'zset') end
-  if KEYS[k + 3] ~= ledger then needs(KEYS[k + 3], 'zset') end
-  if KEYS[k + 4] ~= ledger then needs(KEYS[k + 4], 'zset') end
-  if KEYS[k + 5] ~= ledger then needs(KEYS[k + 5], 'zset') end
-  if KEYS[k + 6] ~= ledger then needs(KEYS[k + 6], 'zset') end
+  if expires ~= ledger and vacant(expires) then due = true end
+  if KEYS[k + 2] ~= ledger and vacant(KEYS[k + 2]) then due = true end
+  if KEYS[k + 3] ~= ledger and vacant(KEYS[k + 3]) then due = true end
+  if KEYS[k + 4] ~= ledger and vacant(KEYS[k + 4]) then due = true end
+  if KEYS[k + 5] ~= ledger and vacant(KEYS[k + 5]) then due = true end
+  if KEYS[k + 6] ~= ledger and vacant(KEYS[k + 6]) then due = true end
   may('SPUBLISH', 'n:made')
   
+  -- Only where a key is new all are renewed: that costs less than to renew each.
+  due = true and (due or begins)
 
   local fresh = there and version ~= '0' and after(version) or micros
 
@@ -304,7 +332,7 @@ local function put(k, a, due, drops, condition, expected)
   for i = 1, drops do
     local key = KEYS[last + i]
     drop(key, id)
-    seen[key] = nil -- it may be gone now
+    seen[key], filled[key] = nil, nil -- it may be gone now
   end
   local key
   key = KEYS[k + 2]

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
 )
 
-// Backup is the daily backup, by the program keywright.
+// Backup represents the daily backup, by the program keywright.
 type Backup struct {
 	Dir         string
 	URL         string        // of the server, for a user that may read all keys of the bot
@@ -61,7 +61,7 @@ func (b Backup) Run(ctx context.Context, c *keywright.Client) (file string, err 
 	if err := syncFolder(b.Dir); err != nil {
 		return "", err
 	}
-	if err := cunningkeys.New(c).LastBackup().Set(ctx, at); err != nil {
+	if err := cunningkeys.New(c).LastBackup().Set(at).Do(ctx); err != nil {
 		return file, err
 	}
 	return file, b.prune(file, at)
@@ -84,7 +84,7 @@ func (b Backup) prune(newest string, now time.Time) error {
 	return errors.Join(err, err2)
 }
 
-// all are the backups that were read back, oldest first.
+// all returns the backups that were read back, oldest first.
 func (b Backup) all() ([]string, error) {
 	all, err := filepath.Glob(filepath.Join(b.Dir, backupName+"*.kwa"))
 	all = slices.DeleteFunc(all, func(file string) bool { return made(file).IsZero() })
@@ -92,7 +92,7 @@ func (b Backup) all() ([]string, error) {
 	return all, err
 }
 
-// Last is when the last good one was made; the zero time without one.
+// Last returns when the last good one was made; the zero time without one.
 func (b Backup) Last() (time.Time, error) {
 	all, err := b.all()
 	if err != nil || len(all) == 0 {
@@ -101,7 +101,7 @@ func (b Backup) Last() (time.Time, error) {
 	return made(all[len(all)-1]), nil
 }
 
-// made is when a backup was made, as its name says; the zero time of another file.
+// made returns when a backup was made, as its name says; the zero time of another file.
 func made(file string) time.Time {
 	name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), backupName), ".kwa")
 	at, err := time.Parse(backupTime, name)

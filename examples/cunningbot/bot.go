@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Handler is what Discord sends to the bot, and its health:
+// Handler returns what Discord sends to the bot, and its health:
 //
 //	POST /interactions  commands and buttons, signed by Discord
 //	GET /health         200 if the store can be used, else 503
@@ -65,7 +65,7 @@ func signed(key ed25519.PublicKey, h http.Header, body []byte) bool {
 		ed25519.Verify(key, append([]byte(h.Get("X-Signature-Timestamp")), body...), sig)
 }
 
-// interaction is what a user does: type 1 is a ping of Discord, 2 a command, 3 a button.
+// interaction describes what a user does: type 1 is a ping of Discord, 2 a command, 3 a button.
 type interaction struct {
 	Type    int    `json:"type"`
 	GuildID string `json:"guild_id"`
@@ -149,7 +149,7 @@ func (e *usageError) Error() string { return e.says }
 
 const unknownButton = "This button is not known."
 
-// press is an answer to a game: answer:GAME:OPTION.
+// press returns an answer to a game: answer:GAME:OPTION.
 func (b *Bot) press(ctx context.Context, guild, user, data string) (string, error) {
 	parts := strings.Split(data, ":")
 	if len(parts) != 3 || parts[0] != "answer" {
@@ -176,7 +176,7 @@ func (b *Bot) press(ctx context.Context, guild, user, data string) (string, erro
 	return fmt.Sprintf("Submitted. %d have answered.", all), err
 }
 
-// Command is a command as Discord is told of it.
+// Command represents a command as Discord is told of it.
 type Command struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -186,7 +186,7 @@ type Command struct {
 	run func(b *Bot, ctx context.Context, guild, channel string, o options) (string, error)
 }
 
-// CommandOption is an argument; all are texts (type 3).
+// CommandOption represents an argument; all are texts (type 3).
 type CommandOption struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -194,7 +194,7 @@ type CommandOption struct {
 	Required    bool   `json:"required"`
 }
 
-// options are the arguments of a command.
+// options holds the arguments of a command.
 type options map[string]string
 
 // manage is the permission that changing settings needs: to manage the guild.
@@ -210,7 +210,7 @@ func command(name, does, permission string, run func(*Bot, context.Context, stri
 	return c
 }
 
-// Commands are those of the bot. Those that change settings need the permission to manage the
+// Commands lists those of the bot. Those that change settings need the permission to manage the
 // guild, which Discord checks before it sends them, and the bot again.
 var Commands = []Command{
 	command("ask", "Ask the bot", "", askCommand, "question"),

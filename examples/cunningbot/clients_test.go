@@ -158,7 +158,7 @@ func TestInteractions(t *testing.T) {
 
 // TestLog: at the level DEBUG each operation is one line in the page's form, with its entry and never its key.
 func TestLog(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	host, port, err := net.SplitHostPort(s.Addr())
 	must(t, err)
 	variables := map[string]string{"REDIS_HOST": host, "REDIS_PORT": port, "CUNNINGBOT_DEBUG": "true"}

@@ -68,7 +68,7 @@ func (m fused) Post(ctx context.Context, message bot.Message) (string, error) {
 	return id, err
 }
 
-// paper is a feed that has what it is given.
+// paper represents a feed that has what it is given.
 type paper []bot.FeedItem
 
 func (p paper) Read(context.Context, string) (bot.Items, error) {
@@ -79,7 +79,7 @@ func (p paper) Read(context.Context, string) (bot.Items, error) {
 // when it runs again: nothing is posted twice or forgotten. Discord remembers no nonces here, so
 // that only what the bot does keeps it from posting again.
 func TestEachPlace(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[1])
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	discord := &local.Discord{Token: "t", Nonces: -1}
 	web := httptest.NewServer(discord)
 	t.Cleanup(web.Close)
@@ -183,7 +183,7 @@ func check(t *testing.T, d *local.Discord, place int, news, breaking, games stri
 // TestPostedButNotNoted: a game whose poster died before it noted the message, and that is over
 // before another one looks, has its result posted nevertheless.
 func TestPostedButNotNoted(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	discord := &local.Discord{Token: "t", Nonces: -1}
 	web := httptest.NewServer(discord)
 	t.Cleanup(web.Close)

@@ -71,7 +71,7 @@ func TestEachToItsOwn(t *testing.T) {
 	})
 }
 
-// site is a folder that secrets.sh has made, with the services of compose.yaml.
+// site represents a folder that secrets.sh has made, with the services of compose.yaml.
 type site struct {
 	t        *testing.T
 	dir      string
@@ -226,7 +226,7 @@ func get(t *testing.T, url string, into any) int {
 
 // TestHealth: the endpoint says how the server is; when it is away the answer is 503.
 func TestHealth(t *testing.T) {
-	s, w := protected(t, keywrighttest.Brands()[1]), newWorld(t)
+	s, w := protected(t, keywrighttest.Valkey), newWorld(t)
 	env := append(w.env(s, "cunningbot"), "REDIS_HEALTH_PASSWORD="+word)
 	start(t, env, program(t, "cunningbotd"), "bot")
 	url := "http://" + w.http + "/health"
@@ -246,7 +246,7 @@ func TestHealth(t *testing.T) {
 
 // TestBackup: seven days are kept; one that fails, or cannot be read back, removes none.
 func TestBackup(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	dir := t.TempDir()
 	now := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Discord is the REST interface of Discord.
+// Discord represents the REST interface of Discord.
 type Discord struct {
 	web *web
 
@@ -21,7 +21,7 @@ type Discord struct {
 	me string // the bot's own id
 }
 
-// NewDiscord is a client with a bot's token; base is "" for https://discord.com/api/v10.
+// NewDiscord returns a client with a bot's token; base is "" for https://discord.com/api/v10.
 func NewDiscord(base, token string) (*Discord, error) {
 	if token == "" {
 		return nil, errors.New("DISCORD_TOKEN is not set")
@@ -93,7 +93,7 @@ func (d *Discord) Post(ctx context.Context, m Message) (string, error) {
 
 func footer(ref string) string { return "ref " + ref }
 
-// epoch is where Discord's ids count milliseconds from.
+// epoch says where Discord's ids count milliseconds from.
 const epoch = 1420070400000
 
 // Find looks for a message of the bot among those that were posted since a time, by the clock of
@@ -132,7 +132,7 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 		findPages*maxFound)
 }
 
-// self is the bot's own id, which is asked for once.
+// self returns the bot's own id, which is asked for once.
 func (d *Discord) self(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,13 +159,13 @@ func (d *Discord) Register(ctx context.Context, commands []Command) error {
 	return d.web.call(ctx, http.MethodPut, path, "PUT "+path, commands, nil)
 }
 
-// OpenAI is a language model with the interface of OpenAI.
+// OpenAI represents a language model with the interface of OpenAI.
 type OpenAI struct {
 	web   *web
 	model string
 }
 
-// NewOpenAI is a client; base is "" for https://api.openai.com, model "" for gpt-4o-mini.
+// NewOpenAI returns a client; base is "" for https://api.openai.com, model "" for gpt-4o-mini.
 func NewOpenAI(base, key, model string) *OpenAI {
 	return &OpenAI{newWeb("the language model", cmp.Or(base, "https://api.openai.com"), "Bearer "+key),
 		cmp.Or(model, "gpt-4o-mini")}

@@ -81,7 +81,8 @@ func TestDraft(t *testing.T) {
 					t.Errorf("%s: %+v of %d records", p.Part, p, records[p.Part])
 				}
 			}
-			if text, err := os.ReadFile(draft); known && (err != nil || strings.Count(string(text), "/trivia_games/{game_id}\"") < 3) {
+			if text, err := os.ReadFile(draft); known &&
+				(err != nil || strings.Count(string(text), "/trivia_games/{game_id}\"") < 3) {
 				t.Errorf("the games go to fewer than three entries (%v):\n%s", err, text)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
 )
 
-// Environment are the variables of a program, by the names of the page.
+// Environment holds the variables of a program, by the names of the page.
 type Environment struct {
 	Redis       string // URL with user and password; no part of any output
 	Health      string // the same for a user that may ask how the server is; "": Redis
@@ -90,7 +90,7 @@ func Read(getenv func(string) string) (e Environment, err error) {
 	return e, err
 }
 
-// migrating is what USE_REDIS says while subsystems move from the files to Redis.
+// migrating says what USE_REDIS says while subsystems move from the files to Redis.
 const migrating = "migrating"
 
 // Open opens the store: Redis, the files, or each subsystem where its phase says. It fails if the
@@ -136,7 +136,7 @@ func (e Environment) openMigrating(ctx context.Context, name string, log *slog.L
 		}
 		log.Warn("Redis cannot be reached, and is tried again", "error", err)
 		if !pause(ctx, time.Second) {
-			return nil, err
+			return nil, errors.Join(ctx.Err(), err) // told to end before it has begun: no failure
 		}
 		c, err = e.client(ctx, e.Redis, name, e.Connections, log)
 	}
@@ -177,7 +177,7 @@ func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l > slog.LevelDebug && q.Handler.Enabled(ctx, l)
 }
 
-// New is the bot with real clients.
+// New returns the bot with real clients.
 func (e Environment) New(s *Store, log *slog.Logger) (*Bot, error) {
 	d, err := NewDiscord(e.Discord, e.Token)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	historyFile  = "story_history.json"
 )
 
-// NewFiles is the store on JSON files in a folder: each access reads the whole file, each change
+// NewFiles returns the store on JSON files in a folder: each access reads the whole file, each change
 // is made under a lock, in a temporary file that is synced and renamed.
 func NewFiles(dir string) (*Store, error) {
 	d, err := newFolder(dir)
@@ -37,7 +37,7 @@ func NewFiles(dir string) (*Store, error) {
 	}, nil
 }
 
-// files are the files of a folder.
+// files holds the files of a folder.
 type files struct{ dir string }
 
 func newFolder(dir string) (files, error) {
@@ -263,7 +263,7 @@ func (f fileSettings) SetPersona(ctx context.Context, guild, persona string) err
 
 func (f fileSettings) Started(context.Context, string) error { return nil } // the files had no place for it
 
-// dailyMarks is what was posted, by day and game.
+// dailyMarks describes what was posted, by day and game.
 type dailyMarks map[string]map[string]string
 
 type fileDaily struct{ files }

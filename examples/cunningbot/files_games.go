@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// guildStories are the stories of a guild in story_history.json: when each was posted to which channel, and what
+// guildStories holds the stories of a guild in story_history.json: when each was posted to which channel, and what
 // it says.
 type guildStories struct {
 	Channels map[string]map[string]time.Time `json:"channels"`
@@ -94,7 +94,7 @@ func (f fileHistory) Cleanup(ctx context.Context, guild, channel string) (droppe
 	return dropped, err
 }
 
-// fileGame is a game under trivia_games of a guild, its answers in it.
+// fileGame represents a game under trivia_games of a guild, its answers in it.
 type fileGame struct {
 	Question    string            `json:"question"`
 	Options     []string          `json:"options"`
@@ -181,7 +181,7 @@ func (f fileTrivia) Game(_ context.Context, guild, id string) (Game, error) {
 	return g.game(), nil
 }
 
-// game is a game as the bot has it.
+// game returns a game as the bot has it.
 func (g fileGame) game() Game {
 	from, to := time.Unix(g.StartedAt, 0), time.Unix(g.EndsAt, 0)
 	return Game{NewGame: NewGame{g.Question, g.Options, g.Answer, string(g.ChannelID), to.Sub(from)}, StartedAt: from,

@@ -18,10 +18,10 @@ const (
 	seenMember  = "rss_seen"
 )
 
-// fileFeed is a feed with all its members: what this program does not know stays.
+// fileFeed represents a feed with all its members: what this program does not know stays.
 type fileFeed map[string]json.RawMessage
 
-// seenItems are those of a guild.
+// seenItems holds those of a guild.
 type seenItems map[string]map[string]int64
 
 type fileFeeds struct{ files }
@@ -159,7 +159,7 @@ func (f filePending) Add(ctx context.Context, guild, channel string, articles []
 	return n, err
 }
 
-// latest is the later one.
+// latest returns the later one.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -192,10 +192,10 @@ func (f filePending) Take(ctx context.Context, guild, channel string) (b Batch, 
 // newBatch names a batch of all that was queued up to now, or to the last article if that is later.
 func newBatch(now, last time.Time) string { return fmt.Sprintf("b%d", latest(now, last).UnixMicro()) }
 
-// until is the last moment of a batch: its last millisecond.
+// until returns the last moment of a batch: its last millisecond.
 func (b Batch) until() time.Time { return b.taken().Add(time.Millisecond - 1) }
 
-// inOrder are the articles of all feeds, oldest first.
+// inOrder returns the articles of all feeds, oldest first.
 func inOrder(feeds map[string][]Article) (all []Article) {
 	for _, list := range feeds {
 		all = append(all, list...)
@@ -252,7 +252,7 @@ func (f filePending) Drop(ctx context.Context, b Batch, ids []string) error {
 	})
 }
 
-// fileItem is an item of pending_breaking_news.json, which counts its tries.
+// fileItem represents an item of pending_breaking_news.json, which counts its tries.
 type fileItem struct {
 	Item
 	Tries  int       `json:"retry_count"`

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -25,7 +25,7 @@ import (
 //go:embed keyspace.yaml scripts
 var declaration embed.FS
 
-// Subsystems are the parts of the migration, in the order in which they move.
+// Subsystems lists the parts of the migration, in the order in which they move.
 var Subsystems = []string{"history", "pending", "breaking", "feeds", "trivia", "settings"}
 
 // Migration is this process's place in the migration from the JSON files of a folder to Redis.
@@ -53,16 +53,16 @@ func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*Migrat
 	return &Migration{m, moves, d, cunningkeys.New(c)}, nil
 }
 
-// declared is the migration of keyspace.yaml.
+// declared returns the migration of keyspace.yaml.
 func declared() (*record.Map, error) {
-	ks, findings := keyspace.Load(declaration, "keyspace.yaml")
+	ks, findings := load.File(declaration, "keyspace.yaml")
 	if finding.Count(findings).Errors > 0 || len(ks.Migrations) != 1 {
 		return nil, fmt.Errorf("keyspace.yaml cannot be read: %v", findings)
 	}
 	return record.Compile(ks.Migrations[0])
 }
 
-// NewMigrating is the store that reads and writes each subsystem where its phase says. All programs
+// NewMigrating returns the store that reads and writes each subsystem where its phase says. All programs
 // that use it run on one machine: what takes several steps is done under locks of the kernel. Close
 // does not close the client.
 func NewMigrating(m *Migration, c *keywright.Client) *Store {
@@ -78,7 +78,7 @@ func NewMigrating(m *Migration, c *keywright.Client) *Store {
 	}
 }
 
-// health is that of all that subsystems read: of the files if one is read from them, and of Redis if
+// health returns that of all that subsystems read: of the files if one is read from them, and of Redis if
 // one is read from there.
 func (m *Migration) health(ctx context.Context, redis func() Health) Health {
 	var inFiles, inRedis bool
@@ -103,7 +103,7 @@ func (m *Migration) health(ctx context.Context, redis func() Health) Health {
 	return h
 }
 
-// place is one key of a move.
+// place represents one key of a move.
 type place struct {
 	m    *Migration
 	move *record.Move
@@ -111,7 +111,7 @@ type place struct {
 	err  error // no key can be built
 }
 
-// at is the key of a move ("part.entry") with its placeholders.
+// at returns the key of a move ("part.entry") with its placeholders.
 func (m *Migration) at(move string, values ...string) place {
 	mv := m.moves.Move(move)
 	if mv == nil {
@@ -121,7 +121,7 @@ func (m *Migration) at(move string, values ...string) place {
 	return place{m, mv, string(key), err}
 }
 
-// all are the records of the key.
+// all returns the records of the key.
 func (p place) all(ctx context.Context) ([]*record.Record, error) {
 	if p.err != nil {
 		return nil, p.err
@@ -144,7 +144,7 @@ func (p place) get(ctx context.Context, sub string) (*record.Record, error) {
 	return list[0], nil
 }
 
-// text is the value of a record; "" without one.
+// text returns the value of a record; "" without one.
 func (p place) text(ctx context.Context, sub string) (string, error) {
 	r, err := p.get(ctx, sub)
 	if r == nil {
@@ -181,7 +181,7 @@ func (p place) score(sub string, n int64) edit {
 	return p.is(sub, func(r *record.Record) { r.Score = fmt.Sprint(n) })
 }
 
-// json is a value that is encoded.
+// json returns a value that is encoded.
 func (p place) json(sub string, v any) edit {
 	text, err := encode(v)
 	e := p.value(sub, string(text))
@@ -189,16 +189,16 @@ func (p place) json(sub string, v any) edit {
 	return e
 }
 
-// edit is a change that is to be written.
+// edit represents a change that is to be written.
 type edit struct {
 	migrate.Change
 	err error
 }
 
-// inOne is how many records are written in one step at most.
+// inOne says how many records are written in one step at most.
 const inOne = 100
 
-// atOnce is how many steps are under way: those of one file share its replacement, which costs as much
+// atOnce says how many steps are under way: those of one file share its replacement, which costs as much
 // for a hundred records as for thousands.
 const atOnce = 32
 
@@ -249,7 +249,7 @@ func decodedAll[T any](ctx context.Context, p place) (map[string]T, error) {
 	return decoded[T](all, err)
 }
 
-// subs are the fields or members of a key, sorted.
+// subs returns the fields or members of a key, sorted.
 func (p place) subs(ctx context.Context) (out []string, err error) {
 	list, err := p.all(ctx)
 	for _, r := range list {
@@ -259,7 +259,7 @@ func (p place) subs(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// scores are the members of a key with their scores.
+// scores returns the members of a key with their scores.
 func (p place) scores(ctx context.Context) (map[string]int64, error) {
 	list, err := p.all(ctx)
 	out := make(map[string]int64, len(list))
@@ -279,7 +279,7 @@ func whole(score string) int64 {
 	return n
 }
 
-// byScore are members in the order of their scores.
+// byScore returns members in the order of their scores.
 func byScore(scores map[string]int64) []string { return oldest(scores, len(scores)) }
 
 type movingSettings struct{ *Migration }
@@ -365,7 +365,7 @@ func (d movingDaily) Posted(ctx context.Context, guild string, day time.Time, na
 	return d.write(ctx, d.posted(guild, day).value(name, "posted"))
 }
 
-// ErrMoving is a migration that is not at its end.
+// ErrMoving reports a migration that is not at its end.
 var ErrMoving = errors.New("it is not at its end")
 
 // Archive moves the JSON files into a folder of the same disk, when every subsystem is complete and
@@ -391,7 +391,7 @@ func (m *Migration) Archive(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.keys.MigrationVersion().Set(ctx, "1"); err != nil {
+	if err := m.keys.MigrationVersion().Set("1").Do(ctx); err != nil {
 		return err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {

@@ -103,7 +103,7 @@ func (p movingPending) Channels(ctx context.Context, guild string) (out []string
 	return out, nil
 }
 
-// movingChannel is what there is of a channel.
+// movingChannel describes what there is of a channel.
 type movingChannel struct{ articles, order, batch place }
 
 func (p movingPending) of(guild, channel string) movingChannel {

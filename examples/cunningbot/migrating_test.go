@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// migration is that of the bot, of the files in a folder.
+// migration returns that of the bot, of the files in a folder.
 func migration(t *testing.T, dir string, s *keywrighttest.Server) *migrate.Migration {
 	t.Helper()
 	c := open(t, s.URL())
@@ -30,7 +30,7 @@ func migration(t *testing.T, dir string, s *keywrighttest.Server) *migrate.Migra
 // TestPlan: every record of seeded files has a place in Redis, and comes back from there as it is
 // written.
 func TestPlan(t *testing.T) {
-	s, dir := keywrighttest.Start(t, keywrighttest.Brands()[0]), t.TempDir()
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
 	must(t, seed.Write(dir, seed.Options{Seed: 5, Now: time.Now()}))
 	m := migration(t, dir, s)
 	for _, part := range bot.Subsystems {
@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 // TestMigratingHealth: what subsystems read decides: a file that cannot be read is unhealthy although
 // other subsystems are in Redis, and Redis is asked only if one is read from there.
 func TestMigratingHealth(t *testing.T) {
-	s, dir := keywrighttest.Start(t, keywrighttest.Brands()[0]), t.TempDir()
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
 	files := moving(t, s, dir, phase.Off)
 	must(t, files.Settings.AddGuild(t.Context(), guild))
 	s.Kill()
@@ -69,7 +69,7 @@ func TestMigratingHealth(t *testing.T) {
 // TestMigratingRefused: a program that Redis refuses says so and ends, and waits only for a server
 // that is away.
 func TestMigratingRefused(t *testing.T) {
-	s := protected(t, keywrighttest.Brands()[0])
+	s := protected(t, keywrighttest.Redis)
 	host, port, err := net.SplitHostPort(s.Addr())
 	must(t, err)
 	e, err := bot.Read(func(name string) string {

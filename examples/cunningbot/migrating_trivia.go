@@ -64,7 +64,7 @@ func (t movingTrivia) game(ctx context.Context, guild, id string) (g fileGame, e
 	return g, nil
 }
 
-// put is a game and its place in the index, which are one thing in the file.
+// put returns a game and its place in the index, which are one thing in the file.
 func (t movingTrivia) put(ctx context.Context, guild, id string, g fileGame) error {
 	options, err := encode(g.Options)
 	if err != nil {

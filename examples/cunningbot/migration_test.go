@@ -22,7 +22,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// move is the migration of TestMigration, with what is around it.
+// move represents the migration of TestMigration, with what is around it.
 type move struct {
 	t       *testing.T
 	w       *world
@@ -222,6 +222,7 @@ func (v *move) change(part string, to phase.Phase) {
 func (v *move) outage(part string, at phase.Phase) {
 	switch {
 	case part == "history" && at == phase.Shadow:
+		v.opened() // a program that begins while Redis is away waits for it
 		v.s.Kill()
 		v.publish(4)
 		v.posted("Redis is away, and the files decide")
@@ -230,6 +231,13 @@ func (v *move) outage(part string, at phase.Phase) {
 		at == phase.Complete:
 		v.s.Kill()
 		v.s.Restart()
+	}
+}
+
+// opened waits until all programs have begun.
+func (v *move) opened() {
+	for name, p := range v.running {
+		await(v.t, name+" has begun", func() bool { return strings.Contains(p.Said.String(), "where their phases say") })
 	}
 }
 

@@ -30,7 +30,7 @@ func (b *Bot) RSSFeed(ctx context.Context, guild string) error {
 	return err
 }
 
-// keepSeen is how many items of a feed are known at least; three times what it lists, if that is
+// keepSeen says how many items of a feed are known at least; three times what it lists, if that is
 // more.
 const keepSeen = 1000
 
@@ -79,7 +79,7 @@ func (b *Bot) feed(ctx context.Context, guild, name string, f Feed, topics []str
 	return err
 }
 
-// topicOf is the first topic that is a part of the article's title or text.
+// topicOf returns the first topic that is a part of the article's title or text.
 func topicOf(a Article, topics []string) string {
 	text := strings.ToLower(a.Title + "\n" + a.Summary)
 	for _, topic := range topics {
@@ -90,7 +90,7 @@ func topicOf(a Article, topics []string) string {
 	return ""
 }
 
-// inMessage is how many articles a message has at most.
+// inMessage says how many articles a message has at most.
 const inMessage = 20
 
 // RSSSummary posts what waits in the channels of a guild, and counts it in the log.
@@ -183,7 +183,7 @@ func (b *Bot) dropKnown(ctx context.Context, batch Batch, ids []string) (bool, e
 	return true, b.Store.Pending.Drop(ctx, batch, sorted(known))
 }
 
-// taken is when a batch was made, which its id says: no article of it was queued later.
+// taken returns when a batch was made, which its id says: no article of it was queued later.
 func (b Batch) taken() time.Time {
 	var micros int64
 	if _, err := fmt.Sscanf(b.ID, "b%d", &micros); err != nil {
@@ -213,7 +213,7 @@ func line(a Article) string {
 	return fmt.Sprintf("• [%s](%s)\n", title, a.URL)
 }
 
-// titlesOf is what the model is told of articles: no addresses, which it would repeat.
+// titlesOf returns what the model is told of articles: no addresses, which it would repeat.
 func titlesOf(articles []Article) string {
 	var b strings.Builder
 	for _, a := range articles {
@@ -285,7 +285,7 @@ func (b *Bot) breaking(ctx context.Context, guild string, item Item, tries int) 
 	return err
 }
 
-// unsureError is a model that did not answer: a try.
+// unsureError represents a model that did not answer: a try.
 type unsureError struct{ error }
 
 func (b *Bot) isBreaking(ctx context.Context, item Item) (bool, error) {

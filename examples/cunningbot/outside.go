@@ -16,7 +16,7 @@ type Messenger interface {
 	Find(ctx context.Context, channel, ref string, since time.Time) (id string, err error)
 }
 
-// Message is what is posted.
+// Message describes what is posted.
 type Message struct {
 	Channel string
 	Ref     string // names it; at most 25 characters
@@ -25,10 +25,10 @@ type Message struct {
 	Buttons []Button
 }
 
-// Button is something to press below a message.
+// Button represents something to press below a message.
 type Button struct{ Label, Data string }
 
-// Model is a language model.
+// Model represents a language model.
 type Model interface {
 	Ask(ctx context.Context, system, prompt string) (string, error)
 }
@@ -40,19 +40,19 @@ type Reader interface {
 	Read(ctx context.Context, url string) (Items, error)
 }
 
-// Items are what a feed has.
+// Items describes what a feed has.
 type Items struct {
 	List []FeedItem
 	Done func() // all of them are stored: the feed need not be read again until it changes
 }
 
-// FeedItem is one item of a feed.
+// FeedItem represents one item of a feed.
 type FeedItem struct {
 	ID, Title, URL, Summary string
 	Published               time.Time
 }
 
-// LimitedError is an answer that says to come back later.
+// LimitedError represents an answer that says to come back later.
 type LimitedError struct {
 	Server string
 	After  time.Duration
@@ -62,7 +62,7 @@ func (e *LimitedError) Error() string {
 	return fmt.Sprintf("%s wants no more requests for %s", e.Server, e.After.Round(time.Millisecond))
 }
 
-// StatusError is an answer other than 2xx.
+// StatusError represents an answer other than 2xx.
 type StatusError struct {
 	Server string
 	Code   int

@@ -134,7 +134,7 @@ func parse(body []byte) (list []FeedItem, err error) {
 	return list, nil
 }
 
-// clean is a text on one line, without marks of HTML.
+// clean returns a text on one line, without marks of HTML.
 func clean(text string) string {
 	var b strings.Builder
 	depth := 0

@@ -24,7 +24,7 @@ func TestReadme(t *testing.T) {
 	if !ok {
 		t.Fatal("README.md has no commands")
 	}
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	host, port, _ := strings.Cut(s.Addr(), ":")
 	at := address(t)
 	moved := strings.NewReplacer("localhost:8089", at, "redis-cli ", "redis-cli -p "+port+" ")

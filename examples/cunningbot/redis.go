@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// NewRedis is the store on a client that is open. Close does not close the client.
+// NewRedis returns the store on a client that is open. Close does not close the client.
 func NewRedis(c *keywright.Client) *Store {
 	k := cunningkeys.New(c)
 	return &Store{
@@ -24,7 +24,7 @@ func NewRedis(c *keywright.Client) *Store {
 	}
 }
 
-// or is what was read, or what holds where nothing is there.
+// or returns what was read, or what holds where nothing is there.
 func or[T any](v T, err error) func(T) (T, error) {
 	return func(otherwise T) (T, error) {
 		if errors.Is(err, keywright.ErrNotFound) {
@@ -64,24 +64,24 @@ const piece = 200
 type redisSettings struct{ k *cunningkeys.Keyspace }
 
 func (s redisSettings) Guilds(ctx context.Context) ([]string, error) {
-	guilds, err := s.k.Guilds().Members(ctx)
+	guilds, err := s.k.Guilds().Members().Do(ctx)
 	slices.Sort(guilds)
 	return guilds, err
 }
 
 func (s redisSettings) AddGuild(ctx context.Context, guild string) error {
-	_, err := s.k.Guilds().Add(ctx, guild)
+	_, err := s.k.Guilds().Add(guild).Do(ctx)
 	return err
 }
 
 func (s redisSettings) Persona(ctx context.Context, guild string) (string, error) {
 	var b keywright.Batch
 	asked := []*keywright.Pending[string]{
-		keywright.Queue(&b, s.k.GuildPersonality(guild).Later().Get()),
-		keywright.Queue(&b, s.k.GuildDefaultPersona(guild).Later().Get()),
-		keywright.Queue(&b, s.k.DefaultPersona().Later().Get()),
+		keywright.Queue(&b, s.k.GuildPersonality(guild).Get()),
+		keywright.Queue(&b, s.k.GuildDefaultPersona(guild).Get()),
+		keywright.Queue(&b, s.k.DefaultPersona().Get()),
 	}
-	if err := b.Run(ctx, s.k.Client()); err != nil {
+	if err := b.Run(ctx); err != nil {
 		return "", err
 	}
 	for _, a := range asked {
@@ -93,17 +93,17 @@ func (s redisSettings) Persona(ctx context.Context, guild string) (string, error
 }
 
 func (s redisSettings) SetPersona(ctx context.Context, guild, persona string) error {
-	return s.k.GuildPersonality(guild).Set(ctx, persona)
+	return s.k.GuildPersonality(guild).Set(persona).Do(ctx)
 }
 
 func (s redisSettings) Started(ctx context.Context, version string) error {
-	return s.k.BotVersion().Set(ctx, version)
+	return s.k.BotVersion().Set(version).Do(ctx)
 }
 
 type redisDaily struct{ k *cunningkeys.Keyspace }
 
 func (d redisDaily) Games(ctx context.Context, guild string) (map[string]DailyGame, error) {
-	games, err := decoded[DailyGame](d.k.DailyGames(guild).All(ctx))
+	games, err := decoded[DailyGame](d.k.DailyGames(guild).All().Do(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -125,25 +125,25 @@ func (d redisDaily) PutGame(ctx context.Context, guild, name string, g DailyGame
 	if err != nil {
 		return err
 	}
-	if _, err := d.k.DailyGames(guild).Set(ctx, name, text); err != nil {
+	if _, err := d.k.DailyGames(guild).Set(name, text).Do(ctx); err != nil {
 		return err
 	}
-	_, err = d.k.DailySchedule(guild).Add(ctx, name, int64(g.Minute)) // last: without it there is no game
+	_, err = d.k.DailySchedule(guild).Add(name, int64(g.Minute)).Do(ctx) // last: without it there is no game
 	return err
 }
 
 func (d redisDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (string, error) {
 	posted := d.k.DailyPosted(guild, day)
-	first, err := posted.SetIfAbsent(ctx, name, cunningkeys.ProgressBegun)
+	first, err := posted.SetIfAbsent(name, cunningkeys.ProgressBegun).Do(ctx)
 	if err != nil || first {
 		return "", err
 	}
-	before, err := posted.Get(ctx, name)
+	before, err := posted.Get(name).Do(ctx)
 	return string(before), err
 }
 
 func (d redisDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
-	_, err := d.k.DailyPosted(guild, day).Set(ctx, name, cunningkeys.ProgressPosted)
+	_, err := d.k.DailyPosted(guild, day).Set(name, cunningkeys.ProgressPosted).Do(ctx)
 	return err
 }
 
@@ -191,7 +191,7 @@ func redisHealth(ctx context.Context, c *keywright.Client, k *cunningkeys.Keyspa
 		bytes += s.Memory
 	}
 	h.UsedMemoryHuman = fmt.Sprintf("%.2fM", float64(bytes)/(1<<20))
-	if at, err := k.LastBackup().Get(ctx); err == nil {
+	if at, err := k.LastBackup().Get().Do(ctx); err == nil {
 		h.LastBackup = &at
 	}
 	return h

@@ -27,24 +27,24 @@ const (
 type redisFeeds struct{ k *cunningkeys.Keyspace }
 
 func (f redisFeeds) Feeds(ctx context.Context, guild string) (map[string]Feed, error) {
-	return decoded[Feed](f.k.RSSFeeds(guild).All(ctx))
+	return decoded[Feed](f.k.RSSFeeds(guild).All().Do(ctx))
 }
 
 func (f redisFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
 	text, err := encode(feed)
 	if err == nil {
-		_, err = f.k.RSSFeeds(guild).Set(ctx, name, text)
+		_, err = f.k.RSSFeeds(guild).Set(name, text).Do(ctx)
 	}
 	return err
 }
 
 func (f redisFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
-	_, err := f.k.RSSFeeds(guild).Remove(ctx, name)
+	_, err := f.k.RSSFeeds(guild).Remove(name).Do(ctx)
 	return err
 }
 
 func (f redisFeeds) Unseen(ctx context.Context, guild, name string, items []string) ([]string, error) {
-	seen := f.k.RSSSeen(guild, Slug(name)).Later()
+	seen := f.k.RSSSeen(guild, Slug(name))
 	unseen, err := missing(ctx, f.k, items, func(item string) keywright.Op[time.Time] { return seen.Score(item) })
 	return unseen, err
 }
@@ -59,7 +59,7 @@ func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string
 		for i, item := range some {
 			asked[i] = keywright.Queue(&b, ask(item))
 		}
-		if err := b.Run(ctx, k.Client()); err != nil {
+		if err := b.Run(ctx); err != nil {
 			return nil, err
 		}
 		for i, item := range some {
@@ -75,7 +75,7 @@ func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []st
 	for some := range slices.Chunk(items, piece) {
 		text, err := encode(some)
 		if err == nil {
-			_, err = f.k.BatchAddSeen(ctx, guild, Slug(name), int64(keep), text)
+			_, err = f.k.BatchAddSeen(guild, Slug(name), int64(keep), text).Do(ctx)
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []st
 type redisPending struct{ k *cunningkeys.Keyspace }
 
 func (p redisPending) Channels(ctx context.Context, guild string) ([]string, error) {
-	channels, err := p.k.RSSChannels(guild).Members(ctx)
+	channels, err := p.k.RSSChannels(guild).Members().Do(ctx)
 	slices.Sort(channels)
 	return channels, err
 }
@@ -106,7 +106,7 @@ func (p redisPending) Add(ctx context.Context, guild, channel string, articles [
 		if err != nil {
 			return n, err
 		}
-		there, err := p.k.AddPending(ctx, guild, channel, channel, maxPending, text)
+		there, err := p.k.AddPending(guild, channel, channel, maxPending, text).Do(ctx)
 		if n += int(there); err != nil || int(there) < len(some) {
 			return n, err
 		}
@@ -115,7 +115,7 @@ func (p redisPending) Add(ctx context.Context, guild, channel string, articles [
 }
 
 func (p redisPending) Take(ctx context.Context, guild, channel string) (Batch, error) {
-	text, err := p.k.TakePending(ctx, guild, channel)
+	text, err := p.k.TakePending(guild, channel).Do(ctx)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -128,13 +128,13 @@ func (p redisPending) Take(ctx context.Context, guild, channel string) (Batch, e
 
 func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, error) {
 	for {
-		first, err := p.k.RSSPendingOrder(b.Guild, b.Channel).Between(ctx, time.UnixMilli(0), b.taken(), int64(n))
+		first, err := p.k.RSSPendingOrder(b.Guild, b.Channel).Between(time.UnixMilli(0), b.taken(), int64(n)).Do(ctx)
 		if err != nil || len(first) == 0 {
 			return nil, err
 		}
 		var over []string
 		var all keywright.Batch
-		articles := p.k.RSSPending(b.Guild, b.Channel).Later()
+		articles := p.k.RSSPending(b.Guild, b.Channel)
 		asked := map[string]*keywright.Pending[json.RawMessage]{}
 		for _, at := range first {
 			if time.Since(at.Score) > pendingLife {
@@ -143,7 +143,7 @@ func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, erro
 				asked[at.Member] = keywright.Queue(&all, articles.Get(at.Member))
 			}
 		}
-		if err := all.Run(ctx, p.k.Client()); err != nil {
+		if err := all.Run(ctx); err != nil {
 			return nil, err
 		}
 		var out []Article
@@ -178,7 +178,7 @@ func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
 		if err != nil {
 			return err
 		}
-		left, err := p.k.DropBatch(ctx, b.Guild, b.Channel, b.ID, b.Channel, text)
+		left, err := p.k.DropBatch(b.Guild, b.Channel, b.ID, b.Channel, text).Do(ctx)
 		if err != nil {
 			return err
 		}
@@ -192,30 +192,30 @@ func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
 type redisBreaking struct{ k *cunningkeys.Keyspace }
 
 func (r redisBreaking) Topics(ctx context.Context, guild string) ([]string, error) {
-	topics, err := r.k.BreakingTopics(guild).Members(ctx)
+	topics, err := r.k.BreakingTopics(guild).Members().Do(ctx)
 	slices.Sort(topics)
 	return topics, err
 }
 
 func (r redisBreaking) Channel(ctx context.Context, guild, topic string) (string, error) {
-	channel, err := r.k.BreakingChannels(guild).Get(ctx, topic)
+	channel, err := r.k.BreakingChannels(guild).Get(topic).Do(ctx)
 	return channel, none(err)
 }
 
 // PutTopic writes the channel first, RemoveTopic removes it last: a topic always has one.
 func (r redisBreaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
-	if _, err := r.k.BreakingChannels(guild).Set(ctx, topic, channel); err != nil {
+	if _, err := r.k.BreakingChannels(guild).Set(topic, channel).Do(ctx); err != nil {
 		return err
 	}
-	_, err := r.k.BreakingTopics(guild).Add(ctx, topic)
+	_, err := r.k.BreakingTopics(guild).Add(topic).Do(ctx)
 	return err
 }
 
 func (r redisBreaking) RemoveTopic(ctx context.Context, guild, topic string) error {
-	if _, err := r.k.BreakingTopics(guild).Remove(ctx, topic); err != nil {
+	if _, err := r.k.BreakingTopics(guild).Remove(topic).Do(ctx); err != nil {
 		return err
 	}
-	_, err := r.k.BreakingChannels(guild).Remove(ctx, topic)
+	_, err := r.k.BreakingChannels(guild).Remove(topic).Do(ctx)
 	return err
 }
 
@@ -300,7 +300,7 @@ func (h redisHistory) Known(ctx context.Context, guild, channel string, hashes [
 	if err != nil {
 		return nil, err
 	}
-	stories, since := h.k.HistoryStories(guild, channel).Later(), time.Now().Add(-window)
+	stories, since := h.k.HistoryStories(guild, channel), time.Now().Add(-window)
 	known := map[string]bool{}
 	for some := range slices.Chunk(hashes, piece) {
 		var b keywright.Batch
@@ -308,7 +308,7 @@ func (h redisHistory) Known(ctx context.Context, guild, channel string, hashes [
 		for i, story := range some {
 			asked[i] = keywright.Queue(&b, stories.Score(story))
 		}
-		if err := b.Run(ctx, h.k.Client()); err != nil {
+		if err := b.Run(ctx); err != nil {
 			return nil, err
 		}
 		for i, story := range some {
@@ -333,9 +333,9 @@ func (h redisHistory) Record(ctx context.Context, guild, channel string, stories
 			if err != nil {
 				return err
 			}
-			keywright.Queue(&b, h.k.LaterRecordStory(guild, channel, s.Hash, s.Hash, hours, text))
+			keywright.Queue(&b, h.k.RecordStory(guild, channel, s.Hash, s.Hash, hours, text))
 		}
-		if err := b.Run(ctx, h.k.Client()); err != nil {
+		if err := b.Run(ctx); err != nil {
 			return err
 		}
 	}
@@ -343,12 +343,12 @@ func (h redisHistory) Record(ctx context.Context, guild, channel string, stories
 }
 
 func (h redisHistory) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
-	hours, err := or(h.k.HistoryDedupWindow(guild).Get(ctx, channel))(24)
+	hours, err := or(h.k.HistoryDedupWindow(guild).Get(channel).Do(ctx))(24)
 	return time.Duration(hours) * time.Hour, err
 }
 
 func (h redisHistory) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
-	_, err := h.k.HistoryDedupWindow(guild).Set(ctx, channel, hours)
+	_, err := h.k.HistoryDedupWindow(guild).Set(channel, hours).Do(ctx)
 	return err
 }
 
@@ -358,7 +358,7 @@ func (h redisHistory) Cleanup(ctx context.Context, guild, channel string) (int, 
 		return 0, err
 	}
 	for all := 0; ; {
-		n, err := h.k.CleanupHistory(ctx, guild, channel, int64(window/time.Hour))
+		n, err := h.k.CleanupHistory(guild, channel, int64(window/time.Hour)).Do(ctx)
 		if all += int(n); err != nil || n < 1000 {
 			return all, err
 		}

@@ -14,13 +14,13 @@ import (
 type redisTrivia struct{ k *cunningkeys.Keyspace }
 
 func (r redisTrivia) Registrations(ctx context.Context, guild string) (map[string]Registration, error) {
-	return decoded[Registration](r.k.TriviaRegistrations(guild).All(ctx))
+	return decoded[Registration](r.k.TriviaRegistrations(guild).All().Do(ctx))
 }
 
 func (r redisTrivia) PutRegistration(ctx context.Context, guild, id string, reg Registration) error {
 	text, err := encode(reg)
 	if err == nil {
-		_, err = r.k.TriviaRegistrations(guild).Set(ctx, id, text)
+		_, err = r.k.TriviaRegistrations(guild).Set(id, text).Do(ctx)
 	}
 	return err
 }
@@ -30,12 +30,12 @@ func (r redisTrivia) Open(ctx context.Context, guild, id string, g NewGame) (boo
 	if err != nil {
 		return false, err
 	}
-	n, err := r.k.TriviaOpen(ctx, guild, id, id, g.Question, text, g.Answer, g.ChannelID, int64(g.Lasts/time.Second))
+	n, err := r.k.TriviaOpen(guild, id, id, g.Question, text, g.Answer, g.ChannelID, int64(g.Lasts/time.Second)).Do(ctx)
 	return n == 1, err
 }
 
 func (r redisTrivia) Game(ctx context.Context, guild, id string) (g Game, err error) {
-	v, err := r.k.TriviaGame(guild, id).Get(ctx)
+	v, err := r.k.TriviaGame(guild, id).Get().Do(ctx)
 	if err != nil {
 		return g, none(err)
 	}
@@ -55,7 +55,7 @@ func (r redisTrivia) Game(ctx context.Context, guild, id string) (g Game, err er
 }
 
 func (r redisTrivia) Played(ctx context.Context, guild, id string) (bool, error) {
-	_, err := r.k.TriviaHistory(guild).Score(ctx, id)
+	_, err := r.k.TriviaHistory(guild).Score(id).Do(ctx)
 	if errors.Is(err, keywright.ErrNotFound) {
 		return false, nil
 	}
@@ -63,7 +63,7 @@ func (r redisTrivia) Played(ctx context.Context, guild, id string) (bool, error)
 }
 
 func (r redisTrivia) Posted(ctx context.Context, guild, id, message string) error {
-	_, err := r.k.TriviaPosted(ctx, guild, id, message)
+	_, err := r.k.TriviaPosted(guild, id, message).Do(ctx)
 	return err
 }
 
@@ -72,7 +72,7 @@ func (r redisTrivia) Submit(ctx context.Context, guild, id, user string, a Answe
 	if err != nil {
 		return 0, err
 	}
-	n, err := r.k.TriviaSubmit(ctx, guild, id, user, text)
+	n, err := r.k.TriviaSubmit(guild, id, user, text).Do(ctx)
 	switch {
 	case err != nil:
 		return 0, err
@@ -86,7 +86,7 @@ func (r redisTrivia) Submit(ctx context.Context, guild, id, user string, a Answe
 
 func (r redisTrivia) Due(ctx context.Context, guild string) ([]string, error) {
 	// By this machine's clock; Close asks the server's.
-	due, err := r.k.TriviaActive(guild).Between(ctx, time.Unix(0, 0), time.Now(), 1000)
+	due, err := r.k.TriviaActive(guild).Between(time.Unix(0, 0), time.Now(), 1000).Do(ctx)
 	out := make([]string, len(due))
 	for i, d := range due {
 		out[i] = d.Member
@@ -99,7 +99,7 @@ func (r redisTrivia) Close(ctx context.Context, guild, id string, early bool) er
 	if early {
 		at = 1
 	}
-	n, err := r.k.TriviaClose(ctx, guild, id, id, at)
+	n, err := r.k.TriviaClose(guild, id, id, at).Do(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -129,13 +129,13 @@ func (r redisTrivia) Submissions(ctx context.Context, guild, id string) (map[str
 func (r redisTrivia) Finish(ctx context.Context, guild, id string, result Result) error {
 	text, err := encode(result)
 	if err == nil {
-		_, err = r.k.TriviaFinish(ctx, guild, id, id, result.EndedAt, text)
+		_, err = r.k.TriviaFinish(guild, id, id, result.EndedAt, text).Do(ctx)
 	}
 	return err
 }
 
 func (r redisTrivia) Result(ctx context.Context, guild, id string) (out Result, err error) {
-	text, err := r.k.TriviaResult(guild, id).Get(ctx)
+	text, err := r.k.TriviaResult(guild, id).Get().Do(ctx)
 	if err != nil {
 		return out, none(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -19,14 +20,8 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "./cunningbotd", "./locald")) }
 
-// open is a client with a guard that refuses whatever is not declared.
 func open(t *testing.T, url string, hooks ...keywright.Hook) *keywright.Client {
-	t.Helper()
-	o := keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20, Hooks: hooks}
-	c, err := keywright.Open(t.Context(), url, o)
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20, Hooks: hooks})
 }
 
 // protected starts a server with the users of the programs and one of the tests.
@@ -44,7 +39,7 @@ const migrationUser = "user migration on resetkeys resetchannels ~global:* ~guil
 	"~{breaking:* ~history:* ~daily:* ~meta:* ~keywright:migrate:* &{breaking:* -@all +@read +@write +@transaction " +
 	"+@scripting +@connection +@pubsub -@dangerous +info +role +time +wait +cluster|slots +config|get"
 
-// deployedUsers are those of the programs, of their backups, of their health and of their migration.
+// deployedUsers returns those of the programs, of their backups, of their health and of their migration.
 func deployedUsers(t *testing.T) string {
 	t.Helper()
 	return sitetest.Keywright(t, "", "acl", "print", "--quiet") +

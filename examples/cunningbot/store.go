@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Store is all state of the bot, by subsystem.
+// Store represents all state of the bot, by subsystem.
 type Store struct {
 	Settings Settings
 	Feeds    Feeds
@@ -27,7 +27,7 @@ var (
 	ErrStale = errors.New("another process has gone on with it") // a batch that is dropped already
 )
 
-// Settings are the guilds and their personas. All lists of guilds are sorted.
+// Settings holds the guilds and their personas. All lists of guilds are sorted.
 type Settings interface {
 	Guilds(ctx context.Context) ([]string, error)
 	AddGuild(ctx context.Context, guild string) error
@@ -38,7 +38,7 @@ type Settings interface {
 	Started(ctx context.Context, version string) error
 }
 
-// Feeds are the news feeds of a guild, by name, and what was seen of each.
+// Feeds holds the news feeds of a guild, by name, and what was seen of each.
 type Feeds interface {
 	Feeds(ctx context.Context, guild string) (map[string]Feed, error)
 	PutFeed(ctx context.Context, guild, name string, f Feed) error
@@ -49,7 +49,7 @@ type Feeds interface {
 	MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error
 }
 
-// Pending are the articles that wait for the summary of a channel, 48 hours each.
+// Pending holds the articles that wait for the summary of a channel, 48 hours each.
 type Pending interface {
 	// Channels are those with articles that wait or are being posted, sorted.
 	Channels(ctx context.Context, guild string) ([]string, error)
@@ -66,7 +66,7 @@ type Pending interface {
 	Drop(ctx context.Context, b Batch, ids []string) error
 }
 
-// Batch are articles that were taken together.
+// Batch holds articles that were taken together.
 type Batch struct {
 	Guild, Channel string
 	ID             string
@@ -89,7 +89,7 @@ type Breaking interface {
 	Work(ctx context.Context, guild string, handle func(ctx context.Context, item Item, tries int) error) (int, error)
 }
 
-// History are the stories that were posted to a channel, as long as the channel's window.
+// History holds the stories that were posted to a channel, as long as the channel's window.
 type History interface {
 	// Known gives which of the stories a channel has had within its window.
 	Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error)
@@ -102,7 +102,7 @@ type History interface {
 	Cleanup(ctx context.Context, guild, channel string) (int, error)
 }
 
-// Trivia are registrations, games and answers. The time of a game is that of the store.
+// Trivia holds registrations, games and answers. The time of a game is that of the store.
 type Trivia interface {
 	Registrations(ctx context.Context, guild string) (map[string]Registration, error)
 	PutRegistration(ctx context.Context, guild, id string, r Registration) error
@@ -136,7 +136,7 @@ var (
 	ErrEarly  = errors.New("the game's time is not over") // it is not closed yet
 )
 
-// Daily are the games that are posted once a day.
+// Daily holds the games that are posted once a day.
 type Daily interface {
 	Games(ctx context.Context, guild string) (map[string]DailyGame, error)
 	PutGame(ctx context.Context, guild, name string, g DailyGame) error
@@ -147,7 +147,7 @@ type Daily interface {
 	Posted(ctx context.Context, guild string, day time.Time, name string) error
 }
 
-// Scope is what a lock is for.
+// Scope describes what a lock is for.
 type Scope string
 
 // The scopes, each of one container.
@@ -166,7 +166,7 @@ type Locks interface {
 	Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error
 }
 
-// Health is how the store is doing, in the page's words.
+// Health describes how the store is doing, in the page's words.
 type Health struct {
 	Status           string     `json:"status"` // healthy or unhealthy
 	ConnectedClients int        `json:"connected_clients,omitempty"`

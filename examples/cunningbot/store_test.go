@@ -40,7 +40,7 @@ func onStores(t *testing.T, run func(t *testing.T, s *bot.Store)) {
 	}
 }
 
-// moving is a store whose subsystems are in a phase; those that are named stay where they were.
+// moving returns a store whose subsystems are in a phase; those that are named stay where they were.
 func moving(t *testing.T, s *keywrighttest.Server, dir string, at phase.Phase, but ...string) *bot.Store {
 	t.Helper()
 	c := open(t, s.URL())
@@ -188,7 +188,7 @@ func TestPending(t *testing.T) {
 // TestPendingLives: an article lives for 48 hours from when it was queued, not from when another
 // one was; one that is too old can come again.
 func TestPendingLives(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	pendingLives(t, s, bot.NewRedis(open(t, s.URL())))
 	s.Do("FLUSHALL")
 	pendingLives(t, s, moving(t, s, t.TempDir(), phase.Live))

@@ -24,7 +24,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// world is what is around the bot: Discord, a model, a news site, and its users.
+// world describes what is around the bot: Discord, a model, a news site, and its users.
 type world struct {
 	t       *testing.T
 	discord *local.Discord
@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// env are the variables of a program, as the page names them.
+// env returns the variables of a program, as the page names them.
 func (w *world) env(s *keywrighttest.Server, user string) []string {
 	host, port, err := net.SplitHostPort(s.Addr())
 	must(w.t, err)
@@ -155,17 +155,6 @@ func (p *players) press(w *world, m local.Message, game, user string) {
 	}
 }
 
-// kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
-func kills(t *testing.T) int {
-	n := 10
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		var err error
-		n, err = strconv.Atoi(text)
-		must(t, err)
-	}
-	return n
-}
-
 const (
 	newsChannel     = "944003671334977601"
 	atomChannel     = "944003671334977602"
@@ -208,7 +197,7 @@ func TestSystem(t *testing.T) {
 			"https://x.example"), `The name is too much like "San Diego".`)
 
 		// What is due today was chosen yesterday.
-		n := kills(t)
+		n := sitetest.Kills(t, 10)
 		store := bot.NewRedis(open(t, sitetest.URL(s, "test")))
 		now := time.Now().UTC()
 		minute := now.Hour()*60 + now.Minute()

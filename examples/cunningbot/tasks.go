@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bot is what the seven programs share.
+// Bot describes what the seven programs share.
 type Bot struct {
 	Store   *Store
 	Discord Messenger
@@ -22,7 +22,7 @@ type Bot struct {
 // A Task does its work for one guild, once.
 type Task func(b *Bot, ctx context.Context, guild string) error
 
-// Tasks are the six that poll, and how often unless it is said otherwise.
+// Tasks lists the six that poll, and how often unless it is said otherwise.
 var Tasks = map[string]struct {
 	Run  Task
 	Poll time.Duration
@@ -69,7 +69,7 @@ func (b *Bot) zone() *time.Location {
 	return b.Zone
 }
 
-// slot is a moment of a schedule.
+// slot represents a moment of a schedule.
 type slot struct {
 	day time.Time // midnight, UTC: names the day
 	at  time.Time

@@ -70,7 +70,7 @@ func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, 
 	return b.Store.Trivia.Posted(ctx, guild, id, message)
 }
 
-// maxLasts are the seconds of a game at most: its key lives for a day.
+// maxLasts lists the seconds of a game at most: its key lives for a day.
 const maxLasts = 43_200
 
 // question asks the model for one; without, or if it answers something else, it is of the bank.
@@ -169,7 +169,7 @@ func (b *Bot) wasPosted(ctx context.Context, guild, id string, g Game) (bool, er
 // triviaRef names the message of a game.
 func triviaRef(guild, id string) string { return hash("trivia", guild, id) }
 
-// result is how a game ended: it depends on the answers only.
+// result returns how a game ended: it depends on the answers only.
 func result(g Game, answers map[string]Answer) Result {
 	r := Result{Question: g.Question, Answer: g.Answer, Answers: len(answers), Right: []string{}, EndedAt: g.EndsAt.UTC()}
 	for user, a := range answers {

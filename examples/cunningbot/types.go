@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ID is an id of Discord: a text. The bot's old files have some as numbers, which no float64
+// ID represents an id of Discord: a text. The bot's old files have some as numbers, which no float64
 // may ever hold.
 type ID string
 
@@ -26,7 +26,7 @@ func (id *ID) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Feed is a news feed of a guild.
+// Feed represents a news feed of a guild.
 type Feed struct {
 	URL       string `json:"url"`
 	ChannelID ID     `json:"channel_id"`
@@ -36,7 +36,7 @@ type Feed struct {
 // On reports whether the feed is read.
 func (f Feed) On() bool { return f.Enabled == nil || *f.Enabled }
 
-// Article is one item of a feed.
+// Article represents one item of a feed.
 type Article struct {
 	ID        string    `json:"id"` // StoryHash of its address
 	Item      string    `json:"item"`
@@ -48,14 +48,14 @@ type Article struct {
 	Queued    time.Time `json:"queued_at"`
 }
 
-// Item is an article that may be breaking news.
+// Item represents an article that may be breaking news.
 type Item struct {
 	Article   Article `json:"article"`
 	Topic     string  `json:"topic"`
 	ChannelID ID      `json:"channel_id"` // of its feed, where it goes if it is not
 }
 
-// Story is what was posted to a channel.
+// Story describes what was posted to a channel.
 type Story struct {
 	Hash     string    `json:"hash"`
 	Title    string    `json:"title"`
@@ -63,7 +63,7 @@ type Story struct {
 	PostedAt time.Time `json:"posted_at"`
 }
 
-// Registration is where and when a guild wants trivia.
+// Registration describes where and when a guild wants trivia.
 type Registration struct {
 	ChannelID ID         `json:"channel_id"`
 	Topic     string     `json:"topic"`
@@ -72,7 +72,7 @@ type Registration struct {
 	Added     *time.Time `json:"added,omitempty"` // nothing is due before
 }
 
-// NewGame is a game that is to be opened.
+// NewGame represents a game that is to be opened.
 type NewGame struct {
 	Question  string
 	Options   []string
@@ -81,7 +81,7 @@ type NewGame struct {
 	Lasts     time.Duration
 }
 
-// Game is a game.
+// Game represents a game.
 type Game struct {
 	NewGame
 	StartedAt, EndsAt time.Time
@@ -90,13 +90,13 @@ type Game struct {
 	Message           string // "": it is not posted yet
 }
 
-// Answer is what a user says.
+// Answer describes what a user says.
 type Answer struct {
 	Answer string    `json:"answer"`
 	At     time.Time `json:"at"`
 }
 
-// Result is how a game ended.
+// Result describes how a game ended.
 type Result struct {
 	Question string    `json:"question"`
 	Answer   string    `json:"answer"`
@@ -117,7 +117,7 @@ type DailyGame struct {
 // On reports whether the game is posted.
 func (g DailyGame) On() bool { return g.Enabled == nil || *g.Enabled }
 
-// hash is a short hash of parts, as hexadecimal digits.
+// hash returns a short hash of parts, as hexadecimal digits.
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -129,7 +129,7 @@ func hash(parts ...string) string {
 // StoryHash names an article by its address.
 func StoryHash(url string) string { return hash(strings.TrimSpace(url)) }
 
-// itemID is an item of a feed as it is marked as seen: as the feed names it, unless that is
+// itemID returns an item of a feed as it is marked as seen: as the feed names it, unless that is
 // long.
 func itemID(id string) string {
 	if len(id) > 512 || id == "" {
@@ -138,7 +138,7 @@ func itemID(id string) string {
 	return id
 }
 
-// Slug is a feed's display name as it is in keys.
+// Slug returns a feed's display name as it is in keys.
 func Slug(name string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(name) {

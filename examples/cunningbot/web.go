@@ -116,7 +116,7 @@ func (w *web) once(ctx context.Context, method, path, route string, body, into a
 	return 0, nil
 }
 
-// bare is an error without the address of the request.
+// bare returns an error without the address of the request.
 func bare(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -147,7 +147,7 @@ func (w *web) hold(route string, all bool, d time.Duration) {
 	w.until[route] = time.Now().Add(d)
 }
 
-// retryAfter is how long a server says to wait: in its answer, as Discord does, else in the
+// retryAfter returns how long a server says to wait: in its answer, as Discord does, else in the
 // header; a second if it does not say.
 func retryAfter(h http.Header, body []byte) (after time.Duration, all bool) {
 	var says struct {

@@ -153,7 +153,7 @@ func (a *Agent) insist(ctx context.Context, what string, s show) error {
 	}
 }
 
-// refusal is an answer of a broker that is none of work.
+// refusal represents an answer of a broker that is none of work.
 type refusal struct {
 	code int
 	text string

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// Kind is what an agent is to do.
+// Kind describes what an agent is to do.
 type Kind = brokerkeys.Kind
 
 // The kinds, in the order in which they are handed out.
@@ -26,10 +26,20 @@ const (
 	Development = brokerkeys.KindDevelopment
 )
 
+// Wait says how long a request over HTTP waits for Redis. An agent that has no answer asks again, perhaps another
+// broker.
+const Wait = 10 * time.Second
+
+// finish is for giving back a lock: it is done also for a caller that has gone, or has waited for too long.
+func finish(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+}
+
 // Options of a broker. What is left zero is as the page says, or as declared.
 type Options struct {
 	ReviewDelay time.Duration // between the label and the review; 0: 5 min
 	Lease       time.Duration // of work, without a sign of its agent; 0: 10 min, as declared
+	Wait        time.Duration // for Redis, of one request over HTTP; 0: 10 s
 	Rest        time.Duration // until an agent is offered again what it gave back; doubled each time; 0: 10 min
 	Now         func() time.Time
 }
@@ -55,13 +65,13 @@ type Task struct {
 	Fix     *Fix            `json:"fix,omitempty"`
 }
 
-// ErrTicket is returned for a ticket that no broker has given.
+// ErrTicket reports a ticket that no broker has given.
 var ErrTicket = errors.New("this is no ticket")
 
 // New makes a broker.
 func New(c *keywright.Client, o Options) *Broker {
 	o.ReviewDelay, o.Lease = cmp.Or(o.ReviewDelay, 5*time.Minute), cmp.Or(o.Lease, 10*time.Minute)
-	o.Rest = cmp.Or(o.Rest, 10*time.Minute)
+	o.Rest, o.Wait = cmp.Or(o.Rest, 10*time.Minute), cmp.Or(o.Wait, Wait)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -80,9 +90,9 @@ func (b *Broker) RequestTask(ctx context.Context, agent string) (*Task, error) {
 	if err := b.forget(ctx, agent); err != nil {
 		return nil, err
 	}
-	fixes, err1 := b.keys.OpenFixes().Members(ctx)
-	reviews, err2 := b.keys.ReviewIssues().Members(ctx)
-	issues, err3 := b.keys.OpenIssues().Members(ctx)
+	fixes, err1 := b.keys.OpenFixes().Members().Do(ctx)
+	reviews, err2 := b.keys.ReviewIssues().Members().Do(ctx)
+	issues, err3 := b.keys.OpenIssues().Members().Do(ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
@@ -93,7 +103,7 @@ func (b *Broker) RequestTask(ctx context.Context, agent string) (*Task, error) {
 	issues = slices.DeleteFunc(issues, func(n int64) bool { return waiting[n] })
 	t, err := b.of(ctx, agent, fixes, reviews, issues)
 	if t == nil && err == nil {
-		_, err = b.keys.AgentCurrentTask(agent).Delete(ctx) // what was tried last
+		_, err = b.keys.AgentCurrentTask(agent).Delete().Do(ctx) // what was tried last
 	}
 	return t, err
 }
@@ -132,7 +142,7 @@ func (b *Broker) first(ctx context.Context, agent string, kind Kind, numbers []i
 // do: another agent may have done it a moment ago. It is noted first, so that forget finds the
 // lock if this broker is killed, or the answer is lost, before the agent hears of it.
 func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int64) (*Task, error) {
-	if err := b.keys.AgentCurrentTask(agent).Set(ctx, number, keywright.ExpiresIn(b.o.Lease)); err != nil {
+	if err := b.keys.AgentCurrentTask(agent).Set(number, keywright.ExpiresIn(b.o.Lease)).Do(ctx); err != nil {
 		return nil, err
 	}
 	lease, err := b.keys.IssueLock(number).As(agent).Try(ctx)
@@ -144,7 +154,9 @@ func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int
 	}
 	t, err := b.prepare(lease.Context(), agent, kind, number)
 	if t == nil || err != nil {
-		return nil, errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+		ctx, stop := finish(ctx)
+		defer stop()
+		return nil, errors.Join(err, lease.Release(ctx))
 	}
 	t.Fence, t.Seconds = lease.Fence(), time.Until(lease.Deadline()).Seconds()
 	token, err := lease.Detach()
@@ -155,12 +167,12 @@ func (b *Broker) assign(ctx context.Context, agent string, kind Kind, number int
 // prepare gives the work of an issue, nil if there is none any more.
 func (b *Broker) prepare(ctx context.Context, agent string, kind Kind, number int64) (*Task, error) {
 	t := &Task{Kind: kind, Number: number, Agent: agent}
-	done, err := b.keys.TaskDone(number).Get(ctx)
+	done, err := b.keys.TaskDone(number).Get().Do(ctx)
 	if err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return nil, err
 	}
 	if kind == FixTask {
-		v, err := b.keys.FixTask(number).Get(ctx)
+		v, err := b.keys.FixTask(number).Get().Do(ctx)
 		if errors.Is(err, keywright.ErrNotFound) {
 			return nil, nil // its day is over, or it was closed in this moment
 		}
@@ -173,7 +185,7 @@ func (b *Broker) prepare(ctx context.Context, agent string, kind Kind, number in
 		}
 		return t, nil
 	}
-	raw, err := b.keys.Issue(number).Get(ctx)
+	raw, err := b.keys.Issue(number).Get().Do(ctx)
 	if errors.Is(err, keywright.ErrNotFound) {
 		return nil, nil // closed in this moment
 	}
@@ -188,7 +200,7 @@ func (b *Broker) prepare(ctx context.Context, agent string, kind Kind, number in
 	return t, nil
 }
 
-// unseen is what is left of a fix task, nil if its comments were seen to since it was made.
+// unseen returns what is left of a fix task, nil if its comments were seen to since it was made.
 func unseen(v brokerkeys.FixTaskValue, seen int64) (*Fix, error) {
 	fix := Fix{PullRequest: v.PullRequest, Newest: v.Newest, More: v.More}
 	if err := json.Unmarshal(v.Comments, &fix.Comments); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/examples/githubbroker/brokerkeys"
 )
 
-// Fix is a task made from the review comments of a pull request: those that no agent has
+// Fix represents a task made from the review comments of a pull request: those that no agent has
 // seen to, oldest first.
 type Fix struct {
 	PullRequest int64     `json:"pull_request"`
@@ -36,7 +36,7 @@ func (p *Poller) fixes(ctx context.Context, pulls []Issue) error {
 	for _, pull := range pulls {
 		open[pull.Number] = true
 	}
-	listed, err := p.keys.OpenFixes().Members(ctx)
+	listed, err := p.keys.OpenFixes().Members().Do(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *Poller) fixes(ctx context.Context, pulls []Issue) error {
 	return long
 }
 
-// part is what this sync reads of the pull requests: all, or those that come next.
+// part returns what this sync reads of the pull requests: all, or those that come next.
 func (p *Poller) part(pulls []Issue) []Issue {
 	begin := max(slices.IndexFunc(pulls, func(pull Issue) bool { return pull.Number >= p.from }), 0)
 	return slices.Concat(pulls[begin:], pulls[:begin])[:min(len(pulls), p.o.Pulls)]
@@ -83,23 +83,23 @@ func (p *Poller) fix(ctx context.Context, pull Issue) error {
 		return err
 	}
 	v := brokerkeys.FixTaskValue{PullRequest: fix.PullRequest, Newest: fix.Newest, More: fix.More, Comments: text}
-	if err := p.keys.FixTask(fix.PullRequest).Set(ctx, v); err != nil {
+	if err := p.keys.FixTask(fix.PullRequest).Set(v).Do(ctx); err != nil {
 		return err
 	}
-	_, err = p.keys.OpenFixes().Add(ctx, fix.PullRequest) // after the task: a reader of the number finds it
+	_, err = p.keys.OpenFixes().Add(fix.PullRequest).Do(ctx) // after the task: a reader of the number finds it
 	return err
 }
 
-// seen is the last comment of a pull request that an agent has seen to. The poller keeps it,
+// seen returns the last comment of a pull request that an agent has seen to. The poller keeps it,
 // too: a mark of what was done ends some time after the broker read it last, and a pull request
 // without a task may be open for longer.
 func (p *Poller) seen(ctx context.Context, number int64) (int64, error) {
-	done, _, err1 := maybe(p.keys.TaskDone(number).Peek(ctx))
-	kept, _, err2 := maybe(p.keys.FixSeen(number).Get(ctx)) // which keeps it for longer
+	done, _, err1 := maybe(p.keys.TaskDone(number).Peek().Do(ctx))
+	kept, _, err2 := maybe(p.keys.FixSeen(number).Get().Do(ctx)) // which keeps it for longer
 	if err := errors.Join(err1, err2); err != nil || done.Comment <= kept {
 		return kept, err
 	}
-	return done.Comment, p.keys.FixSeen(number).Set(ctx, done.Comment)
+	return done.Comment, p.keys.FixSeen(number).Set(done.Comment).Do(ctx)
 }
 
 // fixOf makes a task of comments, of as many as fit.
@@ -119,7 +119,7 @@ func fixOf(number int64, comments []Comment) Fix {
 
 // over deletes the task of a pull request, and its number before it.
 func (p *Poller) over(ctx context.Context, number int64) error {
-	if _, err := p.keys.OpenFixes().Remove(ctx, number); err != nil {
+	if _, err := p.keys.OpenFixes().Remove(number).Do(ctx); err != nil {
 		return err
 	}
 	return p.keys.FixOver(ctx, number)

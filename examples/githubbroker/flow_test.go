@@ -21,7 +21,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// bench is a repository, a poller and two brokers, which are two processes as far as the
+// bench represents a repository, a poller and two brokers, which are two processes as far as the
 // brokers know.
 type bench struct {
 	*testing.T
@@ -139,8 +139,8 @@ func TestFlow(t *testing.T) {
 		at.hub.Close(2)
 		at.sync()
 		at.nothing("agent-7")
-		_, err1 := at.keys.Issue(2).Get(ctx)
-		_, err2 := at.keys.ReviewDetected(2).Get(ctx)
+		_, err1 := at.keys.Issue(2).Get().Do(ctx)
+		_, err2 := at.keys.ReviewDetected(2).Get().Do(ctx)
 		if !errors.Is(err1, keywright.ErrNotFound) || !errors.Is(err2, keywright.ErrNotFound) {
 			t.Errorf("of what was closed there is: %v, %v", err1, err2)
 		}
@@ -172,8 +172,8 @@ func TestDoneOnce(t *testing.T) {
 	at.sync()
 	done("agent-7", broker.Development)
 	at.now = time.Now() // a person writes something later than that
-	must(t, at.keys.TaskDone(n).Set(t.Context(), brokerkeys.TaskDoneValue{Kind: broker.Development, By: "agent-7",
-		At: at.now.Add(-time.Minute)}))
+	must(t, at.keys.TaskDone(n).Set(brokerkeys.TaskDoneValue{Kind: broker.Development, By: "agent-7",
+		At: at.now.Add(-time.Minute)}).Do(t.Context()))
 	at.take("agent-7", broker.Development, n)
 }
 
@@ -214,7 +214,7 @@ func TestFailed(t *testing.T) {
 		at.now = at.now.Add(time.Second)
 	}
 	must(t, at.b.Done(t.Context(), "agent-7", at.take("agent-7", broker.Development, n).Ticket))
-	if _, err := at.keys.TaskCandidate(n, "agent-7").Get(t.Context()); !errors.Is(err, keywright.ErrNotFound) {
+	if _, err := at.keys.TaskCandidate(n, "agent-7").Get().Do(t.Context()); !errors.Is(err, keywright.ErrNotFound) {
 		t.Errorf("after it was done: %v", err)
 	}
 }
@@ -302,7 +302,7 @@ func TestFixes(t *testing.T) {
 			t.Errorf("%+v %v", s, err)
 		}
 		for _, number := range []int64{n, closed} {
-			if _, err := at.keys.FixTask(number).Get(ctx); !errors.Is(err, keywright.ErrNotFound) {
+			if _, err := at.keys.FixTask(number).Get().Do(ctx); !errors.Is(err, keywright.ErrNotFound) {
 				t.Errorf("the task of %d: %v", number, err)
 			}
 		}
@@ -391,7 +391,7 @@ func TestOneCannotBeRead(t *testing.T) {
 			t.Error("comments were read that cannot be")
 		}
 	}
-	if n, err := brokerkeys.New(c).OpenFixes().Len(t.Context()); err != nil || n != 2 {
+	if n, err := brokerkeys.New(c).OpenFixes().Len().Do(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d tasks, %v", n, err)
 	}
 	must(t, broker.NewPoller(c, reader(t, github), broker.PollerOptions{}).Sync(t.Context()))
@@ -432,8 +432,32 @@ func TestTakesTurns(t *testing.T) {
 	p := broker.NewPoller(c, reader(t, github), broker.PollerOptions{Pulls: 2})
 	for _, want := range []int64{2, 4, 5} {
 		must(t, p.Sync(t.Context()))
-		if n, err := brokerkeys.New(c).OpenFixes().Len(t.Context()); err != nil || n != want {
+		if n, err := brokerkeys.New(c).OpenFixes().Len().Do(t.Context()); err != nil || n != want {
 			t.Errorf("%d tasks, %v, want %d", n, err, want)
+		}
+	}
+}
+
+// TestNoAnswer: while Redis does not answer an agent is told so, in time to ask another broker.
+func TestNoAnswer(t *testing.T) {
+	s := server(t)
+	b := broker.New(open(t, s.URL()), broker.Options{Wait: 100 * time.Millisecond})
+	web := httptest.NewServer(b.Handler())
+	defer web.Close()
+	s.Stop()
+	defer s.Continue()
+	for _, c := range [][2]string{{"POST", "/agents/agent-7/task"}, {"GET", "/agents/agent-7/task"}, {"GET", "/issues/1"},
+		{"GET", "/status"}} {
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		r, err := http.NewRequestWithContext(ctx, c[0], web.URL+c[1], nil)
+		must(t, err)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+		_ = answer.Body.Close()
+		if stop(); answer.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%v: %d", c, answer.StatusCode)
 		}
 	}
 }

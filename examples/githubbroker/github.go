@@ -48,14 +48,14 @@ type GitHub struct {
 	limit limits
 }
 
-// page is the answer to a GET.
+// page represents the answer to a GET.
 type page struct {
 	etag string
 	next string // URL of the next page, "" after the last one
 	body []byte
 }
 
-// ErrTooMany is returned for a list that is longer than what is read.
+// ErrTooMany reports a list that is longer than what is read.
 var ErrTooMany = errors.New("GitHub lists more than is read")
 
 var repoName = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -86,7 +86,7 @@ func local(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// stay is the key of a context whose request follows no redirection.
+// stay represents the key of a context whose request follows no redirection.
 type stay struct{}
 
 // sameHost follows redirections, of a repository that was renamed, within the host of the
@@ -235,7 +235,7 @@ func (g *GitHub) keep(at string, p page) {
 	g.pages[at] = p
 }
 
-// next is the URL of the next page: taken as it is, since GitHub pages some lists by number
+// next returns the URL of the next page: taken as it is, since GitHub pages some lists by number
 // and others by a cursor.
 func next(h http.Header) string {
 	for _, link := range strings.Split(h.Get("Link"), ",") {

@@ -13,13 +13,15 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// Handler is what agents and people ask a broker. It has no login: let it listen where only
+// Handler returns what agents and people ask a broker. It has no login: let it listen where only
 // they are.
 func (b *Broker) Handler() http.Handler {
 	mux := http.NewServeMux()
 	answer := func(pattern string, fn func(*http.Request) (any, error)) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			out, err := fn(r)
+			ctx, stop := context.WithTimeout(r.Context(), b.o.Wait)
+			defer stop()
+			out, err := fn(r.WithContext(ctx))
 			reply(w, out, err)
 		})
 	}
@@ -51,7 +53,7 @@ func (b *Broker) Handler() http.Handler {
 	return mux
 }
 
-// show is what an agent sends with its ticket.
+// show describes what an agent sends with its ticket.
 type show struct {
 	Ticket string `json:"ticket"`
 	Reason string `json:"reason,omitempty"` // of a failure
@@ -108,7 +110,7 @@ func reply(w http.ResponseWriter, out any, err error) {
 	}
 }
 
-// State is what the broker knows of an issue or a pull request.
+// State describes what the broker knows of an issue or a pull request.
 type State struct {
 	Number  int64           `json:"number"`
 	Kind    Kind            `json:"kind,omitempty"` // of what there is to do, "" if nothing is
@@ -120,7 +122,7 @@ type State struct {
 	Fix     *Fix            `json:"fix,omitempty"`
 }
 
-// Mark is what was done last.
+// Mark describes what was done last.
 type Mark struct {
 	Kind Kind      `json:"kind"`
 	By   string    `json:"by"`
@@ -131,7 +133,7 @@ type Mark struct {
 // keywright.ErrNotFound of what is not open.
 func (b *Broker) Issue(ctx context.Context, number int64) (s State, err error) {
 	s.Number = number
-	done, there, err := maybe(b.keys.TaskDone(number).Get(ctx))
+	done, there, err := maybe(b.keys.TaskDone(number).Get().Do(ctx))
 	if err != nil {
 		return s, err
 	}
@@ -143,9 +145,9 @@ func (b *Broker) Issue(ctx context.Context, number int64) (s State, err error) {
 		return s, err
 	}
 	s.Worker, s.Seconds = worker, left.Seconds()
-	raw, isIssue, err1 := maybe(b.keys.Issue(number).Get(ctx))
-	fix, isFix, err2 := maybe(b.keys.FixTask(number).Get(ctx))
-	since, waits, err3 := maybe(b.keys.ReviewDetected(number).Get(ctx))
+	raw, isIssue, err1 := maybe(b.keys.Issue(number).Get().Do(ctx))
+	fix, isFix, err2 := maybe(b.keys.FixTask(number).Get().Do(ctx))
+	since, waits, err3 := maybe(b.keys.ReviewDetected(number).Get().Do(ctx))
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return s, err
 	}
@@ -168,7 +170,7 @@ func (b *Broker) Issue(ctx context.Context, number int64) (s State, err error) {
 	return s, keywright.ErrNotFound
 }
 
-// Status is what goes on.
+// Status describes what goes on.
 type Status struct {
 	Issues  int64      `json:"issues"`  // open ones
 	Reviews int64      `json:"reviews"` // that have the label
@@ -179,17 +181,17 @@ type Status struct {
 // Status gives a picture; its parts are of moments of their own.
 func (b *Broker) Status(ctx context.Context) (s Status, err error) {
 	var err1, err2, err3 error
-	s.Issues, err1 = b.keys.OpenIssues().Len(ctx)
-	s.Reviews, err2 = b.keys.ReviewIssues().Len(ctx)
-	s.Fixes, err3 = b.keys.OpenFixes().Len(ctx)
-	at, there, err4 := maybe(b.keys.Synced().Get(ctx))
+	s.Issues, err1 = b.keys.OpenIssues().Len().Do(ctx)
+	s.Reviews, err2 = b.keys.ReviewIssues().Len().Do(ctx)
+	s.Fixes, err3 = b.keys.OpenFixes().Len().Do(ctx)
+	at, there, err4 := maybe(b.keys.Synced().Get().Do(ctx))
 	if there {
 		s.Synced = &at
 	}
 	return s, errors.Join(err1, err2, err3, err4)
 }
 
-// maybe is what is read, if it is there.
+// maybe returns what is read, if it is there.
 func maybe[T any](v T, err error) (T, bool, error) {
 	if errors.Is(err, keywright.ErrNotFound) {
 		return v, false, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Issue is an issue, or a pull request, which GitHub's API lists among the issues. It has
+// Issue represents an issue, or a pull request, which GitHub's API lists among the issues. It has
 // what the broker decides by; Raw is all of it, as GitHub sent it.
 type Issue struct {
 	Number      int64
@@ -23,7 +23,7 @@ type Issue struct {
 // needsReview is the label of issues that wait for a review.
 const needsReview = "needs-review"
 
-// Kind is what is to be done about an issue.
+// Kind returns what is to be done about an issue.
 func (i Issue) Kind() Kind {
 	if slices.Contains(i.Labels, needsReview) {
 		return ReviewTask
@@ -73,7 +73,7 @@ func parseIssue(raw json.RawMessage) (Issue, error) {
 	return i, nil
 }
 
-// Comment is a review comment: on a line of a pull request.
+// Comment represents a review comment: on a line of a pull request.
 type Comment struct {
 	ID     int64  `json:"id"` // grows: a later comment has a greater one
 	Author string `json:"author"`

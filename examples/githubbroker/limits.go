@@ -22,7 +22,7 @@ func (l *Limited) Error() string {
 	return fmt.Sprintf("GitHub is not asked before %s: %s", l.Until.UTC().Format(time.RFC3339), l.Reason)
 }
 
-// limits is what is known of the time until which GitHub is not to be asked.
+// limits describes what is known of the time until which GitHub is not to be asked.
 type limits struct {
 	until  time.Time // by the local clock
 	reason string
@@ -69,13 +69,13 @@ func (l *limits) stop(pause time.Duration, reason string) {
 	l.until, l.reason = time.Now().Add(min(max(pause, time.Second), mostPause)), reason
 }
 
-// after is the pause that a refusal asks for.
+// after returns the pause that a refusal asks for.
 func after(h http.Header) (time.Duration, bool) {
 	seconds, err := strconv.ParseInt(h.Get("Retry-After"), 10, 32)
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// reset is how long the limit lasts, by GitHub's own clock where the answer tells it.
+// reset returns how long the limit lasts, by GitHub's own clock where the answer tells it.
 func reset(h http.Header) time.Duration {
 	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
 	if err != nil {

@@ -64,7 +64,7 @@ func (p *Poller) Run(ctx context.Context, failed func(error)) {
 
 // turn syncs, unless another process has a moment ago.
 func (p *Poller) turn(ctx context.Context) error {
-	synced, there, err := maybe(p.keys.Synced().Get(ctx))
+	synced, there, err := maybe(p.keys.Synced().Get().Do(ctx))
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (p *Poller) sync(ctx context.Context, fence int64) error {
 	if err := p.fixes(ctx, pulls); err != nil {
 		return err
 	}
-	return p.keys.Synced().Set(ctx, p.o.Now())
+	return p.keys.Synced().Set(p.o.Now()).Do(ctx)
 }
 
 // issues keeps one rule at every moment: what has a key is in the list. So it adds to the
@@ -120,7 +120,7 @@ func (p *Poller) sync(ctx context.Context, fence int64) error {
 // passes a gate with the fencing token, so that such a command cannot bring back what a
 // newer sync has deleted.
 func (p *Poller) issues(ctx context.Context, fence int64, issues []Issue) error {
-	listed, err := p.keys.OpenIssues().Members(ctx)
+	listed, err := p.keys.OpenIssues().Members().Do(ctx)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (p *Poller) issues(ctx context.Context, fence int64, issues []Issue) error 
 	return change(ctx, p.keys.OpenIssues().Remove, closed)
 }
 
-// closed are those of the issues missing from GitHub's list that are closed. One may be
+// closed returns those of the issues missing from GitHub's list that are closed. One may be
 // missing and be open all the same: when an issue is closed while the pages are read, the
 // first of the next page moves to the one before. So GitHub is asked for each; what is too
 // much for one sync is for the next.
@@ -172,7 +172,7 @@ func (p *Poller) closed(ctx context.Context, missing []int64) (closed []int64, e
 // reviews keeps the set of issues that wait for a review. Those of this list are added,
 // and those that are in neither list, or closed, go.
 func (p *Poller) reviews(ctx context.Context, reviews map[int64]bool, closed []int64) error {
-	listed, err := p.keys.ReviewIssues().Members(ctx)
+	listed, err := p.keys.ReviewIssues().Members().Do(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,8 +185,8 @@ func (p *Poller) reviews(ctx context.Context, reviews map[int64]bool, closed []i
 
 // store writes an issue, and when its label was first seen, if that is not what is there.
 func (p *Poller) store(ctx context.Context, fence int64, issue Issue) error {
-	stored, there, err1 := maybe(p.keys.Issue(issue.Number).Get(ctx))
-	_, noted, err2 := maybe(p.keys.ReviewDetected(issue.Number).Get(ctx))
+	stored, there, err1 := maybe(p.keys.Issue(issue.Number).Get().Do(ctx))
+	_, noted, err2 := maybe(p.keys.ReviewDetected(issue.Number).Get().Do(ctx))
 	broken, _ := errors.AsType[*keywright.DecodeError](err1)
 	if err := errors.Join(err1, err2); err != nil && broken == nil { // what cannot be read is written again
 		return err
@@ -237,9 +237,9 @@ func (p *Poller) pass(ctx context.Context, fence int64, key, command string, arg
 }
 
 // change adds members to a set, or removes them, as many at a time as one step takes.
-func change(ctx context.Context, step func(context.Context, ...int64) (int64, error), members []int64) error {
+func change(ctx context.Context, step func(...int64) keywright.Op[int64], members []int64) error {
 	for part := range slices.Chunk(members, 1000) {
-		if _, err := step(ctx, part...); err != nil {
+		if _, err := step(part...).Do(ctx); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // TestReadme sends the requests of README.md to the programs that it starts, and gets the
 // answers that it shows.
 func TestReadme(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[1])
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	hub, at := keywrighttest.Address(t), keywrighttest.Address(t)
 	brokerd := sitetest.Program(t, "brokerd")
 	sitetest.Start(t, nil, sitetest.Program(t, "hubd"), "-http", hub)

@@ -12,6 +12,7 @@ import (
 	broker "github.com/keywright/keywright/examples/githubbroker"
 	"github.com/keywright/keywright/examples/githubbroker/hub"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(sitetest.Main(m, "./brokerd", "./hubd"))
 }
 
-// work is the command of an agent: it sends its task to the ledger, with the fencing token.
+// work returns the command of an agent: it sends its task to the ledger, with the fencing token.
 func work(ledger string) int {
 	r, err := http.Post(ledger+"?fence="+os.Getenv("BROKER_FENCE"), "application/json", os.Stdin)
 	if err != nil || r.StatusCode != http.StatusOK {
@@ -39,19 +40,13 @@ func work(ledger string) int {
 // server starts a server for a test that needs one of any brand.
 func server(t *testing.T) *keywrighttest.Server {
 	t.Helper()
-	return keywrighttest.Start(t, keywrighttest.Brands()[0])
+	return keywrighttest.Start(t, keywrighttest.Redis)
 }
 
 func redis(t *testing.T) string { t.Helper(); return server(t).URL() }
 
-// open is a client with a guard that refuses whatever is not declared.
 func open(t *testing.T, url string, hooks ...keywright.Hook) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20,
-		Hooks: hooks})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 20, Hooks: hooks})
 }
 
 // protected starts a server with the users that are printed for the programs.
@@ -74,7 +69,7 @@ func repository(t *testing.T) (*hub.Server, string) {
 	return h, web.URL
 }
 
-// reader is a client of GitHub.
+// reader returns a client of GitHub.
 func reader(t *testing.T, url string) *broker.GitHub {
 	t.Helper()
 	g, err := broker.NewGitHub(repo, broker.GitHubOptions{Base: url, Token: token})

@@ -33,8 +33,8 @@ func TestNoEmptyMoment(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for n := int64(1); ctx.Err() == nil; n = n%20 + 1 {
-				_, err := keys.Issue(n).Get(t.Context())
-				has, err2 := keys.OpenIssues().Has(t.Context(), n)
+				_, err := keys.Issue(n).Get().Do(t.Context())
+				has, err2 := keys.OpenIssues().Has(n).Do(t.Context())
 				if err := errors.Join(err, err2); err != nil || !has {
 					t.Errorf("issue %d is open, and here: %t, %v", n, has, err)
 					return
@@ -52,7 +52,7 @@ func TestNoEmptyMoment(t *testing.T) {
 		}
 		must(t, p.Sync(t.Context()))
 		want := h.Numbers()
-		if got, err := keys.OpenIssues().Members(t.Context()); err != nil ||
+		if got, err := keys.OpenIssues().Members().Do(t.Context()); err != nil ||
 			!slices.Equal(slices.Sorted(slices.Values(got)), want) {
 			t.Errorf("%v %v, want %v", got, err, want)
 		}
@@ -97,7 +97,7 @@ func TestTwoPollers(t *testing.T) {
 		after time.Duration
 		reads bool
 	}{{time.Minute, false}, {29 * time.Minute, false}, {31 * time.Minute, true}, {-24 * time.Hour, true}} {
-		must(t, brokerkeys.New(open(t, s.URL())).Synced().Set(t.Context(), time.Now()))
+		must(t, brokerkeys.New(open(t, s.URL())).Synced().Set(time.Now()).Do(t.Context()))
 		before, looked := len(h.Requests()), make(chan struct{}, 100)
 		hook := keywright.Hook{Done: func(_ context.Context, call keywright.Call,
 			_ keywright.Outcome) {
@@ -137,14 +137,14 @@ func TestPagesMove(t *testing.T) {
 		once.Do(func() { h.Close(150) })
 	})
 	must(t, p.Sync(t.Context()))
-	if n, err := keys.OpenIssues().Len(t.Context()); err != nil || n < 149 {
+	if n, err := keys.OpenIssues().Len().Do(t.Context()); err != nil || n < 149 {
 		t.Errorf("%d issues are here, %v; 149 are open", n, err)
 	}
-	if _, err := keys.Issue(50).Get(t.Context()); err != nil { // the one that moved
+	if _, err := keys.Issue(50).Get().Do(t.Context()); err != nil { // the one that moved
 		t.Errorf("issue 50: %v", err)
 	}
 	must(t, p.Sync(t.Context()))
-	if n, err := keys.OpenIssues().Len(t.Context()); err != nil || n != 149 {
+	if n, err := keys.OpenIssues().Len().Do(t.Context()); err != nil || n != 149 {
 		t.Errorf("%d issues are here, %v", n, err)
 	}
 }
@@ -166,7 +166,7 @@ func TestNothingPartial(t *testing.T) {
 	if err := p.Sync(t.Context()); err == nil {
 		t.Error("a list that was cut off is whole")
 	}
-	if n, err := keys.OpenIssues().Len(t.Context()); err != nil || n != 250 {
+	if n, err := keys.OpenIssues().Len().Do(t.Context()); err != nil || n != 250 {
 		t.Errorf("%d issues are here, %v", n, err)
 	}
 }

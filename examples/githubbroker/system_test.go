@@ -23,7 +23,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// ledger is where agents write: it refuses a fencing token that is older than one it has
+// ledger describes where agents write: it refuses a fencing token that is older than one it has
 // seen, as a resource should that two agents must not change at a time.
 type ledger struct {
 	hub *hub.Server
@@ -92,22 +92,11 @@ func (l *ledger) has(t *testing.T, want map[string]bool) {
 	t.Logf("%d pieces of work, %d late ones refused", len(want), l.late)
 }
 
-// count is how many pieces of work were done, each counted once.
+// count returns how many pieces of work were done, each counted once.
 func (l *ledger) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.done)
-}
-
-// kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
-func kills(t *testing.T) int {
-	n := 5
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		var err error
-		n, err = strconv.Atoi(text)
-		must(t, err)
-	}
-	return n
 }
 
 // TestSystem: pollers, brokers and agents as processes of their own, each under the user that
@@ -121,7 +110,7 @@ func TestSystem(t *testing.T) {
 		book := httptest.NewServer(l)
 		t.Cleanup(book.Close)
 
-		n := kills(t)
+		n := sitetest.Kills(t, 5)
 		want := map[string]bool{}
 		for range 12 + 3*n {
 			i := h.Open("an issue")
@@ -170,8 +159,8 @@ func TestSystem(t *testing.T) {
 			t.Errorf("issue %d is open", number)
 		}
 		await(t, "the cache is empty", func() bool {
-			issues, err1 := keys.OpenIssues().Len(t.Context())
-			fixes, err2 := keys.OpenFixes().Len(t.Context())
+			issues, err1 := keys.OpenIssues().Len().Do(t.Context())
+			fixes, err2 := keys.OpenFixes().Len().Do(t.Context())
 			must(t, err1)
 			must(t, err2)
 			return issues == 0 && fixes == 0
@@ -187,7 +176,7 @@ func TestSystem(t *testing.T) {
 	})
 }
 
-// programsOf are the programs of a system.
+// programsOf holds the programs of a system.
 type programsOf struct {
 	t            *testing.T
 	s            *keywrighttest.Server
@@ -231,7 +220,7 @@ func leftovers(t *testing.T, s *keywrighttest.Server) {
 // TestStop: a program that is asked to stop, at whatever moment, stops in order, and gives
 // back what it has.
 func TestStop(t *testing.T) {
-	s := protected(t, keywrighttest.Brands()[1])
+	s := protected(t, keywrighttest.Valkey)
 	h, github := repository(t)
 	h.Open("an issue")
 	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},
@@ -265,7 +254,7 @@ func TestStop(t *testing.T) {
 // TestStopsAll: what the command of an agent has started, and does not end when it is asked to,
 // is killed with it.
 func TestStopsAll(t *testing.T) {
-	s := protected(t, keywrighttest.Brands()[0])
+	s := protected(t, keywrighttest.Redis)
 	h, github := repository(t)
 	h.Open("an issue")
 	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},
@@ -296,7 +285,7 @@ func TestStopsAll(t *testing.T) {
 
 // TestLostWork: an agent whose work another one has taken ends its command.
 func TestLostWork(t *testing.T) {
-	s := protected(t, keywrighttest.Brands()[0])
+	s := protected(t, keywrighttest.Redis)
 	h, github := repository(t)
 	h.Open("an issue")
 	at := &programsOf{t: t, s: s, github: github, http: []string{keywrighttest.Address(t)},

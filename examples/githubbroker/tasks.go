@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// candidates are those of some issues that an agent may be given now: not those that it gave
+// candidates returns those of some issues that an agent may be given now: not those that it gave
 // back lately, nor those that are done, nor reviews that still wait. What it reads takes two
 // round trips, whatever their number.
 func (b *Broker) candidates(ctx context.Context, agent string, kind Kind, numbers []int64) (ready []int64, err error) {
@@ -24,13 +24,13 @@ func (b *Broker) candidates(ctx context.Context, agent string, kind Kind, number
 	var batch keywright.Batch
 	looks := make([]look, len(numbers))
 	for i, n := range numbers {
-		looks[i].candidate = keywright.Queue(&batch, b.keys.TaskCandidate(n, agent).Later().Get())
-		looks[i].done = keywright.Queue(&batch, b.keys.TaskDone(n).Later().Get())
+		looks[i].candidate = keywright.Queue(&batch, b.keys.TaskCandidate(n, agent).Get())
+		looks[i].done = keywright.Queue(&batch, b.keys.TaskDone(n).Get())
 		if kind == ReviewTask {
-			looks[i].detected = keywright.Queue(&batch, b.keys.ReviewDetected(n).Later().Get())
+			looks[i].detected = keywright.Queue(&batch, b.keys.ReviewDetected(n).Get())
 		}
 	}
-	if err := batch.Run(ctx, b.keys.Client()); err != nil && !errors.Is(err, keywright.ErrNotFound) {
+	if err := batch.Run(ctx); err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return nil, err
 	}
 	now := b.o.Now()
@@ -68,10 +68,10 @@ func (b *Broker) undone(
 	texts := map[int64]*keywright.Pending[json.RawMessage]{}
 	for _, n := range numbers {
 		if kind != FixTask && marks[n].Kind == kind {
-			texts[n] = keywright.Queue(&batch, b.keys.Issue(n).Later().Get())
+			texts[n] = keywright.Queue(&batch, b.keys.Issue(n).Get())
 		}
 	}
-	if err := batch.Run(ctx, b.keys.Client()); err != nil && !errors.Is(err, keywright.ErrNotFound) {
+	if err := batch.Run(ctx); err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return nil, err
 	}
 	for _, n := range numbers {
@@ -89,13 +89,13 @@ func (b *Broker) undone(
 	return left, nil
 }
 
-// found is what was read, if it is there.
+// found returns what was read, if it is there.
 func found[T any](p *keywright.Pending[T]) (T, bool, error) { return maybe(p.Result()) }
 
-// CurrentTask is the issue or pull request an agent works on; keywright.ErrNotFound if there
+// CurrentTask returns the issue or pull request an agent works on; keywright.ErrNotFound if there
 // is none.
 func (b *Broker) CurrentTask(ctx context.Context, agent string) (int64, error) {
-	return b.keys.AgentCurrentTask(agent).Get(ctx)
+	return b.keys.AgentCurrentTask(agent).Get().Do(ctx)
 }
 
 // forget gives back what an agent had when it ended without a word.
@@ -120,7 +120,7 @@ func (b *Broker) forget(ctx context.Context, agent string) error {
 			return err
 		}
 	}
-	_, err = b.keys.AgentCurrentTask(agent).Delete(ctx)
+	_, err = b.keys.AgentCurrentTask(agent).Delete().Do(ctx)
 	return err
 }
 
@@ -145,7 +145,9 @@ func (b *Broker) with(
 	keep, err := fn(lease.Context(), t)
 	left = time.Until(lease.Deadline())
 	if !keep && err == nil {
-		return 0, lease.Release(context.WithoutCancel(ctx))
+		ctx, stop := finish(ctx)
+		defer stop()
+		return 0, lease.Release(ctx)
 	}
 	_, lost := lease.Detach() // after an error, too: the agent has it until it says so again
 	return left, errors.Join(err, lost)
@@ -154,7 +156,7 @@ func (b *Broker) with(
 // Keep gives the agent its work for another while.
 func (b *Broker) Keep(ctx context.Context, agent, shown string) (left time.Duration, err error) {
 	return b.with(ctx, agent, shown, func(ctx context.Context, t ticket) (bool, error) {
-		return true, b.keys.AgentCurrentTask(agent).Set(ctx, t.number, keywright.ExpiresIn(b.o.Lease))
+		return true, b.keys.AgentCurrentTask(agent).Set(t.number, keywright.ExpiresIn(b.o.Lease)).Do(ctx)
 	})
 }
 
@@ -162,11 +164,11 @@ func (b *Broker) Keep(ctx context.Context, agent, shown string) (left time.Durat
 func (b *Broker) Done(ctx context.Context, agent, shown string) error {
 	_, err := b.with(ctx, agent, shown, func(ctx context.Context, t ticket) (bool, error) {
 		mark := brokerkeys.TaskDoneValue{Kind: t.kind, By: agent, At: b.o.Now(), Comment: t.comment}
-		if err := b.keys.TaskDone(t.number).Set(ctx, mark); err != nil {
+		if err := b.keys.TaskDone(t.number).Set(mark).Do(ctx); err != nil {
 			return false, err
 		}
-		_, err1 := b.keys.TaskCandidate(t.number, agent).Delete(ctx)
-		_, err2 := b.keys.AgentCurrentTask(agent).Delete(ctx)
+		_, err1 := b.keys.TaskCandidate(t.number, agent).Delete().Do(ctx)
+		_, err2 := b.keys.AgentCurrentTask(agent).Delete().Do(ctx)
 		return false, errors.Join(err1, err2)
 	})
 	return err
@@ -181,7 +183,7 @@ func (b *Broker) GiveBack(ctx context.Context, agent, shown, reason string) erro
 				return false, err
 			}
 		}
-		_, err := b.keys.AgentCurrentTask(agent).Delete(ctx)
+		_, err := b.keys.AgentCurrentTask(agent).Delete().Do(ctx)
 		return false, err
 	})
 	return err
@@ -189,7 +191,7 @@ func (b *Broker) GiveBack(ctx context.Context, agent, shown, reason string) erro
 
 func (b *Broker) failed(ctx context.Context, agent string, t ticket, reason string) error {
 	candidate := b.keys.TaskCandidate(t.number, agent)
-	last, err := candidate.Get(ctx)
+	last, err := candidate.Get().Do(ctx)
 	if err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return err
 	}
@@ -199,10 +201,10 @@ func (b *Broker) failed(ctx context.Context, agent string, t ticket, reason stri
 	rest := min(b.o.Rest<<min(last.Times, 20), 24*time.Hour)
 	reason = strings.ToValidUTF8(reason[:min(len(reason), 500)], "")
 	next := brokerkeys.TaskCandidateValue{Kind: t.kind, Times: last.Times + 1, Until: b.o.Now().Add(rest), Why: reason}
-	return candidate.Set(ctx, next)
+	return candidate.Set(next).Do(ctx)
 }
 
-// Worker is the agent that works on an issue, "" if there is none, and how long it may.
+// Worker returns the agent that works on an issue, "" if there is none, and how long it may.
 func (b *Broker) Worker(ctx context.Context, number int64) (agent string, left time.Duration, err error) {
 	h, err := b.keys.IssueLock(number).Holder(ctx)
 	return h.Owner, h.Left, err

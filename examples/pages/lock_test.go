@@ -53,8 +53,8 @@ func Example_fence() {
 	//doc:end
 	check(err)
 	_, err = gate.Do(ctx, 1, "SET", "late")
-	left, expires, err2 := app.ReportSeen(42).TTL(ctx) // as it is declared
+	left, err2 := app.ReportSeen(42).TTL().Do(ctx) // as it is declared
 	check(err2)
-	fmt.Println(errors.Is(err, lock.ErrStale), expires && left <= 24*time.Hour)
+	fmt.Println(errors.Is(err, lock.ErrStale), left > 0 && left <= 24*time.Hour)
 	// Output: true true
 }

@@ -63,7 +63,8 @@ func TestKilledWorker(t *testing.T) {
 		t.Fatalf("%v:\n%s", err, out)
 	}
 	slices.Sort(lines[:3])
-	if want := "began task-1, attempt 1 began task-2, attempt 1 began task-3, attempt 1"; strings.Join(lines[:3], " ") != want {
+	if want := "began task-1, attempt 1 began task-2, attempt 1 began task-3, attempt 1"; strings.Join(lines[:3],
+		" ") != want {
 		t.Errorf("%q", lines)
 	}
 }

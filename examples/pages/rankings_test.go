@@ -32,7 +32,7 @@ func Example_counter() {
 	ctx, _, app, done := open(keywright.Options{})
 	defer done()
 	//doc:begin counter
-	_, err := app.Stock(42).Add(ctx, 1)
+	_, err := app.Stock(42).Add(1).Do(ctx)
 	left, err := app.Stock(42).AddWithin(ctx, -1, counter.Bounds{Low: 0, High: math.MaxInt64})
 	none, err := app.Stock(42).AddWithin(ctx, -1, counter.Bounds{Low: 0, High: math.MaxInt64})
 

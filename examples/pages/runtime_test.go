@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/pages/appkeys"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -36,10 +36,10 @@ func Example_generated() {
 	ctx, client, app, done := open(keywright.Options{})
 	defer done()
 	//doc:begin generated
-	err := app.ProductDetail(42).Set(ctx, page)             // one script, with PX 1800000
-	page, err := app.ProductDetail(42).Get(ctx)             // GET; keywright.ErrNotFound if it is not there
-	sold, err := app.DailySales(today).Increase(ctx, 42, 1) // the first one gives the ranking its seven days
-	err = app.ProductUpdated(ctx, 42)                       // deletes what the event makes stale
+	err := app.ProductDetail(42).Set(ctx, page)                // one script, with PX 1800000
+	page, err := app.ProductDetail(42).Get(ctx)                // GET; keywright.ErrNotFound if it is not there
+	sold, err := app.DailySales(today).Increase(42, 1).Do(ctx) // the first one gives the ranking its seven days
+	err = app.ProductUpdated(ctx, 42)                          // deletes what the event makes stale
 	id, ok := appkeys.ParseProductDetailKey("cache:product:detail:42")
 	//doc:end
 	check(err)
@@ -55,24 +55,24 @@ func Example_batch() {
 	//doc:begin batch
 	var b keywright.Batch // one pipeline per server
 	keywright.Queue(&b, app.ProductDetail(42).LaterSet(page))
-	sold := keywright.Queue(&b, app.DailySales(today).Later().Increase(42, 1))
-	err := b.Run(ctx, client)
+	sold := keywright.Queue(&b, app.DailySales(today).Increase(42, 1))
+	err := b.Run(ctx)
 	units, err := sold.Result()
 	//doc:end
 	check(err)
 
 	//doc:begin transaction
 	err = client.Transact(ctx, func(tx *keywright.Tx) error { // WATCH … MULTI … EXEC
-		stock, err := keywright.Watch(tx, app.Stock(42).Later().Get())
+		stock, err := keywright.Watch(tx, app.Stock(42).Get())
 		if err != nil && !errors.Is(err, keywright.ErrNotFound) {
 			return err
 		}
-		keywright.Queue(tx, app.Stock(42).Later().Set(stock+10))
+		keywright.Queue(tx, app.Stock(42).Set(stock+10))
 		return nil
 	})
 	//doc:end
 	check(err)
-	stock, err := app.Stock(42).Get(ctx)
+	stock, err := app.Stock(42).Get().Do(ctx)
 	fmt.Println(units, stock, err)
 	// Output: 1 10 <nil>
 }
@@ -83,7 +83,7 @@ func Example_guard() {
 	defer stop()
 	ctx := context.Background()
 	//doc:begin guard
-	ks, findings := keyspace.Load(os.DirFS("."), "keyspace.yaml")
+	ks, findings := load.File(os.DirFS("."), "keyspace.yaml")
 	g, err := guard.New(ks, guard.Options{}) // refuse; or Report: for staging
 	client, err := keywright.Open(ctx, url, keywright.Options{Wrap: g.Wrap})
 	//doc:end

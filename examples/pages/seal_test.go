@@ -27,11 +27,11 @@ func Example_seal() {
 	ring, err := seal.Open(ctx, seal.File(path)) // as /run/secrets/ring.json
 	client, err := keywright.Open(ctx, url, keywright.Options{Sealer: ring})
 	app := appkeys.New(client)
-	err = app.Settings(7).Phone().Set(ctx, "+81 90 1234 5678") // sealed; one round trip as ever
+	err = app.Settings(7).Phone().Set("+81 90 1234 5678").Do(ctx) // sealed; one round trip as ever
 	//doc:end
 	check(err)
 	defer client.Close()
-	phone, err := app.Settings(7).Phone().Get(ctx)
+	phone, err := app.Settings(7).Phone().Get().Do(ctx)
 	raw := client.Raw()
 	stored, err2 := raw.Do(ctx, raw.B().Hget().Key("user:7:settings").Field("phone").Build()).ToString()
 	check(err2)

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/examples/pages/appkeys"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -19,7 +19,7 @@ import (
 
 func TestPage(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	ks, _ := keyspace.Load(os.DirFS("."), "keyspace.yaml")
+	ks, _ := load.File(os.DirFS("."), "keyspace.yaml")
 	g, err := guard.New(ks, guard.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (d *Daemon) backup(ctx context.Context) error {
 	ctx = lease.Context()
 	now := time.Now().UTC()
 	today := now.Format(time.DateOnly)
-	last, err := d.keys.BackupLast().Get(ctx)
+	last, err := d.keys.BackupLast().Get().Do(ctx)
 	if err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return err
 	}
@@ -61,8 +61,8 @@ func (d *Daemon) backup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.keys.BackupLast().Set(ctx, poppokeys.BackupLastValue{Day: now, File: file, Bytes: info.Size(),
-		Taken: now}); err != nil {
+	if err := d.keys.BackupLast().Set(poppokeys.BackupLastValue{Day: now, File: file, Bytes: info.Size(),
+		Taken: now}).Do(ctx); err != nil {
 		return err
 	}
 	d.log.Info("the backup of today is whole", "file", file, "bytes", info.Size())

@@ -43,7 +43,7 @@ type Options struct {
 	Level       *slog.LevelVar
 }
 
-// Daemon is one process that works on issues.
+// Daemon represents one process that works on issues.
 type Daemon struct {
 	keys    *poppokeys.Keyspace
 	o       Options
@@ -85,7 +85,7 @@ func New(c *keywright.Client, o Options) (*Daemon, error) {
 		outcome: newWaiters(), load: readLoad()}, nil
 }
 
-// Keys are the keys of the daemon's namespace.
+// Keys returns the keys of the daemon's namespace.
 func (d *Daemon) Keys() *poppokeys.Keyspace { return d.keys }
 
 // Run works until ctx ends, then gives back what it has not ended.
@@ -127,7 +127,9 @@ func (d *Daemon) prepare(ctx context.Context) (stop func(), err error) {
 
 // migrate brings the namespace to what this version needs: one daemon at a time,
 // under poppo:lock:process:migration. It may run again.
-func (d *Daemon) migrate(ctx context.Context) error { return d.keys.TaskRunsAgentsGroup().Ensure(ctx) }
+func (d *Daemon) migrate(ctx context.Context) error {
+	return d.keys.TaskRunsAgentsGroup().Ensure().Do(ctx)
+}
 
 // every calls fn at once and then again and again, until ctx ends.
 func (d *Daemon) every(ctx context.Context, pause time.Duration, what string, fn func(context.Context) error) {
@@ -145,7 +147,7 @@ func (d *Daemon) every(ctx context.Context, pause time.Duration, what string, fn
 	}
 }
 
-// after is a context for what must still be said when ctx has ended.
+// after returns a context for what must still be said when ctx has ended.
 func after(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// gone is whether a process has ended.
+// gone reports whether a process has ended.
 func gone(pid int) bool { return syscall.Kill(pid, 0) != nil }
 
 // TestAgentsInTrouble: an agent that was frozen does not take its run back from the one

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 )
 
-// Handler is what people and other programs ask a daemon: tasks in, state out. It
+// Handler returns what people and other programs ask a daemon: tasks in, state out. It
 // has no login of its own; let it listen where only they are.
 func (d *Daemon) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -56,16 +56,16 @@ func (d *Daemon) Handler() http.Handler {
 			return nil, err
 		}
 		id := rand.Text()
-		return map[string]string{"id": id}, d.keys.Session(id).Set(r.Context(),
-			poppokeys.SessionValue{User: s.User, Started: time.Now()})
+		return map[string]string{"id": id},
+			d.keys.Session(id).Set(poppokeys.SessionValue{User: s.User, Started: time.Now()}).Do(r.Context())
 	})
 	answer("GET /sessions/{id}", func(r *http.Request) (any,
 		error) {
-		return d.keys.Session(r.PathValue("id")).Get(r.Context())
+		return d.keys.Session(r.PathValue("id")).Get().Do(r.Context())
 	})
 	answer("DELETE /sessions/{id}", func(r *http.Request) (any,
 		error) {
-		return d.keys.Session(r.PathValue("id")).Delete(r.Context())
+		return d.keys.Session(r.PathValue("id")).Delete().Do(r.Context())
 	})
 	return mux
 }
@@ -104,7 +104,7 @@ func (d *Daemon) answer(w http.ResponseWriter, r *http.Request, fn func(*http.Re
 	}
 }
 
-// Issue is the status of an issue.
+// Issue represents the status of an issue.
 type Issue struct {
 	Status   string            `json:"status"`
 	Metadata map[string]string `json:"metadata"`
@@ -112,15 +112,15 @@ type Issue struct {
 
 // Issue gives the state of one; keywright.ErrNotFound if there was never a task.
 func (d *Daemon) Issue(ctx context.Context, number int64) (Issue, error) {
-	status, err := d.keys.IssueStatus(number).Get(ctx)
+	status, err := d.keys.IssueStatus(number).Get().Do(ctx)
 	if err != nil {
 		return Issue{}, err
 	}
-	metadata, err := d.keys.IssueMetadata(number).All(ctx)
+	metadata, err := d.keys.IssueMetadata(number).All().Do(ctx)
 	return Issue{status, metadata}, err
 }
 
-// Status is what goes on in the namespace. Lists have at most a hundred members.
+// Status describes what goes on in the namespace. Lists have at most a hundred members.
 type Status struct {
 	Waiting    map[string]int64 `json:"waiting"` // tasks by lane
 	Running    int64            `json:"running"`
@@ -144,10 +144,10 @@ func (d *Daemon) Status(ctx context.Context) (s Status, err error) {
 		s.Waiting[lane.Name] = lane.Length
 	}
 	var err1, err2, err3, err4, err5 error
-	s.Processing, err1 = d.keys.IssuesProcessing().Random(ctx, 100)
-	s.Completed, err2 = d.keys.IssuesCompletedToday().Len(ctx)
-	s.Active, err3 = d.keys.ProcessesActive().Random(ctx, 100)
-	s.Today, err4 = d.keys.StatsIssuesDaily(time.Now().UTC()).All(ctx)
-	s.CPU, err5 = or(d.keys.MetricsCPUCurrent().Get(ctx))(0)
+	s.Processing, err1 = d.keys.IssuesProcessing().Random(100).Do(ctx)
+	s.Completed, err2 = d.keys.IssuesCompletedToday().Len().Do(ctx)
+	s.Active, err3 = d.keys.ProcessesActive().Random(100).Do(ctx)
+	s.Today, err4 = d.keys.StatsIssuesDaily(time.Now().UTC()).All().Do(ctx)
+	s.CPU, err5 = or(d.keys.MetricsCPUCurrent().Get().Do(ctx))(0)
 	return s, errors.Join(err1, err2, err3, err4, err5)
 }

@@ -27,12 +27,12 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 	if t.Kind == "" {
 		t.Kind = "work"
 	}
-	n, err := d.keys.TaskNumber().Add(ctx, 1)
+	n, err := d.keys.TaskNumber().Add(1).Do(ctx)
 	if err != nil {
 		return "", err
 	}
 	id = "task-" + strconv.FormatInt(n, 10)
-	if err := d.keys.TaskIssue(id).Set(ctx, t.Issue); err != nil {
+	if err := d.keys.TaskIssue(id).Set(t.Issue).Do(ctx); err != nil {
 		return "", err
 	}
 	if id, err = d.keys.Tasks().Enqueue(ctx, queue.Task[poppokeys.TasksValue]{
@@ -47,7 +47,7 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 	return id, nil
 }
 
-// TaskState is how a task is doing: waiting, running, dead, completed or failed.
+// TaskState describes how a task is doing: waiting, running, dead, completed or failed.
 type TaskState struct {
 	State   string                      `json:"state"`
 	Attempt int64                       `json:"attempt,omitempty"`
@@ -57,7 +57,7 @@ type TaskState struct {
 
 // Task says how a task is doing; keywright.ErrNotFound if there is none.
 func (d *Daemon) Task(ctx context.Context, id string) (TaskState, error) {
-	outcome, err := d.keys.TaskOutcome(id).Get(ctx)
+	outcome, err := d.keys.TaskOutcome(id).Get().Do(ctx)
 	if err == nil {
 		return TaskState{State: map[bool]string{true: "completed", false: "failed"}[outcome.Ok], Outcome: &outcome}, nil
 	}
@@ -72,15 +72,15 @@ func (d *Daemon) Task(ctx context.Context, id string) (TaskState, error) {
 	if state.Owner != "" {
 		s.State = "running"
 	}
-	ended, err1 := or(d.keys.TaskEnded(id).Get(ctx))("")
-	open, err2 := d.keys.TaskIssue(id).Exists(ctx) // again, once it was tried again
+	ended, err1 := or(d.keys.TaskEnded(id).Get().Do(ctx))("")
+	open, err2 := d.keys.TaskIssue(id).Exists().Do(ctx) // again, once it was tried again
 	if ended == "dead" && !open && s.State == "waiting" {
 		s.State = "dead"
 	}
 	return s, errors.Join(err1, err2)
 }
 
-// change is a move of an issue to another status.
+// change represents a move of an issue to another status.
 type change struct {
 	status, task string
 	fence        int64         // of the issue's lock; 0: without it
@@ -108,8 +108,8 @@ func (d *Daemon) change(ctx context.Context, issue int64, c change) (string, err
 	now := time.Now().UTC()
 	for range 3 {
 		today := now.Unix() / int64(day/time.Second)
-		said, err := d.keys.ChangeIssue(ctx, issue, now, c.task, issue, c.status, c.task, c.fence, today, now,
-			now.Add(-7*day), c.took.Milliseconds(), channel, int64(d.keys.Client().Database()))
+		said, err := d.keys.ChangeIssue(issue, now, c.task, issue, c.status, c.task, c.fence, today, now,
+			now.Add(-7*day), c.took.Milliseconds(), channel, int64(d.keys.Client().Database())).Do(ctx)
 		if err != nil {
 			return "", err
 		}

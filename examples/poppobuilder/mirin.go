@@ -28,9 +28,9 @@ func (d *Daemon) refused(ctx context.Context, job *queue.Job[poppokeys.TasksValu
 	default:
 		no.Text = "Mirin: " + answer.Comment
 	}
-	first, err := d.keys.TaskOutcome(job.ID).SetIfAbsent(ctx, no)
+	first, err := d.keys.TaskOutcome(job.ID).SetIfAbsent(no).Do(ctx)
 	if err == nil && !first {
-		no, err = d.keys.TaskOutcome(job.ID).Get(ctx)
+		no, err = d.keys.TaskOutcome(job.ID).Get().Do(ctx)
 	}
 	return no, true, err
 }

@@ -47,8 +47,8 @@ func daemon(t *testing.T, s *keywrighttest.Server, o poppo.Options) (d *poppo.Da
 // says answers a task in the place of an agent.
 func says(t *testing.T, d *poppo.Daemon, id string, ok bool) {
 	t.Helper()
-	must(t, d.Keys().TaskOutcome(id).Set(t.Context(), poppokeys.TaskOutcomeValue{Ok: ok, Text: "done", Ms: 5,
-		By: "issue-7-test"}))
+	must(t, d.Keys().TaskOutcome(id).Set(poppokeys.TaskOutcomeValue{Ok: ok, Text: "done", Ms: 5,
+		By: "issue-7-test"}).Do(t.Context()))
 }
 
 func submit(t *testing.T, d *poppo.Daemon, task poppo.Task) string {
@@ -84,10 +84,10 @@ func hasStatus(t *testing.T, d *poppo.Daemon, issue int64, want string) {
 	})
 }
 
-// handed is how many tasks agents have been given and have not ended.
+// handed returns how many tasks agents have been given and have not ended.
 func handed(t *testing.T, d *poppo.Daemon) int64 {
 	t.Helper()
-	n, err := d.Keys().TaskRuns().Len(t.Context())
+	n, err := d.Keys().TaskRuns().Len().Do(t.Context())
 	must(t, err)
 	return n
 }
@@ -199,7 +199,7 @@ func TestRate(t *testing.T) {
 		await(t, "it is with the agents", func() bool { return handed(t, d) == 1 })
 		says(t, d, id, true)
 		becomes(t, d, id, "completed")
-		if n, err := d.Keys().MetricsGithubCalls(time.Now().UTC()).Get(t.Context()); err == nil && n != 1 {
+		if n, err := d.Keys().MetricsGithubCalls(time.Now().UTC()).Get().Do(t.Context()); err == nil && n != 1 {
 			t.Errorf("%d calls were counted for one run", n)
 		}
 	})
@@ -324,11 +324,11 @@ func TestWhatADayIs(t *testing.T) {
 		if now := time.Now().Unix(); at%86400 != 0 || at < now-60 || at > now+86400+60 {
 			t.Errorf("what was completed today ends at %s", time.Unix(at, 0).UTC())
 		}
-		_, err := keys.RegisterProcess(ctx, 9, "gone", "issue-9-gone", "x", poppokeys.RegisterProcessProgramPoppo, 9,
-			"task-9", 1, 60_000)
+		_, err := keys.RegisterProcess(9, "gone", "issue-9-gone", "x", poppokeys.RegisterProcessProgramPoppo, 9,
+			"task-9", 1, 60_000).Do(ctx)
 		must(t, err)
 		before := s.Do("PEXPIRETIME", "poppo:process:heartbeat:issue-9-gone")
-		_, err = keys.ProcessHeartbeat(9, "gone").Get(ctx)
+		_, err = keys.ProcessHeartbeat(9, "gone").Get().Do(ctx)
 		must(t, err)
 		if after := s.Do("PEXPIRETIME", "poppo:process:heartbeat:issue-9-gone"); after != before {
 			t.Errorf("a reader has moved the end of a heartbeat from %v to %v", before, after)

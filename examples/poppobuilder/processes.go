@@ -11,13 +11,13 @@ import (
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 )
 
-// process is one run, as others see it.
+// process represents one run, as others see it.
 type process struct {
 	who, instance, task string
 	number, fence       int64 // of the issue, and of its lock
 }
 
-// id is how the sets of processes call it.
+// id returns how the sets of processes call it.
 func (p process) id() string { return fmt.Sprintf("issue-%d-%s", p.number, p.who) }
 
 // parseProcess reads an id: issue-123-poppo.
@@ -46,8 +46,8 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 		defer stop()
 		_ = own.Release(ctx)
 	}
-	if _, err := d.keys.RegisterProcess(ctx, p.number, p.who, p.id(), p.instance, poppokeys.RegisterProcessProgramPoppo,
-		p.number, p.task, p.fence, ttl.Milliseconds()); err != nil {
+	if _, err := d.keys.RegisterProcess(p.number, p.who, p.id(), p.instance, poppokeys.RegisterProcessProgramPoppo,
+		p.number, p.task, p.fence, ttl.Milliseconds()).Do(ctx); err != nil {
 		release()
 		return nil, nil, err
 	}
@@ -63,7 +63,7 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 		defer release()
 		ctx, stop := after(ctx)
 		defer stop()
-		if _, err := d.keys.EndProcess(ctx, p.number, p.who, p.id(), p.instance); err != nil {
+		if _, err := d.keys.EndProcess(p.number, p.who, p.id(), p.instance).Do(ctx); err != nil {
 			d.log.Warn("the end of a process was not written; it will be found", "error", err)
 		}
 	}, nil
@@ -83,7 +83,7 @@ func (d *Daemon) beat(ctx context.Context, p process, ttl time.Duration, dead co
 		}
 		at := time.Now()
 		within, stop := context.WithTimeout(ctx, ttl/3)
-		alive, err := d.keys.BeatProcess(within, p.number, p.who, p.id(), p.instance, ttl.Milliseconds())
+		alive, err := d.keys.BeatProcess(p.number, p.who, p.id(), p.instance, ttl.Milliseconds()).Do(within)
 		stop()
 		switch {
 		case err == nil && alive:
@@ -108,7 +108,7 @@ func (d *Daemon) findDead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		dead, err := d.keys.BuryProcess(ctx, number, who, id)
+		dead, err := d.keys.BuryProcess(number, who, id).Do(ctx)
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (d *Daemon) repair(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	info, err := d.keys.ProcessInfo(number, who).All(ctx)
+	info, err := d.keys.ProcessInfo(number, who).All().Do(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,6 +148,6 @@ func (d *Daemon) repair(ctx context.Context, id string) error {
 		Task: info["task"]}); err != nil {
 		return err
 	}
-	_, err = d.keys.ProcessesZombies().Remove(ctx, id)
+	_, err = d.keys.ProcessesZombies().Remove(id).Do(ctx)
 	return err
 }

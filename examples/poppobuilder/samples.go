@@ -25,7 +25,7 @@ func (d *Daemon) sampleMemory(ctx context.Context) error {
 			}
 		}
 	}
-	_, err := d.keys.MetricsMemoryHistory().Add(ctx, memory)
+	_, err := d.keys.MetricsMemoryHistory().Add(memory).Do(ctx)
 	return err
 }
 
@@ -37,13 +37,13 @@ func (d *Daemon) sampleCPU(ctx context.Context) error {
 		return nil
 	}
 	d.load = now
-	return d.keys.MetricsCPUCurrent().Set(ctx, percent)
+	return d.keys.MetricsCPUCurrent().Set(percent).Do(ctx)
 }
 
-// load is how long CPUs were busy, of how long they were there.
+// load describes how long CPUs were busy, of how long they were there.
 type load struct{ busy, total float64 }
 
-// since is the use between two looks, in percent; false if no time has passed.
+// since returns the use between two looks, in percent; false if no time has passed.
 func (l load) since(before load) (percent float64, ok bool) {
 	total := l.total - before.total
 	return 100 * min(max((l.busy-before.busy)/total, 0), 1), total > 0

@@ -6,18 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
 
 func keysOf(t *testing.T, s *keywrighttest.Server) *poppokeys.Keyspace {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
-	must(t, err)
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, s.URL())
 	return poppokeys.New(c)
 }
 
@@ -36,7 +34,7 @@ func TestChangeIssue(t *testing.T) {
 		s.Do("HSET", "poppo:stats:performance:hourly", "2020-01-01-00", "{}", hour, `{"runs":3,"failed":1,"ms":9}`)
 		move := func(task, status string, fence, days int64) (string, error) {
 			today := now.Unix()/86400 + days
-			return keys.ChangeIssue(ctx, 5, now, task, 5, status, task, fence, today, now, now.Add(-time.Hour), 1, "x", 0)
+			return keys.ChangeIssue(5, now, task, 5, status, task, fence, today, now, now.Add(-time.Hour), 1, "x", 0).Do(ctx)
 		}
 		fence := lease.Fence()
 		for i, test := range []struct {
@@ -65,12 +63,12 @@ func TestChangeIssue(t *testing.T) {
 				t.Errorf("%d: %s of %s by %d: %s, want %s", i, test.status, test.task, test.fence, got, test.want)
 			}
 		}
-		figures, err := keys.StatsIssuesDaily(now).All(ctx)
+		figures, err := keys.StatsIssuesDaily(now).All().Do(ctx)
 		must(t, err)
 		if figures["completed"] != 2 || figures["dead"] != 1 || figures["failed"] != 0 {
 			t.Errorf("the figures of the day: %v", figures)
 		}
-		hours, err := keys.StatsPerformanceHourly().All(ctx)
+		hours, err := keys.StatsPerformanceHourly().All().Do(ctx)
 		must(t, err)
 		if len(hours) != 1 {
 			t.Errorf("the figures by the hour: %v; older ones go", hours)
@@ -84,7 +82,7 @@ func TestChangeIssue(t *testing.T) {
 		if _, err := move("task-3", "failed", fence, 0); err == nil {
 			t.Error("a figure that is no number is counted up")
 		}
-		if st, _ := keys.IssueStatus(5).Get(ctx); st != "completed" {
+		if st, _ := keys.IssueStatus(5).Get().Do(ctx); st != "completed" {
 			t.Errorf("a move that was refused left %s", st)
 		}
 	})
@@ -98,8 +96,8 @@ func TestProcessScripts(t *testing.T) {
 		keys, ctx := keysOf(t, s), t.Context()
 		const id = "issue-9-poppo"
 		begin := func(instance string) {
-			_, err := keys.RegisterProcess(ctx, 9, "poppo", id, instance, poppokeys.RegisterProcessProgramPoppo, 9, "task-1", 3,
-				60_000)
+			_, err := keys.RegisterProcess(9, "poppo", id, instance, poppokeys.RegisterProcessProgramPoppo, 9, "task-1", 3,
+				60_000).Do(ctx)
 			must(t, err)
 		}
 		check := func(what string, got bool, err error, want bool) {
@@ -108,8 +106,8 @@ func TestProcessScripts(t *testing.T) {
 				t.Errorf("%s: %t, %v; want %t", what, got, err, want)
 			}
 		}
-		beat := func(instance string) (bool, error) { return keys.BeatProcess(ctx, 9, "poppo", id, instance, 60_000) }
-		bury := func() (bool, error) { return keys.BuryProcess(ctx, 9, "poppo", id) }
+		beat := func(instance string) (bool, error) { return keys.BeatProcess(9, "poppo", id, instance, 60_000).Do(ctx) }
+		bury := func() (bool, error) { return keys.BuryProcess(9, "poppo", id).Do(ctx) }
 		ok, err := bury()
 		check("a process that never began is dead", ok, err, false)
 		begin("one")
@@ -122,7 +120,7 @@ func TestProcessScripts(t *testing.T) {
 		begin("two")
 		ok, err = beat("one")
 		check("the one before beats", ok, err, false)
-		ok, err = keys.EndProcess(ctx, 9, "poppo", id, "one")
+		ok, err = keys.EndProcess(9, "poppo", id, "one").Do(ctx)
 		check("the one before ends it", ok, err, false)
 		ok, err = bury()
 		check("a living one is dead", ok, err, false)
@@ -141,7 +139,7 @@ func TestProcessScripts(t *testing.T) {
 		if n := s.Do("SCARD", "poppo:processes:zombies"); n != int64(0) {
 			t.Error("one that began again is a zombie")
 		}
-		ok, err = keys.EndProcess(ctx, 9, "poppo", id, "three")
+		ok, err = keys.EndProcess(9, "poppo", id, "three").Do(ctx)
 		check("it ends", ok, err, true)
 		if n := s.Do("DBSIZE"); n != int64(0) {
 			t.Errorf("a clean end leaves %v keys", n)
@@ -155,10 +153,10 @@ func TestRunScripts(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := keywrighttest.Start(t, brand)
 		keys, ctx, now := keysOf(t, s), t.Context(), time.Now().UTC()
-		must(t, keys.TaskRunsAgentsGroup().Ensure(ctx))
+		must(t, keys.TaskRunsAgentsGroup().Ensure().Do(ctx))
 		hand := func(task string, limit int64, want string) {
 			t.Helper()
-			got, err := keys.HandOver(ctx, task, now, task, 7, "work", "prompt", 3, limit)
+			got, err := keys.HandOver(task, now, task, 7, "work", "prompt", 3, limit).Do(ctx)
 			if err != nil || got != want {
 				t.Errorf("%s: %s, %v; want %s", task, got, err, want)
 			}
@@ -172,14 +170,14 @@ func TestRunScripts(t *testing.T) {
 		if n := s.Do("GET", "poppo:metrics:github:"+now.Format("2006-01-02-15")); n != "2" {
 			t.Errorf("%v calls", n)
 		}
-		must(t, keys.TaskRunsAgentsGroup().Ensure(ctx))
+		must(t, keys.TaskRunsAgentsGroup().Ensure().Do(ctx))
 		take := func(who string) {
 			s.Do("XREADGROUP", "GROUP", "agents", who, "COUNT", "1", "STREAMS", "poppo:task:runs", ">")
 		}
 		entry := s.Do("GET", "poppo:task:run:task-1").(string)
 		keep := func(who string, want bool) {
 			t.Helper()
-			if ok, err := keys.KeepRun(ctx, "agents", who, entry); err != nil || ok != want {
+			if ok, err := keys.KeepRun("agents", who, entry).Do(ctx); err != nil || ok != want {
 				t.Errorf("%s keeps the run: %t, %v", who, ok, err)
 			}
 		}
@@ -192,8 +190,8 @@ func TestRunScripts(t *testing.T) {
 		keep("b", true)
 		end := func(ok string, want bool) {
 			t.Helper()
-			first, err := keys.FinishRun(ctx, "task-1", "agents", entry, `{"ok":`+ok+`,"text":"x","ms":1,"by":"issue-7-b"}`,
-				60_000, "x", "x")
+			first, err := keys.FinishRun("task-1", "agents", entry, `{"ok":`+ok+`,"text":"x","ms":1,"by":"issue-7-b"}`,
+				60_000, "x", "x").Do(ctx)
 			if err != nil || first != want {
 				t.Errorf("the outcome is the first one: %t, %v", first, err)
 			}
@@ -201,11 +199,11 @@ func TestRunScripts(t *testing.T) {
 		end("true", true)
 		end("false", false)
 		keep("b", false)
-		if out, err := keys.TaskOutcome("task-1").Get(ctx); err != nil || !out.Ok {
+		if out, err := keys.TaskOutcome("task-1").Get().Do(ctx); err != nil || !out.Ok {
 			t.Errorf("%+v, %v", out, err)
 		}
 		hand("task-1", 9, "done")
-		if n, err := keys.TaskRuns().Len(ctx); err != nil || n != 0 {
+		if n, err := keys.TaskRuns().Len().Do(ctx); err != nil || n != 0 {
 			t.Errorf("%d runs are left, %v", n, err)
 		}
 	})
@@ -216,15 +214,13 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := keywrighttest.Start(t, brand)
 		s.Do("ACL", "SETUSER", "mute", "on", ">x", "~*", "+@all", "resetchannels")
-		c, err := keywright.Open(t.Context(), strings.Replace(s.URL(), "://", "://mute:x@", 1), keywright.Options{})
-		must(t, err)
-		t.Cleanup(c.Close)
+		c := servertest.Open(t, strings.Replace(s.URL(), "://", "://mute:x@", 1))
 		keys, ctx, now := poppokeys.New(c), t.Context(), time.Now().UTC()
-		if said, err := keys.ChangeIssue(ctx, 5, now, "task-1", 5, "queued", "task-1", 0, now.Unix()/86400, now, now, 1, "x",
-			0); err == nil {
+		if said, err := keys.ChangeIssue(5, now, "task-1", 5, "queued", "task-1", 0, now.Unix()/86400, now, now, 1, "x",
+			0).Do(ctx); err == nil {
 			t.Errorf("an issue is moved: %s", said)
 		}
-		if _, err := keys.FinishRun(ctx, "task-1", "agents", "1-1", `{"ok":true}`, 60_000, "x", "x"); err == nil {
+		if _, err := keys.FinishRun("task-1", "agents", "1-1", `{"ok":true}`, 60_000, "x", "x").Do(ctx); err == nil {
 			t.Error("a run is finished")
 		}
 		if n := s.Do("DBSIZE"); n != int64(0) {
@@ -237,7 +233,7 @@ func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
 // its lock, with a TTL; the lock of a process is another one. A daemon makes what its version needs
 // under it.
 func TestMigrationLock(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	keys, ctx := keysOf(t, s), t.Context()
 	test, err := poppokeys.InNamespace("poppo-test")
 	must(t, err)

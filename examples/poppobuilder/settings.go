@@ -32,7 +32,7 @@ type Patch struct {
 	Debug         *bool  `json:"debug"`
 }
 
-// Settings are those in effect.
+// Settings returns those in effect.
 func (d *Daemon) Settings() Settings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,10 +42,10 @@ func (d *Daemon) Settings() Settings {
 // settings reads them and does what they say. Maintenance is the pause of the queue:
 // a pause by other means ends with the next look.
 func (d *Daemon) settings(ctx context.Context) error {
-	timeout, err1 := or(d.keys.ConfigClaudeTimeout().Get(ctx))(defaults.ClaudeTimeout)
-	rate, err2 := or(d.keys.ConfigGithubRatelimit().Get(ctx))(defaults.GitHubRate)
-	maintenance, err3 := or(d.keys.FlagMaintenance().Get(ctx))(defaults.Maintenance)
-	debug, err4 := or(d.keys.FlagDebug().Get(ctx))(defaults.Debug)
+	timeout, err1 := or(d.keys.ConfigClaudeTimeout().Get().Do(ctx))(defaults.ClaudeTimeout)
+	rate, err2 := or(d.keys.ConfigGithubRatelimit().Get().Do(ctx))(defaults.GitHubRate)
+	maintenance, err3 := or(d.keys.FlagMaintenance().Get().Do(ctx))(defaults.Maintenance)
+	debug, err4 := or(d.keys.FlagDebug().Get().Do(ctx))(defaults.Debug)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err // those that were known stay
 	}
@@ -107,36 +107,36 @@ func (d *Daemon) Set(ctx context.Context, p Patch) error {
 	}
 	err := d.keys.Client().Transact(ctx, func(tx *keywright.Tx) error {
 		if p.ClaudeTimeout != nil {
-			keywright.Queue(tx, d.keys.ConfigClaudeTimeout().Later().Set(*p.ClaudeTimeout))
+			keywright.Queue(tx, d.keys.ConfigClaudeTimeout().Set(*p.ClaudeTimeout))
 		}
 		if p.GitHubRate != nil {
-			keywright.Queue(tx, d.keys.ConfigGithubRatelimit().Later().Set(*p.GitHubRate))
+			keywright.Queue(tx, d.keys.ConfigGithubRatelimit().Set(*p.GitHubRate))
 		}
 		if p.Maintenance != nil {
-			keywright.Queue(tx, d.keys.FlagMaintenance().Later().Set(*p.Maintenance))
+			keywright.Queue(tx, d.keys.FlagMaintenance().Set(*p.Maintenance))
 		}
 		if p.Debug != nil {
-			keywright.Queue(tx, d.keys.FlagDebug().Later().Set(*p.Debug))
+			keywright.Queue(tx, d.keys.FlagDebug().Set(*p.Debug))
 		}
 		return nil
 	})
 	return errors.Join(err, d.settings(ctx))
 }
 
-// errSetting is a setting that there is none of.
+// errSetting reports a setting that there is none of.
 var errSetting = fmt.Errorf("%w: claude_timeout, github_rate, maintenance and debug are the settings", errAsked)
 
 // Unset gives a setting its default.
 func (d *Daemon) Unset(ctx context.Context, name string) (err error) {
 	switch name {
 	case "claude_timeout":
-		_, err = d.keys.ConfigClaudeTimeout().Delete(ctx)
+		_, err = d.keys.ConfigClaudeTimeout().Delete().Do(ctx)
 	case "github_rate":
-		_, err = d.keys.ConfigGithubRatelimit().Delete(ctx)
+		_, err = d.keys.ConfigGithubRatelimit().Delete().Do(ctx)
 	case "maintenance":
-		_, err = d.keys.FlagMaintenance().Delete(ctx)
+		_, err = d.keys.FlagMaintenance().Delete().Do(ctx)
 	case "debug":
-		_, err = d.keys.FlagDebug().Delete(ctx)
+		_, err = d.keys.FlagDebug().Delete().Do(ctx)
 	default:
 		return errSetting
 	}

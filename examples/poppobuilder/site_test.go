@@ -19,6 +19,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -36,7 +37,7 @@ var worker = sync.OnceValue(func() error {
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "./poppobuilderd")) }
 
-// printed are the users that `keywright acl print` prints for the namespaces, after a default
+// printed returns the users that `keywright acl print` prints for the namespaces, after a default
 // user that is off.
 func printed(t *testing.T, namespaces ...string) string {
 	t.Helper()
@@ -56,17 +57,17 @@ func protected(t *testing.T, brand keywrighttest.Brand, namespaces ...string) *k
 		keywrighttest.Config("appendfsync", "always"))
 }
 
-// toolUsers are the arguments of acl print for the users of a namespace: the programs
+// toolUsers returns the arguments of acl print for the users of a namespace: the programs
 // that the declaration names, and the two that back up and clean up.
 func toolUsers(ns string) [][]string {
 	return [][]string{{}, {"--self", "--backup", "--user", ns + "-backup"},
 		{"--self", "--change", "--user", ns + "-cleanup"}}
 }
 
-// admin is the URL of the tests' own user of a protected server.
+// admin returns the URL of the tests' own user of a protected server.
 func admin(s *keywrighttest.Server) string { return sitetest.URL(s, "test") }
 
-// site is what runs in one namespace.
+// site describes what runs in one namespace.
 type site struct {
 	t         *testing.T
 	server    *keywrighttest.Server
@@ -80,9 +81,7 @@ type site struct {
 
 func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), admin(s), keywright.Options{Attempts: 16})
-	must(t, err)
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, admin(s), keywright.Options{Attempts: 16})
 	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
 	must(t, err)
 	at := &site{t, s, namespace, d, keywrighttest.Address(t), t.TempDir(), map[string]*exec.Cmd{},
@@ -96,7 +95,7 @@ func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
 	return at
 }
 
-// url is that of a program: poppo, agent, mirin, or a tool.
+// url returns that of a program: poppo, agent, mirin, or a tool.
 func (at *site) url(program string) string {
 	user := program
 	switch {
@@ -108,7 +107,7 @@ func (at *site) url(program string) string {
 	return sitetest.URL(at.server, user)
 }
 
-// script is what the agents of the tests run: it does what the prompt says.
+// script says what the agents of the tests run: it does what the prompt says.
 const script = `read -r said
 case "$said" in
 *wait*) echo $$ >"${said##* }.pid"; while ! test -e "${said##* }"; do sleep 0.02; done;;
@@ -146,7 +145,7 @@ func (at *site) start(name string, more ...string) {
 	})
 }
 
-// first are the flags of the daemon that is asked and that is Mirin.
+// first returns the flags of the daemon that is asked and that is Mirin.
 func (at *site) first() []string { return []string{"-http", at.http, "-mirin"} }
 
 func (at *site) signal(name string, s syscall.Signal) {
@@ -208,10 +207,10 @@ func (at *site) status() poppo.Status {
 	return s
 }
 
-// quiet is whether nothing waits, works or is to be repaired.
+// quiet reports whether nothing waits, works or is to be repaired.
 func (at *site) quiet() bool {
 	s := at.status()
-	zombies, err := at.d.Keys().ProcessesZombies().Len(at.t.Context())
+	zombies, err := at.d.Keys().ProcessesZombies().Len().Do(at.t.Context())
 	must(at.t, err)
 	for _, n := range s.Waiting {
 		if n > 0 {
@@ -227,11 +226,11 @@ func (at *site) ended() int {
 	return int(at.count("completed") + at.count("failed"))
 }
 
-// count is a figure of today and of yesterday: a test may run over midnight.
+// count returns a figure of today and of yesterday: a test may run over midnight.
 func (at *site) count(name string) (n int64) {
 	at.t.Helper()
 	for _, day := range []time.Time{time.Now().UTC(), time.Now().UTC().AddDate(0, 0, -1)} {
-		figures, err := at.d.Keys().StatsIssuesDaily(day).All(at.t.Context())
+		figures, err := at.d.Keys().StatsIssuesDaily(day).All().Do(at.t.Context())
 		must(at.t, err)
 		n += figures[name]
 	}

@@ -18,17 +18,6 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
-func kills(t *testing.T) int {
-	n := 4
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		var err error
-		n, err = strconv.Atoi(text)
-		must(t, err)
-	}
-	return n
-}
-
 // TestSystem: two namespaces on one server, daemons in Go and agents in TypeScript in
 // each, all under the users that are printed for them. Whatever is killed, each task
 // has one outcome and is counted once, the dead are found, and nothing is left.
@@ -44,7 +33,7 @@ func TestSystem(t *testing.T) {
 		other.start("poppo", other.first()...)
 		other.start("agenta")
 
-		n := kills(t)
+		n := sitetest.Kills(t, 4)
 		tasks, elsewhere := int64(12+2*n), int64(4)
 		ids := map[string]int64{}
 		for i := range tasks {
@@ -100,9 +89,9 @@ func TestSystem(t *testing.T) {
 		at.announced(moves(), tasks+1, 3)
 		at.sessions()
 		for _, x := range []*site{at, other} {
-			await(t, "a backup", func() bool { _, err := x.d.Keys().BackupLast().Get(t.Context()); return err == nil })
+			await(t, "a backup", func() bool { _, err := x.d.Keys().BackupLast().Get().Do(t.Context()); return err == nil })
 			x.backedUp()
-			await(t, "a clean-up", func() bool { _, err := x.d.Keys().CleanupLast().Get(t.Context()); return err == nil })
+			await(t, "a clean-up", func() bool { _, err := x.d.Keys().CleanupLast().Get().Do(t.Context()); return err == nil })
 			for name := range x.running {
 				x.kill(name)
 			}
@@ -162,7 +151,7 @@ func (at *site) announced(moves map[int64][]string, completed, failed int64) {
 	}
 }
 
-// outcome is what the daemon says of a task that has ended, nil of another one.
+// outcome returns what the daemon says of a task that has ended, nil of another one.
 func (at *site) outcome(id string) *poppokeys.TaskOutcomeValue {
 	at.t.Helper()
 	var s poppo.TaskState
@@ -193,7 +182,7 @@ func (at *site) figures(completed, failed int64) {
 	if c, f := at.count("completed"), at.count("failed"); c != completed || f != failed {
 		at.t.Errorf("%s: %d completed and %d failed, want %d and %d", at.namespace, c, f, completed, failed)
 	}
-	hours, err := at.d.Keys().StatsPerformanceHourly().All(at.t.Context())
+	hours, err := at.d.Keys().StatsPerformanceHourly().All().Do(at.t.Context())
 	must(at.t, err)
 	var runs int64
 	for _, text := range hours {
@@ -209,7 +198,7 @@ func (at *site) figures(completed, failed int64) {
 		at.t.Errorf("the last sample of memory: %s", sample)
 	}
 	await(at.t, "the use of the CPU", func() bool {
-		use, err := at.d.Keys().MetricsCPUCurrent().Get(at.t.Context())
+		use, err := at.d.Keys().MetricsCPUCurrent().Get().Do(at.t.Context())
 		left := at.server.Do("PTTL", cpu).(int64)
 		return err == nil && use >= 0 && use <= 100 && left > 0 && left <= 300_000
 	})
@@ -226,7 +215,7 @@ func (at *site) issue(n int64, want string) {
 // backedUp: the archive of the day holds keys of its namespace, and no others.
 func (at *site) backedUp() {
 	at.t.Helper()
-	last, err := at.d.Keys().BackupLast().Get(at.t.Context())
+	last, err := at.d.Keys().BackupLast().Get().Do(at.t.Context())
 	must(at.t, err)
 	n := 0
 	for line := range strings.Lines(sitetest.Keywright(at.t, admin(at.server), "archive", "ls", "--any-namespace",

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Tool is the program keywright, which backs up and cleans up by the declaration.
+// Tool represents the program keywright, which backs up and cleans up by the declaration.
 type Tool struct {
 	Keywright   string // the program; "": keywright
 	Declaration string // keyspace.yaml; "": no backup and no clean-up
@@ -53,7 +53,7 @@ func (d *Daemon) cleanUp(ctx context.Context) error {
 		_ = lease.Release(ctx)
 	}()
 	ctx = lease.Context()
-	last, err := d.keys.CleanupLast().Get(ctx)
+	last, err := d.keys.CleanupLast().Get().Do(ctx)
 	if err != nil && !errors.Is(err, keywright.ErrNotFound) {
 		return err
 	}
@@ -66,5 +66,5 @@ func (d *Daemon) cleanUp(ctx context.Context) error {
 		return err
 	}
 	d.log.Debug("scratch keys are cleaned up")
-	return d.keys.CleanupLast().Set(ctx, time.Now())
+	return d.keys.CleanupLast().Set(time.Now()).Do(ctx)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// tool is the keywright of the tests.
+// tool returns the keywright of the tests.
 func tool(t *testing.T) poppo.Tool {
 	t.Helper()
 	return poppo.Tool{Keywright: sitetest.Program(t, "keywright"), Declaration: "keyspace.yaml"}
@@ -44,8 +44,8 @@ func TestBackup(t *testing.T) {
 		d, log := daemon(t, s, o)
 		o.Name = "second"
 		_, log2 := daemon(t, s, o)
-		await(t, "a backup", func() bool { _, err := d.Keys().BackupLast().Get(t.Context()); return err == nil })
-		last, err := d.Keys().BackupLast().Get(t.Context())
+		await(t, "a backup", func() bool { _, err := d.Keys().BackupLast().Get().Do(t.Context()); return err == nil })
+		last, err := d.Keys().BackupLast().Get().Do(t.Context())
 		must(t, err)
 		info, err := os.Stat(last.File)
 		must(t, err)
@@ -57,11 +57,12 @@ func TestBackup(t *testing.T) {
 		}
 		await(t, "seven are kept", func() bool {
 			all, err := filepath.Glob(filepath.Join(dir, "*"))
-			must(t,
-				err)
+			must(t, err)
 			return len(all) == 7
 		})
 
+		// A restore is refused while the hourly clean-up changes keys.
+		await(t, "a clean-up", func() bool { _, err := d.Keys().CleanupLast().Get().Do(t.Context()); return err == nil })
 		s.Do("DEL", "poppo:issue:status:1")
 		s.Do("SET", "poppo-test:issue:status:1", "changed")
 		sitetest.Keywright(t, s.URL(), "restore", last.File, "--namespace", "poppo", "--existing", "skip", "--apply",
@@ -76,15 +77,16 @@ func TestBackup(t *testing.T) {
 // TestBrokenBackup: a backup that cannot be read back is none, and the next look makes
 // another one.
 func TestBrokenBackup(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	good, dir := tool(t), t.TempDir()
 	broken := filepath.Join(dir, "broken")
 	must(t, os.WriteFile(broken,
 		[]byte(fmt.Sprintf("#!/bin/sh\nif test $1 = backup && ! test -e %[1]s/tried; "+
-			"then : >%[1]s/tried; echo torn >%[1]s/poppo-$(date -u +%%F).kwa; exit 0; fi\nexec %[2]s \"$@\"\n", dir, good.Keywright)), 0o700))
+			"then : >%[1]s/tried; echo torn >%[1]s/poppo-$(date -u +%%F).kwa; exit 0; fi\nexec %[2]s \"$@\"\n", dir,
+			good.Keywright)), 0o700))
 	d, log := daemon(t, s, poppo.Options{Tool: poppo.Tool{Keywright: broken, Declaration: good.Declaration},
 		Backup: poppo.Backup{Dir: dir, URL: s.URL(), Every: 20 * time.Millisecond}, Cleanup: poppo.Cleanup{URL: s.URL()}})
-	await(t, "a backup", func() bool { _, err := d.Keys().BackupLast().Get(t.Context()); return err == nil })
+	await(t, "a backup", func() bool { _, err := d.Keys().BackupLast().Get().Do(t.Context()); return err == nil })
 	if !strings.Contains(log.String(), "keywright archive") {
 		t.Errorf("the torn one was not told of:\n%s", log)
 	}
@@ -111,7 +113,7 @@ func TestCleanUp(t *testing.T) {
 			dump(stay[i], idle)
 		}
 		d, _ := daemon(t, s, poppo.Options{Tool: tool(t), Cleanup: poppo.Cleanup{URL: s.URL()}})
-		await(t, "a clean-up", func() bool { _, err := d.Keys().CleanupLast().Get(t.Context()); return err == nil })
+		await(t, "a clean-up", func() bool { _, err := d.Keys().CleanupLast().Get().Do(t.Context()); return err == nil })
 		if n := s.Do(append([]string{"EXISTS"}, gone...)...); n != int64(0) {
 			t.Errorf("%v of the idle keys are there", n)
 		}
@@ -124,7 +126,7 @@ func TestCleanUp(t *testing.T) {
 // TestHTTP: what is asked for and is not there is 404, what cannot be read is 400, and
 // two changes of settings in a row do not undo each other.
 func TestHTTP(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[1])
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	d, _ := daemon(t, s, poppo.Options{})
 	h := d.Handler()
 	for _, c := range []struct {
@@ -173,7 +175,7 @@ func TestReadme(t *testing.T) {
 	if !ok {
 		t.Fatal("README.md has no commands")
 	}
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	d, _ := daemon(t, s, poppo.Options{Namespace: "poppo-test"})
 	for _, issue := range []int64{123, 1234} {
 		id := submit(t, d, poppo.Task{Issue: issue, Prompt: "x"})

@@ -45,7 +45,7 @@ func (d *Daemon) countDead(ctx context.Context) error {
 		}
 		fresh := 0
 		for _, task := range dead {
-			issue, err := d.keys.TaskIssue(task.ID).Get(ctx)
+			issue, err := d.keys.TaskIssue(task.ID).Get().Do(ctx)
 			if errors.Is(err, keywright.ErrNotFound) {
 				continue // it is in the figures
 			}

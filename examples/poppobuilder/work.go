@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// work is one run of a task: under the lock of its issue, as a process of its own.
+// work returns one run of a task: under the lock of its issue, as a process of its own.
 // It may be killed at any point; the next run goes on where this one was.
 func (d *Daemon) work(ctx context.Context, job *queue.Job[poppokeys.TasksValue]) error {
 	log := d.log.With("task", job.ID, "issue", job.Payload.Issue, "attempt", job.Attempt)
@@ -45,10 +45,10 @@ func (d *Daemon) work(ctx context.Context, job *queue.Job[poppokeys.TasksValue])
 // errStale is why a daemon stops that others have overtaken.
 var errStale = errors.New("another daemon has taken the issue over")
 
-// errOver is a task that is in the figures and of which no outcome is kept any more.
+// errOver reports a task that is in the figures and of which no outcome is kept any more.
 var errOver = errors.New("the task has ended")
 
-// run is what comes of a task: known, refused, or said by an agent.
+// run returns what comes of a task: known, refused, or said by an agent.
 func (d *Daemon) run(
 	ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process,
 ) (poppokeys.TaskOutcomeValue, error) {
@@ -88,15 +88,15 @@ var (
 	errAgent = errors.New("no agent has ended the run in time; it stays with the agents")
 )
 
-// result is what an agent, or before it Mirin, says about a task.
+// result returns what an agent, or before it Mirin, says about a task.
 func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue],
 	p process) (poppokeys.TaskOutcomeValue, error) {
 	outcome := d.keys.TaskOutcome(job.ID)
-	known, err := outcome.Get(ctx)
+	known, err := outcome.Get().Do(ctx)
 	if !errors.Is(err, keywright.ErrNotFound) {
 		return known, err
 	}
-	_, err = d.keys.TaskRun(job.ID).Get(ctx)
+	_, err = d.keys.TaskRun(job.ID).Get().Do(ctx)
 	fresh := errors.Is(err, keywright.ErrNotFound)
 	if err != nil && !fresh {
 		return known, err
@@ -122,9 +122,9 @@ func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue
 	return d.await(ctx, job, p.fence)
 }
 
-// withinRate is an error if the calls of this hour are used up.
+// withinRate returns an error if the calls of this hour are used up.
 func (d *Daemon) withinRate(ctx context.Context) error {
-	calls, err := or(d.keys.MetricsGithubCalls(time.Now().UTC()).Get(ctx))(0)
+	calls, err := or(d.keys.MetricsGithubCalls(time.Now().UTC()).Get().Do(ctx))(0)
 	if err == nil && calls >= d.Settings().GitHubRate {
 		err = queue.Later(d.o.Wait, errRate)
 	}
@@ -144,14 +144,14 @@ func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue]
 	defer patience.Stop()
 	t := job.Payload
 	for {
-		said, err := d.keys.HandOver(ctx, job.ID, time.Now().UTC(), job.ID, t.Issue, t.Kind, t.Prompt, fence,
-			d.Settings().GitHubRate)
+		said, err := d.keys.HandOver(job.ID, time.Now().UTC(), job.ID, t.Issue, t.Kind, t.Prompt, fence,
+			d.Settings().GitHubRate).Do(ctx)
 		if err != nil {
 			return known, err
 		}
 		switch said {
 		case "done":
-			return d.keys.TaskOutcome(job.ID).Get(ctx)
+			return d.keys.TaskOutcome(job.ID).Get().Do(ctx)
 		case "rate":
 			return known, queue.Later(d.o.Wait, errRate)
 		case "full":
@@ -170,7 +170,7 @@ func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue]
 	}
 }
 
-// patience is how long a daemon waits for an agent before other tasks have their turn.
+// patience returns how long a daemon waits for an agent before other tasks have their turn.
 func (d *Daemon) patience() time.Duration {
 	if d.o.Patience > 0 {
 		return d.o.Patience
@@ -178,7 +178,7 @@ func (d *Daemon) patience() time.Duration {
 	return 2*time.Duration(d.Settings().ClaudeTimeout)*time.Second + 5*time.Minute
 }
 
-// waiters are the tasks that this process waits for.
+// waiters holds the tasks that this process waits for.
 type waiters struct {
 	mu    sync.Mutex
 	tasks map[string]chan struct{}
@@ -186,7 +186,7 @@ type waiters struct {
 
 func newWaiters() *waiters { return &waiters{tasks: map[string]chan struct{}{}} }
 
-// of is a channel that is told when a task is done, until done is called.
+// of returns a channel that is told when a task is done, until done is called.
 func (w *waiters) of(task string) (heard <-chan struct{}, done func()) {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()

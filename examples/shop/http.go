@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -13,10 +14,10 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// Wait is how long a request waits for a lock at most.
+// Wait says how long a request waits for a lock at most.
 const Wait = 10 * time.Second
 
-// Routes are requests and what answers them.
+// Routes holds requests and what answers them.
 type Routes struct{ mux *http.ServeMux }
 
 // NewRoutes makes routes that answer GET /health by asking Redis.
@@ -45,7 +46,7 @@ func (r Routes) On(pattern string, fn func(*http.Request) (any, error)) {
 	})
 }
 
-// Handler is the products program.
+// Handler returns the products program.
 func (p *Products) Handler() http.Handler {
 	r := NewRoutes(p.keys.Client())
 	r.On("GET /products/{product}", func(r *http.Request) (any, error) {
@@ -54,10 +55,9 @@ func (p *Products) Handler() http.Handler {
 	r.On("PUT /products/{product}", func(r *http.Request) (any, error) {
 		return withIDs(r, func(id []int64) (any, error) {
 			v, err := Body[Product](r)
-			if err != nil {
-				return nil, err
+			if v.ID = id[0]; err != nil || !v.valid() {
+				return nil, ErrAsked
 			}
-			v.ID = id[0]
 			return v, p.SaveProduct(r.Context(), v)
 		}, "product")
 	})
@@ -72,10 +72,9 @@ func (p *Products) Handler() http.Handler {
 	r.On("PUT /products/{product}/options/{option}", func(r *http.Request) (any, error) {
 		return withIDs(r, func(id []int64) (any, error) {
 			v, err := Body[Option](r)
-			if err != nil {
-				return nil, err
+			if v.ID = id[1]; err != nil || !v.valid() {
+				return nil, ErrAsked
 			}
-			v.ID = id[1]
 			return v, p.SaveOption(r.Context(), id[0], v)
 		}, "product", "option")
 	})
@@ -118,7 +117,7 @@ func (p *Products) rankings(r Routes) {
 	})
 }
 
-// Handler is the coupons program.
+// Handler returns the coupons program.
 func (c *Coupons) Handler() http.Handler {
 	r := NewRoutes(c.keys.Client())
 	r.On("POST /coupons/{coupon}/issue", func(r *http.Request) (any, error) {
@@ -134,7 +133,7 @@ func (c *Coupons) Handler() http.Handler {
 	return r
 }
 
-// Handler is the orders program.
+// Handler returns the orders program.
 func (s *Orders) Handler() http.Handler {
 	r := NewRoutes(s.keys.Client())
 	r.On("GET /orders/{order}", func(r *http.Request) (any, error) {
@@ -151,6 +150,10 @@ func (s *Orders) Handler() http.Handler {
 	})
 	return r
 }
+
+func (p Product) valid() bool { return p.Name != "" && p.Price >= 0 && p.Category >= 0 }
+
+func (o Option) valid() bool { return o.Name != "" && o.Stock >= 0 }
 
 func (o Order) valid() bool {
 	return o.ID > 0 && o.Product > 0 && o.Option > 0 && o.Units > 0 && o.State == ""
@@ -188,13 +191,13 @@ func query(r *http.Request, name string, or int64) (int64, error) {
 func Body[T any](r *http.Request) (v T, err error) {
 	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 16<<10))
 	in.DisallowUnknownFields()
-	if in.Decode(&v) != nil {
+	if in.Decode(&v) != nil || !errors.Is(in.Decode(new(struct{})), io.EOF) {
 		return v, ErrAsked
 	}
 	return v, nil
 }
 
-// codes are the errors that cross HTTP, and how.
+// codes lists the errors that cross HTTP, and how.
 var codes = []struct {
 	err  error
 	code int
@@ -206,7 +209,7 @@ var codes = []struct {
 	{lock.ErrStale, http.StatusConflict, "stale"},
 }
 
-// failure is the body of an error.
+// failure represents the body of an error.
 type failure struct {
 	Error string `json:"error"`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-// slow is a ledger whose writes are under way when the context of the lock ends, and come
+// slow represents a ledger whose writes are under way when the context of the lock ends, and come
 // late: as when a process is stopped by its machine after it has looked at its lock.
 type slow struct {
 	*catalog.Memory

@@ -15,7 +15,7 @@ type Orders struct {
 	stock Stock
 }
 
-// Stock is where an order takes its units: the products program.
+// Stock describes where an order takes its units: the products program.
 type Stock interface {
 	Take(ctx context.Context, o Order) (Sale, error)
 }

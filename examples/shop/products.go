@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/ranking"
 )
 
-// MaxPopular is how many popular products are kept, and asked for at most.
+// MaxPopular says how many popular products are kept, and asked for at most.
 const MaxPopular = 100
 
 // Products answers from the caches and fills them, takes from the stock, and counts sales.
@@ -143,7 +143,7 @@ func (p *Products) Take(ctx context.Context, o Order, now time.Time) (sale Sale,
 	return sale, err
 }
 
-// left is the stock that an order leaves, which has none yet.
+// left returns the stock that an order leaves, which has none yet.
 func (p *Products) left(ctx context.Context, o Order) (int64, error) {
 	option, err := p.catalog.Option(ctx, o.Product, o.Option)
 	if err == nil && option.Stock < o.Units {
@@ -215,7 +215,7 @@ func (p *Products) Rank(ctx context.Context, now time.Time, product, days int64)
 	return row.Rank, int64(row.Score), err
 }
 
-// sums are the sales of the last days, added up.
+// sums returns the sales of the last days, added up.
 func (p *Products) sums(now time.Time, days int64) (sums ranking.View[int64, float64], err error) {
 	if _, err := shopkeys.PopularKey(days); err != nil { // 1 to 7: a ranking is kept for so long
 		return sums, &keywright.Error{Class: keywright.Invalid, Op: "sales", Err: err}

@@ -14,7 +14,7 @@ import (
 // TestReadme sends the requests of README.md to the programs that it starts, in their order,
 // and gets the answers that it shows.
 func TestReadme(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[1])
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	var pairs []string
 	at := map[string]string{}
 	for port, name := range map[string]string{"8091": "products", "8092": "coupons", "8093": "orders", "8094": "catalog"} {
@@ -46,7 +46,7 @@ func TestReadme(t *testing.T) {
 // TestOperations runs the commands of README.md on a shop that was used, and looks at what
 // the page's commands are there for.
 func TestOperations(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c, facts := open(t, s.URL()), stocked()
 	facts.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12}, shop.Option{ID: 456})
 	facts.Add(shop.Product{ID: 1234, Name: "socks"}, shop.Category{ID: 12}, shop.Option{ID: 457})
@@ -105,7 +105,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// shows are what commands say, or with a ! do not say.
+// shows say what commands say, or with a ! do not say.
 var shows = map[string][]string{
 	"ls --match cache:*":       {"cache:product:detail:123 ", "cache:product:options:1234", "!lock:"},
 	"ls --where productId=123": {"cache:product:detail:123 ", "cache:product:option:123:456", "!1234"},
@@ -119,7 +119,7 @@ var shows = map[string][]string{
 	"delete --match cache:product:detail:123":              {"Nothing was changed"},
 }
 
-// gone are the keys that commands delete.
+// gone lists the keys that commands delete.
 var gone = map[string][]string{
 	"delete --where productId=123 --apply": {"cache:product:detail:123",
 		"cache:product:options:123", "cache:product:option:123:456"},

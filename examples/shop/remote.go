@@ -47,7 +47,7 @@ func get[T any](ctx context.Context, r Remote, format string, ids ...any) (v T, 
 	return v, r.ask(ctx, http.MethodGet, fmt.Sprintf(format, ids...), nil, &v)
 }
 
-// Fenced is a write under a lock.
+// Fenced represents a write under a lock.
 type Fenced[T any] struct {
 	Value T      `json:"value"`
 	Left  int64  `json:"left,omitempty"`
@@ -118,7 +118,7 @@ func (r Remote) SaveOrder(ctx context.Context, o Order, fence int64) error {
 	return r.ask(ctx, http.MethodPut, fmt.Sprint("/orders/", o.ID), Fenced[Order]{Value: o, Fence: fence}, &o)
 }
 
-// RemoteStock is the stock of the products program.
+// RemoteStock represents the stock of the products program.
 type RemoteStock struct{ Remote }
 
 // Take asks the products program.

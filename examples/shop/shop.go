@@ -11,7 +11,7 @@ import (
 	"errors"
 )
 
-// Product is what a product's page shows.
+// Product describes what a product's page shows.
 type Product struct {
 	ID       int64  `json:"id"`
 	Name     string `json:"name"`
@@ -19,27 +19,27 @@ type Product struct {
 	Category int64  `json:"category,omitempty"`
 }
 
-// Option is one way to buy a product.
+// Option represents one way to buy a product.
 type Option struct {
 	ID    int64  `json:"id"`
 	Name  string `json:"name"`
 	Stock int64  `json:"stock"`
 }
 
-// Listed is an option in the list of a product. It has no stock: a change of the stock
+// Listed represents an option in the list of a product. It has no stock: a change of the stock
 // invalidates the option, not the list.
 type Listed struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// Category is a group of products.
+// Category represents a group of products.
 type Category struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// Order is one line of a purchase, under a number that its customer's page has drawn.
+// Order represents one line of a purchase, under a number that its customer's page has drawn.
 type Order struct {
 	ID      int64  `json:"id"`
 	Product int64  `json:"product"`
@@ -54,7 +54,7 @@ const (
 	SoldOut = "sold_out"
 )
 
-// Sale is what an order took from the stock.
+// Sale describes what an order took from the stock.
 type Sale struct {
 	Order int64  `json:"order"`
 	Left  int64  `json:"left"` // of the option, after it
@@ -62,13 +62,13 @@ type Sale struct {
 	Sold  int64  `json:"sold"` // of the product on that day, so far
 }
 
-// Coupon is what there is of a coupon, and whether a user has one.
+// Coupon describes what there is of a coupon, and whether a user has one.
 type Coupon struct {
 	Left int64 `json:"left"`
 	Has  bool  `json:"has"`
 }
 
-// Catalog is the database, as the products program sees it. What is written under a lock
+// Catalog represents the database, as the products program sees it. What is written under a lock
 // carries the lock's fencing token: one that is older than the newest that was seen is
 // refused (lock.ErrStale), as UPDATE … WHERE id = $1 AND fence <= $2 does.
 type Catalog interface {
@@ -85,14 +85,14 @@ type Catalog interface {
 	Take(ctx context.Context, o Order, left int64, day string, fence int64) (Sale, error)
 }
 
-// Ledger is the database, as the coupons program sees it.
+// Ledger represents the database, as the coupons program sees it.
 type Ledger interface {
 	Coupon(ctx context.Context, coupon, user int64) (Coupon, error)
 	// Issue gives a user a coupon and sets how many are left.
 	Issue(ctx context.Context, coupon, user, left, fence int64) error
 }
 
-// Book is the database, as the orders program sees it.
+// Book represents the database, as the orders program sees it.
 type Book interface {
 	Order(ctx context.Context, id int64) (Order, error)
 	SaveOrder(ctx context.Context, o Order, fence int64) error

@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/catalog"
+	"github.com/keywright/keywright/internal/servertest"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "./shopd", "./catalogd")) }
 
-// counted is a catalog that counts how often it is read.
+// counted represents a catalog that counts how often it is read.
 type counted struct {
 	*catalog.Memory
 	asked atomic.Int64
@@ -46,7 +47,7 @@ func (c *counted) Category(ctx context.Context, id int64) (shop.Category, error)
 	return c.Memory.Category(ctx, id)
 }
 
-// stocked is a catalog of twenty products with two options each: product 3 has 301 and 302.
+// stocked returns a catalog of twenty products with two options each: product 3 has 301 and 302.
 func stocked() *counted {
 	m := catalog.New()
 	for id := int64(1); id <= 20; id++ {
@@ -57,13 +58,8 @@ func stocked() *counted {
 	return &counted{Memory: m}
 }
 
-// open is a client with a guard that refuses whatever is not declared.
 func open(t *testing.T, url string) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 30})
-	must(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return servertest.Open(t, url, keywright.Options{Wrap: sitetest.Guard(t, ".").Wrap, Attempts: 30})
 }
 
 // start runs a program of the shop, with more variables.

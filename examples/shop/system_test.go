@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,7 +17,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// site is the shop as it runs: programs under their users.
+// site represents the shop as it runs: programs under their users.
 type site struct {
 	t       *testing.T
 	s       *keywrighttest.Server
@@ -42,7 +41,7 @@ func newSite(t *testing.T, s *keywrighttest.Server, db *catalog.Memory) *site {
 	return st
 }
 
-// running is a site whose programs run.
+// running returns a site whose programs run.
 func running(t *testing.T, brand keywrighttest.Brand, db *catalog.Memory) *site {
 	t.Helper()
 	st := newSite(t, sitetest.Protected(t, brand, sitetest.Printed(t)), db)
@@ -86,24 +85,13 @@ func (st *site) until(name, method, path, body string, codes ...int) (int, strin
 	return code, said
 }
 
-// kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
-func kills(t *testing.T) int {
-	n := 3 // each once
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		var err error
-		n, err = strconv.Atoi(text)
-		must(t, err)
-	}
-	return n
-}
-
 // TestSystem: the programs, each under the user that is printed for it, the default user off.
 // Customers buy and take coupons, and ask again when they get no answer, while programs are
 // killed. Nothing is sold twice or more than there is, sales are counted, releases are
 // heard, and no program is refused what it needs.
 func TestSystem(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
-		db, n := catalog.New(), kills(t)
+		db, n := catalog.New(), sitetest.Kills(t, 3)
 		orders := int64(30 + 20*n)
 		stock := orders * 2 / 3
 		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"},
@@ -194,7 +182,7 @@ func TestSystem(t *testing.T) {
 func TestHealth(t *testing.T) {
 	db := catalog.New()
 	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"})
-	st := running(t, keywrighttest.Brands()[0], db)
+	st := running(t, keywrighttest.Redis, db)
 	st.until("products", "GET", "/health", "", 200)
 	st.s.Kill()
 	await(t, "it is unhealthy", func() bool {
@@ -213,7 +201,7 @@ func TestRequests(t *testing.T) {
 	db := catalog.New()
 	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"},
 		shop.Option{ID: 456, Name: "red", Stock: 1})
-	st := running(t, keywrighttest.Brands()[1], db)
+	st := running(t, keywrighttest.Valkey, db)
 	for _, c := range []struct {
 		program, method, path, body string
 		code                        int
@@ -223,6 +211,13 @@ func TestRequests(t *testing.T) {
 		{"products", "GET", "/products/123/options/9", "", 404}, {"products", "GET", "/products/9/options", "", 404},
 		{"products", "GET", "/categories/9", "", 404},
 		{"products", "PUT", "/products/123", "{", 400}, {"products", "PUT", "/products/123", `{"colour":1}`, 400},
+		{"products", "PUT", "/products/123", `null`, 400}, {"products", "PUT", "/products/123", `{"price":1}`, 400},
+		{"products", "PUT", "/products/123", `{"name":"x","price":-1}`, 400},
+		{"products", "PUT", "/products/123", `{"name":"x","category":-1}`, 400},
+		{"products", "PUT", "/products/123", `{"name":"x"}{"name":"y"}`, 400},
+		{"products", "PUT", "/products/123/options/456", `{"name":"x","stock":-1}`, 400},
+		{"products", "PUT", "/products/123/options/456", `{"stock":1}`, 400},
+		{"products", "GET", "/products/123", "", 200},
 		{"products", "PUT", "/products/9/options/1", `{"name":"x"}`, 404},
 		{"products", "GET", "/popular?days=8", "", 400}, {"products", "GET", "/popular?n=x", "", 400},
 		{"products", "GET", "/products/123/rank", "", 404},

@@ -4,7 +4,7 @@
 //
 // What a method has confirmed is on the disk: kill -9 at any time, or a loss of
 // power on a disk that keeps what fsync has confirmed, loses none of it. A full disk
-// is an error and leaves nothing behind. One process at a time has a file open. The
+// is an error and leaves nothing. One process at a time has a file open. The
 // file grows to about twice what the limits allow and does not shrink.
 //
 // A file whose bytes have changed on the disk, or that was cut, is found when it is
@@ -28,8 +28,9 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// ErrInUse is a file that another process has open.
-var ErrInUse = errors.New("another process has the file open; one process at a time may, so give each a file of its own")
+// ErrInUse reports a file that another process has open.
+var ErrInUse = errors.New(
+	"another process has the file open; one process at a time may, so give each a file of its own")
 
 // Options of a file. The zero value is a good choice.
 type Options struct {
@@ -40,7 +41,7 @@ type Options struct {
 	NoSync bool
 }
 
-// File is an open file. It is safe for concurrent use.
+// File represents an open file. It is safe for concurrent use.
 type File struct {
 	path   string
 	db     *bolt.DB
@@ -62,7 +63,7 @@ func (f *File) Close() error {
 	return f.fault(f.db.Close())
 }
 
-// fault is an error of the database as callers see it; those of package fallback
+// fault returns an error of the database as callers see it; those of package fallback
 // stay as they are.
 func (f *File) fault(err error) error {
 	switch {

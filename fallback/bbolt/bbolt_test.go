@@ -25,7 +25,8 @@ func file(t *testing.T, path string) *bbolt.File {
 }
 
 func TestStore(t *testing.T) {
-	f, err := bbolt.Open(filepath.Join(t.TempDir(), "second"), bbolt.Options{NoSync: true}) // for speed: nothing is killed here
+	// for speed: nothing is killed here
+	f, err := bbolt.Open(filepath.Join(t.TempDir(), "second"), bbolt.Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

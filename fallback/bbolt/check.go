@@ -36,7 +36,7 @@ const (
 
 var native = binary.NativeEndian
 
-// head is what one of the two first pages says.
+// head describes what one of the two first pages says.
 type head struct{ pageSize, root, list, pages, tx uint64 }
 
 // checker reads a file page by page.
@@ -101,7 +101,8 @@ func (c *checker) readHead(at uint64) (h head, err error) {
 	if native.Uint32(p) != magic || native.Uint32(p[4:]) != fileVersion || native.Uint64(p[headBytes-8:]) != sum.Sum64() {
 		return h, broken("the head at byte %d makes no sense", at)
 	}
-	h = head{uint64(native.Uint32(p[8:])), native.Uint64(p[16:]), native.Uint64(p[32:]), native.Uint64(p[40:]), native.Uint64(p[48:])}
+	h = head{uint64(native.Uint32(p[8:])), native.Uint64(p[16:]), native.Uint64(p[32:]), native.Uint64(p[40:]),
+		native.Uint64(p[48:])}
 	if h.pageSize < 512 || h.pageSize > 1<<20 {
 		return h, broken("pages of %d bytes", h.pageSize)
 	}
@@ -154,7 +155,7 @@ func (c *checker) walk(path [][]byte, id uint64, low, high []byte, depth int) er
 	}
 }
 
-// element is a row of a page's table.
+// element represents a row of a page's table.
 type element struct {
 	flags, page uint64
 	key, value  []byte
@@ -229,7 +230,7 @@ func (c *checker) leaf(path [][]byte, p []byte, low, high []byte, depth int) err
 	return nil
 }
 
-// bucket is a tree of its own, or a single leaf within its row.
+// bucket returns a tree of its own, or a single leaf within its row.
 func (c *checker) bucket(path [][]byte, value []byte, depth int) error {
 	if len(value) < pageHead {
 		return broken("a bucket of %d bytes", len(value))

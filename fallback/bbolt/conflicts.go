@@ -31,7 +31,7 @@ func (s *Store) Reject(_ context.Context, id string, found fallback.Record) (out
 	return out, nil
 }
 
-// of is the numbers of the entries of an item.
+// of returns the numbers of the entries of an item.
 func (x *tx) of(id string) (out [][]byte) {
 	prefix := itemKey(id)
 	c := x.items.Cursor()
@@ -77,7 +77,8 @@ func (s *Store) Conflicts(context.Context) (out []fallback.Conflict, err error) 
 // Settled implements fallback.Store: one transaction.
 func (s *Store) Settled(_ context.Context, seq uint64) error {
 	return s.update(func(x *tx) error {
-		for k, _ := x.conflicts.Cursor().First(); k != nil && binary.BigEndian.Uint64(k) <= seq; k, _ = x.conflicts.Cursor().First() {
+		for k, _ := x.conflicts.Cursor().First(); k != nil &&
+			binary.BigEndian.Uint64(k) <= seq; k, _ = x.conflicts.Cursor().First() {
 			if err := x.conflicts.Delete(k); err != nil {
 				return err
 			}
@@ -90,8 +91,9 @@ func (s *Store) Settled(_ context.Context, seq uint64) error {
 // Stats implements fallback.Store.
 func (s *Store) Stats(context.Context) (out fallback.Stats, err error) {
 	err = s.view(func(x *tx) error {
-		out = fallback.Stats{Copies: int(x.totals.copies), CopyBytes: x.copyBytes, Pending: int(x.pending), PendingBytes: x.pendingBytes,
-			Conflicts: int(x.totals.conflicts), Evicted: s.evicted.Load()}
+		out = fallback.Stats{Copies: int(x.totals.copies), CopyBytes: x.copyBytes, Pending: int(x.pending),
+			PendingBytes: x.pendingBytes,
+			Conflicts:    int(x.totals.conflicts), Evicted: s.evicted.Load()}
 		_, first := x.log.Cursor().First()
 		if first == nil {
 			return nil

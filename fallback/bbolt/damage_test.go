@@ -20,7 +20,7 @@ const damagedItems = 150
 
 func damagedID(i int) string { return fmt.Sprintf("item-%03d", i) }
 
-// filled is a file with every kind of page, and what is in it.
+// filled returns a file with every kind of page, and what is in it.
 func filled(t *testing.T) (data []byte, content string) {
 	path := filepath.Join(t.TempDir(), "second")
 	f := file(t, path)
@@ -33,7 +33,8 @@ func filled(t *testing.T) (data []byte, content string) {
 		if i == 7 {
 			text = strings.Repeat("long ", 2000) // several pages
 		}
-		c := fallback.Copy{ID: damagedID(i), Record: fallback.Record{Fields: fallback.Fields{"text": text}, Version: 5, AsOf: time.Now()}}
+		c := fallback.Copy{ID: damagedID(i),
+			Record: fallback.Record{Fields: fallback.Fields{"text": text}, Version: 5, AsOf: time.Now()}}
 		if err := s.Put(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func filled(t *testing.T) (data []byte, content string) {
 	return data, content
 }
 
-// dump is all that a store gives.
+// dump returns all that a store gives.
 func dump(t *testing.T, s fallback.Store) string {
 	t.Helper()
 	var out strings.Builder
@@ -119,7 +120,7 @@ func opened(t *testing.T, what string, data []byte, content string) (damaged boo
 	return true
 }
 
-// sample is whether one of n cases runs: all of them in a soak.
+// sample reports whether one of n cases runs: all of them in a soak.
 func sample(r *rand.Rand, n int) bool { return os.Getenv("KEYWRIGHT_SOAK") != "" || r.IntN(n) == 0 }
 
 func TestEveryTurnedBitIsFoundWhenAFileIsOpened(t *testing.T) {
@@ -178,7 +179,8 @@ func TestEveryCutIsFoundWhenAFileIsOpened(t *testing.T) {
 	data, content := filled(t)
 	r := rand.New(rand.NewPCG(1, uint64(len(data))))
 	pages := binary.NativeEndian.Uint64(data[16+40:])
-	if second := data[os.Getpagesize():]; binary.NativeEndian.Uint64(second[16+48:]) > binary.NativeEndian.Uint64(data[16+48:]) {
+	if second := data[os.Getpagesize():]; binary.NativeEndian.Uint64(second[16+48:]) > binary.NativeEndian.Uint64(
+		data[16+48:]) {
 		pages = binary.NativeEndian.Uint64(second[16+40:])
 	}
 	used := int(pages) * os.Getpagesize()

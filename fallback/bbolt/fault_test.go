@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/fallback/bbolt"
 )
 
-// faulted is a child whose file is cut to so many bytes while it is open: the memory
+// faulted returns a child whose file is cut to so many bytes while it is open: the memory
 // that the file is mapped to is no longer there.
 func faulted(path, size string) error {
 	f, err := bbolt.Open(path, bbolt.Options{})
@@ -51,7 +51,8 @@ func faulted(path, size string) error {
 			return err
 		}
 	}
-	if _, _, err := s.Get(ctx, "a1"); !errors.Is(err, fallback.ErrDamaged) || !strings.HasSuffix(err.Error(), fallback.ErrDamaged.Error()) {
+	if _, _, err := s.Get(ctx, "a1"); !errors.Is(err, fallback.ErrDamaged) ||
+		!strings.HasSuffix(err.Error(), fallback.ErrDamaged.Error()) {
 		return fmt.Errorf("after the fault the file is touched again: %w", err)
 	}
 	fmt.Println("all calls ended,", f.Close())

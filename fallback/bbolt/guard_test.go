@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// tally is an item that counts the writes to it, as its version does.
+// tally represents an item that counts the writes to it, as its version does.
 type tally struct {
 	N       int64
 	Version int64
@@ -39,19 +39,20 @@ func tallies(url string) (*entity.Store[string, tally], *keywright.Client, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return entity.New(c, &entity.Spec[string, tally]{
-		Entry:  &keywright.Entry{Name: "tally", Pattern: "{s}:tally:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}},
+	return entity.New(keywright.Binding{Client: c,
+		Entry: &keywright.Entry{Name: "tally", Pattern: "{s}:tally:{id}", Type: "hash",
+			TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}}, &entity.Spec[string, tally]{
 		Prefix: "{s}:tally:",
 		Key:    func(id string) (string, error) { return "{s}:tally:" + id, nil },
 		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "{s}:tally:") },
 		Fields: &tallyFields, Ledger: "{s}:tallies", Version: "version",
-	}, nil), c, nil
+	}), c, nil
 }
 
-// workers is how many items are written at the same time, each by one goroutine.
+// workers says how many items are written at the same time, each by one goroutine.
 const workers = 3
 
-// guarded is a child that counts up items behind a guard until it is killed, and
+// guarded returns a child that counts up items behind a guard until it is killed, and
 // tells of every write that was done or accepted.
 func guarded(path, _ string) error {
 	f, err := bbolt.Open(path, bbolt.Options{Wait: 10 * time.Second})
@@ -66,7 +67,9 @@ func guarded(path, _ string) error {
 	if err != nil {
 		return err
 	}
-	e, err := fallback.NewEntities(s, second, fallback.Options{Patience: 30 * time.Millisecond, WritePatience: 30 * time.Millisecond, Probe: 20 * time.Millisecond, Rate: 10_000})
+	e, err := fallback.NewEntities(s, second,
+		fallback.Options{Patience: 30 * time.Millisecond, WritePatience: 30 * time.Millisecond, Probe: 20 * time.Millisecond,
+			Rate: 10_000})
 	if err != nil {
 		return err
 	}
@@ -138,7 +141,8 @@ func TestGuardIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if item.Value.N < k.last[w] || item.Version != began[w]+item.Value.N {
-			t.Errorf("item %d: %d, of which %d were confirmed; its version has grown by %d", w, item.Value.N, k.last[w], item.Version-began[w])
+			t.Errorf("item %d: %d, of which %d were confirmed; its version has grown by %d", w, item.Value.N, k.last[w],
+				item.Version-began[w])
 		}
 	}
 	if k.accepted < kills {
@@ -147,7 +151,7 @@ func TestGuardIsKilled(t *testing.T) {
 	t.Logf("%d kills, %v confirmed, %d of them accepted while the server was cut off", kills, k.last, k.accepted)
 }
 
-// killing is what was confirmed so far.
+// killing describes what was confirmed so far.
 type killing struct {
 	*testing.T
 	path     string

@@ -14,7 +14,7 @@ import (
 // maxShared bounds how many calls share a transaction.
 const maxShared = 1000
 
-// call is a change that may share a transaction with others.
+// call represents a change that may share a transaction with others.
 type call struct {
 	change func(*bolt.Tx) error
 	done   chan error

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/internal/harm"
 )
 
-// guarding is a guard with what it needs.
+// guarding represents a guard with what it needs.
 type guarding struct {
 	*fallback.Entities[string, tally]
 	c *keywright.Client
@@ -46,8 +46,9 @@ func guardOf(url, path string) (g guarding, err error) {
 		return g, err
 	}
 	g.c = c
-	g.Entities, err = fallback.NewEntities(s, second, fallback.Options{Patience: 30 * time.Millisecond, WritePatience: 30 * time.Millisecond,
-		Probe: 20 * time.Millisecond, Rate: 10_000})
+	g.Entities, err = fallback.NewEntities(s, second,
+		fallback.Options{Patience: 30 * time.Millisecond, WritePatience: 30 * time.Millisecond,
+			Probe: 20 * time.Millisecond, Rate: 10_000})
 	return g, err
 }
 
@@ -70,7 +71,7 @@ func TestHarmedProcess(t *testing.T) {
 	})
 }
 
-// errOlder is a copy that may be as old as Flush: the process that wrote it was killed. A write that is
+// errOlder reports a copy that may be as old as Flush: the process that wrote it was killed. A write that is
 // based on it is a conflict, as the documents say, and not what this test counts.
 var errOlder = errors.New("the copy is of another process")
 
@@ -100,7 +101,7 @@ func countUp(ctx context.Context, w *harm.Worker, g guarding, id string) {
 	}
 }
 
-// forgotten is what of the writes that were acknowledged is not on the server.
+// forgotten returns what of the writes that were acknowledged is not on the server.
 func forgotten(t *testing.T, s *harm.Side) (wrong []string) {
 	for place := range s.Places {
 		if err := replayed(t.Context(), s.URL, s.File(place)); err != nil {
@@ -137,7 +138,8 @@ func forgotten(t *testing.T, s *harm.Side) (wrong []string) {
 				id, item.Value.N, err, last[id], item.Version-version))
 		}
 	}
-	t.Logf("%d of %d writes are lost, %d of them were accepted by the second store", len(wrong), len(s.Lines("done")), accepted)
+	t.Logf("%d of %d writes are lost, %d of them were accepted by the second store", len(wrong), len(s.Lines("done")),
+		accepted)
 	return wrong
 }
 

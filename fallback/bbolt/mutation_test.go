@@ -6,12 +6,15 @@ import (
 	"github.com/keywright/keywright/internal/mutation"
 )
 
-// mutations are the guards of this package.
+// mutations lists the guards of this package.
 var mutations = []mutation.Row{
-	{"a fault ends the program", "guarded.go", "defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))\n", "_ = debug.SetPanicOnFault\n", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
-	{"a damaged file is used again", "guarded.go", "if f.broken.Load() {\n\t\treturn fallback.ErrDamaged", "if false {\n\t\treturn fallback.ErrDamaged", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
+	{"a fault ends the program", "guarded.go", "defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))\n",
+		"_ = debug.SetPanicOnFault\n", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
+	{"a damaged file is used again", "guarded.go", "if f.broken.Load() {\n\t\treturn fallback.ErrDamaged",
+		"if false {\n\t\treturn fallback.ErrDamaged", "TestAFileThatIsCutWhileItIsOpenEndsNoProgram"},
 	{"totals are not compared", "check.go", "return c.rows.verify()", "return nil", "TestATurnedNumberIsFound"},
-	{"a damaged file keeps its name", "open.go", "filelock.Rename(file, name)", "error(nil)", "TestAfterDamageTheNextOpenMakesANewFile"},
+	{"a damaged file keeps its name", "open.go", "filelock.Rename(file, name)", "error(nil)",
+		"TestAfterDamageTheNextOpenMakesANewFile"},
 }
 
 // TestMutations: with a guard taken out, a test fails by what it asserts.

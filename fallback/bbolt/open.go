@@ -15,7 +15,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Damaged is a file that is not what was written. It was put aside under another
+// Damaged represents a file that is not what was written. It was put aside under another
 // name, with all that is in it, so that the next Open makes a new one: writes that
 // were accepted and wait for the server are in the file that Aside names.
 type Damaged struct {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child is what this test program is when another has started it.
+// child returns what this test program is when another has started it.
 func child(path, limit string) error {
 	f, err := bbolt.Open(path, bbolt.Options{Wait: 10 * time.Second})
 	if err != nil {
@@ -71,7 +71,8 @@ func child(path, limit string) error {
 func write(s fallback.Store, id string, size int) (fallback.Entry, error) {
 	return s.Append(ctx, id, func(now fallback.Record, _ bool) (fallback.Entry, fallback.Record, error) {
 		f := fallback.Fields{"text": strings.Repeat("x", size)}
-		return fallback.Entry{ID: id, Change: fallback.Change{Fields: f}, At: time.Now()}, fallback.Record{Fields: f, Pending: now.Pending + 1, AsOf: time.Now()}, nil
+		return fallback.Entry{ID: id, Change: fallback.Change{Fields: f}, At: time.Now()},
+			fallback.Record{Fields: f, Pending: now.Pending + 1, AsOf: time.Now()}, nil
 	})
 }
 
@@ -85,7 +86,8 @@ func fill(s *bbolt.Store) error {
 		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
 			return err
 		}
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: min(limit, was.Max), Max: was.Max}); err != nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+			&syscall.Rlimit{Cur: min(limit, was.Max), Max: was.Max}); err != nil {
 			return err
 		}
 		for n := range 200 {

@@ -13,7 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Store is the second store of one kind of item. It is a fallback.Store.
+// Store represents the second store of one kind of item. It is a fallback.Store.
 type Store struct {
 	file    *File
 	name    []byte
@@ -23,7 +23,7 @@ type Store struct {
 
 var _ fallback.Store = (*Store)(nil)
 
-// Store is the store of that name, made if it is not there: the same value each
+// Store returns the store of that name, made if it is not there: the same value each
 // time, with the limits of the first. One file holds any number; each of them belongs
 // to one fallback.Guard at a time.
 func (f *File) Store(name string, l fallback.Limits) (*Store, error) {
@@ -96,7 +96,7 @@ func (s *Store) batch(f func(*tx) error) error {
 	return s.file.fault(s.file.batch(func(t *bolt.Tx) error { return s.in(t, f) }))
 }
 
-// tx is a transaction on one store.
+// tx represents a transaction on one store.
 type tx struct {
 	s                                    *Store
 	copies, order, log, items, conflicts part
@@ -131,7 +131,7 @@ func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func copyKey(id string) []byte { return append([]byte("i"), id...) }
 
-// itemKey is before the number of an entry of an item; no id's begins another's.
+// itemKey returns before the number of an entry of an item; no id's begins another's.
 func itemKey(id string) []byte { return append(binary.AppendUvarint(nil, uint64(len(id))), id...) }
 
 func (x *tx) get(id string) (r fallback.Record, known bool, err error) {
@@ -145,7 +145,7 @@ func (x *tx) get(id string) (r fallback.Record, known bool, err error) {
 	return r, true, r.UnmarshalBinary(data[8:])
 }
 
-// set stores a record behind all others in order.
+// set stores a record after all others in order.
 func (x *tx) set(id string, r fallback.Record) error {
 	if err := x.remove(id); err != nil {
 		return err
@@ -231,7 +231,8 @@ func (s *Store) Forget(_ context.Context, id string) error {
 
 // Append implements fallback.Store: one transaction, which calls that come together
 // share.
-func (s *Store) Append(_ context.Context, id string, decide func(fallback.Record, bool) (fallback.Entry, fallback.Record, error)) (e fallback.Entry, err error) {
+func (s *Store) Append(_ context.Context, id string,
+	decide func(fallback.Record, bool) (fallback.Entry, fallback.Record, error)) (e fallback.Entry, err error) {
 	var no error
 	var thrown any
 	err = s.batch(func(x *tx) error {
@@ -267,7 +268,8 @@ var errThrown = errors.New("the caller's function has panicked")
 
 // ask calls what the caller has given. Its panic is the caller's: it says nothing
 // about the file, and others share the transaction.
-func ask(decide decision, now fallback.Record, known bool) (e fallback.Entry, r fallback.Record, thrown any, err error) {
+func ask(decide decision, now fallback.Record, known bool) (e fallback.Entry, r fallback.Record, thrown any,
+	err error) {
 	defer func() {
 		if thrown = recover(); thrown != nil {
 			err = errThrown

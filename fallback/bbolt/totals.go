@@ -10,7 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// totals are what a store holds, written with each change: of how much, and the
+// totals describes what a store holds, written with each change: of how much, and the
 // sum of the checksums of all its rows, so that a row that is missing, or one too
 // many, is found.
 type totals struct {
@@ -62,7 +62,7 @@ var (
 	table32 = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// sum is the checksum of one row.
+// sum returns the checksum of one row.
 func sum(part int, key, value []byte) uint64 {
 	var head [1 + binary.MaxVarintLen64]byte
 	head[0] = byte(part)
@@ -82,7 +82,7 @@ func unsealed(data []byte) ([]byte, bool) {
 	return data, binary.BigEndian.Uint32(end) == crc32.Checksum(data, table32)
 }
 
-// part is a bucket of a store whose rows are counted in its totals.
+// part represents a bucket of a store whose rows are counted in its totals.
 type part struct {
 	*bolt.Bucket
 	index  int
@@ -136,14 +136,14 @@ func readNames(data []byte) (list []string, whole bool) {
 	return list, whole
 }
 
-// rows is what a walk over a whole file has found.
+// rows describes what a walk over a whole file has found.
 type rows struct {
 	names   []byte
 	indexed bool
 	stores  map[string]*found
 }
 
-// found is one store: what its rows give, and what it says itself.
+// found represents one store: what its rows give, and what it says itself.
 type found struct {
 	parts       int
 	sums, saved totals

@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/fallback"
 )
 
-// TB is what Run needs of a test.
+// TB describes what Run needs of a test.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -53,7 +53,7 @@ func Run(t TB, open func(fallback.Limits) (fallback.Store, error)) {
 	}
 }
 
-// check is one test.
+// check represents one test.
 type check struct {
 	TB
 	name string
@@ -92,16 +92,20 @@ func (c *check) stats() fallback.Stats {
 // start is before everything.
 var start = time.Unix(1_700_000_000, 0)
 
-// at is a copy of an item as it was so many seconds from the start.
+// at returns a copy of an item as it was so many seconds from the start.
 func at(id string, version int64, second int) fallback.Copy {
 	t := start.Add(time.Duration(second) * time.Second)
-	return fallback.Copy{ID: id, Began: t, Record: fallback.Record{Fields: fallback.Fields{"v": fmt.Sprint(version), "bytes": "\x00\xff"}, Version: version, AsOf: t.Add(100 * time.Millisecond)}}
+	return fallback.Copy{ID: id, Began: t,
+		Record: fallback.Record{Fields: fallback.Fields{"v": fmt.Sprint(version), "bytes": "\x00\xff"}, Version: version,
+			AsOf: t.Add(100 * time.Millisecond)}}
 }
 
-// append is a write that says what it was based on.
+// append returns a write that says what it was based on.
 func (c *check) append(id, text string) (fallback.Entry, error) {
 	return c.s.Append(c.ctx, id, func(now fallback.Record, _ bool) (fallback.Entry, fallback.Record, error) {
-		e := fallback.Entry{ID: id, Change: fallback.Change{Kind: fallback.Update, Fields: fallback.Fields{"v": text}, Drop: []string{"gone"}}, Base: now.Shown(), At: start}
+		e := fallback.Entry{ID: id,
+			Change: fallback.Change{Kind: fallback.Update, Fields: fallback.Fields{"v": text}, Drop: []string{"gone"}},
+			Base:   now.Shown(), At: start}
 		now.Fields = maps.Clone(now.Fields)
 		if now.Fields == nil {
 			now.Fields = fallback.Fields{}
@@ -164,13 +168,15 @@ func newest(c *check) {
 		{gone(2, 1), at("x", 2, 2), 2},
 	} {
 		id := fmt.Sprint(i)
-		for _, copy := range []fallback.Copy{at(id, 1, 0), row.first, row.second} { // that an unknown item is gone is not worth a record
+		// that an unknown item is gone is not worth a record
+		for _, copy := range []fallback.Copy{at(id, 1, 0), row.first, row.second} {
 			copy.ID = id
 			c.ok(c.s.Put(c.ctx, copy))
 		}
 		want := []fallback.Copy{row.first, row.second}[row.stays-1]
 		r, _ := c.get(id)
-		c.same(fmt.Sprintf("row %d", i), fmt.Sprint(r.Version, r.Gone, r.AsOf.UnixNano()), fmt.Sprint(want.Version, want.Gone, want.AsOf.UnixNano()))
+		c.same(fmt.Sprintf("row %d", i), fmt.Sprint(r.Version, r.Gone, r.AsOf.UnixNano()),
+			fmt.Sprint(want.Version, want.Gone, want.AsOf.UnixNano()))
 	}
 	c.ok(c.s.Put(c.ctx, fallback.Copy{ID: "unknown", Record: fallback.Record{Gone: true}, Began: start}))
 	_, known := c.get("unknown")
@@ -311,7 +317,8 @@ func conflicts(c *check) {
 // itself that shows nothing; the other checks do.
 func random(c *check) {
 	seed := uint64(time.Now().UnixNano())
-	r, m := rand.New(rand.NewPCG(seed, 0)), &check{TB: c.TB, name: "model", s: fallback.NewMemory(fallback.Limits{Entries: 5, LogEntries: 20}), ctx: c.ctx}
+	r, m := rand.New(rand.NewPCG(seed, 0)),
+		&check{TB: c.TB, name: "model", s: fallback.NewMemory(fallback.Limits{Entries: 5, LogEntries: 20}), ctx: c.ctx}
 	for step := range 1000 {
 		id := fmt.Sprint(r.IntN(8))
 		kind, version, n := r.IntN(12), r.Int64N(9)+1, r.IntN(3)
@@ -344,7 +351,7 @@ func (c *check) step(kind int, id string, version int64, second, n int) string {
 	return fmt.Sprint(e.Seq, c.s.Done(c.ctx, e, version, start.Add(time.Duration(second)*time.Second)))
 }
 
-// all is everything that a store shows, as text.
+// all returns everything that a store shows, as text.
 func (c *check) all() string {
 	s := c.stats()
 	s.Oldest, s.Evicted = start, 0

@@ -23,7 +23,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// User is one component and what it may do.
+// User represents one component and what it may do.
 type User struct {
 	Name     string
 	Keys     []Grant // sorted by glob
@@ -34,21 +34,22 @@ type User struct {
 	reach  *reach // with what was found out about the globs already
 }
 
-// Grant is one glob of keys or channels.
+// Grant represents one glob of keys or channels.
 type Grant struct {
 	Glob  string
 	Write bool   // else only reading; of channels: publishing, else subscribing
 	Name  string // of the entry's key or the channel it is for
 }
 
-// NameError is a component whose name cannot be an ACL user.
+// NameError represents a component whose name cannot be an ACL user.
 type NameError struct {
 	Name  string
 	Entry string
 }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("%s: %q cannot be the name of an ACL user, which has no blanks, quotes or control characters", e.Entry, e.Name)
+	return fmt.Sprintf("%s: %q cannot be the name of an ACL user, which has no blanks, quotes or control characters",
+		e.Entry, e.Name)
 }
 
 // Users makes the users of a keyspace, sorted by name. Entries without an owner
@@ -68,12 +69,27 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 	return users, nil
 }
 
-// repairs are the constructs that the user for repairs looks at, and what it does to them.
-var repairs = map[keyspace.Construct]role{keyspace.Queue: write, keyspace.Entity: write, keyspace.Lock: write, keyspace.Ranking: read}
+// grant says what users may do with the keys of a construct, beside those who own it.
+type grant struct {
+	reads   role // what its readers do
+	repairs role // what the user for repairs does, 0: nothing
+	shares  bool // its readers work on it as its owner does: they look at the memory of the server and announce, too
+}
+
+// grants has a row for each construct.
+var grants = map[keyspace.Construct]grant{
+	keyspace.Plain: {reads: read}, keyspace.Cache: {reads: read}, keyspace.Counter: {reads: read},
+	keyspace.RateLimit: {reads: read}, keyspace.Script: {reads: read},
+	keyspace.Lock:    {reads: read, repairs: write},
+	keyspace.Queue:   {reads: write, repairs: write, shares: true}, // they take its jobs
+	keyspace.Entity:  {reads: read, repairs: write},
+	keyspace.Ranking: {reads: read, repairs: read},
+	keyspace.Topic:   {reads: settle},
+}
 
 // Repairs reports whether a keyspace has what the user for repairs looks at.
 func Repairs(ks *keyspace.Keyspace) bool {
-	return slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return repairs[e.Construct] != 0 })
+	return slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return grants[e.Construct].repairs != 0 })
 }
 
 // Repair makes the user that looks at queues, entities, locks and rankings and repairs them. It may SCAN, which
@@ -96,7 +112,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	return []gen.File{{Name: "users.acl", Text: []byte(File(users))}}, nil
 }
 
-// File is the users as lines of an ACL file, which has no comments. Passwords
+// File returns the users as lines of an ACL file, which has no comments. Passwords
 // are to be added: `>password` or `#sha256` after `on`.
 func File(users []User) string {
 	var b strings.Builder
@@ -106,13 +122,13 @@ func File(users []User) string {
 	return b.String()
 }
 
-// SetUser is the arguments of ACL SETUSER that make the user what it should be,
+// SetUser returns the arguments of ACL SETUSER that make the user what it should be,
 // whatever it was, and leave its passwords and whether it is on.
 func (u User) SetUser() []string {
 	return append([]string{u.Name, "clearselectors", "sanitize-payload"}, u.Rules()...)
 }
 
-// Rules are the rules of the user, without `on` and passwords.
+// Rules returns the rules of the user, without `on` and passwords.
 func (u User) Rules() []string {
 	out := []string{"resetkeys", "resetchannels", "-@all"}
 	for _, c := range u.Commands {
@@ -121,7 +137,7 @@ func (u User) Rules() []string {
 	return append(append(out, u.KeyRules()...), u.ChannelRules()...)
 }
 
-// KeyRules are ~glob and %R~glob.
+// KeyRules returns ~glob and %R~glob.
 func (u User) KeyRules() []string {
 	var out []string
 	for _, g := range u.Keys {
@@ -137,7 +153,7 @@ func keyRule(g Grant) string {
 	return "%R~" + g.Glob
 }
 
-// With is the user with more commands, as in With("select").
+// With returns the user with more commands, as in With("select").
 func (u User) With(commands ...string) User {
 	u.Commands = slices.Concat(u.Commands, commands)
 	slices.Sort(u.Commands)
@@ -145,7 +161,7 @@ func (u User) With(commands ...string) User {
 	return u
 }
 
-// ChannelRules are &glob.
+// ChannelRules returns &glob.
 func (u User) ChannelRules() []string {
 	var out []string
 	for _, g := range u.Channels {

@@ -11,20 +11,15 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-func load(t testing.TB, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatalf("%s\n%s", text, found[0].Message)
-	}
-	return ks
-}
+var loaded = declared.Keyspace[string]
 
 func users(t testing.TB, ks *keyspace.Keyspace) []acl.User {
 	t.Helper()
@@ -58,16 +53,16 @@ channels:
   ask: {channel: "ask:{n}", owner: web, readers: [mail], reply: {a: int}}
 `
 
-// declarations are the keyspaces that the proofs run over.
+// declarations returns the keyspaces that the proofs run over.
 func declarations(t *testing.T) map[string]*keyspace.Keyspace {
 	t.Helper()
-	out := map[string]*keyspace.Keyspace{"team": load(t, team)}
+	out := map[string]*keyspace.Keyspace{"team": loaded(t, team)}
 	files, err := filepath.Glob("../../examples/*/keyspace.yaml")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("%v %v", files, err)
 	}
 	for _, file := range files {
-		ks, found := keyspace.Load(os.DirFS(filepath.Dir(file)), "keyspace.yaml")
+		ks, found := load.File(os.DirFS(filepath.Dir(file)), "keyspace.yaml")
 		if c := finding.Count(found); c.Errors > 0 {
 			t.Fatal(found[0].Message)
 		}
@@ -84,7 +79,8 @@ func TestFilesLoad(t *testing.T) {
 			t.Run(string(brand)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), "users.acl")
-				if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\n"+acl.File(users(t, ks))), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\n"+acl.File(users(t, ks))),
+					0o600); err != nil {
 					t.Fatal(err)
 				}
 				s := keywrighttest.Start(t, brand, keywrighttest.Config("aclfile", file))
@@ -151,7 +147,8 @@ func TestGlobsCoverTheirPattern(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"text", "text rest", "int", "int -5..5", "int 0..", "int 3..8", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 3", "slug", "date", "date HH[mm]", "timestamp", "unix_s", "a|b*|c?", "/[x-z]+/"} {
+	for _, text := range []string{"text", "text rest", "int", "int -5..5", "int 0..", "int 3..8", "float", "bool", "bytes",
+		"uuid", "ulid", "hex", "hex 3", "slug", "date", "date HH[mm]", "timestamp", "unix_s", "a|b*|c?", "/[x-z]+/"} {
 		typ, err := scalar.Parse(text, nil)
 		if err != nil {
 			continue
@@ -220,7 +217,8 @@ func TestDiffOnServers(t *testing.T) {
 				for _, c := range acl.Diff(one, []acl.Actual{actual(u.Name)}, categories) {
 					got = append(got, c.String())
 				}
-				if want := []string{"- " + u.Name + " +flushall", "+ " + u.Name + " +ping", "- " + u.Name + " ~other:*"}; !slices.Equal(got, want) {
+				if want := []string{"- " + u.Name + " +flushall", "+ " + u.Name + " +ping",
+					"- " + u.Name + " ~other:*"}; !slices.Equal(got, want) {
 					t.Errorf("%s %s: %q", brand, u.Name, got)
 				}
 				s.Do("ACL", "SETUSER", u.Name, "(+get ~other:*)") // whatever it had, SetUser makes it what is declared
@@ -241,15 +239,19 @@ func TestDiffOnServers(t *testing.T) {
 // checked, or has selectors, is not as declared.
 func TestDiffBeyondRights(t *testing.T) {
 	u := acl.User{Name: "u", Commands: []string{"get"}}
-	for flag, want := range map[string]string{"nopass": "- u nopass", "off": "+ u on", "skip-sanitize-payload": "- u skip-sanitize-payload"} {
-		if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{flag}}}, nil); len(d) != 1 || d[0].String() != want {
+	for flag, want := range map[string]string{"nopass": "- u nopass", "off": "+ u on",
+		"skip-sanitize-payload": "- u skip-sanitize-payload"} {
+		if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{flag}}},
+			nil); len(d) != 1 || d[0].String() != want {
 			t.Errorf("%s: %v", flag, d)
 		}
 	}
-	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Selectors: 2}}, nil); len(d) != 1 || d[0].String() != "- u (2 selectors)" {
+	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Selectors: 2}}, nil); len(d) != 1 ||
+		d[0].String() != "- u (2 selectors)" {
 		t.Errorf("selectors: %v", d)
 	}
-	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{"on"}}}, nil); len(d) != 0 {
+	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{"on"}}},
+		nil); len(d) != 0 {
 		t.Errorf("as declared: %v", d)
 	}
 }
@@ -257,7 +259,7 @@ func TestDiffBeyondRights(t *testing.T) {
 // TestHostileNames: a name is one word of a line, or an error.
 func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"a b", "x\\ny", "a'b", `a\"b`, "\u00a0x"} {
-		ks := load(t, "keywright: 1\nowner: \""+name+"\"\nkeys: {k: {key: k, type: string, ttl: 1d}}\n")
+		ks := loaded(t, "keywright: 1\nowner: \""+name+"\"\nkeys: {k: {key: k, type: string, ttl: 1d}}\n")
 		if _, err := acl.Users(ks); err == nil {
 			t.Errorf("%q is the name of a user", name)
 		}
@@ -269,7 +271,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("a", "x y\"{#{id}}:[*?]\\xff", "b")
 	f.Fuzz(func(t *testing.T, owner, key, reader string) {
 		text := fmt.Sprintf("keywright: 1\nowner: %q\nkeys: {k: {key: %q, type: string, ttl: 1d, readers: [%q]}}\n", owner, key, reader)
-		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 		if c := finding.Count(found); c.Errors > 0 {
 			return
 		}

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestManyAlike: entries that differ by their names only are compared once, so a declaration
@@ -17,7 +17,7 @@ func TestManyAlike(t *testing.T) {
 		form  string
 		large int
 	}{
-		"queues": {"  q#: {key: \"app:q#:{user}\", type: queue, value: text, ttl: none}\n", 2000},
+		"queues": {"  q#: {key: \"app:q#:{user}\", type: queue, value: text, ttl: none}\n", 1800},
 		"entities": {`  e#:
     key: "app:e#:{id}"
     type: entity
@@ -25,7 +25,9 @@ func TestManyAlike(t *testing.T) {
     fields: {id: id, name: text max 100, status: a|b|c, made: unix_ms}
     index: {status+made: "app:x#:{status}", expires: "app:y#"}
 `, 3500},
-		"entries of several": {"  a#: {key: \"app:e#:{user}:{id}\", type: string, ttl: 1h, readers: [r]}\n  b#: {key: \"app:e#:{user}\", type: hash, ttl: 1h, owner: b}\n", 2000},
+		"entries of several": {
+			"  a#: {key: \"app:e#:{user}:{id}\", type: string, ttl: 1h, readers: [r]}\n  b#: {key: \"app:e#:{user}\", type: " +
+				"hash, ttl: 1h, owner: b}\n", 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := func(n int) (compared, told int, undecided bool) {
@@ -34,7 +36,7 @@ func TestManyAlike(t *testing.T) {
 				for i := range n {
 					b.WriteString(strings.ReplaceAll(c.form, "#", fmt.Sprint(i)))
 				}
-				ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(b.String())}}, "k.yaml")
+				ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(b.String())}}, "k.yaml")
 				if finding.Count(found).Errors > 0 {
 					t.Fatal(found[0])
 				}
@@ -52,7 +54,8 @@ func TestManyAlike(t *testing.T) {
 			few, some, _ := judge(100)
 			compared, all, undecided := judge(c.large)
 			if compared != few || undecided || all != some*c.large/100 {
-				t.Errorf("%d comparisons and %d warnings for %d entries, %d and %d for 100; undecided: %t", compared, all, c.large, few, some, undecided)
+				t.Errorf("%d comparisons and %d warnings for %d entries, %d and %d for 100; undecided: %t", compared, all, c.large,
+					few, some, undecided)
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// beginnings are targets by the literal text that their patterns begin with: two
+// beginnings holds targets by the literal text that their patterns begin with: two
 // patterns share no name unless one of these texts begins with the other.
 type beginnings struct {
 	by     map[string][]*target
@@ -24,7 +24,7 @@ func beginningsOf(targets []*target) beginnings {
 	return b
 }
 
-// near are the targets that may match a name that begins with a text, or, where it is whole,
+// near returns the targets that may match a name that begins with a text, or, where it is whole,
 // the text itself, in their order.
 func (r *realm) near(text string, whole bool) (out []*target) {
 	if r.begins.by == nil {

@@ -18,7 +18,7 @@ type builder struct {
 	err   error
 }
 
-// user is a user being built.
+// user represents a user being built.
 type user struct {
 	keys     map[string]Grant
 	channels map[string]Grant
@@ -27,7 +27,7 @@ type user struct {
 	rights   rights
 }
 
-// deed is what is done to keys of a kind.
+// deed describes what is done to keys of a kind.
 type deed struct {
 	role role
 	kind keyspace.Kind
@@ -38,12 +38,15 @@ func (b *builder) user(name, entry string) *user {
 	if name == "" {
 		return nil
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r >= 0x80 && r < 0xa1 }) {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r >= 0x80 && r < 0xa1
+	}) {
 		b.err = cmp.Or(b.err, error(&NameError{name, entry}))
 		return nil
 	}
 	if b.users[name] == nil {
-		b.users[name] = &user{keys: map[string]Grant{}, channels: map[string]Grant{}, commands: map[string]bool{}, does: map[deed]bool{}, rights: rights{}}
+		b.users[name] = &user{keys: map[string]Grant{}, channels: map[string]Grant{}, commands: map[string]bool{},
+			does: map[deed]bool{}, rights: rights{}}
 		b.users[name].may(basics)
 	}
 	return b.users[name]
@@ -110,7 +113,7 @@ func (b *builder) entry(e *keyspace.Entry) {
 			u.may(runsReads) // lists, counts and ranks are read by scripts
 		}
 	}
-	if e.Construct == keyspace.Queue {
+	if grants[e.Construct].shares {
 		for _, worker := range append([]string{e.Owner}, e.Readers...) {
 			if u := b.user(worker, e.Name); u != nil {
 				u.may(asksMemory)
@@ -119,18 +122,12 @@ func (b *builder) entry(e *keyspace.Entry) {
 	}
 }
 
-// readerOf is what the readers of an entry do: those of a queue take its jobs,
-// those of a stream with groups consume it.
+// readerOf returns what the readers of an entry do: those of a stream with groups consume it.
 func readerOf(e *keyspace.Entry) role {
-	switch {
-	case e.Construct == keyspace.Queue:
-		return write
-	case e.Construct == keyspace.Topic:
-		return settle
-	case len(e.Groups) > 0:
+	if e.Construct == keyspace.Plain && len(e.Groups) > 0 {
 		return consume
 	}
-	return read
+	return grants[e.Construct].reads
 }
 
 // keys grants all keys of an entry.
@@ -209,7 +206,7 @@ func (b *builder) emitsAs(e *keyspace.Entry, name string) {
 	}
 	b.channel(e.Notify, name, publishes) // the one that takes a lock also waits for it
 	b.channel(e.Notify, name, subscribes)
-	if e.Construct == keyspace.Queue {
+	if grants[e.Construct].shares {
 		for _, r := range e.Readers {
 			b.channel(e.Notify, r, publishes)
 		}
@@ -230,7 +227,7 @@ func (b *builder) scripted(c *keyspace.Channel) bool {
 	return !c.Plain && c.Answers == nil && !b.inner[c]
 }
 
-// inners are the channels of constructs, which use them by themselves.
+// inners returns the channels of constructs, which use them by themselves.
 func inners(ks *keyspace.Keyspace) map[*keyspace.Channel]bool {
 	out := map[*keyspace.Channel]bool{}
 	for _, e := range ks.Entries {
@@ -247,7 +244,7 @@ func (b *builder) scripts(name, entry string) {
 	}
 }
 
-// words are the commands of those that publish and of those that subscribe, by
+// words lists the commands of those that publish and of those that subscribe, by
 // whether a channel is sharded.
 var words = map[role]map[bool]string{
 	publishes:  {false: "publish", true: "spublish"},
@@ -278,7 +275,8 @@ func (b *builder) channel(c *keyspace.Channel, name string, r role) {
 func (b *builder) listens(c *keyspace.Channel, name string) {
 	u := b.user(name, c.Name)
 	glob, _ := c.Pattern.ACLGlob()
-	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || b.inner[c] || c.Answers != nil || glob == "*" || glob != c.Pattern.ScanGlob() {
+	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || b.inner[c] || c.Answers != nil || glob == "*" ||
+		glob != c.Pattern.ScanGlob() {
 		return
 	}
 	for _, tight := range Globs(c.Pattern) {
@@ -321,7 +319,7 @@ func (b *builder) repairer(name string) {
 	u.may(runs)
 	u.keys[actingKey] = Grant{Glob: actingKey, Write: true, Name: "the right to execute a plan"}
 	for _, e := range b.ks.Entries {
-		does := repairs[e.Construct]
+		does := grants[e.Construct].repairs
 		if does != 0 {
 			b.keys(e, name, does)
 		}
@@ -355,7 +353,7 @@ func sorted(grants map[string]Grant) []Grant {
 	return out
 }
 
-// rights are what the declaration gives a component: roles by key or channel.
+// rights describes what the declaration gives a component: roles by key or channel.
 type rights map[string][]role
 
 func (r rights) add(right string, given role) {
@@ -364,7 +362,7 @@ func (r rights) add(right string, given role) {
 	}
 }
 
-// literal is the text that every key of a pattern begins with.
+// literal returns the text that every key of a pattern begins with.
 func literal(p *pattern.Pattern) string {
 	if e := p.Elements(); len(e) > 0 && e[0].Placeholder < 0 {
 		return e[0].Literal

@@ -12,7 +12,7 @@ import (
 // those commands do not heed key rules. Each of them exists in Redis 7.0, since a
 // server refuses an ACL file with a command that it does not know.
 
-// basics are what a client needs to connect, pipeline and follow a cluster or
+// basics say what a client needs to connect, pipeline and follow a cluster or
 // sentinels. The client library ends the subscriptions of a connection that was used by
 // one caller alone, also where there was none; that needs the right to no channel.
 const basics = `auth hello ping echo quit command client|setname client|getname client|id client|tracking client|trackinginfo client|caching
@@ -75,7 +75,7 @@ var writes = map[keyspace.Kind]string{
 	keyspace.Stream: `xadd xdel xtrim xreadgroup xack xclaim xautoclaim xsetid xgroup|create xgroup|createconsumer xgroup|delconsumer xgroup|destroy xgroup|setid`,
 }
 
-// role is what a component does with the keys of an entry.
+// role describes what a component does with the keys of an entry.
 type role uint8
 
 const (
@@ -98,7 +98,7 @@ const (
 	announces = `xadd xtrim pexpire`
 )
 
-// commands are what a role does with keys of a kind: commands that name keys.
+// commands returns what a role does with keys of a kind: commands that name keys.
 func (r role) commands(kind keyspace.Kind) string {
 	switch r {
 	case read:
@@ -115,11 +115,11 @@ func (r role) commands(kind keyspace.Kind) string {
 	return readsAny + " " + reads[kind] + " " + writes[kind] + " " + writesAny
 }
 
-// byReading are the commands that change something and need no more than the
+// byReading lists the commands that change something and need no more than the
 // right to read the key: a consumer group is no key to an ACL.
 var byReading = []string{"xreadgroup"}
 
-// effects are the commands that do something to a key of a kind, those that do
+// effects returns the commands that do something to a key of a kind, those that do
 // most harm first. For "" they are those of every kind.
 func effects(kind keyspace.Kind, writing bool) []string {
 	kinds := []keyspace.Kind{kind}

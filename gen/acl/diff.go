@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Actual is a user as a server has it: the answer to ACL GETUSER.
+// Actual represents a user as a server has it: the answer to ACL GETUSER.
 type Actual struct {
 	Name      string
 	Flags     []string // "on", "nopass" …
@@ -21,7 +21,7 @@ type Actual struct {
 // Whole is the rule of a Change that is for a user that is not there.
 const Whole = "(the user itself)"
 
-// Change is one rule that a user has too much or too little. A user that is not
+// Change represents one rule that a user has too much or too little. A user that is not
 // there at all lacks everything.
 type Change struct {
 	User   string `json:"user"`
@@ -57,7 +57,8 @@ func Diff(users []User, actual []Actual, categories map[string][]string) []Chang
 }
 
 func (u User) diff(a Actual, categories map[string][]string) []Change {
-	want := append(append(Commands("-@all +"+strings.Join(u.Commands, " +"), categories), u.KeyRules()...), u.ChannelRules()...)
+	want := append(append(Commands("-@all +"+strings.Join(u.Commands, " +"), categories), u.KeyRules()...),
+		u.ChannelRules()...)
 	have := Commands(a.Commands, categories)
 	if slices.Contains(have, "+@all") { // that says it: not each command that there is
 		have = slices.DeleteFunc(have, func(rule string) bool { return rule != "+@all" && !slices.Contains(want, rule) })
@@ -72,7 +73,7 @@ func (u User) diff(a Actual, categories map[string][]string) []Change {
 	return append(flags(u.Name, a.Flags), compare(u.Name, want, have)...)
 }
 
-// flags are the differences beyond rights.
+// flags returns the differences beyond rights.
 func flags(user string, have []string) []Change {
 	var out []Change
 	for _, f := range []struct {
@@ -120,7 +121,7 @@ func Commands(rules string, categories map[string][]string) []string {
 	return out
 }
 
-// named are the commands that one rule is about.
+// named returns the commands that one rule is about.
 func named(name string, known map[string]bool, categories map[string][]string) []string {
 	if category, ok := strings.CutPrefix(name, "@"); ok && category != "all" {
 		return categories[category]
@@ -150,7 +151,7 @@ func compare(user string, want, have []string) []Change {
 	return slices.Compact(out)
 }
 
-// Unknown are the users of a server that the declaration does not have.
+// Unknown returns the users of a server that the declaration does not have.
 func Unknown(users []User, actual []Actual) []string {
 	var out []string
 	for _, a := range actual {

@@ -54,7 +54,8 @@ func (p *proof) run() {
 		p.Fatal(err)
 	}
 	p.matcher, p.targets, p.pubsub = m, targets, newNamed(p, p.ks.PubSub())
-	p.shards = newNamed(p, slices.DeleteFunc(p.ks.PubSub(), func(c *keyspace.Channel) bool { return !c.Sharded || c.Plain }))
+	p.shards = newNamed(p,
+		slices.DeleteFunc(p.ks.PubSub(), func(c *keyspace.Channel) bool { return !c.Sharded || c.Plain }))
 	for _, u := range list {
 		if got := p.s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...); got != "OK" {
 			p.Fatalf("%s: %s: %v", p.what, u.Name, got)
@@ -81,7 +82,7 @@ func (p *proof) run() {
 	}
 }
 
-// question is a command that a user may run or not, and what the answer means.
+// question represents a command that a user may run or not, and what the answer means.
 type question struct {
 	words  []string
 	answer func(allowed bool)
@@ -101,7 +102,9 @@ func (p *proof) flush() {
 	}
 	for i, r := range client.DoMulti(p.Context(), asks...) {
 		reply, err := r.ToString()
-		if err != nil || reply != "OK" && !strings.Contains(reply, "permission") && !strings.Contains(reply, "can't run") && !strings.Contains(reply, "can't access") && !strings.Contains(reply, "has no") {
+		if err != nil ||
+			reply != "OK" && !strings.Contains(reply, "permission") && !strings.Contains(reply, "can't run") &&
+				!strings.Contains(reply, "can't access") && !strings.Contains(reply, "has no") {
 			p.Fatalf("%s: %q: %s %v", p.what, p.open[i].words, reply, err)
 		}
 		p.open[i].answer(reply == "OK")
@@ -117,7 +120,8 @@ func (p *proof) client() rueidis.Client {
 	if c := clients[p.s]; c != nil {
 		return c
 	}
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.s.Addr()}, DisableCache: true, ForceSingleClient: true})
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{p.s.Addr()}, DisableCache: true,
+		ForceSingleClient: true})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -126,7 +130,7 @@ func (p *proof) client() rueidis.Client {
 	return c
 }
 
-// probe is a command and the roles that need it.
+// probe represents a command and the roles that need it.
 type probe struct {
 	roles string
 	words []string // "" is the key
@@ -139,13 +143,19 @@ const shard keyspace.Kind = "shard"
 var probes = map[keyspace.Kind][]probe{
 	shard:           {{"write", []string{"EVAL", "x", "1", ""}}},
 	keyspace.String: {{"read", []string{"GET", ""}}, {"write", []string{"SET", "", "x"}}, {"write", []string{"DEL", ""}}},
-	keyspace.Hash:   {{"read", []string{"HGETALL", ""}}, {"write", []string{"HSET", "", "f", "x"}}, {"write", []string{"DEL", ""}}},
-	keyspace.List:   {{"read", []string{"LRANGE", "", "0", "1"}}, {"write", []string{"LPUSH", "", "x"}}, {"write", []string{"DEL", ""}}},
-	keyspace.Set:    {{"read", []string{"SMEMBERS", ""}}, {"write", []string{"SADD", "", "x"}}, {"write", []string{"DEL", ""}}},
-	keyspace.ZSet:   {{"read", []string{"ZRANGE", "", "0", "1"}}, {"write", []string{"ZADD", "", "1", "x"}}, {"write", []string{"DEL", ""}}},
-	keyspace.Stream: {{"read", []string{"XLEN", ""}}, {"consume", []string{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"}},
+	keyspace.Hash: {{"read", []string{"HGETALL", ""}}, {"write", []string{"HSET", "", "f", "x"}},
+		{"write", []string{"DEL", ""}}},
+	keyspace.List: {{"read", []string{"LRANGE", "", "0", "1"}}, {"write", []string{"LPUSH", "", "x"}},
+		{"write", []string{"DEL", ""}}},
+	keyspace.Set: {{"read", []string{"SMEMBERS", ""}}, {"write", []string{"SADD", "", "x"}},
+		{"write", []string{"DEL", ""}}},
+	keyspace.ZSet: {{"read", []string{"ZRANGE", "", "0", "1"}}, {"write", []string{"ZADD", "", "1", "x"}},
+		{"write", []string{"DEL", ""}}},
+	keyspace.Stream: {{"read", []string{"XLEN", ""}},
+		{"consume", []string{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"}},
 		{"consume", []string{"XACK", "", "g", "1-1"}}, {"consume", []string{"XAUTOCLAIM", "", "g", "c", "0", "0"}},
-		{"settle announce", []string{"XADD", "", "*", "f", "x"}}, {"settle", []string{"XDEL", "", "1-1"}}, {"announce", []string{"XTRIM", "", "MAXLEN", "1"}}, {"write", []string{"DEL", ""}}},
+		{"settle announce", []string{"XADD", "", "*", "f", "x"}}, {"settle", []string{"XDEL", "", "1-1"}},
+		{"announce", []string{"XTRIM", "", "MAXLEN", "1"}}, {"write", []string{"DEL", ""}}},
 }
 
 func (q probe) on(key string) []string {
@@ -157,7 +167,8 @@ func (q probe) on(key string) []string {
 func (p *proof) key(user, key string, excess []acl.Excess) {
 	target, kind, roles := p.belongs(user, key)
 	for _, q := range probes[kind] {
-		want := slices.ContainsFunc(strings.Fields(q.roles), func(r string) bool { return slices.Contains(roles, r) }) || slices.Contains(roles, "write")
+		want := slices.ContainsFunc(strings.Fields(q.roles), func(r string) bool { return slices.Contains(roles, r) }) ||
+			slices.Contains(roles, "write")
 		p.judge(user, q.on(key), want, func() bool { return tells(excess, target, key, q.words[0], false) })
 	}
 }
@@ -175,14 +186,16 @@ func (p *proof) judge(user string, command []string, want bool, told func() bool
 	})
 }
 
-// harmless are the commands, of probes and of warnings, that change nothing.
-var harmless = []string{"GET", "HGET", "HGETALL", "LRANGE", "SMEMBERS", "ZRANGE", "XLEN", "XRANGE", "EXISTS", "SUBSCRIBE", "SSUBSCRIBE"}
+// harmless lists the commands, of probes and of warnings, that change nothing.
+var harmless = []string{"GET", "HGET", "HGETALL", "LRANGE", "SMEMBERS", "ZRANGE", "XLEN", "XRANGE", "EXISTS",
+	"SUBSCRIBE", "SSUBSCRIBE"}
 
 // tells reports whether a warning says that a user can reach this name, and with
 // a command that does as much harm: one that changes nothing tells of no change.
 func tells(excess []acl.Excess, target, name, command string, channel bool) bool {
 	return slices.ContainsFunc(excess, func(x acl.Excess) bool {
-		if x.Channel != channel || x.Reaches != target || slices.Contains(harmless, x.Command) && !slices.Contains(harmless, command) {
+		if x.Channel != channel || x.Reaches != target ||
+			slices.Contains(harmless, x.Command) && !slices.Contains(harmless, command) {
 			return false
 		}
 		glob, err := pattern.Glob(x.Rule[strings.IndexAny(x.Rule, "~&")+1:])
@@ -194,7 +207,7 @@ func tells(excess []acl.Excess, target, name, command string, channel bool) bool
 	})
 }
 
-// belongs is what a key belongs to, as the matcher says, and what the user may do
+// belongs returns what a key belongs to, as the matcher says, and what the user may do
 // with it, in the words of this test.
 func (p *proof) belongs(user, key string) (target string, kind keyspace.Kind, roles []string) {
 	i := p.matcher.Match([]byte(key), nil)
@@ -209,7 +222,8 @@ func (p *proof) belongs(user, key string) (target string, kind keyspace.Kind, ro
 		case keyspace.MigrationKeys + m.ID():
 			return "the migration " + m.Name, keyspace.Hash, p.migrationRoles(user, m)
 		case keyspace.MigrationKeys + m.ID() + ":tickets":
-			return "the migration " + m.Name, keyspace.ZSet, slices.DeleteFunc(p.migrationRoles(user, m), func(role string) bool { return role == "read" })
+			return "the migration " + m.Name, keyspace.ZSet,
+				slices.DeleteFunc(p.migrationRoles(user, m), func(role string) bool { return role == "read" })
 		}
 	}
 	switch t := p.targets[i]; {
@@ -300,7 +314,8 @@ func (p *proof) entryRoles(user string, e *keyspace.Entry) (roles []string) {
 func (p *proof) keyRoles(user string, k *keyspace.Key) []string {
 	roles := p.entryRoles(user, k.Entry)
 	for _, e := range p.ks.Entries {
-		if runs := e.Owner == user || slices.Contains(e.Readers, user); runs && e.Script != nil && slices.Contains(e.Script.Keys, k.Name) {
+		if runs := e.Owner == user || slices.Contains(e.Readers, user); runs && e.Script != nil &&
+			slices.Contains(e.Script.Keys, k.Name) {
 			roles = append(roles, "read")
 			if e.Script.Effect != keyspace.Reads {
 				roles = append(roles, "write")
@@ -354,16 +369,22 @@ func (p *proof) channel(user, name string, excess []acl.Excess) {
 		commands = map[string][]string{"publish": {"SPUBLISH", name, "x"}, "subscribe": {"SSUBSCRIBE", name}}
 	}
 	for role, command := range commands {
-		p.judge(user, command, slices.Contains(roles, role), func() bool { return tells(excess, target, name, command[0], true) })
+		p.judge(user, command, slices.Contains(roles, role),
+			func() bool { return tells(excess, target, name, command[0], true) })
 	}
 }
 
-// examples are the arguments of the commands that warnings name.
+// examples lists the arguments of the commands that warnings name.
 var examples = map[string][]string{
-	"SET": {"SET", "", "x"}, "GET": {"GET", ""}, "HSET": {"HSET", "", "f", "x"}, "HGET": {"HGET", "", "f"}, "LPUSH": {"LPUSH", "", "x"}, "LRANGE": {"LRANGE", "", "0", "1"},
-	"SADD": {"SADD", "", "x"}, "SMEMBERS": {"SMEMBERS", ""}, "ZADD": {"ZADD", "", "1", "x"}, "ZRANGE": {"ZRANGE", "", "0", "1"}, "XADD": {"XADD", "", "*", "f", "x"},
-	"XRANGE": {"XRANGE", "", "-", "+"}, "XREADGROUP": {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"}, "XTRIM": {"XTRIM", "", "MAXLEN", "1"}, "XDEL": {"XDEL", "", "1-1"}, "XSETID": {"XSETID", "", "1-1"}, "DEL": {"DEL", ""}, "EXISTS": {"EXISTS", ""}, "PEXPIRE": {"PEXPIRE", "", "1"},
-	"PUBLISH": {"PUBLISH", "", "x"}, "SPUBLISH": {"SPUBLISH", "", "x"}, "SUBSCRIBE": {"SUBSCRIBE", ""}, "SSUBSCRIBE": {"SSUBSCRIBE", ""},
+	"SET": {"SET", "", "x"}, "GET": {"GET", ""}, "HSET": {"HSET", "", "f", "x"}, "HGET": {"HGET", "", "f"},
+	"LPUSH": {"LPUSH", "", "x"}, "LRANGE": {"LRANGE", "", "0", "1"},
+	"SADD": {"SADD", "", "x"}, "SMEMBERS": {"SMEMBERS", ""}, "ZADD": {"ZADD", "", "1", "x"},
+	"ZRANGE": {"ZRANGE", "", "0", "1"}, "XADD": {"XADD", "", "*", "f", "x"},
+	"XRANGE": {"XRANGE", "", "-", "+"}, "XREADGROUP": {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"},
+	"XTRIM": {"XTRIM", "", "MAXLEN", "1"}, "XDEL": {"XDEL", "", "1-1"}, "XSETID": {"XSETID", "", "1-1"},
+	"DEL": {"DEL", ""}, "EXISTS": {"EXISTS", ""}, "PEXPIRE": {"PEXPIRE", "", "1"},
+	"PUBLISH": {"PUBLISH", "", "x"}, "SPUBLISH": {"SPUBLISH", "", "x"}, "SUBSCRIBE": {"SUBSCRIBE", ""},
+	"SSUBSCRIBE": {"SSUBSCRIBE", ""},
 }
 
 // example: what a warning says a user may do, it may do.
@@ -381,7 +402,9 @@ func (p *proof) example(x acl.Excess) {
 
 // server: no component has commands that find keys or concern the server.
 func (p *proof) server(user string) {
-	for _, command := range [][]string{{"SCAN", "0"}, {"RANDOMKEY"}, {"KEYS", "*"}, {"FLUSHALL"}, {"FLUSHDB"}, {"SWAPDB", "0", "1"}, {"SELECT", "1"}, {"CONFIG", "GET", "*"}, {"DBSIZE"}, {"ACL", "LIST"}, {"SHUTDOWN"}, {"CLIENT", "NO-EVICT", "ON"}, {"CLIENT", "KILL", "ID", "1"}} {
+	for _, command := range [][]string{{"SCAN", "0"}, {"RANDOMKEY"}, {"KEYS", "*"}, {"FLUSHALL"}, {"FLUSHDB"},
+		{"SWAPDB", "0", "1"}, {"SELECT", "1"}, {"CONFIG", "GET", "*"}, {"DBSIZE"}, {"ACL", "LIST"}, {"SHUTDOWN"},
+		{"CLIENT", "NO-EVICT", "ON"}, {"CLIENT", "KILL", "ID", "1"}} {
 		p.ask(user, command, func(allowed bool) {
 			if allowed {
 				p.Errorf("%s: %s may run %q", p.what, user, command)
@@ -391,9 +414,11 @@ func (p *proof) server(user string) {
 }
 
 // borders are texts that some types take and others do not.
-var borders = []string{"a", "b", "aa", "1", "5", "9", "10", "-7", "0", "beef", "x-1", "A", "true", "20260101", "2026-11-20", "red", "a:b", "é", "\xff", "*", "[a]", `\`, " ", "0190a1b2-0000-7000-8000-000000000001", "01ARZ3NDEKTSV4RRFFQ69G5FAV"}
+var borders = []string{"a", "b", "aa", "1", "5", "9", "10", "-7", "0", "beef", "x-1", "A", "true", "20260101",
+	"2026-11-20", "red", "a:b", "é", "\xff", "*", "[a]", `\`, " ", "0190a1b2-0000-7000-8000-000000000001",
+	"01ARZ3NDEKTSV4RRFFQ69G5FAV"}
 
-// keys are keys at the borders: of every pattern, of two patterns at once, what
+// keys returns keys at the borders: of every pattern, of two patterns at once, what
 // globs reach and patterns do not, and such that are almost right.
 func (p *proof) keys(list []acl.User) []string {
 	var patterns []*pattern.Pattern
@@ -472,9 +497,10 @@ func near(t testing.TB, patterns []*pattern.Pattern, globs map[string]bool) []st
 	return slices.Sorted(maps.Keys(out))
 }
 
-// misses are keys that are almost key.
+// misses returns keys that are almost key.
 func misses(key []byte) [][]byte {
-	out := [][]byte{append([]byte("x"), key...), append(bytes.Clone(key), "x"...), append(bytes.Clone(key), ":x"...), bytes.ToUpper(key), key[1:], key[:len(key)-1]}
+	out := [][]byte{append([]byte("x"), key...), append(bytes.Clone(key), "x"...), append(bytes.Clone(key), ":x"...),
+		bytes.ToUpper(key), key[1:], key[:len(key)-1]}
 	if at := bytes.LastIndexByte(key, ':'); at > 0 {
 		out = append(out, key[:at], append(bytes.Clone(key[:at]), "x"+string(key[at:])...))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -66,10 +67,12 @@ type generator struct {
 
 func (g *generator) one(words ...string) string { return words[g.IntN(len(words))] }
 
-// types are what placeholders are of; "" is plain text.
-var types = []string{"", "", "int", "int 0..", "int -5..5", "int 3..8", "int 5..15", "text", "text max 3", "hex", "hex 4", "slug", "uuid", "ulid", "bool", "float", "bytes", "date", "date YYYYMMDD", "timestamp", "unix_s", "a|b", "a|b*|c?|é", "/[x-z]+/", "/a[0-9]*/"}
+// types say what placeholders are of; "" is plain text.
+var types = []string{"", "", "int", "int 0..", "int -5..5", "int 3..8", "int 5..15", "text", "text max 3", "hex",
+	"hex 4", "slug", "uuid", "ulid", "bool", "float", "bytes", "date", "date YYYYMMDD", "timestamp", "unix_s", "a|b",
+	"a|b*|c?|é", "/[x-z]+/", "/a[0-9]*/"}
 
-// pattern is a pattern of few words, with as many placeholders as come.
+// pattern returns a pattern of few words, with as many placeholders as come.
 func (g *generator) pattern() string {
 	var parts []string
 	for range 1 + g.IntN(3) {
@@ -107,7 +110,7 @@ func vars(text string) string {
 	return "vars: {" + strings.Join(out, ", ") + "}\n"
 }
 
-// component is an owner or reader.
+// component returns an owner or reader.
 func (g *generator) component() string { return g.one("api", "web", "mail") }
 
 func (g *generator) roles() string {
@@ -124,8 +127,11 @@ func (g *generator) roles() string {
 // entries and channels are the forms of what is declared; %k is the pattern, %d a
 // number, and {n} a field.
 var (
-	entries = []string{"type: string, ttl: 1d", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none", "type: zset, ttl: 1d", "type: stream, groups: [g], ttl: none", "type: stream, ttl: 1d",
-		"type: cache, ttl: 1h", "type: lock, ttl: 1m", "type: queue, ttl: none", "type: counter, ttl: none", "type: ranking, ttl: 1d", "type: ratelimit, ttl: 1m", "type: entity, ttl: 1h, fields: {n: int}, index: {n: \"idx%d:n\"}",
+	entries = []string{"type: string, ttl: 1d", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none",
+		"type: zset, ttl: 1d", "type: stream, groups: [g], ttl: none", "type: stream, ttl: 1d",
+		"type: cache, ttl: 1h", "type: lock, ttl: 1m", "type: queue, ttl: none", "type: counter, ttl: none",
+		"type: ranking, ttl: 1d", "type: ratelimit, ttl: 1m",
+		"type: entity, ttl: 1h, fields: {n: int}, index: {n: \"idx%d:n\"}",
 		"type: string, ttl: 1d, was: [\"old%d:{rest}\"]",
 		"type: lock, ttl: 1m, fence: \"doc:{#%k}:f%d\", waiters: \"{#%k}:w\", notify: \"a:n%d\"", announcing, announcing}
 	channels = []string{"", ", sharded: true", ", envelope: plain", ", durable: {groups: [g]}", ", reply: {n: int}"}
@@ -133,24 +139,26 @@ var (
 
 // announcing is an entity whose items are announced on channels of its own, and which
 // a rule for short memory may name.
-const announcing = "type: entity, ttl: 1h, fields: {n: int 1..5, at: unix_ms}, index: {n+at: \"x:%d:{n}\"}, emits: {create: m%d, delete: d%d}"
+const announcing = "type: entity, ttl: 1h, fields: {n: int 1..5, at: unix_ms}, index: {n+at: \"x:%d:{n}\"}, emits: " +
+	"{create: m%d, delete: d%d}"
 
-// draft is the lines of a declaration that is drawn.
+// draft represents the lines of a declaration that is drawn.
 type draft struct {
 	foreign                   string
 	keys, announced, pressure []string
 }
 
-// with is a draft with more lines.
+// with returns a draft with more lines.
 func (d draft) with(more draft) draft {
-	return draft{d.foreign, slices.Concat(d.keys, more.keys), slices.Concat(d.announced, more.announced), slices.Concat(d.pressure, more.pressure)}
+	return draft{d.foreign, slices.Concat(d.keys, more.keys), slices.Concat(d.announced, more.announced),
+		slices.Concat(d.pressure, more.pressure)}
 }
 
-// load loads a draft; false if its parts may not be together.
+// loaded loads a draft; false if its parts may not be together.
 func (d draft) load() (string, *keyspace.Keyspace, bool) {
 	text := section("keys", d.keys) + section("channels", d.announced) + section("pressure", d.pressure)
 	text = "keywright: 1\n" + d.foreign + vars(text) + text
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
 	if finding.Count(found).Errors > 0 {
 		return text, nil, false
 	}
@@ -178,7 +186,8 @@ func (g *generator) script(i int, keys []string) draft {
 		}
 	}
 	const form = "  s%d: {type: script, file: s.lua, keys: [%s], owner: %s, effect: %s}\n"
-	return draft{keys: []string{fmt.Sprintf(form, i, strings.Join(names, ", "), g.component(), g.one("reads", "idempotent"))}}
+	return draft{
+		keys: []string{fmt.Sprintf(form, i, strings.Join(names, ", "), g.component(), g.one("reads", "idempotent"))}}
 }
 
 // declaration draws entries, channels, scripts and rules for short memory, and keeps
@@ -197,14 +206,16 @@ func (g *generator) declaration(t testing.TB) (string, *keyspace.Keyspace) {
 		add(g.entry(i))
 	}
 	for i := range g.IntN(5) {
-		add(draft{announced: []string{fmt.Sprintf("  c%d: {channel: %q%s%s}\n", i, g.pattern(), channels[g.IntN(len(channels))], g.roles())}})
+		add(draft{announced: []string{fmt.Sprintf("  c%d: {channel: %q%s%s}\n", i, g.pattern(),
+			channels[g.IntN(len(channels))], g.roles())}})
 	}
 	for i := range g.IntN(3) {
 		add(g.script(i, d.keys))
 	}
 	for i, line := range d.keys {
 		if name, form, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.Contains(form, "{n+at:") {
-			add(draft{pressure: []string{fmt.Sprintf("  - {at: %d%%, entry: %s, where: {n: 1..3}, shorten: to 5m}\n", 80+i, name)}})
+			add(draft{pressure: []string{fmt.Sprintf("  - {at: %d%%, entry: %s, where: {n: 1..3}, shorten: to 5m}\n", 80+i,
+				name)}})
 		}
 	}
 	if len(d.keys)+len(d.announced) == 0 {
@@ -228,5 +239,6 @@ func section(name string, lines []string) string {
 func legal(ks *keyspace.Keyspace) bool {
 	items, _ := ks.Items()
 	_, conflicts, err := match.Compile(items)
-	return err == nil && !slices.ContainsFunc(conflicts, func(c match.Conflict) bool { return items[c.A].Rank == keyspace.RankDeclared })
+	return err == nil &&
+		!slices.ContainsFunc(conflicts, func(c match.Conflict) bool { return items[c.A].Rank == keyspace.RankDeclared })
 }

@@ -13,7 +13,7 @@ import (
 // alternatives, so each word of an enum is a glob of its own.
 const maxGlobs = 16
 
-// Globs are the globs of an ACL that together match every key of a pattern and
+// Globs returns the globs of an ACL that together match every key of a pattern and
 // as little else as globs can say: digits and hexadecimal digits are classes,
 // the words of an enum are spelt out. The bytes that an ACL rule cannot carry
 // become a question mark.
@@ -53,7 +53,7 @@ func join(a, b string) string {
 	return a + b
 }
 
-// escape is literal bytes as part of a glob in an ACL rule, which has no spaces,
+// escape returns literal bytes as part of a glob in an ACL rule, which has no spaces,
 // quotes or control bytes, not even escaped.
 func escape(text string) string {
 	var b strings.Builder
@@ -78,7 +78,7 @@ const (
 	hex   = "[0-9a-f]"
 )
 
-// pieceOf is what is written for a placeholder in a glob.
+// pieceOf returns what is written for a placeholder in a glob.
 func pieceOf(t scalar.Type) []string {
 	h := func(n int) string { return strings.Repeat(hex, n) }
 	switch t.Kind {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// luaToken is a word, text or sign of a Lua script.
+// luaToken represents a word, text or sign of a Lua script.
 type luaToken struct {
 	text string
 	at   string // "queue/fetch.lua:12"
 }
 
-var luaSigns = regexp.MustCompile(`^(?:\[\[(?s:.*?)\]\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9.a-fA-FxX]*|\.\.\.|\.\.|==|~=|<=|>=|.)`)
+var luaSigns = regexp.MustCompile(
+	`^(?:\[\[(?s:.*?)\]\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9.a-fA-FxX]*|\.\.\.|\.\.|==|~=|<=|>=|.)`)
 
 // luaTokens splits a text; comments and blanks are left out.
 func luaTokens(file, text string) (out []luaToken) {
@@ -41,17 +42,19 @@ func luaTokens(file, text string) (out []luaToken) {
 }
 
 // luaOwn are words of Lua, and functions of it, that a bracket may follow.
-var luaOwn = strings.Fields("if elseif while until and or not return in do then tonumber tostring type pairs ipairs unpack select next error pcall")
+var luaOwn = strings.Fields(
+	"if elseif while until and or not return in do then tonumber tostring type pairs ipairs unpack select next " +
+		"error pcall")
 
 var luaName = regexp.MustCompile(`^[A-Za-z_]+$`)
 
-// luaFunc is a function of a script.
+// luaFunc represents a function of a script.
 type luaFunc struct {
 	params []string
 	body   []luaToken
 }
 
-// luaState is what a script has done when it comes to a place.
+// luaState describes what a script has done when it comes to a place.
 type luaState struct {
 	wrote bool
 	known map[string]bool // keys that a command of the script was sent for, by which a wrong type would have shown
@@ -63,7 +66,7 @@ func (s luaState) copy() luaState {
 	return out
 }
 
-// luaStep is something that a script does after its first write and that may fail.
+// luaStep represents something that a script does after its first write and that may fail.
 type luaStep struct{ what, at string }
 
 // luaWalk goes through a script by all of its branches: loops twice, functions where
@@ -82,7 +85,7 @@ type luaWalk struct {
 	sure     bool // the function has looked at a key by pcall that was looked at before: that does not fail
 }
 
-// luaEnd is where a walk stops: states of all ways that come there.
+// luaEnd describes where a walk stops: states of all ways that come there.
 type luaEnd struct {
 	state luaState
 	alive bool
@@ -273,7 +276,7 @@ func (w *luaWalk) resolve(t []luaToken) string {
 	return text(t)
 }
 
-// closing is the place of the bracket that closes the one at i.
+// closing returns the place of the bracket that closes the one at i.
 func closing(t []luaToken, i int) int {
 	depth := 0
 	for ; i < len(t); i++ {
@@ -285,7 +288,7 @@ func closing(t []luaToken, i int) int {
 	return i - 1
 }
 
-// arguments are the parts between the brackets at i and at last.
+// arguments returns the parts between the brackets at i and at last.
 func (w *luaWalk) arguments(t []luaToken, i, last int) (out []string) {
 	from, depth := i+1, 0
 	for j := i + 1; j <= last; j++ {
@@ -372,7 +375,7 @@ func (w *luaWalk) call(f *luaFunc, args []string, end luaEnd) luaEnd {
 	return meet(out, returns)
 }
 
-// command is one that a script sends.
+// command returns one that a script sends.
 func (w *luaWalk) command(end luaEnd, protected bool, args []string, at string) luaEnd {
 	s := end.state
 	if len(args) == 0 || !end.alive {
@@ -406,8 +409,10 @@ func (w *luaWalk) command(end luaEnd, protected bool, args []string, at string) 
 			w.first = luaStep{strings.TrimSpace(what + " " + key), at}
 		}
 	}
-	if !protected && key != "" && (len(names) == 0 || !slices.ContainsFunc(names, w.untyped) || slices.Contains(names, "TYPE") ||
-		slices.Contains(names, "DEL") || slices.Contains(names, "UNLINK") || slices.Contains(names, "SET")) || protected && key != "" {
+	if !protected && key != "" &&
+		(len(names) == 0 || !slices.ContainsFunc(names, w.untyped) || slices.Contains(names, "TYPE") ||
+			slices.Contains(names, "DEL") || slices.Contains(names, "UNLINK") || slices.Contains(names, "SET")) ||
+		protected && key != "" {
 		s.known[key] = true
 	}
 	return luaEnd{s, end.alive}

@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// target is what a key or a channel can belong to.
+// target describes what a key or a channel can belong to.
 type target struct {
 	name    string // as warnings call it
 	right   string // under which rights know it
@@ -33,7 +33,7 @@ type reach struct {
 	byShard  map[*keyspace.Channel]*target
 }
 
-// realm is the names of one kind: keys, or channels.
+// realm represents the names of one kind: keys, or channels.
 type realm struct {
 	targets []*target
 	globs   map[string]*reached
@@ -50,14 +50,14 @@ const (
 	overlap = 64
 )
 
-// reached is what one glob reaches.
+// reached describes what one glob reaches.
 type reached struct {
 	hits    []hit
 	stray   []byte // the shortest name that belongs to nothing declared; nil: there is none
 	unknown bool   // it may reach anything: to tell would take too long
 }
 
-// hit is one target that a glob reaches, with the shortest such name.
+// hit represents one target that a glob reaches, with the shortest such name.
 type hit struct {
 	target  *target
 	witness []byte
@@ -68,23 +68,29 @@ type hit struct {
 const rankShard = 2*keyspace.RankDeclared + 1
 
 func newReach(ks *keyspace.Keyspace) *reach {
-	r := &reach{ks: ks, keys: realm{budget: work}, channels: realm{budget: work}, byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
+	r := &reach{ks: ks, keys: realm{budget: work}, channels: realm{budget: work}, byKey: map[*keyspace.Key]*target{},
+		byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{},
+		byShard: map[*keyspace.Channel]*target{}}
 	for _, k := range ks.Keys {
-		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: 2 * keyspace.RankDeclared, pattern: k.Pattern})
+		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: 2 * keyspace.RankDeclared,
+			pattern: k.Pattern})
 	}
 	for _, e := range ks.Entries {
 		for _, p := range e.Was {
-			t := r.keys.add(target{name: e.Name + " under a former name", right: "was " + e.Name, kind: e.Keys[0].Kind, rank: 2 * keyspace.RankLegacy, pattern: p})
+			t := r.keys.add(target{name: e.Name + " under a former name", right: "was " + e.Name, kind: e.Keys[0].Kind,
+				rank: 2 * keyspace.RankLegacy, pattern: p})
 			r.byEntry[e] = append(r.byEntry[e], t)
 		}
 	}
 	for i := range ks.Foreign {
-		r.keys.add(target{name: "other software (foreign: " + ks.Foreign[i].Text + ")", rank: 2 * keyspace.RankForeign, pattern: ks.Foreign[i].Pattern})
+		r.keys.add(target{name: "other software (foreign: " + ks.Foreign[i].Text + ")", rank: 2 * keyspace.RankForeign,
+			pattern: ks.Foreign[i].Pattern})
 	}
 	for _, c := range ks.PubSub() {
 		r.byName[c] = r.channels.add(target{name: c.Name, right: "channel " + c.Name, pattern: c.Pattern, sharded: c.Sharded})
 		if c.Sharded && !c.Plain {
-			r.byShard[c] = r.keys.add(target{name: "the channel " + c.Name, right: "shard " + c.Name, rank: rankShard, pattern: c.Pattern})
+			r.byShard[c] = r.keys.add(target{name: "the channel " + c.Name, right: "shard " + c.Name, rank: rankShard,
+				pattern: c.Pattern})
 		}
 	}
 	return r
@@ -97,7 +103,7 @@ func (r *reach) shard(c *keyspace.Channel) *target   { return r.byShard[c] }
 func (r *reach) of(glob string) *reached             { return r.keys.of(glob) }
 func (r *reach) ofChannel(glob string) *reached      { return r.channels.of(glob) }
 
-// others is what a warning calls what belongs to no pattern that was found.
+// others returns what a warning calls what belongs to no pattern that was found.
 func (r *reached) others() string {
 	if r.unknown {
 		return "any entry: too many patterns overlap to tell which"
@@ -131,7 +137,7 @@ func (r *realm) of(glob string) *reached {
 	return out
 }
 
-// Excess is something that a user can do beyond what the declaration gives it,
+// Excess represents something that a user can do beyond what the declaration gives it,
 // because of what an ACL cannot say.
 type Excess struct {
 	User    string
@@ -173,10 +179,12 @@ func Excesses(ks *keyspace.Keyspace, users []User) []Excess {
 
 // beyond finds what one rule gives too much. command is the worst command that a
 // user can run and may not; "" if there is none.
-func (u User) beyond(g Grant, rule string, to *reached, channel bool, command func(u User, g Grant, t *target) string) (out []Excess) {
+func (u User) beyond(g Grant, rule string, to *reached, channel bool,
+	command func(u User, g Grant, t *target) string) (out []Excess) {
 	add := func(t *target, witness []byte) {
 		if c := command(u, g, t); c != "" {
-			out = append(out, Excess{u.Name, rule, g.Name, t.name, witness, strings.ToUpper(strings.ReplaceAll(c, "|", " ")), channel})
+			out = append(out,
+				Excess{u.Name, rule, g.Name, t.name, witness, strings.ToUpper(strings.ReplaceAll(c, "|", " ")), channel})
 		}
 	}
 	for _, h := range to.hits {
@@ -188,7 +196,7 @@ func (u User) beyond(g Grant, rule string, to *reached, channel bool, command fu
 	return out
 }
 
-// question is all that the worst command of a user for a key depends on.
+// question represents all that the worst command of a user for a key depends on.
 type question struct {
 	kind  keyspace.Kind
 	write bool
@@ -211,7 +219,7 @@ func (u User) keyCommand(worst map[question]string, g Grant, t *target) string {
 	return c
 }
 
-// worst is the worst command that a user with these roles can run on a key of a kind and
+// worst returns the worst command that a user with these roles can run on a key of a kind and
 // may not.
 func (u User) worst(roles []role, kind keyspace.Kind, write bool) string {
 	var may []string

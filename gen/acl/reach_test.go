@@ -9,10 +9,10 @@ import (
 	"github.com/keywright/keywright/gen/acl"
 )
 
-// excesses are the warnings of a declaration, in short.
+// excesses returns the warnings of a declaration, in short.
 func excesses(t *testing.T, text string) (list []acl.User, told []string) {
 	t.Helper()
-	ks := load(t, "keywright: 1\n"+text)
+	ks := loaded(t, "keywright: 1\n"+text)
 	list = users(t, ks)
 	for _, x := range acl.Excesses(ks, list) {
 		told = append(told, fmt.Sprintf("%s %s %s of %q by %s", x.User, x.Command, x.Witness, x.Reaches, x.Rule))
@@ -27,10 +27,11 @@ func excesses(t *testing.T, text string) (list []acl.User, told []string) {
 func TestManyPatternsThatOverlap(t *testing.T) {
 	var b strings.Builder
 	for i := range 300 {
-		const form = "  e%[1]d: {key: \"k%[1]d:{a}:{b}:{c}\", type: string, ttl: 1h}\n  f%[1]d: {key: \"{a}:{b}:{c}:k%[1]d\", type: string, ttl: 1h, owner: b}\n"
+		const form = "  e%[1]d: {key: \"k%[1]d:{a}:{b}:{c}\", type: string, ttl: 1h}\n  f%[1]d: {key: " +
+			"\"{a}:{b}:{c}:k%[1]d\", type: string, ttl: 1h, owner: b}\n"
 		fmt.Fprintf(&b, form, i)
 	}
-	ks := load(t, "keywright: 1\nowner: a\nkeys:\n"+b.String())
+	ks := loaded(t, "keywright: 1\nowner: a\nkeys:\n"+b.String())
 	list := users(t, ks)
 	told := map[string]bool{}
 	for _, x := range acl.Excesses(ks, list) {
@@ -70,7 +71,8 @@ func TestExcesses(t *testing.T) {
 		"a channel that is only published on": {head + `channels:
   own: {channel: "own", owner: u}
   pay: {channel: "pay:{n}", owner: v, readers: [u]}`,
-			[]string{`u SUBSCRIBE own of "own" by &own`, `u PUBLISH pay:0 of "pay" by &pay:*`, `v PUBLISH pay:0a of "" by &pay:[0-9]*`}},
+			[]string{`u SUBSCRIBE own of "own" by &own`, `u PUBLISH pay:0 of "pay" by &pay:*`,
+				`v PUBLISH pay:0a of "" by &pay:[0-9]*`}},
 		"other software": {head + "foreign: [\"bull:*\"]\n" + `keys:
   all: {key: "bu{x}", type: string, ttl: 1d, owner: u}`,
 			[]string{`u SET bull: of "other software (foreign: bull:*)" by ~bu?*`}},
@@ -114,9 +116,10 @@ func TestRoles(t *testing.T) {
   jobs: {key: jobs, type: queue, ttl: none, owner: api, readers: [worker]}
   board: {key: board, type: ranking, ttl: 1d, owner: api, readers: [web]}`)
 	for user, want := range map[string]string{
-		"consumer": "+xreadgroup +xack +xclaim +xautoclaim +xgroup|create -xadd -del -xtrim -xgroup|destroy -info -select -cluster|nodes -client|no-evict",
-		"worker":   "+lpop +evalsha +publish +subscribe +zrem +info -scan",
-		"web":      "+evalsha_ro -evalsha -zadd -info",
+		"consumer": "+xreadgroup +xack +xclaim +xautoclaim +xgroup|create -xadd -del -xtrim -xgroup|destroy -info -select " +
+			"-cluster|nodes -client|no-evict",
+		"worker": "+lpop +evalsha +publish +subscribe +zrem +info -scan",
+		"web":    "+evalsha_ro -evalsha -zadd -info",
 	} {
 		i := slices.IndexFunc(list, func(u acl.User) bool { return u.Name == user })
 		for _, c := range strings.Fields(want) {

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// scriptTexts are the scripts of the library by their names, and the file of each. What it
+// scriptTexts lists the scripts of the library by their names, and the file of each. What it
 // includes is found there.
 var scriptTexts = map[string]string{
 	"actives together":    "counter/bits.lua",
@@ -75,6 +75,7 @@ var scriptTexts = map[string]string{
 	"lock share":          "lock/share.lua",
 	"migrate join":        "migrate/join.lua",
 	"migrate list":        "migrate/list.lua",
+	"migrate load":        "migrate/load.lua",
 	"migrate put":         "migrate/put.lua",
 	"migrate raise":       "migrate/raise.lua",
 	"migrate ticket":      "migrate/ticket.lua",
@@ -99,48 +100,66 @@ var scriptTexts = map[string]string{
 	"fallback test write": "fallback/testdata/write.lua",
 }
 
-// readers are the scripts that the server keeps from writing (EVAL_RO).
-var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "entity/book.lua", "entity/said.lua", "entity/now.lua",
-	"lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/lost.lua", "queue/state.lua", "queue/stats.lua", "ranking/cached.lua", "ranking/read.lua",
+// readers lists the scripts that the server keeps from writing (EVAL_RO).
+var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "entity/book.lua",
+	"entity/said.lua", "entity/now.lua",
+	"lock/holder.lua", "migrate/list.lua", "migrate/take.lua", "queue/lost.lua", "queue/state.lua", "queue/stats.lua",
+	"ranking/cached.lua", "ranking/read.lua",
 	"fallback/testdata/read.lua"}
 
 // needless are steps after a script's first write of which the walk does not see that
 // they do not fail, and why that is so: by script, step and file.
 var needless = map[string]string{
-	"apply merge: RENAME m.old apply/merge.lua":                        "EXISTS has just found the job, and before it nothing under its new name; it is in this slot: clusters do not merge",
-	"cache claim: ZADD w.key cache/remember.lua":                       "plan has read the same keys",
-	"cache fill: ZADD w.key cache/remember.lua":                        "plan has read the same keys",
-	"entity close: unpack(add) entity/send.lua":                        "one id after the other: its event comes before its entry is written, and those before it are closed, which a repetition finds",
-	"entity close: XTRIM add[2] entity/send.lua":                       "of the stream that XADD has just written, by the same right",
-	"entity item: unpack(add) entity/send.lua":                         "sendable has looked at the stream and asked for the right",
-	"entity item: XTRIM add[2] entity/send.lua":                        "of the stream that XADD has just written, by the same right",
-	"entity put (least): HSET hashes[i] entity/testdata/put_least.lua": "EXISTS has found none of the hashes; a call that fails is taken back",
-	"entity put (least): ZADD key entity/testdata/put_least.lua":       "needs has looked at the type of each index before; a call that fails is taken back",
-	"entity put (least): error entity/testdata/put_least.lua":          "an id that comes twice is taken back; a record of a newer program was there before: HSETNX has written none",
-	"entity put: HSET hashes[i] entity/testdata/put_full.lua":          "EXISTS has found none of the hashes; a call that fails is taken back",
-	"entity put: ZADD key entity/testdata/put_full.lua":                "needs has looked at the type of each index before; a call that fails is taken back",
-	"entity put: error entity/testdata/put_full.lua":                   "an id that comes twice is taken back; a record of a newer program was there before: HSETNX has written none",
-	"entity repair: unpack(mend) entity/repair.lua":                    "the type of each key was looked at before",
-	"entity sweep: XTRIM add[2] entity/send.lua":                       "of the stream that XADD has just written, by the same right",
-	"entity sweep: error entity/sweep.lua":                             "it says which event was not sent: its item stays due, the others are done",
-	"entity unindex: unpack(write) entity/unindex.lua":                 "the type of each key was looked at before",
-	"entity write: unpack(add) entity/send.lua":                        "sendable has looked at the stream and asked for the right",
-	"entity write: XTRIM add[2] entity/send.lua":                       "of the stream that XADD has just written, by the same right",
-	"entity write: error entity/write.lua":                             "what was written is taken back before",
-	"lock release: error lock/hand.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
-	"lock release: error lock/look.lua":                                "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
-	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":              "the length of each lane was looked at before",
-	"queue fetch: LPOP lane queue/quick.lua":                           "what is taken of a lane was read from it before",
-	"queue job: LREM key queue/job.lua":                                "the length of each lane was looked at before",
-	"queue reconcile: RPUSH KEYS[4+p[1]] queue/reconcile.lua":          "place has read the length of each lane before",
-	"ranking window: unpack(call) ranking/window.lua":                  "the size of each period was read before",
-	"uniques merge: PFCOUNT KEYS[1] counter/merge.lua":                 "PFMERGE has just written it",
-	"write: unpack(call) typed/write.lua":                              "the key is gone, or the same command has just written it",
+	"apply merge: RENAME m.old apply/merge.lua": "EXISTS has just found the job, and before it " +
+		"nothing under its new name; it is in this slot: clusters do not merge",
+	"cache claim: ZADD w.key cache/remember.lua": "plan has read the same keys",
+	"cache fill: ZADD w.key cache/remember.lua":  "plan has read the same keys",
+	"entity close: unpack(add) entity/send.lua": "one id after the other: its event comes before " +
+		"its entry is written, and those before it are closed, which a repetition finds",
+	"entity close: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+		"the same right",
+	"entity item: unpack(add) entity/send.lua": "sendable has looked at the stream and asked " +
+		"for the right",
+	"entity item: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+		"the same right",
+	"entity put (least): HSET hashes[i] entity/testdata/put_least.lua": "EXISTS has found none of the hashes; a call " +
+		"that fails is taken back",
+	"entity put (least): ZADD key entity/testdata/put_least.lua": "needs has looked at the type of each index before; " +
+		"a call that fails is taken back",
+	"entity put (least): error entity/testdata/put_least.lua": "an id that comes twice is taken back; a record of " +
+		"a newer program was there before: HSETNX has written none",
+	"entity put: HSET hashes[i] entity/testdata/put_full.lua": "EXISTS has found none of the hashes; a call that fails " +
+		"is taken back",
+	"entity put: ZADD key entity/testdata/put_full.lua": "needs has looked at the type of each index before; a " +
+		"call that fails is taken back",
+	"entity put: error entity/testdata/put_full.lua": "an id that comes twice is taken back; a record of " +
+		"a newer program was there before: HSETNX has written none",
+	"entity repair: unpack(mend) entity/repair.lua": "the type of each key was looked at before",
+	"entity sweep: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+		"the same right",
+	"entity sweep: error entity/sweep.lua": "it says which event was not sent: its item stays due, " +
+		"the others are done",
+	"entity unindex: unpack(write) entity/unindex.lua": "the type of each key was looked at before",
+	"entity write: unpack(add) entity/send.lua":        "sendable has looked at the stream and asked for the right",
+	"entity write: XTRIM add[2] entity/send.lua": "of the stream that XADD has just written, by " +
+		"the same right",
+	"entity write: error entity/write.lua": "what was written is taken back before",
+	"lock release: error lock/hand.lua": "the common case has written nothing if it goes on: its " +
+		"ZADD was refused, or it ends with it",
+	"lock release: error lock/look.lua": "the common case has written nothing if it goes on: its " +
+		"ZADD was refused, or it ends with it",
+	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":     "the length of each lane was looked at before",
+	"queue fetch: LPOP lane queue/quick.lua":                  "what is taken of a lane was read from it before",
+	"queue job: LREM key queue/job.lua":                       "the length of each lane was looked at before",
+	"queue reconcile: RPUSH KEYS[4+p[1]] queue/reconcile.lua": "place has read the length of each lane before",
+	"ranking window: unpack(call) ranking/window.lua":         "the size of each period was read before",
+	"uniques merge: PFCOUNT KEYS[1] counter/merge.lua":        "PFMERGE has just written it",
+	"write: unpack(call) typed/write.lua":                     "the key is gone, or the same command has just written it",
 }
 
 const top = "../../"
 
-// scriptTokens are those of a script, with what it includes.
+// scriptTokens returns those of a script, with what it includes.
 func scriptTokens(t *testing.T, file string) (out []luaToken) {
 	dir, name := filepath.ToSlash(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".lua")
 	if dir == "entity/testdata" { // what was made of a template, with all that it includes
@@ -173,14 +192,16 @@ func walked(tokens []luaToken) *luaWalk {
 	for c := range strings.FieldsSeq(readsAny) {
 		delete(writing, strings.ToUpper(c))
 	}
-	for _, kind := range []keyspace.Kind{keyspace.String, keyspace.Hash, keyspace.List, keyspace.Set, keyspace.ZSet, keyspace.Stream} {
+	for _, kind := range []keyspace.Kind{keyspace.String, keyspace.Hash, keyspace.List, keyspace.Set, keyspace.ZSet,
+		keyspace.Stream} {
 		for c := range strings.FieldsSeq(reads[kind]) {
 			c, _, _ = strings.Cut(c, "|")
 			delete(writing, strings.ToUpper(c))
 		}
 	}
 	any := strings.Fields(strings.ToUpper(readsAny + " " + writesAny + " set psetex setex setnx mset time object dump"))
-	w := &luaWalk{funcs: map[string]*luaFunc{}, alias: map[string]string{}, after: map[luaStep]bool{}, commands: map[string]bool{}, unknown: map[string]bool{},
+	w := &luaWalk{funcs: map[string]*luaFunc{}, alias: map[string]string{}, after: map[luaStep]bool{},
+		commands: map[string]bool{}, unknown: map[string]bool{},
 		writes: func(c string) bool { return writing[c] }, untyped: func(c string) bool { return slices.Contains(any, c) }}
 	none := luaEnd{}
 	w.block(tokens, 0, luaState{known: map[string]bool{}}, &none)
@@ -192,7 +213,9 @@ func walked(tokens []luaToken) *luaWalk {
 // testdata. Each such step has a reason why it does not.
 func TestScriptTable(t *testing.T) {
 	var out strings.Builder
-	fmt.Fprintln(&out, "# Scripts: the first write of each, and what may fail after it. Written by KEYWRIGHT_UPDATE=1 go test ./gen/acl -run TestScriptTable")
+	fmt.Fprintln(&out,
+		"# Scripts: the first write of each, and what may fail after it. Written by KEYWRIGHT_UPDATE=1 go test ./gen/acl "+
+			"-run TestScriptTable")
 	used := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(scriptTexts)) {
 		w := walked(scriptTokens(t, scriptTexts[name]))
@@ -206,7 +229,8 @@ func TestScriptTable(t *testing.T) {
 			file, _, _ := strings.Cut(s.at, ":")
 			step := name + ": " + s.what + " " + file
 			if used[step] = true; needless[step] == "" {
-				t.Errorf("%s sends %s after its first write (%s): read before you write, or say in needless why that does not fail", name, s.what, s.at)
+				t.Errorf("%s sends %s after its first write (%s): read before you write, or say in needless why that does not fail",
+					name, s.what, s.at)
 			}
 			after = append(after, fmt.Sprintf("    after it: %s  %s: %s\n", s.what, file, needless[step]))
 		}
@@ -232,7 +256,8 @@ func TestScriptTable(t *testing.T) {
 // TestScriptTableIsWhole: each file of a script of the library is in the table, and so is
 // each script that the library makes, by its name. Declared scripts are their users'.
 func TestScriptTableIsWhole(t *testing.T) {
-	used := map[string]bool{"entity/put.lua": true} // a template: the table has what is made of it, see TestPutTexts of entity
+	// a template: the table has what is made of it, see TestPutTexts of entity
+	used := map[string]bool{"entity/put.lua": true}
 	for _, files := range slices.Concat(slices.Collect(maps.Values(scriptTexts)), readers) {
 		for _, token := range scriptTokens(t, files) {
 			file, _, _ := strings.Cut(token.at, ":")
@@ -246,7 +271,9 @@ func TestScriptTableIsWhole(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (slices.Contains([]string{"examples", "bench", "everykeys", "node_modules", "testdata"}, d.Name()) && rel != "." || strings.HasPrefix(d.Name(), ".") && rel != "."):
+		case d.IsDir() &&
+			(slices.Contains([]string{"examples", "bench", "everykeys", "node_modules", "testdata"}, d.Name()) && rel != "." ||
+				strings.HasPrefix(d.Name(), ".") && rel != "."):
 			return fs.SkipDir
 		case strings.HasSuffix(rel, ".lua") && !used[rel]:
 			t.Errorf("%s is in no script of the table", rel)
@@ -269,19 +296,28 @@ func TestScriptTableIsWhole(t *testing.T) {
 // TestScriptWalk: what may fail after the first write is found in all branches.
 func TestScriptWalk(t *testing.T) {
 	for text, want := range map[string]string{
-		"redis.call('SET', KEYS[1], 'x') return redis.call('HGET', KEYS[2], 'a')":                                                 "HGET KEYS[2]",
-		"redis.call('GET', KEYS[2]) redis.call('SET', KEYS[1], 'x') return redis.call('GET', KEYS[2])":                            "",
-		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) return 1 end return redis.call('LLEN', KEYS[2])":           "",
-		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) end return redis.call('LLEN', KEYS[2])":                    "LLEN KEYS[2]",
-		"for i = 1, #KEYS do redis.call('LLEN', KEYS[i]) redis.call('SET', KEYS[1], i) redis.call('ZCARD', KEYS[9]) end":          "ZCARD KEYS[9]",
-		"for i = 1, 2 do if redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[3]) end redis.call('SCARD', KEYS[4]) end": "SCARD KEYS[4]",
-		"local function put(key) redis.call('SET', key, 'x') end put(KEYS[1]) redis.call('LPOP', KEYS[2])":                        "LPOP KEYS[2]",
-		"redis.call('DEL', KEYS[1]) if ARGV[1] then error('no') end":                                                              "error",
-		"redis.call('DEL', KEYS[1]) return redis.error_reply('no')":                                                               "error",
-		"redis.call('DEL', KEYS[1]) redis.pcall('PUBLISH', ARGV[1], 'x')":                                                         "",
-		"redis.call('DEL', KEYS[1]) redis.call('PUBLISH', ARGV[1], 'x')":                                                          "PUBLISH ARGV[1]",
-		"local call, key = redis.call, KEYS[1] call('HLEN', key) call('DEL', KEYS[2]) call('HSET', key, 'a', 'b')":                "",
-		"local f = function() redis.call('DEL', KEYS[1]) end redis.call('SPOP', KEYS[2])":                                         "SPOP KEYS[2]",
+		"redis.call('SET', KEYS[1], 'x') return redis.call('HGET', " +
+			"KEYS[2], 'a')": "HGET KEYS[2]",
+		"redis.call('GET', KEYS[2]) redis.call('SET', KEYS[1], 'x') return " +
+			"redis.call('GET', KEYS[2])": "",
+		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) return 1 end return " +
+			"redis.call('LLEN', KEYS[2])": "",
+		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) end return " +
+			"redis.call('LLEN', KEYS[2])": "LLEN KEYS[2]",
+		"for i = 1, #KEYS do redis.call('LLEN', KEYS[i]) redis.call('SET', KEYS[1], i) redis.call('ZCARD', " +
+			"KEYS[9]) end": "ZCARD KEYS[9]",
+		"for i = 1, 2 do if redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[3]) end redis.call('SCARD', " +
+			"KEYS[4]) end": "SCARD KEYS[4]",
+		"local function put(key) redis.call('SET', key, 'x') end put(KEYS[1]) " +
+			"redis.call('LPOP', KEYS[2])": "LPOP KEYS[2]",
+		"redis.call('DEL', KEYS[1]) if ARGV[1] then error('no') end":      "error",
+		"redis.call('DEL', KEYS[1]) return redis.error_reply('no')":       "error",
+		"redis.call('DEL', KEYS[1]) redis.pcall('PUBLISH', ARGV[1], 'x')": "",
+		"redis.call('DEL', KEYS[1]) redis.call('PUBLISH', " +
+			"ARGV[1], 'x')": "PUBLISH ARGV[1]",
+		"local call, key = redis.call, KEYS[1] call('HLEN', key) call('DEL', KEYS[2]) call('HSET', key, 'a', 'b')": "",
+		"local f = function() redis.call('DEL', KEYS[1]) end " +
+			"redis.call('SPOP', KEYS[2])": "SPOP KEYS[2]",
 	} {
 		var found []string
 		for s := range walked(luaTokens("x.lua", text)).after {

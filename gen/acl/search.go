@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// asked is what was found out before. A thousand queues differ by their names only:
+// asked describes what was found out before. A thousand queues differ by their names only:
 // what their globs reach is found once, of what comes after the text that a glob and all
 // that it may reach begin with.
 type asked struct {
@@ -18,20 +18,20 @@ type asked struct {
 	searches map[string]*relative
 }
 
-// name is a pattern without the text that it was cut from: its number, and what is left of
+// name represents a pattern without the text that it was cut from: its number, and what is left of
 // the text that it begins with.
 type name struct {
 	rest   int
 	begins string
 }
 
-// common is whether two patterns have a name in common, and the shortest one.
+// common describes whether two patterns have a name in common, and the shortest one.
 type common struct {
 	witness []byte
 	ok      bool
 }
 
-// relative is what a glob reaches, without the text that all of it begins with.
+// relative describes what a glob reaches, without the text that all of it begins with.
 type relative struct {
 	hits    []int // of the targets that were near, in their order
 	names   [][]byte
@@ -42,7 +42,8 @@ type relative struct {
 
 // number gives each target the number of what its pattern says after its first literal.
 func (a *asked) number(targets []*target) {
-	*a = asked{rests: map[string]int{}, patterns: map[name]*pattern.Pattern{}, pairs: map[[2]*pattern.Pattern]common{}, within: map[[2]*pattern.Pattern]bool{}, searches: map[string]*relative{}}
+	*a = asked{rests: map[string]int{}, patterns: map[name]*pattern.Pattern{}, pairs: map[[2]*pattern.Pattern]common{},
+		within: map[[2]*pattern.Pattern]bool{}, searches: map[string]*relative{}}
 	for _, t := range targets {
 		language := t.pattern.After(len(literal(t.pattern))).Language()
 		if _, ok := a.rests[language]; !ok {
@@ -52,7 +53,7 @@ func (a *asked) number(targets []*target) {
 	}
 }
 
-// plain is the text that all names of a glob begin with.
+// plain returns the text that all names of a glob begin with.
 func plain(glob string) string {
 	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
 		return glob[:i]
@@ -101,12 +102,18 @@ func (r *realm) search(glob string, out *reached) bool {
 	return found.decided
 }
 
-// candidate is a target of which a glob reaches a name, or a narrower one has it.
+// candidate represents a target of which a glob reaches a name, or a narrower one has it.
 type candidate struct {
 	*target
 	at      int // in the list of those that were near
 	rest    *pattern.Pattern
 	witness []byte // the shortest name that both match
+}
+
+// equals represents targets that match the same names: the first of them has these names.
+type equals struct {
+	rest *pattern.Pattern
+	rank int
 }
 
 // compare finds what a glob reaches of the targets that are near, all without the text
@@ -118,12 +125,17 @@ func (r *realm) compare(glob string, near []*target, names []name, shared int) *
 	}
 	var all []candidate
 	var patterns []*pattern.Pattern
+	met := map[equals]bool{}
 	for i, t := range near {
 		rest := r.asked.patterns[names[i]]
 		if rest == nil {
 			rest = t.pattern.After(shared)
 			r.asked.patterns[names[i]] = rest
 		}
+		if met[equals{rest, t.rank}] {
+			continue // all of its names belong to the earlier one
+		}
+		met[equals{rest, t.rank}] = true
 		if c := r.common(p, rest); c.ok {
 			all, patterns = append(all, candidate{t, i, rest, c.witness}), append(patterns, rest)
 		}

@@ -86,7 +86,7 @@ func (a *author) write(foreign []string) {
 	a.parse(base, foreign)
 }
 
-// base is a value for each placeholder; nil if one of them takes none.
+// base returns a value for each placeholder; nil if one of them takes none.
 func (a *author) base() []string {
 	values := make([]string, len(a.accepted))
 	for i, list := range a.accepted {
@@ -135,7 +135,8 @@ func (a *author) parse(base []string, foreign []string) {
 	keys := []string{""}
 	for i := range base {
 		for _, bad := range notUTF8 {
-			keys = append(keys, a.spliced(replaced(base, i, bad)), a.spliced(replaced(base, i, base[i]+bad)), a.spliced(replaced(base, i, "")))
+			keys = append(keys, a.spliced(replaced(base, i, bad)), a.spliced(replaced(base, i, base[i]+bad)),
+				a.spliced(replaced(base, i, "")))
 		}
 		for _, v := range a.odd[i] {
 			keys = append(keys, a.spliced(replaced(base, i, v)))
@@ -151,7 +152,7 @@ func (a *author) parse(base []string, foreign []string) {
 	}
 }
 
-// spliced is the key that Build would make if it refused nothing.
+// spliced returns the key that Build would make if it refused nothing.
 func (a *author) spliced(values []string) string {
 	var b strings.Builder
 	for _, e := range a.p.Elements() {

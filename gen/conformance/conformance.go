@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// File is what a file of vectors holds.
+// File describes what a file of vectors holds.
 type File struct {
 	Generated string    `json:"generated"`
 	Package   string    `json:"package"`
@@ -28,7 +28,7 @@ type File struct {
 	Channels  []Subject `json:"channels"`
 }
 
-// Subject is one key or channel and its vectors.
+// Subject represents one key or channel and its vectors.
 type Subject struct {
 	Name         string        `json:"name"`
 	Pattern      string        `json:"pattern"`
@@ -45,7 +45,7 @@ type Subject struct {
 	NotText     []Bytes   `json:"notText"`     // a key, but a text in it is not UTF-8: a string cannot hold it
 }
 
-// TTL is the declared TTL in milliseconds.
+// TTL represents the declared TTL in milliseconds.
 type TTL struct {
 	Policy  string  `json:"policy"`
 	Default int64   `json:"defaultMs"`
@@ -55,7 +55,7 @@ type TTL struct {
 	Sliding bool    `json:"sliding"`
 }
 
-// Placeholder is a placeholder of the pattern, in order. Kind is the first word
+// Placeholder represents a placeholder of the pattern, in order. Kind is the first word
 // of its type, "enum" or "regexp".
 type Placeholder struct {
 	Name string `json:"name"`
@@ -65,13 +65,13 @@ type Placeholder struct {
 	Default string `json:"default,omitempty"` // what it is when it is left out
 }
 
-// Vector is one key and the values in it.
+// Vector represents one key and the values in it.
 type Vector struct {
 	Params []Value `json:"params"`
 	Key    Bytes   `json:"key"`
 }
 
-// Refusal is a list of values of which one must be refused.
+// Refusal represents a list of values of which one must be refused.
 type Refusal struct {
 	Params      []Value `json:"params"`
 	Placeholder string  `json:"placeholder"` // the one at fault
@@ -97,7 +97,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	return []gen.File{{Name: portable.Module(ks) + ".vectors.json", Text: text}}, nil
 }
 
-// strangers are keys of all patterns: each must be refused by all others, or be
+// strangers returns keys of all patterns: each must be refused by all others, or be
 // theirs as well.
 func strangers(ks *keyspace.Keyspace) []string {
 	var keys []string
@@ -111,17 +111,20 @@ func strangers(ks *keyspace.Keyspace) []string {
 }
 
 func subject(name string, p *pattern.Pattern, foreign []string) Subject {
-	s := Subject{Name: name, Pattern: p.String(), Glob: Bytes(p.ScanGlob()), Placeholders: []Placeholder{}, Build: []Vector{}, Parse: []Vector{}, RejectBuild: []Refusal{},
+	s := Subject{Name: name, Pattern: p.String(), Glob: Bytes(p.ScanGlob()), Placeholders: []Placeholder{},
+		Build: []Vector{}, Parse: []Vector{}, RejectBuild: []Refusal{},
 		RejectParse: []Bytes{}, NotText: []Bytes{}}
 	for _, place := range p.Placeholders() {
-		s.Placeholders = append(s.Placeholders, Placeholder{place.Name, place.Type.Definition(), place.Type.Kind.String(), place.Type.Default})
+		s.Placeholders = append(s.Placeholders,
+			Placeholder{place.Name, place.Type.Definition(), place.Type.Kind.String(), place.Type.Default})
 	}
 	newAuthor(name, p, &s).write(foreign)
 	return s
 }
 
 func ttlOf(t keyspace.TTL) *TTL {
-	policy := map[keyspace.Policy]string{keyspace.TTLAny: "any", keyspace.TTLNone: "none", keyspace.TTLExpires: "expires"}[t.Policy]
+	policy := map[keyspace.Policy]string{keyspace.TTLAny: "any", keyspace.TTLNone: "none",
+		keyspace.TTLExpires: "expires"}[t.Policy]
 	return &TTL{policy, t.Default.Milliseconds(), t.Min.Milliseconds(), t.Max.Milliseconds(), t.Jitter, t.Sliding}
 }
 

@@ -28,7 +28,8 @@ func agree(t *testing.T, ks *keyspace.Keyspace, path string) {
 		t.Fatal(err)
 	}
 	if len(f.Keys) != len(ks.Keys) || len(f.Channels) != len(ks.PubSub()) {
-		t.Fatalf("%s: %d keys and %d channels of %d and %d", path, len(f.Keys), len(f.Channels), len(ks.Keys), len(ks.PubSub()))
+		t.Fatalf("%s: %d keys and %d channels of %d and %d", path, len(f.Keys), len(f.Channels), len(ks.Keys),
+			len(ks.PubSub()))
 	}
 	refused := 0
 	for i, s := range f.Keys {
@@ -46,7 +47,8 @@ func agree(t *testing.T, ks *keyspace.Keyspace, path string) {
 func judge(t *testing.T, s conformance.Subject, p *pattern.Pattern) {
 	t.Helper()
 	if len(s.Build) == 0 || len(s.RejectParse) == 0 {
-		t.Errorf("%s: %d to build, %d keys to refuse: a test over nothing proves nothing", s.Name, len(s.Build), len(s.RejectParse))
+		t.Errorf("%s: %d to build, %d keys to refuse: a test over nothing proves nothing", s.Name, len(s.Build),
+			len(s.RejectParse))
 	}
 	for _, v := range append(s.Build, s.Parse...) {
 		key, err := p.Build(texts(v.Params)...)
@@ -97,8 +99,8 @@ func texts(values []conformance.Value) []string {
 // TestTheSameEveryTime: chance has a fixed seed.
 func TestTheSameEveryTime(t *testing.T) {
 	for _, file := range []string{"testdata/hostile.yaml", "testdata/usage.yaml"} {
-		first, err := conformance.Generate(load(t, file))
-		again, err2 := conformance.Generate(load(t, file))
+		first, err := conformance.Generate(loaded(t, file))
+		again, err2 := conformance.Generate(loaded(t, file))
 		if err != nil || err2 != nil || !cmp.Equal(first, again) {
 			t.Errorf("%s: two runs differ, or %v %v", file, err, err2)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/gen/typescript"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 const dated = `keywright: 1
@@ -71,7 +71,7 @@ func TestDatesInKeys(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "k.yaml"), []byte(dated), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ks, findings := keyspace.Load(os.DirFS(dir), "k.yaml")
+	ks, findings := load.File(os.DirFS(dir), "k.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
@@ -87,7 +87,8 @@ func TestDatesInKeys(t *testing.T) {
 		t.Errorf("it says\n%s\nand not\n%s", said, datedSays)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(refused), "\n") {
-		if want := []string{"none KeyError", "far KeyError", "early KeyError", "wrong KeyError"}; i >= len(want) || !strings.HasPrefix(line, want[i]) {
+		if want := []string{"none KeyError", "far KeyError", "early KeyError", "wrong KeyError"}; i >= len(want) ||
+			!strings.HasPrefix(line, want[i]) {
 			t.Errorf("it says %s", line)
 		}
 	}

@@ -23,35 +23,45 @@ import (
 // nasty are texts that end a comment or a string somewhere, or begin a
 // directive, and run something if they get out. What runs ends with 7.
 var nasty = []string{
-	"plain", "*/process.exit(7)/*", "*/\nprocess.exit(7)\n/*", `"); process.exit(7); ("`, "`${process.exit(7)}`", "${process.exit(7)}", `\`, `\\`, `\"`, `a\`, `\u000a`, `\x22`, `\N{LATIN SMALL LETTER A}`,
-	"\"\"\"\nraise SystemExit(7)\n\"\"\"", `"""+exit(7)+"""`, `""`, `"`, `'''`, `'`, "\\\n", "a\nraise SystemExit(7)", "a\rraise SystemExit(7)", "a\r\nprocess.exit(7)",
-	"a\u2028process.exit(7)", "a\u2029process.exit(7)", "a\u0085b", "a\x00b", "a\x1ab", "a\x0cb", "a\x0bb", "-*- coding: rot13 -*-", "vim: set fileencoding=rot13 :", "@ts-nocheck", "@ts-expect-error",
-	"@ts-ignore", "/ <reference path=\"x\" />", "# sourceMappingURL=x", "!/bin/sh", "type: ignore", "pyright: basic", "eslint-disable", "@internal", "{@link x}", "</script>", "<!--", "-->", "]]>",
-	"__proto__", "constructor", "prototype", "toString", "a$1", "class", "None", "self", "import", "undefined", "\u202e evil \u202c", "\ufeff", "e\u0301", "한글", "😀", "\U0010ffff", "\ufffd", "*", "/", "**/", "* /",
-	"{", "}", "{x}", "{}", "%s", "f\"{x}\"", ":", "a:b", "a b", " ", "0", "-", "1e3", "a|b", "\xff", "\xc3(", "\xed\xa0\x80",
+	"plain", "*/process.exit(7)/*", "*/\nprocess.exit(7)\n/*", `"); process.exit(7); ("`, "`${process.exit(7)}`",
+	"${process.exit(7)}", `\`, `\\`, `\"`, `a\`, `\u000a`, `\x22`, `\N{LATIN SMALL LETTER A}`,
+	"\"\"\"\nraise SystemExit(7)\n\"\"\"", `"""+exit(7)+"""`, `""`, `"`, `'''`, `'`, "\\\n", "a\nraise SystemExit(7)",
+	"a\rraise SystemExit(7)", "a\r\nprocess.exit(7)",
+	"a\u2028process.exit(7)", "a\u2029process.exit(7)", "a\u0085b", "a\x00b", "a\x1ab", "a\x0cb", "a\x0bb",
+	"-*- coding: rot13 -*-", "vim: set fileencoding=rot13 :", "@ts-nocheck", "@ts-expect-error",
+	"@ts-ignore", "/ <reference path=\"x\" />", "# sourceMappingURL=x", "!/bin/sh", "type: ignore", "pyright: basic",
+	"eslint-disable", "@internal", "{@link x}", "</script>", "<!--", "-->", "]]>",
+	"__proto__", "constructor", "prototype", "toString", "a$1", "class", "None", "self", "import", "undefined",
+	"\u202e evil \u202c", "\ufeff", "e\u0301", "한글", "😀", "\U0010ffff", "\ufffd", "*", "/", "**/", "* /",
+	"{", "}", "{x}", "{}", "%s", "f\"{x}\"", ":", "a:b", "a b", " ", "0", "-", "1e3", "a|b", "\xff", "\xc3(",
+	"\xed\xa0\x80",
 }
 
-// hostile is a keyspace in which everything that an author writes is text.
+// hostile returns a keyspace in which everything that an author writes is text.
 func hostile(name, text string) *keyspace.Keyspace {
 	word := strings.ToValidUTF8(text, "�")
 	enum := scalar.Type{Kind: scalar.Enum, Values: []string{word, "b"}, Var: word}
 	expr := scalar.Type{Kind: scalar.Regexp, Expr: regexp.QuoteMeta(word)}
-	fields := []keyspace.Field{{Name: word, Type: enum}, {Name: word + "2", Type: scalar.Type{Kind: scalar.JSON, File: word, Optional: true}}}
+	fields := []keyspace.Field{{Name: word, Type: enum},
+		{Name: word + "2", Type: scalar.Type{Kind: scalar.JSON, File: word, Optional: true}}}
 	types := map[string]scalar.Type{"e": enum, "r": expr, "raw": {Kind: scalar.Bytes}}
 	resolve := func(name string) (scalar.Type, bool) { t, ok := types[name]; return t, ok }
 	var escaped strings.Builder
 	for _, b := range []byte(text) {
 		fmt.Fprintf(&escaped, `\x%02x`, b)
 	}
-	entry := &keyspace.Entry{Name: "e", Doc: word, Owner: word, Construct: keyspace.Construct(word), MaxLen: 5, Groups: []string{word}}
+	entry := &keyspace.Entry{Name: "e", Doc: word, Owner: word, Construct: keyspace.Construct(word),
+		StreamSpec: keyspace.StreamSpec{MaxLen: 5, Groups: []string{word}}}
 	ks := &keyspace.Keyspace{Package: name, Doc: word, Entries: []*keyspace.Entry{entry}}
 	for i, p := range []string{escaped.String(), "e:{e}", "r:{r}:{x}", "b:{raw}"} {
 		parsed, err := pattern.Parse(p, resolve)
 		if err != nil {
 			return nil // too long, or nothing to declare a key with
 		}
-		ttl := keyspace.TTL{Policy: keyspace.Policy(i % 3), Text: word, Default: time.Second, Min: time.Second, Max: time.Second, Jitter: 0.1}
-		k := &keyspace.Key{Entry: entry, Role: word, Name: fmt.Sprintf("e%d", i), Pattern: parsed, Kind: keyspace.Hash, TTL: ttl, Doc: word, Value: &enum, Member: &enum, Score: &expr, Fields: fields, Field: &enum, Item: &expr}
+		ttl := keyspace.TTL{Policy: keyspace.Policy(i % 3), Text: word, Default: time.Second, Min: time.Second,
+			Max: time.Second, Jitter: 0.1}
+		k := &keyspace.Key{Entry: entry, Role: word, Name: fmt.Sprintf("e%d", i), Pattern: parsed, Kind: keyspace.Hash,
+			TTL: ttl, Doc: word, Value: &enum, Member: &enum, Score: &expr, Fields: fields, Field: &enum, Item: &expr}
 		if i == 1 {
 			k.JSON = fields
 		}
@@ -59,12 +69,13 @@ func hostile(name, text string) *keyspace.Keyspace {
 			k.Kind, k.Role = keyspace.Stream, ""
 		}
 		ks.Keys = append(ks.Keys, k)
-		ks.Channels = append(ks.Channels, &keyspace.Channel{Name: fmt.Sprintf("c%d", i), Doc: word, Pattern: parsed, Owner: word, Message: fields})
+		ks.Channels = append(ks.Channels,
+			&keyspace.Channel{Name: fmt.Sprintf("c%d", i), Doc: word, Pattern: parsed, Owner: word, Message: fields})
 	}
 	return ks
 }
 
-// tame is a text that shapes the code as text does, without its tricks.
+// tame returns a text that shapes the code as text does, without its tricks.
 func tame(text string) string {
 	out := "tame text"
 	if strings.Contains(text, ":") {
@@ -76,7 +87,7 @@ func tame(text string) string {
 	return out
 }
 
-// language is how the comments and strings of a language are left out.
+// language describes how the comments and strings of a language are left out.
 type language struct {
 	generate func(*keyspace.Keyspace) ([]gen.File, error)
 	comments [][2]string // how they begin and end
@@ -96,7 +107,7 @@ var (
 	blank    = regexp.MustCompile(`\s+`)
 )
 
-// skeleton is the code without comments and without what is in its strings.
+// skeleton returns the code without comments and without what is in its strings.
 func (l language) skeleton(code string) (string, error) {
 	var out strings.Builder
 next:
@@ -129,7 +140,7 @@ next:
 	return blank.ReplaceAllString(strings.ReplaceAll(text, "[]", `""`), " "), nil
 }
 
-// closing is where a string ends, escapes left out.
+// closing returns where a string ends, escapes left out.
 func closing(text, quote string) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '\\' {
@@ -157,7 +168,8 @@ func contained(t *testing.T, name string, l language, text string) {
 		if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) || !utf8.Valid(files[0].Text) {
 			t.Fatalf("%s: %q: %d files, %v", name, text, len(files), err)
 		}
-		_, code, _ := strings.Cut(string(files[0].Text), "_Place]) -> None:\n        super().__init__(name, pattern, owner, steps)\n")
+		_, code, _ := strings.Cut(string(files[0].Text),
+			"_Place]) -> None:\n        super().__init__(name, pattern, owner, steps)\n")
 		if name == "typescript" {
 			_, code, _ = strings.Cut(string(files[0].Text), "void [")
 		}

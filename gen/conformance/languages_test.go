@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	stored "github.com/keywright/keywright/value"
 )
 
@@ -30,16 +31,17 @@ const (
 )
 
 var examples = []string{
-	"../../examples/poppobuilder/keyspace.yaml", "../../examples/githubbroker/keyspace.yaml", "../../examples/shop/keyspace.yaml", "../../examples/harca/keyspace.yaml",
+	"../../examples/poppobuilder/keyspace.yaml", "../../examples/githubbroker/keyspace.yaml",
+	"../../examples/shop/keyspace.yaml", "../../examples/harca/keyspace.yaml",
 	"../../examples/cunningbot/keyspace.yaml", "../../examples/realworld/keyspace.yaml",
 }
 
-// declarations are what the languages are compared on.
+// declarations say what the languages are compared on.
 var declarations = append(slices.Clone(examples), "testdata/hostile.yaml", "testdata/usage.yaml")
 
-func load(t testing.TB, file string) *keyspace.Keyspace {
+func loaded(t testing.TB, file string) *keyspace.Keyspace {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+	ks, findings := load.File(os.DirFS(filepath.Dir(file)), filepath.Base(file))
 	for _, f := range findings {
 		t.Errorf("%s:%d: %s %s", file, f.Pos.Line, f.Code, f.Message)
 	}
@@ -50,7 +52,8 @@ func load(t testing.TB, file string) *keyspace.Keyspace {
 }
 
 // written generates and writes below dir; it answers the path of the one file.
-func written(t testing.TB, dir string, ks *keyspace.Keyspace, generate func(*keyspace.Keyspace) ([]gen.File, error)) string {
+func written(t testing.TB, dir string, ks *keyspace.Keyspace,
+	generate func(*keyspace.Keyspace) ([]gen.File, error)) string {
 	t.Helper()
 	files, err := generate(ks)
 	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
@@ -70,18 +73,23 @@ func run(t testing.TB, name string, args ...string) string {
 	c := exec.Command(name, args...)
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil || errs.Len() > 0 {
-		t.Fatalf("%s %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", name, strings.Join(args, " "), err, out.String(), errs.String())
+		t.Fatalf("%s %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", name,
+			strings.Join(args, " "), err, out.String(), errs.String())
 	}
 	return out.String()
 }
 
-// strict is how the generated modules must compile: with every check there is,
+// strict says how the generated modules must compile: with every check there is,
 // for any library, and so that the types can be stripped.
 var strict = map[string]any{
-	"strict": true, "noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "noImplicitReturns": true, "noPropertyAccessFromIndexSignature": true,
-	"noUnusedLocals": true, "noUnusedParameters": true, "noFallthroughCasesInSwitch": true, "noImplicitOverride": true,
-	"erasableSyntaxOnly": true, "verbatimModuleSyntax": true, "isolatedModules": true, "isolatedDeclarations": true, "declaration": true,
-	"target": "es2022", "module": "es2022", "moduleResolution": "bundler", "lib": []string{"es2022"}, "types": []string{}, "outDir": "js",
+	"strict": true, "noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "noImplicitReturns": true,
+	"noPropertyAccessFromIndexSignature": true,
+	"noUnusedLocals":                     true, "noUnusedParameters": true, "noFallthroughCasesInSwitch": true,
+	"noImplicitOverride": true,
+	"erasableSyntaxOnly": true, "verbatimModuleSyntax": true, "isolatedModules": true, "isolatedDeclarations": true,
+	"declaration": true,
+	"target":      "es2022", "module": "es2022", "moduleResolution": "bundler", "lib": []string{"es2022"},
+	"types": []string{}, "outDir": "js",
 }
 
 // compiled compiles all modules of a folder to its folder js.
@@ -102,7 +110,7 @@ func compiled(t testing.TB, dir string) string {
 	return filepath.Join(dir, "js")
 }
 
-// compiler is one process that compiles for all tests: its start costs more than most modules.
+// compiler represents one process that compiles for all tests: its start costs more than most modules.
 type compiler struct {
 	mu  sync.Mutex
 	in  io.Writer
@@ -111,7 +119,8 @@ type compiler struct {
 }
 
 var typeScript = sync.OnceValue(func() *compiler {
-	c, cmd := &compiler{}, exec.Command("node", nodeDir+"/compile.mjs") // it ends with its input, which ends with the tests
+	// it ends with its input, which ends with the tests
+	c, cmd := &compiler{}, exec.Command("node", nodeDir+"/compile.mjs")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	in, err2 := cmd.StdinPipe()
@@ -122,7 +131,7 @@ var typeScript = sync.OnceValue(func() *compiler {
 	return c
 })
 
-// compile is what the compiler has to say of a folder.
+// compile returns what the compiler has to say of a folder.
 func (c *compiler) compile(t testing.TB, dir string) (said string) {
 	t.Helper()
 	c.mu.Lock()
@@ -145,7 +154,7 @@ func (c *compiler) compile(t testing.TB, dir string) (said string) {
 func TestTypes(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range append(slices.Clone(examples), "testdata/usage.yaml") {
-		ks := load(t, file)
+		ks := loaded(t, file)
 		written(t, dir, ks, typescript.Generate)
 		written(t, dir, ks, python.Generate)
 	}
@@ -191,7 +200,7 @@ func TestLanguages(t *testing.T) {
 	dir := t.TempDir()
 	vectors, pythons := map[string]string{}, map[string]string{}
 	for _, file := range declarations {
-		ks := load(t, file)
+		ks := loaded(t, file)
 		path := written(t, dir, ks, conformance.Generate)
 		vectors[ks.Package] = path
 		agree(t, ks, path)
@@ -201,7 +210,8 @@ func TestLanguages(t *testing.T) {
 	js := compiled(t, dir)
 	run(t, "python3", "-W", "error", "-m", "compileall", "-q", "-f", dir)
 	for name, path := range vectors {
-		t.Run("node/"+name, func(t *testing.T) { t.Log(run(t, "node", nodeDir+"/run.mjs", filepath.Join(js, name+".js"), path)) })
+		t.Run("node/"+name,
+			func(t *testing.T) { t.Log(run(t, "node", nodeDir+"/run.mjs", filepath.Join(js, name+".js"), path)) })
 		t.Run("python/"+name, func(t *testing.T) {
 			t.Log(run(t, "python3", "-W", "error", pythonRun, pythons[name], path))
 		})
@@ -223,7 +233,7 @@ keys:
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ks, findings := keyspace.Load(os.DirFS(dir), "k.yaml")
+	ks, findings := load.File(os.DirFS(dir), "k.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// placeTypes are the types that a placeholder may have; the placeholder of each is
+// placeTypes lists the types that a placeholder may have; the placeholder of each is
 // called p and its number.
 var placeTypes = []string{
 	"text", "text max 9", "int", "int 1..5", "int -3..", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug",
 	"date", "date YYYYMMDD-HH", "timestamp", "unix_s", "unix_ms", "red|green", "two-words|Red|x", "/(a|b|c)+x?/",
 }
 
-// valueTypes are the types of what is stored; p18 is an enum that has a name.
+// valueTypes lists the types of what is stored; p18 is an enum that has a name.
 var valueTypes = append([]string{"json", "p18", "low|high"}, placeTypes...)
 
-// use is an entry and what is done with it.
+// use represents an entry and what is done with it.
 type use struct {
 	kind, name string
 	places     []sample // of the key, in their order
@@ -37,7 +37,7 @@ type drawing struct {
 	events     string
 }
 
-// full is whether a declaration has every construct. The first of each batch has: its
+// full reports whether a declaration has every construct. The first of each batch has: its
 // module exports all types.
 func full(number int) bool { return number%inBatch == 0 }
 
@@ -60,7 +60,8 @@ func draw(r *rand.Rand, number int) *declaration {
 	for i, typ := range placeTypes {
 		fmt.Fprintf(&b, "  p%d: %q\n", i, typ)
 	}
-	for _, section := range []struct{ name, text string }{{"keys", g.keys.String()}, {"channels", g.subs.String()}, {"events", g.events}} {
+	for _, section := range []struct{ name, text string }{{"keys", g.keys.String()}, {"channels", g.subs.String()},
+		{"events", g.events}} {
 		if section.text != "" {
 			fmt.Fprintf(&b, "%s:\n%s", section.name, own.Replace(section.text))
 		} else if section.name == "keys" {
@@ -85,7 +86,8 @@ var parts = []func(*drawing){
 		u := &use{kind: "map", name: "maps"}
 		key := g.pattern(u)
 		u.values = []sample{g.value("f", "text", "int", "uuid", "p18", "slug", "date", "bool", "unix_s"), g.value("v")}
-		g.add(u, fmt.Sprintf(`key: %q, type: hash, field: %q, value: %q, ttl: 1d`, key, u.values[0].declared, u.values[1].declared))
+		g.add(u, fmt.Sprintf(`key: %q, type: hash, field: %q, value: %q, ttl: 1d`, key, u.values[0].declared,
+			u.values[1].declared))
 	},
 	func(g *drawing) { g.collection("list") },
 	func(g *drawing) { g.collection("set") },
@@ -127,7 +129,7 @@ var parts = []func(*drawing){
 	(*drawing).exchange,
 }
 
-// pattern is a pattern with up to three placeholders, sometimes with one at its
+// pattern returns a pattern with up to three placeholders, sometimes with one at its
 // beginning.
 func (g *drawing) pattern(u *use) string {
 	order := g.Perm(len(placeTypes))[:1+g.IntN(3)]
@@ -200,7 +202,8 @@ func (g *drawing) add(u *use, declared string) *use {
 }
 
 // memberTypes can be told from each other in a set and name the field of a hash.
-var memberTypes = []string{"text", "int", "uuid", "hex 8", "date", "p18", "slug", "bool", "unix_s", "timestamp", "bytes", "float"}
+var memberTypes = []string{"text", "int", "uuid", "hex 8", "date", "p18", "slug", "bool", "unix_s", "timestamp",
+	"bytes", "float"}
 
 // record draws what has fields; some of them are encrypted.
 func (g *drawing) record(kind, name, declared string) {
@@ -225,7 +228,8 @@ func (g *drawing) scored(kind string) {
 		u.values = []sample{g.value("m", memberTypes...), g.value("s", "int", "float", "int 0..", "unix_s", "unix_ms")}
 	}
 	u.values[1] = u.values[1].exact()
-	g.add(u, fmt.Sprintf(`key: %q, type: %s, member: %q, score: %q, ttl: 1d`, key, kind, u.values[0].declared, u.values[1].declared))
+	g.add(u, fmt.Sprintf(`key: %q, type: %s, member: %q, score: %q, ttl: 1d`, key, kind, u.values[0].declared,
+		u.values[1].declared))
 }
 
 func (g *drawing) lock() {
@@ -250,11 +254,11 @@ func (g *drawing) event() {
 	g.events = fmt.Sprintf("  done: {with: [%s], deletes: [vic]}\n", strings.Join(with, ", "))
 }
 
-// namedTypes are the types of a field that has the name of the id, and another type:
+// namedTypes lists the types of a field that has the name of the id, and another type:
 // text takes any id, and the others none that is not of theirs.
 var namedTypes = []string{"text", "int", "float", "bool", "unix_s", "unix_ms", "date", "timestamp"}
 
-// indexed are the types of fields that an index tells apart in its key.
+// indexed lists the types of fields that an index tells apart in its key.
 var indexed = append([]string{"p18", "low|high"}, placeTypes...)
 
 // entity draws an entity: with its placeholders in the id, with one that its
@@ -276,9 +280,12 @@ func (g *drawing) entity(shape string) {
 		fields := g.sealing(u)
 		kind := g.index(u)
 		a, b := u.places[0].name, u.places[1].name
-		index = fmt.Sprintf(`key: "k@ens:{%s}:{%s}", fields: %s, index: {g: "k@ensi:{%s}:{g}", at: "k@ensz:{%s}"}, emits: {create: made, update: changed, delete: gone, expire: ended}`, a, b, with(fields, kind), a, a)
-		for name, rest := range map[string]string{"made": ", durable: {maxlen: 9}", "changed": "", "gone": ", durable: {maxlen: 9}", "ended": ", durable: {maxlen: 9}"} {
-			fmt.Fprintf(&g.subs, "  %s: {channel: \"k@%s:{%s}:{%s}\", message: {%s: %s, %s: %s}%s}\n", name, name, b, a, a, a, b, b, rest)
+		index = fmt.Sprintf(
+			`key: "k@ens:{%s}:{%s}", fields: %s, index: {g: "k@ensi:{%s}:{g}", at: "k@ensz:{%s}"}, emits: {create: made, update: changed, delete: gone, expire: ended}`, a, b, with(fields, kind), a, a)
+		for name, rest := range map[string]string{"made": ", durable: {maxlen: 9}", "changed": "",
+			"gone": ", durable: {maxlen: 9}", "ended": ", durable: {maxlen: 9}"} {
+			fmt.Fprintf(&g.subs, "  %s: {channel: \"k@%s:{%s}:{%s}\", message: {%s: %s, %s: %s}%s}\n", name, name, b, a, a, a,
+				b, b, rest)
 		}
 	case "named":
 		p := g.IntN(len(placeTypes))
@@ -288,7 +295,8 @@ func (g *drawing) entity(shape string) {
 		fields := g.sealing(u)
 		kind := g.index(u)
 		u.fields = append(u.fields, own)
-		index = fmt.Sprintf(`key: "k@enn:{%s}", fields: %s, index: {%s: "k@enni:{%s}", g: "k@enng:{g}", at: "k@ennz"}`, id.name, with(with(fields, kind), own.declaration()), id.name, id.name)
+		index = fmt.Sprintf(`key: "k@enn:{%s}", fields: %s, index: {%s: "k@enni:{%s}", g: "k@enng:{g}", at: "k@ennz"}`,
+			id.name, with(with(fields, kind), own.declaration()), id.name, id.name)
 	}
 	g.add(u, index+`, type: entity, ttl: 1h`)
 }
@@ -305,7 +313,7 @@ func (g *drawing) index(u *use) string {
 	return s.declaration() + ", " + at.declaration()
 }
 
-// named is the field that has the name of the id: of its type, or of another one.
+// named returns the field that has the name of the id: of its type, or of another one.
 func (g *drawing) named(id sample) sample {
 	field := id
 	field.key, field.declared = false, id.name

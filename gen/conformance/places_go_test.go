@@ -16,7 +16,9 @@ type goFile struct {
 
 func goUse(d *declaration) string {
 	f := &goFile{pkg: d.name}
-	fmt.Fprintf(f, "package main\n\nimport (\n\"encoding/json\"\n\n\"github.com/keywright/keywright\"\n\"github.com/keywright/keywright/event\"\n\"github.com/keywright/keywright/internal/zz_places/%s\"\n)\n\nvar _ json.RawMessage\nvar _ event.Options\n\nfunc init() { uses = append(uses, use_%s) }\n\nfunc use_%s(p *player, c *keywright.Client) {\nk := %s.New(c)\n", d.name, d.name, d.name, d.name)
+	fmt.Fprintf(f,
+		"package main\n\nimport "+
+			"(\n\"encoding/json\"\n\n\"github.com/keywright/keywright\"\n\"github.com/keywright/keywright/event\"\n\"github.com/keywright/keywright/internal/zz_places/%s\"\n)\n\nvar _ json.RawMessage\nvar _ event.Options\n\nfunc init() { uses = append(uses, use_%s) }\n\nfunc use_%s(p *player, c *keywright.Client) {\nk := %s.New(c)\n", d.name, d.name, d.name, d.name)
 	for _, u := range d.cases {
 		goKinds[strings.Fields(u.kind)[0]](f, u)
 	}
@@ -41,7 +43,7 @@ func goArgs(list []sample) string {
 	return strings.Join(out, ", ")
 }
 
-// handle is the call that gives the handle.
+// handle returns the call that gives the handle.
 func handle(u *use) string { return fmt.Sprintf("k.%s(%s)", goName(u), goArgs(u.places)) }
 
 // struct writes a variable with an object.
@@ -64,6 +66,12 @@ func (f *goFile) object(u *use, suffix string) string {
 
 // simple writes and reads by methods of one argument.
 func (f *goFile) simple(u *use, v string) {
+	f.in("write", u, "return %s.Set(%s).Do(p.ctx)", handle(u), v)
+	f.in("read", u, "got, err := %s.Get().Do(p.ctx)\nreturn same(got, err, %s)", handle(u), v)
+}
+
+// cached does so with a cache, whose methods take the context.
+func (f *goFile) cached(u *use, v string) {
 	f.in("write", u, "return %s.Set(p.ctx, %s)", handle(u), v)
 	f.in("read", u, "got, err := %s.Get(p.ctx)\nreturn same(got, err, %s)", handle(u), v)
 }
@@ -71,14 +79,16 @@ func (f *goFile) simple(u *use, v string) {
 // scored writes and reads a member with its score.
 func (f *goFile) scored(u *use) {
 	m, s := u.values[0].goText(), u.values[1].goText()
-	f.in("write", u, "_, err := %s.Add(p.ctx, %s, %s)\nreturn err", handle(u), m, s)
-	f.in("read", u, "got, err := first(%s.Top(p.ctx, 5))\nif err := same(got.Member, err, %s); err != nil {\nreturn err\n}\nreturn same(got.Score, err, %s)", handle(u), m, s)
+	f.in("write", u, "_, err := %s.Add(%s, %s).Do(p.ctx)\nreturn err", handle(u), m, s)
+	f.in("read",
+		u, "got, err := first(%s.Top(5).Do(p.ctx))\nif err := same(got.Member, err, %s); err != nil {\nreturn err\n}\nreturn "+
+			"same(got.Score, err, %s)", handle(u), m, s)
 }
 
 // listed writes and reads an element of a collection.
 func (f *goFile) listed(u *use, add, all string) {
 	v := u.values[0].goText()
-	f.in("write", u, "_, err := %s.%s(p.ctx, %s)\nreturn err", handle(u), add, v)
+	f.in("write", u, "_, err := %s.%s(%s).Do(p.ctx)\nreturn err", handle(u), add, v)
 	f.in("read", u, "got, err := first(%s.%s)\nreturn same(got, err, %s)", handle(u), all, v)
 }
 
@@ -93,29 +103,29 @@ var goKinds = map[string]func(*goFile, *use){
 	"hash":   func(f *goFile, u *use) { f.simple(u, f.object(u, "Value")) },
 	"cache": func(f *goFile, u *use) {
 		if len(u.fields) > 0 {
-			f.simple(u, f.object(u, "Value"))
+			f.cached(u, f.object(u, "Value"))
 		} else {
-			f.simple(u, u.values[0].goText())
+			f.cached(u, u.values[0].goText())
 		}
 	},
 	"map": func(f *goFile, u *use) {
 		field, v := u.values[0].goText(), u.values[1].goText()
-		f.in("write", u, "_, err := %s.Set(p.ctx, %s, %s)\nreturn err", handle(u), field, v)
-		f.in("read", u, "got, err := %s.Get(p.ctx, %s)\nreturn same(got, err, %s)", handle(u), field, v)
+		f.in("write", u, "_, err := %s.Set(%s, %s).Do(p.ctx)\nreturn err", handle(u), field, v)
+		f.in("read", u, "got, err := %s.Get(%s).Do(p.ctx)\nreturn same(got, err, %s)", handle(u), field, v)
 	},
-	"list":    func(f *goFile, u *use) { f.listed(u, "PushRight", "Range(p.ctx, 0, -1)") },
-	"set":     func(f *goFile, u *use) { f.listed(u, "Add", "Members(p.ctx)") },
+	"list":    func(f *goFile, u *use) { f.listed(u, "PushRight", "Range(0, -1).Do(p.ctx)") },
+	"set":     func(f *goFile, u *use) { f.listed(u, "Add", "Members().Do(p.ctx)") },
 	"zset":    (*goFile).scored,
 	"ranking": (*goFile).scored,
 	"stream": func(f *goFile, u *use) {
 		v := f.object(u, "Value")
-		f.in("write", u, "_, err := %s.Add(p.ctx, %s)\nreturn err", handle(u), v)
-		f.in("read", u, "got, err := first(%s.Last(p.ctx, 5))\nreturn same(got.Value, err, %s)", handle(u), v)
+		f.in("write", u, "_, err := %s.Add(%s).Do(p.ctx)\nreturn err", handle(u), v)
+		f.in("read", u, "got, err := first(%s.Last(5).Do(p.ctx))\nreturn same(got.Value, err, %s)", handle(u), v)
 	},
 	"counter": func(f *goFile, u *use) {
 		v := u.values[0].goText()
-		f.in("write", u, "_, err := %s.Add(p.ctx, %s)\nreturn err", handle(u), v)
-		f.in("read", u, "got, err := %s.Get(p.ctx)\nreturn same(got, err, %s)", handle(u), v)
+		f.in("write", u, "_, err := %s.Add(%s).Do(p.ctx)\nreturn err", handle(u), v)
+		f.in("read", u, "got, err := %s.Get().Do(p.ctx)\nreturn same(got, err, %s)", handle(u), v)
 	},
 	"lock":  func(f *goFile, u *use) { f.in("work", u, "return locked(p.ctx, %s)", handle(u)) },
 	"limit": func(f *goFile, u *use) { f.in("work", u, "return limited(p.ctx, %s)", handle(u)) },
@@ -128,7 +138,9 @@ var goKinds = map[string]func(*goFile, *use){
 	},
 	"event": func(f *goFile, u *use) {
 		f.simple(u, u.values[0].goText())
-		f.in("work", u, "if err := k.Done(p.ctx, %s); err != nil {\nreturn err\n}\nthere, err := %s.Exists(p.ctx)\nreturn same(there, err, false)", goArgs(u.places), handle(u))
+		f.in("work", u,
+			"if err := k.Done(p.ctx, %s); err != nil {\nreturn err\n}\nthere, err := %s.Exists().Do(p.ctx)\nreturn same(there, "+
+				"err, false)", goArgs(u.places), handle(u))
 	},
 	"entity": (*goFile).entity,
 	"topic": func(f *goFile, u *use) {
@@ -140,11 +152,13 @@ var goKinds = map[string]func(*goFile, *use){
 	"durable": func(f *goFile, u *use) {
 		v := f.object(u, "Message")
 		f.in("write", u, "_, err := %s.Publish(p.ctx, %s)\nreturn err", handle(u), v)
-		f.in("read", u, "got, err := first(%s.Read(p.ctx, event.Begin, \"+\", 5))\nreturn same(got.Data, err, %s)", handle(u), v)
+		f.in("read", u, "got, err := first(%s.Read(p.ctx, event.Begin, \"+\", 5))\nreturn same(got.Data, err, %s)",
+			handle(u), v)
 	},
 	"exchange": func(f *goFile, u *use) {
 		v := f.object(u, "Message")
-		f.in("work", u, "return asked(p.ctx, k.%sExchange(%s), %s, %s.%sReply{M: 1.5})", goName(u), goArgs(u.places), v, f.pkg, goName(u))
+		f.in("work", u, "return asked(p.ctx, k.%sExchange(%s), %s, %s.%sReply{M: 1.5})", goName(u), goArgs(u.places), v,
+			f.pkg, goName(u))
 	},
 }
 
@@ -170,7 +184,8 @@ func (f *goFile) entity(u *use) {
 		i := slices.IndexFunc(u.fields, func(s sample) bool { return s.name == name })
 		place := u.fields[i]
 		place.key = true
-		f.in("read of Go", u, "s := %s\nreturn listed(p.ctx, s.Store, s.By%s(%s), %s)", store, gen.Title(name), place.goText(), v)
+		f.in("read of Go", u, "s := %s\nreturn listed(p.ctx, s.Store, s.By%s(%s), %s)", store, gen.Title(name),
+			place.goText(), v)
 	}
 	by("g")
 	if u.shape == "named" {
@@ -197,10 +212,15 @@ func (f *goFile) emits(u *use, store, id, v string) {
 		return fmt.Sprintf("%s.%sMessage{%s}", f.pkg, name, strings.Join(fields, ", "))
 	}
 	kept := func(name string) string {
-		return fmt.Sprintf("got, err := first(k.%s(%s).Read(p.ctx, event.Begin, \"+\", 5))\nreturn same(got.Data, err, %s)", name, args, message(name))
+		return fmt.Sprintf("got, err := first(k.%s(%s).Read(p.ctx, event.Begin, \"+\", 5))\nreturn same(got.Data, err, %s)",
+			name, args, message(name))
 	}
 	f.in("read of Go", u, "%s", kept("Made"))
-	f.in("work", u, "return told(p, k.ChangedTopic(%s), %s, func() error { _, err := %s.Put(p.ctx, %s, %s); return err })", args, message("Changed"), store, id, v)
-	f.in("work", u, "there, err := %s.Delete(p.ctx, %s)\nif err := same(there, err, true); err != nil {\nreturn err\n}\n%s", store, id, kept("Gone"))
-	f.in("work", u, "s := %s\nif err := ended(p, s.Store, %s, %s); err != nil {\nreturn err\n}\n%s", store, id, v, kept("Ended"))
+	f.in("work", u, "return told(p, k.ChangedTopic(%s), %s, func() error { _, err := %s.Put(p.ctx, %s, %s); return err })",
+		args, message("Changed"), store, id, v)
+	f.in("work", u,
+		"there, err := %s.Delete(p.ctx, %s)\nif err := same(there, err, true); err != nil {\nreturn err\n}\n%s", store, id,
+		kept("Gone"))
+	f.in("work", u, "s := %s\nif err := ended(p, s.Store, %s, %s); err != nil {\nreturn err\n}\n%s", store, id, v,
+		kept("Ended"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// sample is one value of a type: as a placeholder of a key, or stored.
+// sample represents one value of a type: as a placeholder of a key, or stored.
 type sample struct {
 	name             string
 	typ              scalar.Type
@@ -35,7 +35,7 @@ func (s sample) declaration() string {
 	return fmt.Sprintf("%s: %q", s.name, text)
 }
 
-// exact is the sample as a double holds it.
+// exact returns the sample as a double holds it.
 func (s sample) exact() sample {
 	if n, err := strconv.ParseInt(s.text, 10, 64); err == nil && s.typ.Kind == scalar.Int && (n > 1<<53 || n < -1<<53) {
 		s.text = "9007199254740991"
@@ -43,7 +43,7 @@ func (s sample) exact() sample {
 	return s
 }
 
-// clocked are the types that are a time to Go, in a key too; there a timestamp is text.
+// clocked lists the types that are a time to Go, in a key too; there a timestamp is text.
 var clocked = map[scalar.Kind]bool{scalar.Date: true, scalar.UnixS: true, scalar.UnixMS: true}
 
 // take gives a field what the store writes into it of an id, if it does.
@@ -82,9 +82,11 @@ var moments = []int64{951_782_400_000, 1_700_000_000_123, 1_709_210_096_120, 4_1
 // wordings are values of the types that are text; those of a key are never empty and
 // have neither a separator nor braces.
 var wordings = map[scalar.Kind][]string{
-	scalar.UUID: {"123e4567-e89b-12d3-a456-426614174000"}, scalar.ULID: {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"},
-	scalar.Slug: {"a", "blue-shirt_2", "0"}, scalar.Regexp: {"a", "abcx", "cc"}, scalar.Float: {"0", "0.1", "-12.25", "3", "0.000001", "-0.000000015", "1200000000000000000000000"},
-	scalar.Bool: {"true", "false"}, scalar.JSON: {`{"a":[1,2.5,"x"],"b":{}}`, `[]`, `"text"`, `17`},
+	scalar.UUID: {"123e4567-e89b-12d3-a456-426614174000"},
+	scalar.ULID: {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"},
+	scalar.Slug: {"a", "blue-shirt_2", "0"}, scalar.Regexp: {"a", "abcx", "cc"},
+	scalar.Float: {"0", "0.1", "-12.25", "3", "0.000001", "-0.000000015", "1200000000000000000000000"},
+	scalar.Bool:  {"true", "false"}, scalar.JSON: {`{"a":[1,2.5,"x"],"b":{}}`, `[]`, `"text"`, `17`},
 }
 
 // sampled draws a value of a type.
@@ -127,7 +129,7 @@ func integer(r *rand.Rand, t scalar.Type) string {
 	}
 }
 
-// goText is the sample as Go has it in hand.
+// goText returns the sample as Go has it in hand.
 func (s sample) goText() string {
 	switch s.typ.Kind {
 	case scalar.Int, scalar.Bool:
@@ -150,7 +152,7 @@ func (s sample) goText() string {
 	return strconv.Quote(s.text)
 }
 
-// tsText is the sample as TypeScript has it in hand.
+// tsText returns the sample as TypeScript has it in hand.
 func (s sample) tsText() string {
 	switch s.typ.Kind {
 	case scalar.Int:
@@ -176,7 +178,7 @@ func (s sample) tsText() string {
 	return quoted(s.text)
 }
 
-// pyText is the sample as Python has it in hand.
+// pyText returns the sample as Python has it in hand.
 func (s sample) pyText() string {
 	switch s.typ.Kind {
 	case scalar.Int:
@@ -213,7 +215,7 @@ func (s sample) pyText() string {
 	return quoted(s.text)
 }
 
-// quoted is a text as TypeScript and Python write it; none is beyond the BMP.
+// quoted returns a text as TypeScript and Python write it; none is beyond the BMP.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/gen/portable"
 )
 
-// step is what a program in TypeScript or Python does with an entry: a function of
+// step describes what a program in TypeScript or Python does with an entry: a function of
 // testdata/places.ts and places.py, with a key or channel, codecs and values.
 type step struct {
 	function string
@@ -21,7 +21,7 @@ type step struct {
 	values   []value
 }
 
-// value is a sample, an object of some, or a message with an object in it.
+// value represents a sample, an object of some, or a message with an object in it.
 type value struct {
 	one     *sample
 	fields  []sample
@@ -30,7 +30,7 @@ type value struct {
 
 func one(s sample) value { return value{one: &s} }
 
-// stepOf is what belongs to an entry; ok is false for what only Go has.
+// stepOf returns what belongs to an entry; ok is false for what only Go has.
 func stepOf(u *use) (s step, ok bool) {
 	s = step{function: strings.Fields(u.kind)[0], item: u.name, verb: "key", places: u.places}
 	switch s.function {
@@ -116,7 +116,7 @@ func (v value) py() string {
 	return object
 }
 
-// python are the arguments of a call: what is stored, what reads it, the values.
+// python returns the arguments of a call: what is stored, what reads it, the values.
 func (s step) python(item string, names []string) string {
 	if s.function == "opaque" {
 		return item + ".fields.decode"
@@ -136,7 +136,7 @@ func (s step) python(item string, names []string) string {
 	return strings.Join(append(append(stored, reads...), names...), ", ")
 }
 
-// arguments are those of a call in TypeScript after its first two.
+// arguments returns those of a call in TypeScript after its first two.
 func (s step) arguments(item string, show func(value) string) string {
 	var out []string
 	for _, c := range s.codecs {
@@ -148,7 +148,7 @@ func (s step) arguments(item string, show func(value) string) string {
 	return strings.Join(out, ", ")
 }
 
-// typeName is the Python type of a value.
+// typeName returns the Python type of a value.
 func (s step) typeName(d *declaration, i int) string {
 	suffix := gen.Title(s.codecs[min(i, len(s.codecs)-1)])
 	switch s.function {
@@ -160,7 +160,7 @@ func (s step) typeName(d *declaration, i int) string {
 	return d.name + "." + portable.Pascal(s.item) + suffix
 }
 
-// scripted is whether TypeScript and Python do something with a declaration.
+// scripted reports whether TypeScript and Python do something with a declaration.
 func (d *declaration) scripted() bool {
 	return slices.ContainsFunc(d.cases, func(u *use) bool { _, ok := stepOf(u); return ok })
 }
@@ -180,14 +180,17 @@ func typeScriptUse(batch []*declaration) string {
 			for i, p := range s.places {
 				places[i] = portable.Camel(p.name) + ": " + p.tsText()
 			}
-			fmt.Fprintf(&body, "  await $%s(s, %q, %s.%s({ %s }), %s);\n", s.function, d.name+" "+u.name, item, s.verb, strings.Join(places, ", "), s.arguments(item, value.ts))
+			fmt.Fprintf(&body, "  await $%s(s, %q, %s.%s({ %s }), %s);\n", s.function, d.name+" "+u.name, item, s.verb,
+				strings.Join(places, ", "), s.arguments(item, value.ts))
 		}
 	}
 	fixed, err := os.ReadFile("testdata/places.ts.txt")
 	if err != nil {
 		panic(err)
 	}
-	return fmt.Sprintf("import type { Codec, FieldsCodec, PayloadCodec } from \"./%s.js\";\n%s\n%s\nexport async function play(s: Server): Promise<void> {\n%s}\n", batch[0].name, head.String(), fixed, body.String())
+	return fmt.Sprintf(
+		"import type { Codec, FieldsCodec, PayloadCodec } from \"./%s.js\";\n%s\n%s\nexport async function play(s: "+
+			"Server): Promise<void> {\n%s}\n", batch[0].name, head.String(), fixed, body.String())
 }
 
 func pythonUse(batch []*declaration) string {
@@ -211,12 +214,14 @@ func pythonUse(batch []*declaration) string {
 				names = append(names, name)
 				fmt.Fprintf(&body, "    %s: %s = %s\n", name, s.typeName(d, i), v.py())
 			}
-			fmt.Fprintf(&body, "    _%s(s, %q, %s.%s(%s), %s)\n", s.function, d.name+" "+u.name, item, s.verb, strings.Join(places, ", "), s.python(item, names))
+			fmt.Fprintf(&body, "    _%s(s, %q, %s.%s(%s), %s)\n", s.function, d.name+" "+u.name, item, s.verb,
+				strings.Join(places, ", "), s.python(item, names))
 		}
 	}
 	fixed, err := os.ReadFile("testdata/places.py.txt")
 	if err != nil {
 		panic(err)
 	}
-	return strings.Replace(string(fixed), "# modules\n", head.String(), 1) + "\n\ndef play(s: Server) -> None:\n" + body.String()
+	return strings.Replace(string(fixed), "# modules\n", head.String(), 1) + "\n\ndef play(s: Server) -> None:\n" +
+		body.String()
 }

@@ -30,12 +30,13 @@ import (
 	"github.com/keywright/keywright/keyspace/breaking"
 	"github.com/keywright/keywright/keyspace/format"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
 )
 
-// inBatch is how many declarations go into one program.
+// inBatch says how many declarations go into one program.
 const inBatch = 125
 
 // TestEveryPlaceholderInEveryPlace draws declarations with each construct, with
@@ -60,7 +61,7 @@ func TestEveryPlaceholderInEveryPlace(t *testing.T) {
 				}
 			}
 		}
-		play(t, batch)
+		t.Run(batch[0].name, func(t *testing.T) { t.Parallel(); play(t, batch) })
 	}
 	t.Logf("%d declarations, %d entries, %d pairs of a construct and the type of a placeholder", count, entries, len(seen))
 }
@@ -127,7 +128,7 @@ func number(t testing.TB, name, otherwise string) int {
 	return n
 }
 
-// declaration is one keyspace, and what is done with its entries.
+// declaration represents one keyspace, and what is done with its entries.
 type declaration struct {
 	name  string
 	text  string
@@ -137,7 +138,7 @@ type declaration struct {
 
 func (d *declaration) load(t testing.TB) {
 	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(d.text)}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(d.text)}}, "k.yaml")
 	if finding.Count(found).Errors > 0 {
 		t.Fatalf("%s: %s\n%s", d.name, found[0].Message, d.text)
 	}
@@ -147,8 +148,19 @@ func (d *declaration) load(t testing.TB) {
 // play compiles the programs of a batch and lets them write and read in turn.
 func play(t *testing.T, batch []*declaration) {
 	t.Helper()
-	dir := t.TempDir()
-	programs := []program{goProgram(t, dir, batch), typeScriptProgram(t, dir, batch), pythonProgram(t, dir, batch)}
+	dir, programs := t.TempDir(), make([]program, 3)
+	compiles := t.Run("compile", func(t *testing.T) {
+		for i, compile := range []func(*testing.T, string, []*declaration) program{goProgram, typeScriptProgram,
+			pythonProgram} {
+			t.Run([]string{"Go", "TypeScript", "Python"}[i], func(t *testing.T) {
+				t.Parallel()
+				programs[i] = compile(t, dir, batch)
+			})
+		}
+	})
+	if !compiles {
+		return
+	}
 	server := keywrighttest.Start(t, keywrighttest.Redis)
 	var first map[string]string
 	for i, writer := range programs {
@@ -177,7 +189,7 @@ func play(t *testing.T, batch []*declaration) {
 	}
 }
 
-// spellings are the members, items and fields that a server holds, by their key.
+// spellings returns the members, items and fields that a server holds, by their key.
 func spellings(s *keywrighttest.Server, batch []*declaration) map[string]string {
 	out := map[string]string{}
 	for _, d := range batch {
@@ -194,7 +206,7 @@ func spellings(s *keywrighttest.Server, batch []*declaration) map[string]string 
 	return out
 }
 
-// program is one language's.
+// program represents one language's.
 type program struct {
 	name string
 	argv []string
@@ -215,7 +227,7 @@ func (p program) run(t *testing.T, mode, addr string, batch []*declaration) {
 	}
 }
 
-// textsOf are the first of the declarations whose names are told: d1 que got …
+// textsOf returns the first of the declarations whose names are told: d1 que got …
 func textsOf(told []byte, batch []*declaration) string {
 	for _, d := range batch {
 		if bytes.Contains(told, []byte(d.name+" ")) {
@@ -225,7 +237,7 @@ func textsOf(told []byte, batch []*declaration) string {
 	return ""
 }
 
-// ear is a program that hears what another one publishes.
+// ear represents a program that hears what another one publishes.
 type ear struct {
 	name string
 	cmd  *exec.Cmd
@@ -307,7 +319,8 @@ func goProgram(t *testing.T, dir string, batch []*declaration) program {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the generated Go does not compile: %v\n%.6000s\n%s", err, out, batch[0].text)
 	}
-	return program{name: "Go", argv: []string{binary}, env: []string{"RING=" + string(ring)}} // not compiled in: it is new each time
+	// not compiled in: it is new each time
+	return program{name: "Go", argv: []string{binary}, env: []string{"RING=" + string(ring)}}
 }
 
 func typeScriptProgram(t *testing.T, dir string, batch []*declaration) program {
@@ -322,7 +335,8 @@ func typeScriptProgram(t *testing.T, dir string, batch []*declaration) program {
 	if err := os.WriteFile(filepath.Join(dir, "program.ts"), []byte(typeScriptUse(batch)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return program{name: "TypeScript", argv: []string{"node", nodeDir + "/places.mjs", filepath.Join(compiled(t, dir), "program.js")}}
+	return program{name: "TypeScript",
+		argv: []string{"node", nodeDir + "/places.mjs", filepath.Join(compiled(t, dir), "program.js")}}
 }
 
 func pythonProgram(t *testing.T, dir string, batch []*declaration) program {

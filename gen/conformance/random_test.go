@@ -19,13 +19,15 @@ import (
 // and literals that are part of their values.
 var (
 	pieceTypes = []string{
-		"text", "text max 2", "text rest", "bytes", "int", "int 5..120", "int -20..3", "int ..-1", "bool", "hex", "hex 2", "slug", "float", "date", "date YYYYMMDD", "date HH:mm", "uuid", "ulid",
-		"timestamp", "unix_s", "unix_ms", "a|b|ab", "a:b|{a}|:", "/[a-z]+/", "/[0-9]{2}(-[0-9]{2})?/", "/(ab|a)+c?/", "/[^:]é?/", "/x*y/", "/.{1,3}/",
+		"text", "text max 2", "text rest", "bytes", "int", "int 5..120", "int -20..3", "int ..-1", "bool", "hex", "hex 2",
+		"slug", "float", "date", "date YYYYMMDD", "date HH:mm", "uuid", "ulid",
+		"timestamp", "unix_s", "unix_ms", "a|b|ab", "a:b|{a}|:", "/[a-z]+/", "/[0-9]{2}(-[0-9]{2})?/", "/(ab|a)+c?/",
+		"/[^:]é?/", "/x*y/", "/.{1,3}/",
 	}
 	pieceLiterals = []string{"", ":", ":", ":", "-", "x", "1", ".", "a", "::", "é", `\xff`, `\{`, `\}`, "e", "0"}
 )
 
-// randomPattern is a pattern by chance; nil if it can be read in two ways or not
+// randomPattern returns a pattern by chance; nil if it can be read in two ways or not
 // at all.
 func randomPattern(t *testing.T, rng *rand.Rand) *pattern.Pattern {
 	var text strings.Builder
@@ -45,7 +47,8 @@ func randomPattern(t *testing.T, rng *rand.Rand) *pattern.Pattern {
 		text.WriteString(pieceLiterals[rng.IntN(len(pieceLiterals))] + place)
 	}
 	text.WriteString(pieceLiterals[rng.IntN(len(pieceLiterals))])
-	p, err := pattern.Parse(text.String(), func(name string) (scalar.Type, bool) { typ, ok := types[name]; return typ, ok })
+	p, err := pattern.Parse(text.String(),
+		func(name string) (scalar.Type, bool) { typ, ok := types[name]; return typ, ok })
 	if err != nil {
 		return nil
 	}
@@ -68,7 +71,9 @@ func TestRandomPatterns(t *testing.T) {
 				adjacent++
 			}
 		}
-		ks.Keys = append(ks.Keys, &keyspace.Key{Entry: entry, Name: fmt.Sprintf("e%d", len(ks.Keys)), Pattern: p, Kind: keyspace.String, TTL: keyspace.TTL{Text: "any"}})
+		ks.Keys = append(ks.Keys,
+			&keyspace.Key{Entry: entry, Name: fmt.Sprintf("e%d", len(ks.Keys)), Pattern: p, Kind: keyspace.String,
+				TTL: keyspace.TTL{Text: "any"}})
 	}
 	if len(ks.Keys) < 100 || adjacent < 10 {
 		t.Fatalf("%d patterns, %d times two placeholders side by side: too few to prove anything", len(ks.Keys), adjacent)

@@ -13,7 +13,7 @@ import (
 	stored "github.com/keywright/keywright/value"
 )
 
-// goReads is whether generated Go reads a stored text, and a member of a JSON object.
+// goReads describes whether generated Go reads a stored text, and a member of a JSON object.
 type goReads struct{ text, member func(string) bool }
 
 func readsOf[T any](form stored.Form, c stored.Codec[T]) goReads {
@@ -28,7 +28,7 @@ func readsOf[T any](form stored.Form, c stored.Codec[T]) goReads {
 	}
 }
 
-// readers are the types that readers take whole. Those that are words or forms of text are
+// readers lists the types that readers take whole. Those that are words or forms of text are
 // read as text.
 var readers = map[string]goReads{
 	"text": readsOf(stored.Quoted, stored.Text(0)), "int": readsOf(stored.Bare, stored.Int(-1, 1)),
@@ -40,11 +40,17 @@ var readers = map[string]goReads{
 
 // storedTexts are scalars, nearly scalars, and what only one language takes for a number.
 var storedTexts = []string{
-	"0", "1", "-1", "-0", "+1", "01", "1_0", "1_000.5", "0x1f", "0X1p-2", "0b1", "0o7", "1e3", "1E3", "1e", "1.0", "1.50", ".5", "5.",
-	"1e999", "-1e999", "NaN", "nan", "Inf", "-inf", "+Infinity", "infinit", " 1", "1 ", "1\n", "１", "٣", "9223372036854775807", "9223372036854775808",
-	"-9223372036854775808", "123456789012345678901234567890", "1700000000", "99999999999", "253402300799", "253402300800", "253402300799999", "253402300800000", "8640000000000001", "true", "false", "True", "TRUE", "t", "null", "None",
-	`"1"`, `"1.5"`, `"true"`, `"1700000000"`, `""`, `"abc"`, `"a"`, `"YQ=="`, `"YQ"`, `"YQ==\n"`, `"Y Q=="`, `"YWI="`, `"YWI=="`, `"-_=="`,
-	`"2026-01-01"`, `"2026-02-30"`, `"2026-01-01T10:00:00Z"`, `"2026-01-01T10:00:00,5Z"`, "2026-01-01T1:00:00Z", "2026-01-01T10:00:00+09:60", "2026-01-01T10:00:00+24:00", "2026-01-01T10:00:60Z", "2026-01-01T10:00:00.1234567890Z", "2026-01-01t10:00:00z", "2026-1-01T10:00:00Z", `{}`, `{"a":1}`, `[]`, `[1]`, `"\u0031"`,
+	"0", "1", "-1", "-0", "+1", "01", "1_0", "1_000.5", "0x1f", "0X1p-2", "0b1", "0o7", "1e3", "1E3", "1e", "1.0", "1.50",
+	".5", "5.",
+	"1e999", "-1e999", "NaN", "nan", "Inf", "-inf", "+Infinity", "infinit", " 1", "1 ", "1\n", "１", "٣",
+	"9223372036854775807", "9223372036854775808",
+	"-9223372036854775808", "123456789012345678901234567890", "1700000000", "99999999999", "253402300799", "253402300800",
+	"253402300799999", "253402300800000", "8640000000000001", "true", "false", "True", "TRUE", "t", "null", "None",
+	`"1"`, `"1.5"`, `"true"`, `"1700000000"`, `""`, `"abc"`, `"a"`, `"YQ=="`, `"YQ"`, `"YQ==\n"`, `"Y Q=="`, `"YWI="`,
+	`"YWI=="`, `"-_=="`,
+	`"2026-01-01"`, `"2026-02-30"`, `"2026-01-01T10:00:00Z"`, `"2026-01-01T10:00:00,5Z"`, "2026-01-01T1:00:00Z",
+	"2026-01-01T10:00:00+09:60", "2026-01-01T10:00:00+24:00", "2026-01-01T10:00:60Z", "2026-01-01T10:00:00.1234567890Z",
+	"2026-01-01t10:00:00z", "2026-1-01T10:00:00Z", `{}`, `{"a":1}`, `[]`, `[1]`, `"\u0031"`,
 	"2026-01-01", "2026-02-30", "2026-01-01T10:00:00Z", "2026-01-01T25:00:00Z", "abc",
 }
 
@@ -81,7 +87,7 @@ func TestStoredValuesAreReadAlike(t *testing.T) {
 	if err := os.WriteFile(declared, []byte("keywright: 1\npackage: stored\nowner: o\nkeys:\n"+keys.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ks := load(t, declared)
+	ks := loaded(t, declared)
 	module := func(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
 	ts, py := module(written(t, dir, ks, typescript.Generate)), module(written(t, dir, ks, python.Generate))
 	asked, err := json.Marshal(questions)
@@ -116,7 +122,8 @@ print(json.dumps([reads(q) for q in json.load(open(os.path.join(here, "questions
 	compiled(t, dir)
 	for _, l := range [][]string{{"node", "ask.mjs"}, {"python3", "ask.py"}} {
 		var answers []bool
-		if err := json.Unmarshal([]byte(run(t, l[0], filepath.Join(dir, l[1]))), &answers); err != nil || len(answers) != len(questions) {
+		if err := json.Unmarshal([]byte(run(t, l[0], filepath.Join(dir, l[1]))), &answers); err != nil ||
+			len(answers) != len(questions) {
 			t.Fatalf("%s: %d answers, %v", l[0], len(answers), err)
 		}
 		for i, q := range questions {

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Bytes is a text of bytes: a JSON string if it is UTF-8, else {"hex": "…"}.
+// Bytes represents a text of bytes: a JSON string if it is UTF-8, else {"hex": "…"}.
 type Bytes string
 
 type hexed struct {
@@ -49,7 +49,7 @@ func hexJSON(text string) ([]byte, error) {
 	return json.Marshal(hexed{&digits})
 }
 
-// Value is the value of a placeholder as it stands in a key, and what kind it
+// Value represents the value of a placeholder as it is in a key, and what kind it
 // is. In JSON it is what a program has in hand: a number (a string of digits if
 // it is not exact as a 64-bit float), true or false, {"hex": "…"} for bytes, a
 // string for everything else.

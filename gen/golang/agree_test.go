@@ -18,11 +18,13 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/conformance"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// question is a text that the generated code of a key is asked about.
+// question represents a text that the generated code of a key is asked about.
 type question struct {
 	Key  string `json:"key"`
 	Text []byte `json:"text"`
@@ -40,7 +42,7 @@ type answer struct {
 func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 	ks := declare(t, strings.Replace(everyType(), "  z1:", hard+"  z1:", 1))
 	for _, dir := range []string{"shop", "harca", "cunningbot", "poppobuilder", "githubbroker", "realworld"} {
-		more := load(t, "../../examples/"+dir, "keyspace.yaml")
+		more := loaded(t, "../../examples/"+dir, "keyspace.yaml")
 		for _, k := range more.Keys {
 			k.Name = dir + "_" + k.Name
 		}
@@ -85,7 +87,7 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 	}
 }
 
-// vectors are the texts that TypeScript and Python are asked about, too: keys,
+// vectors returns the texts that TypeScript and Python are asked about, too: keys,
 // and texts that are almost keys.
 func vectors(t *testing.T, ks *keyspace.Keyspace) []question {
 	t.Helper()
@@ -118,7 +120,7 @@ const hard = `  x1: {key: "x1-{a}-{b}", type: string, ttl: 1d}
   x6: {key: "x6{d}{n}z", type: string, ttl: 1d}
 `
 
-// sample is a key of the pattern, or something close to one.
+// sample returns a key of the pattern, or something close to one.
 func sample(random *rand.Rand, k *keyspace.Key) []byte {
 	values := make([]string, 0, 4)
 	for _, p := range k.Pattern.Placeholders() {
@@ -196,7 +198,8 @@ func ask(t *testing.T, ks *keyspace.Keyspace, questions []question) []answer {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
 	program := filepath.Join(dir, "program")
-	build := exec.Command("go", "build", "-gcflags=github.com/keywright/keywright/internal/zz_generated/...=-N -l", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./internal/zz_generated")
+	build := exec.Command("go", "build", "-gcflags=github.com/keywright/keywright/internal/zz_generated/...=-N -l",
+		"-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./internal/zz_generated")
 	build.Dir, build.Env = root, append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)
@@ -215,22 +218,21 @@ func ask(t *testing.T, ks *keyspace.Keyspace, questions []question) []answer {
 	return answers
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
-// driver is a program that parses and builds for each question.
+// driver returns a program that parses and builds for each question.
 func driver(ks *keyspace.Keyspace, code string) string {
 	var b strings.Builder
-	b.WriteString("package main\n\nimport (\n\"encoding/json\"\n\"fmt\"\n\"os\"\n\n\"github.com/keywright/keywright/internal/zz_generated/every\"\n)\n\nvar ask = map[string]func(string) (string, bool, error){\n")
+	b.WriteString(
+		"package main\n\nimport " +
+			"(\n\"encoding/json\"\n\"fmt\"\n\"os\"\n\n\"github.com/keywright/keywright/internal/zz_generated/every\"\n)\n\nvar ask = map[string]func(string) (string, bool, error){\n")
 	names := functionNames(code)
 	for i, k := range ks.Keys {
 		n := len(k.Pattern.Placeholders())
 		if n == 0 {
-			fmt.Fprintf(&b, "%q: func(text string) (string, bool, error) { s, err := every.%sKey(); return s, s == text, err },\n", k.Name, names[i])
+			fmt.Fprintf(&b,
+				"%q: func(text string) (string, bool, error) { s, err := every.%sKey(); return s, s == text, err },\n", k.Name,
+				names[i])
 			continue
 		}
 		var list []string
@@ -238,7 +240,9 @@ func driver(ks *keyspace.Keyspace, code string) string {
 			list = append(list, fmt.Sprintf("a%d", j))
 		}
 		args := strings.Join(list, ", ")
-		fmt.Fprintf(&b, "%q: func(text string) (string, bool, error) { %s, ok := every.Parse%sKey(text); if !ok { return \"\", false, nil }; s, err := every.%sKey(%s); return s, true, err },\n", k.Name, args, names[i], names[i], args)
+		fmt.Fprintf(&b,
+			"%q: func(text string) (string, bool, error) { %s, ok := every.Parse%sKey(text); if !ok { return \"\", false, nil "+
+				"}; s, err := every.%sKey(%s); return s, true, err },\n", k.Name, args, names[i], names[i], args)
 	}
 	b.WriteString(`}
 
@@ -258,7 +262,7 @@ func main() {
 	return b.String()
 }
 
-// functionNames are what the keys are called in the code, in their order.
+// functionNames returns what the keys are called in the code, in their order.
 func functionNames(code string) []string {
 	var out []string
 	for line := range strings.SplitSeq(code, "\n") {
@@ -292,14 +296,16 @@ func TestHostileDeclarations(t *testing.T) {
 // FuzzTexts: whatever a declaration says, the generated file parses and has the
 // declarations it has with harmless texts; no comment is a directive.
 func FuzzTexts(f *testing.F) {
-	for _, text := range []string{"*/ func init() {}", "\n//go:build ignore\n", "+build x", "`", "\"", "\\", "line x.go:1", "\u2028", "\x00", "//line a:1", "go:embed x", "%s%d", "${x}", "x\r\ny"} {
+	for _, text := range []string{"*/ func init() {}", "\n//go:build ignore\n", "+build x", "`", "\"", "\\", "line x.go:1",
+		"\u2028", "\x00", "//line a:1", "go:embed x", "%s%d", "${x}", "x\r\ny"} {
 		f.Add(text)
 	}
 	declaration := func(text string) string {
 		return fmt.Sprintf("keywright: 1\npackage: p\ndoc: %q\nowner: o\nkeys:\n  a: {doc: %q, key: \"a:{x}\", type: hash, fields: {n: int, %q: text}, ttl: 1d}\n  b: {doc: %q, key: b, type: stream, groups: [%q], ttl: 1d}\n  s: {doc: %q, type: script, file: s.lua, keys: [a]}\n", text, text, "f"+text, text, text, text)
 	}
 	read := func(text string) (*keyspace.Keyspace, bool) {
-		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration(text))}, "s.lua": {Data: []byte("return '" + text + "'")}}, "k.yaml")
+		ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(declaration(text))},
+			"s.lua": {Data: []byte("return '" + text + "'")}}, "k.yaml")
 		return ks, finding.Count(found).Errors == 0 && len(ks.Entries) == 3
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/parts"
 )
 
-// topicCode is how a channel that messages are published on became Go.
+// topicCode describes how a channel that messages are published on became Go.
 type topicCode struct {
 	method string // of Keyspace
 	params []param
@@ -32,6 +32,7 @@ func (g *generator) channels() {
 		code := g.key(name, c.Name, c.Pattern)
 		g.channelCodes[c] = code
 		g.buildAndParse(code, "channel")
+		g.settle(piece)
 	}
 }
 
@@ -56,7 +57,8 @@ func (g *generator) allTopics() {
 
 // message writes the struct of a channel's messages and gives its type and the
 // name of its codec.
-func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string, fields []field, codec string) {
+func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string,
+	fields []field, codec string) {
 	codec = strings.ToLower(suffix) + "_" + code.name
 	make := ""
 	if len(list) > 0 {
@@ -84,17 +86,24 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	if c.Seals() {
 		schema = ", Schema: " + quote(g.ks.Package)
 	}
-	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()), schema)
+	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name),
+		quote(c.Pattern.String()), schema)
 	config := fmt.Sprintf("%s.Config{%s}", pkg, g.fields(pkg, parts.Topic(c)))
-	make := fmt.Sprintf("%s.New(k.client, &channel_%s, &%s, %s, ", pkg, code.name, codec, config)
+	make := func(more string) string {
+		return fmt.Sprintf("%s.New(%s, &%s, %s)", pkg, binding("channel_"+code.name, more), codec, config)
+	}
 	method := g.methods.Take(code.name+"Topic", "Client")
 	g.topics[c] = &topicCode{method, code.params, typ, fields}
 	g.aboutChannel(method, c)
-	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %sname, err)\n}\n\n", method, signature(code.params), pkg, typ, g.call(code.name), arguments(code.params), make)
+	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %s\n}\n\n", method,
+		signature(code.params), pkg, typ, g.call(code.name), arguments(code.params), make("Key: name, Err: err"))
 	if len(code.params) > 0 && !c.Sharded {
 		all := g.methods.Take(code.name+"Topics", "Client")
-		g.printf("// %s are all channels %s:\n// Parse%sChannel reads the name of a message's channel.\nfunc (k *Keyspace) %s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
-		g.printf("return %s.Pattern(%s\"\", nil), %s, func(name string) bool {\n%sok := %sChannel(name)\nreturn ok\n})\n}\n\n", pkg, make, g.glob(c.Pattern), strings.Repeat("_, ", len(code.params)), g.call("Parse"+code.name))
+		g.printf("// %s are all channels %s:\n// Parse%sChannel reads the name of a message's channel.\nfunc (k *Keyspace) "+
+			"%s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
+		g.printf("return %s.Pattern(%s, %s, func(name string) bool {\n%sok := %sChannel(name)\nreturn "+
+			"ok\n})\n}\n\n", pkg, make(""), g.glob(c.Pattern), strings.Repeat("_, ", len(code.params)),
+			g.call("Parse"+code.name))
 	}
 	if c.Request && c.ReplyTo != nil {
 		g.exchange(c, code, method, typ)
@@ -115,8 +124,10 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 	passed := b.pass(to.params, map[string]string{c.ReplyTo.Caller: "caller"}, &scope)
 	method := g.methods.Take(code.name+"Exchange", "Client")
 	g.aboutChannel(method, c)
-	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n", printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)
-	g.printf("return %s.NewExchange(k.%s(%s), &%s, func(caller string) (string, error) { return %sChannel(%s) })\n}\n\n", pkg, topic, own, codec, g.call(to.name), strings.Join(passed, ", "))
+	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n",
+		printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)
+	g.printf("return %s.NewExchange(k.%s(%s), &%s, func(caller string) (string, error) { return %sChannel(%s) })\n}\n\n",
+		pkg, topic, own, codec, g.call(to.name), strings.Join(passed, ", "))
 }
 
 // stream writes the method of a durable channel.
@@ -128,10 +139,12 @@ func (g *generator) stream(code *keyCode, k *keyspace.Key) {
 	g.topics[c] = &topicCode{code.name, b.params, typ, fields}
 	g.about(code.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Stream[%s] {\n%s", code.name, signature(b.params), pkg, typ, b.text())
-	g.printf("return %s.NewStream(k.client, &entry_%s, &%s, %s.StreamConfig{%s}, %s.StreamKeys{%s}, %s)\n}\n\n", pkg, code.name, codec, pkg, g.fields(pkg, h.Options), pkg, keys, b.failed(g))
+	g.printf("return %s.NewStream(%s, %s.StreamKeys{%s}, &%s, %s.StreamConfig{%s})\n}\n\n", pkg,
+		binding("entry_"+code.name, "Err: "+b.failed(g)), pkg, keys, codec, pkg, g.fields(pkg, h.Options))
 	for _, group := range c.Durable.Groups {
 		name := g.names.Take(code.name + exported(group) + "Group")
-		g.printf("// %s is the consumer group %s of %s.\nconst %s = %s\n\n", name, printable(group), code.name, name, quote(group))
+		g.printf("// %s is the consumer group %s of %s.\nconst %s = %s\n\n", name, printable(group), code.name, name,
+			quote(group))
 	}
 }
 
@@ -179,29 +192,31 @@ func (g *generator) event(ev *keyspace.Event) {
 
 func (g *generator) eventDoc(deletable, emits []string) {
 	if len(deletable) > 0 {
-		g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: deleting twice does no harm.\n", strings.Join(deletable, ", "))
+		g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: "+
+			"deleting twice does no harm.\n", strings.Join(deletable, ", "))
 	}
 	if len(emits) > 0 {
-		g.printf("// It announces that on %s, once all is deleted, so that a listener finds\n// nothing stale; one round trip each.\n", strings.Join(emits, ", "))
+		g.printf("// It announces that on %s, once all is deleted, so that a listener finds\n// nothing stale; one round "+
+			"trip each.\n", strings.Join(emits, ", "))
 	}
 }
 
 // deletes writes the first half of an event's function.
 func (g *generator) deletes(deletable, calls []string, last bool) {
-	begin, end := "if err := keywright.DoAll(ctx, k.client,\n", "); err != nil {\nreturn err\n}\n"
-	if last {
-		begin, end = "return keywright.DoAll(ctx, k.client,\n", ")\n"
-	}
-	g.printf("%s", begin)
+	g.printf("var stale keywright.Batch\n")
 	for i, call := range calls {
 		_, k := g.ks.Lookup(deletable[i])
-		handle, remove := g.keys[k].name, "LaterDelete"
+		handle, remove := g.keys[k].name, "Delete"
 		if k.Entry.Construct == keyspace.Cache { // and a load under way is not to bring it back
 			remove = "LaterInvalidate"
 		}
-		g.printf("k.%s(%s.%s(),\n", handle, call[strings.IndexByte(call, '(')+1:], remove)
+		g.printf("keywright.Queue(&stale, k.%s(%s.%s())\n", handle, call[strings.IndexByte(call, '(')+1:], remove)
 	}
-	g.printf("%s", end)
+	if last {
+		g.printf("return stale.Run(ctx)\n")
+		return
+	}
+	g.printf("if err := stale.Run(ctx); err != nil {\nreturn err\n}\n")
 }
 
 func (g *generator) joined(calls []string) string {
@@ -211,7 +226,7 @@ func (g *generator) joined(calls []string) string {
 	return g.use("errors") + ".Join(" + strings.Join(calls, ", ") + ")"
 }
 
-// announcements are the expressions that publish on what an event emits. Its
+// announcements returns the expressions that publish on what an event emits. Its
 // parameters fill the name of the channel and the message.
 func (g *generator) announcements(ev *keyspace.Event, b *built, scope *gen.Names) (out []string) {
 	for _, name := range ev.Emits {
@@ -235,7 +250,7 @@ func (g *generator) announcements(ev *keyspace.Event, b *built, scope *gen.Names
 	return out
 }
 
-// filled are the fields of a message, of parameters of the same name.
+// filled returns the fields of a message, of parameters of the same name.
 func (g *generator) filled(ev *keyspace.Event, t *topicCode, b *built, scope *gen.Names) (out []string) {
 	for _, f := range t.fields {
 		if f.Type.Optional && !slices.Contains(ev.With, f.Field.Name) {

@@ -13,20 +13,22 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// construct is how the main key of a construct becomes Go.
+// construct describes how the main key of a construct becomes Go.
 type construct func(*generator, *keyCode, *keyspace.Key)
 
-// constructs are written after the channels, whose builders they use.
+// constructs says how each is written, nil: as its keys. They come after the channels, whose builders they use.
 var constructs = map[keyspace.Construct]construct{
 	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
-	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
-	keyspace.Topic: (*generator).stream,
+	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter,
+	keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
+	keyspace.Topic: (*generator).stream, keyspace.Plain: nil, keyspace.Script: nil,
 }
 
 func (g *generator) constructs() {
 	for _, e := range g.ks.Entries {
 		if write := constructs[e.Construct]; write != nil && len(e.Keys) > 0 {
 			write(g, g.keys[e.Keys[0]], e.Keys[0])
+			g.settle(piece)
 		}
 	}
 }
@@ -45,7 +47,7 @@ func (g *generator) tune(name, typ string, options []parts.Option) {
 	}
 }
 
-// literal is the value of an option; pkg is that of its words.
+// literal returns the value of an option; pkg is that of its words.
 func (g *generator) literal(pkg string, v any) string {
 	switch v := v.(type) {
 	case time.Duration:
@@ -64,7 +66,7 @@ func (g *generator) literal(pkg string, v any) string {
 	return fmt.Sprint(v)
 }
 
-// fields are options as fields of a struct.
+// fields returns options as fields of a struct.
 func (g *generator) fields(pkg string, options []parts.Option) string {
 	out := make([]string, len(options))
 	for i, o := range options {
@@ -91,7 +93,8 @@ type built struct {
 // use takes a key into what is built; the parameters of fixed are not the
 // caller's.
 func (b *built) use(variable string, code *keyCode, kind string, fixed map[string]string, scope *gen.Names) {
-	b.lines = append(b.lines, fmt.Sprintf("%s, %s := %s%s(%s)\n", variable, b.failure(), b.in+code.name, kind, strings.Join(b.pass(code.params, fixed, scope), ", ")))
+	b.lines = append(b.lines, fmt.Sprintf("%s, %s := %s%s(%s)\n", variable, b.failure(), b.in+code.name, kind,
+		strings.Join(b.pass(code.params, fixed, scope), ", ")))
 }
 
 func (b *built) failure() string {
@@ -129,7 +132,8 @@ func bodyNames() (scope gen.Names) {
 		scope.Take(fmt.Sprintf("err%d", i))
 		scope.Take(fmt.Sprintf("lane%d", i))
 	}
-	for _, n := range []string{"main", "fence", "waiters", "shared", "channel", "leases", "delayed", "dead", "state", "workers", "runs", "job", "result", "unique", "t", "end", "weights", "name"} {
+	for _, n := range []string{"main", "fence", "waiters", "shared", "channel", "leases", "delayed", "dead", "state",
+		"workers", "runs", "job", "result", "unique", "t", "end", "weights", "name", "stale"} {
 		scope.Take(n)
 	}
 	return scope
@@ -173,7 +177,8 @@ func (g *generator) lock(c *keyCode, k *keyspace.Key) {
 	g.tune(c.name, pkg+".Options", h.Options)
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Lock {\n%s", c.name, signature(b.params), pkg, b.text())
-	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{%s}, %s, &k.tuning.%s)\n}\n\n", pkg, c.name, pkg, keys, b.failed(g), c.name)
+	g.printf("return %s.New(%s, %s.Keys{%s}, &k.tuning.%s)\n}\n\n", pkg,
+		binding("entry_"+c.name, "Err: "+b.failed(g)), pkg, keys, c.name)
 }
 
 // queue writes the method that gives a queue.
@@ -186,24 +191,28 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	g.tune(c.name, pkg+".Options", h.Options)
 	family, _ := h.Part("Job")
 	job := g.keys[family.Key]
-	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
+	legal := fmt.Sprintf(
+		"ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}",
+		strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"),
+		quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
 	if lane := parts.DefaultLane(e); lane != "" {
 		legal = "Default: " + quote(lane) + ", " + legal
 	}
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
-	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{%s, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
-		pkg, c.name, pkg, keys, legal, b.failed(g), codec, c.name)
+	g.printf("return %s.New(%s, %s.Keys{%s, %s}, &%s, &k.tuning.%s)\n}\n\n", pkg,
+		binding("entry_"+c.name, "Err: "+b.failed(g)), pkg, keys, legal, codec, c.name)
 }
 
-// payload is the Go type of a job's payload: a struct where its fields are
+// payload returns the Go type of a job's payload: a struct where its fields are
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
 		return g.sealed(c.name+"_payload", e.Key("job").Value)
 	}
 	typ := c.name + "Value"
-	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
+	return stored{typ: typ,
+		codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
 }
 
 // lanes builds the key of every lane, in their order.
@@ -223,13 +232,13 @@ func (g *generator) lanes(b *built, p parts.Part, scope *gen.Names) string {
 	return list + strings.Join(lanes, ", ") + "}"
 }
 
-// family is what is before and after the placeholders that the handle fills in.
+// family returns what is before and after the placeholders that the handle fills in.
 func (g *generator) family(b *built, variable string, p parts.Part, scope *gen.Names) string {
 	before, after := g.around(b, p, scope)
 	return fmt.Sprintf("%s := %s.Name{Before: %s, After: %s}\n", variable, g.use(module+"/queue"), before, after)
 }
 
-// around are what is before and after the placeholders that the handle fills in, as
+// around returns what is before and after the placeholders that the handle fills in, as
 // expressions. All is before them if there are none.
 func (g *generator) around(b *built, p parts.Part, scope *gen.Names) (before, after string) {
 	c := g.keys[p.Key]
@@ -249,7 +258,7 @@ func (g *generator) around(b *built, p parts.Part, scope *gen.Names) (before, af
 	return g.concat(b, c, c.elems[:first], scope), g.concat(b, c, c.elems[last+1:], scope)
 }
 
-// concat is a piece of a key as an expression. Its placeholders have been
+// concat returns a piece of a key as an expression. Its placeholders have been
 // checked by the builder of another key of the same construct.
 func (g *generator) concat(b *built, c *keyCode, elems []pattern.Element, scope *gen.Names) string {
 	var literal strings.Builder
@@ -281,7 +290,7 @@ func (g *generator) concat(b *built, c *keyCode, elems []pattern.Element, scope 
 	return strings.Join(parts, " + ")
 }
 
-// textOf is an expression: a parameter as it is in a key.
+// textOf returns an expression: a parameter as it is in a key.
 func (g *generator) textOf(p *param) string {
 	switch {
 	case p.typ == "string":
@@ -306,11 +315,14 @@ func (g *generator) cache(c *keyCode, k *keyspace.Key) {
 		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = %sfill_%s", c.name, in, c.name))
 		g.fillOf(c, g.keys[fill])
 	}
-	g.hold("cache_"+c.name, fmt.Sprintf("*%s.Cache[%s]", pkg, typ), fmt.Sprintf("%s.New(c, &entry_%s, &%s, k.tuning.%s)", pkg, c.name, codec, c.name))
+	g.hold("cache_"+c.name, fmt.Sprintf("*%s.Cache[%s]", pkg, typ),
+		fmt.Sprintf("%s.New(%s, &%s, k.tuning.%s)", pkg, binding("entry_"+c.name, ""), codec, c.name))
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Item[%s] { return k.cache_%s.Key(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, typ, c.name, g.call(c.name), arguments(c.params))
+	g.printf("func (k *Keyspace) %s(%s) %s.Item[%s] { return k.cache_%s.Key(%sKey(%s)) }\n\n", c.name, signature(c.params),
+		pkg, typ, c.name, g.call(c.name), arguments(c.params))
 	shared := g.methods.Take(c.name+"Cache", "Client")
-	g.printf("// %s is what all %s have in common: several at once, tags, a tier of its own.\nfunc (k *Keyspace) %s() *%s.Cache[%s] { return k.cache_%s }\n\n", shared, c.name, shared, pkg, typ, c.name)
+	g.printf("// %s is what all %s have in common: several at once, tags, a tier of its own.\nfunc (k *Keyspace) %s() "+
+		"*%s.Cache[%s] { return k.cache_%s }\n\n", shared, c.name, shared, pkg, typ, c.name)
 }
 
 // fillOf writes the function from the key of a cached value to that of its fill.
@@ -337,15 +349,19 @@ func (g *generator) rateLimit(c *keyCode, k *keyspace.Key) {
 			arguments_ = append(arguments_, text)
 		}
 	}
-	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s(%s))", pkg, c.name, rule, strings.Join(arguments_, ", ")))
+	g.hold("limit_"+c.name, "*"+pkg+".Limits",
+		fmt.Sprintf("%s.New(%s, %s(%s))", pkg, binding("entry_"+c.name, ""), rule, strings.Join(arguments_, ", ")))
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, g.call(c.name), arguments(c.params))
+	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params),
+		pkg, c.name, g.call(c.name), arguments(c.params))
 }
 
 func (g *generator) counter(c *keyCode, k *keyspace.Key) {
 	pkg := g.use(module + "/counter")
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Counter {\nname, err := %sKey(%s)\nreturn %s.New(k.client, &entry_%s, name, err)\n}\n\n", c.name, signature(c.params), pkg, g.call(c.name), arguments(c.params), pkg, c.name)
+	g.printf("func (k *Keyspace) %s(%s) %s.Counter {\nname, err := %sKey(%s)\nreturn %s.New(%s)\n}\n\n", c.name,
+		signature(c.params), pkg, g.call(c.name), arguments(c.params), pkg,
+		binding("entry_"+c.name, "Key: name, Err: err"))
 }
 
 // ranking writes, beside the sorted set of one period, the whole ranking and its
@@ -363,20 +379,24 @@ func (g *generator) ranking(c *keyCode, k *keyspace.Key) {
 	}
 	pkg, scope := g.use(module+"/ranking"), bodyNames()
 	b := built{in: g.call("")}
-	call := fmt.Sprintf("%sKey(%s)", g.call(c.name), strings.Join(b.pass(c.params, map[string]string{main.Own[0]: "t"}, &scope), ", "))
+	call := fmt.Sprintf("%sKey(%s)", g.call(c.name),
+		strings.Join(b.pass(c.params, map[string]string{main.Own[0]: "t"}, &scope), ", "))
 	board := g.methods.Take(c.name+"Board", "Client")
 	typ := fmt.Sprintf("*%s.Board[%s, %s]", pkg, member.typ, score.typ)
 	g.about(board, k)
-	g.printf("//\n// It is the whole ranking: every period of it, ranks, neighbours, windows.\nfunc (k *Keyspace) %s(%s) (%s, error) {\n", board, signature(b.params), typ)
-	g.printf("return %s.New(%s.Config[%s, %s]{Client: k.client, Entry: &entry_%s, %s, Member: &%s, Score: &%s,\nKey: func(t %s.Time) (string, error) { return %s },\n})\n}\n\n",
-		pkg, pkg, member.typ, score.typ, c.name, g.fields(pkg, h.Options), member.codec, score.codec, g.use("time"), call)
+	g.printf("//\n// It is the whole ranking: every period of it, ranks, neighbours, windows.\nfunc (k *Keyspace) "+
+		"%s(%s) (%s, error) {\n", board, signature(b.params), typ)
+	g.printf("return %s.New(%s, %s.Config[%s, %s]{%s, Member: &%s, Score: &%s,\nKey: "+
+		"func(t %s.Time) (string, error) { return %s },\n})\n}\n\n", pkg, binding("entry_"+c.name, ""), pkg,
+		member.typ, score.typ, g.fields(pkg, h.Options), member.codec, score.codec, g.use("time"), call)
 	if window, ok := h.Part("Window"); ok && k.Entry.Ties == keyspace.ByMember {
 		g.window(c, k, board, b, window, member.typ, score.typ, g.literal(pkg, h.Option("Step")))
 	}
 }
 
 // window writes the method that gives the sums over several periods.
-func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, part parts.Part, member, score, step string) {
+func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, part parts.Part,
+	member, score, step string) {
 	pkg, value, scope := g.use(module+"/ranking"), g.use(module+"/value"), bodyNames()
 	code := g.keys[part.Key]
 	given := len(b.params)
@@ -388,7 +408,11 @@ func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, p
 	if list != "" {
 		list = ", " + list
 	}
-	g.printf("// %s is the sum of the last periods of %s, weighted, the newest first; kept for %s.\nfunc (k *Keyspace) %s(weights []float64%s) (*%s.Windows[%s, %s, float64], error) {\n", name, c.name, keyspace.FormatDuration(k.Entry.Cached), name, list, pkg, member, score)
+	g.printf("// %s is the sum of the last periods of %s, weighted, the newest first; kept for %s.\nfunc (k *Keyspace) "+
+		"%s(weights []float64%s) (*%s.Windows[%s, %s, float64], error) {\n", name, c.name,
+		keyspace.FormatDuration(k.Entry.Cached), name, list, pkg, member, score)
 	g.printf("board, err := k.%s(%s)\nif err != nil {\nreturn nil, err\n}\n", board, arguments(b.params[:given]))
-	g.printf("return %s.NewWindows(board, %s.WindowConfig[float64]{Entry: &entry_%s, Score: &%s, Weights: weights,\nKey: func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, pkg, code.name, sums, g.use("time"), g.call(code.name), strings.Join(passed, ", "))
+	g.printf("return %s.NewWindows(%s, board, %s.WindowConfig[float64]{Score: &%s, Weights: weights,\nKey: "+
+		"func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, binding("entry_"+code.name, ""), pkg,
+		sums, g.use("time"), g.call(code.name), strings.Join(passed, ", "))
 }

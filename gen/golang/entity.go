@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// entityCode is one entity while it is written.
+// entityCode represents one entity while it is written.
 type entityCode struct {
 	*keyCode
 	e      *keyspace.Entry
@@ -39,7 +39,8 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	pkg, typ := g.use(module+"/entity"), c.name+"Store"
 	g.identify(e)
 	g.changes(e, pkg)
-	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{\n*%s.Store[%s, %sValue]%s\n}\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name, g.whenNamed("\nk *Keyspace"))
+	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{\n*%s.Store[%s, %sValue]%s\n}\n\n", typ,
+		printable(e.e.Name), typ, pkg, e.id, c.name, g.whenNamed("\nk *Keyspace"))
 	for _, ix := range e.handle.Indexes {
 		g.indexMethod(e, ix, pkg, typ)
 	}
@@ -47,13 +48,16 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	method := g.methods.Take(c.name+"Store", "Client")
 	g.printf("// %s is all %s: made, changed and found with their indexes in step.\n", method, printable(e.e.Name))
 	if len(e.shared) > 0 {
-		g.printf("func (k *Keyspace) %s(%s) %s {\n%sreturn %s{%s.New(k.client, &spec, %s)%s}\n}\n\n", method, signature(e.shared), typ, spec, typ, pkg, e.failed(g), g.whenNamed(", k"))
+		g.printf("func (k *Keyspace) %s(%s) %s {\n%sreturn %s{%s.New(%s, &spec)%s}\n}\n\n", method, signature(e.shared),
+			typ, spec, typ, pkg, binding("entry_"+e.name, "Err: "+e.failed(g)), g.whenNamed(", k"))
 		return
 	}
 	g.printf("func (k *Keyspace) %s() %s { return k.store_%s }\n\n", method, typ, c.name)
-	g.printf("func %sspec_%s() (*%s.Spec[%s, %sValue], error) {\n%sreturn &spec, %s\n}\n\n", g.method0(), c.name, pkg, e.id, c.name, spec, e.failed(g))
+	g.printf("func %sspec_%s() (*%s.Spec[%s, %sValue], error) {\n%sreturn &spec, %s\n}\n\n", g.method0(), c.name, pkg,
+		e.id, c.name, spec, e.failed(g))
 	g.held = append(g.held, "store_"+c.name+" "+typ)
-	g.making = append(g.making, fmt.Sprintf("{\nspec, err := %sspec_%s()\nk.store_%s = %s{%s.New(c, spec, err)%s}\n}", g.whenNamed("k."), c.name, c.name, typ, pkg, g.whenNamed(", k")))
+	g.making = append(g.making, fmt.Sprintf("{\nspec, err := %sspec_%s()\nk.store_%s = %s{%s.New(%s, spec)%s}\n}",
+		g.whenNamed("k."), c.name, c.name, typ, pkg, binding("entry_"+c.name, "Err: err"), g.whenNamed(", k")))
 	g.sweepers = append(g.sweepers, method)
 }
 
@@ -97,8 +101,10 @@ func (g *generator) identify(e *entityCode) {
 		}
 		read = append(read, "_")
 	}
-	e.key = fmt.Sprintf("func(name %s) (string, error) { return %sKey(%s) }", e.id, g.call(e.name), strings.Join(build, ", "))
-	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := %sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), g.call("Parse"+e.name), strings.Join(assign, ""))
+	e.key = fmt.Sprintf("func(name %s) (string, error) { return %sKey(%s) }", e.id, g.call(e.name),
+		strings.Join(build, ", "))
+	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := %sKey(text)\n%sreturn id, ok\n}", e.id,
+		strings.Join(read, ", "), g.call("Parse"+e.name), strings.Join(assign, ""))
 }
 
 // expressions says how the parts of a key are told from the id of an item and from what
@@ -130,9 +136,11 @@ func (g *generator) changes(e *entityCode, pkg string) {
 			kind, pointer = "OptionalField", "*"
 		}
 		fmt.Fprintf(&types, "%s %s.%s[%s, %s]\n", f.name, pkg, kind, typ, f.typ)
-		fmt.Fprintf(&values, "%s: %s.%s[%s, %s]{Name: %s, At: func(v *%s) *%s%s { return &v.%s }},\n", f.name, pkg, kind, typ, f.typ, quote(f.Field.Name), typ, pointer, f.typ, f.name)
+		fmt.Fprintf(&values, "%s: %s.%s[%s, %s]{Name: %s, At: func(v *%s) *%s%s { return &v.%s }},\n", f.name, pkg, kind, typ,
+			f.typ, quote(f.Field.Name), typ, pointer, f.typ, f.name)
 	}
-	g.printf("// %s makes changes of single fields of %s.\nvar %s = struct {\n%s}{\n%s}\n\n", name, printable(e.e.Name), name, types.String(), values.String())
+	g.printf("// %s makes changes of single fields of %s.\nvar %s = struct {\n%s}{\n%s}\n\n", name, printable(e.e.Name),
+		name, types.String(), values.String())
 }
 
 func (e *entityCode) stamped(field string) bool {
@@ -181,7 +189,8 @@ func (g *generator) indexMethod(e *entityCode, ix parts.Index, pkg, typ string) 
 		}
 		g.printf("return s.Like(%s, &%sValue{%s: %s})\n}\n\n", quote(ix.Name), e.name, f.name, value)
 	default:
-		g.printf("key, err := %s%sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", g.whenNamed("s.k.ns."), code.name, strings.Join(arguments, ", "), quote(ix.Name))
+		g.printf("key, err := %s%sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", g.whenNamed("s.k.ns."), code.name,
+			strings.Join(arguments, ", "), quote(ix.Name))
 	}
 }
 
@@ -203,7 +212,6 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 		keys[p.Name] = scope.Take(strings.ToLower(p.Name) + "Key")
 		b.use(keys[p.Name], g.keys[p.Key], "Key", nil, &scope)
 	}
-	add("Entry", "&entry_"+e.name)
 	prefix, suffix := g.around(&b, *e.handle.Item, &scope)
 	add("Prefix", prefix)
 	add("Suffix", suffix)
@@ -228,7 +236,7 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 	return b.text() + fmt.Sprintf("spec := %s.Spec[%s, %sValue]{\n%s,\n}\n", pkg, e.id, e.name, strings.Join(lines, ",\n"))
 }
 
-// failed is the first error of the keys in a spec.
+// failed returns the first error of the keys in a spec.
 func (e *entityCode) failed(g *generator) string {
 	var names []string
 	for i := range e.errs {
@@ -237,7 +245,7 @@ func (e *entityCode) failed(g *generator) string {
 	return g.use("cmp") + ".Or(" + strings.Join(names, ", ") + ")"
 }
 
-// indexSpec is one index of a spec.
+// indexSpec returns one index of a spec.
 func (g *generator) indexSpec(e *entityCode, ix parts.Index, b *built, scope *gen.Names) string {
 	code := g.keys[ix.Key]
 	texts := []string{"Name: " + quote(ix.Name)}
@@ -265,7 +273,8 @@ func (g *generator) indexSpec(e *entityCode, ix parts.Index, b *built, scope *ge
 		before, value = fmt.Sprintf("value, err := %s\nif err != nil {\nreturn \"\", err\n}\n", value), "value"
 	}
 	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
-	texts = append(texts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, g.call(code.name), strings.Join(arguments, ", ")))
+	texts = append(texts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before,
+		g.call(code.name), strings.Join(arguments, ", ")))
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
@@ -277,7 +286,8 @@ func (e *entityCode) field(name string) field {
 // specRules are the id in a field, the lifetime by rule and the events of a spec.
 func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	if len(e.own) == 1 {
-		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.Field.Name == e.own[0].place.Name && !f.Type.Optional }); i >= 0 {
+		if i := slices.IndexFunc(e.fields,
+			func(f field) bool { return f.Field.Name == e.own[0].place.Name && !f.Type.Optional }); i >= 0 {
 			add("Identify", g.identifier(e, e.fields[i]))
 		}
 	}
@@ -300,7 +310,7 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	}
 }
 
-// identifier is the function that writes the id of an item into its field of the
+// identifier returns the function that writes the id of an item into its field of the
 // same name, "" where an id may be what the field cannot hold.
 func (g *generator) identifier(e *entityCode, f field) string {
 	p := e.own[0]
@@ -318,12 +328,12 @@ func (g *generator) identifier(e *entityCode, f field) string {
 	return ""
 }
 
-// textual is whether a Go type is text: a string, a type of words, bytes.
+// textual reports whether a Go type is text: a string, a type of words, bytes.
 func textual(typ string) bool {
 	return typ != "int64" && typ != "float64" && typ != "bool" && !strings.HasSuffix(typ, ".Time")
 }
 
-// of is an expression that makes the value of the field out of a placeholder of
+// of returns an expression that makes the value of the field out of a placeholder of
 // the same name; where it fails, it gives a value and an error.
 func (f *field) of(typ, text string) (expr string, fails bool) {
 	switch {
@@ -335,7 +345,7 @@ func (f *field) of(typ, text string) (expr string, fails bool) {
 	return fmt.Sprintf("%s.Parse(string(%s))", f.codecVar, text), true
 }
 
-// as is the other direction: a placeholder out of the value of the field.
+// as returns the other direction: a placeholder out of the value of the field.
 func (f *field) as(typ, text string) (expr string, fails bool) {
 	switch {
 	case typ == f.typ:
@@ -346,7 +356,7 @@ func (f *field) as(typ, text string) (expr string, fails bool) {
 	return fmt.Sprintf("%s.Encode(%s)", f.codecVar, text), true
 }
 
-// ttlRule is the function that gives the lifetime by a field.
+// ttlRule returns the function that gives the lifetime by a field.
 func (g *generator) ttlRule(e *entityCode, r *keyspace.TTLRule) string {
 	f := e.field(r.Field)
 	var b strings.Builder

@@ -18,7 +18,7 @@ func (g *generator) lacking(lacks []keyspace.Lack, at keyspace.Pos) {
 	}
 }
 
-// emission is what is sent on a channel when an item changes.
+// emission returns what is sent on a channel when an item changes.
 func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
 	pkg := g.use(module + "/entity")
 	ev := parts.EventOf(e.e, c, g.elements(c.Pattern))
@@ -48,7 +48,7 @@ func (g *generator) pieces(e *entityCode, list []parts.Piece) string {
 	return strings.Join(out, ", ")
 }
 
-// piece is the number of a placeholder among those that events carry.
+// piece returns the number of a placeholder among those that events carry.
 func (e *entityCode) piece(p param) int {
 	i := slices.IndexFunc(e.pieces, func(q param) bool { return q.place.Name == p.place.Name })
 	if i < 0 {
@@ -57,7 +57,7 @@ func (e *entityCode) piece(p param) int {
 	return i + 1
 }
 
-// piecePart is a piece of a message or of a channel's name as an expression.
+// piecePart returns a piece of a message or of a channel's name as an expression.
 func (g *generator) piecePart(e *entityCode, p parts.Piece) string {
 	if p.From == parts.Literal {
 		return "{Name: " + g.piece(p.Element, "k.ns") + ", Literal: true}"
@@ -84,8 +84,10 @@ func (g *generator) sweeper() {
 	}
 	name := g.methods.Take("Sweeper", "Client")
 	pkg := g.use(module + "/entity")
-	g.printf("// %s cleans up after all entities until ctx ends: what has expired leaves its\n// indexes and is announced. Any process may run one; they take turns.\n", name)
-	g.printf("func (k *Keyspace) %s(ctx %s.Context, o %s.SweepOptions, failed func(error)) {\nvar all %s.WaitGroup\n", name, g.use("context"), pkg, g.use("sync"))
+	g.printf("// %s cleans up after all entities until ctx ends: what has expired leaves its\n// indexes and "+
+		"is announced. Any process may run one; they take turns.\n", name)
+	g.printf("func (k *Keyspace) %s(ctx %s.Context, o %s.SweepOptions, failed func(error)) {\nvar all %s.WaitGroup\n",
+		name, g.use("context"), pkg, g.use("sync"))
 	for _, method := range g.sweepers {
 		g.printf("all.Go(func() { k.%s().Sweeper(ctx, o, failed) })\n", method)
 	}

@@ -12,6 +12,7 @@
 package golang
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -46,19 +47,44 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	if len(g.faults) > 0 {
 		return nil, errors.Join(g.faults...)
 	}
-	text, err := format.Source([]byte(g.head() + g.out.String()))
-	if err != nil {
+	g.settle(0)
+	text, err := format.Source([]byte(wrapped(g.head())))
+	if err = errors.Join(err, g.bad); err != nil {
 		return nil, fmt.Errorf("this cannot happen, please report it: the generated Go does not parse: %w", err)
 	}
-	return []gen.File{{Name: g.pkg + ".go", Text: text}}, nil
+	text = append(append(bytes.TrimRight(text, "\n"), "\n\n"...), g.laid.Bytes()...)
+	return []gen.File{{Name: g.pkg + ".go", Text: append(bytes.TrimRight(text, "\n"), '\n')}}, nil
 }
+
+// settle lays out the declarations that are written, if they are longer than least: all of a large
+// keyspace at once would take many times their size in memory.
+func (g *generator) settle(least int) {
+	if g.out.Len() <= least {
+		return
+	}
+	const head = "package p\n\n" // without one, a comment in front is not laid out as that of a declaration
+	text, err := format.Source([]byte(head + wrapped(g.out.String())))
+	if err != nil {
+		g.bad = err
+	}
+	if g.laid.Len() > 0 {
+		g.laid.WriteByte('\n')
+	}
+	g.laid.Write(bytes.TrimPrefix(text, []byte(head)))
+	g.out.Reset()
+}
+
+// piece says how much is laid out at once.
+const piece = 1 << 16
 
 // generator gathers the text of one package.
 type generator struct {
 	ks      *keyspace.Keyspace
 	space   *keyspace.Namespace // nil: keys have fixed names
 	pkg     string
-	out     strings.Builder
+	out     strings.Builder // whole declarations that are not laid out yet
+	laid    bytes.Buffer    // what is
+	bad     error           // what does not parse
 	imports map[string]bool
 	names   gen.Names // of the package
 	methods gen.Names // of Keyspace
@@ -77,7 +103,9 @@ type generator struct {
 }
 
 func newGenerator(ks *keyspace.Keyspace) *generator {
-	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}, structs: map[*keyspace.Key][]field{}, topics: map[*keyspace.Channel]*topicCode{}}
+	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{},
+		vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}, structs: map[*keyspace.Key][]field{},
+		topics: map[*keyspace.Channel]*topicCode{}}
 	g.enums = &enums{names: map[string]*enum{}}
 	for _, name := range []string{"Keyspace", "New", "Entries", "Tuning", "NewTuned", "Namespace", "InNamespace"} {
 		g.names.Take(name)
@@ -119,14 +147,18 @@ func (g *generator) variables() {
 
 const module = "github.com/keywright/keywright"
 
-// runtimePackages are what generated code may import, in the order of the file.
-var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key", module + "/limit", module + "/lock", module + "/migrate", module + "/migrate/repository", module + "/pressure", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
+// runtimePackages say what generated code may import, in the order of the file.
+var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync",
+	"time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key",
+	module + "/limit", module + "/lock", module + "/migrate", module + "/migrate/repository", module + "/pressure",
+	module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s\n\n", gen.Marker)
-	fmt.Fprint(&b, comment("", cmp.Or(g.ks.Doc, "Package "+g.pkg+" is the typed access to a declared keyspace."), "Package "+g.pkg+": "))
+	fmt.Fprint(&b,
+		comment("", cmp.Or(g.ks.Doc, "Package "+g.pkg+" is the typed access to a declared keyspace."), "Package "+g.pkg+": "))
 	fmt.Fprintf(&b, "package %s\n\nimport (\n", g.pkg)
 	for _, path := range runtimePackages {
 		if path == "" {
@@ -136,13 +168,17 @@ func (g *generator) head() string {
 		}
 	}
 	b.WriteString(")\n\n")
-	fmt.Fprintf(&b, "// Keyspace gives out the handles of the entries. It is safe for concurrent use;\n// make one per client and keep it.\ntype Keyspace struct {\nclient *keywright.Client\n")
+	fmt.Fprintf(&b,
+		"// Keyspace gives out the handles of the entries. It is safe for concurrent use;\n// make one per client and keep "+
+			"it.\ntype Keyspace struct {\nclient *keywright.Client\n")
 	if len(g.tuning) > 0 {
 		b.WriteString("tuning Tuning\n")
 	}
 	fmt.Fprintf(&b, "%s\n}\n\n", strings.Join(g.held, "\n"))
 	g.makers(&b)
-	b.WriteString("// Client is the client that the handles use.\nfunc (k *Keyspace) Client() *keywright.Client { return k.client }\n\n")
+	b.WriteString(
+		"// Client is the client that the handles use.\nfunc (k *Keyspace) Client() *keywright.Client { return " +
+			"k.client }\n\n")
 	return b.String()
 }
 
@@ -150,11 +186,17 @@ func (g *generator) head() string {
 func (g *generator) makers(b *strings.Builder) {
 	body := fmt.Sprintf("%s\nreturn k\n}\n\n", strings.Join(g.making, "\n"))
 	if len(g.tuning) == 0 {
-		fmt.Fprintf(b, "// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace {\nk := &Keyspace{client: c}\n%s", body)
+		fmt.Fprintf(b,
+			"// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace {\nk := &Keyspace{client: c}\n%s", body)
 		return
 	}
-	fmt.Fprintf(b, "// Tuning are the options of the constructs, by entry. What is left zero is as\n// declared.\ntype Tuning struct {\n%s\n}\n\n", strings.Join(g.tuning, "\n"))
-	fmt.Fprintf(b, "// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }\n\n// NewTuned is New with other options.\nfunc NewTuned(c *keywright.Client, t Tuning) *Keyspace {\nk := &Keyspace{client: c, tuning: t}\n%s", body)
+	fmt.Fprintf(b,
+		"// Tuning are the options of the constructs, by entry. What is left zero is as\n// declared.\ntype Tuning struct "+
+			"{\n%s\n}\n\n", strings.Join(g.tuning, "\n"))
+	fmt.Fprintf(b,
+		"// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }\n\n// "+
+			"NewTuned is New with other options.\nfunc NewTuned(c *keywright.Client, t Tuning) *Keyspace {\nk := "+
+			"&Keyspace{client: c, tuning: t}\n%s", body)
 }
 
 // comment makes lines of a comment out of free text. No line can end it, begin

@@ -22,11 +22,13 @@ func (g *generator) entries() {
 		g.entry(name, k)
 		g.buildAndParse(code, "key")
 		g.handle(code, k)
+		g.settle(piece)
 	}
-	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry {\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))
+	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry "+
+		"{\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))
 }
 
-// entryName is a name of which all that is derived is free.
+// entryName returns a name of which all that is derived is free.
 func (g *generator) entryName(declared string) string {
 	base := exported(declared)
 	for i, name := 2, base; ; i++ {
@@ -42,7 +44,8 @@ func (g *generator) entryName(declared string) string {
 }
 
 func derivedNames(name string) []string {
-	return []string{name + "Key", "Parse" + name + "Key", name + "Value", name + "Handle", name + "Store", name + "Fields", name + "ID"}
+	return []string{name + "Key", "Parse" + name + "Key", name + "Value", name + "Handle", name + "Store", name + "Fields",
+		name + "ID"}
 }
 
 func (g *generator) free(name string) bool {
@@ -56,10 +59,12 @@ func (g *generator) entry(name string, k *keyspace.Key) {
 	if k.Entry.HoldsSealed() || k.Entry.Topic != nil && k.Entry.Topic.Seals() {
 		schema = ", Schema: " + quote(g.ks.Package)
 	}
-	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s%s}\n\n", name, quote(k.Name), quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL), schema)
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s%s}\n\n", name, quote(k.Name),
+		quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL), schema)
 }
 
-var policies = map[keyspace.Policy]string{keyspace.TTLAny: "keywright.Undecided", keyspace.TTLNone: "keywright.Forever", keyspace.TTLExpires: "keywright.Expires"}
+var policies = map[keyspace.Policy]string{keyspace.TTLAny: "keywright.Undecided", keyspace.TTLNone: "keywright.Forever",
+	keyspace.TTLExpires: "keywright.Expires"}
 
 func (g *generator) ttl(t keyspace.TTL) string {
 	if t.Policy != keyspace.TTLExpires {
@@ -72,10 +77,11 @@ func (g *generator) ttl(t keyspace.TTL) string {
 	if t.Sliding {
 		more += ", Sliding: true"
 	}
-	return fmt.Sprintf("keywright.TTL{Policy: keywright.Expires, Default: %s, Min: %s, Max: %s%s, Text: %s}", g.duration(t.Default), g.duration(t.Min), g.duration(t.Max), more, quote(t.Text))
+	return fmt.Sprintf("keywright.TTL{Policy: keywright.Expires, Default: %s, Min: %s, Max: %s%s, Text: %s}",
+		g.duration(t.Default), g.duration(t.Min), g.duration(t.Max), more, quote(t.Text))
 }
 
-// duration is a time.Duration as one would write it.
+// duration returns a time.Duration as one would write it.
 func (g *generator) duration(d time.Duration) string {
 	pkg := g.use("time")
 	for _, u := range []struct {
@@ -98,11 +104,20 @@ func (g *generator) about(name string, k *keyspace.Key) {
 // method writes a method of Keyspace that gives a handle: typ is its Go type,
 // make the expression that makes it of a key.
 func (g *generator) method(c *keyCode, k *keyspace.Key, typ, make string) {
-	typed := g.use(module + "/typed")
+	g.use(module + "/typed")
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s {\n", c.name, signature(c.params), typ)
 	g.printf("name, err := %sKey(%s)\n", g.call(c.name), arguments(c.params))
-	g.printf("return %s\n}\n\n", fmt.Sprintf(make, fmt.Sprintf("%s.NewKey(k.client, &entry_%s, name, err)", typed, c.name)))
+	g.printf("return %s\n}\n\n",
+		fmt.Sprintf(make, binding("entry_"+c.name, "Key: name, Err: err")))
+}
+
+// binding returns the Binding of an entry as an expression; more are its other fields.
+func binding(entry, more string) string {
+	if more != "" {
+		more = ", " + more
+	}
+	return fmt.Sprintf("keywright.Binding{Client: k.client, Entry: &%s%s}", entry, more)
 }
 
 // handle writes the handle of a key. What a construct keeps in step is not
@@ -112,13 +127,13 @@ func (g *generator) handle(c *keyCode, k *keyspace.Key) {
 	case k.Entry.Construct == keyspace.Entity && k.Role == "":
 		g.hashHandle(c, k, true)
 	case k.Role != "" || k.Entry.Construct == keyspace.Entity:
-		g.method(c, k, "typed.Key", "%s")
+		g.method(c, k, "typed.Key", "typed.NewKey(%s)")
 	case constructs[k.Entry.Construct] == nil:
 		handles[k.Kind](g, c, k)
 	}
 }
 
-// handles are the handles of the plain types.
+// handles lists the handles of the plain types.
 var handles = map[keyspace.Kind]func(*generator, *keyCode, *keyspace.Key){
 	keyspace.String: (*generator).stringHandle,
 	keyspace.Hash:   func(g *generator, c *keyCode, k *keyspace.Key) { g.hashHandle(c, k, false) },
@@ -148,7 +163,8 @@ func (g *generator) stringHandle(c *keyCode, k *keyspace.Key) {
 func (g *generator) stringCodec(c *keyCode, k *keyspace.Key) (typ, codec string) {
 	if len(k.JSON) > 0 {
 		typ := c.name + "Value"
-		return typ, g.codecOf("value", c, stored{codec: g.objectCodec(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))})
+		return typ, g.codecOf("value", c,
+			stored{codec: g.objectCodec(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))})
 	}
 	s := g.sealed(c.name+"_value", k.Value)
 	return s.typ, g.codecOf("value", c, s)
@@ -186,7 +202,8 @@ func (g *generator) hashHandle(c *keyCode, k *keyspace.Key, readOnly bool) {
 	if readOnly {
 		kind = "HashReader"
 	}
-	g.printf("// %s is one %s.\ntype %s struct{ %s.%s[%s] }\n\n", handle, printable(k.Name), handle, g.use(module+"/typed"), kind, typ)
+	g.printf("// %s is one %s.\ntype %s struct{ %s.%s[%s] }\n\n", handle, printable(k.Name), handle,
+		g.use(module+"/typed"), kind, typ)
 	g.method(c, k, handle, handle+"{typed.New"+kind+"(%s, &"+columns+")}")
 	g.fieldHandles(handle, fields, readOnly)
 }
@@ -201,14 +218,17 @@ func (g *generator) fieldHandles(handle string, fields []field, readOnly bool) {
 		}
 	}
 	for _, f := range fields {
-		name := scope.Take(f.name, "Key", "Removable", "Hash", "HashReader", "Name", "Err", "Entry", "Exists", "TTL", "Delete", "LaterDelete", "Renew", "LaterRenew", "Later", "LaterGet", "Get", "Set", "Cached")
+		name := scope.Take(f.name, "Key", "Binding", "Removable", "Hash", "HashReader", "Name", "Err", "Entry",
+			"Exists", "TTL",
+			"Delete", "Renew", "Get", "Set", "Cached")
 		partial := required == 0 || required == 1 && !f.Type.Optional
 		if f.Type.Encrypted {
 			g.printf("var sealed_%s = %s.Encrypt(%s)\n\n", f.codecVar, g.use(module+"/value"), f.codecVar)
 			f.codecVar = "sealed_" + f.codecVar
 		}
 		typ, make := fieldHandle(f, readOnly, partial)
-		g.printf("// %s is the field %s.\nfunc (h %s) %s() %s {\nreturn %s\n}\n\n", name, printable(f.Field.Name), handle, name, typ, make)
+		g.printf("// %s is the field %s.\nfunc (h %s) %s() %s {\nreturn %s\n}\n\n", name, printable(f.Field.Name), handle,
+			name, typ, make)
 	}
 }
 
@@ -221,7 +241,8 @@ func fieldHandle(f field, readOnly, partial bool) (typ, make string) {
 	counts := f.Type.Kind == scalar.Int && !f.Type.Encrypted
 	switch {
 	case f.Type.Optional && counts:
-		return "typed.OptionalIntField", "typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: " + make + "}}"
+		return "typed.OptionalIntField",
+			"typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: " + make + "}}"
 	case f.Type.Optional:
 		return "typed.OptionalField[" + f.typ + "]", "typed.OptionalField[" + f.typ + "]{Field: " + make + "}"
 	case counts:
@@ -236,12 +257,12 @@ func (g *generator) mapHandle(c *keyCode, k *keyspace.Key) {
 		f = stored{typ: "string", codec: g.use(module+"/value") + ".Text(0)"}
 	}
 	fields, values := g.codecOf("field", c, f), g.codecOf("value", c, v)
-	make := "typed.NewMap(%s, &" + fields + ", &" + values + ")"
+	list := "(%s, &" + fields + ", &" + values + ")"
 	if k.Item != nil && k.Item.Kind == scalar.Int && !k.Item.Encrypted {
-		g.method(c, k, "typed.CountMap["+f.typ+"]", "typed.CountMap["+f.typ+"]{Map: "+make+"}")
+		g.method(c, k, "typed.CountMap["+f.typ+"]", "typed.NewCountMap"+list)
 		return
 	}
-	g.method(c, k, "typed.Map["+f.typ+", "+v.typ+"]", make)
+	g.method(c, k, "typed.Map["+f.typ+", "+v.typ+"]", "typed.NewMap"+list)
 }
 
 func comparable(typ string) bool {
@@ -259,6 +280,8 @@ func (g *generator) streamHandle(c *keyCode, k *keyspace.Key) {
 	g.method(c, k, "typed.Stream["+typ+"]", fmt.Sprintf("typed.NewStream(%%s, &%s, %d)", columns, k.Entry.MaxLen))
 	for _, group := range k.Entry.Groups {
 		name := g.methods.Take(c.name + exported(group) + "Group")
-		g.printf("// %s is the consumer group %s of %s.\nfunc (k *Keyspace) %s(%s) typed.Group[%s] {\nreturn typed.NewGroup(k.%s(%s), %s)\n}\n\n", name, printable(group), c.name, name, signature(c.params), typ, c.name, arguments(c.params), quote(group))
+		g.printf("// %s is the consumer group %s of %s.\nfunc (k *Keyspace) %s(%s) typed.Group[%s] {\nreturn "+
+			"typed.NewGroup(k.%s(%s), %s)\n}\n\n", name, printable(group), c.name, name, signature(c.params), typ, c.name,
+			arguments(c.params), quote(group))
 	}
 }

@@ -10,17 +10,20 @@ import (
 )
 
 // initialisms are words that Go writes in capitals.
-var initialisms = strings.Fields("acl api ascii cpu css db dns eof guid html http https id ip json lhs otp qps ram rhs rpc rss sla smtp sql ssh tcp tls ttl udp ui uid uri url utf8 uuid vm xml xss")
+var initialisms = strings.Fields(
+	"acl api ascii cpu css db dns eof guid html http https id ip json lhs otp qps ram rhs rpc rss sla smtp sql ssh tcp " +
+		"tls ttl udp ui uid uri url utf8 uuid vm xml xss")
 
 // taken are names that generated code uses itself, and those of the language.
-var taken = strings.Fields(`k b ok err ctx rest part name text args keys batch op keywright key typed value context json math strconv strings time
+var taken = strings.Fields(
+	`k b ok err ctx rest part name text args keys batch op keywright key typed value context json math strconv strings time
 	any append bool byte cap clear close comparable complex complex64 complex128 copy delete error false float32 float64 imag int int8 int16 int32 int64 iota
 	len make max min new nil panic reason parts print println real recover rune string true uint uint8 uint16 uint32 uint64 uintptr init main options
 	cmp cache counter errors event limit lock queue ranking weights end t board name r field member migrate repository`)
 
 func reserved(name string) bool { return token.IsKeyword(name) || slices.Contains(taken, name) }
 
-// exported is the name of a type, function or field: product_detail →
+// exported returns the name of a type, function or field: product_detail →
 // ProductDetail, product_id → ProductID.
 func exported(name string) string {
 	out := gen.Camel(gen.Words(name), func(w string) string {
@@ -32,7 +35,7 @@ func exported(name string) string {
 	return identifier(out, "X")
 }
 
-// unexported is the name of a parameter: productId → productID.
+// unexported returns the name of a parameter: productId → productID.
 func unexported(name string) string {
 	words := gen.Words(name)
 	if len(words) == 0 {
@@ -67,7 +70,7 @@ func identifier(s, front string) string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteText is a text of several lines as one would write it, if it can be.
+// quoteText returns a text of several lines as one would write it, if it can be.
 func quoteText(s string) string {
 	plain := strings.ReplaceAll(s, "\n", "")
 	if s == plain || strings.ContainsAny(s, "`\r") || printable(plain) != plain {

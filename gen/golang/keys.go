@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// keyCode is what the code of one pattern is made of.
+// keyCode describes what the code of one pattern is made of.
 type keyCode struct {
 	name   string // ProductDetail
 	entry  string // product_detail, for errors
@@ -20,7 +20,7 @@ type keyCode struct {
 	text   string
 }
 
-// param is one placeholder as a parameter.
+// param represents one placeholder as a parameter.
 type param struct {
 	name   string // productID
 	place  pattern.Placeholder
@@ -51,7 +51,7 @@ func (g *generator) key(name, entry string, p *pattern.Pattern) *keyCode {
 	return code
 }
 
-// placeholderType is the Go type of a placeholder.
+// placeholderType returns the Go type of a placeholder.
 func (g *generator) placeholderType(owner string, p pattern.Placeholder) string {
 	switch p.Type.Kind {
 	case scalar.Int:
@@ -69,7 +69,7 @@ func (g *generator) placeholderType(owner string, p pattern.Placeholder) string 
 	return "string"
 }
 
-// signature is the parameters as a list: productID, optionID int64.
+// signature returns the parameters as a list: productID, optionID int64.
 func signature(params []param) string {
 	var b strings.Builder
 	for i, p := range params {
@@ -144,10 +144,11 @@ func (g *generator) check(c *keyCode, p *param) {
 	if reason == "" {
 		return
 	}
-	g.printf("if reason := %s; reason != \"\" {\nreturn \"\", %s.Refuse(%s, %s, reason)\n}\n", reason, g.use(module+"/key"), quote(c.entry), quote(p.place.Name))
+	g.printf("if reason := %s; reason != \"\" {\nreturn \"\", %s.Refuse(%s, %s, reason)\n}\n", reason,
+		g.use(module+"/key"), quote(c.entry), quote(p.place.Name))
 }
 
-// reason is an expression that says why a value does not fit, "" if every value
+// reason returns an expression that says why a value does not fit, "" if every value
 // of its Go type does.
 func (g *generator) reason(p *param, name string) string {
 	t, key := p.place.Type, "key"
@@ -184,7 +185,7 @@ func (g *generator) reason(p *param, name string) string {
 	return fmt.Sprintf("%s.Text(%s, %t)", g.scalarVar(t), name, p.tagged)
 }
 
-// words are an enum's words that may be in the key.
+// words returns an enum's words that may be in the key.
 func words(t scalar.Type, tagged bool) string {
 	var out []string
 	for _, w := range t.Values {
@@ -216,7 +217,7 @@ func (g *generator) number(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// sizeOf is how many bytes a parameter takes at most: a number, and an
+// sizeOf returns how many bytes a parameter takes at most: a number, and an
 // expression after it.
 func (g *generator) sizeOf(p *param) (fixed int, variable string) {
 	switch p.place.Type.Kind {
@@ -252,12 +253,12 @@ func (g *generator) appendTo(p *param) string {
 	return "append(b, " + p.name + "...)"
 }
 
-// date is the variable of a date layout.
+// date returns the variable of a date layout.
 func (g *generator) date(layout string) string {
 	return g.variable("date_"+exported(layout), fmt.Sprintf("%s.NewDate(%s)", g.use(module+"/key"), quote(layout)))
 }
 
-// scalarVar is the variable of a type that an automaton decides.
+// scalarVar returns the variable of a type that an automaton decides.
 func (g *generator) scalarVar(t scalar.Type) string {
 	t.Optional, t.Encrypted = false, false
 	name := t.Kind.String()
@@ -282,7 +283,8 @@ func (g *generator) parser(c *keyCode, what string) {
 	if len(c.params) == 0 {
 		return
 	}
-	g.printf("// Parse%s%s reads the placeholders of a %s %s; ok is false for any other\n// %s, and where a number has more than 64 bits.\n", c.name, gen.Title(what), what, printable(c.text), what)
+	g.printf("// Parse%s%s reads the placeholders of a %s %s; ok is false for any other\n// %s, and where a number has "+
+		"more than 64 bits.\n", c.name, gen.Title(what), what, printable(c.text), what)
 	g.printf("func %sParse%s%s(text string) (%s, ok bool) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	refuse := "return " + zeros(c.params) + ", false"
 	if cuts, ok := cuttable(c.elems, c.params); ok {
@@ -361,13 +363,16 @@ func (g *generator) cut(c *keyCode, widths []int, refuse string) {
 			}
 			continue
 		case n == len(widths)-1 && i+1 < len(c.elems):
-			g.printf("%s, ok := %s.CutSuffix(rest, %s)\nif !ok {\n%s\n}\n", partName(e.Placeholder), g.use("strings"), quote(c.elems[i+1].Literal), refuse)
+			g.printf("%s, ok := %s.CutSuffix(rest, %s)\nif !ok {\n%s\n}\n", partName(e.Placeholder), g.use("strings"),
+				quote(c.elems[i+1].Literal), refuse)
 		case n == len(widths)-1:
 			g.printf("%s := rest\n", partName(e.Placeholder))
 		case widths[n] > 0:
-			g.printf("if len(rest) < %d {\n%s\n}\n%s := rest[:%d]\nrest = rest[%d:]\n", widths[n], refuse, partName(e.Placeholder), widths[n], widths[n])
+			g.printf("if len(rest) < %d {\n%s\n}\n%s := rest[:%d]\nrest = rest[%d:]\n", widths[n], refuse,
+				partName(e.Placeholder), widths[n], widths[n])
 		default:
-			g.printf("end%d := %s.IndexByte(rest, %s)\nif end%d < 0 {\n%s\n}\n%s := rest[:end%d]\nrest = rest[end%d:]\n", n, g.use("strings"), quoteByte(c.elems[i+1].Literal[0]), n, refuse, partName(e.Placeholder), n, n)
+			g.printf("end%d := %s.IndexByte(rest, %s)\nif end%d < 0 {\n%s\n}\n%s := rest[:end%d]\nrest = rest[end%d:]\n", n,
+				g.use("strings"), quoteByte(c.elems[i+1].Literal[0]), n, refuse, partName(e.Placeholder), n, n)
 		}
 		n++
 	}
@@ -386,7 +391,8 @@ func (g *generator) splitSlowly(c *keyCode, refuse string) {
 	for i, p := range c.params {
 		types[i] = quote(p.place.Name) + ": " + quote(p.place.Type.Definition())
 	}
-	slow := g.variable("pattern_"+c.name, fmt.Sprintf("%s.NewSlow(%s, map[string]string{%s})", g.use(module+"/key"), quote(c.text), strings.Join(types, ", ")))
+	slow := g.variable("pattern_"+c.name,
+		fmt.Sprintf("%s.NewSlow(%s, map[string]string{%s})", g.use(module+"/key"), quote(c.text), strings.Join(types, ", ")))
 	g.undone(c, refuse)
 	g.printf("var parts [%d]string\nif !%s.Split(text, parts[:]) {\n%s\n}\n", len(c.params), slow, refuse)
 	for i := range c.params {

@@ -18,14 +18,20 @@ func (g *generator) namespace() {
 	g.tuning = append(g.tuning, "Namespace Namespace // of InNamespace; zero: "+g.space.Name)
 	g.held = append(g.held, "ns Namespace")
 	g.making = append(g.making, "k.ns = t.Namespace")
-	g.printf("// Namespace is the first part of every key and channel: one per environment or\n// tenant. The zero value is the declared one, %s.\ntype Namespace struct{ name string }\n\n", printable(g.space.Name))
-	g.printf("// InNamespace is the namespace of a name, for Tuning. It refuses a name that the\n// declaration does not allow.\nfunc InNamespace(name string) (Namespace, error) {\n")
-	g.printf("if reason := %s.Namespace(name, %s); reason != \"\" {\nreturn Namespace{}, %s.Refuse(\"namespace\", \"namespace\", reason)\n}\nreturn Namespace{name}, nil\n}\n\n", g.use(module+"/key"), g.allowed(), g.use(module+"/key"))
-	g.printf("// String is the name.\nfunc (ns Namespace) String() string {\nif ns.name == \"\" {\nreturn %s\n}\nreturn ns.name\n}\n\n", quote(g.space.Name))
-	g.printf("// Namespace is that of all keys and channels.\nfunc (k *Keyspace) Namespace() Namespace { return k.ns }\n\n")
+	g.printf("// Namespace is the first part of every key and channel: one per environment or\n// tenant. The zero "+
+		"value is the declared one, %s.\ntype Namespace struct{ name string }\n\n", printable(g.space.Name))
+	g.printf("// InNamespace is the namespace of a name, for Tuning. It refuses a name that the\n// declaration does " +
+		"not allow.\nfunc InNamespace(name string) (Namespace, error) {\n")
+	g.printf("if reason := %s.Namespace(name, %s); reason != \"\" {\nreturn Namespace{}, %s.Refuse(\"namespace\", "+
+		"\"namespace\", reason)\n}\nreturn Namespace{name}, nil\n}\n\n", g.use(module+"/key"), g.allowed(),
+		g.use(module+"/key"))
+	g.printf("// String is the name.\nfunc (ns Namespace) String() string {\nif ns.name == \"\" {\nreturn %s\n}\nreturn "+
+		"ns.name\n}\n\n", quote(g.space.Name))
+	g.printf("// Namespace is that of all keys and channels.\nfunc (k *Keyspace) Namespace() Namespace { " +
+		"return k.ns }\n\n")
 }
 
-// allowed is an expression that says why a name is not among those that are
+// allowed returns an expression that says why a name is not among those that are
 // declared, nil if any is.
 func (g *generator) allowed() string {
 	t := g.space.Names
@@ -35,10 +41,11 @@ func (g *generator) allowed() string {
 	if t.Kind == scalar.Enum {
 		return fmt.Sprintf("func(name string) string { return key.Word(name, %s) }", words(*t, false))
 	}
-	return fmt.Sprintf("func(name string) string {\nif name == %s {\nreturn \"\"\n}\nreturn %s.Text(name, false)\n}", quote(g.space.Default), g.scalarVar(*t))
+	return fmt.Sprintf("func(name string) string {\nif name == %s {\nreturn \"\"\n}\nreturn %s.Text(name, false)\n}",
+		quote(g.space.Default), g.scalarVar(*t))
 }
 
-// elements are the pieces of a pattern, the namespace one of its own.
+// elements returns the pieces of a pattern, the namespace one of its own.
 func (g *generator) elements(p *pattern.Pattern) []pattern.Element {
 	if g.space == nil {
 		return p.Elements()
@@ -46,10 +53,10 @@ func (g *generator) elements(p *pattern.Pattern) []pattern.Element {
 	return p.Namespaced(g.space.Name)
 }
 
-// call is how a builder or parser is called where k is the Keyspace.
+// call returns how a builder or parser is called where k is the Keyspace.
 func (g *generator) call(name string) string { return g.whenNamed("k.ns.") + name }
 
-// whenNamed is a piece of code that only a keyspace with a namespace has.
+// whenNamed returns a piece of code that only a keyspace with a namespace has.
 func (g *generator) whenNamed(text string) string {
 	if g.space == nil {
 		return ""
@@ -63,7 +70,7 @@ func (g *generator) receiver() string { return g.whenNamed("(ns Namespace) ") }
 // method0 makes a helper that builds keys a method of Keyspace.
 func (g *generator) method0() string { return g.whenNamed("(k *Keyspace) ") }
 
-// piece is a literal of a pattern as an expression; ns is that of the namespace.
+// piece returns a literal of a pattern as an expression; ns is that of the namespace.
 func (g *generator) piece(e pattern.Element, ns string) string {
 	if e.Namespace {
 		return ns + ".String()"
@@ -71,7 +78,7 @@ func (g *generator) piece(e pattern.Element, ns string) string {
 	return quote(e.Literal)
 }
 
-// whole is a pattern without placeholders as an expression.
+// whole returns a pattern without placeholders as an expression.
 func (g *generator) whole(elems []pattern.Element) string {
 	parts := make([]string, len(elems))
 	for i, e := range elems {
@@ -80,7 +87,7 @@ func (g *generator) whole(elems []pattern.Element) string {
 	return strings.Join(parts, " + ")
 }
 
-// sizes are how many bytes the literals take: a number, and an expression after it.
+// sizes returns how many bytes the literals take: a number, and an expression after it.
 func (g *generator) sizes(elems []pattern.Element) (fixed int, variable string) {
 	for _, e := range elems {
 		if e.Namespace {
@@ -92,7 +99,7 @@ func (g *generator) sizes(elems []pattern.Element) (fixed int, variable string) 
 	return fixed, variable
 }
 
-// glob is the expression of what PSUBSCRIBE takes for a channel.
+// glob returns the expression of what PSUBSCRIBE takes for a channel.
 func (g *generator) glob(p *pattern.Pattern) string {
 	if g.space == nil {
 		return quote(p.ScanGlob())

@@ -22,16 +22,19 @@ func (g *generator) pressure() {
 		for i, v := range r.Values {
 			values[i] = quote(v)
 		}
-		fmt.Fprintf(&steps, "{At: %s, %s, Entry: %s, Target: k.store_%s.Going(%s), Values: []string{%s}},\n", ratio(r.At), action, quote(r.Entry.Name), g.keys[r.Entry.Keys[0]].name, quote(r.Index.Name), strings.Join(values, ", "))
+		fmt.Fprintf(&steps, "{At: %s, %s, Entry: %s, Target: k.store_%s.Going(%s), Values: []string{%s}},\n", ratio(r.At),
+			action, quote(r.Entry.Name), g.keys[r.Entry.Keys[0]].name, quote(r.Index.Name), strings.Join(values, ", "))
 	}
 	name := g.methods.Take("Pressure", "Client")
 	g.printf("// %s does what is declared for when memory is short:\n//\n", name)
 	for i := range g.ks.Pressure {
 		g.printf("//   - %s\n", printable(g.ks.Pressure[i].String()))
 	}
-	g.printf("//\n// Run it in any process; they take turns.\nfunc (k *Keyspace) %s(o %s.Options) *%s.Watcher {\nlease, err := %sKey()\n", name, pkg, pkg, g.call(lease.name))
-	g.printf("return %s.New(k.client, &entry_%s, lease, err, []%s.Step{\n%s}, o)\n}\n\n", pkg, lease.name, pkg, steps.String())
+	g.printf("//\n// Run it in any process; they take turns.\nfunc (k *Keyspace) %s(o %s.Options) *%s.Watcher {\nlease, "+
+		"err := %sKey()\n", name, pkg, pkg, g.call(lease.name))
+	g.printf("return %s.New(%s, []%s.Step{\n%s}, o)\n}\n\n", pkg,
+		binding("entry_"+lease.name, "Key: lease, Err: err"), pkg, steps.String())
 }
 
-// ratio is a percentage as a number.
+// ratio returns a percentage as a number.
 func ratio(percent int) string { return fmt.Sprintf("0.%02d", percent) }

@@ -14,9 +14,11 @@ func (g *generator) repositories() {
 	for _, m := range g.ks.Migrations {
 		typ := g.names.Take(exported(m.Name) + "Repositories")
 		method := g.methods.Take(typ)
-		g.printf("// %s are the records that the migration %s moves. Each is read and written where\n// the phase of its part says.\ntype %s struct {\nk *Keyspace\nm *%s.Migration\n}\n\n",
+		g.printf("// %s are the records that the migration %s moves. Each is read and written where\n// the phase of its "+
+			"part says.\ntype %s struct {\nk *Keyspace\nm *%s.Migration\n}\n\n",
 			typ, printable(m.Name), typ, g.use(module+"/migrate"))
-		g.printf("// %s gives the repositories of the records that an opened migration moves.\nfunc (k *Keyspace) %s(m *migrate.Migration) %s { return %s{k, m} }\n\n", method, method, typ, typ)
+		g.printf("// %s gives the repositories of the records that an opened migration moves.\nfunc (k *Keyspace) %s(m "+
+			"*migrate.Migration) %s { return %s{k, m} }\n\n", method, method, typ, typ)
 		r := repositoryWriter{g, typ, map[string]bool{}}
 		for _, p := range m.Parts {
 			for _, mv := range p.Moves {
@@ -43,21 +45,25 @@ func (r repositoryWriter) move(mv *keyspace.Move) {
 	r.taken[name] = true
 	form, known := repositoryForms[mv.Kind]
 	if !known || k.Entry.HoldsSealed() || k.Entry.Construct != "" {
-		r.printf("// The move %s has no repository: records of its kind are written by their own construct.\n\n", printable(mv.Name))
+		r.printf("// The move %s has no repository: records of its kind are written by their own construct.\n\n",
+			printable(mv.Name))
 		return
 	}
 	typ, params, make := form(r.generator, c, k)
 	if mv.TTL != nil {
-		typ, make = "repository.Ending["+strings.TrimSuffix(strings.TrimPrefix(typ, "repository.Value["), "]")+"]", make+".Ending()"
+		typ, make = "repository.Ending["+strings.TrimSuffix(strings.TrimPrefix(typ, "repository.Value["), "]")+"]",
+			make+".Ending()"
 	}
 	r.use(module + "/migrate/repository")
 	all := signature(c.params)
 	if all != "" && params != "" {
 		all += ", "
 	}
-	r.printf("// %s is a record of the move %s.\nfunc (r %s) %s(%s) %s {\n", name, printable(mv.Name), r.typ, name, all+params, typ)
+	r.printf("// %s is a record of the move %s.\nfunc (r %s) %s(%s) %s {\n", name, printable(mv.Name), r.typ, name,
+		all+params, typ)
 	r.printf("name, err := %sKey(%s)\n", strings.ReplaceAll(r.call(c.name), "k.ns.", "r.k.ns."), arguments(c.params))
-	r.printf("return %s\n}\n\n", fmt.Sprintf(make, fmt.Sprintf("repository.At(r.m, %s, string(name), err)", quote(mv.Name))))
+	r.printf("return %s\n}\n\n",
+		fmt.Sprintf(make, fmt.Sprintf("repository.At(r.m, %s, string(name), err)", quote(mv.Name))))
 }
 
 // repositoryForms give, for each kind of record, the Go type of its repository, the parameters

@@ -21,7 +21,6 @@ func (g *generator) scripts() {
 
 func (g *generator) script(e *keyspace.Entry) {
 	name := g.methods.Take(exported(e.Name), "Client")
-	later := g.methods.Take("Later"+name, "Client")
 	var scope gen.Names
 	params, calls := g.unite(e.Script.Keys, &scope)
 	own := len(params)
@@ -38,25 +37,17 @@ func (g *generator) script(e *keyspace.Entry) {
 	if constructor == "" {
 		constructor = "NewScript"
 	}
-	g.printf("var entry_%s = keywright.Entry{Name: %s, Type: \"script\"}\n\nvar script_%s = keywright.%s(%s, %s)\n\n", name, quote(e.Name), name, constructor, quote(e.Name), quoteText(e.Script.Text))
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Type: \"script\"}\n\nvar script_%s = keywright.%s(%s, %s)\n\n",
+		name, quote(e.Name), name, constructor, quote(e.Name), quoteText(e.Script.Text))
 	g.out.WriteString(comment("", e.Doc, name+": "))
 	g.printf("// One round trip.\n")
-	list := signature(params)
-	if list != "" {
-		list = ", " + list
-	}
-	context := g.use("context")
-	if e.Script.Returns == nil {
-		g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\n_, err := k.%s(%s).Do(ctx)\nreturn err\n}\n\n", name, context, list, later, arguments(params))
-	} else {
-		g.printf("func (k *Keyspace) %s(ctx %s.Context%s) (%s, error) {\nreturn k.%s(%s).Do(ctx)\n}\n\n", name, context, list, result, later, arguments(params))
-	}
-	g.printf("// %s is %s to be queued in a Batch or a transaction.\nfunc (k *Keyspace) %s(%s) keywright.Op[%s] {\n", later, name, later, signature(params), result)
+	g.printf("func (k *Keyspace) %s(%s) %s {\n", name, signature(params), result)
 	g.scriptBody(name, e, calls, params[own:], codecs, reply)
 }
 
 // scriptBody builds keys and arguments; the first error counts.
-func (g *generator) scriptBody(name string, e *keyspace.Entry, calls []string, params []param, codecs []string, reply string) {
+func (g *generator) scriptBody(name string, e *keyspace.Entry, calls []string, params []param, codecs []string,
+	reply string) {
 	typed := g.use(module + "/typed")
 	g.printf("var err error\nkeys := make([]string, 0, %d)\nargs := make([]string, 0, %d)\n", len(calls), len(params))
 	for _, call := range calls {
@@ -65,8 +56,14 @@ func (g *generator) scriptBody(name string, e *keyspace.Entry, calls []string, p
 	for i, p := range params {
 		g.printf("args, err = %s.Arg(args, &%s, %s, %s, err)\n", typed, codecs[i], quote(e.Script.Args[i].Name), p.name)
 	}
-	effect := map[keyspace.Effect]string{keyspace.Reads: "Reads", keyspace.Idempotent: "Idempotent", keyspace.Writes: "Writes"}[e.Script.Effect]
-	g.printf("return %s.NewCall(%s.Call{Client: k.client, Entry: &entry_%s, Script: script_%s, Effect: keywright.%s, Keys: keys, Args: args, Err: err}, %s)\n}\n\n", typed, typed, name, name, effect, reply)
+	effect := map[keyspace.Effect]string{keyspace.Reads: "Reads", keyspace.Idempotent: "Idempotent",
+		keyspace.Writes: "Writes"}[e.Script.Effect]
+	call := fmt.Sprintf("%s.NewCall(%s, %s.Call{Script: script_%s, Effect: keywright.%s, Keys: keys, Args: args}, %s)",
+		typed, binding("entry_"+name, "Err: err"), typed, name, effect, reply)
+	if e.Script.Returns == nil {
+		call = "keywright.Act{Op: " + call + "}"
+	}
+	g.printf("return %s\n}\n\n", call)
 }
 
 // unite gives the parameters of several keys, each placeholder once, and the
@@ -94,22 +91,22 @@ func (g *generator) unite(names []string, scope *gen.Names) (params []param, cal
 	return params, calls
 }
 
-// reply is the Go type of what a script returns and the function that decodes
+// reply returns the Go type of the operation of a script and the function that decodes
 // it.
 func (g *generator) reply(name string, s *keyspace.ScriptSpec) (typ, decode string) {
 	typed := g.use(module + "/typed")
 	switch {
 	case s.Returns == nil:
-		return "struct{}", typed + ".ReplyNone"
+		return "keywright.Act", typed + ".ReplyNone"
 	case s.Returns.Kind == scalar.Bool:
-		return "bool", typed + ".ReplyBool"
+		return "keywright.Op[bool]", typed + ".ReplyBool"
 	}
 	r := g.stored(name+"_result", s.Returns, false)
 	g.printf("var result_%s = %s\n\n", name, r.codec)
-	return r.typ, fmt.Sprintf("%s.Reply(&result_%s)", typed, name)
+	return "keywright.Op[" + r.typ + "]", fmt.Sprintf("%s.Reply(&result_%s)", typed, name)
 }
 
 // plainKey reports whether a key has a handle that may delete it.
 func plainKey(k *keyspace.Key) bool {
-	return !slices.Contains([]keyspace.Construct{keyspace.Lock, keyspace.Queue, keyspace.Entity, keyspace.RateLimit}, k.Entry.Construct)
+	return !k.Entry.Construct.InStep()
 }

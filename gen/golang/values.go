@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// stored is a scalar type as a Go type and the codec that writes and reads it.
+// stored represents a scalar type as a Go type and the codec that writes and reads it.
 type stored struct {
 	typ   string // int64
 	codec string // value.Int(1, 5)
@@ -63,7 +63,7 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	return s
 }
 
-// times are the codecs of moments.
+// times lists the codecs of moments.
 var times = map[scalar.Kind]string{scalar.Timestamp: "Timestamp", scalar.UnixS: "UnixS", scalar.UnixMS: "UnixMS"}
 
 // plain gives the Go side of what is sealed on its way to the server and back.
@@ -76,7 +76,7 @@ func (g *generator) plain(owner string, t *scalar.Type, inJSON bool) stored {
 	return g.stored(owner, t, inJSON)
 }
 
-// sealed is plain, with the codec that seals if the type is encrypted.
+// sealed returns plain, with the codec that seals if the type is encrypted.
 func (g *generator) sealed(owner string, t *scalar.Type) stored {
 	s := g.plain(owner, t, false)
 	if t != nil && t.Encrypted {
@@ -99,7 +99,7 @@ func (g *generator) score(t *scalar.Type) stored {
 	return stored{typ: "int64", codec: value + ".IntScore(" + g.bounds(*t) + ")"}
 }
 
-// field is one field of a struct.
+// field represents one field of a struct.
 type field struct {
 	keyspace.Field
 	name string // of the struct field
@@ -107,7 +107,7 @@ type field struct {
 	codecVar string
 }
 
-// wrapped is what makes a field, inside of what makes it sealed if it is.
+// wrapped returns what makes a field, inside of what makes it sealed if it is.
 func (f *field) wrapped(seal, code string) string {
 	if f.Type.Encrypted {
 		return seal + "(" + code + ")"
@@ -133,7 +133,8 @@ func (g *generator) structure(typ, doc string, fields []keyspace.Field, inJSON b
 	g.printf("// %s is %s\ntype %s struct {\n", typ, doc, typ)
 	for i, f := range fields {
 		name := scope.Take(exported(f.Name), "MarshalJSON", "UnmarshalJSON")
-		out[i] = field{Field: f, name: name, stored: g.plain(typ+"_"+f.Name, &f.Type, inJSON), codecVar: "codec_" + typ + "_" + name}
+		out[i] = field{Field: f, name: name, stored: g.plain(typ+"_"+f.Name, &f.Type, inJSON),
+			codecVar: "codec_" + typ + "_" + name}
 		pointer := ""
 		if f.Type.Optional {
 			pointer = "*"
@@ -158,7 +159,8 @@ func (g *generator) columns(typ string, fields []field) (name string) {
 		if f.Type.Optional {
 			kind, pointer = "Optional", "*"
 		}
-		column := fmt.Sprintf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name), f.codecVar, typ, pointer, f.typ, f.name)
+		column := fmt.Sprintf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name),
+			f.codecVar, typ, pointer, f.typ, f.name)
 		g.printf("%s,\n", f.wrapped(value+".Encrypted", column))
 	}
 	g.printf("}}\n\n")
@@ -175,10 +177,12 @@ func (g *generator) reader(typ string, fields []field) {
 	for _, f := range fields {
 		name := quote(f.Field.Name)
 		if f.Type.Optional {
-			g.printf("if text, ok := fields[%s]; ok {\nx, err := %s.Parse(text)\nif err != nil {\nreturn v, %s.In(%s, err)\n}\nv.%s = &x\n}\n", name, f.codecVar, value, name, f.name)
+			g.printf("if text, ok := fields[%s]; ok {\nx, err := %s.Parse(text)\nif err != nil {\nreturn v, %s.In(%s, "+
+				"err)\n}\nv.%s = &x\n}\n", name, f.codecVar, value, name, f.name)
 			continue
 		}
-		g.printf("if text, ok := fields[%s]; !ok {\nreturn v, %s.Missing(%s)\n} else if v.%s, err = %s.Parse(text); err != nil {\nreturn v, %s.In(%s, err)\n}\n", name, value, name, f.name, f.codecVar, value, name)
+		g.printf("if text, ok := fields[%s]; !ok {\nreturn v, %s.Missing(%s)\n} else if v.%s, err = %s.Parse(text); err "+
+			"!= nil {\nreturn v, %s.In(%s, err)\n}\n", name, value, name, f.name, f.codecVar, value, name)
 	}
 	g.printf("return v, nil\n}\n\n")
 }
@@ -192,14 +196,17 @@ func (g *generator) object(typ string, fields []field) {
 		if f.Type.Optional {
 			kind, pointer = "OptionalMember", "*"
 		}
-		member := fmt.Sprintf("%s.%s(%s, %s.%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name), value, f.form, f.codecVar, typ, pointer, f.typ, f.name)
+		member := fmt.Sprintf("%s.%s(%s, %s.%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name),
+			value, f.form, f.codecVar, typ, pointer, f.typ, f.name)
 		g.printf("%s,\n", f.wrapped(value+".EncryptedMember", member))
 	}
-	g.printf("}\n\n// MarshalJSON implements json.Marshaler.\nfunc (v %s) MarshalJSON() ([]byte, error) { return %s.MarshalObject(members_%s, &v) }\n\n", typ, value, typ)
-	g.printf("// UnmarshalJSON implements json.Unmarshaler.\nfunc (v *%s) UnmarshalJSON(text []byte) error { return %s.UnmarshalObject(members_%s, text, v) }\n\n", typ, value, typ)
+	g.printf("}\n\n// MarshalJSON implements json.Marshaler.\nfunc (v %s) MarshalJSON() ([]byte, error) { return "+
+		"%s.MarshalObject(members_%s, &v) }\n\n", typ, value, typ)
+	g.printf("// UnmarshalJSON implements json.Unmarshaler.\nfunc (v *%s) UnmarshalJSON(text []byte) error { return "+
+		"%s.UnmarshalObject(members_%s, text, v) }\n\n", typ, value, typ)
 }
 
-// enum is a type of words.
+// enum represents a type of words.
 type enum struct {
 	name  string
 	doc   string
@@ -207,7 +214,7 @@ type enum struct {
 	names []string
 }
 
-// enums are the enums of a package, by what tells them apart.
+// enums holds the enums of a package, by what tells them apart.
 type enums struct {
 	names map[string]*enum
 	list  []*enum
@@ -240,7 +247,8 @@ func (e *enums) constants(name string) []string {
 
 func (e *enums) write(g *generator) {
 	for _, x := range e.list {
-		g.printf("// %s is one of the words of %s.\ntype %s string\n\n// The words of %s, in the order they are declared in.\nconst (\n", x.name, printable(x.doc), x.name, x.name)
+		g.printf("// %s is one of the words of %s.\ntype %s string\n\n// The words of %s, in the order they are declared "+
+			"in.\nconst (\n", x.name, printable(x.doc), x.name, x.name)
 		for i, w := range x.words {
 			g.printf("%s %s = %s\n", x.names[i], x.name, quote(w))
 		}

@@ -18,7 +18,7 @@ import (
 // Name is the file that is generated.
 const Name = "keyspace.dashboard.json"
 
-// dashboard is the form of Grafana's version 8 and later
+// dashboard represents the form of Grafana's version 8 and later
 // (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	Description   string     `json:"description"` // first: the marker is looked for in the first lines

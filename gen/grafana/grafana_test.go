@@ -5,10 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/fstest"
 
-	"github.com/keywright/keywright/gen"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 )
 
 const everything = `keywright: 1
@@ -29,18 +27,7 @@ pressure:
   - {at: 90%, entry: item, where: {priority: 1..2}, release: to 85%}
 `
 
-func generated(t *testing.T, text string) string {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if ks == nil || len(findings) > 0 {
-		t.Fatal(findings)
-	}
-	files, err := Generate(ks)
-	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
-		t.Fatalf("%v %v", files, err)
-	}
-	return string(files[0].Text)
-}
+func generated(t *testing.T, text string) string { return declared.Generator(Generate).Text(t, text) }
 
 func TestGolden(t *testing.T) {
 	const name = "testdata/everything.dashboard.json"
@@ -95,7 +82,8 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%s asks for %v", p.Title, p.Targets)
 		}
 	}
-	for title, declared := range map[string]string{"Queues": "mails", "Locks": "hold", "Entities": "item", "Streams": "log"} {
+	for title, declared := range map[string]string{"Queues": "mails", "Locks": "hold", "Entities": "item",
+		"Streams": "log"} {
 		row := `"title": "` + title + `"`
 		plain := generated(t, "keywright: 1\npackage: p\nkeys: {a: {key: a, type: string, ttl: 1h}}\n")
 		if !strings.Contains(generated(t, everything), row) || strings.Contains(plain, row) {

@@ -20,7 +20,7 @@ var commands = map[keyspace.Kind][]string{
 	keyspace.Stream: {"XLEN %s", "XREVRANGE %s + - COUNT 10"},
 }
 
-// look is how to find such keys and to look at one.
+// look returns how to find such keys and to look at one.
 func look(k *keyspace.Key) []string {
 	key := quote(k.Pattern.Example())
 	var out []string
@@ -35,7 +35,9 @@ func look(k *keyspace.Key) []string {
 
 // quote makes one word of a POSIX shell, or of bash where bytes need escapes.
 func quote(b []byte) string {
-	plain := utf8.Valid(b) && !strings.ContainsFunc(string(b), func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError || r >= 0x80 && r < 0xa0 })
+	plain := utf8.Valid(b) &&
+		!strings.ContainsFunc(string(b),
+			func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError || r >= 0x80 && r < 0xa0 })
 	if plain {
 		return "'" + strings.ReplaceAll(string(b), "'", `'\''`) + "'"
 	}
@@ -54,7 +56,7 @@ func quote(b []byte) string {
 	return out.String() + "'"
 }
 
-// printable is a key as people can read it.
+// printable returns a key as people can read it.
 func printable(b []byte) string {
 	if utf8.Valid(b) && visible(string(b)) == string(b) && !strings.ContainsAny(string(b), "\n\t") {
 		return string(b)
@@ -62,12 +64,13 @@ func printable(b []byte) string {
 	return strconv.QuoteToASCII(string(b))
 }
 
-// words is a duration as people say it: 90 minutes, 7 days.
+// words returns a duration as people say it: 90 minutes, 7 days.
 func words(d time.Duration) string {
 	for _, u := range []struct {
 		size time.Duration
 		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}, {time.Millisecond, "millisecond"}} {
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"},
+		{time.Millisecond, "millisecond"}} {
 		if d >= u.size && d%u.size == 0 {
 			if d == u.size {
 				return "1 " + u.name

@@ -13,11 +13,10 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"strings"
-	text "text/template"
 
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/internal/layout"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -28,26 +27,36 @@ var markdownText string
 var htmlText string
 
 var (
-	markdownTemplate = text.Must(text.New("page.md").Funcs(text.FuncMap{"prose": prose, "cell": cell, "code": code, "fenced": fenced, "marker": func() string { return gen.Marker }}).Parse(markdownText))
-	htmlTemplate     = template.Must(template.New("page.html").Funcs(template.FuncMap{"marker": marker, "paragraphs": paragraphs, "join": strings.Join}).Parse(htmlText))
+	markdownLayout = layout.New("page.md", markdownText, strings.Clone,
+		map[string]layout.Func{"prose": layout.Of(prose), "cell": layout.Of(cell),
+			"code": layout.Of(code), "fenced": layout.Of(fenced), "marker": marker})
+	htmlLayout = layout.New("page.html", htmlText, layout.HTML,
+		map[string]layout.Func{"marker": marker, "paragraphs": layout.Of(paragraphs),
+			"lines": layout.Of(lines)})
 )
 
 // Generate writes keyspace.md and keyspace.html.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	p := newPage(ks)
-	var md, html bytes.Buffer
-	if err := markdownTemplate.Execute(&md, p); err != nil {
-		return nil, fmt.Errorf("this cannot happen, please report it: %w", err)
+	var out []gen.File
+	for _, page := range []struct {
+		name   string
+		layout *layout.Layout
+		tidy   func([]byte) []byte
+	}{{"keyspace.md", markdownLayout, tidy}, {"keyspace.html", htmlLayout, bytes.Clone}} {
+		text, err := page.layout.Fill(p)
+		if err != nil {
+			return nil, fmt.Errorf("this cannot happen, please report it: %w", err)
+		}
+		out = append(out, gen.File{Name: page.name, Text: page.tidy([]byte(text))})
 	}
-	if err := htmlTemplate.Execute(&html, p); err != nil {
-		return nil, fmt.Errorf("this cannot happen, please report it: %w", err)
-	}
-	return []gen.File{{Name: "keyspace.md", Text: tidy(md.Bytes())}, {Name: "keyspace.html", Text: html.Bytes()}}, nil
+	return out, nil
 }
 
-// marker is the comment that tells a generated page; html/template removes
-// comments from templates, not from values.
-func marker() template.HTML { return template.HTML("<!-- " + gen.Marker + " -->") }
+// marker returns the text that tells a generated page, in a comment.
+func marker([]any) any { return layout.Raw(gen.Marker) }
+
+func lines(all []string) string { return strings.Join(all, "\n") }
 
 // tidy leaves one blank line where a template left several.
 func tidy(b []byte) []byte {
@@ -73,14 +82,15 @@ func visible(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r < ' ', r >= 0x7f && r < 0xa0, r == 0xfeff, r == 0x2028, r == 0x2029, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
+		case r < ' ', r >= 0x7f && r < 0xa0, r == 0xfeff, r == 0x2028, r == 0x2029, r >= 0x202a && r <= 0x202e,
+			r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
 			return '\ufffd'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// special are the characters that mean something in Markdown somewhere. A
+// special lists the characters that mean something in Markdown somewhere. A
 // backslash before any of them makes it itself
 // (https://spec.commonmark.org/0.31.2/#backslash-escapes).
 const special = "\\`*_{}[]()#+-.!|<>~&=:\"'/@$^"
@@ -104,7 +114,8 @@ func escapeLine(line string) string {
 	for i, r := range line {
 		inner := strings.ContainsRune("\\`*_[]<>|~&$^", r)
 		first := i == 0 && strings.ContainsRune(special, r)
-		if inner || first || r == ':' && strings.HasPrefix(line[i:], "://") || r == '@' || (r == '.' || r == ')') && numbered(line[:i]) || r == '=' || r == '#' || r == '!' {
+		if inner || first || r == ':' && strings.HasPrefix(line[i:], "://") || r == '@' ||
+			(r == '.' || r == ')') && numbered(line[:i]) || r == '=' || r == '#' || r == '!' {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -118,7 +129,7 @@ func numbered(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // cell is free text in a table, on one line.
 func cell(s string) string { return strings.ReplaceAll(prose(s), "\n", " ") }
 
-// code is a code span. In a table a bar must be escaped even there, which shows
+// code returns a code span. In a table a bar must be escaped even there, which shows
 // as the bar alone (https://github.github.com/gfm/#example-200).
 func code(s string) string {
 	s = strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(s))
@@ -136,7 +147,7 @@ func code(s string) string {
 	return fence + pad + strings.ReplaceAll(s, "|", `\|`) + pad + fence
 }
 
-// fenced is the lines of a fenced code block; the fence is longer than any run of
+// fenced returns the lines of a fenced code block; the fence is longer than any run of
 // backticks in it.
 func fenced(lines []string) string {
 	body := visible(strings.Join(lines, "\n"))

@@ -12,17 +12,12 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
-func load(t testing.TB, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatalf("%.200s\n%s", text, found[0].Message)
-	}
-	return ks
-}
+var loaded = declared.Keyspace[string]
 
 func generate(t testing.TB, ks *keyspace.Keyspace) (md, html string) {
 	t.Helper()
@@ -63,7 +58,7 @@ migrations: {files: {doc: From files., sources: {s: {file: "u/{g}.json"}}, parts
 `
 
 func TestEverythingIsSaid(t *testing.T) {
-	md, html := generate(t, load(t, everything))
+	md, html := generate(t, loaded(t, everything))
 	for _, text := range []string{"user:{id}", "usr:{id}", "expires 15 minutes after it was last used; a writer may ask for 1 minute to 1 day; give or take 10", "never expires", "undecided", "mail", "A memo was made.", "nightly", "clean, cron 0 3 * * * (Europe/Berlin)", "bull:*", "tmp:*",
 		"not touched for 1d", "memo where color is red, then green", "shorten to 5m", "u/{g}.json:/{id}", "{id} lower({id}), name .name, age .age, lives from iso8601(.at)", "at least 7 comparisons", "From files.", "All of them.", "uuid", "red|green", "HSCAN", "--scan --pattern", "job:{#items}:leases", "30s", "maxlen", "s.lua", "{purpose}:{id}"} {
 		if !strings.Contains(html, strings.NewReplacer("+", "&#43;", "'", "&#39;").Replace(text)) {
@@ -85,7 +80,7 @@ func TestEverythingIsSaid(t *testing.T) {
 func TestLinks(t *testing.T) {
 	texts := []string{everything, "keywright: 1\nkeys: {events: {key: e, type: set, ttl: 1d}, ttls: {key: t, type: lock, ttl: 1m}, search: {key: s, type: string, ttl: 1d}}\nchannels: {events: x}\nevents: {events: {deletes: [events]}}"}
 	for _, text := range texts {
-		md, html := generate(t, load(t, text))
+		md, html := generate(t, loaded(t, text))
 		for _, doc := range []string{md, html} {
 			ids := regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(doc, -1)
 			var names []string
@@ -139,7 +134,7 @@ func TestTexts(t *testing.T) {
 // tags are the elements of the page's own template; a text adds none.
 var tag = regexp.MustCompile(`<[a-zA-Z/!][^>]*>`)
 
-// FuzzTexts: whatever stands in the declaration, the page has the same elements
+// FuzzTexts: whatever is in the declaration, the page has the same elements
 // as with harmless texts, and the Markdown the same lines of structure.
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{"</script><script>alert(1)</script>", "`", "``` \n# x", "|", "<b onclick=x>", "-->", "\x1b[31m", "\u202e", "a\n\n- b\n\n1. c", "[a](javascript:x)", "{{.}}", "\\", "]]>", "&amp;", "~~~", "'\"", "<!--"} {
@@ -157,12 +152,12 @@ func FuzzTexts(f *testing.F) {
 		if strings.TrimSpace(text) == "" || len(text) > 500 {
 			return
 		}
-		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(harmless(text))}}, "k.yaml")
+		ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(harmless(text))}}, "k.yaml")
 		if c := finding.Count(found); c.Errors > 0 || len(ks.Entries) == 0 || len(ks.Entries[0].Readers) == 0 {
 			return
 		}
 		md, html := generate(t, ks)
-		_, plain := generate(t, load(t, harmless("abc")))
+		_, plain := generate(t, loaded(t, harmless("abc")))
 		strip := func(doc string) []string {
 			return slices.DeleteFunc(tag.FindAllString(doc, -1), func(s string) bool { return s == "<p>" || s == "</p>" || strings.HasPrefix(s, `<p class`) })
 		}
@@ -184,7 +179,7 @@ func FuzzTexts(f *testing.F) {
 }
 
 func TestGolden(t *testing.T) {
-	for i, doc := range func() []string { md, html := generate(t, load(t, everything)); return []string{md, html} }() {
+	for i, doc := range func() []string { md, html := generate(t, loaded(t, everything)); return []string{md, html} }() {
 		name := filepath.Join("testdata", []string{"everything.md.golden", "everything.html.golden"}[i])
 		if os.Getenv("KEYWRIGHT_UPDATE") != "" {
 			if err := os.MkdirAll("testdata", 0o755); err != nil {

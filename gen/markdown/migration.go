@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// migration is how files become keys, part by part.
+// migration describes how files become keys, part by part.
 type migration struct {
 	Name, Doc string
 	Parts     []part
@@ -34,7 +34,7 @@ func migrations(ks *keyspace.Keyspace) (out []migration) {
 	return out
 }
 
-// terms are what of a record is stored where.
+// terms returns what of a record is stored where.
 func terms(mv *keyspace.Move) string {
 	var out []string
 	add := func(name string, term fmt.Stringer) { out = append(out, name+" "+term.String()) }
@@ -67,9 +67,10 @@ func terms(mv *keyspace.Move) string {
 	return strings.Join(out, ", ")
 }
 
-// gates are what must hold, in words.
+// gates returns what must hold, in words.
 func gates(g keyspace.Gates) string {
-	out := fmt.Sprintf("at least %d comparisons, at most %d unequal, for %s, at most %d marks", g.Compared, g.Unequal, keyspace.FormatDuration(g.For), g.Marks)
+	out := fmt.Sprintf("at least %d comparisons, at most %d unequal, for %s, at most %d marks", g.Compared, g.Unequal,
+		keyspace.FormatDuration(g.For), g.Marks)
 	if g.Backup > 0 {
 		out += ", a verified backup of at most " + keyspace.FormatDuration(g.Backup)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// page is what both documents are made from: texts only.
+// page describes what both documents are made from: texts only.
 type page struct {
 	Title    string
 	Doc      string
@@ -30,7 +30,7 @@ type page struct {
 	Migrations []migration
 }
 
-// row is a name, a text that is code, and a remark.
+// row represents a name, a text that is code, and a remark.
 type row struct{ Name, Code, Note string }
 
 // section is entries whose patterns begin alike.
@@ -119,7 +119,9 @@ func newPage(ks *keyspace.Keyspace) *page {
 		p.Cleanup = append(p.Cleanup, row{Code: c.Match.Text, Note: note})
 	}
 	for _, r := range ks.Pressure {
-		p.Pressure = append(p.Pressure, row{fmt.Sprintf("%d %%", r.At), fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
+		p.Pressure = append(p.Pressure,
+			row{fmt.Sprintf("%d %%", r.At),
+				fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
 	}
 	for _, j := range ks.Janitor {
 		p.Jobs = append(p.Jobs, row{j.Name, j.String(), j.Doc})
@@ -142,7 +144,9 @@ func (p *page) facts(ks *keyspace.Keyspace) {
 		}
 		return strings.Join(out, "  ")
 	}
-	for _, r := range []row{{"Owner", ks.Owner, "owns every entry that does not say otherwise: it alone writes"}, {"Ours", globs(ks.Owns), "an undeclared key under these is an error"}, {"Others'", globs(ks.Foreign), "other software's keys: counted, never judged"}} {
+	for _, r := range []row{{"Owner", ks.Owner, "owns every entry that does not say otherwise: it alone writes"},
+		{"Ours", globs(ks.Owns), "an undeclared key under these is an error"},
+		{"Others'", globs(ks.Foreign), "other software's keys: counted, never judged"}} {
 		if r.Code != "" {
 			p.Facts = append(p.Facts, r)
 		}
@@ -170,7 +174,7 @@ func (p *page) entries(ks *keyspace.Keyspace) {
 	}
 }
 
-// beginning is the first segment of a pattern, if it is a word.
+// beginning returns the first segment of a pattern, if it is a word.
 func beginning(p *pattern.Pattern) string {
 	first := p.Elements()[0].Literal
 	word, _, more := strings.Cut(first, ":")
@@ -182,8 +186,10 @@ func beginning(p *pattern.Pattern) string {
 
 func entryOf(ks *keyspace.Keyspace, e *keyspace.Entry) entry {
 	k := e.Keys[0]
-	out := entry{Name: e.Name, Anchor: e.Name, Doc: e.Doc, Pattern: k.Pattern.String(), Type: typeOf(e), TTL: k.TTL.String(), Lifetime: lifetime(k.TTL),
-		Owner: e.Owner, Readers: strings.Join(e.Readers, ", "), Example: printable(k.Pattern.Example()), Values: values(k), Look: look(k)}
+	out := entry{Name: e.Name, Anchor: e.Name, Doc: e.Doc, Pattern: k.Pattern.String(), Type: typeOf(e),
+		TTL: k.TTL.String(), Lifetime: lifetime(k.TTL),
+		Owner: e.Owner, Readers: strings.Join(e.Readers, ", "), Example: printable(k.Pattern.Example()), Values: values(k),
+		Look: look(k)}
 	for _, w := range e.Was {
 		out.Was = append(out.Was, w.String())
 	}
@@ -191,7 +197,9 @@ func entryOf(ks *keyspace.Keyspace, e *keyspace.Entry) entry {
 		out.Places = append(out.Places, row{place.Name, place.Type.Definition(), asIn(place.Type)})
 	}
 	for _, derived := range e.Keys[1:] {
-		out.Keys = append(out.Keys, row{derived.Name, derived.Pattern.String(), fmt.Sprintf("%s, %s. %s", derived.Kind, ttlShort(derived.TTL), derived.Doc)})
+		out.Keys = append(out.Keys,
+			row{derived.Name, derived.Pattern.String(),
+				fmt.Sprintf("%s, %s. %s", derived.Kind, ttlShort(derived.TTL), derived.Doc)})
 	}
 	for _, ev := range ks.Events {
 		if slices.Contains(ev.Deletes, e.Name) {
@@ -247,7 +255,7 @@ func more(e *keyspace.Entry) []row {
 		of   time.Duration
 		note string
 	}{
-		{"fresh", e.Fresh, "then one process loads it anew, and the others get the old value meanwhile"},
+		{"fresh", e.Fresh, "then one process loads it again, and the others get the old value meanwhile"},
 		{"absent", e.Absent, "it is remembered for so long that there is none"},
 		{"gate", e.Gate, "writes under a lock carry its fencing token, and the newest one is kept for so long"},
 		{"cached", e.Cached, "the sum over several periods is kept for so long"},
@@ -257,7 +265,8 @@ func more(e *keyspace.Entry) []row {
 		}
 	}
 	if e.Ties == keyspace.FirstToReach {
-		add("ties", string(e.Ties), "who has had a score for longer comes first; the time is the fraction of the stored score")
+		add("ties", string(e.Ties),
+			"who has had a score for longer comes first; the time is the fraction of the stored score")
 	}
 	if e.Rate.Count > 0 {
 		add("rate", fmt.Sprintf("%d per %s", e.Rate.Count, keyspace.FormatDuration(e.Rate.Per)), "")
@@ -269,7 +278,7 @@ func more(e *keyspace.Entry) []row {
 	return out
 }
 
-// values are what is stored under a key, by name.
+// values returns what is stored under a key, by name.
 func values(k *keyspace.Key) []row {
 	var out []row
 	add := func(name string, t *scalar.Type, note string) {
@@ -311,7 +320,8 @@ func scriptOf(e *keyspace.Entry) script {
 
 func (p *page) channels(ks *keyspace.Keyspace) {
 	for _, c := range ks.Channels {
-		out := channel{Name: c.Name, Anchor: "channel-" + c.Name, Doc: c.Doc, Pattern: c.Pattern.String(), Owner: c.Owner, Readers: strings.Join(c.Readers, ", ")}
+		out := channel{Name: c.Name, Anchor: "channel-" + c.Name, Doc: c.Doc, Pattern: c.Pattern.String(), Owner: c.Owner,
+			Readers: strings.Join(c.Readers, ", ")}
 		for _, f := range c.Message {
 			out.Message = append(out.Message, row{f.Name, f.Type.Definition(), ""})
 		}
@@ -328,7 +338,7 @@ func (p *page) channels(ks *keyspace.Keyspace) {
 	}
 }
 
-// lifetime is a TTL in words.
+// lifetime returns a TTL in words.
 func lifetime(t keyspace.TTL) string {
 	switch t.Policy {
 	case keyspace.TTLNone:
@@ -356,7 +366,7 @@ func ttlShort(t keyspace.TTL) string {
 	return lifetime(t)
 }
 
-// asIn is an example of a type, and what a placeholder of it is that is left out.
+// asIn returns an example of a type, and what a placeholder of it is that is left out.
 func asIn(t scalar.Type) string {
 	note := "as in " + t.Example()
 	if t.Default != "" {

@@ -19,7 +19,7 @@ func Allowed(space *keyspace.Namespace) *Place {
 	return Steps(p)[0].Place
 }
 
-// GlobSteps are the pieces of what SCAN … MATCH takes: literals in which the
+// GlobSteps returns the pieces of what SCAN … MATCH takes: literals in which the
 // wildcards are escaped or wildcards, and the namespace.
 func GlobSteps(steps []Step) []Step {
 	var out []Step

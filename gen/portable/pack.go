@@ -13,7 +13,7 @@ import (
 // the bytes.
 const patience = 500_000
 
-// Pack is an automaton as text: the classes of the 256 bytes, the next states
+// Pack returns an automaton as text: the classes of the 256 bytes, the next states
 // row by row, and the final states, divided by `|`. Numbers are in base 36, a
 // value that is repeated has its count after a dot, and `-` is a refusal. The
 // width of a row is the highest class and one.

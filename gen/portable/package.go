@@ -2,7 +2,7 @@ package portable
 
 import "github.com/keywright/keywright/keyspace"
 
-// Module is the name of the generated module.
+// Module returns the name of the generated module.
 func Module(ks *keyspace.Keyspace) string {
 	if ks.Package == "" {
 		return "keyspace"

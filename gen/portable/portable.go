@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Form is how the values of a placeholder are recognised.
+// Form describes how the values of a placeholder are recognised.
 type Form uint8
 
 // The forms: plain code where a few lines decide exactly what the automaton of
@@ -32,14 +32,14 @@ const (
 	Automate             // Table
 )
 
-// Step is one piece of a pattern: literal bytes, or a placeholder.
+// Step represents one piece of a pattern: literal bytes, or a placeholder.
 type Step struct {
 	Literal   string
 	Place     *Place
 	Namespace bool // Literal is the name of the namespace
 }
 
-// Place is a placeholder and what recognises its values.
+// Place represents a placeholder and what recognises its values.
 type Place struct {
 	Name     string
 	Type     scalar.Type
@@ -54,10 +54,10 @@ type Place struct {
 	Table     string   // Automate: see Pack
 }
 
-// Steps are the pieces of a pattern in order.
+// Steps returns the pieces of a pattern in order.
 func Steps(p *pattern.Pattern) []Step { return steps(p, p.Elements()) }
 
-// StepsIn is Steps with the namespace as a piece of its own; nil: there is none.
+// StepsIn works as Steps does, with the namespace as a piece of its own; nil: there is none.
 func StepsIn(p *pattern.Pattern, space *keyspace.Namespace) []Step {
 	if space == nil {
 		return Steps(p)
@@ -122,7 +122,7 @@ func spoken(words []string, noBraces bool) []string {
 	return out
 }
 
-// Places are the placeholders among steps.
+// Places returns the placeholders among steps.
 func Places(steps []Step) []*Place {
 	var places []*Place
 	for _, s := range steps {

@@ -15,12 +15,15 @@ import (
 
 // kinds has one type of each form, and its bounds.
 var kinds = []string{
-	"text", "text max 1", "text max 3", "text rest", "bytes", "int", "int 0..", "int 1..", "int ..5", "int -3..", "int ..-2", "int -12..7", "int 95..1203", "int -1203..-95",
-	"int 0..0", "int -9223372036854775808..", "int ..9223372036854775807", "int -9223372036854775808..9223372036854775807", "hex", "hex 1", "hex 2", "bool", "a|b|ab|a{|}|a:b",
-	"{|{}", "unix_s", "unix_ms", "float", "uuid", "ulid", "slug", "date", "date HH:mm", "timestamp", "/[a-z]+-?[0-9]{2,3}/", "/[^:{]é?/", "/(a|b)*c/",
+	"text", "text max 1", "text max 3", "text rest", "bytes", "int", "int 0..", "int 1..", "int ..5", "int -3..",
+	"int ..-2", "int -12..7", "int 95..1203", "int -1203..-95",
+	"int 0..0", "int -9223372036854775808..", "int ..9223372036854775807", "int -9223372036854775808..9223372036854775807",
+	"hex", "hex 1", "hex 2", "bool", "a|b|ab|a{|}|a:b",
+	"{|{}", "unix_s", "unix_ms", "float", "uuid", "ulid", "slug", "date", "date HH:mm", "timestamp",
+	"/[a-z]+-?[0-9]{2,3}/", "/[^:{]é?/", "/(a|b)*c/",
 }
 
-// fatal is a *testing.T or a *rapid.T.
+// fatal represents a *testing.T or a *rapid.T.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
@@ -55,10 +58,12 @@ func step(t fatal, kind string, tagged bool) (pattern.Element, *Place) {
 func (p *Place) accepts(text string) bool {
 	switch p.Form {
 	case AnyText:
-		return text != "" && (p.Max == 0 || len(text) <= p.Max) && (p.Crosses || !strings.Contains(text, ":")) && (!p.NoBraces || !strings.ContainsAny(text, "{}"))
+		return text != "" && (p.Max == 0 || len(text) <= p.Max) && (p.Crosses || !strings.Contains(text, ":")) &&
+			(!p.NoBraces || !strings.ContainsAny(text, "{}"))
 	case Integer:
 		n, ok := new(big.Int).SetString(text, 10)
-		return ok && n.String() == text && (p.Low == "" || n.Cmp(number(p.Low)) >= 0) && (p.High == "" || n.Cmp(number(p.High)) <= 0)
+		return ok && n.String() == text && (p.Low == "" || n.Cmp(number(p.Low)) >= 0) &&
+			(p.High == "" || n.Cmp(number(p.High)) <= 0)
 	case HexText:
 		return text != "" && strings.Trim(text, "0123456789abcdef") == "" && (p.N == 0 || len(text) == p.N)
 	case Words:
@@ -130,7 +135,8 @@ func TestFormsAreTheAutomaton(t *testing.T) {
 
 func TestFormsAreTheAutomatonByChance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.StringMatching(`-?[0-9]{1,20}`), rapid.StringMatching(`[0-9a-f]{0,40}`), rapid.String(), rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`),
+		text := rapid.OneOf(rapid.StringMatching(`-?[0-9]{1,20}`), rapid.StringMatching(`[0-9a-f]{0,40}`), rapid.String(),
+			rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`),
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 			rapid.Map(rapid.Int64(), func(n int64) string { return strconv.FormatInt(n, 10) })).Draw(t, "text")
 		for _, kind := range kinds {
@@ -181,11 +187,13 @@ func TestPackHasPatience(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
-	types := map[string]scalar.Type{"n": {Kind: scalar.Int, HasMin: true, Low: 1, HasMax: true, High: 9}, "e": {Kind: scalar.Enum, Values: []string{"a", "{b"}}}
+	types := map[string]scalar.Type{"n": {Kind: scalar.Int, HasMin: true, Low: 1, HasMax: true, High: 9},
+		"e": {Kind: scalar.Enum, Values: []string{"a", "{b"}}}
 	resolve := func(name string) (scalar.Type, bool) { typ, ok := types[name]; return typ, ok }
 	got := Steps(pattern.MustParse("a:{#{e}}:{n}", resolve))
 	want := []Step{
-		{Literal: "a:{"}, {Place: &Place{Name: "e", Type: types["e"], NoBraces: true, Form: Words, Words: []string{"a"}}}, {Literal: "}:"},
+		{Literal: "a:{"}, {Place: &Place{Name: "e", Type: types["e"], NoBraces: true, Form: Words, Words: []string{"a"}}},
+		{Literal: "}:"},
 		{Place: &Place{Name: "n", Type: types["n"], Form: Integer, Low: "1", High: "9"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -197,14 +205,17 @@ func TestSteps(t *testing.T) {
 }
 
 func TestBinaryAndSafe(t *testing.T) {
-	for text, want := range map[string]bool{"a": false, `a\xff`: true, `\xc3\xa9`: false, "é{x}": false, "{raw}": true, `\xc3{x}`: true} {
-		p := pattern.MustParse(text, func(name string) (scalar.Type, bool) { return scalar.Type{Kind: scalar.Bytes}, name == "raw" })
+	for text, want := range map[string]bool{"a": false, `a\xff`: true, `\xc3\xa9`: false, "é{x}": false, "{raw}": true,
+		`\xc3{x}`: true} {
+		p := pattern.MustParse(text,
+			func(name string) (scalar.Type, bool) { return scalar.Type{Kind: scalar.Bytes}, name == "raw" })
 		if got := Binary(Steps(p)); got != want {
 			t.Errorf("%s: binary %v", text, got)
 		}
 	}
 	for kind, want := range map[string]bool{
-		"int": false, "int 1..": false, "int 1..9": true, "int -9007199254740991..9007199254740991": true, "int 0..9007199254740992": false, "unix_s": true, "unix_ms": true,
+		"int": false, "int 1..": false, "int 1..9": true, "int -9007199254740991..9007199254740991": true,
+		"int 0..9007199254740992": false, "unix_s": true, "unix_ms": true,
 	} {
 		if _, place := step(t, kind, false); place.Safe() != want {
 			t.Errorf("%s: safe %v", kind, place.Safe())
@@ -234,8 +245,9 @@ func TestNames(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	for text, want := range map[string][]string{
-		"": nil, " \n ": nil, "a": {"a"}, "a\nb": {"a", "b"}, "a\r\nb\rc": {"a", "b c"}, "\n  a\n\n  b  \n": {"a", "", "b"}, "a\u2028b\u2029c\u0085d\x00e\x0cf": {"a b c d e f"},
-		"x\u202ey\u2066z\ufeff": {"x y z"}, "\xffa": {"�a"},
+		"": nil, " \n ": nil, "a": {"a"}, "a\nb": {"a", "b"}, "a\r\nb\rc": {"a", "b c"}, "\n  a\n\n  b  \n": {"a", "", "b"},
+		"a\u2028b\u2029c\u0085d\x00e\x0cf": {"a b c d e f"},
+		"x\u202ey\u2066z\ufeff":            {"x y z"}, "\xffa": {"�a"},
 	} {
 		if got := Lines(text); !cmp.Equal(got, want) {
 			t.Errorf("%q: %q", text, got)

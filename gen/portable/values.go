@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Part is one thing that is stored under a key or sent on a channel, with a type
+// Part represents one thing that is stored under a key or sent on a channel, with a type
 // and a codec of its own.
 type Part struct {
 	Attribute string // "value", "payload", "member", "score", "fields", "field", "item", "message"
@@ -19,14 +19,14 @@ type Part struct {
 	Fields    []Member    // the fields of a hash or of an entry of a stream
 }
 
-// Member is a field of an object, a hash or a stream.
+// Member represents a field of an object, a hash or a stream.
 type Member struct {
 	Name string
 	Type scalar.Type
 	Data []Member // json: an object with these members, nil for any JSON
 }
 
-// Parts are what is stored under a key.
+// Parts returns what is stored under a key.
 func Parts(k *keyspace.Key) (parts []Part) {
 	scalars := func(attribute, doc string, t *scalar.Type) {
 		if t != nil {
@@ -73,10 +73,11 @@ func (p *Part) carry(c *keyspace.Channel) {
 	}
 }
 
-// Message is what is sent on a channel: the envelope and the data in it, or the
+// Message returns what is sent on a channel: the envelope and the data in it, or the
 // data alone.
 func Message(c *keyspace.Channel) Part {
-	p := Part{Attribute: "message", Doc: "A message on " + c.Pattern.String() + ", as JSON.", Type: scalar.Type{Kind: scalar.JSON}}
+	p := Part{Attribute: "message", Doc: "A message on " + c.Pattern.String() + ", as JSON.",
+		Type: scalar.Type{Kind: scalar.JSON}}
 	if c.Plain {
 		p.Object = members(c.Message)
 		return p
@@ -84,14 +85,17 @@ func Message(c *keyspace.Channel) Part {
 	optional := func(kind scalar.Kind) scalar.Type { return scalar.Type{Kind: kind, Optional: true} }
 	p.Object = []Member{
 		{Name: "timestamp", Type: scalar.Type{Kind: scalar.UnixMS}},
-		{Name: "data", Type: scalar.Type{Kind: scalar.JSON, Optional: c.Answers != nil}}, // none in an answer that is an error
+		// none in an answer that is an error
+		{Name: "data", Type: scalar.Type{Kind: scalar.JSON, Optional: c.Answers != nil}},
 		{Name: "db", Type: optional(scalar.Int)},
 	}
 	switch {
 	case c.Request:
-		p.Object = append(p.Object, Member{Name: "id", Type: optional(scalar.Text)}, Member{Name: "replyTo", Type: optional(scalar.Text)})
+		p.Object = append(p.Object, Member{Name: "id", Type: optional(scalar.Text)},
+			Member{Name: "replyTo", Type: optional(scalar.Text)})
 	case c.Answers != nil:
-		p.Object = append(p.Object, Member{Name: "id", Type: optional(scalar.Text)}, Member{Name: "error", Type: optional(scalar.Text)})
+		p.Object = append(p.Object, Member{Name: "id", Type: optional(scalar.Text)},
+			Member{Name: "error", Type: optional(scalar.Text)})
 	}
 	p.carry(c)
 	return p
@@ -105,7 +109,7 @@ func members(fields []keyspace.Field) []Member {
 	return out
 }
 
-// Range is what an int may be when it is written, as decimals of 64 bits.
+// Range returns what an int may be when it is written, as decimals of 64 bits.
 func Range(t scalar.Type) (low, high string) {
 	low, high = strconv.FormatInt(math.MinInt64, 10), strconv.FormatInt(math.MaxInt64, 10)
 	if t.HasMin {
@@ -123,7 +127,7 @@ func Exact(t scalar.Type) bool {
 	return (&Place{Low: low, High: high}).Safe()
 }
 
-// Matched is the automaton of a type whose stored values it decides, and whether
+// Matched returns the automaton of a type whose stored values it decides, and whether
 // the empty text is one of them.
 func Matched(t scalar.Type) (table string, empty bool) {
 	l, err := t.Value()
@@ -133,7 +137,7 @@ func Matched(t scalar.Type) (table string, empty bool) {
 	return Pack(pattern.TableOf(l)), l.Accepts("")
 }
 
-// Notifies are the channels of the constructs themselves, as a queue's that tells
+// Notifies returns the channels of the constructs themselves, as a queue's that tells
 // its workers: what is sent there is no message of the declaration's.
 func Notifies(ks *keyspace.Keyspace) map[*keyspace.Channel]bool {
 	own := map[*keyspace.Channel]bool{}

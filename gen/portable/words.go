@@ -7,19 +7,19 @@ import (
 	"github.com/keywright/keywright/gen"
 )
 
-// Camel is a name as in productDetail.
+// Camel returns a name as in productDetail.
 func Camel(name string) string {
 	words := ascii(name)
 	return words[0] + gen.Camel(words[1:], gen.Title)
 }
 
-// Pascal is a name as in ProductDetail.
+// Pascal returns a name as in ProductDetail.
 func Pascal(name string) string { return gen.Camel(ascii(name), gen.Title) }
 
-// Snake is a name as in product_detail.
+// Snake returns a name as in product_detail.
 func Snake(name string) string { return strings.Join(ascii(name), "_") }
 
-// ascii are the words of a name in letters and digits that begin an identifier
+// ascii returns the words of a name in letters and digits that begin an identifier
 // in any language; a name that has none of them is a key.
 func ascii(name string) []string {
 	words := gen.Words(strings.Map(func(r rune) rune {
@@ -37,7 +37,7 @@ func ascii(name string) []string {
 	return words
 }
 
-// Lines are the lines of a text by the author, fit to be in a comment once
+// Lines returns the lines of a text by the author, fit to be in a comment once
 // its end is guarded: no control characters, nothing that other programs take
 // for the end of a line, and nothing that turns the direction of writing, which
 // could make code look like comment.

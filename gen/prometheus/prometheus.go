@@ -30,10 +30,10 @@ func Lease(e *keyspace.Entry) time.Duration {
 	return cmp.Or(e.Lease, defaultLease)
 }
 
-// record is a recording rule.
+// record represents a recording rule.
 type record struct{ name, expr string }
 
-// alert is an alert rule. Its annotations are templates of Prometheus.
+// alert represents an alert rule. Its annotations are templates of Prometheus.
 type alert struct {
 	name, expr    string
 	wait          time.Duration // that it must hold
@@ -69,24 +69,24 @@ func (a *alert) write(b *strings.Builder, pkg string) {
 		quote(a.help))
 }
 
-// quote is a text as YAML and PromQL write it: JSON's strings are both's.
+// quote returns a text as YAML and PromQL write it: JSON's strings are both's.
 func quote(s string) string {
 	text, _ := json.Marshal(s) // a string has a form in JSON
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(text))
 }
 
-// literal is a text in which Prometheus sees no template.
+// literal returns a text in which Prometheus sees no template.
 func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{"{{"}}`) }
 
 func comment(s string) string { return strconv.Quote(s) }
 
-// duration is a time as Prometheus writes it.
+// duration returns a time as Prometheus writes it.
 func duration(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }
 
-// seconds is a time as a number.
+// seconds returns a time as a number.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// one are the labels of a server that is watched: the figures of two are never put together.
+// one lists the labels of a server that is watched: the figures of two are never put together.
 const one = "job, instance, keyspace, target"
 
 // of selects the series of a keyspace, and of these those with some labels: names and values by
@@ -99,7 +99,7 @@ func of(ks *keyspace.Keyspace, labels ...string) string {
 	return text + "}"
 }
 
-// records are what the alerts and dashboards ask for again.
+// records returns what the alerts and dashboards ask for again.
 func records(ks *keyspace.Keyspace) []record {
 	in := of(ks)
 	return []record{
@@ -116,7 +116,7 @@ func records(ks *keyspace.Keyspace) []record {
 	}
 }
 
-// audits are alerts about the audits themselves, and about what they found.
+// audits returns alerts about the audits themselves, and about what they found.
 func audits(ks *keyspace.Keyspace) []alert {
 	in := of(ks)
 	violations := "target_entry_code:keywright_violations:sum" + in
@@ -143,7 +143,7 @@ func audits(ks *keyspace.Keyspace) []alert {
 	}
 }
 
-// queues are alerts about each declared queue. One that is paused waits because it was told to.
+// queues returns alerts about each declared queue. One that is paused waits because it was told to.
 func queues(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.Construct != keyspace.Queue {
@@ -171,7 +171,7 @@ func queues(ks *keyspace.Keyspace) (out []alert) {
 	return out
 }
 
-// streams are alerts about groups that will lose entries: those of streams with a length.
+// streams returns alerts about groups that will lose entries: those of streams with a length.
 func streams(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.MaxLen <= 0 {
@@ -186,7 +186,7 @@ func streams(ks *keyspace.Keyspace) (out []alert) {
 	return out
 }
 
-// entities are alerts about items that have expired and are not swept.
+// entities returns alerts about items that have expired and are not swept.
 func entities(ks *keyspace.Keyspace) (out []alert) {
 	for _, e := range ks.Entries {
 		if e.Construct == keyspace.Entity && e.TTL.Policy == keyspace.TTLExpires {
@@ -199,7 +199,7 @@ func entities(ks *keyspace.Keyspace) (out []alert) {
 	return out
 }
 
-// jobs is the alert about jobs of the janitor, where there are any.
+// jobs returns the alert about jobs of the janitor, where there are any.
 func jobs(ks *keyspace.Keyspace) []alert {
 	if len(ks.Janitor) == 0 {
 		return nil
@@ -209,7 +209,7 @@ func jobs(ks *keyspace.Keyspace) []alert {
 		"The page of the janitor and the log of keywright serve say why. The alert ends with the next good run."}}
 }
 
-// memory are alerts about the levels of memory that are declared; without any, about 90 %.
+// memory returns alerts about the levels of memory that are declared; without any, about 90 %.
 func memory(ks *keyspace.Keyspace) (out []alert) {
 	var levels []int
 	for _, p := range ks.Pressure {

@@ -6,10 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 
-	"github.com/keywright/keywright/gen"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -35,18 +33,7 @@ janitor:
   swept: {do: sweep, every: 1h}
 `
 
-func generated(t *testing.T, text string) string {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if ks == nil || len(findings) > 0 {
-		t.Fatal(findings)
-	}
-	files, err := Generate(ks)
-	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
-		t.Fatalf("%v %v", files, err)
-	}
-	return string(files[0].Text)
-}
+func generated(t *testing.T, text string) string { return declared.Generator(Generate).Text(t, text) }
 
 func TestGolden(t *testing.T) {
 	const name = "testdata/everything.rules.yaml"
@@ -61,7 +48,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// rules is the form of a file of rules.
+// rules represents the form of a file of rules.
 type rules struct {
 	Groups []struct {
 		Name  string

@@ -17,17 +17,19 @@ func (m *module) key(k *keyspace.Key) {
 	ttlType, ttl := ttlOf(k.TTL)
 	fmt.Fprintf(&m.body, "class %s(Key):\n", i.class)
 	docstring(&m.body, "    ", docOf(k))
-	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n%s%s\n", ttlType, ttl, i.keyType(), i.glob(k.Pattern.ScanGlob()), codecs, streamOf(k))
+	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n%s%s\n", ttlType, ttl, i.keyType(),
+		i.glob(k.Pattern.ScanGlob()), codecs, streamOf(k))
 	i.methods("key")
 	fmt.Fprintf(&m.body, "%s = %s(\n", i.variable, i.class)
-	for _, text := range []string{k.Name, k.Entry.Name, k.Role, k.Pattern.String(), string(k.Kind), string(k.Entry.Construct), k.Entry.Owner} {
+	for _, text := range []string{k.Name, k.Entry.Name, k.Role, k.Pattern.String(), string(k.Kind),
+		string(k.Entry.Construct), k.Entry.Owner} {
 		fmt.Fprintf(&m.body, "    %s,\n", quote(text))
 	}
 	i.writeSteps()
 	m.keys = append(m.keys, [2]string{k.Name, i.variable})
 }
 
-// streamOf is what only a stream has.
+// streamOf returns what only a stream has.
 func streamOf(k *keyspace.Key) string {
 	text := ""
 	if k.Kind != keyspace.Stream || k.Role != "" {
@@ -65,7 +67,8 @@ func (m *module) channel(c *keyspace.Channel) {
 	docstring(&m.body, "    ", append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."))
 	fmt.Fprintf(&m.body, "\n    subscribe_pattern: %s = %s\n%s\n", i.keyType(), i.glob(c.Pattern.ScanGlob()), codec)
 	i.methods("channel")
-	fmt.Fprintf(&m.body, "%s = %s(\n    %s,\n    %s,\n    %s,\n", i.variable, i.class, quote(c.Name), quote(c.Pattern.String()), quote(c.Owner))
+	fmt.Fprintf(&m.body, "%s = %s(\n    %s,\n    %s,\n    %s,\n", i.variable, i.class, quote(c.Name),
+		quote(c.Pattern.String()), quote(c.Owner))
 	i.writeSteps()
 	m.channels = append(m.channels, [2]string{c.Name, i.variable})
 }
@@ -130,14 +133,15 @@ func (i *item) writeSteps() {
 		if t.Default != "" {
 			left = ", " + quote(t.Default)
 		}
-		fmt.Fprintf(b, "    _Place(%s, %s, %s, %s, %s, %s, %s%s),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
+		fmt.Fprintf(b, "    _Place(%s, %s, %s, %s, %s, %s, %s%s),\n", quote(s.Place.Name), quote(names[0]),
+			quote(t.Definition()),
 			i.module.matcher(s.Place), quote(t.Describe()), truth(s.Place.Crosses), truth(s.Place.NoBraces), left)
 		names = names[1:]
 	}
 	b.WriteString(")\n\n\n")
 }
 
-// matcher is the call that makes what recognises a placeholder.
+// matcher returns the call that makes what recognises a placeholder.
 func (m *module) matcher(p *portable.Place) string {
 	switch p.Form {
 	case portable.AnyText:
@@ -160,7 +164,7 @@ func (m *module) matcher(p *portable.Place) string {
 	return m.table(p)
 }
 
-// table is the variable of an automaton; placeholders of one type share it.
+// table returns the variable of an automaton; placeholders of one type share it.
 func (m *module) table(p *portable.Place) string { return m.automaton(p.Table, p.Type) }
 
 func (m *module) automaton(table string, t scalar.Type) string {
@@ -180,8 +184,10 @@ func ttlOf(t keyspace.TTL) (typ, value string) {
 	case keyspace.TTLAny:
 		return "Ttl", fmt.Sprintf(`Ttl("any", %s)`, quote(t.Text))
 	}
-	return "TtlExpires", fmt.Sprintf("TtlExpires(%s, %d, %d, %d, %s, %s)", quote(t.Text), t.Default.Milliseconds(), t.Min.Milliseconds(), t.Max.Milliseconds(),
-		strconv.FormatFloat(t.Jitter, 'f', -1, 64), truth(t.Sliding))
+	return "TtlExpires",
+		fmt.Sprintf("TtlExpires(%s, %d, %d, %d, %s, %s)", quote(t.Text), t.Default.Milliseconds(), t.Min.Milliseconds(),
+			t.Max.Milliseconds(),
+			strconv.FormatFloat(t.Jitter, 'f', -1, 64), truth(t.Sliding))
 }
 
 func truth(b bool) string {

@@ -49,7 +49,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	return []gen.File{{Name: identifier(portable.Module(ks)) + ".py", Text: []byte(text)}}, nil
 }
 
-// declared are the names that the module has whatever the keyspace.
+// declared returns the names that the module has whatever the keyspace.
 func declared(code string) []string {
 	names := []string{"ALL_KEYS", "ALL_CHANNELS", "annotations"}
 	for _, m := range regexp.MustCompile(`(?m)^(?:class|def) (\w+)|^import \w+ as (\w+)`).FindAllStringSubmatch(code, -1) {
@@ -78,7 +78,7 @@ func header(ks *keyspace.Keyspace) string {
 	return b.String()
 }
 
-// item is what a key and a channel have in common.
+// item describes what a key and a channel have in common.
 type item struct {
 	module                   *module
 	variable, class, typName string // product_detail, _ProductDetail, ProductDetail
@@ -136,7 +136,7 @@ func (i *item) declareParams() {
 	b.WriteString("\n\n")
 }
 
-// remark is the declared type as a comment at the end of a line.
+// remark returns the declared type as a comment at the end of a line.
 func remark(t scalar.Type) string {
 	lines := portable.Lines(t.Definition())
 	if len(lines) == 0 {

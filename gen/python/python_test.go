@@ -5,38 +5,21 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/portable"
+	declaration "github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
 
-func load(t *testing.T, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	for _, f := range findings {
-		t.Fatalf("%d: %s", f.Pos.Line, f.Message)
-	}
-	return ks
-}
+var loaded = declaration.Clean[string]
 
-// generated is the part of the module that is not the same in all of them.
+// generated returns the module of a declaration, without what all modules have.
 func generated(t *testing.T, ks *keyspace.Keyspace) string {
-	t.Helper()
-	files, err := Generate(ks)
-	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	head, body, found := strings.Cut(string(files[0].Text), runtime)
-	if !found {
-		t.Fatal("the module lacks what all of them have")
-	}
-	return files[0].Name + "\n" + head + "…\n" + body
+	return declaration.Generator(Generate).Module(t, ks, runtime)
 }
 
 // TestGolden shows a whole module. Write it with -update.
@@ -45,7 +28,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := generated(t, load(t, string(text)))
+	got := generated(t, loaded(t, string(text)))
 	if *update {
 		if err := os.WriteFile("testdata/small.golden", []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -61,7 +44,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestNamesThatMeet(t *testing.T) {
-	got := generated(t, load(t, `keywright: 1
+	got := generated(t, loaded(t, `keywright: 1
 keys:
   a_b: {key: "1:{x_y}:{xY}:{id}:{self}:{class}", type: string, ttl: none}
   a__b: {key: "3:{x}", type: string, ttl: none}
@@ -71,7 +54,8 @@ keys:
   all_keys: {key: "7", type: string, ttl: none}
   annotations: {key: "8", type: string, ttl: none}
 `))
-	for _, want := range []string{"keyspace.py\n", "\na_b = _AB(", "\na_b2 = _AB2(", "class ABParams2(", "\nclass_ = _Class(", "\nid_ = _Id(", "\nkey = _Key(", "\nall_keys = ", "\nannotations_ = ",
+	for _, want := range []string{"keyspace.py\n", "\na_b = _AB(", "\na_b2 = _AB2(", "class ABParams2(",
+		"\nclass_ = _Class(", "\nid_ = _Id(", "\nkey = _Key(", "\nall_keys = ", "\nannotations_ = ",
 		"def key(self, *, x_y: str, x_y2: str, id_: str, self_: str, class_: str) -> str:", `"a__b": a_b2,`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -80,7 +64,8 @@ keys:
 }
 
 func TestEmpty(t *testing.T) {
-	if got := generated(t, &keyspace.Keyspace{Package: "import"}); !strings.HasPrefix(got, "import_.py\n") || !strings.Contains(got, "ALL_KEYS: _t.Dict[str, Key] = {}\n") {
+	if got := generated(t, &keyspace.Keyspace{Package: "import"}); !strings.HasPrefix(got, "import_.py\n") ||
+		!strings.Contains(got, "ALL_KEYS: _t.Dict[str, Key] = {}\n") {
 		t.Error(got)
 	}
 }
@@ -102,7 +87,8 @@ func TestPrivateNamesCannotBeTaken(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	for text, want := range map[string]string{
-		"a": `"a"`, `"\`: `"\"\\"`, "\n\x00\u2028": `"\U0000000a\U00000000\U00002028"`, "한글 {x}'": `"한글 {x}'"`, "\xff": `"\U0000fffd"`, "\u202e": `"\U0000202e"`,
+		"a": `"a"`, `"\`: `"\"\\"`, "\n\x00\u2028": `"\U0000000a\U00000000\U00002028"`, "한글 {x}'": `"한글 {x}'"`,
+		"\xff": `"\U0000fffd"`, "\u202e": `"\U0000202e"`,
 	} {
 		if got := quote(text); got != want {
 			t.Errorf("%q is %s, want %s", text, got, want)
@@ -115,7 +101,8 @@ func TestQuote(t *testing.T) {
 
 func TestDocstring(t *testing.T) {
 	for text, want := range map[string]string{
-		"a": "\"\"\"a\"\"\"\n", `"""`: `"""\"\"\""""` + "\n", `\`: `"""\\"""` + "\n", "a\n\nb": "\"\"\"a\n\n  b\n  \"\"\"\n", "a\rb\x00": "\"\"\"a b\"\"\"\n",
+		"a": "\"\"\"a\"\"\"\n", `"""`: `"""\"\"\""""` + "\n", `\`: `"""\\"""` + "\n", "a\n\nb": "\"\"\"a\n\n  b\n  \"\"\"\n",
+		"a\rb\x00": "\"\"\"a b\"\"\"\n",
 	} {
 		var b strings.Builder
 		docstring(&b, "  ", []string{text})
@@ -127,14 +114,16 @@ func TestDocstring(t *testing.T) {
 
 func TestTypes(t *testing.T) {
 	for text, want := range map[string][2]string{ // in a key, as a value
-		"text": {"str", "str"}, "int": {"int", "int"}, "bool": {"bool", "bool"}, "bytes": {"bytes", "bytes"}, "a|b": {`_t.Literal["a", "b"]`, `_t.Literal["a", "b"]`},
-		"unix_ms": {"int", "_dt.datetime"}, "date": {"str", "_dt.date"}, "date YYYYMMDD-HH": {"str", "_dt.datetime"}, "timestamp": {"str", "_dt.datetime"}, "float": {"str", "float"},
+		"text": {"str", "str"}, "int": {"int", "int"}, "bool": {"bool", "bool"}, "bytes": {"bytes", "bytes"},
+		"a|b":     {`_t.Literal["a", "b"]`, `_t.Literal["a", "b"]`},
+		"unix_ms": {"int", "_dt.datetime"}, "date": {"str", "_dt.date"}, "date YYYYMMDD-HH": {"str", "_dt.datetime"},
+		"timestamp": {"str", "_dt.datetime"}, "float": {"str", "float"},
 	} {
 		typ, err := scalar.Parse(text, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ks := load(t, "keywright: 1\nvars: {x: \""+text+"\"}\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: none}\n")
+		ks := loaded(t, "keywright: 1\nvars: {x: \""+text+"\"}\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: none}\n")
 		place := portable.Places(portable.Steps(ks.Keys[0].Pattern))[0]
 		if got := [2]string{placeType(place), valueType(typ)}; got != want {
 			t.Errorf("%s is %q, want %q", text, got, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/gen/portable"
 )
 
-// reserved are the keywords and the built-in names that begin with a small
+// reserved lists the keywords and the built-in names that begin with a small
 // letter or are in the way of a class.
 var reserved = strings.Fields(`
 	False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal self
@@ -17,7 +17,7 @@ var reserved = strings.Fields(`
 	locals map max memoryview min next object oct open ord pow print property quit range repr reversed round set setattr slice sorted staticmethod str sum
 	super tuple vars zip annotations`)
 
-// quote is a string literal that holds text and nothing else.
+// quote returns a string literal that holds text and nothing else.
 func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -35,7 +35,7 @@ func quote(text string) string {
 	return b.String() + `"`
 }
 
-// list is several string literals.
+// list returns several string literals.
 func list(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -44,7 +44,7 @@ func list(words []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// tuple is a tuple of string literals; that of one has a comma.
+// tuple returns a tuple of string literals; that of one has a comma.
 func tuple(words []string) string {
 	if len(words) == 1 {
 		return "(" + quote(words[0]) + ",)"
@@ -52,7 +52,7 @@ func tuple(words []string) string {
 	return "(" + list(words) + ")"
 }
 
-// quoteBytes is a literal of bytes.
+// quoteBytes returns a literal of bytes.
 func quoteBytes(text string) string {
 	var b strings.Builder
 	b.WriteString(`b"`)

@@ -42,7 +42,7 @@ func (m *module) part(i *item, p portable.Part) string {
 	return attribute(p, codecOf(p)+"["+name+", "+storedType(p.Type)+"]", codecOf(p)+"("+m.scalar(p.Type)+")")
 }
 
-// codecOf is the class of the codec of a part.
+// codecOf returns the class of the codec of a part.
 func codecOf(p portable.Part) string {
 	if p.Attribute == "payload" {
 		return "PayloadCodec"
@@ -54,7 +54,7 @@ func attribute(p portable.Part, typ, value string) string {
 	return fmt.Sprintf("    %s: %s = %s\n", p.Attribute, typ, value)
 }
 
-// carries is whether the fields are those of a message whose data is declared.
+// carries reports whether the fields are those of a message whose data is declared.
 func carries(members []portable.Member) bool {
 	for _, f := range members {
 		if f.Data != nil {
@@ -64,7 +64,7 @@ func carries(members []portable.Member) bool {
 	return false
 }
 
-// stores is the type of what fields are stored as.
+// stores returns the type of what fields are stored as.
 func stores(members []portable.Member) string {
 	typ := ""
 	for _, f := range members {
@@ -87,7 +87,7 @@ func storedType(t scalar.Type) string {
 	return "str"
 }
 
-// made is a member of an object with its type and the code of its codec.
+// made represents a member of an object with its type and the code of its codec.
 type made struct {
 	portable.Member
 	typ, code string
@@ -134,7 +134,7 @@ func (m *module) dict(name string, fields []made, total string) {
 	fmt.Fprintf(&m.body, "    },\n%s)\n\n\n", total)
 }
 
-// members is a call with a line per member.
+// members returns a call with a line per member.
 func members(call string, list []made, indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s(\n", call)
@@ -144,7 +144,7 @@ func members(call string, list []made, indent string) string {
 	return b.String() + strings.TrimSuffix(indent, "    ") + ")"
 }
 
-// scalar is the call that makes the codec of a scalar type.
+// scalar returns the call that makes the codec of a scalar type.
 func (m *module) scalar(t scalar.Type) string {
 	if binary(t) {
 		return "_BytesValue()"
@@ -167,13 +167,14 @@ func (m *module) scalar(t scalar.Type) string {
 	return fmt.Sprintf("_MatchedValue(%s, %s, %s)", m.automaton(table, t), truth(empty), quote(t.Describe()))
 }
 
-// plain are the calls without an argument of the declaration's.
+// plain lists the calls without an argument of the declaration's.
 var plain = map[scalar.Kind]string{
-	scalar.Float: "_FloatValue()", scalar.Bool: "_BoolValue()", scalar.JSON: "_JSONValue()", scalar.Timestamp: "_TimestampValue()",
-	scalar.UnixS: "_UnixValue(1)", scalar.UnixMS: "_UnixValue(1000)",
+	scalar.Float: "_FloatValue()", scalar.Bool: "_BoolValue()", scalar.JSON: "_JSONValue()",
+	scalar.Timestamp: "_TimestampValue()",
+	scalar.UnixS:     "_UnixValue(1)", scalar.UnixMS: "_UnixValue(1000)",
 }
 
-// valueType is the type of a value that a program has in hand.
+// valueType returns the type of a value that a program has in hand.
 func valueType(t scalar.Type) string {
 	switch {
 	case binary(t):
@@ -189,7 +190,7 @@ func valueType(t scalar.Type) string {
 	return "str"
 }
 
-// wholeDay is whether a layout has a day and nothing else.
+// wholeDay reports whether a layout has a day and nothing else.
 func wholeDay(layout string) bool {
 	day := strings.Contains(layout, "YYYY") && strings.Contains(layout, "MM") && strings.Contains(layout, "DD")
 	return day && !strings.Contains(layout, "HH") && !strings.Contains(layout, "mm") && !strings.Contains(layout, "ss")
@@ -197,5 +198,6 @@ func wholeDay(layout string) bool {
 
 var types = map[scalar.Kind]string{
 	scalar.Int: "int", scalar.Float: "float", scalar.Bool: "bool", scalar.JSON: "_t.Any",
-	scalar.Date: "_dt.datetime", scalar.Timestamp: "_dt.datetime", scalar.UnixS: "_dt.datetime", scalar.UnixMS: "_dt.datetime",
+	scalar.Date: "_dt.datetime", scalar.Timestamp: "_dt.datetime", scalar.UnixS: "_dt.datetime",
+	scalar.UnixMS: "_dt.datetime",
 }

@@ -24,8 +24,10 @@ func (m *module) key(k *keyspace.Key) {
 	i.begin(typ, "$key")
 	m.body.WriteString("  {\n")
 	rows := [][2]string{
-		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)}, {"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
-		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", i.glob(k.Pattern)},
+		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)},
+		{"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
+		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl},
+		{"scanPattern", i.glob(k.Pattern)},
 	}
 	for _, row := range append(rows, streamOf(k)...) {
 		fmt.Fprintf(&m.body, "    %s: %s,\n", row[0], row[1])
@@ -36,7 +38,7 @@ func (m *module) key(k *keyspace.Key) {
 	m.keys = append(m.keys, [2]string{k.Name, i.constant})
 }
 
-// streamOf is what only a stream has.
+// streamOf returns what only a stream has.
 func streamOf(k *keyspace.Key) [][2]string {
 	var rows [][2]string
 	if k.Kind != keyspace.Stream || k.Role != "" {
@@ -71,12 +73,14 @@ func (m *module) channel(c *keyspace.Channel) {
 	if !m.notifies[c] {
 		held.add(m.part(i, portable.Message(c)))
 	}
-	doc, typ := append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."), fmt.Sprintf("Channel<%s>%s", i.args, held.intersection())
+	doc, typ := append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."),
+		fmt.Sprintf("Channel<%s>%s", i.args, held.intersection())
 	if m.space == nil {
 		comment(&m.body, "", doc)
 	}
 	i.begin(typ, "$channel")
-	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name), quote(c.Pattern.String()), quote(c.Owner), i.glob(c.Pattern))
+	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name),
+		quote(c.Pattern.String()), quote(c.Owner), i.glob(c.Pattern))
 	m.body.WriteString(held.object("  "))
 	i.writeSteps()
 	i.end(typ, doc)
@@ -102,14 +106,15 @@ func (i *item) writeSteps() {
 		if t.Default != "" {
 			left = ", " + quote(t.Default)
 		}
-		fmt.Fprintf(b, "  $place(%s, %s, %s, %s, %s, %t, %t%s),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
+		fmt.Fprintf(b, "  $place(%s, %s, %s, %s, %s, %t, %t%s),\n", quote(s.Place.Name), quote(names[0]),
+			quote(t.Definition()),
 			i.module.matcher(s.Place), quote(t.Describe()), s.Place.Crosses, s.Place.NoBraces, left)
 		names = names[1:]
 	}
 	b.WriteString(");\n\n")
 }
 
-// matcher is the call that makes what recognises a placeholder.
+// matcher returns the call that makes what recognises a placeholder.
 func (m *module) matcher(p *portable.Place) string {
 	if timed(p.Type) {
 		return "$dates(" + m.matcherOfText(p) + ", " + m.scalar(p.Type) + ")"
@@ -117,7 +122,7 @@ func (m *module) matcher(p *portable.Place) string {
 	return m.matcherOfText(p)
 }
 
-// matcherOfText is matcher of the placeholder as it is in the key.
+// matcherOfText returns matcher of the placeholder as it is in the key.
 func (m *module) matcherOfText(p *portable.Place) string {
 	switch p.Form {
 	case portable.AnyText:
@@ -139,7 +144,7 @@ func (m *module) matcherOfText(p *portable.Place) string {
 	return m.table(p)
 }
 
-// table is the constant of an automaton; placeholders of one type share it.
+// table returns the constant of an automaton; placeholders of one type share it.
 func (m *module) table(p *portable.Place) string { return m.automaton(p.Table, p.Type) }
 
 func (m *module) automaton(table string, t scalar.Type) string {
@@ -160,8 +165,9 @@ func ttlOf(t keyspace.TTL) (typ, value string) {
 	case keyspace.TTLAny:
 		return "TtlAny", fmt.Sprintf(`{ policy: "any", text: %s }`, quote(t.Text))
 	}
-	return "TtlExpires", fmt.Sprintf("$expires(%s, %d, %d, %d, %s, %t)", quote(t.Text), millis(t.Default), millis(t.Min), millis(t.Max),
-		strconv.FormatFloat(t.Jitter, 'f', -1, 64), t.Sliding)
+	return "TtlExpires",
+		fmt.Sprintf("$expires(%s, %d, %d, %d, %s, %t)", quote(t.Text), millis(t.Default), millis(t.Min), millis(t.Max),
+			strconv.FormatFloat(t.Jitter, 'f', -1, 64), t.Sliding)
 }
 
 func millis(d time.Duration) int64 { return d.Milliseconds() }

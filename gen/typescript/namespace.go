@@ -31,7 +31,7 @@ func (i *item) end(typ string, doc []string) {
 	fmt.Fprintf(&m.body, "export const %s: %s = $in_%s(%s);\n\n", i.constant, typ, i.constant, quote(m.space.Name))
 }
 
-// glob is the expression of what SCAN … MATCH takes.
+// glob returns the expression of what SCAN … MATCH takes.
 func (i *item) glob(p *pattern.Pattern) string {
 	if i.module.space == nil {
 		return bytesOrText(p.ScanGlob())
@@ -63,13 +63,17 @@ func (m *module) inNamespace() string {
 	var b strings.Builder
 	check := "true"
 	if allowed := portable.Allowed(m.space); allowed != nil {
-		check = fmt.Sprintf("name === %s || %s.walk($encoder.encode(name), 0, (end) => end === name.length)", quote(m.space.Default), m.matcher(allowed))
+		check = fmt.Sprintf("name === %s || %s.walk($encoder.encode(name), 0, (end) => end === name.length)",
+			quote(m.space.Default), m.matcher(allowed))
 	}
-	b.WriteString("\n/**\n * Everything in another namespace: one per environment or tenant. Throws a KeyError\n * for a name that the declaration does not allow.\n */\nexport function inNamespace(name: string): {\n")
+	b.WriteString("\n/**\n * Everything in another namespace: one per environment or tenant. Throws a KeyError\n * for " +
+		"a name that the declaration does not allow.\n */\nexport function inNamespace(name: string): {\n")
 	for _, c := range m.makers {
 		fmt.Fprintf(&b, "  readonly %s: typeof %s;\n", c, c)
 	}
-	fmt.Fprintf(&b, "} {\n  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || !(%s)) throw new KeyError(\"namespace\", \"namespace\", \"is no name that the declaration allows\");\n  return Object.freeze({\n", check)
+	fmt.Fprintf(&b,
+		"} {\n  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || !(%s)) throw new KeyError(\"namespace\", \"namespace\", \"is "+
+			"no name that the declaration allows\");\n  return Object.freeze({\n", check)
 	for _, c := range m.makers {
 		fmt.Fprintf(&b, "    %s: $in_%s(name),\n", c, c)
 	}

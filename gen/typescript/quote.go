@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/gen/portable"
 )
 
-// reserved are the words that cannot be the name of a constant or a type, and
+// reserved lists the words that cannot be the name of a constant or a type, and
 // the globals that should not be shadowed.
 var reserved = strings.Fields(`
 	abstract any arguments as async await bigint boolean break case catch class const constructor continue debugger declare default delete do else enum eval
@@ -18,7 +18,7 @@ var reserved = strings.Fields(`
 	undefined unique unknown using var void while with yield globalThis global window self process console exports name NaN Infinity
 	Array BigInt Error Map Math Number Object Promise RangeError ReadonlyMap Record Readonly Set String TextDecoder TextEncoder Uint8Array`)
 
-// quote is a string literal that holds text and nothing else.
+// quote returns a string literal that holds text and nothing else.
 func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -36,7 +36,7 @@ func quote(text string) string {
 	return b.String() + `"`
 }
 
-// list is several string literals.
+// list returns several string literals.
 func list(words []string) string { return joined(words, ", ") }
 
 func joined(words []string, separator string) string {
@@ -47,7 +47,7 @@ func joined(words []string, separator string) string {
 	return strings.Join(quoted, separator)
 }
 
-// bytesOrText is the literal of bytes: a string if they are text, else the
+// bytesOrText returns the literal of bytes: a string if they are text, else the
 // numbers.
 func bytesOrText(text string) string {
 	if utf8.ValidString(text) {
@@ -58,7 +58,7 @@ func bytesOrText(text string) string {
 
 var identifier = regexp.MustCompile(`^[A-Za-z$][A-Za-z0-9_$]*$`)
 
-// property is the name of a property, quoted where it must be.
+// property returns the name of a property, quoted where it must be.
 func property(name string) string {
 	if identifier.MatchString(name) && name != "constructor" {
 		return name

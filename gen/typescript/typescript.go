@@ -50,10 +50,11 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	return []gen.File{{Name: portable.Module(ks) + ".ts", Text: []byte(text)}}, nil
 }
 
-// declared are the names that the module has whatever the keyspace.
+// declared returns the names that the module has whatever the keyspace.
 func declared(code string) []string {
 	names := []string{"allKeys", "allChannels"}
-	for _, m := range regexp.MustCompile(`(?m)^(?:export )?(?:declare )?(?:const|class|interface|type|function) ([\w$]+)`).FindAllStringSubmatch(code, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:export )?(?:declare )?(?:const|class|interface|type|function) ([\w$]+)`).
+		FindAllStringSubmatch(code, -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -79,7 +80,7 @@ func header(ks *keyspace.Keyspace) string {
 	return b.String() + "/* eslint-disable */\n"
 }
 
-// item is what a key and a channel have in common.
+// item describes what a key and a channel have in common.
 type item struct {
 	module           *module
 	constant, prefix string // productDetail, ProductDetail
@@ -129,7 +130,7 @@ func narrowed(places []*portable.Place) bool {
 	return false
 }
 
-// member is one property of an interface.
+// member represents one property of an interface.
 type member struct {
 	name, typ, doc string
 	optional       bool
@@ -143,7 +144,7 @@ func (i *item) members(places []*portable.Place, typ func(*portable.Place) strin
 	return out
 }
 
-// givenMembers are what goes into the builder: what has a default may be left out.
+// givenMembers returns what goes into the builder: what has a default may be left out.
 func (i *item) givenMembers(places []*portable.Place) []member {
 	out := i.members(places, inType)
 	for n, p := range places {
@@ -156,7 +157,7 @@ func (i *item) givenMembers(places []*portable.Place) []member {
 	return out
 }
 
-// properties are the names of the placeholders as properties.
+// properties returns the names of the placeholders as properties.
 func properties(places []*portable.Place) []string {
 	var scope gen.Names
 	var out []string

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// codecs are the types of what an item holds and the codecs for them.
+// codecs holds the types of what an item holds and the codecs for them.
 type codecs struct {
 	types  []string // readonly value: Codec<ProfileValue>
 	values []string // value: $codec(…)
@@ -29,7 +29,7 @@ func (c *codecs) add(attribute, typ, value string) {
 	c.values = append(c.values, attribute+": "+value)
 }
 
-// intersection is what the type of an item has beyond that of every other.
+// intersection returns what the type of an item has beyond that of every other.
 func (c *codecs) intersection() string {
 	if len(c.types) == 0 {
 		return ""
@@ -37,7 +37,7 @@ func (c *codecs) intersection() string {
 	return " & { " + strings.Join(c.types, "; ") + " }"
 }
 
-// object is the argument that gives the codecs.
+// object returns the argument that gives the codecs.
 func (c *codecs) object(indent string) string {
 	if len(c.values) == 0 {
 		return indent + "{},\n"
@@ -88,7 +88,7 @@ func (m *module) part(i *item, p portable.Part) (attribute, typ, value string) {
 	return p.Attribute, typ, call + "(" + m.scalar(p.Type) + ")"
 }
 
-// codecOf is the type of the codec of a part, and the function that makes it.
+// codecOf returns the type of the codec of a part, and the function that makes it.
 func codecOf(p portable.Part) (typ, call string) {
 	if p.Attribute == "payload" {
 		return "PayloadCodec", "$payloadCodec"
@@ -96,7 +96,7 @@ func codecOf(p portable.Part) (typ, call string) {
 	return "Codec", "$codec"
 }
 
-// carries is whether the fields are those of a message whose data is declared.
+// carries reports whether the fields are those of a message whose data is declared.
 func carries(members []portable.Member) bool {
 	for _, f := range members {
 		if f.Data != nil {
@@ -106,7 +106,7 @@ func carries(members []portable.Member) bool {
 	return false
 }
 
-// stores is whether fields are stored as text and as bytes.
+// stores reports whether fields are stored as text and as bytes.
 func stores(members []portable.Member) (text, bytes bool) {
 	for _, f := range members {
 		if binary(f.Type) {
@@ -120,7 +120,7 @@ func stores(members []portable.Member) (text, bytes bool) {
 
 func binary(t scalar.Type) bool { return t.Encrypted || t.Kind == scalar.Bytes }
 
-// made is a member of an object with the code of its codec.
+// made represents a member of an object with the code of its codec.
 type made struct {
 	portable.Member
 	code string
@@ -146,7 +146,7 @@ func (m *module) object(i *item, suffix, doc string, list []portable.Member) (na
 	return name, out
 }
 
-// members is a call with a line per member.
+// members returns a call with a line per member.
 func (m *module) members(call string, list []made, indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s(\n", call)
@@ -156,7 +156,7 @@ func (m *module) members(call string, list []made, indent string) string {
 	return b.String() + strings.TrimSuffix(indent, "  ") + ")"
 }
 
-// scalar is the call that makes the codec of a scalar type.
+// scalar returns the call that makes the codec of a scalar type.
 func (m *module) scalar(t scalar.Type) string {
 	if binary(t) {
 		return "$bytesValue()"
@@ -179,13 +179,14 @@ func (m *module) scalar(t scalar.Type) string {
 	return fmt.Sprintf("$matchedValue(%s, %t, %s)", m.automaton(table, t), empty, quote(t.Describe()))
 }
 
-// plain are the calls without an argument of the declaration's.
+// plain lists the calls without an argument of the declaration's.
 var plain = map[scalar.Kind]string{
-	scalar.Float: "$floatValue()", scalar.Bool: "$boolValue()", scalar.JSON: "$jsonValue()", scalar.Timestamp: "$timestampValue()",
-	scalar.UnixS: "$unixValue(1000)", scalar.UnixMS: "$unixValue(1)",
+	scalar.Float: "$floatValue()", scalar.Bool: "$boolValue()", scalar.JSON: "$jsonValue()",
+	scalar.Timestamp: "$timestampValue()",
+	scalar.UnixS:     "$unixValue(1000)", scalar.UnixMS: "$unixValue(1)",
 }
 
-// valueType is the type of a value that a program has in hand.
+// valueType returns the type of a value that a program has in hand.
 func valueType(t scalar.Type) string {
 	switch {
 	case binary(t):
@@ -206,7 +207,7 @@ var types = map[scalar.Kind]string{
 	scalar.Date: "Date", scalar.Timestamp: "Date", scalar.UnixS: "Date", scalar.UnixMS: "Date",
 }
 
-// scoreType is valueType for a score, which is exact as a number.
+// scoreType returns valueType for a score, which is exact as a number.
 func scoreType(t scalar.Type) string {
 	if t.Kind == scalar.Int {
 		return "number"

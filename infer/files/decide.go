@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// shape is what a place is taken for.
+// shape describes what a place is taken for.
 type shape uint8
 
 const (
@@ -68,7 +68,7 @@ func (n *node) alike(names []string) bool {
 	return kindOf(first) != ""
 }
 
-// kindOf is the one kind of value that a place has, "" for several or none.
+// kindOf returns the one kind of value that a place has, "" for several or none.
 func kindOf(n *node) string {
 	kinds := []struct {
 		name string
@@ -129,7 +129,7 @@ func (n *node) room() bool {
 	return false
 }
 
-// place is one place of the documents, as a path says it.
+// place represents one place of the documents, as a path says it.
 type place struct {
 	source   *source
 	path     string
@@ -143,7 +143,7 @@ type place struct {
 	of       string   // the member before, or the source
 }
 
-// capture is a name of the path that is data.
+// capture represents a name of the path that is data.
 type capture struct {
 	name  string
 	texts *words
@@ -154,7 +154,7 @@ type capture struct {
 
 const maxSteps = 24
 
-// places are all that a migration may take from, those above before those below.
+// places returns all that a migration may take from, those above before those below.
 func (s *source) places() (out []*place) {
 	root := &place{source: s, node: s.node, captures: slices.Clone(s.captures), words: s.words, of: s.name}
 	var visit func(p *place)
@@ -203,10 +203,10 @@ func (p *place) at(step string) {
 	p.path = "/" + strings.Join(p.steps, "/")
 }
 
-// from is the place as a move has it.
+// from returns the place as a move has it.
 func (p *place) from() string { return p.source.name + ":" + p.path }
 
-// said is the place as people read it.
+// said returns the place as people read it.
 func (p *place) said() string {
 	if p.path == "" {
 		return p.source.name + " (the whole document)"
@@ -219,7 +219,7 @@ func (p *place) inside(o *place) bool {
 	return p.source == o.source && len(p.steps) > len(o.steps) && slices.Equal(p.steps[:len(o.steps)], o.steps)
 }
 
-// captureName is what a capture is called: after what it is in.
+// captureName returns what a capture is called: after what it is in.
 func (s *source) captureName(p *place, texts *words) string {
 	w := wordsOf(p.of)
 	name := "id"

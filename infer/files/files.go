@@ -22,7 +22,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// File is a file below the folder of the sources.
+// File represents a file below the folder of the sources.
 type File struct {
 	Name string // slash-separated
 	Open func() (io.ReadCloser, error)
@@ -42,7 +42,7 @@ type Options struct {
 	File string
 }
 
-// Draft is a drafted migration.
+// Draft represents a drafted migration.
 type Draft struct {
 	Options
 	Files   int
@@ -54,7 +54,7 @@ type Draft struct {
 	vars    map[string]string
 }
 
-// entry is a drafted entry.
+// entry represents a drafted entry.
 type entry struct {
 	name, key, kind, ttl string
 	props                []prop
@@ -64,7 +64,7 @@ type entry struct {
 
 type prop struct{ name, value string }
 
-// move is a drafted move.
+// move represents a drafted move.
 type move struct {
 	place   *place
 	from    string
@@ -184,7 +184,7 @@ func (d *Draft) group(files []File) {
 	}
 }
 
-// fileCapture is what the name of a file is called: after its folder.
+// fileCapture returns what the name of a file is called: after its folder.
 func (d *Draft) fileCapture(folder string) string {
 	w := wordsOf(path.Base(folder))
 	if len(w) == 0 {

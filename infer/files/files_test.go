@@ -14,11 +14,12 @@ import (
 	"github.com/keywright/keywright/infer/files"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-func load(text []byte) (*keyspace.Keyspace, []finding.Finding) {
-	return keyspace.Load(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
+func loaded(text []byte) (*keyspace.Keyspace, []finding.Finding) {
+	return load.File(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
 }
 
 func texts(of map[string]string) (out []files.File) {
@@ -34,9 +35,9 @@ func texts(of map[string]string) (out []files.File) {
 // record of the files can be moved.
 func draft(t *testing.T, of map[string]string, known string) string {
 	t.Helper()
-	o := files.Options{Load: load, File: "k.yaml"}
+	o := files.Options{Load: loaded, File: "k.yaml"}
 	if known != "" {
-		ks, findings := load([]byte(known))
+		ks, findings := loaded([]byte(known))
 		if finding.Count(findings).Errors > 0 {
 			t.Fatal(findings)
 		}
@@ -47,7 +48,7 @@ func draft(t *testing.T, of map[string]string, known string) string {
 		t.Fatal(err)
 	}
 	out := d.YAML()
-	ks, findings := load(out)
+	ks, findings := loaded(out)
 	if finding.Count(findings).Errors == 0 {
 		findings = lint.Run(ks)
 	}
@@ -113,7 +114,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// bot is files with what makes a draft hard: ids and titles as names, one name that is a word
+// bot returns files with what makes a draft hard: ids and titles as names, one name that is a word
 // beside ids, ids that are numbers in one place and texts in another, times of three kinds, members
 // that say again what they are in, arrays, lines, and a folder of files.
 func bot() map[string]string {
@@ -141,10 +142,12 @@ func bot() map[string]string {
 		"sessions.json": `{"s-1": {"user": "u1", "created_at": 1795000000, "expires_at": 1795003600},
  "s-2": {"user": "u2", "created_at": 1795000100, "expires_at": 1795003000}}
 `,
-		"log.jsonl": "{\"at\": \"2026-11-20T10:00:00Z\", \"what\": \"begun\"}\n{\"at\": \"2026-11-20T10:00:01Z\", \"what\": null}\n",
+		"log.jsonl": "{\"at\": \"2026-11-20T10:00:00Z\", \"what\": \"begun\"}\n{\"at\": \"2026-11-20T10:00:01Z\", " +
+			"\"what\": null}\n",
 	}
 	for i := range 3 {
-		out[fmt.Sprintf("guilds/80000000000000000%d.json", i)] = fmt.Sprintf("{\"words\": [\"b\", \"a\", \"b\"], \"n\": %d.50}\n", i)
+		out[fmt.Sprintf("guilds/80000000000000000%d.json", i)] = fmt.Sprintf(
+			"{\"words\": [\"b\", \"a\", \"b\"], \"n\": %d.50}\n", i)
 	}
 	return out
 }
@@ -193,7 +196,8 @@ func TestWhatCannotBeRead(t *testing.T) {
 		`{"a": 1e400}`:           "x.json:1:7",
 		"{\"a\": \"\xff\"}":      "x.json:1:8",
 	} {
-		_, err := files.Build(t.Context(), texts(map[string]string{"x.json": text}), files.Options{Load: load, File: "k.yaml"})
+		_, err := files.Build(t.Context(), texts(map[string]string{"x.json": text}),
+			files.Options{Load: loaded, File: "k.yaml"})
 		var bad *record.Error
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), at) {
 			t.Errorf("%.20q: %v", text, err)
@@ -222,7 +226,8 @@ func TestManyNames(t *testing.T) {
 	if !strings.Contains(got, "many:/users/{") || strings.Contains(got, "user17") {
 		t.Error(got)
 	}
-	if got := draft(t, map[string]string{"deep.json": deep.String()}, ""); !strings.Contains(got, "more places than a draft remembers") {
+	if got := draft(t, map[string]string{"deep.json": deep.String()}, ""); !strings.Contains(got,
+		"more places than a draft remembers") {
 		t.Error(got[:min(len(got), 3000)])
 	}
 }
@@ -248,7 +253,7 @@ func TestMorePlacesThanAreRemembered(t *testing.T) {
 		return strings.TrimSuffix(out.String(), ", ") + "}"
 	}
 	d, err := files.Build(t.Context(), texts(map[string]string{"guilds/1.json": document(1, "[]"),
-		"guilds/2.json": document(40, "[[]"+strings.Repeat(", []", 32)+"]")}), files.Options{Load: load, File: "k.yaml"})
+		"guilds/2.json": document(40, "[[]"+strings.Repeat(", []", 32)+"]")}), files.Options{Load: loaded, File: "k.yaml"})
 	if err != nil || !strings.Contains(fmt.Sprint(d.Left), "more places than a draft remembers") {
 		t.Errorf("%v %v", d, err)
 	}

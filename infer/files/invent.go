@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// maxList is how long a list is drafted: a list is moved as one.
+// maxList says how long a list is drafted: a list is moved as one.
 const maxList = 1000
 
 // invent drafts an entry for each place of the files.
@@ -79,7 +79,7 @@ func (p *place) valueType(isLeaf bool) string {
 	return "json"
 }
 
-// entry is a new one for a place, with these captures in its key.
+// entry returns a new one for a place, with these captures in its key.
 func (d *Draft) entry(p *place, kind string, captures []*capture) *entry {
 	segments := []string{plainName(p.source.name)}
 	for _, c := range p.source.captures {
@@ -112,7 +112,7 @@ func (d *Draft) entry(p *place, kind string, captures []*capture) *entry {
 	return e
 }
 
-// placeholder is the name of a capture in keys, with its type.
+// placeholder returns the name of a capture in keys, with its type.
 func (d *Draft) placeholder(c *capture) string {
 	typ := c.texts.typeOf()
 	c.in = free(c.name, func(n string) bool { return d.vars[n] != "" && d.vars[n] != typ })
@@ -192,7 +192,7 @@ func (d *Draft) list(p *place) {
 	}
 }
 
-// identity is the member that tells the elements of an array apart, "" if there is none.
+// identity returns the member that tells the elements of an array apart, "" if there is none.
 func (n *node) identity(fits func(*node) bool) string {
 	names := []string{}
 	for name, is := range n.unique {
@@ -213,7 +213,7 @@ func (n *node) identity(fits func(*node) bool) string {
 	return append(names, "")[0]
 }
 
-// upTo is a duration as a person would write it, not shorter.
+// upTo returns a duration as a person would write it, not shorter.
 func upTo(d time.Duration) string {
 	for _, unit := range []struct {
 		is   time.Duration

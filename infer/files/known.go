@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// candidate is a place that may go to an entry.
+// candidate represents a place that may go to an entry.
 type candidate struct {
 	entry *keyspace.Entry
 	move  *move
@@ -114,16 +114,13 @@ func (d *Draft) unmatched(places []*place) {
 	}
 }
 
-// movable is whether files may have what an entry holds.
+// movable reports whether files may have what an entry holds.
 func movable(e *keyspace.Entry) bool {
-	switch e.Construct {
-	case keyspace.Lock, keyspace.RateLimit, keyspace.Topic, keyspace.Script, keyspace.Queue:
-		return false
-	}
-	return len(e.Keys) > 0
+	r := e.Record()
+	return r != "" && r != keyspace.JobRecord
 }
 
-// prefixOf is the first word of the key of an entry.
+// prefixOf returns the first word of the key of an entry.
 func prefixOf(e *keyspace.Entry) string {
 	text := e.Keys[0].Pattern.String()
 	if i := strings.IndexAny(text, ":{"); i > 0 {
@@ -148,7 +145,7 @@ func entryWords(e *keyspace.Entry) map[string]bool {
 	return out
 }
 
-// likeness is how much the words of an entry and of a place are the same; 0: too little.
+// likeness returns how much the words of an entry and of a place are the same; 0: too little.
 func likeness(of map[string]bool, words []string, rare map[string]float64) float64 {
 	all, common := 0.0, 0.0
 	for w := range of {
@@ -170,7 +167,7 @@ func likeness(of map[string]bool, words []string, rare map[string]float64) float
 	return common / all
 }
 
-// fit is the move of a place to an entry, nil where its types or placeholders do not fit.
+// fit returns the move of a place to an entry, nil where its types or placeholders do not fit.
 func fit(p *place, e *keyspace.Entry) *move {
 	if !movable(e) || p.node.shape(p.last != nil || p.element) == empty {
 		return nil
@@ -268,7 +265,7 @@ func (mv *move) score(t *scalar.Type) bool {
 	return len(mv.scores) > 0
 }
 
-// term is how a value of a type is taken, and whether all that was seen may be.
+// term returns how a value of a type is taken, and whether all that was seen may be.
 func (n *node) term(of string, t scalar.Type) (string, bool) {
 	all := n.total()
 	if t.Kind == scalar.JSON {
@@ -441,10 +438,10 @@ func (mv *move) spell() {
 	mv.maps = append(mv.maps, maps...)
 }
 
-// text is a capture as paths and terms have it.
+// text returns a capture as paths and terms have it.
 func (c *capture) text() string { return "{" + cmp.Or(c.called, c.name) + "}" }
 
-// tells is the member of a record that is the text of a capture, in all that were seen.
+// tells returns the member of a record that is the text of a capture, in all that were seen.
 func (p *place) tells(i int) string {
 	level := 1 // the member's own name is the last one
 	for _, step := range slices.Backward(p.steps) {

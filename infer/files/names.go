@@ -36,7 +36,7 @@ func wordsOf(name string) (out []string) {
 	return out
 }
 
-// plainName is a name of letters, digits and _, as entries, parts and placeholders have it.
+// plainName returns a name of letters, digits and _, as entries, parts and placeholders have it.
 func plainName(s string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(s) {
@@ -54,7 +54,7 @@ func plainName(s string) string {
 	return out[:min(len(out), 48)]
 }
 
-// free is a name that is not taken yet.
+// free returns a name that is not taken yet.
 func free(name string, taken func(string) bool) string {
 	if !taken(name) {
 		return name
@@ -68,7 +68,7 @@ func free(name string, taken func(string) bool) string {
 
 var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// member is the reference to a member of a record.
+// member returns the reference to a member of a record.
 func member(name string) string {
 	if plainMember.MatchString(name) {
 		return "." + name
@@ -93,7 +93,7 @@ func isWord(name string) bool {
 	return digits <= 2 && !isUUID([]byte(name)) && !(len(name) >= 8 && digits > 0 && isHex([]byte(name)))
 }
 
-// typeOf is the narrowest type that all texts have, as a declaration has it.
+// typeOf returns the narrowest type that all texts have, as a declaration has it.
 func (w *words) typeOf() string {
 	switch {
 	case w.n == 0:
@@ -115,7 +115,7 @@ func (w *words) typeOf() string {
 // widen lets ids be a digit longer or shorter than those that are there.
 func widen(n, by int) int { return max(1, n+by) }
 
-// valueType is the type of a value that is stored by itself.
+// valueType returns the type of a value that is stored by itself.
 func (n *node) valueType() string {
 	all := n.total()
 	switch {

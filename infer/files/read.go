@@ -62,7 +62,7 @@ func (r *reader) values(in io.Reader, lines bool, into *node) error {
 	}
 }
 
-// node is a new one, nil if there are too many: what is there is read, and not remembered.
+// node returns a new one, nil if there are too many: what is there is read, and not remembered.
 func (r *reader) node() *node {
 	if r.nodes++; r.nodes > 4*maxNodes {
 		return nil
@@ -168,7 +168,7 @@ func (r *reader) object(n *node, texts func(name, text string)) error {
 	return err
 }
 
-// member is the place of a member: its own, or that of all members of an object with too many.
+// member returns the place of a member: its own, or that of all members of an object with too many.
 func (r *reader) member(n *node, name string) *node {
 	if m := n.members[name]; m != nil {
 		return m
@@ -257,7 +257,7 @@ func (d *distinct) end(n *node) {
 	}
 }
 
-// spelled is a text or a whole number as text, "" for what is none.
+// spelled returns a text or a whole number as text, "" for what is none.
 func spelled(t json.Token) string {
 	switch t := t.(type) {
 	case string:
@@ -343,7 +343,7 @@ func (n *node) timestamps() bool {
 	return n.texts.n > 0 && n.texts.n == n.total() && n.texts.times == n.texts.n
 }
 
-// timeTerm is the term of a time, "" if this is none.
+// timeTerm returns the term of a time, "" if this is none.
 func (n *node) timeTerm(of string) string {
 	switch {
 	case n == nil:
@@ -357,7 +357,7 @@ func (n *node) timeTerm(of string) string {
 	return ""
 }
 
-// began is the member of a record that says since when it is there, and its term.
+// began returns the member of a record that says since when it is there, and its term.
 func (n *node) began() (name, term string) {
 	return n.first(starts)
 }
@@ -373,7 +373,7 @@ func (n *node) first(names []string) (name, term string) {
 	return "", ""
 }
 
-// ends is the member of a record that says when it is over.
+// ends returns the member of a record that says when it is over.
 func (n *node) ends() (name, term string) {
 	return n.first(slices.SortedFunc(func(yield func(string) bool) {
 		for name := range endNames {

@@ -22,7 +22,7 @@ const (
 	maxLevels   = 6      // names above a text that it is compared with
 )
 
-// node is what was seen at one place of the documents of a source.
+// node describes what was seen at one place of the documents of a source.
 type node struct {
 	nulls, bools, objects, arrays int64
 	ints, fractions               int64 // fractions: and whole numbers of more than 64 bits
@@ -43,7 +43,7 @@ type node struct {
 	lives    int64
 }
 
-// total is how many values were seen; none where nothing is remembered: see reader.node.
+// total returns how many values were seen; none where nothing is remembered: see reader.node.
 func (n *node) total() int64 {
 	if n == nil {
 		return 0
@@ -53,7 +53,7 @@ func (n *node) total() int64 {
 
 func (n *node) scalars() int64 { return n.nulls + n.bools + n.ints + n.fractions + n.texts.n }
 
-// words are texts of one place: all of them as far as it is counted, some of them by themselves.
+// words holds texts of one place: all of them as far as it is counted, some of them by themselves.
 type words struct {
 	n, slugs, digits, hexes, uuids, dates, times, plain int64 // plain: a segment of a key
 	least, most                                         int
@@ -224,7 +224,7 @@ func (n *node) say(name string, is bool) {
 	n.unique[name] = is
 }
 
-// sorted are the names of the members that are kept.
+// sorted returns the names of the members that are kept.
 func (n *node) sorted() []string {
 	out := make([]string, 0, len(n.members))
 	for name := range n.members {
@@ -234,7 +234,7 @@ func (n *node) sorted() []string {
 	return out
 }
 
-// gather is all members of a map as one.
+// gather returns all members of a map as one.
 func (n *node) gather() *node {
 	out := &node{}
 	for _, name := range n.sorted() {

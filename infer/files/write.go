@@ -24,13 +24,13 @@ func (w *writer) line(format string, args ...any) {
 	w.lines++
 }
 
-// quoted is a text as YAML has it between quotes: JSON, and no command for a CI system.
+// quoted returns a text as YAML has it between quotes: JSON, and no command for a CI system.
 func quoted(s string) string {
 	text, _ := json.Marshal(finding.Printable(s)) // a text can always be written
 	return strings.ReplaceAll(string(text), "##", `#\u0023`)
 }
 
-// YAML is the declaration that is drafted; with Known, that one with the migration at its end.
+// YAML returns the declaration that is drafted; with Known, that one with the migration at its end.
 func (d *Draft) YAML() []byte {
 	w := &writer{}
 	if d.Known != nil {

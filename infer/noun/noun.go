@@ -13,7 +13,7 @@ import (
 // alike are words for one that end with s.
 var alike = []string{"news", "sms", "rss"}
 
-// Singular is the word for one of many, in lower case; a word for one is given back as it is.
+// Singular returns the word for one of many, in lower case; a word for one is given back as it is.
 func Singular(w string) string {
 	ends := func(all ...string) bool {
 		return slices.ContainsFunc(all, func(end string) bool { return strings.HasSuffix(w, end) })

@@ -33,7 +33,7 @@ var prompt = lazy(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
 var cli = lazy(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
 	`|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
 
-// command is a Redis command in a line, with its arguments; "" if it is none.
+// command returns a Redis command in a line, with its arguments; "" if it is none.
 func command(t string) (name string, args []string) {
 	t = strings.TrimSpace(prompt.ReplaceAllString(t, ""))
 	fromCLI := false
@@ -51,7 +51,7 @@ func command(t string) (name string, args []string) {
 	return name, words[1:]
 }
 
-// arrow is what stands before a command in a sequence diagram: App->>Redis: GET x;
+// arrow is what is before a command in a sequence diagram: App->>Redis: GET x;
 // step is what a page writes before one in a table of steps: save → SET x.
 var (
 	arrow = lazy(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
@@ -59,7 +59,7 @@ var (
 	call  = lazy(`^([A-Za-z]+)\((.*)\)\s*$`)
 )
 
-// anyCommand is a command in a line of code, alone or in a diagram.
+// anyCommand returns a command in a line of code, alone or in a diagram.
 func anyCommand(t, lang string) (name string, args []string) {
 	if m := arrow.FindStringSubmatch(t); m != nil {
 		text := m[1]
@@ -316,7 +316,7 @@ func (c *collector) strings(l string, at candidate) {
 	}
 }
 
-// ttlBeside is the TTL in the arguments or members that follow a key.
+// ttlBeside returns the TTL in the arguments or members that follow a key.
 func ttlBeside(rest string) string {
 	rest = strings.TrimLeft(rest, " ")
 	if !strings.HasPrefix(rest, ",") {
@@ -326,19 +326,17 @@ func ttlBeside(rest string) string {
 	if m := timeMember.FindStringSubmatch(rest); m != nil {
 		return seconds(m[1], 1)
 	}
-	if m := javaTime.FindStringSubmatch(rest); m != nil {
-		return ttlInCall("", rest)
-	}
-	return ""
+	return unitTime(rest)
 }
 
 // timeMember is a member of an array or an object that is a time.
-var timeMember = lazy(`(?i)["']?\b(?:ttl|expires?|expiry|time|lifetime)["']?\s*(?:=>|:)\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*(?:[,\])}]|$)`)
+var timeMember = lazy(
+	`(?i)["']?\b(?:ttl|expires?|expiry|time|lifetime)["']?\s*(?:=>|:)\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*(?:[,\])}]|$)`)
 
 // plainWord is the name of a key that has nothing of one but its place.
 var plainWord = lazy(`^[A-Za-z][\w.-]*$`)
 
-// withinCall is what is left of the arguments of a call.
+// withinCall returns what is left of the arguments of a call.
 func withinCall(rest string) string {
 	depth := 0
 	for i := range len(rest) {
@@ -358,7 +356,7 @@ func withinCall(rest string) string {
 	return rest
 }
 
-// verbOf is what a method of a client tells: hSet, zadd, setEx, opsForHash.
+// verbOf returns what a method of a client tells: hSet, zadd, setEx, opsForHash.
 func verbOf(name string) (string, bool) {
 	name = strings.ReplaceAll(name, "_", "")
 	for _, suffix := range []string{"", "ASYNC"} {
@@ -374,10 +372,12 @@ func verbOf(name string) (string, bool) {
 
 // stackExchange is a method of the client that most C# programs use.
 var (
-	stackExchange = lazy(`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
-		`|CONTAINS|MEMBERS|LENGTH|POP|LEFTPUSH|RIGHTPUSH|LEFTPOP|RIGHTPOP|RANGE|TRIM|READ|EXPIRE|EXISTS|DELETE|RANK|SCORE|RANGEBYRANK` +
-		`|RANGEBYSCORE|DELETEASYNC|TIMETOLIVE)(?:ASYNC)?$`)
-	stackTypes = map[string]string{"STRING": "string", "HASH": "hash", "LIST": "list", "SORTEDSET": "zset", "SET": "set", "STREAM": "stream", "GEO": "zset"}
+	stackExchange = lazy(
+		`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
+			`|CONTAINS|MEMBERS|LENGTH|POP|LEFTPUSH|RIGHTPUSH|LEFTPOP|RIGHTPOP|RANGE|TRIM|READ|EXPIRE|EXISTS|DELETE|RANK|SCORE|RANGEBYRANK` +
+			`|RANGEBYSCORE|DELETEASYNC|TIMETOLIVE)(?:ASYNC)?$`)
+	stackTypes = map[string]string{"STRING": "string", "HASH": "hash", "LIST": "list", "SORTEDSET": "zset", "SET": "set",
+		"STREAM": "stream", "GEO": "zset"}
 )
 
 // together joins "user:" + id + ":cart".

@@ -39,13 +39,14 @@ func (c *collector) constants(b block) {
 				code = strings.Join(b.code, "\n")
 			}
 			if uses(code, m[1]) < 2 {
-				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])], prefix: true})
+				c.add(m[2]+"{}",
+					candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])], prefix: true})
 			}
 		}
 	}
 }
 
-// uses is how often a name is in a text, up to two.
+// uses returns how often a name is in a text, up to two.
 func uses(text, name string) int {
 	n := 0
 	for n < 2 {
@@ -65,7 +66,7 @@ func isNameByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// resolved is a line with the strings of its constants in their places.
+// resolved returns a line with the strings of its constants in their places.
 func (c *collector) resolved(l string) string {
 	l = c.withWords(c.usesMade(l))
 	if len(c.consts) == 0 || constant.MatchString(l) {
@@ -84,16 +85,18 @@ var (
 	lifetime = lazy(`(?i)\b((?:ttl|expir\w*|lifetime)_\w+|\w*?(?:ttl|expire|expires|expiry|expiration|lifetime|timeout)` +
 		`(?:_?(?:in|time))?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
 		`\s*(?::\s*[\w.]+\s*)?(?::=|=>|=|:)\s*(.+)$`)
-	timeWords = lazy(`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
-		`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
-	keyWords = lazy(`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
-	factors  = lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
+	timeWords = lazy(
+		`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
+			`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
+	keyWords = lazy(
+		`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
+	factors = lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
 )
 
 // member is a line of an object.
 var member = lazy(`^["']?([A-Za-z_]\w*)["']?\s*(?::|=>|=)\s*(.+)$`)
 
-// stem is what a name says besides that it is of a key or of a time: SeedListPrefix,
+// stem returns what a name says besides that it is of a key or of a time: SeedListPrefix,
 // SEED_LIST_TTL and seed_list_expire have one.
 func stem(name string) string {
 	name = timeWords.ReplaceAllString(keyWords.ReplaceAllString(name, ""), "")
@@ -125,7 +128,7 @@ func (c *collector) lifetimes(b block) {
 	}
 }
 
-// timeOf is the time that a program gives a name. A number alone is one if the name tells its
+// timeOf returns the time that a program gives a name. A number alone is one if the name tells its
 // unit, or in languages whose clients take seconds.
 func timeOf(name, value, lang string) string {
 	if t := ttlInCall("", value); t != "" {
@@ -149,7 +152,8 @@ func timeOf(name, value, lang string) string {
 	unit, named := unitOf(name)
 	switch {
 	case named:
-	case slices.Contains(inSeconds, lang), strings.Contains(m[1], "60") && strings.Contains(m[1], "*") && !strings.Contains(m[1], "1000"):
+	case slices.Contains(inSeconds, lang),
+		strings.Contains(m[1], "60") && strings.Contains(m[1], "*") && !strings.Contains(m[1], "1000"):
 		unit = time.Second
 	default:
 		return ""
@@ -163,7 +167,7 @@ func timeOf(name, value, lang string) string {
 // maxLifetime bounds what is taken for a TTL.
 const maxLifetime = 100 * 365 * 24 * time.Hour
 
-// unitOf is the unit that a name of a time ends with.
+// unitOf returns the unit that a name of a time ends with.
 func unitOf(name string) (time.Duration, bool) {
 	m := timeWords.FindAllStringSubmatch(name, -1)
 	if len(m) == 0 {
@@ -172,7 +176,8 @@ func unitOf(name string) (time.Duration, bool) {
 	for _, u := range []struct {
 		begins string
 		unit   time.Duration
-	}{{"mil", time.Millisecond}, {"ms", time.Millisecond}, {"m", time.Minute}, {"s", time.Second}, {"h", time.Hour}, {"d", 24 * time.Hour}} {
+	}{{"mil", time.Millisecond}, {"ms", time.Millisecond}, {"m", time.Minute}, {"s", time.Second}, {"h", time.Hour},
+		{"d", 24 * time.Hour}} {
 		if last := strings.ToLower(m[len(m)-1][1]); last != "" && strings.HasPrefix(last, u.begins) {
 			return u.unit, true
 		}
@@ -186,11 +191,12 @@ var inSeconds = []string{"python", "py", "ruby", "rb", "php"}
 // defined is the name that a line of a program gives what it says; function is one whose
 // lines follow.
 var (
-	defined  = lazy(`^\s*(?:(?:export|public|private|static|final|const|let|var|val|String|string|readonly)\s+)*\$?([A-Za-z_]\w*)\s*(?::\s*\w+\s*)?(?::=|=>|=|:)`)
+	defined = lazy(
+		`^\s*(?:(?:export|public|private|static|final|const|let|var|val|String|string|readonly)\s+)*\$?([A-Za-z_]\w*)\s*(?::\s*\w+\s*)?(?::=|=>|=|:)`)
 	function = lazy(`\b(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?([A-Za-z_]\w*)`)
 )
 
-// lifetimeOf is the TTL of the constant that belongs to what a line names.
+// lifetimeOf returns the TTL of the constant that belongs to what a line names.
 func (c *collector) lifetimeOf(l string) string {
 	if m := function.FindStringSubmatch(l); m != nil {
 		c.inside = m[1]
@@ -212,7 +218,7 @@ func (c *collector) lifetimeOf(l string) string {
 	return ""
 }
 
-// typeAbove is the type that a comment above a key tells, if it begins with it.
+// typeAbove returns the type that a comment above a key tells, if it begins with it.
 func typeAbove(doc string) string {
 	words := strings.Fields(strings.ToLower(doc))
 	switch {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// form is a regular expression that is compiled when it is first used. There are more
+// form represents a regular expression that is compiled when it is first used. There are more
 // than a hundred, and a command that reads no page pays for none.
 type form func() *regexp.Regexp
 
-// forms are all of them.
+// forms lists all of them.
 var forms []form
 
 func lazy(text string) form {

@@ -11,7 +11,7 @@ var (
 		"%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
 )
 
-// strftimed is a string whose days are placeholders: {date:%Y-%m-%d}.
+// strftimed returns a string whose days are placeholders: {date:%Y-%m-%d}.
 func strftimed(text string) string {
 	return strftime.ReplaceAllStringFunc(text, func(m string) string {
 		parts := strftime.FindStringSubmatch(m)
@@ -58,7 +58,7 @@ func formatted(text, rest string) (raw string, used int) {
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// afterFormat is what follows a format's values: "a:%{b}" % { b: x }, 60.
+// afterFormat returns what follows a format's values: "a:%{b}" % { b: x }, 60.
 func afterFormat(rest string) string {
 	trimmed := strings.TrimLeft(rest, " ")
 	if !strings.HasPrefix(trimmed, "%") {
@@ -71,7 +71,7 @@ func afterFormat(rest string) string {
 	return strings.TrimLeft(trimmed[1+len(withinCall(trimmed[1:])):], ")]}")
 }
 
-// quoted is what an argument says that is a string, "" if it is none.
+// quoted returns what an argument says that is a string, "" if it is none.
 func quoted(arg string) string {
 	arg = strings.TrimSpace(arg)
 	if m := literal.FindStringSubmatch(arg); m != nil && m[0] == arg {

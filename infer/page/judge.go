@@ -47,7 +47,7 @@ func (s *shape) hasWord() bool {
 
 var rootForm = lazy(`^\{?[\p{L}][\p{L}\p{N}_.@-]*$`)
 
-// root is the first segment.
+// root returns the first segment.
 func (s *shape) root() string {
 	if len(s.parts) == 0 || len(s.parts[0]) == 0 {
 		return ""
@@ -163,7 +163,7 @@ func (s *shape) endsInGlob() bool {
 // lettered: it begins with a letter.
 func (s *shape) lettered() bool { return rootForm.MatchString(s.root()) }
 
-// raw is the segment with its values.
+// raw returns the segment with its values.
 func (p part) raw() string { return p.text() }
 
 var (
@@ -218,7 +218,7 @@ func (p part) isGeneric() bool {
 	return p.isHole() && !p[0].value && metaNames[strings.ToLower(strings.ReplaceAll(p[0].name, "_", ""))]
 }
 
-// genericHoles are the placeholders that stand for a word of the naming scheme.
+// genericHoles returns the placeholders that stand for a word of the naming scheme.
 func (s *shape) genericHoles() int {
 	n := 0
 	for _, p := range s.parts {
@@ -367,7 +367,7 @@ func cleanName(name string) string {
 	return name[:min(len(name), 60)]
 }
 
-// fresh is a name that the pattern does not have yet.
+// fresh returns a name that the pattern does not have yet.
 func fresh(name, before, typ string, used map[string]bool) string {
 	if name == "date" && typ != "" {
 		name = "" // a var cannot be called like its type

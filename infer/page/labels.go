@@ -16,7 +16,7 @@ var (
 	typeEnd = lazy(`[.。;；]\s*(.+)$`)
 )
 
-// attributeLines is how many lines after a key its labels may be.
+// attributeLines says how many lines after a key its labels may be.
 const attributeLines = 6
 
 var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ")
@@ -59,7 +59,8 @@ func (c *collector) attribute(l string, line int) bool {
 // named takes a word that a heading names for a key, if what follows it tells its type.
 func (c *collector) named(l string, line int) {
 	h := c.heading
-	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines || n > 0 && c.found[n-1].line > h.line {
+	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines ||
+		n > 0 && c.found[n-1].line > h.line {
 		return
 	}
 	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
@@ -75,8 +76,9 @@ var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:key|path|キー|키|�
 
 // channelLabel is a line that names a channel; titleType is a type in brackets after a title.
 var (
-	channelLabel = lazy(`(?i)^\W*(?:channel|채널|チャンネル|チャネル|频道|頻道|kanal|canal)[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
-	titleType    = lazy(`[(（]([^()（）]*)[)）]\s*$`)
+	channelLabel = lazy(
+		`(?i)^\W*(?:channel|채널|チャンネル|チャネル|频道|頻道|kanal|canal)[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
+	titleType = lazy(`[(（]([^()（）]*)[)）]\s*$`)
 )
 
 // labelled reads a line that names a key.
@@ -133,16 +135,18 @@ func (c *collector) bracketed(l string, line int, section string) {
 	}
 	for _, m := range bracket.FindAllStringSubmatch(l, -1) {
 		s, ok := parse(m[1])
-		if ok && s.rooted() && (s.holes() > 0 && !s.concrete() || typeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
+		if ok && s.rooted() &&
+			(s.holes() > 0 && !s.concrete() || typeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
 			c.add(m[1], candidate{place: inListing, line: line, section: section, typ: typeIn(m[2]), ttl: ttlOfRemark(m[2])})
 		}
 	}
 }
 
 // everyKey is a sentence that says what all keys begin with.
-var everyKey = lazy(`(?i)\b(?:all|every|each)\b.*\bkeys?\b.*\b(?:begins?|starts?|prefix(?:ed)?)\b|\b(?:common|global|shared) prefix\b` +
-	`|所有.*键?.*(?:前缀|开头)|(?:すべて|全て|全)の?キー.*(?:プレフィックス|接頭辞|始まる)|모든.*키.*(?:접두|시작)` +
-	`|\balle\b.*(?:schlüssel|keys).*(?:beginnen|präfix)|\btodas las claves\b.*(?:empiezan|comienzan|prefijo)|\btoutes les clés\b.*(?:commencent|préfixe)`)
+var everyKey = lazy(
+	`(?i)\b(?:all|every|each)\b.*\bkeys?\b.*\b(?:begins?|starts?|prefix(?:ed)?)\b|\b(?:common|global|shared) prefix\b` +
+		`|所有.*键?.*(?:前缀|开头)|(?:すべて|全て|全)の?キー.*(?:プレフィックス|接頭辞|始まる)|모든.*키.*(?:접두|시작)` +
+		`|\balle\b.*(?:schlüssel|keys).*(?:beginnen|präfix)|\btodas las claves\b.*(?:empiezan|comienzan|prefijo)|\btoutes les clés\b.*(?:commencent|préfixe)`)
 
 // says takes what a sentence says that all keys begin with: every key begins with app:{env}:.
 func (c *collector) says(l string) {

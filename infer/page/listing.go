@@ -88,7 +88,8 @@ func (c *collector) indented(b block, i int, t string) bool {
 	}
 	last := &c.found[n-1]
 	above := last.line - b.line
-	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing || depth(b.code[i]) <= depth(b.code[above]) {
+	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing ||
+		depth(b.code[i]) <= depth(b.code[above]) {
 		return false
 	}
 	if _, _, isKey := listed(t); isKey {
@@ -98,7 +99,7 @@ func (c *collector) indented(b block, i int, t string) bool {
 	return true
 }
 
-// depth is how far in a line begins.
+// depth returns how far in a line begins.
 func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
 
 func orElse(a, b string) string {
@@ -120,7 +121,8 @@ func isComment(t string) bool {
 		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
 }
 
-var inComment = lazy("(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
+var inComment = lazy(
+	"(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
 func (c *collector) comment(t string, at candidate) {
@@ -132,7 +134,7 @@ func (c *collector) comment(t string, at candidate) {
 
 var treeMarks = strings.NewReplacer("├──", "", "└──", "", "│", "", "├─", "", "└─", "")
 
-// unfolded is a tree of keys with each line written out: below "game:" stands
+// unfolded returns a tree of keys with each line written out: below "game:" is
 // "match:{id}", which is game:match:{id}.
 func unfolded(lines []string) []string {
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.ContainsAny(l, "├└") }) {
@@ -167,7 +169,7 @@ func unfolded(lines []string) []string {
 	return out
 }
 
-// listed is a line that begins with a key and goes on with a comment, or ends.
+// listed returns a line that begins with a key and goes on with a comment, or ends.
 func listed(t string) (key, rest string, ok bool) {
 	t = strings.TrimSpace(treeMarks.Replace(t))
 	t = strings.TrimLeft(t, "-*+• ")
@@ -192,7 +194,7 @@ func listed(t string) (key, rest string, ok bool) {
 	return t, "", keyLine(t, "")
 }
 
-// afterKey is what a comment or a description begins with.
+// afterKey says what a comment or a description begins with.
 var afterKey = lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
 
 // keyLine: a key alone, or with what a comment or a description begins with.

@@ -41,7 +41,8 @@ func TestManyRows(t *testing.T) {
 // A table of very many columns is read up to a bound, which is said.
 func TestManyColumns(t *testing.T) {
 	const columns = 20_000
-	text := "# Redis keys\n\n| Key | TTL |" + strings.Repeat(" n |", columns) + "\n" + strings.Repeat("|--", columns+2) + "|\n"
+	text := "# Redis keys\n\n| Key | TTL |" + strings.Repeat(" n |", columns) + "\n" + strings.Repeat("|--",
+		columns+2) + "|\n"
 	for i := range 3 {
 		text += fmt.Sprintf("| `user:{id}:%c` | 1h |", 'a'+i) + strings.Repeat(" user:{id}:x |", columns) + "\n"
 	}

@@ -12,11 +12,13 @@ var (
 	made = lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
 	word = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
 	// property is a function in an object: product: (sku) => `shop:product:${sku}`.
-	property = lazy(`^\s*([A-Za-z_]\w{2,})\s*:\s*\([^()]*\)\s*(?::\s*\w+\s*)?=>\s*(\x60[^\x60\n]*\x60|"[^"\n]*"|'[^'\n]*')`)
+	property = lazy(
+		`^\s*([A-Za-z_]\w{2,})\s*:\s*\([^()]*\)\s*(?::\s*\w+\s*)?=>\s*(\x60[^\x60\n]*\x60|"[^"\n]*"|'[^'\n]*')`)
 	// period is a constant that is a time: offerTTL = 45 * time.Second.
-	period = lazy(`(?i)\b(\w*(?:ttl|expir\w*|lifetime|timeout))\s*(?:time\.Duration\s*)?=\s*(\d+\s*\*\s*time\.\w+|time\.\w+\s*\*\s*\d+)`)
-	name   = lazy(`\b[A-Za-z_]\w*\b`)
-	used   = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
+	period = lazy(
+		`(?i)\b(\w*(?:ttl|expir\w*|lifetime|timeout))\s*(?:time\.Duration\s*)?=\s*((?:\d+\s*\*\s*)+time\.\w+|time\.\w+(?:\s*\*\s*\d+)+)\s*(?:$|[,;)]|//)`)
+	name = lazy(`\b[A-Za-z_]\w*\b`)
+	used = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
 )
 
 // makers remembers the keys that a block gives names to.
@@ -24,7 +26,9 @@ func (c *collector) makers(b block) {
 	if c.made == nil {
 		c.made, c.words, c.periods = map[string]string{}, map[string]string{}, map[string]string{}
 	}
+	inside := ""
 	for _, l := range b.code {
+		inside = c.makesBelow(l, inside)
 		for _, m := range word.FindAllStringSubmatch(l, -1) {
 			if len(c.words) < maxConstants {
 				c.words[m[1]] = m[2]
@@ -50,7 +54,34 @@ func (c *collector) makers(b block) {
 	}
 }
 
-// withWords is a line of a program with the words that its constants stand for.
+// method is the head of a function of which a line below returns the key; result is that
+// line.
+var (
+	method = lazy(
+		`\b(?:(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?|(?:String|string)\s+)([A-Za-z_]\w{2,})\s*\([^()]*\)[^"'\x60]*[{:]\s*$`)
+	result = lazy(
+		`^\s*return\s+((?:[frbu$@]{1,2})?(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*[+.]\s*(?:\w+|"[^"\n]*"|'[^'\n]*'))*)\s*;?\s*$`)
+)
+
+// makesBelow remembers the key that a function returns in a line of its own, and says which
+// function the next line is in. It is used where it is called, and not where a variable has
+// its name.
+func (c *collector) makesBelow(l, inside string) string {
+	if m := method.FindStringSubmatch(l); m != nil {
+		return m[1]
+	}
+	m := result.FindStringSubmatch(l)
+	if m == nil || inside == "" || len(c.made) >= maxConstants || !strings.ContainsAny(m[1], ":/") {
+		return inside
+	}
+	if _, twice := c.made[inside+"("]; twice {
+		m[1] = "" // it may be either
+	}
+	c.made[inside+"("] = m[1]
+	return ""
+}
+
+// withWords returns a line of a program with the words that its constants stand for.
 func (c *collector) withWords(l string) string {
 	if len(c.words) == 0 {
 		return l
@@ -58,7 +89,7 @@ func (c *collector) withWords(l string) string {
 	return used.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.words[strings.Trim(m, "${}")], m) })
 }
 
-// usesMade is a line that calls a client, with the keys that it names written out.
+// usesMade returns a line that calls a client, with the keys that it names written out.
 func (c *collector) usesMade(l string) string {
 	if len(c.made)+len(c.periods) == 0 || maker.MatchString(l) || !clientCall.MatchString(l) {
 		return l
@@ -67,9 +98,14 @@ func (c *collector) usesMade(l string) string {
 		l = name.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.periods[m], m) })
 	}
 	return made.ReplaceAllStringFunc(l, func(m string) string {
-		return orElse(c.made[made.FindStringSubmatch(m)[1]], m)
+		use := made.FindStringSubmatch(m)
+		if text := c.made[use[1]+"("]; text != "" && use[2] != "" {
+			return text
+		}
+		return orElse(c.made[use[1]], m)
 	})
 }
 
 // clientCall: a method of a client is called in a line.
-var clientCall = lazy(`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)
+var clientCall = lazy(
+	`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// block is a piece of a page: a table, a code block, or lines of text.
+// block represents a piece of a page: a table, a code block, or lines of text.
 type block struct {
 	title   bool // a heading alone
 	section string
@@ -130,7 +130,7 @@ func tableBlock(lines []string, i int) (block, int) {
 	return b, last
 }
 
-// cellsOf splits a row at its bars, but not those in code or behind a backslash.
+// cellsOf splits a row at its bars, but not those in code or after a backslash.
 func cellsOf(l string) []string {
 	l = strings.TrimSuffix(strings.TrimPrefix(l, "|"), "|")
 	var out []string
@@ -176,7 +176,7 @@ var (
 	codeSpan = lazy("``\\s*(.+?)\\s*``|`([^`]+)`")
 )
 
-// spans are the pieces of code in a line of text.
+// spans returns the pieces of code in a line of text.
 func spans(l string) []string {
 	var out []string
 	for _, m := range codeSpan.FindAllStringSubmatch(l, -1) {
@@ -187,7 +187,7 @@ func spans(l string) []string {
 
 var marks = strings.NewReplacer("**", "", "`", "", "__", "")
 
-// plainText is a text without its markup, in one line.
+// plainText returns a text without its markup, in one line.
 func plainText(s string) string {
 	s = htmlTag.ReplaceAllString(s, " ")
 	s = marks.Replace(s)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// merged is one key in all its mentions.
+// merged represents one key in all its mentions.
 type merged struct {
 	shape
 	candidate // the best mention's facts
@@ -38,7 +38,7 @@ func (g *merged) add(m candidate) {
 	}
 }
 
-// said is a TTL that a line gives.
+// said represents a TTL that a line gives.
 type said struct {
 	ttl  string
 	line int
@@ -166,7 +166,7 @@ func enumerate(list []*merged) []*merged {
 	return slices.DeleteFunc(list, func(g *merged) bool { return gone[g] })
 }
 
-// typed is how many of the keys tell a type.
+// typed returns how many of the keys tell a type.
 func typed(list []*merged) int {
 	n := 0
 	for _, g := range list {

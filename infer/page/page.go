@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Key is a key that a page documents.
+// Key represents a key that a page documents.
 type Key struct {
 	Pattern string            // as keyspace files write it: user:{user_id}:posts
 	Types   map[string]string // placeholder → scalar type, where the page tells one
@@ -29,14 +29,14 @@ type Key struct {
 	Line    int               // where it is named first
 }
 
-// Passed is what looks like a key and was not taken for one.
+// Passed describes what looks like a key and was not taken for one.
 type Passed struct {
 	Line int
 	Text string
 	Why  string
 }
 
-// Page is what a page documents.
+// Page describes what a page documents.
 type Page struct {
 	Keys   []Key
 	Passed []Passed // in the order of the page; at most so many
@@ -63,7 +63,7 @@ func Read(text []byte) Page {
 	return Page{keys, c.unread(keys)}
 }
 
-// place is where a candidate stood, which says how sure it is a key.
+// place describes where a candidate stood, which says how sure it is a key.
 type place int
 
 const (
@@ -76,7 +76,7 @@ const (
 // maybe is in prose that tells a type or a TTL: a key if others begin like it.
 const maybe place = -1
 
-// candidate is one mention of what may be a key.
+// candidate represents one mention of what may be a key.
 type candidate struct {
 	shape
 	place
@@ -110,19 +110,19 @@ type collector struct {
 	cut     int               // the line from which on nothing is read; 0: none
 }
 
-// mention is a word in a line.
+// mention represents a word in a line.
 type mention struct {
 	text string
 	line int
 }
 
-// told is what is said of a key that is not known yet.
+// told describes what is said of a key that is not known yet.
 type told struct {
 	typ, ttl string
 	line     int
 }
 
-// labelled is a TTL of something that a table names in words.
+// labelled represents a TTL of something that a table names in words.
 type labelled struct{ label, ttl string }
 
 // Bounds of what is kept: mentions, and different keys, which are compared with
@@ -154,7 +154,7 @@ func (c *collector) add(raw string, at candidate) {
 	c.found = append(c.found, at)
 }
 
-// short is why a single word, or two, in prose are no key.
+// short says why a single word, or two, in prose are no key.
 const short = "too little to be a key"
 
 // implausible says why a shape is not taken for a key where it stands, "" if it
@@ -257,7 +257,8 @@ func (c *collector) dropPrefixes() {
 			}
 		}
 	}
-	c.found = slices.DeleteFunc(c.found, func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.raw, "{}")] })
+	c.found = slices.DeleteFunc(c.found,
+		func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.raw, "{}")] })
 }
 
 // dropStrays drops mentions in prose and code that share their first word with
@@ -289,7 +290,7 @@ func (c *collector) dropStrays() {
 // maxLabel bounds the bytes of a label: longer ones are sentences.
 const maxLabel = 200
 
-// labelledTTL is the TTL that a table gives to a label which the line about a
+// labelledTTL returns the TTL that a table gives to a label which the line about a
 // key begins with: the longest such label, and its first row. It takes a look-up for
 // each length, however many labels there are.
 func (c *collector) labelledTTL(doc string) string {

@@ -17,7 +17,7 @@ func (c *collector) pass(line int, text, why string) {
 	}
 }
 
-// unread is what was passed over and is no key of another line either.
+// unread returns what was passed over and is no key of another line either.
 func (c *collector) unread(keys []Key) []Passed {
 	taken := map[string]bool{}
 	for _, k := range keys {

@@ -8,12 +8,13 @@ import (
 // A listing is a part of a program that names keys one after another: an object, an
 // array, an enum or a class whose own name says so. times is one that names times.
 var (
-	keysOpen  = lazy(`(?im)\b\w*(?:redis_?\w*(?:key|const|prefix)|cache_?key|key_?prefix|prefixes|keys\b|keyspace|key_?names?\b)\w*\b[^"']*[{(\[]?\s*$`)
+	keysOpen = lazy(
+		`(?im)\b\w*(?:redis_?\w*(?:key|const|prefix)|cache_?key|key_?prefix|prefixes|keys\b|keyspace|key_?names?\b)\w*\b[^"']*[{(\[]?\s*$`)
 	redisOpen = lazy(`(?i)redis_?\w*(?:key|const)`)
 	timesOpen = lazy(`(?i)\b\w*(?:ttls?|expir\w*|lifetimes?)\w*\b[^"']*[{(\[]\s*$`)
 )
 
-// around is what lines of a block are in: the line that opens it, and those that open
+// around describes what lines of a block are in: the line that opens it, and those that open
 // what that line is in.
 type around struct {
 	at        int
@@ -75,7 +76,7 @@ var (
 	underlined = lazy(`^[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?$`)
 )
 
-// inKeys is how a string reads that a part of a program for keys gives a name; false if
+// inKeys returns how a string reads that a part of a program for keys gives a name; false if
 // it says nothing about one.
 func inKeys(text string, listing, redis bool) (raw string, prefix, ok bool) {
 	switch {
@@ -90,7 +91,7 @@ func inKeys(text string, listing, redis bool) (raw string, prefix, ok bool) {
 	return "", false, false
 }
 
-// commented are the comment lines right above a line, without their marks.
+// commented returns the comment lines right above a line, without their marks.
 func commented(lines []string, i int) []string {
 	var out []string
 	for i--; i >= 0 && len(out) < maxComment; i-- {
@@ -104,10 +105,10 @@ func commented(lines []string, i int) []string {
 	return out
 }
 
-// maxComment is how many lines of a comment above a key are read.
+// maxComment says how many lines of a comment above a key are read.
 const maxComment = 12
 
-// aboveKey is the type and the TTL that the comment above a line tells.
+// aboveKey returns the type and the TTL that the comment above a line tells.
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
 		typ = orElse(typ, typeAbove(l))
@@ -116,7 +117,7 @@ func aboveKey(lines []string, i int) (typ, ttl string) {
 	return typ, ttl
 }
 
-// verbIn is the type that a command in a remark tells: uid of conId (hSet).
+// verbIn returns the type that a command in a remark tells: uid of conId (hSet).
 func verbIn(text string) string {
 	for _, w := range wordIn.FindAllString(text, -1) {
 		if typ, known := verbOf(strings.ToUpper(w)); known && typ != "" && len(w) > 3 {

@@ -109,10 +109,10 @@ func (c *collector) narrow(rows []row) {
 	}
 }
 
-// between stands between several keys in one cell.
+// between is between several keys in one cell.
 var between = lazy(`\s*(?:,|、|\s/\s|\s)\s*`)
 
-// prefixed is the key of a row that gives a prefix (login:) and, in another
+// prefixed returns the key of a row that gives a prefix (login:) and, in another
 // column, an example: the example, or the prefix and a placeholder where the
 // example does not show what varies. Without an example a prefix is no key.
 func (r *row) prefixed(prefix string, at int) string {
@@ -142,7 +142,7 @@ func (r *row) cell(i int) string {
 	return r.cells[i]
 }
 
-// maxTold is how many rows tell which column is which.
+// maxTold says how many rows tell which column is which.
 const maxTold = 300
 
 // columnsOf finds the columns: the key's by what is in it, the others by their
@@ -266,7 +266,7 @@ var listItem = lazy("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\
 
 var bullet = lazy(`^\s*(?:[-*+]|\d+[.)])\s+`)
 
-// only is the one key in a line of text, "" if there is none or more.
+// only returns the one key in a line of text, "" if there is none or more.
 func only(l string) string {
 	found := ""
 	for _, t := range spans(l) {
@@ -280,7 +280,7 @@ func only(l string) string {
 	return found
 }
 
-// present is a line without what it strikes out, "" if it names what is not there
+// present returns a line without what it strikes out, "" if it names what is not there
 // any more or not yet.
 func (c *collector) present(l string, line int) string {
 	if struck.MatchString(l) {
@@ -306,7 +306,7 @@ var (
 	bareItem = lazy("^(\\s*(?:[-*+]|\\d+[.)])\\s+)([^\\s*`]+?)[:,;]?(?:\\s+(.*))?$")
 )
 
-// marked is a line in which keys that are not code are: bold ones, and one that begins an
+// marked returns a line in which keys that are not code are: bold ones, and one that begins an
 // item that tells its type or its TTL.
 func (c *collector) marked(l string, line int) string {
 	l = emphasis.ReplaceAllStringFunc(l, func(text string) string {
@@ -348,7 +348,8 @@ func (c *collector) prose(b block) {
 				continue
 			}
 		}
-		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) || c.alone(l, line, b.section) {
+		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) ||
+			c.alone(l, line, b.section) {
 			continue
 		}
 		l = c.marked(l, line)
@@ -358,10 +359,11 @@ func (c *collector) prose(b block) {
 		c.bracketed(l, line, b.section)
 		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
-			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
-				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
-				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc,
-					typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlOfRemark(doc)})
+			doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
+			typ, ttl := typeIn(codeSpan.ReplaceAllString(m[2], "")), ttlOfRemark(doc)
+			if s, ok := parse(m[1]); ok && s.rooted() && s.colons()+s.holes() > 0 &&
+				(!s.glob || typ != "" && ttl != "" && s.endsInGlob()) {
+				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typ, ttl: ttl})
 				l = m[2]
 			}
 		} else {
@@ -375,7 +377,7 @@ func (c *collector) prose(b block) {
 
 var sentenceEnd = lazy(`[.;!?]\s+|[。；！？]`)
 
-// sentences are those of a line, if it names more than one key; a stop within code
+// sentences returns those of a line, if it names more than one key; a stop within code
 // is none.
 func sentences(l string) []string {
 	if len(spans(l)) < 2 {
@@ -397,10 +399,10 @@ func mayBeKey(raw string) bool {
 	return ok && s.colons() > 0 && s.rooted()
 }
 
-// near is how far behind a key the word for its type stands.
+// near says how far after a key the word for its type is.
 const near = 40
 
-// typeNear is the type that the words right behind a key tell.
+// typeNear returns the type that the words right after a key tell.
 func typeNear(behind string) string {
 	behind, _, _ = strings.Cut(strings.TrimLeft(behind, " ,"), ",")
 	for len(behind) > near {
@@ -411,10 +413,11 @@ func typeNear(behind string) string {
 }
 
 // before is the word for a type right before a key: a hash named, the set.
-var before = lazy(`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
-	`(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?|sous|chamad[oa]|em))?\s*[,(:]?\s*$`)
+var before = lazy(
+	`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
+		`(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?|sous|chamad[oa]|em))?\s*[,(:]?\s*$`)
 
-// typeBefore is the type that the words right before a key tell.
+// typeBefore returns the type that the words right before a key tell.
 func typeBefore(text string) string {
 	if m := before.FindStringSubmatch(strings.TrimRight(text, "*_ ")); m != nil {
 		return typeIn(m[1])
@@ -422,13 +425,34 @@ func typeBefore(text string) string {
 	return ""
 }
 
-// headingKey is what a heading names in code that may be a key.
+// typed reads the keys without placeholders right after a word for their type: takes jobs
+// from the list x:jobs, and puts others into y:failed.
+func (c *collector) typed(l, but string, line int, section string) {
+	last := 0
+	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
+		if i >= maxTyped {
+			return
+		}
+		before := l[last:m[0]]
+		last = m[1]
+		text := strings.Trim(l[m[0]:m[1]], "`")
+		if typ := typeBefore(before); typ != "" && text != but && mayBeKey(text) {
+			c.add(text, candidate{place: maybe, line: line, section: section, typ: typ})
+		}
+	}
+}
+
+// maxTyped bounds the keys of a sentence.
+const maxTyped = 20
+
+// headingKey says what a heading names in code that may be a key.
 var headingKey = lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
 // sentence reads what is said of the one key in it.
 func (c *collector) sentence(l string, line int, section string) {
 	s := only(l)
 	list := spans(l)
+	c.typed(l, s, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
 		return
 	}

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// scale is what a bare number under a title counts: "TTL (min)", "Expiry [days]",
+// scale describes what a bare number under a title counts: "TTL (min)", "Expiry [days]",
 // 有効期限(秒). A title without a unit means seconds. One that says something else has no
 // scale: a number below it is passed over, since a wrong TTL is worse than none.
 type scale time.Duration
 
-// unitWords are the units as whole words.
+// unitWords lists the units as whole words.
 var unitWords = func() (out []form) {
 	for _, u := range units {
 		out = append(out, lazy(`(?i)^(?:`+u.words+`)\.?$`))
@@ -25,7 +25,7 @@ var unitWords = func() (out []form) {
 var (
 	inBrackets = lazy(`[(\[（［【〔]([^()\[\]（）［］【】〔〕]*)[)\]）］】〕]`)
 	ofUnit     = lazy(`(?i)^(?:(?:in|en|em|i|w|per|als|unit|в|как)(?:\s*[:：]\s*|\s+)|(?:単位は?|单位|單位|단위)\s*[:：]?\s*)`)
-	// counted is how titles without brackets end that name a unit in Han, where a word has no
+	// counted says how titles without brackets end that name a unit in Han, where a word has no
 	// borders: 过期秒数. 时间 and 시간 alone are "time".
 	counted = lazy(`(?:(毫秒|ミリ秒)|(秒)|(分钟|分鐘)|(小时|小時)|(天|日)|(週間|週|周))数?$`)
 	// moment are titles of the moment at which a key expires, which is no time to live.
@@ -40,7 +40,7 @@ var (
 // shortUnits are abbreviations that only titles have.
 var shortUnits = map[string]time.Duration{"sek": time.Second, "stdn": time.Hour, "tg": 24 * time.Hour}
 
-// unitWord is the unit that a text is, 0 if it is none.
+// unitWord returns the unit that a text is, 0 if it is none.
 func unitWord(text string) time.Duration {
 	text = strings.TrimSuffix(strings.TrimSpace(text), ".")
 	if text == "M" || text == "" { // minutes, or months
@@ -94,7 +94,8 @@ func scaleOfWords(title string) scale {
 		unit = one
 	}
 	if m := counted.FindStringSubmatch(title); m != nil && unit == 0 {
-		for i, u := range []time.Duration{time.Millisecond, time.Second, time.Minute, time.Hour, 24 * time.Hour, 7 * 24 * time.Hour} {
+		for i, u := range []time.Duration{time.Millisecond, time.Second, time.Minute, time.Hour, 24 * time.Hour,
+			7 * 24 * time.Hour} {
 			if m[i+1] != "" {
 				unit = u
 			}
@@ -106,7 +107,7 @@ func scaleOfWords(title string) scale {
 	return scale(unit)
 }
 
-// wordsIn are the words of a title: TTL_ms and ttlMinutes have two.
+// wordsIn returns the words of a title: TTL_ms and ttlMinutes have two.
 func wordsIn(title string) []string {
 	var spaced strings.Builder
 	before := rune(0)
@@ -127,7 +128,7 @@ func unitIn(text string) bool {
 	return slices.ContainsFunc(wordsIn(text), func(w string) bool { return unitWord(w) > 0 })
 }
 
-// time is a bare number in units of the scale, "" if it may be another one.
+// time returns a bare number in units of the scale, "" if it may be another one.
 func (s scale) time(text string) string {
 	switch unit := time.Duration(s); {
 	case unit == 0:
@@ -154,7 +155,7 @@ func (s scale) time(text string) string {
 	return ""
 }
 
-// scale is that of the column of TTLs, with its title.
+// scale returns that of the column of TTLs, with its title.
 func (col columns) scale(head row) (by scale, title string) {
 	if col.ttl < 0 {
 		return 0, ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// shape is a key as it is written, taken apart: segments between colons (or
+// shape represents a key as it is written, taken apart: segments between colons (or
 // slashes), each of literal text and holes.
 type shape struct {
 	raw   string
@@ -15,7 +15,7 @@ type shape struct {
 	glob  bool // it has a * in it
 }
 
-// part is a segment.
+// part represents a segment.
 type part []piece
 
 // piece is literal text, or a hole: a placeholder, or an example value.
@@ -39,7 +39,7 @@ func (p part) text() string {
 	return b.String()
 }
 
-// holeForms are the ways to write a placeholder. The first submatch is its name.
+// holeForms lists the ways to write a placeholder. The first submatch is its name.
 var holeForms = []form{
 	lazy(`^\$\{\s*([^{}]*?)\s*\}`),
 	lazy(`^#\{\s*([^{}]*?)\s*\}`),
@@ -165,7 +165,7 @@ var identifier = lazy(`[\p{L}_][\p{L}\p{N}_]*`)
 var conversion = lazy(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
 	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote|hash|sha1|sha256|md5|lower|upper|escape|encode|normalize)\(([^()]+)\)?`)
 
-// holeName is the name in an expression: the last part of item.contextId ||
+// holeName returns the name in an expression: the last part of item.contextId ||
 // 'global', what is asked of user.getId().
 func holeName(expr string) string {
 	if dateForms[strings.ToLower(expr)] != "" {

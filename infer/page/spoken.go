@@ -67,7 +67,7 @@ var (
 	hanNumber = lazy(`([一二两兩三四五六七八九十]+)\s*(个|個|か|ヶ|カ)?\s*(秒|分|小时|小時|時間|天|日|周|週|星期|月|年)`)
 )
 
-// inDigits is a text with its numbers in digits, as far as they stand before a
+// inDigits returns a text with its numbers in digits, as far as they are before a
 // unit of time.
 func inDigits(text string) string {
 	for _, s := range spelled {
@@ -86,7 +86,7 @@ func inDigits(text string) string {
 	return text
 }
 
-// hanValue is a number such as 三十 or 十五.
+// hanValue returns a number such as 三十 or 十五.
 func hanValue(s string) int {
 	total, last := 0, 0
 	for _, r := range s {
@@ -103,7 +103,7 @@ func hanValue(s string) int {
 // bare is a time and nothing else: 24h, 5 minutes, two days.
 var bare = lazy(`(?i)^\W*(?:ttl|ex|expires?|after|in|for)?\W*~?\d+(?:[.,]\d+)?\s*[\p{L}]+\.?\W*$`)
 
-// ttlOfRemark is the TTL in a comment or in what stands behind a key: where it
+// ttlOfRemark returns the TTL in a comment or in what is after a key: where it
 // speaks of expiry, or has a part that is a time and nothing else.
 func ttlOfRemark(text string) string {
 	if t := ttlIn(text, false, 0); t != "" {

@@ -7,20 +7,23 @@ import (
 	"time"
 )
 
-// units are the words for units of time, in the languages of teams that were
+// units lists the words for units of time, in the languages of teams that were
 // seen to keep such pages; longer words first.
 var units = []struct {
 	unit  time.Duration
 	words string
 }{
 	{time.Millisecond, `milliseconds?|millis|msecs?|ms|миллисекунд\p{L}*|ミリ秒|밀리초|毫秒`},
-	{time.Minute, `minutes?|mins?|minuten|minutos?|minute|minuti|minuut|минут\p{L}*|мин|minut\p{L}*|dakika|分钟|分鐘|分間|分|분간|분`},
+	{time.Minute,
+		`minutes?|mins?|minuten|minutos?|minute|minuti|minuut|минут\p{L}*|мин|minut\p{L}*|dakika|分钟|分鐘|分間|分|분간|분`},
 	{30 * 24 * time.Hour, `months?|monate?n?|mois|m[eê]s(?:es)?|mes[ei]|maand(?:en)?|месяц\p{L}*|мес|か月|ヶ月|カ月|个月|個月|개월|달`},
-	{7 * 24 * time.Hour, `weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]|weken|недел\p{L}*|tygodni\p{L}*|週間|週|周|星期|주일|주|w`},
+	{7 * 24 * time.Hour,
+		`weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]|weken|недел\p{L}*|tygodni\p{L}*|週間|週|周|星期|주일|주|w`},
 	{365 * 24 * time.Hour, `years?|yrs?|jahre?n?|ans?|années?|años?|anos?|ann[oi]|лет|год\p{L}*|年間|年|년`},
 	{time.Hour, `hours?|hrs?|hr|stunden?|std|heures?|horas?|or[ae]|uur|uren|час\p{L}*|ч|godzin\p{L}*|saat|時間|小时|小時|시간|h`},
 	{24 * time.Hour, `days?|tage?n?|jours?|d[ií]as?|giorn[io]|dagen|dag|день|дн\p{L}*|сут\p{L}*|dni|gün|日間|日|天|일간|일|d`},
-	{time.Second, `seconds?|secs?|sekunden?|segundos?|secondes?|second[oi]|seg|секунд\p{L}*|сек|sekund\p{L}*|saniye|秒間|秒|초간|초|s`},
+	{time.Second,
+		`seconds?|secs?|sekunden?|segundos?|secondes?|second[oi]|seg|секунд\p{L}*|сек|sekund\p{L}*|saniye|秒間|秒|초간|초|s`},
 	{time.Minute, `m`},
 }
 
@@ -40,7 +43,8 @@ var (
 		`|illimité|ninguno|nunca|sin (?:ttl|expiraci[oó]n|caducidad)|нет|без|бессрочно|никогда|не истекает|nenhuma?|sem |nessun[oa]?|mai|senza ` +
 		`|brak|nigdy|geen|nooit|yok)\b?`)
 	endlessIn = lazy(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
-		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
+		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)|keine?n? (?:ttl|ablauf|verfall)` +
+		`|\b(?:stays?|kept|lives?|stored) (?:for ever|forever|indefinitely|permanently)\b` +
 		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad|expiraci[oó]n)|sans (?:ttl|expiration)|se[mn]z?a? (?:ttl|expiração|validade|scadenza)|без (?:ttl|срока)|бессрочно|не истекает` +
 		`|zonder (?:ttl|vervaldatum)`)
 	aboutTime = lazy(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
@@ -48,10 +52,13 @@ var (
 		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant|после|через|истека|хранит|жив[её]т|após|zera|scade|dura|por \d|per \d|wygasa|vervalt`)
 )
 
-// someTime: a number that may be a time, whatever stands before it.
+// someTime: a number that may be a time, whatever is before it.
 var someTime = lazy(`\d{2,}|\d\s*\p{L}`)
 
-// ttlIn is the TTL that a text gives. In a TTL column any time is one; elsewhere
+// setTime is the TTL in the command that writes a string.
+var setTime = lazy(`\b(EX|PX)\s+(\d+)\b`)
+
+// ttlIn returns the TTL that a text gives. In a TTL column any time is one; elsewhere
 // the text must speak of expiry, or be a comment that is nothing but a time. A number
 // alone is one in a column, by the scale of its title.
 func ttlIn(text string, column bool, by scale) string {
@@ -59,6 +66,11 @@ func ttlIn(text string, column bool, by scale) string {
 	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(inDigits(text)),
 		"-1")) {
 		return "none"
+	}
+	if m := setCommand.FindStringIndex(text); m != nil && !column {
+		if arg := setTime.FindStringSubmatch(text[m[0]:]); arg != nil {
+			return seconds(arg[2], map[string]int64{"EX": 1, "PX": 1000}[arg[1]])
+		}
 	}
 	if !column {
 		text = inDigits(text)
@@ -87,11 +99,12 @@ func ttlIn(text string, column bool, by scale) string {
 	return by.time(first)
 }
 
-// often is how often something happens, which is no TTL.
-var often = lazy(`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
-	`(?:\d+(?:[.,]\d+)?\s*)?\p{L}+|(?:^|[^\p{L}])кажд\p{L}+\s+(?:\d+\s*)?\p{L}+|每\s*\d*\s*(?:秒|分钟?|小时|天)|\d+\s*(?:秒|分|時間|日)(?:ごと|毎|おき)|\d+\s*(?:초|분|시간|일)마다`)
+// often says how often something happens, which is no TTL.
+var often = lazy(
+	`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
+		`(?:\d+(?:[.,]\d+)?\s*)?\p{L}+|(?:^|[^\p{L}])кажд\p{L}+\s+(?:\d+\s*)?\p{L}+|每\s*\d*\s*(?:秒|分钟?|小时|天)|\d+\s*(?:秒|分|時間|日)(?:ごと|毎|おき)|\d+\s*(?:초|분|시간|일)마다`)
 
-// duration is the longest time a text names.
+// duration returns the longest time a text names.
 func duration(text string) string {
 	text = often.ReplaceAllString(inDigits(text), " ")
 	var best time.Duration
@@ -137,7 +150,7 @@ func seconds(text string, per int64) string {
 	return write(time.Duration(total) * time.Second / time.Duration(per))
 }
 
-// write is a duration as a declaration has it, "" below a second.
+// write returns a duration as a declaration has it, "" below a second.
 func write(d time.Duration) string {
 	if d < time.Second {
 		return ""
@@ -153,34 +166,59 @@ func write(d time.Duration) string {
 	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
 }
 
+// What is read of a time in a program: a number, or a product of numbers, that nothing
+// unknown is multiplied with or added to.
+const (
+	figures = `(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?`
+	begins  = `(?:^|[(\[{,=:]\s*|\breturn\s+)`
+	ends    = `\s*(?:[,;)}\]]|//|#|$)`
+)
+
+// unitTimes lists the ways in which programs give a time its unit; number and unit are the
+// groups. Without a number it is one.
+var unitTimes = []struct {
+	form         form
+	number, unit int
+}{
+	{lazy(begins + figures + `\s*\*\s*time\.(Second|Minute|Hour)` + ends), 1, 2},
+	{lazy(begins + `time\.(Second|Minute|Hour)(?:\s*\*\s*` + figures + `)?` + ends), 2, 1},
+	{lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{lazy(begins + figures + `\s*,\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)`), 1, 2},
+	{lazy(`timedelta\(\s*(seconds|minutes|hours|days|weeks)\s*=\s*` + figures + `\s*\)`), 2, 1},
+	{lazy(begins + `(\d+)\.(second|minute|hour|day|week)s?\b`), 1, 2},
+	{lazy(`TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{lazy(`Duration::from_(secs|mins|hours|days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{lazy(`add(Second|Minute|Hour|Day|Week)s?\(\s*(?:` + figures + `)?\s*\)`), 2, 1},
+	{lazy(`ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*` + figures + ends), 2, 1},
+}
+
+// unitTime returns the time that a program gives with its unit.
+func unitTime(text string) string {
+	for _, t := range unitTimes {
+		if m := t.form.FindStringSubmatch(text); m != nil {
+			unit := goUnits[strings.TrimSuffix(strings.ToLower(m[t.unit]), "s")]
+			return times(cmp.Or(m[t.number], "1"), unit)
+		}
+	}
+	return ""
+}
+
 var (
-	goTime   = lazy(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
-	javaTime = lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS` +
-		`|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day` +
-		`|week)s?\b|TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*(\d+)|Duration::from_(secs|mins|hours|days)\(\s*(\d+)` +
-		`|add(Second|Minute|Hour|Day|Week)s?\(\s*(\d*)|ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*(\d+)`)
 	railsTime = lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|((?:ttl|expire|ex` +
-		`|timeout)\w*)\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
-	numberArg = lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`) // format!("a:{}", id), value, 60)
+	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*` + figures + ends + `|((?:ttl|expire|ex` +
+		`|timeout)\w*)\s*[=:]\s*` + figures + ends)
+	// format!("a:{}", id), value, 60)
+	numberArg = lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 	firstArg  = lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
 
 var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour,
 	"sec": time.Second, "min": time.Minute, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
-// ttlInCall is the TTL among the arguments behind a key.
+// ttlInCall returns the TTL among the arguments after a key.
 func ttlInCall(verb, rest string) string {
-	if m := goTime.FindStringSubmatch(rest); m != nil {
-		n, unit := m[1]+m[4], strings.ToLower(m[2]+m[3])
-		if n == "" {
-			n = "1"
-		}
-		return times(n, goUnits[unit])
-	}
-	if m := javaTime.FindStringSubmatch(rest); m != nil {
-		unit := strings.TrimSuffix(strings.ToLower(m[1]+m[4]+m[5]+m[8]+m[9]+m[11]+m[13]+m[15]), "s")
-		return times(cmp.Or(m[2]+m[3]+m[6]+m[7]+m[10]+m[12]+m[14]+m[16], "1"), goUnits[unit])
+	if t := unitTime(rest); t != "" {
+		return t
 	}
 	if m := railsTime.FindStringSubmatch(rest); m != nil {
 		return seconds(m[1], 1)
@@ -210,10 +248,15 @@ func ttlInCall(verb, rest string) string {
 	return ""
 }
 
+// times returns a number, or a product of numbers, of a unit.
 func times(n string, unit time.Duration) string {
-	v, err := strconv.ParseInt(n, 10, 32)
-	if err != nil {
-		return ""
+	total := int64(1)
+	for _, f := range strings.Split(strings.ReplaceAll(n, "_", ""), "*") {
+		v, err := strconv.ParseInt(strings.TrimSpace(f), 10, 32)
+		if err != nil || v <= 0 || total > int64(maxLifetime/unit)/v {
+			return ""
+		}
+		total *= v
 	}
-	return write(time.Duration(v) * unit)
+	return write(time.Duration(total) * unit)
 }

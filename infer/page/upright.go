@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// upright is a table with a row for each key. Some pages give a key a table of its
+// upright returns a table with a row for each key. Some pages give a key a table of its
 // own, or a column, and name in the first column what a cell is: Key, Type, TTL.
 func upright(rows []row) []row {
 	at := -1
@@ -39,7 +39,7 @@ func upright(rows []row) []row {
 	return out
 }
 
-// maxAttributes is how many rows a table has that tells of a key in each column.
+// maxAttributes says how many rows a table has that tells of a key in each column.
 const maxAttributes = 40
 
 // about takes what a table without a key tells of the key that the heading above it is.

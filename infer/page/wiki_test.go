@@ -26,7 +26,8 @@ type score struct{ patterns, found, invented, names, rightNames, types, rightTyp
 // good reports whether the score reaches what is asked for; a group of pages may invent
 // one key however few it has.
 func (s score) good() bool {
-	return float64(s.found) >= rightPatterns*float64(s.patterns) && float64(s.invented) <= max(1, invented*float64(s.patterns)) &&
+	return float64(s.found) >= rightPatterns*float64(s.patterns) &&
+		float64(s.invented) <= max(1, invented*float64(s.patterns)) &&
 		float64(s.rightTTLs) >= rightTTLs*float64(s.ttls) && s.wrongTTLs == 0
 }
 
@@ -38,7 +39,8 @@ func (s *score) add(o score) {
 }
 
 func (s score) String() string {
-	return fmt.Sprintf("patterns %d of %d (%d invented), names %d of %d, types %d of %d, TTLs %d of %d (%d wrong)", s.found, s.patterns,
+	return fmt.Sprintf("patterns %d of %d (%d invented), names %d of %d, types %d of %d, TTLs %d of %d (%d wrong)",
+		s.found, s.patterns,
 		s.invented, s.rightNames, s.names, s.rightTypes, s.types, s.rightTTLs, s.ttls, s.wrongTTLs)
 }
 
@@ -47,7 +49,7 @@ var placeholder = regexp.MustCompile(`\{[^{}#]*\}`)
 // typeName is a placeholder that is called like a type.
 var typeName = regexp.MustCompile(`\{(?:set|zset|hash|list|string|stream|json)\}`)
 
-// blank is a pattern without the names of its placeholders.
+// blank returns a pattern without the names of its placeholders.
 func blank(p string) string { return placeholder.ReplaceAllString(p, "{}") }
 
 // Pages in the shapes of some forty public ones, in nine languages. Those called
@@ -55,7 +57,8 @@ func blank(p string) string { return placeholder.ReplaceAllString(p, "{}") }
 // reading the last two had 22 of 23 and 24 of 24 patterns, 14 of 17 and 14 of 20 TTLs.
 // Those called held were chosen because no page had their shape: 25 of 67 patterns (9 made
 // up), 5 of 26 TTLs. Those called after have shapes of pages taken as they came: 23 of 27
-// patterns (2 made up), 14 of 17 TTLs. No TTL was wrong.
+// patterns (2 made up), 14 of 17 TTLs. No TTL was wrong. Those called tried were written to
+// find what is read wrongly: 46 of 48 patterns (1 made up), 29 of 38 TTLs and 1 wrong.
 // Which public pages have which shape is in testdata/SOURCES.txt.
 func TestWiki(t *testing.T) {
 	pages, err := filepath.Glob("testdata/wiki/*.md")
@@ -79,7 +82,8 @@ func TestWiki(t *testing.T) {
 			t.Errorf("%s: %s", name, s)
 		}
 	}
-	if !all.good() || float64(all.rightNames) < rightNames*float64(all.names) || float64(all.invented) > invented*float64(all.patterns) {
+	if !all.good() || float64(all.rightNames) < rightNames*float64(all.names) ||
+		float64(all.invented) > invented*float64(all.patterns) {
 		t.Errorf("%s", all)
 	}
 }

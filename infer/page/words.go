@@ -41,7 +41,7 @@ func saysAny(text string, words []string) bool {
 	return false
 }
 
-// typeWords are the words for types. That which a text has first counts.
+// typeWords lists the words for types. That which a text has first counts.
 var typeWords = []struct {
 	typ  string
 	form form
@@ -59,8 +59,14 @@ var typeWords = []struct {
 		`|compteur|contador|contatore|zähler|строк\p{L}*|сч[её]тчик\p{L}*|\bincr\b|계수기|计数器`)},
 }
 
-// typeIn is the type a text tells first.
+// setCommand is the command that writes a string, in a sentence: (SET NX PX 15000).
+var setCommand = lazy(`\bSET\s+(?:\S+\s+){0,2}(?:NX|XX|EX|PX)\b|\bSETNX\b|\bSETEX\b`)
+
+// typeIn returns the type a text tells first.
 func typeIn(text string) string {
+	if setCommand.MatchString(text) {
+		return "string"
+	}
 	best, at := "", len(text)+1
 	for _, t := range typeWords {
 		if m := t.form.FindStringIndex(text); m != nil && m[0] < at {
@@ -76,7 +82,8 @@ var (
 
 	// metaNames are placeholders that stand for a part of a naming scheme.
 	metaNames = set("purpose domain resource identifier subidentifier component type namespace resourcetype module " +
-		"app application service project env environment entity object objecttype subkey datatype keytype prefix suffix category context " +
+		"app application service project env environment entity object objecttype subkey datatype keytype prefix suffix " +
+		"category context " +
 		"feature team system scope field attribute property usage sub qualifier class method period kind subtype function 用途")
 
 	// generic are words that do not say of whom an id is.
@@ -106,6 +113,9 @@ var (
 		`|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
 	gone     = lazy(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
 	goneLine = lazy(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
+		`^\W*(?:` + goneWords +
+		`)\s*[(\[（]|\bnot (?:yet|currently) (?:built|implemented|used|live|in use|written|deployed|released|there)\b|` +
+		`noch nicht (?:gebaut|umgesetzt|implementiert|in betrieb)|未実装|尚未实现|未实现|아직 구현|aún no (?:existe|se usa)|todavía no (?:existe|se usa)|pas encore (?:utilis|implément)|` +
 		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d|\b(?:we|was|were) considered\b|\bdecided against\b` +
 		`|\bno longer (?:used|written|exists?|there)\b|^\W*(?:formerly|previously|früher gab es|antes había|以前は|以前有|예전에는)\b|wird nicht mehr|ya no se |n'est plus|не используется|больше не ` +
 		`|\b(?:only|just|merely|s[oó]lo|solamente|nur|seulement|soltanto|apenas) (?:(?:as|como|als) )?(?:an?|una?|eine?|uma?) (?:example|ejemplo|beispiel|exemple|esempio|exemplo)\b` +

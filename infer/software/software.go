@@ -19,7 +19,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Product is one piece of software that keeps keys.
+// Product represents one piece of software that keeps keys.
 type Product struct {
 	Name  string
 	URL   string   // where its keys are documented
@@ -32,14 +32,14 @@ type Product struct {
 	named map[string]bool
 }
 
-// Sign is a key that tells the product.
+// Sign represents a key that tells the product.
 type Sign struct {
 	Glob  string
 	Kind  source.Kind
 	Field string // a field of the hash, or of the JSON object; "": any
 }
 
-// Observation is what was seen of some keys.
+// Observation describes what was seen of some keys.
 type Observation struct {
 	Key    []byte // one of them
 	Kind   source.Kind
@@ -49,7 +49,7 @@ type Observation struct {
 //go:embed software.txt
 var table string
 
-// Products are all that the table knows, by name.
+// Products lists all that the table knows, by name.
 var Products = sync.OnceValue(func() []Product {
 	list, err := parse(table)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *Product) row(words []string) error {
 		if len(words) == 5 && words[3] == "field" {
 			s.Field = words[4]
 		} else if len(words) != 3 {
-			return fmt.Errorf("behind a sign's type only `field NAME` may stand")
+			return fmt.Errorf("after a sign's type only `field NAME` may stand")
 		}
 		p.Signs = append(p.Signs, s)
 		return nil
@@ -121,7 +121,7 @@ func (p *Product) row(words []string) error {
 	return fmt.Errorf("%q is neither keys nor sign nor need", words[0])
 }
 
-// Found are the products whose signs are met by what was seen.
+// Found returns the products whose signs are met by what was seen.
 func Found(seen []Observation) []Product {
 	var out []Product
 	for _, p := range Products() {
@@ -156,7 +156,7 @@ func (p *Product) NameKeys(keys func(glob string, kind source.Kind) [][]byte) {
 	}
 }
 
-// Has gives the glob that a key of the product lies under.
+// Has gives the glob that a key of the product is under.
 func (p *Product) Has(key []byte) (glob string, ok bool) {
 	for _, g := range p.Globs {
 		if source.Glob([]byte(g), key) {

@@ -66,7 +66,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// What an application may well use itself is not taken for somebody else's.
+// What an application may well use itself is not taken for another's.
 func TestNotFound(t *testing.T) {
 	seen := []Observation{
 		observed("sess:abc", source.String, "user"), observed("session:abc", source.String, "cookie"),

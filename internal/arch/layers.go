@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Layer is a row of the table of layers: its packages import packages of their own row and of the
+// Layer represents a row of the table of layers: its packages import packages of their own row and of the
 // rows before it, never of a row after it.
 type Layer struct {
 	Name     string
@@ -15,7 +15,7 @@ type Layer struct {
 	Knows    string
 }
 
-// Package is a package of the library, and the packages of the library that it may import. A new
+// Package represents a package of the library, and the packages of the library that it may import. A new
 // package, or a new import, is a decision: it is written here.
 type Package struct {
 	Dir     string
@@ -25,13 +25,14 @@ type Package struct {
 var (
 	engine   = []string{"keyspace/scalar", "keyspace/pattern", "keyspace/match"}
 	declared = append([]string{"keyspace", "keyspace/route", "keyspace/schedule", "finding"}, engine...)
-	domain   = []string{"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"}
+	domain   = []string{"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking",
+		"typed", "value"}
 )
 
 // and returns a list with more names.
 func and(list []string, more ...string) []string { return append(slices.Clip(list), more...) }
 
-// Layers are the packages of the library, from what knows least to what knows most. The root of the
+// Layers lists the packages of the library, from what knows least to what knows most. The root of the
 // module is ".".
 var Layers = []Layer{
 	{"bytes", []Package{
@@ -49,10 +50,12 @@ var Layers = []Layer{
 		{"key", []string{"keyspace/pattern", "keyspace/scalar"}},
 		{"value", []string{"key", "keyspace/scalar"}},
 		{"internal/typo", nil},
+		{"internal/layout", nil},
 		{"internal/jsonbound", nil},
 	}, "patterns, findings, facts of a key, codecs: no YAML, no files, no clock, no network"},
 	{"what should be", []Package{
-		{"keyspace", and(engine, "finding", "slot", "internal/typo", "keyspace/route", "keyspace/schedule")},
+		{"keyspace", and(engine, "finding", "keyspace/route", "keyspace/schedule")},
+		{"keyspace/load", and(declared, "internal/typo")},
 		{"keyspace/format", []string{"finding"}},
 		{"keyspace/schema", nil},
 		{"keyspace/lint", and(declared, "slot")},
@@ -67,7 +70,7 @@ var Layers = []Layer{
 		{"gen/typescript", and(declared, "gen", "gen/portable")},
 		{"gen/python", and(declared, "gen", "gen/portable")},
 		{"gen/conformance", and(declared, "gen", "gen/portable")},
-		{"gen/markdown", and(declared, "gen")},
+		{"gen/markdown", and(declared, "gen", "internal/layout")},
 		{"gen/acl", and(declared, "gen")},
 		{"gen/prometheus", and(declared, "gen")},
 		{"gen/grafana", and(declared, "gen")},
@@ -79,7 +82,7 @@ var Layers = []Layer{
 	{"the difference", []Package{
 		{"audit", and(declared, "source", "slot", "internal/typo")},
 		{"plan", and(declared, "internal/jsonbound", "keyspace/parts", "keyspace/selection", "source")},
-		{"infer", and(declared, "source", "keyspace/lint", "infer/noun", "infer/page", "infer/software")},
+		{"infer", and(declared, "source", "keyspace/lint", "keyspace/load", "infer/noun", "infer/page", "infer/software")},
 		{"infer/files", and(declared, "infer/noun", "keyspace/lint", "keyspace/route", "migrate/record")},
 		{"infer/noun", nil},
 		{"infer/page", []string{"infer/noun", "keyspace/pattern", "keyspace/scalar"}},
@@ -93,6 +96,7 @@ var Layers = []Layer{
 		{"internal/history/link", []string{"internal/history", "internal/history/chunk"}},
 		{"connect", []string{"internal/wire"}},
 		{"source/server", []string{"internal/wire", "connect", "slot", "topology", "source", "source/rdb"}},
+		{"doctor", []string{"finding", "source/server", "topology"}},
 		{"source/rdb", []string{"source"}},
 		{"source/archive", []string{"source", "source/rdb"}},
 		{"source/archive/export", []string{"source", "source/archive", "source/rdb"}},
@@ -101,33 +105,42 @@ var Layers = []Layer{
 	}, "the network, bytes of others, the clock; not the declaration"},
 	{"the runtime", []Package{
 		{"internal/lua", nil},
-		{".", []string{"internal/lua", "connect", "slot", "topology", "internal/gather", "internal/wire"}},
+		{"notice", nil},
+		{"kernel/pubsub", nil},
+		{"kernel/health", []string{"topology"}},
+		{"kernel/memory", []string{"topology"}},
+		{"kernel", []string{"notice", "internal/lua", "connect", "kernel/health", "kernel/memory", "kernel/pubsub", "slot",
+			"topology", "internal/gather", "internal/wire"}},
+		{".", []string{"kernel", "notice"}},
 		{"internal/gather", nil},
 		{"internal/breaker", nil},
-		{"internal/lease", []string{".", "internal/lua"}},
-		{"typed", []string{".", "internal/lua", "value"}},
-		{"guard", and(declared, "keyspace/lint")},
+		{"internal/lease", []string{".", "kernel", "notice", "internal/lua"}},
+		{"typed", []string{".", "kernel", "internal/lua", "value"}},
+		{"guard", and(declared, "keyspace/lint", "internal/lua")},
 	}, "rueidis, and what generated code passes"},
 	{"constructs", []Package{
-		{"lock", []string{".", "internal/lua", "slot"}},
-		{"queue", []string{".", "internal/lua", "slot", "value", "internal/gather"}},
-		{"cache", []string{".", "internal/lua", "slot", "typed", "value", "internal/breaker", "internal/lease"}},
-		{"event", []string{".", "internal/lua", "value"}},
-		{"entity", []string{".", "internal/lua", "slot", "value", "internal/lease"}},
-		{"ranking", []string{".", "internal/lua", "typed", "value", "slot"}},
-		{"counter", []string{".", "internal/lua", "typed", "value", "slot"}},
-		{"limit", []string{".", "internal/lua"}},
-		{"pressure", []string{".", "slot", "topology", "internal/lease"}},
+		{"lock", []string{".", "kernel", "notice", "internal/lua", "slot"}},
+		{"queue", []string{".", "kernel", "notice", "internal/lua", "slot", "value", "internal/gather"}},
+		{"cache", []string{".", "kernel", "notice", "internal/lua", "slot", "typed", "value", "internal/breaker",
+			"internal/lease"}},
+		{"event", []string{".", "kernel", "notice", "internal/lua", "value"}},
+		{"entity", []string{".", "kernel", "internal/lua", "slot", "value", "internal/lease"}},
+		{"ranking", []string{".", "kernel", "internal/lua", "typed", "value", "slot"}},
+		{"counter", []string{".", "kernel", "internal/lua", "typed", "value", "slot"}},
+		{"limit", []string{".", "kernel", "internal/lua"}},
+		{"pressure", []string{".", "kernel", "slot", "topology", "internal/lease"}},
 		{"seal", []string{".", "internal/filelock"}},
-		{"fallback", []string{".", "internal/breaker", "entity"}},
+		{"fallback", []string{".", "kernel", "internal/breaker", "entity"}},
 		{"fallback/storetest", []string{"fallback"}},
-		{"bind", and(declared, ".", "entity", "keyspace/parts", "lock", "queue", "ranking", "typed", "value")},
-		{"seal/reseal", and(declared, ".", "internal/lua", "bind", "seal", "source")},
+		{"bind", and(declared, ".", "entity", "kernel", "keyspace/parts", "lock", "queue", "ranking", "typed", "value")},
+		{"seal/reseal", and(declared, ".", "kernel", "internal/lua", "bind", "seal", "source")},
 	}, "the runtime"},
 	{"changes", []Package{
-		{"apply", []string{".", "internal/lua", "compare", "entity", "internal/filelock", "internal/jsonbound", "internal/lease", "plan", "finding",
+		{"apply", []string{".", "kernel", "internal/lua", "compare", "entity", "internal/filelock", "internal/jsonbound",
+			"internal/lease", "plan", "finding",
 			"keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"}},
-		{"migrate", []string{".", "internal/lua", "internal/filelock", "keyspace", "migrate/phase", "migrate/record", "topology", "value"}},
+		{"migrate", []string{".", "kernel", "internal/lua", "internal/filelock", "keyspace", "migrate/phase",
+			"migrate/record", "topology", "value"}},
 		{"migrate/repository", []string{".", "migrate", "migrate/record", "value"}},
 	}, "the runtime, plans, the declaration, and files"},
 	{"of the project itself", []Package{
@@ -141,12 +154,16 @@ var Layers = []Layer{
 		{"internal/mutation", nil},
 		{"internal/harm", []string{"keywrighttest"}},
 		{"internal/soak", []string{"keywrighttest"}},
+		{"internal/expect", nil},
+		{"internal/servertest", []string{".", "connect", "internal/expect", "keywrighttest", "seal"}},
+		{"internal/declared", and(declared, "gen", "internal/expect", "keyspace/load", "migrate/record")},
 		{"internal/history/historytest", []string{"internal/history"}},
 	}, "its own files"},
 }
 
-// Modules are the folders with modules of their own, in the order of the table.
-var Modules = []string{"cmd/keywright", "cmd/keywrightd", "cmd/release", "metrics", "tracing", "fallback/bbolt", "bench", "examples"}
+// Modules lists the folders with modules of their own, in the order of the table.
+var Modules = []string{"cmd/keywright", "cmd/keywrightd", "cmd/release", "metrics", "tracing", "fallback/bbolt",
+	"bench", "examples"}
 
 // Rank returns the row of each package, and what it may import.
 func Rank() (row map[string]int, allowed map[string][]string) {
@@ -199,7 +216,8 @@ func Table() string {
 	b.WriteString("| Layer | Packages | Knows |\n|---|---|---|\n")
 	for i, l := range Layers {
 		if i == len(Layers)-1 {
-			fmt.Fprintf(&b, "| modules of their own | `%s` | everything; nothing imports them |\n", strings.Join(Modules, "`, `"))
+			fmt.Fprintf(&b, "| modules of their own | `%s` | everything; nothing imports them |\n",
+				strings.Join(Modules, "`, `"))
 		}
 		var names []string
 		for _, p := range l.Packages {

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is how wide a line may be.
+// Columns says how wide a line may be.
 const Columns = 120
 
-// Measure is a figure of the project, its goal, and what is beyond the goal.
+// Measure represents a figure of the project, its goal, and what is beyond the goal.
 type Measure struct {
 	Name   string
 	Is     string // the figure as it is shown
@@ -36,7 +36,8 @@ func Measures(files []File) []Measure {
 func functions(files []File) Measure {
 	n := bodies(files)
 	median, p90 := quantile(n, 50), quantile(n, 90)
-	return Measure{"lines of a function", fmt.Sprintf("median %d, p90 %d, largest %d, of %d", median, p90, quantile(n, 100), len(n)),
+	return Measure{"lines of a function",
+		fmt.Sprintf("median %d, p90 %d, largest %d, of %d", median, p90, quantile(n, 100), len(n)),
 		"median ≤ 10, p90 ≤ 25", median > 10 || p90 > 25, nil}
 }
 
@@ -65,7 +66,8 @@ func lengths(files []File) Measure {
 			}
 		}
 	}
-	return Measure{"lines of a file", fmt.Sprintf("p90 %d, largest %d, of %d; %d above 450", quantile(n, 90), quantile(n, 100), len(n), len(long)),
+	return Measure{"lines of a file",
+		fmt.Sprintf("p90 %d, largest %d, of %d; %d above 450", quantile(n, 90), quantile(n, 100), len(n), len(long)),
 		"≤ 450", len(long) > 0, worst(long)}
 }
 
@@ -84,7 +86,8 @@ func packageSizes(files []File) Measure {
 			large[fmt.Sprintf("%s: %d files, lines", dir, count[dir])] = lines[dir]
 		}
 	}
-	return Measure{"packages", fmt.Sprintf("%d; %d too large", len(count), len(large)), "≤ 12 files and 2,500 lines of code", len(large) > 0, worst(large)}
+	return Measure{"packages", fmt.Sprintf("%d; %d too large", len(count), len(large)),
+		"≤ 12 files and 2,500 lines of code", len(large) > 0, worst(large)}
 }
 
 // code counts the lines of a file that have code on them.
@@ -120,7 +123,8 @@ func columns(files []File) Measure {
 		}
 	}
 	percent := 100 * float64(total) / float64(max(all, 1))
-	return Measure{"lines above 120 columns", fmt.Sprintf("%.2f %% (%d of %d)", percent, total, all), "≤ 0.3 %", percent > 0.3, worst(by)}
+	return Measure{"lines above 120 columns", fmt.Sprintf("%.2f %% (%d of %d)", percent, total, all), "≤ 0.3 %",
+		percent > 0.3, worst(by)}
 }
 
 func edges(files []File) Measure {
@@ -128,7 +132,7 @@ func edges(files []File) Measure {
 	return Measure{"upward imports", fmt.Sprint(len(upward)), "0", len(upward) > 0, upward}
 }
 
-// runtime are the layers that are not of the domain.
+// runtime lists the layers that are not of the domain.
 var runtime = []string{"the edge", "the runtime", "constructs", "changes"}
 
 // ratios measures how many lines of tests there are for a line of code.
@@ -162,12 +166,13 @@ func ratios(files []File) []Measure {
 			}
 		}
 		ratio := float64(lines[1]) / float64(max(lines[0], 1))
-		out = append(out, Measure{"test : code, " + r.name, fmt.Sprintf("%.2f (%d : %d)", ratio, lines[1], lines[0]), fmt.Sprintf("≥ %.1f", r.goal), ratio < r.goal, nil})
+		out = append(out, Measure{"test : code, " + r.name, fmt.Sprintf("%.2f (%d : %d)", ratio, lines[1], lines[0]),
+			fmt.Sprintf("≥ %.1f", r.goal), ratio < r.goal, nil})
 	}
 	return out
 }
 
-// comment is an exported name of the library with its comment.
+// comment represents an exported name of the library with its comment.
 type comment struct {
 	where, name, text string
 }
@@ -235,7 +240,9 @@ func documented(files []File) Measure {
 			none = append(none, c.where+": "+c.name)
 		}
 	}
-	return Measure{"exported names with a comment", fmt.Sprintf("%.1f %% of %d", 100-100*float64(len(none))/float64(max(len(all), 1)), len(all)), "100 %", len(none) > 0, none}
+	return Measure{"exported names with a comment",
+		fmt.Sprintf("%.1f %% of %d", 100-100*float64(len(none))/float64(max(len(all), 1)), len(all)), "100 %",
+		len(none) > 0, none}
 }
 
 func packageDocs(files []File) Measure {
@@ -251,7 +258,8 @@ func packageDocs(files []File) Measure {
 			without[dir] = true
 		}
 	}
-	return Measure{"packages with a comment", fmt.Sprintf("%d of %d", len(there)-len(without), len(there)), "all", len(without) > 0, sorted(without)}
+	return Measure{"packages with a comment", fmt.Sprintf("%d of %d", len(there)-len(without), len(there)), "all",
+		len(without) > 0, sorted(without)}
 }
 
 // openings measures how many comments of exported names say "X is" or "X are", where a verb may serve.
@@ -269,10 +277,11 @@ func openings(files []File) Measure {
 		}
 	}
 	percent := 100 * float64(n) / float64(max(total, 1))
-	return Measure{`comments that open with "X is"`, fmt.Sprintf("%.1f %% (%d of %d)", percent, n, total), "≤ 6 %", percent > 6, worst(by)}
+	return Measure{`comments that open with "X is"`, fmt.Sprintf("%.1f %% (%d of %d)", percent, n, total), "≤ 6 %",
+		percent > 6, worst(by)}
 }
 
-// Exampled are the packages that users import and that need an Example of their own.
+// Exampled returns the packages that users import and that need an Example of their own.
 func Exampled() []string {
 	var out []string
 	for _, l := range Layers {
@@ -306,7 +315,9 @@ func examples(files []File) Measure {
 			without = append(without, dir)
 		}
 	}
-	return Measure{"Example functions", fmt.Sprintf("%d, of these %d in go doc of %d packages that users import; %d packages without", all, shown, len(Exampled()), len(without)),
+	return Measure{"Example functions",
+		fmt.Sprintf("%d, of these %d in go doc of %d packages that users import; %d packages without", all, shown,
+			len(Exampled()), len(without)),
 		"≥ 30, one for each package", shown < 30 || len(without) > 0, without}
 }
 

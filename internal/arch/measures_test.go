@@ -28,6 +28,7 @@ func TestMeasuresThatHold(t *testing.T) {
 func TestFunctionsAreShort(t *testing.T) {
 	n := bodies(slices.DeleteFunc(slices.Clone(load(t)), File.Generated))
 	if median, p90 := quantile(n, 50), quantile(n, 90); len(n) < 1000 || median > 10 || p90 > 27 {
-		t.Errorf("of %d functions half have more than %d lines (10 at most), a tenth more than %d (27 at most)", len(n), median, p90)
+		t.Errorf("of %d functions half have more than %d lines (10 at most), a tenth more than %d (27 at most)", len(n),
+			median, p90)
 	}
 }

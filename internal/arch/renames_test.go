@@ -16,7 +16,8 @@ func TestRenamesLast(t *testing.T) {
 			renames[f.Dir] = renames[f.Dir] || strings.Contains(f.Text, "os.Rename")
 		}
 	}
-	ignored := regexp.MustCompile(`(?m)^\s*(?:archivefile\.)?[sS]yncFolder\(|_ = syncFolder\(|_ = d\.Sync\(|_, _ = d\.Sync\(`)
+	ignored := regexp.MustCompile(
+		`(?m)^\s*(?:archivefile\.)?[sS]yncFolder\(|_ = syncFolder\(|_ = d\.Sync\(|_, _ = d\.Sync\(`)
 	seen := 0
 	for dir, text := range packages {
 		if !renames[dir] {

@@ -35,7 +35,8 @@ func TestTheTimeIsInOnePlace(t *testing.T) {
 // in it.
 func TestScriptsAreFiles(t *testing.T) {
 	makes := map[string]bool{"NewScript": true, "NewReadOnlyScript": true, "NewKeylessScript": true, "NewShared": true}
-	cuts := map[string]bool{"Cut": true, "Index": true, "Split": true, "SplitN": true, "Replace": true, "ReplaceAll": true, "LastIndex": true}
+	cuts := map[string]bool{"Cut": true, "Index": true, "Split": true, "SplitN": true, "Replace": true, "ReplaceAll": true,
+		"LastIndex": true}
 	program := regexp.MustCompile(`\bredis\.p?call\(`)
 	found := 0
 	for _, f := range load(t) {
@@ -74,7 +75,7 @@ func TestScriptsAreFiles(t *testing.T) {
 	}
 }
 
-// called is the name of the function that a call calls.
+// called returns the name of the function that a call calls.
 func called(call *ast.CallExpr) string {
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:

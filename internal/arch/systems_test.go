@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// everySystem is what package syscall has on Unix and on Windows.
-var everySystem = []string{"ECONNREFUSED", "EINVAL", "ELOOP", "ENOENT", "EPERM", "Errno", "O_NONBLOCK", "SIGHUP", "SIGINT", "SIGKILL",
+// everySystem says what package syscall has on Unix and on Windows.
+var everySystem = []string{"ECONNREFUSED", "EINVAL", "ELOOP", "ENOENT", "EPERM", "Errno", "O_NONBLOCK", "SIGHUP",
+	"SIGINT", "SIGKILL",
 	"SIGTERM", "Signal", "SysProcAttr"}
 
 // TestWhatOnlySomeSystemsHave: the library, the command line and the servers of tests compile on Windows

@@ -12,7 +12,8 @@ import (
 func TestOneVersionOfEachDependency(t *testing.T) {
 	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) (v\S+)(?: // indirect)?$`)
 	versions, where := map[string]string{}, map[string]string{}
-	for _, dir := range []string{"", "cmd/keywright", "cmd/keywrightd", "metrics", "tracing", "fallback/bbolt", "examples", "bench", "cmd/release"} {
+	for _, dir := range []string{"", "cmd/keywright", "cmd/keywrightd", "metrics", "tracing", "fallback/bbolt", "examples",
+		"bench", "cmd/release"} {
 		path := "../../" + dir + "/go.mod"
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -35,13 +35,13 @@ func TestTestsWaitForConditions(t *testing.T) {
 	}
 }
 
-// ofSelect is whether a statement is the case of a select, which waits for more.
+// ofSelect reports whether a statement is the case of a select, which waits for more.
 func ofSelect(path []ast.Node) bool {
 	clause, ok := path[len(path)-2].(*ast.CommClause)
 	return ok && clause.Comm == path[len(path)-1]
 }
 
-// passesTime is whether an expression is <-time.After(…).
+// passesTime reports whether an expression is <-time.After(…).
 func passesTime(x ast.Expr) bool {
 	receive, ok := x.(*ast.UnaryExpr)
 	if !ok || receive.Op != token.ARROW {
@@ -59,7 +59,7 @@ func passesTime(x ast.Expr) bool {
 	return ok && name.Name == "time"
 }
 
-// looks is whether the innermost loop of a function asks for something: it has a
+// looks reports whether the innermost loop of a function asks for something: it has a
 // condition, or is left from within.
 func looks(path []ast.Node) bool {
 	for i := len(path) - 1; i >= 0; i-- {
@@ -75,7 +75,7 @@ func looks(path []ast.Node) bool {
 	return false
 }
 
-// left is whether a loop has a return or a break.
+// left reports whether a loop has a return or a break.
 func left(body *ast.BlockStmt) (found bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -8,7 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// Info is what a program was built from. What is not known is empty, but for the version, which is then "unknown".
+// Info describes what a program was built from. What is not known is empty, but for the version, which is then
+// "unknown".
 type Info struct {
 	Version string // v0.1.0, a version that go has made of a commit, or (devel)
 	Commit  string // of a release the commit that it was cut from
@@ -53,7 +54,7 @@ func of(info *debug.BuildInfo, cut string) Info {
 	return i
 }
 
-// Line is what a program prints of itself.
+// Line returns what a program prints of itself.
 func (i Info) Line(program string) string {
 	commit := i.Commit
 	if commit == "" {

@@ -52,19 +52,20 @@ func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
 // NewTuned is New with other options.
 func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
-	k.limit_Rate = limit.New(c, &entry_Rate, limit.GCRA(100, 1*time.Minute, 0))
+	k.limit_Rate = limit.New(keywright.Binding{Client: k.client, Entry: &entry_Rate},
+		limit.GCRA(100, 1*time.Minute, 0))
 	k.tuning.Q.Lease = cmp.Or(k.tuning.Q.Lease, 5*time.Second)
 	k.tuning.Q.Retry = cmp.Or(k.tuning.Q.Retry, 3)
 	k.tuning.Ca.Fresh = cmp.Or(k.tuning.Ca.Fresh, 8*time.Minute)
 	k.tuning.Ca.Absent = cmp.Or(k.tuning.Ca.Absent, 10*time.Second)
-	k.cache_Ca = cache.New(c, &entry_Ca, &value_Ca, k.tuning.Ca)
+	k.cache_Ca = cache.New(keywright.Binding{Client: k.client, Entry: &entry_Ca}, &value_Ca, k.tuning.Ca)
 	{
 		spec, err := spec_Item()
-		k.store_Item = ItemStore{entity.New(c, spec, err)}
+		k.store_Item = ItemStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Item, Err: err}, spec)}
 	}
 	{
 		spec, err := spec_Far()
-		k.store_Far = FarStore{entity.New(c, spec, err)}
+		k.store_Far = FarStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Far, Err: err}, spec)}
 	}
 	return k
 }
@@ -72,7 +73,9 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_Str = keywright.Entry{Name: "str", Pattern: "every:str:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
+var entry_Str = keywright.Entry{Name: "str", Pattern: "every:str:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Text: "30m"}}
 
 // StrKey builds the key every:str:{id}.
 func StrKey(id int64) (string, error) {
@@ -106,10 +109,11 @@ var value_Str = value.Text(0)
 // Key every:str:{id}, string, TTL 30m.
 func (k *Keyspace) Str(id int64) typed.String[string] {
 	name, err := StrKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Str, name, err), &value_Str)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Str, Key: name, Err: err}, &value_Str)
 }
 
-var entry_Bin = keywright.Entry{Name: "bin", Pattern: "every:bin:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_Bin = keywright.Entry{Name: "bin", Pattern: "every:bin:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // BinKey builds the key every:bin:{id}.
 func BinKey(id int64) (string, error) {
@@ -143,10 +147,12 @@ var value_Bin = value.Bytes()
 // Key every:bin:{id}, string, TTL any.
 func (k *Keyspace) Bin(id int64) typed.String[[]byte] {
 	name, err := BinKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Bin, name, err), &value_Bin)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Bin, Key: name, Err: err}, &value_Bin)
 }
 
-var entry_Slide = keywright.Entry{Name: "slide", Pattern: "every:slide:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Sliding: true, Text: "30m sliding"}}
+var entry_Slide = keywright.Entry{Name: "slide", Pattern: "every:slide:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Sliding: true, Text: "30m sliding"}}
 
 // SlideKey builds the key every:slide:{id}.
 func SlideKey(id int64) (string, error) {
@@ -180,10 +186,12 @@ var value_Slide = value.Text(0)
 // Key every:slide:{id}, string, TTL 30m sliding.
 func (k *Keyspace) Slide(id int64) typed.String[string] {
 	name, err := SlideKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Slide, name, err), &value_Slide)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Slide, Key: name, Err: err},
+		&value_Slide)
 }
 
-var entry_Flag = keywright.Entry{Name: "flag", Pattern: "every:flag:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Flag = keywright.Entry{Name: "flag", Pattern: "every:flag:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // FlagKey builds the key every:flag:{id}.
 func FlagKey(id int64) (string, error) {
@@ -217,10 +225,13 @@ var value_Flag = value.Bool()
 // Key every:flag:{id}, string, TTL none.
 func (k *Keyspace) Flag(id int64) typed.String[bool] {
 	name, err := FlagKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Flag, name, err), &value_Flag)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Flag, Key: name, Err: err},
+		&value_Flag)
 }
 
-var entry_Num = keywright.Entry{Name: "num", Pattern: "every:num:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Num = keywright.Entry{Name: "num", Pattern: "every:num:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // NumKey builds the key every:num:{id}.
 func NumKey(id int64) (string, error) {
@@ -254,10 +265,12 @@ var value_Num = value.Int(math.MinInt64, math.MaxInt64)
 // Key every:num:{id}, string, TTL 1h.
 func (k *Keyspace) Num(id int64) typed.Counter {
 	name, err := NumKey(id)
-	return typed.NewCounter(typed.NewKey(k.client, &entry_Num, name, err), &value_Num)
+	return typed.NewCounter(keywright.Binding{Client: k.client, Entry: &entry_Num, Key: name, Err: err}, &value_Num)
 }
 
-var entry_Obj = keywright.Entry{Name: "obj", Pattern: "every:obj:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Obj = keywright.Entry{Name: "obj", Pattern: "every:obj:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // ObjKey builds the key every:obj:{id}.
 func ObjKey(id int64) (string, error) {
@@ -315,10 +328,12 @@ var value_Obj = value.JSON[ObjValue]()
 // Key every:obj:{id}, string, TTL 1h.
 func (k *Keyspace) Obj(id int64) typed.String[ObjValue] {
 	name, err := ObjKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Obj, name, err), &value_Obj)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Obj, Key: name, Err: err}, &value_Obj)
 }
 
-var entry_Hsh = keywright.Entry{Name: "hsh", Pattern: "every:hsh:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Hsh = keywright.Entry{Name: "hsh", Pattern: "every:hsh:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // HshKey builds the key every:hsh:{id}.
 func HshKey(id int64) (string, error) {
@@ -395,7 +410,8 @@ type HshHandle struct{ typed.Hash[HshValue] }
 // Key every:hsh:{id}, hash, TTL 1h.
 func (k *Keyspace) Hsh(id int64) HshHandle {
 	name, err := HshKey(id)
-	return HshHandle{typed.NewHash(typed.NewKey(k.client, &entry_Hsh, name, err), &fields_HshValue)}
+	return HshHandle{typed.NewHash(keywright.Binding{Client: k.client, Entry: &entry_Hsh, Key: name, Err: err},
+		&fields_HshValue)}
 }
 
 // Name2 is the field name.
@@ -405,7 +421,8 @@ func (h HshHandle) Name2() typed.Field[string] {
 
 // N is the field n.
 func (h HshHandle) N() typed.OptionalIntField {
-	return typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: typed.NewField(h.Key, "n", &codec_HshValue_N, false)}}
+	return typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: typed.NewField(h.Key, "n",
+		&codec_HshValue_N, false)}}
 }
 
 // B is the field b.
@@ -413,7 +430,9 @@ func (h HshHandle) B() typed.OptionalField[[]byte] {
 	return typed.OptionalField[[]byte]{Field: typed.NewField(h.Key, "b", &codec_HshValue_B, false)}
 }
 
-var entry_Opn = keywright.Entry{Name: "opn", Pattern: "every:opn:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Opn = keywright.Entry{Name: "opn", Pattern: "every:opn:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // OpnKey builds the key every:opn:{id}.
 func OpnKey(id int64) (string, error) {
@@ -449,10 +468,13 @@ var value_Opn = value.Text(0)
 // Key every:opn:{id}, hash, TTL 1h.
 func (k *Keyspace) Opn(id int64) typed.Map[string, string] {
 	name, err := OpnKey(id)
-	return typed.NewMap(typed.NewKey(k.client, &entry_Opn, name, err), &field_Opn, &value_Opn)
+	return typed.NewMap(keywright.Binding{Client: k.client, Entry: &entry_Opn, Key: name, Err: err}, &field_Opn,
+		&value_Opn)
 }
 
-var entry_Cnts = keywright.Entry{Name: "cnts", Pattern: "every:cnts:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Cnts = keywright.Entry{Name: "cnts", Pattern: "every:cnts:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // CntsKey builds the key every:cnts:{id}.
 func CntsKey(id int64) (string, error) {
@@ -488,10 +510,13 @@ var value_Cnts = value.Int(math.MinInt64, math.MaxInt64)
 // Key every:cnts:{id}, hash, TTL 1h.
 func (k *Keyspace) Cnts(id int64) typed.CountMap[string] {
 	name, err := CntsKey(id)
-	return typed.CountMap[string]{Map: typed.NewMap(typed.NewKey(k.client, &entry_Cnts, name, err), &field_Cnts, &value_Cnts)}
+	return typed.NewCountMap(keywright.Binding{Client: k.client, Entry: &entry_Cnts, Key: name, Err: err},
+		&field_Cnts, &value_Cnts)
 }
 
-var entry_Lst = keywright.Entry{Name: "lst", Pattern: "every:lst:{id}", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Lst = keywright.Entry{Name: "lst", Pattern: "every:lst:{id}", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // LstKey builds the key every:lst:{id}.
 func LstKey(id int64) (string, error) {
@@ -525,10 +550,12 @@ var member_Lst = value.Text(0)
 // Key every:lst:{id}, list, TTL 1h.
 func (k *Keyspace) Lst(id int64) typed.List[string] {
 	name, err := LstKey(id)
-	return typed.NewList(typed.NewKey(k.client, &entry_Lst, name, err), &member_Lst)
+	return typed.NewList(keywright.Binding{Client: k.client, Entry: &entry_Lst, Key: name, Err: err}, &member_Lst)
 }
 
-var entry_Blst = keywright.Entry{Name: "blst", Pattern: "every:blst:{id}", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Sliding: true, Text: "1h sliding"}}
+var entry_Blst = keywright.Entry{Name: "blst", Pattern: "every:blst:{id}", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Sliding: true, Text: "1h sliding"}}
 
 // BlstKey builds the key every:blst:{id}.
 func BlstKey(id int64) (string, error) {
@@ -562,10 +589,12 @@ var member_Blst = value.Bytes()
 // Key every:blst:{id}, list, TTL 1h sliding.
 func (k *Keyspace) Blst(id int64) typed.List[[]byte] {
 	name, err := BlstKey(id)
-	return typed.NewList(typed.NewKey(k.client, &entry_Blst, name, err), &member_Blst)
+	return typed.NewList(keywright.Binding{Client: k.client, Entry: &entry_Blst, Key: name, Err: err}, &member_Blst)
 }
 
-var entry_St = keywright.Entry{Name: "st", Pattern: "every:set:{id}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_St = keywright.Entry{Name: "st", Pattern: "every:set:{id}", Type: "set",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // StKey builds the key every:set:{id}.
 func StKey(id int64) (string, error) {
@@ -599,10 +628,12 @@ var member_St = value.Text(0)
 // Key every:set:{id}, set, TTL 1h.
 func (k *Keyspace) St(id int64) typed.Set[string] {
 	name, err := StKey(id)
-	return typed.NewSet(typed.NewKey(k.client, &entry_St, name, err), &member_St)
+	return typed.NewSet(keywright.Binding{Client: k.client, Entry: &entry_St, Key: name, Err: err}, &member_St)
 }
 
-var entry_Zs = keywright.Entry{Name: "zs", Pattern: "every:zs:{id}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Zs = keywright.Entry{Name: "zs", Pattern: "every:zs:{id}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // ZsKey builds the key every:zs:{id}.
 func ZsKey(id int64) (string, error) {
@@ -638,10 +669,13 @@ var score_Zs = value.FloatScore()
 // Key every:zs:{id}, zset, TTL 1h.
 func (k *Keyspace) Zs(id int64) typed.ZSet[string, float64] {
 	name, err := ZsKey(id)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_Zs, name, err), &member_Zs, &score_Zs)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_Zs, Key: name, Err: err}, &member_Zs,
+		&score_Zs)
 }
 
-var entry_Strm = keywright.Entry{Name: "strm", Pattern: "every:strm:{id}", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Strm = keywright.Entry{Name: "strm", Pattern: "every:strm:{id}", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // StrmKey builds the key every:strm:{id}.
 func StrmKey(id int64) (string, error) {
@@ -705,7 +739,8 @@ func read_StrmValue(fields map[string]string) (v StrmValue, err error) {
 // Key every:strm:{id}, stream, TTL 1h.
 func (k *Keyspace) Strm(id int64) typed.Stream[StrmValue] {
 	name, err := StrmKey(id)
-	return typed.NewStream(typed.NewKey(k.client, &entry_Strm, name, err), &fields_StrmValue, 1000)
+	return typed.NewStream(keywright.Binding{Client: k.client, Entry: &entry_Strm, Key: name, Err: err},
+		&fields_StrmValue, 1000)
 }
 
 // StrmGGroup is the consumer group g of Strm.
@@ -713,7 +748,8 @@ func (k *Keyspace) StrmGGroup(id int64) typed.Group[StrmValue] {
 	return typed.NewGroup(k.Strm(id), "g")
 }
 
-var entry_Cnt = keywright.Entry{Name: "cnt", Pattern: "every:cnt:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Cnt = keywright.Entry{Name: "cnt", Pattern: "every:cnt:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // CntKey builds the key every:cnt:{id}.
 func CntKey(id int64) (string, error) {
@@ -740,7 +776,9 @@ func ParseCntKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_Rate = keywright.Entry{Name: "rate", Pattern: "every:rate:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Minute, Min: 2 * time.Minute, Max: 2 * time.Minute, Text: "2m"}}
+var entry_Rate = keywright.Entry{Name: "rate", Pattern: "every:rate:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Minute, Min: 2 * time.Minute, Max: 2 * time.Minute,
+		Text: "2m"}}
 
 // RateKey builds the key every:rate:{id}.
 func RateKey(id int64) (string, error) {
@@ -767,7 +805,9 @@ func ParseRateKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_Rank = keywright.Entry{Name: "rank", Pattern: "every:rank:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 960 * time.Hour, Min: 960 * time.Hour, Max: 960 * time.Hour, Text: "40d"}}
+var entry_Rank = keywright.Entry{Name: "rank", Pattern: "every:rank:{day}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 960 * time.Hour, Min: 960 * time.Hour, Max: 960 * time.Hour,
+		Text: "40d"}}
 
 // RankKey builds the key every:rank:{day}.
 func RankKey(day time.Time) (string, error) {
@@ -794,7 +834,10 @@ func ParseRankKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-var entry_RankWindow = keywright.Entry{Name: "rank.window", Pattern: "{#every:rank}:window:{window}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_RankWindow = keywright.Entry{Name: "rank.window", Pattern: "{#every:rank}:window:{window}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // RankWindowKey builds the key {#every:rank}:window:{window}.
 func RankWindowKey(window string) (string, error) {
@@ -827,10 +870,12 @@ func ParseRankWindowKey(text string) (window string, ok bool) {
 // Key {#every:rank}:window:{window}, zset, TTL 1m.
 func (k *Keyspace) RankWindow(window string) typed.Key {
 	name, err := RankWindowKey(window)
-	return typed.NewKey(k.client, &entry_RankWindow, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_RankWindow, Key: name, Err: err})
 }
 
-var entry_Lk = keywright.Entry{Name: "lk", Pattern: "every:lk:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Second, Min: 5 * time.Second, Max: 5 * time.Second, Text: "5s"}}
+var entry_Lk = keywright.Entry{Name: "lk", Pattern: "every:lk:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Second, Min: 5 * time.Second, Max: 5 * time.Second,
+		Text: "5s"}}
 
 // LkKey builds the key every:lk:{id}.
 func LkKey(id int64) (string, error) {
@@ -857,7 +902,9 @@ func ParseLkKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_LkFence = keywright.Entry{Name: "lk.fence", Pattern: "{#every:lk:{id}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LkFence = keywright.Entry{Name: "lk.fence", Pattern: "{#every:lk:{id}}:fence", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // LkFenceKey builds the key {#every:lk:{id}}:fence.
 func LkFenceKey(id int64) (string, error) {
@@ -893,10 +940,12 @@ func ParseLkFenceKey(text string) (id int64, ok bool) {
 // Key {#every:lk:{id}}:fence, string, TTL 1d.
 func (k *Keyspace) LkFence(id int64) typed.Key {
 	name, err := LkFenceKey(id)
-	return typed.NewKey(k.client, &entry_LkFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_LkFence, Key: name, Err: err})
 }
 
-var entry_LkWaiters = keywright.Entry{Name: "lk.waiters", Pattern: "{#every:lk:{id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LkWaiters = keywright.Entry{Name: "lk.waiters", Pattern: "{#every:lk:{id}}:waiters", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // LkWaitersKey builds the key {#every:lk:{id}}:waiters.
 func LkWaitersKey(id int64) (string, error) {
@@ -932,10 +981,12 @@ func ParseLkWaitersKey(text string) (id int64, ok bool) {
 // Key {#every:lk:{id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) LkWaiters(id int64) typed.Key {
 	name, err := LkWaitersKey(id)
-	return typed.NewKey(k.client, &entry_LkWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_LkWaiters, Key: name, Err: err})
 }
 
-var entry_LkShared = keywright.Entry{Name: "lk.shared", Pattern: "{#every:lk:{id}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LkShared = keywright.Entry{Name: "lk.shared", Pattern: "{#every:lk:{id}}:shared", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // LkSharedKey builds the key {#every:lk:{id}}:shared.
 func LkSharedKey(id int64) (string, error) {
@@ -971,17 +1022,19 @@ func ParseLkSharedKey(text string) (id int64, ok bool) {
 // Key {#every:lk:{id}}:shared, zset, TTL 1d.
 func (k *Keyspace) LkShared(id int64) typed.Key {
 	name, err := LkSharedKey(id)
-	return typed.NewKey(k.client, &entry_LkShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_LkShared, Key: name, Err: err})
 }
 
-var entry_Q = keywright.Entry{Name: "q", Pattern: "{#every:q}", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Q = keywright.Entry{Name: "q", Pattern: "{#every:q}", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QKey builds the key {#every:q}.
 func QKey() (string, error) {
 	return "{every:q}", nil
 }
 
-var entry_QJob = keywright.Entry{Name: "q.job", Pattern: "{#every:q}:job:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QJob = keywright.Entry{Name: "q.job", Pattern: "{#every:q}:job:{job}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QJobKey builds the key {#every:q}:job:{job}.
 func QJobKey(job string) (string, error) {
@@ -1009,15 +1062,16 @@ func ParseQJobKey(text string) (job string, ok bool) {
 	return job, true
 }
 
-// QJob: One job of q: a line of the queue's, and behind it the payload.
+// QJob: One job of q: a line of the queue's, and after it the payload.
 //
 // Key {#every:q}:job:{job}, string, TTL none.
 func (k *Keyspace) QJob(job string) typed.Key {
 	name, err := QJobKey(job)
-	return typed.NewKey(k.client, &entry_QJob, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QJob, Key: name, Err: err})
 }
 
-var entry_QResult = keywright.Entry{Name: "q.result", Pattern: "{#every:q}:result:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_QResult = keywright.Entry{Name: "q.result", Pattern: "{#every:q}:result:{job}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // QResultKey builds the key {#every:q}:result:{job}.
 func QResultKey(job string) (string, error) {
@@ -1050,10 +1104,11 @@ func ParseQResultKey(text string) (job string, ok bool) {
 // Key {#every:q}:result:{job}, string, TTL any.
 func (k *Keyspace) QResult(job string) typed.Key {
 	name, err := QResultKey(job)
-	return typed.NewKey(k.client, &entry_QResult, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QResult, Key: name, Err: err})
 }
 
-var entry_QLeases = keywright.Entry{Name: "q.leases", Pattern: "{#every:q}:leases", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QLeases = keywright.Entry{Name: "q.leases", Pattern: "{#every:q}:leases", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QLeasesKey builds the key {#every:q}:leases.
 func QLeasesKey() (string, error) {
@@ -1065,10 +1120,11 @@ func QLeasesKey() (string, error) {
 // Key {#every:q}:leases, zset, TTL none.
 func (k *Keyspace) QLeases() typed.Key {
 	name, err := QLeasesKey()
-	return typed.NewKey(k.client, &entry_QLeases, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QLeases, Key: name, Err: err})
 }
 
-var entry_QDelayed = keywright.Entry{Name: "q.delayed", Pattern: "{#every:q}:delayed", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QDelayed = keywright.Entry{Name: "q.delayed", Pattern: "{#every:q}:delayed", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QDelayedKey builds the key {#every:q}:delayed.
 func QDelayedKey() (string, error) {
@@ -1080,10 +1136,11 @@ func QDelayedKey() (string, error) {
 // Key {#every:q}:delayed, zset, TTL none.
 func (k *Keyspace) QDelayed() typed.Key {
 	name, err := QDelayedKey()
-	return typed.NewKey(k.client, &entry_QDelayed, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QDelayed, Key: name, Err: err})
 }
 
-var entry_QDead = keywright.Entry{Name: "q.dead", Pattern: "{#every:q}:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QDead = keywright.Entry{Name: "q.dead", Pattern: "{#every:q}:dead", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QDeadKey builds the key {#every:q}:dead.
 func QDeadKey() (string, error) {
@@ -1095,10 +1152,12 @@ func QDeadKey() (string, error) {
 // Key {#every:q}:dead, zset, TTL none.
 func (k *Keyspace) QDead() typed.Key {
 	name, err := QDeadKey()
-	return typed.NewKey(k.client, &entry_QDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QDead, Key: name, Err: err})
 }
 
-var entry_QWorkers = keywright.Entry{Name: "q.workers", Pattern: "{#every:q}:workers", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_QWorkers = keywright.Entry{Name: "q.workers", Pattern: "{#every:q}:workers", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // QWorkersKey builds the key {#every:q}:workers.
 func QWorkersKey() (string, error) {
@@ -1110,10 +1169,11 @@ func QWorkersKey() (string, error) {
 // Key {#every:q}:workers, zset, TTL 1d.
 func (k *Keyspace) QWorkers() typed.Key {
 	name, err := QWorkersKey()
-	return typed.NewKey(k.client, &entry_QWorkers, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QWorkers, Key: name, Err: err})
 }
 
-var entry_QState = keywright.Entry{Name: "q.state", Pattern: "{#every:q}:state", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QState = keywright.Entry{Name: "q.state", Pattern: "{#every:q}:state", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QStateKey builds the key {#every:q}:state.
 func QStateKey() (string, error) {
@@ -1125,10 +1185,11 @@ func QStateKey() (string, error) {
 // Key {#every:q}:state, hash, TTL none.
 func (k *Keyspace) QState() typed.Key {
 	name, err := QStateKey()
-	return typed.NewKey(k.client, &entry_QState, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QState, Key: name, Err: err})
 }
 
-var entry_QRuns = keywright.Entry{Name: "q.runs", Pattern: "{#every:q}:runs", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QRuns = keywright.Entry{Name: "q.runs", Pattern: "{#every:q}:runs", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QRunsKey builds the key {#every:q}:runs.
 func QRunsKey() (string, error) {
@@ -1140,10 +1201,11 @@ func QRunsKey() (string, error) {
 // Key {#every:q}:runs, hash, TTL none.
 func (k *Keyspace) QRuns() typed.Key {
 	name, err := QRunsKey()
-	return typed.NewKey(k.client, &entry_QRuns, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QRuns, Key: name, Err: err})
 }
 
-var entry_QUnique = keywright.Entry{Name: "q.unique", Pattern: "{#every:q}:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_QUnique = keywright.Entry{Name: "q.unique", Pattern: "{#every:q}:unique:{unique}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // QUniqueKey builds the key {#every:q}:unique:{unique}.
 func QUniqueKey(unique string) (string, error) {
@@ -1176,10 +1238,12 @@ func ParseQUniqueKey(text string) (unique string, ok bool) {
 // Key {#every:q}:unique:{unique}, string, TTL any.
 func (k *Keyspace) QUnique(unique string) typed.Key {
 	name, err := QUniqueKey(unique)
-	return typed.NewKey(k.client, &entry_QUnique, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_QUnique, Key: name, Err: err})
 }
 
-var entry_Ca = keywright.Entry{Name: "ca", Pattern: "every:ca:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_Ca = keywright.Entry{Name: "ca", Pattern: "every:ca:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // CaKey builds the key every:ca:{id}.
 func CaKey(id int64) (string, error) {
@@ -1206,7 +1270,9 @@ func ParseCaKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_CaFill = keywright.Entry{Name: "ca.fill", Pattern: "{#every:ca:{id}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_CaFill = keywright.Entry{Name: "ca.fill", Pattern: "{#every:ca:{id}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // CaFillKey builds the key {#every:ca:{id}}:fill.
 func CaFillKey(id int64) (string, error) {
@@ -1242,10 +1308,12 @@ func ParseCaFillKey(text string) (id int64, ok bool) {
 // Key {#every:ca:{id}}:fill, string, TTL 1m.
 func (k *Keyspace) CaFill(id int64) typed.Key {
 	name, err := CaFillKey(id)
-	return typed.NewKey(k.client, &entry_CaFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CaFill, Key: name, Err: err})
 }
 
-var entry_Item = keywright.Entry{Name: "item", Pattern: "every:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Second, Max: 24 * time.Hour, Text: "1h in 1s..1d"}}
+var entry_Item = keywright.Entry{Name: "item", Pattern: "every:item:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Second, Max: 24 * time.Hour,
+		Text: "1h in 1s..1d"}}
 
 // ItemKey builds the key every:item:{id}.
 func ItemKey(id int64) (string, error) {
@@ -1326,7 +1394,8 @@ type ItemHandle struct{ typed.HashReader[ItemValue] }
 // Key every:item:{id}, hash, TTL 1h in 1s..1d.
 func (k *Keyspace) Item(id int64) ItemHandle {
 	name, err := ItemKey(id)
-	return ItemHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Item, name, err), &fields_ItemValue)}
+	return ItemHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Item, Key: name,
+		Err: err}, &fields_ItemValue)}
 }
 
 // Pri is the field pri.
@@ -1349,7 +1418,10 @@ func (h ItemHandle) Ver() typed.FieldReader[int64] {
 	return typed.NewFieldReader(h.Key, "ver", &codec_ItemValue_Ver)
 }
 
-var entry_ItemIndexPriMade = keywright.Entry{Name: "item.index.pri+made", Pattern: "every:idx:pri:{pri}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexPriMade = keywright.Entry{Name: "item.index.pri+made", Pattern: "every:idx:pri:{pri}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // ItemIndexPriMadeKey builds the key every:idx:pri:{pri}.
 func ItemIndexPriMadeKey(pri int64) (string, error) {
@@ -1381,10 +1453,12 @@ func ParseItemIndexPriMadeKey(text string) (pri int64, ok bool) {
 // Key every:idx:pri:{pri}, zset, TTL 2d sliding.
 func (k *Keyspace) ItemIndexPriMade(pri int64) typed.Key {
 	name, err := ItemIndexPriMadeKey(pri)
-	return typed.NewKey(k.client, &entry_ItemIndexPriMade, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ItemIndexPriMade, Key: name, Err: err})
 }
 
-var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "every:idx:exp", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "every:idx:exp", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // ItemIndexExpiresKey builds the key every:idx:exp.
 func ItemIndexExpiresKey() (string, error) {
@@ -1396,10 +1470,12 @@ func ItemIndexExpiresKey() (string, error) {
 // Key every:idx:exp, zset, TTL 2d sliding.
 func (k *Keyspace) ItemIndexExpires() typed.Key {
 	name, err := ItemIndexExpiresKey()
-	return typed.NewKey(k.client, &entry_ItemIndexExpires, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ItemIndexExpires, Key: name, Err: err})
 }
 
-var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#every:idx:exp}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#every:idx:exp}:ledger", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // ItemLedgerKey builds the key {#every:idx:exp}:ledger.
 func ItemLedgerKey() (string, error) {
@@ -1411,25 +1487,30 @@ func ItemLedgerKey() (string, error) {
 // Key {#every:idx:exp}:ledger, hash, TTL 2d sliding.
 func (k *Keyspace) ItemLedger() typed.Key {
 	name, err := ItemLedgerKey()
-	return typed.NewKey(k.client, &entry_ItemLedger, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ItemLedger, Key: name, Err: err})
 }
 
-var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#every:idx:exp}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#every:idx:exp}:sweep", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // ItemSweepKey builds the key {#every:idx:exp}:sweep.
 func ItemSweepKey() (string, error) {
 	return "{every:idx:exp}:sweep", nil
 }
 
-// ItemSweep: Which process cleans up behind each item that has expired.
+// ItemSweep: Which process cleans up after each item that has expired.
 //
 // Key {#every:idx:exp}:sweep, string, TTL 10m.
 func (k *Keyspace) ItemSweep() typed.Key {
 	name, err := ItemSweepKey()
-	return typed.NewKey(k.client, &entry_ItemSweep, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ItemSweep, Key: name, Err: err})
 }
 
-var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#every:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#every:item}:pressure",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // ItemPressureKey builds the key {#every:item}:pressure.
 func ItemPressureKey() (string, error) {
@@ -1441,10 +1522,11 @@ func ItemPressureKey() (string, error) {
 // Key {#every:item}:pressure, string, TTL 10m.
 func (k *Keyspace) ItemPressure() typed.Key {
 	name, err := ItemPressureKey()
-	return typed.NewKey(k.client, &entry_ItemPressure, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ItemPressure, Key: name, Err: err})
 }
 
-var entry_Far = keywright.Entry{Name: "far", Pattern: "every:far:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+var entry_Far = keywright.Entry{Name: "far", Pattern: "every:far:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
 
 // FarKey builds the key every:far:{id}.
 func FarKey(id int64) (string, error) {
@@ -1511,7 +1593,8 @@ type FarHandle struct{ typed.HashReader[FarValue] }
 // Key every:far:{id}, hash, TTL none.
 func (k *Keyspace) Far(id int64) FarHandle {
 	name, err := FarKey(id)
-	return FarHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Far, name, err), &fields_FarValue)}
+	return FarHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Far, Key: name,
+		Err: err}, &fields_FarValue)}
 }
 
 // Pri is the field pri.
@@ -1526,7 +1609,8 @@ func (h FarHandle) Name2() typed.FieldReader[string] {
 	return typed.NewFieldReader(h.Key, "name", &sealed_codec_FarValue_Name)
 }
 
-var entry_FarIndexPri = keywright.Entry{Name: "far.index.pri", Pattern: "every:far:pri:{pri}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+var entry_FarIndexPri = keywright.Entry{Name: "far.index.pri", Pattern: "every:far:pri:{pri}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
 
 // FarIndexPriKey builds the key every:far:pri:{pri}.
 func FarIndexPriKey(pri int64) (string, error) {
@@ -1558,10 +1642,11 @@ func ParseFarIndexPriKey(text string) (pri int64, ok bool) {
 // Key every:far:pri:{pri}, zset, TTL none.
 func (k *Keyspace) FarIndexPri(pri int64) typed.Key {
 	name, err := FarIndexPriKey(pri)
-	return typed.NewKey(k.client, &entry_FarIndexPri, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_FarIndexPri, Key: name, Err: err})
 }
 
-var entry_FarLedger = keywright.Entry{Name: "far.ledger", Pattern: "{#every:far}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+var entry_FarLedger = keywright.Entry{Name: "far.ledger", Pattern: "{#every:far}:ledger", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
 
 // FarLedgerKey builds the key {#every:far}:ledger.
 func FarLedgerKey() (string, error) {
@@ -1573,10 +1658,11 @@ func FarLedgerKey() (string, error) {
 // Key {#every:far}:ledger, hash, TTL none.
 func (k *Keyspace) FarLedger() typed.Key {
 	name, err := FarLedgerKey()
-	return typed.NewKey(k.client, &entry_FarLedger, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_FarLedger, Key: name, Err: err})
 }
 
-var entry_FarPending = keywright.Entry{Name: "far.pending", Pattern: "{#every:far}:pending", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+var entry_FarPending = keywright.Entry{Name: "far.pending", Pattern: "{#every:far}:pending", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
 
 // FarPendingKey builds the key {#every:far}:pending.
 func FarPendingKey() (string, error) {
@@ -1588,10 +1674,12 @@ func FarPendingKey() (string, error) {
 // Key {#every:far}:pending, zset, TTL none.
 func (k *Keyspace) FarPending() typed.Key {
 	name, err := FarPendingKey()
-	return typed.NewKey(k.client, &entry_FarPending, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_FarPending, Key: name, Err: err})
 }
 
-var entry_Sealed = keywright.Entry{Name: "sealed", Pattern: "every:sealed:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}, Schema: "everykeys"}
+var entry_Sealed = keywright.Entry{Name: "sealed", Pattern: "every:sealed:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}, Schema: "everykeys"}
 
 // SealedKey builds the key every:sealed:{id}.
 func SealedKey(id int64) (string, error) {
@@ -1625,10 +1713,13 @@ var value_Sealed = value.Encrypt(value.Text(0))
 // Key every:sealed:{id}, string, TTL 1h.
 func (k *Keyspace) Sealed(id int64) typed.String[string] {
 	name, err := SealedKey(id)
-	return typed.NewString(typed.NewKey(k.client, &entry_Sealed, name, err), &value_Sealed)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Sealed, Key: name, Err: err},
+		&value_Sealed)
 }
 
-var entry_Sealeds = keywright.Entry{Name: "sealeds", Pattern: "every:sealeds:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}, Schema: "everykeys"}
+var entry_Sealeds = keywright.Entry{Name: "sealeds", Pattern: "every:sealeds:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}, Schema: "everykeys"}
 
 // SealedsKey builds the key every:sealeds:{id}.
 func SealedsKey(id int64) (string, error) {
@@ -1668,11 +1759,13 @@ var (
 	codec_SealedsValue_K    = value.Int(math.MinInt64, math.MaxInt64)
 )
 
-var fields_SealedsValue = value.Fields[SealedsValue]{Read: read_SealedsValue, Columns: []value.Column[SealedsValue]{
-	value.Encrypted(value.Required("name", codec_SealedsValue_Name, func(v *SealedsValue) *string { return &v.Name })),
-	value.Encrypted(value.Optional("n", codec_SealedsValue_N, func(v *SealedsValue) **int64 { return &v.N })),
-	value.Required("k", codec_SealedsValue_K, func(v *SealedsValue) *int64 { return &v.K }),
-}}
+var fields_SealedsValue = value.Fields[SealedsValue]{Read: read_SealedsValue,
+	Columns: []value.Column[SealedsValue]{
+		value.Encrypted(value.Required("name", codec_SealedsValue_Name,
+			func(v *SealedsValue) *string { return &v.Name })),
+		value.Encrypted(value.Optional("n", codec_SealedsValue_N, func(v *SealedsValue) **int64 { return &v.N })),
+		value.Required("k", codec_SealedsValue_K, func(v *SealedsValue) *int64 { return &v.K }),
+	}}
 
 func read_SealedsValue(fields map[string]string) (v SealedsValue, err error) {
 	if text, ok := fields["name"]; !ok {
@@ -1703,7 +1796,8 @@ type SealedsHandle struct{ typed.Hash[SealedsValue] }
 // Key every:sealeds:{id}, hash, TTL 1h.
 func (k *Keyspace) Sealeds(id int64) SealedsHandle {
 	name, err := SealedsKey(id)
-	return SealedsHandle{typed.NewHash(typed.NewKey(k.client, &entry_Sealeds, name, err), &fields_SealedsValue)}
+	return SealedsHandle{typed.NewHash(keywright.Binding{Client: k.client, Entry: &entry_Sealeds, Key: name,
+		Err: err}, &fields_SealedsValue)}
 }
 
 var sealed_codec_SealedsValue_Name = value.Encrypt(codec_SealedsValue_Name)
@@ -1725,14 +1819,16 @@ func (h SealedsHandle) K() typed.IntField {
 	return typed.IntField{Field: typed.NewField(h.Key, "k", &codec_SealedsValue_K, false)}
 }
 
-var entry_Dur = keywright.Entry{Name: "dur", Pattern: "every:dur", Type: "stream", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Dur = keywright.Entry{Name: "dur", Pattern: "every:dur", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // DurKey builds the key every:dur.
 func DurKey() (string, error) {
 	return "every:dur", nil
 }
 
-var entry_DurDead = keywright.Entry{Name: "dur.dead", Pattern: "{#every:dur}:dead", Type: "stream", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_DurDead = keywright.Entry{Name: "dur.dead", Pattern: "{#every:dur}:dead", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // DurDeadKey builds the key {#every:dur}:dead.
 func DurDeadKey() (string, error) {
@@ -1744,17 +1840,21 @@ func DurDeadKey() (string, error) {
 // Key {#every:dur}:dead, stream, TTL none.
 func (k *Keyspace) DurDead() typed.Key {
 	name, err := DurDeadKey()
-	return typed.NewKey(k.client, &entry_DurDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_DurDead, Key: name, Err: err})
 }
 
-var entry_Aged = keywright.Entry{Name: "aged", Pattern: "every:aged", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Sliding: true, Text: "1h sliding"}}
+var entry_Aged = keywright.Entry{Name: "aged", Pattern: "every:aged", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Sliding: true, Text: "1h sliding"}}
 
 // AgedKey builds the key every:aged.
 func AgedKey() (string, error) {
 	return "every:aged", nil
 }
 
-var entry_AgedDead = keywright.Entry{Name: "aged.dead", Pattern: "{#every:aged}:dead", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Sliding: true, Text: "1h sliding"}}
+var entry_AgedDead = keywright.Entry{Name: "aged.dead", Pattern: "{#every:aged}:dead", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Sliding: true, Text: "1h sliding"}}
 
 // AgedDeadKey builds the key {#every:aged}:dead.
 func AgedDeadKey() (string, error) {
@@ -1766,12 +1866,18 @@ func AgedDeadKey() (string, error) {
 // Key {#every:aged}:dead, stream, TTL 1h sliding.
 func (k *Keyspace) AgedDead() typed.Key {
 	name, err := AgedDeadKey()
-	return typed.NewKey(k.client, &entry_AgedDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_AgedDead, Key: name, Err: err})
 }
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Str, entry_Bin, entry_Slide, entry_Flag, entry_Num, entry_Obj, entry_Hsh, entry_Opn, entry_Cnts, entry_Lst, entry_Blst, entry_St, entry_Zs, entry_Strm, entry_Cnt, entry_Rate, entry_Rank, entry_RankWindow, entry_Lk, entry_LkFence, entry_LkWaiters, entry_LkShared, entry_Q, entry_QJob, entry_QResult, entry_QLeases, entry_QDelayed, entry_QDead, entry_QWorkers, entry_QState, entry_QRuns, entry_QUnique, entry_Ca, entry_CaFill, entry_Item, entry_ItemIndexPriMade, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Far, entry_FarIndexPri, entry_FarLedger, entry_FarPending, entry_Sealed, entry_Sealeds, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
+	return []keywright.Entry{entry_Str, entry_Bin, entry_Slide, entry_Flag, entry_Num, entry_Obj, entry_Hsh,
+		entry_Opn, entry_Cnts, entry_Lst, entry_Blst, entry_St, entry_Zs, entry_Strm, entry_Cnt, entry_Rate,
+		entry_Rank, entry_RankWindow, entry_Lk, entry_LkFence, entry_LkWaiters, entry_LkShared, entry_Q, entry_QJob,
+		entry_QResult, entry_QLeases, entry_QDelayed, entry_QDead, entry_QWorkers, entry_QState, entry_QRuns,
+		entry_QUnique, entry_Ca, entry_CaFill, entry_Item, entry_ItemIndexPriMade, entry_ItemIndexExpires,
+		entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Far, entry_FarIndexPri, entry_FarLedger,
+		entry_FarPending, entry_Sealed, entry_Sealeds, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
 }
 
 var argument_Put_1 = value.Text(0)
@@ -1792,12 +1898,7 @@ return before
 
 // Puts a text, and gives the one before it.
 // One round trip.
-func (k *Keyspace) Put(ctx context.Context, id int64, text_ string) (string, error) {
-	return k.LaterPut(id, text_).Do(ctx)
-}
-
-// LaterPut is Put to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterPut(id int64, text_ string) keywright.Op[string] {
+func (k *Keyspace) Put(id int64, text_ string) keywright.Op[string] {
 	var err error
 	keys := make([]string, 0, 1)
 	args := make([]string, 0, 1)
@@ -1807,7 +1908,8 @@ func (k *Keyspace) LaterPut(id int64, text_ string) keywright.Op[string] {
 		err = failed
 	}
 	args, err = typed.Arg(args, &argument_Put_1, "text", text_, err)
-	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_Put, Script: script_Put, Effect: keywright.Writes, Keys: keys, Args: args, Err: err}, typed.Reply(&result_Put))
+	return typed.NewCall(keywright.Binding{Client: k.client, Entry: &entry_Put, Err: err},
+		typed.Call{Script: script_Put, Effect: keywright.Writes, Keys: keys, Args: args}, typed.Reply(&result_Put))
 }
 
 var result_Look = value.Int(math.MinInt64, math.MaxInt64)
@@ -1823,12 +1925,7 @@ return redis.call('STRLEN', KEYS[1])
 
 // Look: Gives the length of a text.
 // One round trip.
-func (k *Keyspace) Look(ctx context.Context, id int64) (int64, error) {
-	return k.LaterLook(id).Do(ctx)
-}
-
-// LaterLook is Look to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterLook(id int64) keywright.Op[int64] {
+func (k *Keyspace) Look(id int64) keywright.Op[int64] {
 	var err error
 	keys := make([]string, 0, 1)
 	args := make([]string, 0, 0)
@@ -1837,7 +1934,8 @@ func (k *Keyspace) LaterLook(id int64) keywright.Op[int64] {
 	} else if err == nil {
 		err = failed
 	}
-	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_Look, Script: script_Look, Effect: keywright.Reads, Keys: keys, Args: args, Err: err}, typed.Reply(&result_Look))
+	return typed.NewCall(keywright.Binding{Client: k.client, Entry: &entry_Look, Err: err},
+		typed.Call{Script: script_Look, Effect: keywright.Reads, Keys: keys, Args: args}, typed.Reply(&result_Look))
 }
 
 // TopChannel builds the channel every:top.
@@ -1891,7 +1989,8 @@ func AskReplyChannel(caller string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseAskReplyChannel reads the placeholders of a channel {#every:ask}:reply:{caller}; ok is false for any other
+// ParseAskReplyChannel reads the placeholders of a channel {#every:ask}:reply:{caller}; ok is false for any
+// other
 // channel, and where a number has more than 64 bits.
 func ParseAskReplyChannel(text string) (caller string, ok bool) {
 	rest := text
@@ -1918,7 +2017,8 @@ func LkReleasedChannel(id int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseLkReleasedChannel reads the placeholders of a channel {#every:lk:{id}}:released; ok is false for any other
+// ParseLkReleasedChannel reads the placeholders of a channel {#every:lk:{id}}:released; ok is false for any
+// other
 // channel, and where a number has more than 64 bits.
 func ParseLkReleasedChannel(text string) (id int64, ok bool) {
 	rest := text
@@ -1945,7 +2045,7 @@ func QReadyChannel() (string, error) {
 // Key every:cnt:{id}, string, TTL none.
 func (k *Keyspace) Cnt(id int64) counter.Counter {
 	name, err := CntKey(id)
-	return counter.New(k.client, &entry_Cnt, name, err)
+	return counter.New(keywright.Binding{Client: k.client, Entry: &entry_Cnt, Key: name, Err: err})
 }
 
 // Rate:
@@ -1962,7 +2062,8 @@ var score_Rank = value.IntScore(math.MinInt64, math.MaxInt64)
 // Key every:rank:{day}, zset, TTL 40d.
 func (k *Keyspace) Rank(day time.Time) typed.ZSet[int64, int64] {
 	name, err := RankKey(day)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_Rank, name, err), &member_Rank, &score_Rank)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_Rank, Key: name, Err: err}, &member_Rank,
+		&score_Rank)
 }
 
 // RankBoard:
@@ -1971,9 +2072,11 @@ func (k *Keyspace) Rank(day time.Time) typed.ZSet[int64, int64] {
 //
 // It is the whole ranking: every period of it, ranks, neighbours, windows.
 func (k *Keyspace) RankBoard() (*ranking.Board[int64, int64], error) {
-	return ranking.New(ranking.Config[int64, int64]{Client: k.client, Entry: &entry_Rank, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_Rank, Score: &score_Rank,
-		Key: func(t time.Time) (string, error) { return RankKey(t) },
-	})
+	return ranking.New(keywright.Binding{Client: k.client, Entry: &entry_Rank},
+		ranking.Config[int64, int64]{Step: ranking.Day, Ties: ranking.ByMember, Member: &member_Rank,
+			Score: &score_Rank,
+			Key:   func(t time.Time) (string, error) { return RankKey(t) },
+		})
 }
 
 var sums_Rank = value.FloatScore()
@@ -1984,9 +2087,10 @@ func (k *Keyspace) RankWindows(weights []float64) (*ranking.Windows[int64, int64
 	if err != nil {
 		return nil, err
 	}
-	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_RankWindow, Score: &sums_Rank, Weights: weights,
-		Key: func(end time.Time) (string, error) { return RankWindowKey(ranking.Day.Window(end, weights)) },
-	})
+	return ranking.NewWindows(keywright.Binding{Client: k.client, Entry: &entry_RankWindow}, board,
+		ranking.WindowConfig[float64]{Score: &sums_Rank, Weights: weights,
+			Key: func(end time.Time) (string, error) { return RankWindowKey(ranking.Day.Window(end, weights)) },
+		})
 }
 
 // Lk:
@@ -1998,7 +2102,9 @@ func (k *Keyspace) Lk(id int64) lock.Lock {
 	waiters, err3 := LkWaitersKey(id)
 	shared, err4 := LkSharedKey(id)
 	channel, err5 := LkReleasedChannel(id)
-	return lock.New(k.client, &entry_Lk, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.Lk)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_Lk,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, &k.tuning.Lk)
 }
 
 var payload_Q = value.Text(0)
@@ -2018,12 +2124,16 @@ func (k *Keyspace) Q() queue.Queue[string] {
 	job := queue.Name{Before: "{every:q}:job:", After: ""}
 	result := queue.Name{Before: "{every:q}:result:", After: ""}
 	unique := queue.Name{Before: "{every:q}:unique:", After: ""}
-	return queue.New(k.client, &entry_Q, queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
-		if _, ok := ParseQJobKey(job.Of(id)); !ok {
-			return value.Bad("is no text")
-		}
-		return nil
-	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8), &payload_Q, &k.tuning.Q)
+	return queue.New(keywright.Binding{Client: k.client, Entry: &entry_Q,
+		Err: cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8)},
+		queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases,
+			Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel,
+			ID: func(id string) error {
+				if _, ok := ParseQJobKey(job.Of(id)); !ok {
+					return value.Bad("is no text")
+				}
+				return nil
+			}}, &payload_Q, &k.tuning.Q)
 }
 
 var value_Ca = value.Text(0)
@@ -2064,15 +2174,15 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 	ledgerKey, err2 := ItemLedgerKey()
 	leaseKey, err3 := ItemSweepKey()
 	spec := entity.Spec[int64, ItemValue]{
-		Entry:  &entry_Item,
 		Prefix: "every:item:",
 		Key:    ItemKey,
 		Parse:  ParseItemKey,
 		Fields: &fields_ItemValue,
 		Indexes: []entity.Index[ItemValue]{
-			{Name: "pri+made", Score: "made", Field: "pri", Prefix: "every:idx:pri:", Key: func(v *ItemValue) (string, error) {
-				return ItemIndexPriMadeKey(v.Pri)
-			}},
+			{Name: "pri+made", Score: "made", Field: "pri", Prefix: "every:idx:pri:",
+				Key: func(v *ItemValue) (string, error) {
+					return ItemIndexPriMadeKey(v.Pri)
+				}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
@@ -2111,7 +2221,6 @@ func spec_Far() (*entity.Spec[int64, FarValue], error) {
 	ledgerKey, err1 := FarLedgerKey()
 	pendingKey, err2 := FarPendingKey()
 	spec := entity.Spec[int64, FarValue]{
-		Entry:  &entry_Far,
 		Prefix: "every:far:",
 		Key:    FarKey,
 		Parse:  ParseFarKey,
@@ -2148,7 +2257,8 @@ func (v DurMessage) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *DurMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_DurMessage, text, v)
+	return value.UnmarshalObject(members_DurMessage, text,
+		v)
 }
 
 var message_Dur = value.JSON[DurMessage]()
@@ -2159,7 +2269,8 @@ var message_Dur = value.JSON[DurMessage]()
 func (k *Keyspace) Dur() event.Stream[DurMessage] {
 	main, err1 := DurKey()
 	dead, err2 := DurDeadKey()
-	return event.NewStream(k.client, &entry_Dur, &message_Dur, event.StreamConfig{MaxLen: 1000000}, event.StreamKeys{Main: main, Dead: dead}, cmp.Or(err1, err2))
+	return event.NewStream(keywright.Binding{Client: k.client, Entry: &entry_Dur, Err: cmp.Or(err1, err2)},
+		event.StreamKeys{Main: main, Dead: dead}, &message_Dur, event.StreamConfig{MaxLen: 1000000})
 }
 
 // DurGGroup is the consumer group g of Dur.
@@ -2185,7 +2296,8 @@ func (v AgedMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *AgedMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_AgedMessage, text, v)
+	return value.UnmarshalObject(members_AgedMessage, text,
+		v)
 }
 
 var message_Aged = value.JSON[AgedMessage]()
@@ -2196,7 +2308,9 @@ var message_Aged = value.JSON[AgedMessage]()
 func (k *Keyspace) Aged() event.Stream[AgedMessage] {
 	main, err1 := AgedKey()
 	dead, err2 := AgedDeadKey()
-	return event.NewStream(k.client, &entry_Aged, &message_Aged, event.StreamConfig{MaxLen: 1000, Age: 1 * time.Hour, Retry: 3}, event.StreamKeys{Main: main, Dead: dead}, cmp.Or(err1, err2))
+	return event.NewStream(keywright.Binding{Client: k.client, Entry: &entry_Aged, Err: cmp.Or(err1, err2)},
+		event.StreamKeys{Main: main, Dead: dead}, &message_Aged,
+		event.StreamConfig{MaxLen: 1000, Age: 1 * time.Hour, Retry: 3})
 }
 
 // AgedGGroup is the consumer group g of Aged.
@@ -2218,9 +2332,10 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 // Run it in any process; they take turns.
 func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
 	lease, err := ItemPressureKey()
-	return pressure.New(k.client, &entry_ItemPressure, lease, err, []pressure.Step{
-		{At: 0.80, To: 0.70, Entry: "item", Target: k.store_Item.Going("pri+made"), Values: []string{"1", "2", "3"}},
-	}, o)
+	return pressure.New(keywright.Binding{Client: k.client, Entry: &entry_ItemPressure, Key: lease, Err: err},
+		[]pressure.Step{
+			{At: 0.80, To: 0.70, Entry: "item", Target: k.store_Item.Going("pri+made"), Values: []string{"1", "2", "3"}},
+		}, o)
 }
 
 // TopMessage is the message of top.
@@ -2241,7 +2356,8 @@ func (v TopMessage) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *TopMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_TopMessage, text, v)
+	return value.UnmarshalObject(members_TopMessage, text,
+		v)
 }
 
 var message_Top = value.JSON[TopMessage]()
@@ -2253,7 +2369,8 @@ var channel_Top = keywright.Entry{Name: "top", Pattern: "every:top", Type: "chan
 // Channel every:top.
 func (k *Keyspace) TopTopic() event.Topic[TopMessage] {
 	name, err := TopChannel()
-	return event.New(k.client, &channel_Top, &message_Top, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Top, Key: name, Err: err}, &message_Top,
+		event.Config{})
 }
 
 // TopsMessage is the message of tops.
@@ -2276,7 +2393,8 @@ func (v TopsMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *TopsMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_TopsMessage, text, v)
+	return value.UnmarshalObject(members_TopsMessage, text,
+		v)
 }
 
 var message_Tops = value.JSON[TopsMessage]()
@@ -2288,13 +2406,15 @@ var channel_Tops = keywright.Entry{Name: "tops", Pattern: "every:tops:{id}", Typ
 // Channel every:tops:{id}.
 func (k *Keyspace) TopsTopic(id int64) event.Topic[TopsMessage] {
 	name, err := TopsChannel(id)
-	return event.New(k.client, &channel_Tops, &message_Tops, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Tops, Key: name, Err: err}, &message_Tops,
+		event.Config{})
 }
 
 // TopsTopics are all channels every:tops:{id}:
 // ParseTopsChannel reads the name of a message's channel.
 func (k *Keyspace) TopsTopics() event.Topics[TopsMessage] {
-	return event.Pattern(event.New(k.client, &channel_Tops, &message_Tops, event.Config{}, "", nil), "every:tops:*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_Tops}, &message_Tops,
+		event.Config{}), "every:tops:*", func(name string) bool {
 		_, ok := ParseTopsChannel(name)
 		return ok
 	})
@@ -2318,7 +2438,8 @@ func (v ShdMessage) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *ShdMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_ShdMessage, text, v)
+	return value.UnmarshalObject(members_ShdMessage, text,
+		v)
 }
 
 var message_Shd = value.JSON[ShdMessage]()
@@ -2330,7 +2451,8 @@ var channel_Shd = keywright.Entry{Name: "shd", Pattern: "every:shd", Type: "chan
 // Channel every:shd.
 func (k *Keyspace) ShdTopic() event.Topic[ShdMessage] {
 	name, err := ShdChannel()
-	return event.New(k.client, &channel_Shd, &message_Shd, event.Config{Sharded: true}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Shd, Key: name, Err: err}, &message_Shd,
+		event.Config{Sharded: true})
 }
 
 // AskMessage is the message of ask.
@@ -2351,7 +2473,8 @@ func (v AskMessage) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *AskMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_AskMessage, text, v)
+	return value.UnmarshalObject(members_AskMessage, text,
+		v)
 }
 
 var message_Ask = value.JSON[AskMessage]()
@@ -2363,7 +2486,8 @@ var channel_Ask = keywright.Entry{Name: "ask", Pattern: "every:ask", Type: "chan
 // Channel every:ask.
 func (k *Keyspace) AskTopic() event.Topic[AskMessage] {
 	name, err := AskChannel()
-	return event.New(k.client, &channel_Ask, &message_Ask, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Ask, Key: name, Err: err}, &message_Ask,
+		event.Config{})
 }
 
 // AskReply is the answer to ask.
@@ -2394,7 +2518,8 @@ var reply_Ask = value.JSON[AskReply]()
 // Channel every:ask.
 // Answers come on {#every:ask}:reply:{caller}.
 func (k *Keyspace) AskExchange() event.Exchange[AskMessage, AskReply] {
-	return event.NewExchange(k.AskTopic(), &reply_Ask, func(caller string) (string, error) { return AskReplyChannel(caller) })
+	return event.NewExchange(k.AskTopic(), &reply_Ask,
+		func(caller string) (string, error) { return AskReplyChannel(caller) })
 }
 
 var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")

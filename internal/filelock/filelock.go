@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrInUse is returned for a file that another program has locked.
+// ErrInUse reports a file that another program has locked.
 var ErrInUse = errors.New("another program is writing it")
 
 // Lock keeps other programs away until the file is closed, also by the death of the process.
 // ErrInUse: another one has it.
 func Lock(f *os.File) error { return lock(f, false) }
 
-// Share is Lock for programs that share the file: it keeps those away that Lock it.
+// Share works as Lock does, for programs that share the file: it keeps those away that Lock it.
 func Share(f *os.File) error { return lock(f, true) }
 
 // Wait is Lock, and waits so long at most.

@@ -146,7 +146,8 @@ func TestRenameAndReplace(t *testing.T) {
 		}
 		refused := errors.New("refused")
 		last := open(t, first)
-		if _, err := replace(last, open(t, next), first, func(*os.File) error { return refused }, systems); !errors.Is(err, refused) {
+		if _, err := replace(last, open(t, next), first, func(*os.File) error { return refused }, systems); !errors.Is(err,
+			refused) {
 			t.Error(err)
 		}
 	}

@@ -10,5 +10,5 @@ import (
 // renamesOpen reports whether a file that is open can be renamed, and another one renamed over it.
 const renamesOpen = false
 
-// lock is an error: two programs would write one file, and neither would know.
+// lock returns an error: two programs would write one file, and neither would know.
 func lock(*os.File, bool) error { return errors.ErrUnsupported }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Flight is the context of one call with the questions of several callers. It ends
+// Flight represents the context of one call with the questions of several callers. It ends
 // for none of them. What sends the call must ask Go before it sends: if all callers
 // have left by then, nothing is sent.
 type Flight struct {
@@ -23,13 +23,13 @@ const (
 
 type flightKey struct{}
 
-// FlightOf is the flight that a context is of, or nil.
+// FlightOf returns the flight that a context is of, or nil.
 func FlightOf(ctx context.Context) *Flight {
 	f, _ := ctx.Value(flightKey{}).(*Flight)
 	return f
 }
 
-// Go says that the call is being sent. It is false if nobody waits for it any more:
+// Go says that the call is being sent. It is false if no caller waits for it any more:
 // then it must not be sent.
 func (f *Flight) Go() bool {
 	for {

@@ -1,6 +1,6 @@
 // Package gather lets many goroutines share calls to a server: what they ask
 // while calls are under way goes together with the next one. A caller that is
-// alone waits for nobody; a hundred cost as much as a few.
+// alone waits for no one; a hundred cost as much as a few.
 //
 // It knows no server: a call is a function from many questions to as many
 // answers.
@@ -32,7 +32,7 @@ type Gather[Q, A any] struct {
 	pending line[Q, A]
 }
 
-// question is one caller.
+// question represents one caller.
 type question[Q, A any] struct {
 	ask    Q
 	answer A
@@ -42,7 +42,7 @@ type question[Q, A any] struct {
 	before, after *question[Q, A]
 }
 
-// NotAsked is the error of a caller that left before its question was asked: it
+// NotAsked represents the error of a caller that left before its question was asked: it
 // never will be.
 type NotAsked struct{ Err error }
 
@@ -100,8 +100,8 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 	return g.wait(ctx, q)
 }
 
-// Lead is Do for a caller that need not know when a call is over that it has
-// left: if nobody keeps it waiting it makes the call itself, with its own ctx,
+// Lead works as Do does, for a caller that need not know when a call is over that it has
+// left: if no one keeps it waiting it makes the call itself, with its own ctx,
 // which saves two changes of goroutines.
 func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 	if g.life.Err() != nil {
@@ -124,7 +124,7 @@ func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 	return g.call(ctx, []Q{ask})[0], nil
 }
 
-// question is a new one, or one that was answered. The caller holds mu.
+// question returns a new one, or one that was answered. The caller holds mu.
 func (g *Gather[Q, A]) question(ask Q) *question[Q, A] {
 	q, ok := g.spare.Get().(*question[Q, A])
 	if !ok {
@@ -190,7 +190,7 @@ func (g *Gather[Q, A]) fly(f *Flight, batch []*question[Q, A]) {
 	}
 }
 
-// next is what has gathered meanwhile, in the room of an old batch; nothing ends
+// next returns what has gathered meanwhile, in the room of an old batch; nothing ends
 // the flight, which had that many questions aboard. It leaves half of all that are
 // on the way to the other flight: else one may carry nearly all of them, and the
 // server wait while they are written and read.
@@ -221,7 +221,7 @@ func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) (*Flight, []*ques
 	return f, batch
 }
 
-// line are the questions that wait, the oldest first.
+// line holds the questions that wait, the oldest first.
 type line[Q, A any] struct {
 	first, last *question[Q, A]
 	n           int

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/keywright/keywright/internal/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,24 +44,19 @@ func TestEveryQuestionIsAnswered(t *testing.T) {
 	}
 	wg.Wait()
 	if most.Load() > 2 || largest.Load() > 50 || calls.Load() > 10_000 || g.pending.n != 0 {
-		t.Errorf("%d calls, %d at a time, %d questions in one; %d flying, %d pending", calls.Load(), most.Load(), largest.Load(), g.flying, g.pending.n)
+		t.Errorf("%d calls, %d at a time, %d questions in one; %d flying, %d pending", calls.Load(), most.Load(),
+			largest.Load(), g.flying, g.pending.n)
 	}
 }
 
-// await waits for a condition of a Gather; what never comes fails the test.
+// await waits for a condition of a Gather.
 func await[Q, A any](t *testing.T, g *Gather[Q, A], what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+	expect.Eventually(t, what, func() bool {
 		g.mu.Lock()
-		done := ok()
-		g.mu.Unlock()
-		if done {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within 20 seconds", what)
-		}
-	}
+		defer g.mu.Unlock()
+		return ok()
+	})
 }
 
 // TestCallersThatLeave: a question whose caller leaves before it is asked is never
@@ -106,7 +103,8 @@ func TestCallersThatLeave(t *testing.T) {
 	await(t, g, "eleven wait", func() bool { return g.pending.n == 11 })
 	cancel()
 	wg.Wait()
-	if g.pending.n != 1 || g.pending.first != g.pending.last || g.pending.first.before != nil || g.pending.first.after != nil {
+	if g.pending.n != 1 || g.pending.first != g.pending.last || g.pending.first.before != nil ||
+		g.pending.first.after != nil {
 		t.Errorf("%d questions are kept", g.pending.n)
 	}
 	close(leave)

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// dimensions are what happens while processes are killed.
+// dimensions describes what happens while processes are killed.
 type dimensions struct {
 	databases int  // with the same keys and ids in each
 	kills     int  // of the server, which writes every command to its disk before it answers
@@ -23,7 +23,7 @@ type dimensions struct {
 	backlog   bool // there is much that waits
 }
 
-// table are the harms that each construct is tried with.
+// table lists the harms that each construct is tried with.
 var table = map[string]dimensions{
 	"two databases, full memory, slow replies": {databases: 2, kills: 2, full: true, slow: true},
 	"two databases, a backlog, full memory":    {databases: 2, kills: 1, full: true, backlog: true},
@@ -37,7 +37,7 @@ const (
 	large = 100_000
 )
 
-// Suite is how a construct is tried.
+// Suite describes how a construct is tried.
 type Suite struct {
 	Process string // the test that is a process: see Work
 	Key     string // one of the slot that moves
@@ -50,7 +50,7 @@ type Suite struct {
 	Wrong func(t *testing.T, s *Side) []string     // looks for what was lost, when no process works any more
 }
 
-// Side is one database with processes that work on it.
+// Side represents one database with processes that work on it.
 type Side struct {
 	URL    string // without delay
 	Dir    string // of files that processes keep
@@ -62,17 +62,17 @@ type Side struct {
 	all  []*process
 }
 
-// Lines are what its processes have said, each line without its first word, which is
+// Lines returns what its processes have said, each line without its first word, which is
 // the one given.
 func (s *Side) Lines(word string) []string { return s.log.of(word) }
 
 // Say adds a line to them.
 func (s *Side) Say(line string) { s.log.add(line) }
 
-// File is where the process of a place keeps what it has.
+// File returns where the process of a place keeps what it has.
 func (s *Side) File(place int) string { return filepath.Join(s.Dir, strconv.Itoa(place)) }
 
-// world is the servers.
+// world represents the servers.
 type world struct {
 	t       *testing.T
 	suite   Suite

@@ -21,7 +21,7 @@ const (
 	envPlace = "KEYWRIGHT_HARM_PLACE"
 )
 
-// Worker is what a process knows.
+// Worker describes what a process knows.
 type Worker struct {
 	URL  string
 	Name string // of no other process of its side: the same in each database
@@ -67,7 +67,7 @@ func Work(t *testing.T, work func(ctx context.Context, w *Worker)) {
 	work(ctx, &Worker{URL: url, Name: os.Getenv(envPlace), File: os.Getenv(envFile)})
 }
 
-// process is one that was started.
+// process represents one that was started.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -127,7 +127,7 @@ func (s *Side) end(t *testing.T) {
 	}
 }
 
-// log is what the processes of a side have said.
+// log describes what the processes of a side have said.
 type log struct {
 	mu        sync.Mutex
 	lines     map[string][]string // by their first words
@@ -163,7 +163,7 @@ func (l *log) of(word string) []string {
 	return slices.Clone(l.lines[word])
 }
 
-// count is how often a word was said, "" for any.
+// count returns how often a word was said, "" for any.
 func (l *log) count(word string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

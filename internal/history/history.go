@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Point is the figures of one entry at one time.
+// Point represents the figures of one entry at one time.
 type Point struct {
 	At         time.Time
 	Keys       int64
@@ -25,7 +25,7 @@ type Point struct {
 	Violations map[string]int64 // by code; a code that is not there has none
 }
 
-// Total is how many violations there are, of all codes.
+// Total returns how many violations there are, of all codes.
 func (p *Point) Total() (n int64) {
 	for _, v := range p.Violations {
 		n += v
@@ -33,7 +33,7 @@ func (p *Point) Total() (n int64) {
 	return n
 }
 
-// Step is the distance of points.
+// Step represents the distance of points.
 type Step string
 
 // The steps.
@@ -46,7 +46,7 @@ const (
 // Kept is for how long points of a step are kept.
 var Kept = map[Step]time.Duration{Raw: 8 * 24 * time.Hour, Hour: 100 * 24 * time.Hour, Day: 400 * 24 * time.Hour}
 
-// StepFor is the finest step that has all of the time from a moment on, and not more
+// StepFor returns the finest step that has all of the time from a moment on, and not more
 // than about a thousand points of it.
 func StepFor(from, now time.Time) Step {
 	switch age := now.Sub(from); {
@@ -69,13 +69,13 @@ const (
 var (
 	// ErrInUse is returned by Open when another process has the store.
 	ErrInUse = errors.New("another process has the history open")
-	// ErrTooMany is returned for an answer or a point beyond the limits.
+	// ErrTooMany reports an answer or a point beyond the limits.
 	ErrTooMany = errors.New("too much for one answer of the history")
 	// ErrOrder is returned by Append for a time that is not after the last one.
 	ErrOrder = errors.New("the history has a later point already")
 )
 
-// Damaged is a store that is not what was written. It was put aside.
+// Damaged represents a store that is not what was written. It was put aside.
 type Damaged struct {
 	Path  string
 	Aside string // the name that it has now; "": it could not be renamed
@@ -133,7 +133,7 @@ type Store interface {
 	Close() error
 }
 
-// Turns is a store that several programs share, and that sees that one of them at a time audits a target.
+// Turns represents a store that several programs share, and that sees that one of them at a time audits a target.
 type Turns interface {
 	// Turn waits until no other program has the turn, and takes it until end is called or the program ends.
 	Turn(ctx context.Context, target string) (end func(), err error)

@@ -1,6 +1,6 @@
 package lease
 
-// Held is a script that says whether a lease is held.
+// Held returns a script that says whether a lease is held.
 func Held() string {
 	return parts.Fill("keep", func(string) string {
 		return `-- keep: says whether a lease is held.

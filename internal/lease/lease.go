@@ -25,14 +25,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/notice"
 )
 
-// ErrLost is returned when the lease is not this process's any more: its time ended, or
+// ErrLost says that the lease is not this process's any more: its time ended, or
 // it was given up.
 var ErrLost = errors.New("the lease is lost: another process may act")
 
-// BusyError is a lease that another process has.
+// BusyError represents a lease that another process has.
 type BusyError struct {
 	Key   string
 	Owner string        // the name that its holder gave; "" if the text is none of this program
@@ -40,7 +41,8 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("the lease is held by %s, for %v unless it is renewed (key %s)", cmp.Or(e.Owner, "another program"), e.Left, e.Key)
+	return fmt.Sprintf("the lease is held by %s, for %v unless it is renewed (key %s)", cmp.Or(e.Owner, "another program"),
+		e.Left, e.Key)
 }
 
 // Options of a lease. The zero value is a good choice.
@@ -50,7 +52,7 @@ type Options struct {
 	Owner string           // the name of the process for operators; "": host and process id
 }
 
-// Lease is what one process knows of a lease. It may be used by several goroutines.
+// Lease describes what one process knows of a lease. It may be used by several goroutines.
 type Lease struct {
 	client *keywright.Client
 	o      Options
@@ -64,19 +66,20 @@ type Lease struct {
 	since time.Time // when the work under it began; zero: none is under way
 }
 
-// New is a lease that is not taken yet. ttl is how long its holder may be silent before
+// New returns a lease that is not taken yet. ttl is how long its holder may be silent before
 // another process takes over. Each Lease is an owner of its own.
 func New(c *keywright.Client, key string, ttl time.Duration, o Options) *Lease {
-	return &Lease{client: c, o: o, key: key, owner: cmp.Or(o.Owner, Process()) + " " + rand.Text(), ttl: max(ttl, time.Millisecond), turn: make(chan struct{}, 1)}
+	return &Lease{client: c, o: o, key: key, owner: cmp.Or(o.Owner, Process()) + " " + rand.Text(),
+		ttl: max(ttl, time.Millisecond), turn: make(chan struct{}, 1)}
 }
 
-// Process is the name of this process: host and process id.
+// Process returns the name of this process: host and process id.
 func Process() string {
 	host, _ := os.Hostname()
 	return host + "-" + strconv.Itoa(os.Getpid())
 }
 
-// Holder is the name of the process in the text of a lease; a text that is none of this
+// Holder returns the name of the process in the text of a lease; a text that is none of this
 // program is returned as it is.
 func Holder(text string) string {
 	fence, owner, ok := strings.Cut(text, " ")
@@ -86,7 +89,7 @@ func Holder(text string) string {
 	return name(owner)
 }
 
-// name is an owner without the random part.
+// name returns an owner without the random part.
 func name(owner string) string {
 	if i := strings.LastIndexByte(owner, ' '); i > 0 {
 		return owner[:i]
@@ -101,17 +104,17 @@ func Acquire(ctx context.Context, c *keywright.Client, key string, ttl time.Dura
 	return l, t, err
 }
 
-// Term is a lease that is held.
+// Term represents a lease that is held.
 type Term struct {
 	Token string    // the text of the key, for lease_held
 	Fence int64     // the server's time in µs when it was taken
 	Until time.Time // when it ends by the local clock, at the earliest
 }
 
-// Owner is the name under which the lease is taken, with a random part: unique.
+// Owner returns the name under which the lease is taken, with a random part: unique.
 func (l *Lease) Owner() string { return l.owner }
 
-// Args are the owner and the TTL in ms, for a script that calls lease_take itself. The
+// Args returns the owner and the TTL in ms, for a script that calls lease_take itself. The
 // lease may be held from then on, until Release.
 func (l *Lease) Args() (owner, ttl string) {
 	l.ask(true)
@@ -125,11 +128,11 @@ func (l *Lease) Acquire(ctx context.Context) (Term, error) {
 		return Term{}, err
 	}
 	began := time.Now()
-	reply, err := alone(ctx, l, l.ttl, 0, func(ctx context.Context) ([]rueidis.RedisMessage, error) {
+	reply, err := alone(ctx, l, l.ttl, 0, func(ctx context.Context) ([]kernel.Value, error) {
 		l.ask(true)
-		reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		reply, err := kernel.NewOp(kernel.Spec[[]kernel.Value]{
 			Action: l.action("lease"), Script: standard.take, Keys: []string{l.key}, Args: []string{l.owner, ms(l.ttl)},
-			Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+			Decode: func(r kernel.Reply) ([]kernel.Value, error) { return r.ToArray() },
 		}).Do(ctx)
 		if err == nil {
 			token, _ := reply[0].ToString()
@@ -178,7 +181,7 @@ func (l *Lease) Renew(ctx context.Context, t Term) (Term, error) {
 	return t, nil
 }
 
-// end is when a lease that was asked for at a moment ends by the local clock. It counts
+// end returns when a lease that was asked for at a moment ends by the local clock. It counts
 // from before the question: the server cannot give it to another process earlier.
 func (l *Lease) end(began time.Time) time.Time { return began.Add(l.ttl - l.ttl/100) }
 
@@ -197,9 +200,9 @@ func (l *Lease) Release(ctx context.Context) error {
 		if !l.ask(false) || l.o.Err != nil {
 			return 0, nil
 		}
-		n, err := keywright.NewOp(keywright.Spec[int64]{
+		n, err := kernel.NewOp(kernel.Spec[int64]{
 			Action: l.action("release lease"), Script: standard.free, Keys: []string{l.key}, Args: []string{l.owner},
-			Decode: rueidis.RedisResult.AsInt64,
+			Decode: kernel.Reply.AsInt64,
 		}).Do(ctx)
 		if err != nil {
 			l.ask(true)
@@ -224,7 +227,7 @@ func (l *Lease) Took(ctx context.Context, held bool) {
 	if held || since.IsZero() || ctx.Err() != nil {
 		return
 	}
-	n := keywright.Notice{Kind: keywright.LeaseLost, Elapsed: time.Since(since), Err: ErrLost}
+	n := keywright.Notice{Kind: notice.LeaseLost, Elapsed: time.Since(since), Err: ErrLost}
 	if l.o.Entry != nil {
 		n.Entry = l.o.Entry.Name
 	}
@@ -250,7 +253,8 @@ func (l *Lease) ask(held bool) (before bool) {
 // little more. A question that is given up may be overtaken by Release, and would then
 // leave a lease without a holder: it goes on to its end, for limit at most, and the next
 // one waits for that.
-func alone[T any](ctx context.Context, l *Lease, limit, more time.Duration, question func(context.Context) (T, error)) (none T, _ error) {
+func alone[T any](ctx context.Context, l *Lease, limit, more time.Duration,
+	question func(context.Context) (T, error)) (none T, _ error) {
 	waiting, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(more, end) })()
@@ -279,6 +283,7 @@ func alone[T any](ctx context.Context, l *Lease, limit, more time.Duration, ques
 	}
 }
 
-func (l *Lease) action(name string) keywright.Action {
-	return keywright.Action{Client: l.client, Name: name, Entry: l.o.Entry, Effect: keywright.Idempotent, Err: l.o.Err, Key: l.key}
+func (l *Lease) action(name string) kernel.Action {
+	return kernel.Action{Client: l.client, Name: name, Entry: l.o.Entry, Effect: keywright.Idempotent, Err: l.o.Err,
+		Key: l.key}
 }

@@ -12,23 +12,17 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t *testing.T, url string) *keywright.Client {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
+var open = servertest.Open
 
-// suite are the laws of a lease, each on a server of its own; it returns what is wrong.
+// suite lists the laws of a lease, each on a server of its own; it returns what is wrong.
 var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 	"one of two processes has it": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, b := two(t, s)
@@ -38,7 +32,8 @@ var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 		busy, ok := errors.AsType[*lease.BusyError](err)
 		w.check(ok && busy.Owner == "one" && busy.Left > 0 && busy.Left <= time.Hour, "the second: %v", err)
 		w.check(lease.Holder(first.Token) == "one", "the holder is %q", lease.Holder(first.Token))
-		w.check(b.Release(t.Context()) == nil && s.Do("GET", "turn") == first.Token, "the second one gave back what it did not have")
+		w.check(b.Release(t.Context()) == nil && s.Do("GET", "turn") == first.Token,
+			"the second one gave back what it did not have")
 	},
 	"it lasts as long again for its holder": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, _ := two(t, s)
@@ -49,7 +44,8 @@ var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 		} {
 			s.Do("PEXPIRE", "turn", "60000")
 			second, err := again()
-			w.check(err == nil && second.Token == first.Token && s.Do("PTTL", "turn").(int64) > 60000, "%s: %+v, %v", name, second, err)
+			w.check(err == nil && second.Token == first.Token && s.Do("PTTL", "turn").(int64) > 60000, "%s: %+v, %v", name,
+				second, err)
 		}
 	},
 	"one that is lost is not taken again by a renewal": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
@@ -62,14 +58,16 @@ var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 		w.check(err == nil && second.Fence > first.Fence, "%d after %d, %v", second.Fence, first.Fence, err)
 		_, err = a.Renew(t.Context(), first)
 		w.check(errors.Is(err, lease.ErrLost), "a lease of another: %v", err)
-		w.check(a.Release(t.Context()) == nil && s.Do("GET", "turn") == second.Token, "the first one gave back the lease of the second")
+		w.check(a.Release(t.Context()) == nil && s.Do("GET", "turn") == second.Token,
+			"the first one gave back the lease of the second")
 	},
 	"it is given back once": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, b := two(t, s)
 		_, _ = a.Acquire(t.Context())
 		w.check(a.Release(t.Context()) == nil && s.Do("EXISTS", "turn") == int64(0), "it was not given back")
 		calls := s.RecordScripts()
-		w.check(a.Release(t.Context()) == nil && b.Release(t.Context()) == nil && len(calls.Calls()) == 0, "what is not held was given back")
+		w.check(a.Release(t.Context()) == nil && b.Release(t.Context()) == nil && len(calls.Calls()) == 0,
+			"what is not held was given back")
 	},
 	"it always ends": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, b := two(t, s)
@@ -78,7 +76,8 @@ var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
 		w.check(left > 0 && left <= time.Hour.Milliseconds(), "it has a TTL of %d ms", left)
 		s.Do("SET", "turn", "1 somebody")
 		_, err := b.Acquire(t.Context())
-		w.check(err != nil && strings.Contains(err.Error(), "FORM a lease never ends") && strings.Contains(err.Error(), "turn"), "one that never ends: %v", err)
+		w.check(err != nil && strings.Contains(err.Error(), "FORM a lease never ends") &&
+			strings.Contains(err.Error(), "turn"), "one that never ends: %v", err)
 	},
 	"a full server gives it": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
 		a, _ := two(t, s)
@@ -117,7 +116,8 @@ func (w *wrong) check(ok bool, format string, args ...any) {
 }
 
 func two(t *testing.T, s *keywrighttest.Server) (a, b *lease.Lease) {
-	return lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "one"}), lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "two"})
+	return lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "one"}),
+		lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "two"})
 }
 
 func TestLease(t *testing.T) {
@@ -195,11 +195,8 @@ func TestALossIsHeard(t *testing.T) {
 	var log strings.Builder
 	var heard []keywright.Notice
 	hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) { heard = append(heard, n) }}
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, s.URL(),
+		keywright.Options{Hooks: []keywright.Hook{hook}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for name, one := range map[string]struct {
 		do   func(l *lease.Lease, term lease.Term)
 		want int
@@ -256,7 +253,7 @@ func TestALossIsHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 		one.do(l, term)
-		lost := slices.DeleteFunc(slices.Clone(heard), func(n keywright.Notice) bool { return n.Kind != keywright.LeaseLost })
+		lost := slices.DeleteFunc(slices.Clone(heard), func(n keywright.Notice) bool { return n.Kind != notice.LeaseLost })
 		if len(lost) != one.want || strings.Count(log.String(), "a lease was lost") != one.want {
 			t.Errorf("%s: %v, %s", name, heard, log.String())
 		}
@@ -274,7 +271,7 @@ func TestAnEndByTheLocalClock(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	asks := make(chan struct{}, 1)
-	c, err := keywright.Open(t.Context(), "redis://"+p.Addr(), keywright.Options{Timeout: time.Minute,
+	c := servertest.Open(t, "redis://"+p.Addr(), keywright.Options{Timeout: time.Minute,
 		Hooks: []keywright.Hook{{Start: func(ctx context.Context, _ keywright.Call) context.Context {
 			select {
 			case asks <- struct{}{}:
@@ -282,10 +279,6 @@ func TestAnEndByTheLocalClock(t *testing.T) {
 			}
 			return ctx
 		}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
 	l := lease.New(c, "turn", time.Hour, lease.Options{})
 	for what, ask := range map[string]func(lease.Term) (lease.Term, error){
 		"taken":   func(lease.Term) (lease.Term, error) { return l.Acquire(t.Context()) },
@@ -321,12 +314,8 @@ func TestWorkIsOnePiece(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 10 * time.Millisecond})
 	var elapsed time.Duration
-	c, err := keywright.Open(t.Context(), "redis://"+p.Addr(), keywright.Options{Hooks: []keywright.Hook{{
+	c := servertest.Open(t, "redis://"+p.Addr(), keywright.Options{Hooks: []keywright.Hook{{
 		Notice: func(_ context.Context, n keywright.Notice) { elapsed = n.Elapsed }}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
 	l := lease.New(c, "turn", time.Hour, lease.Options{})
 	if _, err := l.Acquire(t.Context()); err != nil {
 		t.Fatal(err)

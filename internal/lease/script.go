@@ -7,7 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lua"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
 //go:embed *.lua
@@ -15,10 +15,10 @@ var files embed.FS
 
 var parts = lua.New(files)
 
-// scripts are what a lease does on the server.
+// scripts describes what a lease does on the server.
 type scripts struct{ take, keep, free *keywright.Script }
 
-// standard are the scripts of all leases; a variable so that a test can take a guard
+// standard lists the scripts of all leases; a variable so that a test can take a guard
 // out and see that it is missed.
 var standard = newScripts(parts)
 
@@ -41,11 +41,11 @@ func Mutate(old, new string) (restore func(), ok bool) {
 
 // Keep makes a lease last for ttl from now, if the token is its still; 0 gives it up.
 // false: it is not held any more. It is for keys that are taken in a step of their own.
-func Keep(a keywright.Action, key, token string, ttl time.Duration) keywright.Op[bool] {
+func Keep(a kernel.Action, key, token string, ttl time.Duration) keywright.Op[bool] {
 	a.Effect = keywright.Idempotent
-	return keywright.NewOp(keywright.Spec[bool]{
+	return kernel.NewOp(kernel.Spec[bool]{
 		Action: a, Script: standard.keep, Keys: []string{key}, Args: []string{token, ms(ttl)},
-		Decode: rueidis.RedisResult.AsBool,
+		Decode: kernel.Reply.AsBool,
 	})
 }
 

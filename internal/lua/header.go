@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Header is what a file says of itself, in the comment that it begins with.
+// Header describes what a file says of itself, in the comment that it begins with.
 type Header struct {
 	Name       string
 	Part       bool
@@ -18,13 +19,13 @@ type Header struct {
 	RoundTrips string
 }
 
-// most is how many arguments a script may have that are known by their numbers.
+// most says how many arguments a script may have that are known by their numbers.
 const most = 5
 
 // Named reports whether the arguments of a script are variables of its body.
 func (h Header) Named() bool { return len(h.Args.names()) > most }
 
-// Params are the keys or the arguments of a script.
+// Params holds the keys or the arguments of a script.
 type Params struct {
 	Fixed    []string
 	Optional []string // may be left out, all from one on
@@ -38,6 +39,9 @@ var (
 	param   = regexp.MustCompile(`^(KEYS|ARGV)\[(\d+)(…?)\](\??) ([a-z][a-z0-9_]*(?:, [a-z][a-z0-9_]*)*)(?:: (.+))?$`)
 	field   = regexp.MustCompile(`^(Returns|Bound|Round trips): (.+)$`)
 )
+
+// words begin the lines of a header that have a form.
+var words = []string{"KEYS", "ARGV", "Returns", "Bound", "Round trips"}
 
 // Parse reads the header of a file. lines is how many lines it has.
 func Parse(name, text string) (h Header, lines int, err error) {
@@ -77,18 +81,16 @@ func (h *Header) line(line string, none map[string]bool) error {
 		none[line[:4]] = true
 		return nil
 	}
+	if !slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(line, word) }) {
+		return nil
+	}
 	if m := field.FindStringSubmatch(line); m != nil {
 		*map[string]*string{"Returns": &h.Returns, "Bound": &h.Bound, "Round trips": &h.RoundTrips}[m[1]] = m[2]
 		return nil
 	}
 	m := param.FindStringSubmatch(line)
 	if m == nil {
-		for _, word := range []string{"KEYS", "ARGV", "Returns", "Bound", "Round trips"} {
-			if strings.HasPrefix(line, word) {
-				return fmt.Errorf("the line %q of its header has no known form", line)
-			}
-		}
-		return nil
+		return fmt.Errorf("the line %q of its header has no known form", line)
 	}
 	p := map[string]*Params{"KEYS": &h.Keys, "ARGV": &h.Args}[m[1]]
 	if n, _ := strconv.Atoi(m[2]); n != len(p.names())+1 || p.Rest != nil {
@@ -124,7 +126,8 @@ func (h *Header) whole(none map[string]bool) error {
 			missing = append(missing, "`"+word+"[1] name`, or `"+word+": none`")
 		}
 	}
-	for _, f := range []struct{ name, text string }{{"Returns", h.Returns}, {"Bound", h.Bound}, {"Round trips", h.RoundTrips}} {
+	for _, f := range []struct{ name, text string }{{"Returns", h.Returns}, {"Bound", h.Bound},
+		{"Round trips", h.RoundTrips}} {
 		if f.text == "" {
 			missing = append(missing, "`"+f.name+":`")
 		}

@@ -22,6 +22,7 @@
 package lua
 
 import (
+	"crypto/sha1"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,7 @@ import (
 //go:embed parts/*.lua
 var shared embed.FS
 
-// Set is the scripts of one package, and the parts that they may include: its own, and
+// Set represents the scripts of one package, and the parts that they may include: its own, and
 // those that all packages share.
 type Set struct {
 	files fs.FS
@@ -53,7 +54,8 @@ func New(files fs.FS) *Set {
 // it is used. It is for tests.
 func (s *Set) Edit(edit func(name, text string) string) *Set {
 	before := s.edit
-	return &Set{files: s.files, edit: func(name, text string) string { return edit(name, before(name, text)) }, texts: map[string]string{}}
+	return &Set{files: s.files, edit: func(name, text string) string { return edit(name, before(name, text)) },
+		texts: map[string]string{}}
 }
 
 // Mutant returns the scripts with one text in place of another, in the file of that name
@@ -79,7 +81,7 @@ func (s *Set) Source(name string) (string, error) {
 	return s.edit(name, text), err
 }
 
-// names are the files of the package and the shared parts.
+// names returns the files of the package and the shared parts.
 func (s *Set) names() (out []string) {
 	for _, of := range []struct {
 		files   fs.FS
@@ -120,10 +122,22 @@ func (s *Set) make(name string, fill func(text string) string) string {
 	for _, p := range pieces {
 		all.WriteString(p.Text)
 	}
-	return strip(all.String()) + "\n" + mark + header.Keys.form() + " " + header.Args.form()
+	text := strip(all.String()) + "\n" + mark + header.Keys.form() + " " + header.Args.form()
+	made.Store(sha1.Sum([]byte(text)), true)
+	return text
 }
 
-// Piece is some lines of one file.
+// made lists the sums of all scripts that this process has put together.
+var made sync.Map
+
+// Made reports whether a script is one of this project's, by the sum that servers know it
+// under. It is for what has to tell them from the scripts of programs.
+func Made(sum [sha1.Size]byte) bool {
+	_, ok := made.Load(sum)
+	return ok
+}
+
+// Piece represents some lines of one file.
 type Piece struct {
 	File, Text string
 	Line       int // the number of its first line
@@ -140,7 +154,7 @@ func (s *Set) Pieces(name string, fill func(text string) string) ([]Piece, Heade
 	return x.pieces, x.header, err
 }
 
-// expansion is a script that is put together.
+// expansion represents a script that is put together.
 type expansion struct {
 	set    *Set
 	name   string
@@ -181,36 +195,39 @@ func (x *expansion) file(name string, within []string) error {
 	if name == x.name {
 		x.header = header
 	} else if !header.Part {
-		return fmt.Errorf("%s.lua includes %s, which is no part: its header has no line `-- Part.`", within[len(within)-1], name)
+		return fmt.Errorf("%s.lua includes %s, which is no part: its header has no line `-- Part.`",
+			within[len(within)-1], name)
 	}
 	return x.lines(file, text, lines, header, append(within, name))
 }
 
 // lines adds the lines of a file; after its header come its arguments by name.
 func (x *expansion) lines(file, text string, header int, h Header, within []string) error {
-	piece := Piece{File: file, Line: 1}
-	end := func(next int) {
-		if piece.Text != "" {
-			x.pieces = append(x.pieces, piece)
+	var piece strings.Builder
+	first, n := 1, 0 // the number of the piece's first line; lines before this one
+	end := func() {
+		if piece.Len() > 0 {
+			x.pieces = append(x.pieces, Piece{File: file, Text: piece.String(), Line: first})
 		}
-		piece = Piece{File: file, Line: next}
+		piece.Reset()
+		first = n + 2
 	}
-	for n, line := range strings.SplitAfter(text, "\n") {
+	for line := range strings.Lines(text) {
 		if n == header && h.Named() {
 			names := h.Args.names()
-			piece.Text += fmt.Sprintf("local %s = unpack(ARGV, 1, %d)\n", strings.Join(names, ", "), len(names))
+			fmt.Fprintf(&piece, "local %s = unpack(ARGV, 1, %d)\n", strings.Join(names, ", "), len(names))
 		}
-		part, ok := strings.CutPrefix(strings.TrimSpace(line), include)
-		if !ok {
-			piece.Text += line
-			continue
+		if part, ok := strings.CutPrefix(strings.TrimSpace(line), include); ok {
+			end()
+			if err := x.file(part, within); err != nil {
+				return err
+			}
+		} else {
+			piece.WriteString(line)
 		}
-		end(n + 2)
-		if err := x.file(part, within); err != nil {
-			return err
-		}
+		n++
 	}
-	end(0)
+	end()
 	return nil
 }
 

@@ -16,7 +16,7 @@ const root = "../.."
 // users are folders whose scripts are declared in a keyspace: the linter checks these.
 var users = []string{"examples", "bench", "node_modules", "everykeys", ".git"}
 
-// packages are the folders of the project that have scripts, with the parts apart.
+// packages returns the folders of the project that have scripts, with the parts apart.
 func packages(t *testing.T) (out []string) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -92,7 +92,7 @@ var (
 	literal = regexp.MustCompile(`^\d+$`)
 )
 
-// tokens are the words of a program; a string is one word, two quotes.
+// tokens returns the words of a program; a string is one word, two quotes.
 func tokens(text string) []string {
 	var plain strings.Builder
 	for text != "" {
@@ -112,7 +112,7 @@ func tokens(text string) []string {
 // slot is the name of a key that only says which server is asked.
 const slot = "slot"
 
-// faults are what a program does with keys and arguments that its header does not say,
+// faults returns what a program does with keys and arguments that its header does not say,
 // the reverse, and the names that it has from nowhere.
 func faults(h Header, text string) (out []string) {
 	if strings.HasPrefix(text, "#!") {
@@ -171,11 +171,12 @@ func times(program []string, name string) (n int) {
 	return n
 }
 
-var globals = strings.Fields(`redis string math table cjson cmsgpack bit struct os KEYS ARGV tonumber tostring type pcall
+var globals = strings.Fields(
+	`redis string math table cjson cmsgpack bit struct os KEYS ARGV tonumber tostring type pcall
 	error unpack ipairs pairs next select and break do else elseif end false for function if in local nil not or repeat
 	return then true until while`)
 
-// unknown are names that no line of a program declares.
+// unknown returns names that no line of a program declares.
 func unknown(program []string) (out []string) {
 	known := map[string]bool{}
 	for _, g := range globals {

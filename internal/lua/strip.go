@@ -6,7 +6,7 @@ import "strings"
 // strings stays.
 func strip(text string) string { return strings.Join(lines(text), "\n") }
 
-// lines are the lines of a program that have something in them.
+// lines returns the lines of a program that have something in them.
 func lines(text string) (out []string) {
 	var b strings.Builder
 	end := func() {
@@ -39,6 +39,10 @@ func lines(text string) (out []string) {
 			n = max(long(text), 1)
 		case text[0] == '\'' || text[0] == '"':
 			n = quoted(text)
+		default:
+			for n < len(text) && !special[text[n]] {
+				n++
+			}
 		}
 		b.WriteString(text[:n])
 		text = text[n:]
@@ -47,7 +51,10 @@ func lines(text string) (out []string) {
 	return out
 }
 
-// long is the size of a string in long brackets at the start of a text, 0 if there is none.
+// special are the bytes at which something else may begin: a line, a comment, a string.
+var special = [256]bool{'\n': true, '-': true, '[': true, '\'': true, '"': true}
+
+// long returns the size of a string in long brackets at the start of a text, 0 if there is none.
 func long(text string) int {
 	level := 1
 	for level < len(text) && text[level] == '=' {
@@ -63,7 +70,7 @@ func long(text string) int {
 	return len(text)
 }
 
-// quoted is the size of a string in quotes at the start of a text.
+// quoted returns the size of a string in quotes at the start of a text.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		if text[i] == '\\' {

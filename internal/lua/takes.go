@@ -9,7 +9,7 @@ import (
 // mark begins the last line of a text, which says how many keys and arguments it takes.
 const mark = "--takes "
 
-// form is a number of parameters as the last line has it: those that must be there, `?`
+// form returns a number of parameters as the last line has it: those that must be there, `?`
 // and how many may be, `*` and how many come in turns.
 func (p Params) form() string {
 	text := strconv.Itoa(len(p.Fixed))
@@ -22,7 +22,7 @@ func (p Params) form() string {
 	return text
 }
 
-// Takes is how many keys and arguments a script takes. The zero value takes any.
+// Takes describes how many keys and arguments a script takes. The zero value takes any.
 type Takes struct {
 	known      bool
 	keys, args count
@@ -62,7 +62,7 @@ func (c count) has(n int) bool {
 	return n >= c.fixed && (more <= 0 || c.turn > 0 && more%c.turn == 0)
 }
 
-// String is a count in words.
+// String returns a count in words.
 func (c count) String() string {
 	text := strconv.Itoa(c.fixed)
 	if c.optional > 0 {

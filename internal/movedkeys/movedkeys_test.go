@@ -11,7 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/movedkeys"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -26,7 +26,7 @@ const state = `{"1": {"persona": "kind", "profile": {"name": "Ann", "age": 3}, "
 //go:embed keyspace.yaml
 var declaration embed.FS
 
-// connected is a client of a server, and the migration as it is declared.
+// connected returns a client of a server, and the migration as it is declared.
 func connected(t *testing.T) (*keywright.Client, *record.Map) {
 	t.Helper()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
@@ -35,7 +35,7 @@ func connected(t *testing.T) (*keywright.Client, *record.Map) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	ks, found := keyspace.Load(declaration, "keyspace.yaml")
+	ks, found := load.File(declaration, "keyspace.yaml")
 	if len(ks.Migrations) != 1 {
 		t.Fatal(found)
 	}

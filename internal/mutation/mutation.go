@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Row is a guard: what is written in a file, what is written there instead, and the
+// Row represents a guard: what is written in a file, what is written there instead, and the
 // test that must show it.
 type Row = struct{ Name, File, Guard, Instead, Test string }
 
@@ -56,7 +56,8 @@ func run(t *testing.T, pkg, file, text, test string) {
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+test+"$", pkg)
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay,
+		"-run", "^"+test+"$", pkg)
 	command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
 	out, err := command.CombinedOutput()
 	said := string(out)

@@ -50,7 +50,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// testNames are the names of all tests and benchmarks, one a line.
+// testNames returns the names of all tests and benchmarks, one a line.
 func testNames(t *testing.T) string {
 	var names strings.Builder
 	name := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)

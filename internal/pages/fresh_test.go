@@ -98,13 +98,15 @@ func TestAFreshCloneHasAllThatMakeNeeds(t *testing.T) {
 		t.Fatalf("%q: the search is broken", packages)
 	}
 	// Faults are packages that are not there, and files to be embedded that are not.
-	faults := goList(t, dir, false, append([]string{"-e", "-test", "-f", "{{with .Error}}{{.Err}}{{end}}{{range .DepsErrors}}{{.Err}}{{end}}"}, packages...)...)
+	faults := goList(t, dir, false,
+		append([]string{"-e", "-test", "-f", "{{with .Error}}{{.Err}}{{end}}{{range .DepsErrors}}{{.Err}}{{end}}"},
+			packages...)...)
 	if faults = strings.TrimSpace(faults); faults != "" {
 		t.Errorf("%s", faults)
 	}
 }
 
-// clone is the project as git has it, without what is not in it.
+// clone returns the project as git has it, without what is not in it.
 func clone(t *testing.T) string {
 	archive, err := exec.Command("git", "-C", "../..", "archive", "HEAD").Output()
 	if err != nil {

@@ -40,7 +40,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// prose is a page without its blocks.
+// prose returns a page without its blocks.
 func prose(p Page) string {
 	text := p.Text
 	for _, b := range p.Blocks {
@@ -49,7 +49,7 @@ func prose(p Page) string {
 	return text
 }
 
-// anchors are the headings of a page as GitHub names them.
+// anchors returns the headings of a page as GitHub names them.
 func anchors(text string) map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(text) {

@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Width is how wide a line of a page may be.
+// Width says how wide a line of a page may be.
 const Width = 120
 
-// Option is a field, or some that have one comment, of a struct that callers fill.
+// Option represents a field, or some that have one comment, of a struct that callers fill.
 type Option struct {
 	Names []string
 	Type  string
@@ -101,7 +101,7 @@ func Parse(root fs.FS, dir string) ([]*ast.File, error) {
 	return out, nil
 }
 
-// List is options as a list of Markdown.
+// List returns options as a list of Markdown.
 func List(options []Option) string {
 	var b strings.Builder
 	for _, o := range options {
@@ -114,7 +114,7 @@ func List(options []Option) string {
 	return b.String()
 }
 
-// about is the comment without the name that it begins with.
+// about returns the comment without the name that it begins with.
 func about(o Option) string {
 	for _, n := range o.Names {
 		for _, verb := range []string{" is ", " are ", " "} {
@@ -182,7 +182,7 @@ func FillOptions(root fs.FS, text string) (string, error) {
 	}
 }
 
-// Documented are the structs whose options a text has.
+// Documented returns the structs whose options a text has.
 func Documented(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -74,7 +74,7 @@ func TestEveryOptionIsDocumented(t *testing.T) {
 	}
 }
 
-// everyOptions are all structs of the library that callers fill.
+// everyOptions returns all structs of the library that callers fill.
 func everyOptions(t *testing.T) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
@@ -132,7 +132,8 @@ func TestDefaultsAreTrue(t *testing.T) {
 				for _, d := range defaults[field] {
 					if said(o.Doc, d) {
 						seen++
-						left[name[:dot]][field] = slices.DeleteFunc(left[name[:dot]][field], func(other string) bool { return other == d })
+						left[name[:dot]][field] = slices.DeleteFunc(left[name[:dot]][field],
+							func(other string) bool { return other == d })
 					}
 				}
 			}
@@ -175,7 +176,8 @@ func defaultsOf(t *testing.T, dir string) map[string][]string {
 
 // constantOf evaluates 30 * time.Second and 10_000.
 func constantOf(expr string) (string, bool) {
-	units := map[string]time.Duration{"time.Millisecond": time.Millisecond, "time.Second": time.Second, "time.Minute": time.Minute, "time.Hour": time.Hour}
+	units := map[string]time.Duration{"time.Millisecond": time.Millisecond, "time.Second": time.Second,
+		"time.Minute": time.Minute, "time.Hour": time.Hour}
 	for unit, d := range units {
 		if n, ok := strings.CutSuffix(expr, unit); ok {
 			n = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(n), "*"))
@@ -203,7 +205,8 @@ func said(doc, value string) bool {
 			of    time.Duration
 			words []string
 		}{
-			{time.Millisecond, []string{"%d ms"}}, {time.Second, []string{"%d s"}}, {time.Minute, []string{"%d minute", "%d min"}},
+			{time.Millisecond, []string{"%d ms"}}, {time.Second, []string{"%d s"}},
+			{time.Minute, []string{"%d minute", "%d min"}},
 			{time.Hour, []string{"%d h", "an hour"}}, {24 * time.Hour, []string{"a day"}},
 		} {
 			for _, w := range u.words {

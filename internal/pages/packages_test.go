@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// packages are the folders of the library with Go files, "." for its root.
+// packages returns the folders of the library with Go files, "." for its root.
 func packages(t *testing.T) []string {
 	t.Helper()
-	apart := []string{"cmd", "bench", "examples", "internal", "gen", "metrics", "tracing", "testdata", "node_modules", ".git", ".bin", "keyspace"}
+	apart := []string{"cmd", "bench", "examples", "internal", "gen", "metrics", "tracing", "testdata", "node_modules",
+		".git", ".bin", "keyspace"}
 	var out []string
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -20,7 +21,8 @@ func packages(t *testing.T) []string {
 		if d.IsDir() && slices.Contains(apart, d.Name()) {
 			return fs.SkipDir
 		}
-		if !d.IsDir() && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") && !slices.Contains(out, path.Dir(name)) {
+		if !d.IsDir() && path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") &&
+			!slices.Contains(out, path.Dir(name)) {
 			out = append(out, path.Dir(name))
 		}
 		return nil

@@ -23,14 +23,14 @@ import (
 
 //go:generate go run ./write
 
-// Page is a document: its path from the root of the project, and its blocks.
+// Page represents a document: its path from the root of the project, and its blocks.
 type Page struct {
 	Path   string
 	Text   string
 	Blocks []Block
 }
 
-// Block is a fenced block of a page.
+// Block represents a fenced block of a page.
 type Block struct {
 	Line  int    // of its first fence, from 1
 	Lang  string // after the fence, "" for none

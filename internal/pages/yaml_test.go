@@ -9,14 +9,15 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"go.yaml.in/yaml/v4"
 )
 
-// around is what a page's pieces of a declaration leave out.
+// around says what a page's pieces of a declaration leave out.
 var around = map[string]string{
 	"docs/encryption.md": "vars: {userId: int}\n",
-	"docs/pressure.md":   "keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {priority: int 1..9, at: unix_ms}, index: {priority+at: \"items:{priority}\"}}\n",
+	"docs/pressure.md": "keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {priority: int 1..9, at: " +
+		"unix_ms}, index: {priority+at: \"items:{priority}\"}}\n",
 }
 
 // TestDeclarationsLoad: the YAML of a page is a declaration, or a piece of one, that loads
@@ -44,7 +45,7 @@ func TestDeclarationsLoad(t *testing.T) {
 				text = "keywright: 1\n" + around[p.Path] + text
 			}
 			seen++
-			_, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+			_, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 			if finding.Count(found).Errors > 0 {
 				t.Errorf("%s:%d: %s: %s\n%s", p.Path, b.Line, found[0].Code, found[0].Message, text)
 			}
@@ -63,7 +64,8 @@ func manifest(t *testing.T, page, text string) {
 		Kind           string
 		Metadata, Spec map[string]any
 	}
-	if err := yaml.Load([]byte(text), &m, yaml.WithKnownFields()); err != nil || m.Kind == "" || m.Metadata["name"] == nil || len(m.Spec) == 0 {
+	if err := yaml.Load([]byte(text), &m, yaml.WithKnownFields()); err != nil || m.Kind == "" ||
+		m.Metadata["name"] == nil || len(m.Spec) == 0 {
 		t.Errorf("%s: %v: %+v", page, err, m)
 	}
 }
@@ -102,7 +104,7 @@ func workflow(t *testing.T, page, text string) {
 	}
 }
 
-// inputs are what the action of this repository takes.
+// inputs returns what the action of this repository takes.
 func inputs(t *testing.T) []string {
 	t.Helper()
 	var a struct{ Inputs map[string]any }
@@ -136,7 +138,8 @@ func hooks(t *testing.T, page, text string) {
 		}
 	}
 	there, err := fs.ReadFile(root, ".pre-commit-hooks.yaml")
-	if err != nil || yaml.Load([]byte(text), &used, yaml.WithKnownFields()) != nil || len(used.Repos) != 1 || len(used.Repos[0].Hooks) == 0 {
+	if err != nil || yaml.Load([]byte(text), &used, yaml.WithKnownFields()) != nil || len(used.Repos) != 1 ||
+		len(used.Repos[0].Hooks) == 0 {
 		t.Fatalf("%s: %v: %+v", page, err, used)
 	}
 	for _, h := range used.Repos[0].Hooks {

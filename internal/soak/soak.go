@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// Brands are the brands of servers to run against: one of them, drawn, or all of them.
+// Brands returns the brands of servers to run against: one of them, drawn, or all of them.
 func Brands() []keywrighttest.Brand {
 	all := keywrighttest.Brands()
 	if os.Getenv("KEYWRIGHT_SOAK") != "" {

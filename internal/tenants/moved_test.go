@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/internal/tenants"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/queue"
@@ -24,10 +25,10 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// declared is the declaration in a namespace.
+// declared returns the declaration in a namespace.
 func declared(t *testing.T, name string) *keyspace.Keyspace {
 	t.Helper()
-	ks, found := keyspace.LoadIn(os.DirFS("."), "keyspace.yaml", map[string]string{"poppo": name})
+	ks, found := load.In(os.DirFS("."), "keyspace.yaml", map[string]string{"poppo": name})
 	if len(found) > 0 {
 		t.Fatal(found[0].Message)
 	}
@@ -38,7 +39,8 @@ func declared(t *testing.T, name string) *keyspace.Keyspace {
 // copied to another one, or renamed, or both, and generated code goes on with it there.
 func TestMovedToAnotherNamespace(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
-		for how, move := range map[string]func(*testing.T, string, func(int) (*keywright.Client, error)){"copied": copied, "renamed": renamed} {
+		for how, move := range map[string]func(*testing.T, string, func(int) (*keywright.Client, error)){"copied": copied,
+			"renamed": renamed} {
 			t.Run(how+" "+string(brand), func(t *testing.T) {
 				s := keywrighttest.Start(t, brand)
 				c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
@@ -47,7 +49,7 @@ func TestMovedToAnotherNamespace(t *testing.T) {
 				from, to := in(t, c, "poppo"), in(t, c, "poppo-test")
 				use(t, from, 1)
 				last := released(t, from)
-				must(t, from.Text("z").Set(t.Context(), "x"))
+				must(t, from.Text("z").Set("x").Do(t.Context()))
 				move(t, s.URL(), func(int) (*keywright.Client, error) { return c, nil })
 				look(t, to, 1)
 				goesOn(t, to, last)
@@ -66,7 +68,7 @@ func TestMovedToAnotherNamespace(t *testing.T) {
 	}
 }
 
-// keysOf are the keys of a server that begin with a text.
+// keysOf returns the keys of a server that begin with a text.
 func keysOf(s *keywrighttest.Server, prefix string) (out []string) {
 	for _, key := range s.Do("SCAN", "0", "COUNT", "10000").([]any)[1].([]any) {
 		if name := key.(string); strings.HasPrefix(name, prefix) {
@@ -118,7 +120,8 @@ func reader(t *testing.T, url string) *server.Reader {
 	t.Helper()
 	config, err := connect.Parse(url)
 	must(t, err)
-	r, err := server.NewReader(t.Context(), config, server.Options{Role: server.Primary, OnlyDB: -1}, server.ContentsRequest{Largest: 64 << 10})
+	r, err := server.NewReader(t.Context(), config, server.Options{Role: server.Primary, OnlyDB: -1},
+		server.ContentsRequest{Largest: 64 << 10})
 	must(t, err)
 	t.Cleanup(r.Close)
 	return r
@@ -167,16 +170,20 @@ func goesOn(t *testing.T, k *tenants.Keyspace, last int64) {
 	if r, err := k.Rate(1).Allow(ctx); err != nil || r.Allowed {
 		t.Errorf("the rate is as if nothing had been used: %+v, %v", r, err)
 	}
-	if rows, err := k.Board(day).Top(ctx, 10); err != nil || len(rows) != 1 || rows[0].Member != "m" || rows[0].Score != 1 {
+	if rows, err := k.Board(day).Top(10).Do(ctx); err != nil || len(rows) != 1 || rows[0].Member != "m" ||
+		rows[0].Score != 1 {
 		t.Errorf("the ranking: %+v, %v", rows, err)
 	}
 	entityGoesOn(t, k)
-	if list, err := k.SharedStore(day).IDs(ctx, entity.Query[tenants.SharedValue]{Of: k.SharedStore(day).ByK("b")}); err != nil || !slices.Equal(list.IDs, []int64{1}) {
+	if list, err := k.SharedStore(day).IDs(ctx,
+		entity.Query[tenants.SharedValue]{Of: k.SharedStore(day).ByK("b")}); err != nil ||
+		!slices.Equal(list.IDs, []int64{1}) {
 		t.Errorf("items of one day: %+v, %v", list, err)
 	}
 	_, err = k.Logged().Publish(ctx, tenants.LoggedMessage{ID: 2})
 	must(t, err)
-	if list, err := k.Logged().Read(ctx, event.Begin, event.End, 10); err != nil || len(list) != 2 || list[1].Data.ID != 2 {
+	if list, err := k.Logged().Read(ctx, event.Begin, event.End, 10); err != nil || len(list) != 2 ||
+		list[1].Data.ID != 2 {
 		t.Errorf("the stream: %+v, %v", list, err)
 	}
 }

@@ -57,13 +57,15 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
 	k.ns = t.Namespace
 	k.tuning.Page.Fill = cache.FillKeyIn(k.ns.String())
-	k.cache_Page = cache.New(c, &entry_Page, &value_Page, k.tuning.Page)
+	k.cache_Page = cache.New(keywright.Binding{Client: k.client, Entry: &entry_Page}, &value_Page, k.tuning.Page)
 	k.tuning.Page2.Fill = k.fill_Page2
-	k.cache_Page2 = cache.New(c, &entry_Page2, &value_Page2, k.tuning.Page2)
-	k.limit_Rate = limit.New(c, &entry_Rate, limit.GCRA(10, 1*time.Minute, 0))
+	k.cache_Page2 = cache.New(keywright.Binding{Client: k.client, Entry: &entry_Page2}, &value_Page2,
+		k.tuning.Page2)
+	k.limit_Rate = limit.New(keywright.Binding{Client: k.client, Entry: &entry_Rate},
+		limit.GCRA(10, 1*time.Minute, 0))
 	{
 		spec, err := k.spec_Memo()
-		k.store_Memo = MemoStore{entity.New(c, spec, err), k}
+		k.store_Memo = MemoStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Memo, Err: err}, spec), k}
 	}
 	return k
 }
@@ -78,7 +80,8 @@ type Namespace struct{ name string }
 // InNamespace is the namespace of a name, for Tuning. It refuses a name that the
 // declaration does not allow.
 func InNamespace(name string) (Namespace, error) {
-	if reason := key.Namespace(name, func(name string) string { return key.Word(name, "poppo", "poppo-test", "pop") }); reason != "" {
+	if reason := key.Namespace(name,
+		func(name string) string { return key.Word(name, "poppo", "poppo-test", "pop") }); reason != "" {
 		return Namespace{}, key.Refuse("namespace", "namespace", reason)
 	}
 	return Namespace{name}, nil
@@ -95,7 +98,8 @@ func (ns Namespace) String() string {
 // Namespace is that of all keys and channels.
 func (k *Keyspace) Namespace() Namespace { return k.ns }
 
-var entry_Text = keywright.Entry{Name: "text", Pattern: "poppo:text:{rest}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Text = keywright.Entry{Name: "text", Pattern: "poppo:text:{rest}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TextKey builds the key poppo:text:{rest}.
 func (ns Namespace) TextKey(rest_ string) (string, error) {
@@ -134,10 +138,12 @@ var value_Text = value.Text(0)
 // Key poppo:text:{rest}, string, TTL none.
 func (k *Keyspace) Text(rest_ string) typed.String[string] {
 	name, err := k.ns.TextKey(rest_)
-	return typed.NewString(typed.NewKey(k.client, &entry_Text, name, err), &value_Text)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Text, Key: name, Err: err},
+		&value_Text)
 }
 
-var entry_Slow = keywright.Entry{Name: "slow", Pattern: "poppo:{weird}x{n}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Slow = keywright.Entry{Name: "slow", Pattern: "poppo:{weird}x{n}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // SlowKey builds the key poppo:{weird}x{n}.
 func (ns Namespace) SlowKey(weird string, n int64) (string, error) {
@@ -187,10 +193,13 @@ var value_Slow = value.Text(0)
 // Key poppo:{weird}x{n}, string, TTL none.
 func (k *Keyspace) Slow(weird string, n int64) typed.String[string] {
 	name, err := k.ns.SlowKey(weird, n)
-	return typed.NewString(typed.NewKey(k.client, &entry_Slow, name, err), &value_Slow)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Slow, Key: name, Err: err},
+		&value_Slow)
 }
 
-var entry_Mutex = keywright.Entry{Name: "mutex", Pattern: "poppo:lock:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_Mutex = keywright.Entry{Name: "mutex", Pattern: "poppo:lock:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // MutexKey builds the key poppo:lock:{id}.
 func (ns Namespace) MutexKey(id int64) (string, error) {
@@ -221,7 +230,10 @@ func (ns Namespace) ParseMutexKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_MutexFence = keywright.Entry{Name: "mutex.fence", Pattern: "poppo:{#poppo:lock:{id}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_MutexFence = keywright.Entry{Name: "mutex.fence", Pattern: "poppo:{#poppo:lock:{id}}:fence",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // MutexFenceKey builds the key poppo:{#poppo:lock:{id}}:fence.
 func (ns Namespace) MutexFenceKey(id int64) (string, error) {
@@ -269,10 +281,13 @@ func (ns Namespace) ParseMutexFenceKey(text string) (id int64, ok bool) {
 // Key poppo:{#poppo:lock:{id}}:fence, string, TTL 1d.
 func (k *Keyspace) MutexFence(id int64) typed.Key {
 	name, err := k.ns.MutexFenceKey(id)
-	return typed.NewKey(k.client, &entry_MutexFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MutexFence, Key: name, Err: err})
 }
 
-var entry_MutexWaiters = keywright.Entry{Name: "mutex.waiters", Pattern: "poppo:{#poppo:lock:{id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_MutexWaiters = keywright.Entry{Name: "mutex.waiters", Pattern: "poppo:{#poppo:lock:{id}}:waiters",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // MutexWaitersKey builds the key poppo:{#poppo:lock:{id}}:waiters.
 func (ns Namespace) MutexWaitersKey(id int64) (string, error) {
@@ -289,7 +304,8 @@ func (ns Namespace) MutexWaitersKey(id int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseMutexWaitersKey reads the placeholders of a key poppo:{#poppo:lock:{id}}:waiters; ok is false for any other
+// ParseMutexWaitersKey reads the placeholders of a key poppo:{#poppo:lock:{id}}:waiters; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseMutexWaitersKey(text string) (id int64, ok bool) {
 	rest := text
@@ -320,10 +336,13 @@ func (ns Namespace) ParseMutexWaitersKey(text string) (id int64, ok bool) {
 // Key poppo:{#poppo:lock:{id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) MutexWaiters(id int64) typed.Key {
 	name, err := k.ns.MutexWaitersKey(id)
-	return typed.NewKey(k.client, &entry_MutexWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MutexWaiters, Key: name, Err: err})
 }
 
-var entry_MutexShared = keywright.Entry{Name: "mutex.shared", Pattern: "poppo:{#poppo:lock:{id}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_MutexShared = keywright.Entry{Name: "mutex.shared", Pattern: "poppo:{#poppo:lock:{id}}:shared",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // MutexSharedKey builds the key poppo:{#poppo:lock:{id}}:shared.
 func (ns Namespace) MutexSharedKey(id int64) (string, error) {
@@ -340,7 +359,8 @@ func (ns Namespace) MutexSharedKey(id int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseMutexSharedKey reads the placeholders of a key poppo:{#poppo:lock:{id}}:shared; ok is false for any other
+// ParseMutexSharedKey reads the placeholders of a key poppo:{#poppo:lock:{id}}:shared; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseMutexSharedKey(text string) (id int64, ok bool) {
 	rest := text
@@ -371,10 +391,11 @@ func (ns Namespace) ParseMutexSharedKey(text string) (id int64, ok bool) {
 // Key poppo:{#poppo:lock:{id}}:shared, zset, TTL 1d.
 func (k *Keyspace) MutexShared(id int64) typed.Key {
 	name, err := k.ns.MutexSharedKey(id)
-	return typed.NewKey(k.client, &entry_MutexShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MutexShared, Key: name, Err: err})
 }
 
-var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "poppo:queue:{priority}", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "poppo:queue:{priority}", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksKey builds the key poppo:queue:{priority}.
 func (ns Namespace) TasksKey(priority Priority) (string, error) {
@@ -406,7 +427,8 @@ func (ns Namespace) ParseTasksKey(text string) (priority Priority, ok bool) {
 	return priority, true
 }
 
-var entry_TasksJob = keywright.Entry{Name: "tasks.job", Pattern: "poppo:{#poppo:queue}:job:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksJob = keywright.Entry{Name: "tasks.job", Pattern: "poppo:{#poppo:queue}:job:{job}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksJobKey builds the key poppo:{#poppo:queue}:job:{job}.
 func (ns Namespace) TasksJobKey(job string) (string, error) {
@@ -446,15 +468,16 @@ func (ns Namespace) ParseTasksJobKey(text string) (job string, ok bool) {
 	return job, true
 }
 
-// TasksJob: One job of tasks: a line of the queue's, and behind it the payload.
+// TasksJob: One job of tasks: a line of the queue's, and after it the payload.
 //
 // Key poppo:{#poppo:queue}:job:{job}, string, TTL none.
 func (k *Keyspace) TasksJob(job string) typed.Key {
 	name, err := k.ns.TasksJobKey(job)
-	return typed.NewKey(k.client, &entry_TasksJob, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksJob, Key: name, Err: err})
 }
 
-var entry_TasksResult = keywright.Entry{Name: "tasks.result", Pattern: "poppo:{#poppo:queue}:result:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TasksResult = keywright.Entry{Name: "tasks.result", Pattern: "poppo:{#poppo:queue}:result:{job}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TasksResultKey builds the key poppo:{#poppo:queue}:result:{job}.
 func (ns Namespace) TasksResultKey(job string) (string, error) {
@@ -470,7 +493,8 @@ func (ns Namespace) TasksResultKey(job string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseTasksResultKey reads the placeholders of a key poppo:{#poppo:queue}:result:{job}; ok is false for any other
+// ParseTasksResultKey reads the placeholders of a key poppo:{#poppo:queue}:result:{job}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseTasksResultKey(text string) (job string, ok bool) {
 	rest := text
@@ -499,10 +523,11 @@ func (ns Namespace) ParseTasksResultKey(text string) (job string, ok bool) {
 // Key poppo:{#poppo:queue}:result:{job}, string, TTL any.
 func (k *Keyspace) TasksResult(job string) typed.Key {
 	name, err := k.ns.TasksResultKey(job)
-	return typed.NewKey(k.client, &entry_TasksResult, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksResult, Key: name, Err: err})
 }
 
-var entry_TasksLeases = keywright.Entry{Name: "tasks.leases", Pattern: "poppo:{#poppo:queue}:leases", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksLeases = keywright.Entry{Name: "tasks.leases", Pattern: "poppo:{#poppo:queue}:leases",
+	Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksLeasesKey builds the key poppo:{#poppo:queue}:leases.
 func (ns Namespace) TasksLeasesKey() (string, error) {
@@ -514,10 +539,11 @@ func (ns Namespace) TasksLeasesKey() (string, error) {
 // Key poppo:{#poppo:queue}:leases, zset, TTL none.
 func (k *Keyspace) TasksLeases() typed.Key {
 	name, err := k.ns.TasksLeasesKey()
-	return typed.NewKey(k.client, &entry_TasksLeases, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksLeases, Key: name, Err: err})
 }
 
-var entry_TasksDelayed = keywright.Entry{Name: "tasks.delayed", Pattern: "poppo:{#poppo:queue}:delayed", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksDelayed = keywright.Entry{Name: "tasks.delayed", Pattern: "poppo:{#poppo:queue}:delayed",
+	Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksDelayedKey builds the key poppo:{#poppo:queue}:delayed.
 func (ns Namespace) TasksDelayedKey() (string, error) {
@@ -529,10 +555,11 @@ func (ns Namespace) TasksDelayedKey() (string, error) {
 // Key poppo:{#poppo:queue}:delayed, zset, TTL none.
 func (k *Keyspace) TasksDelayed() typed.Key {
 	name, err := k.ns.TasksDelayedKey()
-	return typed.NewKey(k.client, &entry_TasksDelayed, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksDelayed, Key: name, Err: err})
 }
 
-var entry_TasksDead = keywright.Entry{Name: "tasks.dead", Pattern: "poppo:{#poppo:queue}:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksDead = keywright.Entry{Name: "tasks.dead", Pattern: "poppo:{#poppo:queue}:dead", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksDeadKey builds the key poppo:{#poppo:queue}:dead.
 func (ns Namespace) TasksDeadKey() (string, error) {
@@ -544,10 +571,13 @@ func (ns Namespace) TasksDeadKey() (string, error) {
 // Key poppo:{#poppo:queue}:dead, zset, TTL none.
 func (k *Keyspace) TasksDead() typed.Key {
 	name, err := k.ns.TasksDeadKey()
-	return typed.NewKey(k.client, &entry_TasksDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksDead, Key: name, Err: err})
 }
 
-var entry_TasksWorkers = keywright.Entry{Name: "tasks.workers", Pattern: "poppo:{#poppo:queue}:workers", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_TasksWorkers = keywright.Entry{Name: "tasks.workers", Pattern: "poppo:{#poppo:queue}:workers",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // TasksWorkersKey builds the key poppo:{#poppo:queue}:workers.
 func (ns Namespace) TasksWorkersKey() (string, error) {
@@ -559,10 +589,11 @@ func (ns Namespace) TasksWorkersKey() (string, error) {
 // Key poppo:{#poppo:queue}:workers, zset, TTL 1d.
 func (k *Keyspace) TasksWorkers() typed.Key {
 	name, err := k.ns.TasksWorkersKey()
-	return typed.NewKey(k.client, &entry_TasksWorkers, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksWorkers, Key: name, Err: err})
 }
 
-var entry_TasksState = keywright.Entry{Name: "tasks.state", Pattern: "poppo:{#poppo:queue}:state", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksState = keywright.Entry{Name: "tasks.state", Pattern: "poppo:{#poppo:queue}:state", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksStateKey builds the key poppo:{#poppo:queue}:state.
 func (ns Namespace) TasksStateKey() (string, error) {
@@ -574,10 +605,11 @@ func (ns Namespace) TasksStateKey() (string, error) {
 // Key poppo:{#poppo:queue}:state, hash, TTL none.
 func (k *Keyspace) TasksState() typed.Key {
 	name, err := k.ns.TasksStateKey()
-	return typed.NewKey(k.client, &entry_TasksState, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksState, Key: name, Err: err})
 }
 
-var entry_TasksRuns = keywright.Entry{Name: "tasks.runs", Pattern: "poppo:{#poppo:queue}:runs", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksRuns = keywright.Entry{Name: "tasks.runs", Pattern: "poppo:{#poppo:queue}:runs", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksRunsKey builds the key poppo:{#poppo:queue}:runs.
 func (ns Namespace) TasksRunsKey() (string, error) {
@@ -589,10 +621,11 @@ func (ns Namespace) TasksRunsKey() (string, error) {
 // Key poppo:{#poppo:queue}:runs, hash, TTL none.
 func (k *Keyspace) TasksRuns() typed.Key {
 	name, err := k.ns.TasksRunsKey()
-	return typed.NewKey(k.client, &entry_TasksRuns, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksRuns, Key: name, Err: err})
 }
 
-var entry_TasksUnique = keywright.Entry{Name: "tasks.unique", Pattern: "poppo:{#poppo:queue}:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TasksUnique = keywright.Entry{Name: "tasks.unique", Pattern: "poppo:{#poppo:queue}:unique:{unique}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TasksUniqueKey builds the key poppo:{#poppo:queue}:unique:{unique}.
 func (ns Namespace) TasksUniqueKey(unique string) (string, error) {
@@ -608,7 +641,8 @@ func (ns Namespace) TasksUniqueKey(unique string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseTasksUniqueKey reads the placeholders of a key poppo:{#poppo:queue}:unique:{unique}; ok is false for any other
+// ParseTasksUniqueKey reads the placeholders of a key poppo:{#poppo:queue}:unique:{unique}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseTasksUniqueKey(text string) (unique string, ok bool) {
 	rest := text
@@ -637,17 +671,19 @@ func (ns Namespace) ParseTasksUniqueKey(text string) (unique string, ok bool) {
 // Key poppo:{#poppo:queue}:unique:{unique}, string, TTL any.
 func (k *Keyspace) TasksUnique(unique string) typed.Key {
 	name, err := k.ns.TasksUniqueKey(unique)
-	return typed.NewKey(k.client, &entry_TasksUnique, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksUnique, Key: name, Err: err})
 }
 
-var entry_Tagged = keywright.Entry{Name: "tagged", Pattern: "poppo:{#jobs}:main", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Tagged = keywright.Entry{Name: "tagged", Pattern: "poppo:{#jobs}:main", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedKey builds the key poppo:{#jobs}:main.
 func (ns Namespace) TaggedKey() (string, error) {
 	return ns.String() + ":{jobs}:main", nil
 }
 
-var entry_TaggedJob = keywright.Entry{Name: "tagged.job", Pattern: "poppo:{#jobs}:main:job:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedJob = keywright.Entry{Name: "tagged.job", Pattern: "poppo:{#jobs}:main:job:{job}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedJobKey builds the key poppo:{#jobs}:main:job:{job}.
 func (ns Namespace) TaggedJobKey(job string) (string, error) {
@@ -679,15 +715,16 @@ func (ns Namespace) ParseTaggedJobKey(text string) (job string, ok bool) {
 	return job, true
 }
 
-// TaggedJob: One job of tagged: a line of the queue's, and behind it the payload.
+// TaggedJob: One job of tagged: a line of the queue's, and after it the payload.
 //
 // Key poppo:{#jobs}:main:job:{job}, string, TTL none.
 func (k *Keyspace) TaggedJob(job string) typed.Key {
 	name, err := k.ns.TaggedJobKey(job)
-	return typed.NewKey(k.client, &entry_TaggedJob, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedJob, Key: name, Err: err})
 }
 
-var entry_TaggedResult = keywright.Entry{Name: "tagged.result", Pattern: "poppo:{#jobs}:main:result:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TaggedResult = keywright.Entry{Name: "tagged.result", Pattern: "poppo:{#jobs}:main:result:{job}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TaggedResultKey builds the key poppo:{#jobs}:main:result:{job}.
 func (ns Namespace) TaggedResultKey(job string) (string, error) {
@@ -701,7 +738,8 @@ func (ns Namespace) TaggedResultKey(job string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseTaggedResultKey reads the placeholders of a key poppo:{#jobs}:main:result:{job}; ok is false for any other
+// ParseTaggedResultKey reads the placeholders of a key poppo:{#jobs}:main:result:{job}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseTaggedResultKey(text string) (job string, ok bool) {
 	rest := text
@@ -724,10 +762,11 @@ func (ns Namespace) ParseTaggedResultKey(text string) (job string, ok bool) {
 // Key poppo:{#jobs}:main:result:{job}, string, TTL any.
 func (k *Keyspace) TaggedResult(job string) typed.Key {
 	name, err := k.ns.TaggedResultKey(job)
-	return typed.NewKey(k.client, &entry_TaggedResult, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedResult, Key: name, Err: err})
 }
 
-var entry_TaggedLeases = keywright.Entry{Name: "tagged.leases", Pattern: "poppo:{#jobs}:main:leases", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedLeases = keywright.Entry{Name: "tagged.leases", Pattern: "poppo:{#jobs}:main:leases",
+	Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedLeasesKey builds the key poppo:{#jobs}:main:leases.
 func (ns Namespace) TaggedLeasesKey() (string, error) {
@@ -739,10 +778,11 @@ func (ns Namespace) TaggedLeasesKey() (string, error) {
 // Key poppo:{#jobs}:main:leases, zset, TTL none.
 func (k *Keyspace) TaggedLeases() typed.Key {
 	name, err := k.ns.TaggedLeasesKey()
-	return typed.NewKey(k.client, &entry_TaggedLeases, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedLeases, Key: name, Err: err})
 }
 
-var entry_TaggedDelayed = keywright.Entry{Name: "tagged.delayed", Pattern: "poppo:{#jobs}:main:delayed", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedDelayed = keywright.Entry{Name: "tagged.delayed", Pattern: "poppo:{#jobs}:main:delayed",
+	Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedDelayedKey builds the key poppo:{#jobs}:main:delayed.
 func (ns Namespace) TaggedDelayedKey() (string, error) {
@@ -754,10 +794,11 @@ func (ns Namespace) TaggedDelayedKey() (string, error) {
 // Key poppo:{#jobs}:main:delayed, zset, TTL none.
 func (k *Keyspace) TaggedDelayed() typed.Key {
 	name, err := k.ns.TaggedDelayedKey()
-	return typed.NewKey(k.client, &entry_TaggedDelayed, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedDelayed, Key: name, Err: err})
 }
 
-var entry_TaggedDead = keywright.Entry{Name: "tagged.dead", Pattern: "poppo:{#jobs}:main:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedDead = keywright.Entry{Name: "tagged.dead", Pattern: "poppo:{#jobs}:main:dead", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedDeadKey builds the key poppo:{#jobs}:main:dead.
 func (ns Namespace) TaggedDeadKey() (string, error) {
@@ -769,10 +810,13 @@ func (ns Namespace) TaggedDeadKey() (string, error) {
 // Key poppo:{#jobs}:main:dead, zset, TTL none.
 func (k *Keyspace) TaggedDead() typed.Key {
 	name, err := k.ns.TaggedDeadKey()
-	return typed.NewKey(k.client, &entry_TaggedDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedDead, Key: name, Err: err})
 }
 
-var entry_TaggedWorkers = keywright.Entry{Name: "tagged.workers", Pattern: "poppo:{#jobs}:main:workers", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_TaggedWorkers = keywright.Entry{Name: "tagged.workers", Pattern: "poppo:{#jobs}:main:workers",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // TaggedWorkersKey builds the key poppo:{#jobs}:main:workers.
 func (ns Namespace) TaggedWorkersKey() (string, error) {
@@ -784,10 +828,11 @@ func (ns Namespace) TaggedWorkersKey() (string, error) {
 // Key poppo:{#jobs}:main:workers, zset, TTL 1d.
 func (k *Keyspace) TaggedWorkers() typed.Key {
 	name, err := k.ns.TaggedWorkersKey()
-	return typed.NewKey(k.client, &entry_TaggedWorkers, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedWorkers, Key: name, Err: err})
 }
 
-var entry_TaggedState = keywright.Entry{Name: "tagged.state", Pattern: "poppo:{#jobs}:main:state", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedState = keywright.Entry{Name: "tagged.state", Pattern: "poppo:{#jobs}:main:state", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedStateKey builds the key poppo:{#jobs}:main:state.
 func (ns Namespace) TaggedStateKey() (string, error) {
@@ -799,10 +844,11 @@ func (ns Namespace) TaggedStateKey() (string, error) {
 // Key poppo:{#jobs}:main:state, hash, TTL none.
 func (k *Keyspace) TaggedState() typed.Key {
 	name, err := k.ns.TaggedStateKey()
-	return typed.NewKey(k.client, &entry_TaggedState, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedState, Key: name, Err: err})
 }
 
-var entry_TaggedRuns = keywright.Entry{Name: "tagged.runs", Pattern: "poppo:{#jobs}:main:runs", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TaggedRuns = keywright.Entry{Name: "tagged.runs", Pattern: "poppo:{#jobs}:main:runs", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TaggedRunsKey builds the key poppo:{#jobs}:main:runs.
 func (ns Namespace) TaggedRunsKey() (string, error) {
@@ -814,10 +860,11 @@ func (ns Namespace) TaggedRunsKey() (string, error) {
 // Key poppo:{#jobs}:main:runs, hash, TTL none.
 func (k *Keyspace) TaggedRuns() typed.Key {
 	name, err := k.ns.TaggedRunsKey()
-	return typed.NewKey(k.client, &entry_TaggedRuns, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedRuns, Key: name, Err: err})
 }
 
-var entry_TaggedUnique = keywright.Entry{Name: "tagged.unique", Pattern: "poppo:{#jobs}:main:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TaggedUnique = keywright.Entry{Name: "tagged.unique", Pattern: "poppo:{#jobs}:main:unique:{unique}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TaggedUniqueKey builds the key poppo:{#jobs}:main:unique:{unique}.
 func (ns Namespace) TaggedUniqueKey(unique string) (string, error) {
@@ -831,7 +878,8 @@ func (ns Namespace) TaggedUniqueKey(unique string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseTaggedUniqueKey reads the placeholders of a key poppo:{#jobs}:main:unique:{unique}; ok is false for any other
+// ParseTaggedUniqueKey reads the placeholders of a key poppo:{#jobs}:main:unique:{unique}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseTaggedUniqueKey(text string) (unique string, ok bool) {
 	rest := text
@@ -854,10 +902,11 @@ func (ns Namespace) ParseTaggedUniqueKey(text string) (unique string, ok bool) {
 // Key poppo:{#jobs}:main:unique:{unique}, string, TTL any.
 func (k *Keyspace) TaggedUnique(unique string) typed.Key {
 	name, err := k.ns.TaggedUniqueKey(unique)
-	return typed.NewKey(k.client, &entry_TaggedUnique, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TaggedUnique, Key: name, Err: err})
 }
 
-var entry_Inside = keywright.Entry{Name: "inside", Pattern: "poppo:{#poppo:queue}:extra", Type: "set", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Inside = keywright.Entry{Name: "inside", Pattern: "poppo:{#poppo:queue}:extra", Type: "set",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // InsideKey builds the key poppo:{#poppo:queue}:extra.
 func (ns Namespace) InsideKey() (string, error) {
@@ -871,10 +920,13 @@ var member_Inside = value.Text(0)
 // Key poppo:{#poppo:queue}:extra, set, TTL none.
 func (k *Keyspace) Inside() typed.Set[string] {
 	name, err := k.ns.InsideKey()
-	return typed.NewSet(typed.NewKey(k.client, &entry_Inside, name, err), &member_Inside)
+	return typed.NewSet(keywright.Binding{Client: k.client, Entry: &entry_Inside, Key: name, Err: err},
+		&member_Inside)
 }
 
-var entry_Page = keywright.Entry{Name: "page", Pattern: "poppo:page:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_Page = keywright.Entry{Name: "page", Pattern: "poppo:page:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // PageKey builds the key poppo:page:{id}.
 func (ns Namespace) PageKey(id int64) (string, error) {
@@ -905,7 +957,10 @@ func (ns Namespace) ParsePageKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_PageFill = keywright.Entry{Name: "page.fill", Pattern: "poppo:{#poppo:page:{id}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_PageFill = keywright.Entry{Name: "page.fill", Pattern: "poppo:{#poppo:page:{id}}:fill",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // PageFillKey builds the key poppo:{#poppo:page:{id}}:fill.
 func (ns Namespace) PageFillKey(id int64) (string, error) {
@@ -953,10 +1008,12 @@ func (ns Namespace) ParsePageFillKey(text string) (id int64, ok bool) {
 // Key poppo:{#poppo:page:{id}}:fill, string, TTL 1m.
 func (k *Keyspace) PageFill(id int64) typed.Key {
 	name, err := k.ns.PageFillKey(id)
-	return typed.NewKey(k.client, &entry_PageFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_PageFill, Key: name, Err: err})
 }
 
-var entry_Page2 = keywright.Entry{Name: "page2", Pattern: "poppo:page2:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_Page2 = keywright.Entry{Name: "page2", Pattern: "poppo:page2:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // Page2Key builds the key poppo:page2:{id}.
 func (ns Namespace) Page2Key(id int64) (string, error) {
@@ -987,7 +1044,9 @@ func (ns Namespace) ParsePage2Key(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_Page2Fill = keywright.Entry{Name: "page2.fill", Pattern: "poppo:fill:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_Page2Fill = keywright.Entry{Name: "page2.fill", Pattern: "poppo:fill:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // Page2FillKey builds the key poppo:fill:{id}.
 func (ns Namespace) Page2FillKey(id int64) (string, error) {
@@ -1023,10 +1082,12 @@ func (ns Namespace) ParsePage2FillKey(text string) (id int64, ok bool) {
 // Key poppo:fill:{id}, string, TTL 1m.
 func (k *Keyspace) Page2Fill(id int64) typed.Key {
 	name, err := k.ns.Page2FillKey(id)
-	return typed.NewKey(k.client, &entry_Page2Fill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_Page2Fill, Key: name, Err: err})
 }
 
-var entry_Rate = keywright.Entry{Name: "rate", Pattern: "poppo:rate:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Minute, Min: 2 * time.Minute, Max: 2 * time.Minute, Text: "2m"}}
+var entry_Rate = keywright.Entry{Name: "rate", Pattern: "poppo:rate:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Minute, Min: 2 * time.Minute, Max: 2 * time.Minute,
+		Text: "2m"}}
 
 // RateKey builds the key poppo:rate:{id}.
 func (ns Namespace) RateKey(id int64) (string, error) {
@@ -1057,7 +1118,9 @@ func (ns Namespace) ParseRateKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-var entry_Board = keywright.Entry{Name: "board", Pattern: "poppo:board:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
+var entry_Board = keywright.Entry{Name: "board", Pattern: "poppo:board:{day}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Text: "7d"}}
 
 // BoardKey builds the key poppo:board:{day}.
 func (ns Namespace) BoardKey(day time.Time) (string, error) {
@@ -1088,7 +1151,10 @@ func (ns Namespace) ParseBoardKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-var entry_BoardWindow = keywright.Entry{Name: "board.window", Pattern: "poppo:{#poppo:board}:window:{window}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute, Text: "5m"}}
+var entry_BoardWindow = keywright.Entry{Name: "board.window", Pattern: "poppo:{#poppo:board}:window:{window}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute,
+		Text: "5m"}}
 
 // BoardWindowKey builds the key poppo:{#poppo:board}:window:{window}.
 func (ns Namespace) BoardWindowKey(window string) (string, error) {
@@ -1104,7 +1170,8 @@ func (ns Namespace) BoardWindowKey(window string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseBoardWindowKey reads the placeholders of a key poppo:{#poppo:board}:window:{window}; ok is false for any other
+// ParseBoardWindowKey reads the placeholders of a key poppo:{#poppo:board}:window:{window}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func (ns Namespace) ParseBoardWindowKey(text string) (window string, ok bool) {
 	rest := text
@@ -1133,10 +1200,12 @@ func (ns Namespace) ParseBoardWindowKey(text string) (window string, ok bool) {
 // Key poppo:{#poppo:board}:window:{window}, zset, TTL 5m.
 func (k *Keyspace) BoardWindow(window string) typed.Key {
 	name, err := k.ns.BoardWindowKey(window)
-	return typed.NewKey(k.client, &entry_BoardWindow, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_BoardWindow, Key: name, Err: err})
 }
 
-var entry_Memo = keywright.Entry{Name: "memo", Pattern: "poppo:memo:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Memo = keywright.Entry{Name: "memo", Pattern: "poppo:memo:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // MemoKey builds the key poppo:memo:{id}.
 func (ns Namespace) MemoKey(id int64) (string, error) {
@@ -1205,7 +1274,8 @@ type MemoHandle struct{ typed.HashReader[MemoValue] }
 // Key poppo:memo:{id}, hash, TTL 1h.
 func (k *Keyspace) Memo(id int64) MemoHandle {
 	name, err := k.ns.MemoKey(id)
-	return MemoHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Memo, name, err), &fields_MemoValue)}
+	return MemoHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Memo, Key: name,
+		Err: err}, &fields_MemoValue)}
 }
 
 // K is the field k.
@@ -1218,7 +1288,9 @@ func (h MemoHandle) At() typed.FieldReader[time.Time] {
 	return typed.NewFieldReader(h.Key, "at", &codec_MemoValue_At)
 }
 
-var entry_MemoIndexK = keywright.Entry{Name: "memo.index.k", Pattern: "poppo:idx:k:{k}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_MemoIndexK = keywright.Entry{Name: "memo.index.k", Pattern: "poppo:idx:k:{k}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // MemoIndexKKey builds the key poppo:idx:k:{k}.
 func (ns Namespace) MemoIndexKKey(k_ K) (string, error) {
@@ -1255,10 +1327,12 @@ func (ns Namespace) ParseMemoIndexKKey(text string) (k_ K, ok bool) {
 // Key poppo:idx:k:{k}, zset, TTL 2h sliding.
 func (k *Keyspace) MemoIndexK(k_ K) typed.Key {
 	name, err := k.ns.MemoIndexKKey(k_)
-	return typed.NewKey(k.client, &entry_MemoIndexK, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexK, Key: name, Err: err})
 }
 
-var entry_MemoIndexKAt = keywright.Entry{Name: "memo.index.k+at", Pattern: "poppo:idx:ka:{k}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_MemoIndexKAt = keywright.Entry{Name: "memo.index.k+at", Pattern: "poppo:idx:ka:{k}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // MemoIndexKAtKey builds the key poppo:idx:ka:{k}.
 func (ns Namespace) MemoIndexKAtKey(k_ K) (string, error) {
@@ -1295,10 +1369,12 @@ func (ns Namespace) ParseMemoIndexKAtKey(text string) (k_ K, ok bool) {
 // Key poppo:idx:ka:{k}, zset, TTL 2h sliding.
 func (k *Keyspace) MemoIndexKAt(k_ K) typed.Key {
 	name, err := k.ns.MemoIndexKAtKey(k_)
-	return typed.NewKey(k.client, &entry_MemoIndexKAt, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexKAt, Key: name, Err: err})
 }
 
-var entry_MemoIndexAt = keywright.Entry{Name: "memo.index.at", Pattern: "poppo:idx:at", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_MemoIndexAt = keywright.Entry{Name: "memo.index.at", Pattern: "poppo:idx:at", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // MemoIndexAtKey builds the key poppo:idx:at.
 func (ns Namespace) MemoIndexAtKey() (string, error) {
@@ -1310,10 +1386,12 @@ func (ns Namespace) MemoIndexAtKey() (string, error) {
 // Key poppo:idx:at, zset, TTL 2h sliding.
 func (k *Keyspace) MemoIndexAt() typed.Key {
 	name, err := k.ns.MemoIndexAtKey()
-	return typed.NewKey(k.client, &entry_MemoIndexAt, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexAt, Key: name, Err: err})
 }
 
-var entry_MemoExpiry = keywright.Entry{Name: "memo.expiry", Pattern: "poppo:{#poppo:memo}:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_MemoExpiry = keywright.Entry{Name: "memo.expiry", Pattern: "poppo:{#poppo:memo}:expiry", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // MemoExpiryKey builds the key poppo:{#poppo:memo}:expiry.
 func (ns Namespace) MemoExpiryKey() (string, error) {
@@ -1325,10 +1403,12 @@ func (ns Namespace) MemoExpiryKey() (string, error) {
 // Key poppo:{#poppo:memo}:expiry, zset, TTL 2h sliding.
 func (k *Keyspace) MemoExpiry() typed.Key {
 	name, err := k.ns.MemoExpiryKey()
-	return typed.NewKey(k.client, &entry_MemoExpiry, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoExpiry, Key: name, Err: err})
 }
 
-var entry_MemoLedger = keywright.Entry{Name: "memo.ledger", Pattern: "poppo:{#poppo:memo}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_MemoLedger = keywright.Entry{Name: "memo.ledger", Pattern: "poppo:{#poppo:memo}:ledger", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // MemoLedgerKey builds the key poppo:{#poppo:memo}:ledger.
 func (ns Namespace) MemoLedgerKey() (string, error) {
@@ -1340,25 +1420,30 @@ func (ns Namespace) MemoLedgerKey() (string, error) {
 // Key poppo:{#poppo:memo}:ledger, hash, TTL 2h sliding.
 func (k *Keyspace) MemoLedger() typed.Key {
 	name, err := k.ns.MemoLedgerKey()
-	return typed.NewKey(k.client, &entry_MemoLedger, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoLedger, Key: name, Err: err})
 }
 
-var entry_MemoSweep = keywright.Entry{Name: "memo.sweep", Pattern: "poppo:{#poppo:memo}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_MemoSweep = keywright.Entry{Name: "memo.sweep", Pattern: "poppo:{#poppo:memo}:sweep", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // MemoSweepKey builds the key poppo:{#poppo:memo}:sweep.
 func (ns Namespace) MemoSweepKey() (string, error) {
 	return ns.String() + ":{" + ns.String() + ":memo}:sweep", nil
 }
 
-// MemoSweep: Which process cleans up behind each memo that has expired.
+// MemoSweep: Which process cleans up after each memo that has expired.
 //
 // Key poppo:{#poppo:memo}:sweep, string, TTL 10m.
 func (k *Keyspace) MemoSweep() typed.Key {
 	name, err := k.ns.MemoSweepKey()
-	return typed.NewKey(k.client, &entry_MemoSweep, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoSweep, Key: name, Err: err})
 }
 
-var entry_MemoPressure = keywright.Entry{Name: "memo.pressure", Pattern: "poppo:{#poppo:memo}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_MemoPressure = keywright.Entry{Name: "memo.pressure", Pattern: "poppo:{#poppo:memo}:pressure",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // MemoPressureKey builds the key poppo:{#poppo:memo}:pressure.
 func (ns Namespace) MemoPressureKey() (string, error) {
@@ -1370,10 +1455,12 @@ func (ns Namespace) MemoPressureKey() (string, error) {
 // Key poppo:{#poppo:memo}:pressure, string, TTL 10m.
 func (k *Keyspace) MemoPressure() typed.Key {
 	name, err := k.ns.MemoPressureKey()
-	return typed.NewKey(k.client, &entry_MemoPressure, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoPressure, Key: name, Err: err})
 }
 
-var entry_Shared = keywright.Entry{Name: "shared", Pattern: "poppo:t:{day}:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Shared = keywright.Entry{Name: "shared", Pattern: "poppo:t:{day}:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // SharedKey builds the key poppo:t:{day}:{id}.
 func (ns Namespace) SharedKey(day time.Time, id int64) (string, error) {
@@ -1450,7 +1537,8 @@ type SharedHandle struct{ typed.HashReader[SharedValue] }
 // Key poppo:t:{day}:{id}, hash, TTL 1h.
 func (k *Keyspace) Shared(day time.Time, id int64) SharedHandle {
 	name, err := k.ns.SharedKey(day, id)
-	return SharedHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Shared, name, err), &fields_SharedValue)}
+	return SharedHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Shared, Key: name,
+		Err: err}, &fields_SharedValue)}
 }
 
 // K is the field k.
@@ -1458,7 +1546,9 @@ func (h SharedHandle) K() typed.FieldReader[K] {
 	return typed.NewFieldReader(h.Key, "k", &codec_SharedValue_K)
 }
 
-var entry_SharedIndexK = keywright.Entry{Name: "shared.index.k", Pattern: "poppo:t:{day}:k:{k}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_SharedIndexK = keywright.Entry{Name: "shared.index.k", Pattern: "poppo:t:{day}:k:{k}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // SharedIndexKKey builds the key poppo:t:{day}:k:{k}.
 func (ns Namespace) SharedIndexKKey(day time.Time, k_ K) (string, error) {
@@ -1511,10 +1601,13 @@ func (ns Namespace) ParseSharedIndexKKey(text string) (day time.Time, k_ K, ok b
 // Key poppo:t:{day}:k:{k}, zset, TTL 2h sliding.
 func (k *Keyspace) SharedIndexK(day time.Time, k_ K) typed.Key {
 	name, err := k.ns.SharedIndexKKey(day, k_)
-	return typed.NewKey(k.client, &entry_SharedIndexK, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_SharedIndexK, Key: name, Err: err})
 }
 
-var entry_SharedExpiry = keywright.Entry{Name: "shared.expiry", Pattern: "poppo:{#poppo:t:{day}}:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_SharedExpiry = keywright.Entry{Name: "shared.expiry", Pattern: "poppo:{#poppo:t:{day}}:expiry",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // SharedExpiryKey builds the key poppo:{#poppo:t:{day}}:expiry.
 func (ns Namespace) SharedExpiryKey(day time.Time) (string, error) {
@@ -1562,10 +1655,13 @@ func (ns Namespace) ParseSharedExpiryKey(text string) (day time.Time, ok bool) {
 // Key poppo:{#poppo:t:{day}}:expiry, zset, TTL 2h sliding.
 func (k *Keyspace) SharedExpiry(day time.Time) typed.Key {
 	name, err := k.ns.SharedExpiryKey(day)
-	return typed.NewKey(k.client, &entry_SharedExpiry, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_SharedExpiry, Key: name, Err: err})
 }
 
-var entry_SharedLedger = keywright.Entry{Name: "shared.ledger", Pattern: "poppo:{#poppo:t:{day}}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour, Sliding: true, Text: "2h sliding"}}
+var entry_SharedLedger = keywright.Entry{Name: "shared.ledger", Pattern: "poppo:{#poppo:t:{day}}:ledger",
+	Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 2 * time.Hour, Min: 2 * time.Hour, Max: 2 * time.Hour,
+		Sliding: true, Text: "2h sliding"}}
 
 // SharedLedgerKey builds the key poppo:{#poppo:t:{day}}:ledger.
 func (ns Namespace) SharedLedgerKey(day time.Time) (string, error) {
@@ -1613,10 +1709,13 @@ func (ns Namespace) ParseSharedLedgerKey(text string) (day time.Time, ok bool) {
 // Key poppo:{#poppo:t:{day}}:ledger, hash, TTL 2h sliding.
 func (k *Keyspace) SharedLedger(day time.Time) typed.Key {
 	name, err := k.ns.SharedLedgerKey(day)
-	return typed.NewKey(k.client, &entry_SharedLedger, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_SharedLedger, Key: name, Err: err})
 }
 
-var entry_SharedSweep = keywright.Entry{Name: "shared.sweep", Pattern: "poppo:{#poppo:t:{day}}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_SharedSweep = keywright.Entry{Name: "shared.sweep", Pattern: "poppo:{#poppo:t:{day}}:sweep",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // SharedSweepKey builds the key poppo:{#poppo:t:{day}}:sweep.
 func (ns Namespace) SharedSweepKey(day time.Time) (string, error) {
@@ -1659,22 +1758,26 @@ func (ns Namespace) ParseSharedSweepKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-// SharedSweep: Which process cleans up behind each shared that has expired.
+// SharedSweep: Which process cleans up after each shared that has expired.
 //
 // Key poppo:{#poppo:t:{day}}:sweep, string, TTL 10m.
 func (k *Keyspace) SharedSweep(day time.Time) typed.Key {
 	name, err := k.ns.SharedSweepKey(day)
-	return typed.NewKey(k.client, &entry_SharedSweep, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_SharedSweep, Key: name, Err: err})
 }
 
-var entry_Logged = keywright.Entry{Name: "logged", Pattern: "poppo:log", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_Logged = keywright.Entry{Name: "logged", Pattern: "poppo:log", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Sliding: true, Text: "1d sliding"}}
 
 // LoggedKey builds the key poppo:log.
 func (ns Namespace) LoggedKey() (string, error) {
 	return ns.String() + ":log", nil
 }
 
-var entry_LoggedDead = keywright.Entry{Name: "logged.dead", Pattern: "poppo:{#poppo:log}:dead", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_LoggedDead = keywright.Entry{Name: "logged.dead", Pattern: "poppo:{#poppo:log}:dead", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Sliding: true, Text: "1d sliding"}}
 
 // LoggedDeadKey builds the key poppo:{#poppo:log}:dead.
 func (ns Namespace) LoggedDeadKey() (string, error) {
@@ -1686,12 +1789,20 @@ func (ns Namespace) LoggedDeadKey() (string, error) {
 // Key poppo:{#poppo:log}:dead, stream, TTL 1d sliding.
 func (k *Keyspace) LoggedDead() typed.Key {
 	name, err := k.ns.LoggedDeadKey()
-	return typed.NewKey(k.client, &entry_LoggedDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_LoggedDead, Key: name, Err: err})
 }
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Text, entry_Slow, entry_Mutex, entry_MutexFence, entry_MutexWaiters, entry_MutexShared, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Tagged, entry_TaggedJob, entry_TaggedResult, entry_TaggedLeases, entry_TaggedDelayed, entry_TaggedDead, entry_TaggedWorkers, entry_TaggedState, entry_TaggedRuns, entry_TaggedUnique, entry_Inside, entry_Page, entry_PageFill, entry_Page2, entry_Page2Fill, entry_Rate, entry_Board, entry_BoardWindow, entry_Memo, entry_MemoIndexK, entry_MemoIndexKAt, entry_MemoIndexAt, entry_MemoExpiry, entry_MemoLedger, entry_MemoSweep, entry_MemoPressure, entry_Shared, entry_SharedIndexK, entry_SharedExpiry, entry_SharedLedger, entry_SharedSweep, entry_Logged, entry_LoggedDead}
+	return []keywright.Entry{entry_Text, entry_Slow, entry_Mutex, entry_MutexFence, entry_MutexWaiters,
+		entry_MutexShared, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed,
+		entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Tagged,
+		entry_TaggedJob, entry_TaggedResult, entry_TaggedLeases, entry_TaggedDelayed, entry_TaggedDead,
+		entry_TaggedWorkers, entry_TaggedState, entry_TaggedRuns, entry_TaggedUnique, entry_Inside, entry_Page,
+		entry_PageFill, entry_Page2, entry_Page2Fill, entry_Rate, entry_Board, entry_BoardWindow, entry_Memo,
+		entry_MemoIndexK, entry_MemoIndexKAt, entry_MemoIndexAt, entry_MemoExpiry, entry_MemoLedger, entry_MemoSweep,
+		entry_MemoPressure, entry_Shared, entry_SharedIndexK, entry_SharedExpiry, entry_SharedLedger,
+		entry_SharedSweep, entry_Logged, entry_LoggedDead}
 }
 
 // MemoMadeChannel builds the channel poppo:made:{k}.
@@ -1777,7 +1888,8 @@ func (ns Namespace) AskReplyChannel(id int64, caller string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseAskReplyChannel reads the placeholders of a channel poppo:{#poppo:ask:{id}}:reply:{caller}; ok is false for any other
+// ParseAskReplyChannel reads the placeholders of a channel poppo:{#poppo:ask:{id}}:reply:{caller}; ok is false
+// for any other
 // channel, and where a number has more than 64 bits.
 func (ns Namespace) ParseAskReplyChannel(text string) (id int64, caller string, ok bool) {
 	rest := text
@@ -1828,7 +1940,8 @@ func (ns Namespace) MutexReleasedChannel(id int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseMutexReleasedChannel reads the placeholders of a channel poppo:{#poppo:lock:{id}}:released; ok is false for any other
+// ParseMutexReleasedChannel reads the placeholders of a channel poppo:{#poppo:lock:{id}}:released; ok is false
+// for any other
 // channel, and where a number has more than 64 bits.
 func (ns Namespace) ParseMutexReleasedChannel(text string) (id int64, ok bool) {
 	rest := text
@@ -1873,7 +1986,9 @@ func (k *Keyspace) Mutex(id int64) lock.Lock {
 	waiters, err3 := k.ns.MutexWaitersKey(id)
 	shared, err4 := k.ns.MutexSharedKey(id)
 	channel, err5 := k.ns.MutexReleasedChannel(id)
-	return lock.New(k.client, &entry_Mutex, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.Mutex)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_Mutex,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, &k.tuning.Mutex)
 }
 
 var payload_Tasks = value.Text(0)
@@ -1894,12 +2009,16 @@ func (k *Keyspace) Tasks() queue.Queue[string] {
 	job := queue.Name{Before: k.ns.String() + ":{" + k.ns.String() + ":queue}:job:", After: ""}
 	result := queue.Name{Before: k.ns.String() + ":{" + k.ns.String() + ":queue}:result:", After: ""}
 	unique := queue.Name{Before: k.ns.String() + ":{" + k.ns.String() + ":queue}:unique:", After: ""}
-	return queue.New(k.client, &entry_Tasks, queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "low", Key: lane2}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
-		if _, ok := k.ns.ParseTasksJobKey(job.Of(id)); !ok {
-			return value.Bad("is no text")
-		}
-		return nil
-	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9), &payload_Tasks, &k.tuning.Tasks)
+	return queue.New(keywright.Binding{Client: k.client, Entry: &entry_Tasks,
+		Err: cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9)},
+		queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "low", Key: lane2}}, Job: job,
+			Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers,
+			Runs: runs, Channel: channel, ID: func(id string) error {
+				if _, ok := k.ns.ParseTasksJobKey(job.Of(id)); !ok {
+					return value.Bad("is no text")
+				}
+				return nil
+			}}, &payload_Tasks, &k.tuning.Tasks)
 }
 
 var payload_Tagged = value.Text(0)
@@ -1919,12 +2038,16 @@ func (k *Keyspace) Tagged() queue.Queue[string] {
 	job := queue.Name{Before: k.ns.String() + ":{jobs}:main:job:", After: ""}
 	result := queue.Name{Before: k.ns.String() + ":{jobs}:main:result:", After: ""}
 	unique := queue.Name{Before: k.ns.String() + ":{jobs}:main:unique:", After: ""}
-	return queue.New(k.client, &entry_Tagged, queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
-		if _, ok := k.ns.ParseTaggedJobKey(job.Of(id)); !ok {
-			return value.Bad("is no text")
-		}
-		return nil
-	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8), &payload_Tagged, &k.tuning.Tagged)
+	return queue.New(keywright.Binding{Client: k.client, Entry: &entry_Tagged,
+		Err: cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8)},
+		queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases,
+			Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel,
+			ID: func(id string) error {
+				if _, ok := k.ns.ParseTaggedJobKey(job.Of(id)); !ok {
+					return value.Bad("is no text")
+				}
+				return nil
+			}}, &payload_Tagged, &k.tuning.Tagged)
 }
 
 var value_Page = value.Text(0)
@@ -1967,7 +2090,8 @@ var score_Board = value.IntScore(math.MinInt64, math.MaxInt64)
 // Key poppo:board:{day}, zset, TTL 7d.
 func (k *Keyspace) Board(day time.Time) typed.ZSet[string, int64] {
 	name, err := k.ns.BoardKey(day)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_Board, name, err), &member_Board, &score_Board)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_Board, Key: name, Err: err},
+		&member_Board, &score_Board)
 }
 
 // BoardBoard:
@@ -1976,9 +2100,11 @@ func (k *Keyspace) Board(day time.Time) typed.ZSet[string, int64] {
 //
 // It is the whole ranking: every period of it, ranks, neighbours, windows.
 func (k *Keyspace) BoardBoard() (*ranking.Board[string, int64], error) {
-	return ranking.New(ranking.Config[string, int64]{Client: k.client, Entry: &entry_Board, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_Board, Score: &score_Board,
-		Key: func(t time.Time) (string, error) { return k.ns.BoardKey(t) },
-	})
+	return ranking.New(keywright.Binding{Client: k.client, Entry: &entry_Board},
+		ranking.Config[string, int64]{Step: ranking.Day, Ties: ranking.ByMember, Member: &member_Board,
+			Score: &score_Board,
+			Key:   func(t time.Time) (string, error) { return k.ns.BoardKey(t) },
+		})
 }
 
 var sums_Board = value.FloatScore()
@@ -1989,9 +2115,10 @@ func (k *Keyspace) BoardWindows(weights []float64) (*ranking.Windows[string, int
 	if err != nil {
 		return nil, err
 	}
-	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_BoardWindow, Score: &sums_Board, Weights: weights,
-		Key: func(end time.Time) (string, error) { return k.ns.BoardWindowKey(ranking.Day.Window(end, weights)) },
-	})
+	return ranking.NewWindows(keywright.Binding{Client: k.client, Entry: &entry_BoardWindow}, board,
+		ranking.WindowConfig[float64]{Score: &sums_Board, Weights: weights,
+			Key: func(end time.Time) (string, error) { return k.ns.BoardWindowKey(ranking.Day.Window(end, weights)) },
+		})
 }
 
 // MemoFields makes changes of single fields of memo.
@@ -2035,7 +2162,6 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 	ledgerKey, err2 := k.ns.MemoLedgerKey()
 	leaseKey, err3 := k.ns.MemoSweepKey()
 	spec := entity.Spec[int64, MemoValue]{
-		Entry:  &entry_Memo,
 		Prefix: k.ns.String() + ":memo:",
 		Key:    k.ns.MemoKey,
 		Parse:  k.ns.ParseMemoKey,
@@ -2044,18 +2170,23 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 			{Name: "k", Field: "k", Prefix: k.ns.String() + ":idx:k:", Key: func(v *MemoValue) (string, error) {
 				return k.ns.MemoIndexKKey(v.K)
 			}},
-			{Name: "k+at", Score: "at", Field: "k", Prefix: k.ns.String() + ":idx:ka:", Key: func(v *MemoValue) (string, error) {
-				return k.ns.MemoIndexKAtKey(v.K)
-			}},
+			{Name: "k+at", Score: "at", Field: "k", Prefix: k.ns.String() + ":idx:ka:",
+				Key: func(v *MemoValue) (string, error) {
+					return k.ns.MemoIndexKAtKey(v.K)
+				}},
 			{Name: "at", Score: "at", Prefix: k.ns.String() + ":idx:at"},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
-		OnCreate: []entity.Event{{Mode: entity.Publish, Name: []entity.Part{{Name: k.ns.String(), Literal: true}, {Name: ":made:", Literal: true}, {Name: "k", Field: "k", Form: value.Quoted}}, Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
-		OnDelete: []entity.Event{{Mode: entity.Publish, Channel: k.ns.String() + ":gone", Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
-		OnExpire: []entity.Event{{Mode: entity.Append, Age: 24 * time.Hour, Channel: k.ns.String() + ":log", Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
+		OnCreate: []entity.Event{{Mode: entity.Publish,
+			Name: []entity.Part{{Name: k.ns.String(), Literal: true}, {Name: ":made:", Literal: true},
+				{Name: "k", Field: "k", Form: value.Quoted}}, Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
+		OnDelete: []entity.Event{{Mode: entity.Publish, Channel: k.ns.String() + ":gone",
+			Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
+		OnExpire: []entity.Event{{Mode: entity.Append, Age: 24 * time.Hour, Channel: k.ns.String() + ":log",
+			Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
 	}
 	return &spec, cmp.Or(err1, err2, err3)
 }
@@ -2084,7 +2215,6 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 	ledgerKey, err2 := k.ns.SharedLedgerKey(day)
 	leaseKey, err3 := k.ns.SharedSweepKey(day)
 	spec := entity.Spec[int64, SharedValue]{
-		Entry:  &entry_Shared,
 		Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":",
 		Key:    func(name int64) (string, error) { return k.ns.SharedKey(day, name) },
 		Parse: func(text string) (id int64, ok bool) {
@@ -2094,16 +2224,18 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 		},
 		Fields: &fields_SharedValue,
 		Indexes: []entity.Index[SharedValue]{
-			{Name: "k", Field: "k", Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":k:", Key: func(v *SharedValue) (string, error) {
-				return k.ns.SharedIndexKKey(day, v.K)
-			}},
+			{Name: "k", Field: "k", Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":k:",
+				Key: func(v *SharedValue) (string, error) {
+					return k.ns.SharedIndexKKey(day, v.K)
+				}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
 		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 	}
-	return SharedStore{entity.New(k.client, &spec, cmp.Or(err1, err2, err3)), k}
+	return SharedStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Shared,
+		Err: cmp.Or(err1, err2, err3)}, &spec), k}
 }
 
 // LoggedMessage is the message of logged.
@@ -2126,7 +2258,8 @@ func (v LoggedMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *LoggedMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_LoggedMessage, text, v)
+	return value.UnmarshalObject(members_LoggedMessage,
+		text, v)
 }
 
 var message_Logged = value.JSON[LoggedMessage]()
@@ -2137,7 +2270,8 @@ var message_Logged = value.JSON[LoggedMessage]()
 func (k *Keyspace) Logged() event.Stream[LoggedMessage] {
 	main, err1 := k.ns.LoggedKey()
 	dead, err2 := k.ns.LoggedDeadKey()
-	return event.NewStream(k.client, &entry_Logged, &message_Logged, event.StreamConfig{Age: 24 * time.Hour}, event.StreamKeys{Main: main, Dead: dead}, cmp.Or(err1, err2))
+	return event.NewStream(keywright.Binding{Client: k.client, Entry: &entry_Logged, Err: cmp.Or(err1, err2)},
+		event.StreamKeys{Main: main, Dead: dead}, &message_Logged, event.StreamConfig{Age: 24 * time.Hour})
 }
 
 // LoggedGGroup is the consumer group g of Logged.
@@ -2158,9 +2292,10 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 // Run it in any process; they take turns.
 func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
 	lease, err := k.ns.MemoPressureKey()
-	return pressure.New(k.client, &entry_MemoPressure, lease, err, []pressure.Step{
-		{At: 0.80, Shorten: 5 * time.Minute, Entry: "memo", Target: k.store_Memo.Going("k+at"), Values: []string{"a"}},
-	}, o)
+	return pressure.New(keywright.Binding{Client: k.client, Entry: &entry_MemoPressure, Key: lease, Err: err},
+		[]pressure.Step{
+			{At: 0.80, Shorten: 5 * time.Minute, Entry: "memo", Target: k.store_Memo.Going("k+at"), Values: []string{"a"}},
+		}, o)
 }
 
 // MemoMadeMessage is the message of memo_made.
@@ -2177,7 +2312,8 @@ var members_MemoMadeMessage = []value.ObjectColumn[MemoMadeMessage]{
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v MemoMadeMessage) MarshalJSON() ([]byte, error) {
+func (v MemoMadeMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_MemoMadeMessage, &v)
 }
 
@@ -2195,13 +2331,15 @@ var channel_MemoMade = keywright.Entry{Name: "memo_made", Pattern: "poppo:made:{
 // Channel poppo:made:{k}.
 func (k *Keyspace) MemoMadeTopic(k_ K) event.Topic[MemoMadeMessage] {
 	name, err := k.ns.MemoMadeChannel(k_)
-	return event.New(k.client, &channel_MemoMade, &message_MemoMade, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_MemoMade, Key: name, Err: err},
+		&message_MemoMade, event.Config{})
 }
 
 // MemoMadeTopics are all channels poppo:made:{k}:
 // ParseMemoMadeChannel reads the name of a message's channel.
 func (k *Keyspace) MemoMadeTopics() event.Topics[MemoMadeMessage] {
-	return event.Pattern(event.New(k.client, &channel_MemoMade, &message_MemoMade, event.Config{}, "", nil), k.ns.String()+":made:*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_MemoMade}, &message_MemoMade,
+		event.Config{}), k.ns.String()+":made:*", func(name string) bool {
 		_, ok := k.ns.ParseMemoMadeChannel(name)
 		return ok
 	})
@@ -2221,7 +2359,8 @@ var members_MemoGoneMessage = []value.ObjectColumn[MemoGoneMessage]{
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v MemoGoneMessage) MarshalJSON() ([]byte, error) {
+func (v MemoGoneMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_MemoGoneMessage, &v)
 }
 
@@ -2239,7 +2378,8 @@ var channel_MemoGone = keywright.Entry{Name: "memo_gone", Pattern: "poppo:gone",
 // Channel poppo:gone.
 func (k *Keyspace) MemoGoneTopic() event.Topic[MemoGoneMessage] {
 	name, err := k.ns.MemoGoneChannel()
-	return event.New(k.client, &channel_MemoGone, &message_MemoGone, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_MemoGone, Key: name, Err: err},
+		&message_MemoGone, event.Config{})
 }
 
 // AskMessage is the message of ask.
@@ -2260,7 +2400,8 @@ func (v AskMessage) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *AskMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_AskMessage, text, v)
+	return value.UnmarshalObject(members_AskMessage, text,
+		v)
 }
 
 var message_Ask = value.JSON[AskMessage]()
@@ -2272,13 +2413,15 @@ var channel_Ask = keywright.Entry{Name: "ask", Pattern: "poppo:ask:{id}", Type: 
 // Channel poppo:ask:{id}.
 func (k *Keyspace) AskTopic(id int64) event.Topic[AskMessage] {
 	name, err := k.ns.AskChannel(id)
-	return event.New(k.client, &channel_Ask, &message_Ask, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Ask, Key: name, Err: err}, &message_Ask,
+		event.Config{})
 }
 
 // AskTopics are all channels poppo:ask:{id}:
 // ParseAskChannel reads the name of a message's channel.
 func (k *Keyspace) AskTopics() event.Topics[AskMessage] {
-	return event.Pattern(event.New(k.client, &channel_Ask, &message_Ask, event.Config{}, "", nil), k.ns.String()+":ask:*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_Ask}, &message_Ask,
+		event.Config{}), k.ns.String()+":ask:*", func(name string) bool {
 		_, ok := k.ns.ParseAskChannel(name)
 		return ok
 	})
@@ -2312,7 +2455,8 @@ var reply_Ask = value.JSON[AskReply]()
 // Channel poppo:ask:{id}.
 // Answers come on poppo:{#poppo:ask:{id}}:reply:{caller}.
 func (k *Keyspace) AskExchange(id int64) event.Exchange[AskMessage, AskReply] {
-	return event.NewExchange(k.AskTopic(id), &reply_Ask, func(caller string) (string, error) { return k.ns.AskReplyChannel(id, caller) })
+	return event.NewExchange(k.AskTopic(id), &reply_Ask,
+		func(caller string) (string, error) { return k.ns.AskReplyChannel(id, caller) })
 }
 
 // Changed:
@@ -2321,9 +2465,9 @@ func (k *Keyspace) AskExchange(id int64) event.Exchange[AskMessage, AskReply] {
 // It announces that on memo_gone, once all is deleted, so that a listener finds
 // nothing stale; one round trip each.
 func (k *Keyspace) Changed(ctx context.Context, id int64) error {
-	if err := keywright.DoAll(ctx, k.client,
-		k.Page(id).LaterInvalidate(),
-	); err != nil {
+	var stale keywright.Batch
+	keywright.Queue(&stale, k.Page(id).LaterInvalidate())
+	if err := stale.Run(ctx); err != nil {
 		return err
 	}
 	return k.MemoGoneTopic().Publish(ctx, MemoGoneMessage{ID: id})

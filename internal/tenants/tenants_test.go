@@ -16,19 +16,16 @@ import (
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/gen/python"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/tenants"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // in gives the handles of a namespace.
 func in(t *testing.T, c *keywright.Client, name string) *tenants.Keyspace {
@@ -41,7 +38,7 @@ func in(t *testing.T, c *keywright.Client, name string) *tenants.Keyspace {
 // finder finds the declared key that a key of the server belongs to in a namespace.
 func finder(t *testing.T, name string) func(string) *keyspace.Key {
 	t.Helper()
-	ks, found := keyspace.LoadIn(os.DirFS("."), "keyspace.yaml", map[string]string{"poppo": name})
+	ks, found := load.In(os.DirFS("."), "keyspace.yaml", map[string]string{"poppo": name})
 	if len(found) > 0 {
 		t.Fatal(found[0].Message)
 	}
@@ -84,19 +81,20 @@ func use(t *testing.T, k *tenants.Keyspace, n int64) {
 	t.Helper()
 	ctx, day := t.Context(), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	heard := make(chan string, 10)
-	stop, err := k.MemoMadeTopics().Subscribe(ctx, event.Options{}, func(m event.Message[tenants.MemoMadeMessage], err error) {
-		if err == nil {
-			heard <- m.Channel
-		}
-	})
+	stop, err := k.MemoMadeTopics().Subscribe(ctx, event.Options{},
+		func(m event.Message[tenants.MemoMadeMessage], err error) {
+			if err == nil {
+				heard <- m.Channel
+			}
+		})
 	must(t, err)
 	defer stop()
 	lease, err := k.Mutex(1).Try(ctx) // held in the others, too
 	must(t, err)
 	t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(ctx)) })
-	must(t, k.Text("a").Set(ctx, fmt.Sprint(n)))
-	must(t, k.Slow("abc-1", n).Set(ctx, "x"))
-	_, err = k.Inside().Add(ctx, fmt.Sprint(n))
+	must(t, k.Text("a").Set(fmt.Sprint(n)).Do(ctx))
+	must(t, k.Slow("abc-1", n).Set("x").Do(ctx))
+	_, err = k.Inside().Add(fmt.Sprint(n)).Do(ctx)
 	must(t, err)
 	_, err = k.Tasks().Enqueue(ctx, queue.Task[string]{ID: "job", Unique: "one", Payload: fmt.Sprint(n)})
 	must(t, err)
@@ -113,7 +111,7 @@ func use(t *testing.T, k *tenants.Keyspace, n int64) {
 			t.Fatalf("%s: the rate is used up by others: %v %v", k.Namespace(), r, err)
 		}
 	}
-	_, err = k.Board(day).Add(ctx, "m", n)
+	_, err = k.Board(day).Add("m", n).Do(ctx)
 	must(t, err)
 	_, err = k.MemoStore().Create(ctx, 1, tenants.MemoValue{K: "a", At: time.UnixMilli(n)})
 	must(t, err)
@@ -138,10 +136,10 @@ func use(t *testing.T, k *tenants.Keyspace, n int64) {
 func look(t *testing.T, k *tenants.Keyspace, n int64) {
 	t.Helper()
 	ctx, ns := t.Context(), k.Namespace()
-	if got, err := k.Text("a").Get(ctx); err != nil || got != fmt.Sprint(n) {
+	if got, err := k.Text("a").Get().Do(ctx); err != nil || got != fmt.Sprint(n) {
 		t.Errorf("%s: text %q, %v", ns, got, err)
 	}
-	if got, err := k.Inside().Members(ctx); err != nil || !slices.Equal(got, []string{fmt.Sprint(n)}) {
+	if got, err := k.Inside().Members().Do(ctx); err != nil || !slices.Equal(got, []string{fmt.Sprint(n)}) {
 		t.Errorf("%s: set %v, %v", ns, got, err)
 	}
 	for _, q := range []queue.Queue[string]{k.Tasks(), k.Tagged()} {
@@ -160,7 +158,8 @@ func look(t *testing.T, k *tenants.Keyspace, n int64) {
 	if err != nil || report.Problems > 0 || report.Items != 1 {
 		t.Errorf("%s: %+v, %v", ns, report, err)
 	}
-	if list, err := k.Logged().Read(ctx, event.Begin, event.End, 10); err != nil || len(list) != 1 || list[0].Data.ID != n {
+	if list, err := k.Logged().Read(ctx, event.Begin, event.End, 10); err != nil || len(list) != 1 ||
+		list[0].Data.ID != n {
 		t.Errorf("%s: messages %+v, %v", ns, list, err)
 	}
 }
@@ -224,7 +223,7 @@ func TestNamesOfNamespaces(t *testing.T) {
 
 // TestPythonInNamespace: the Python module builds and reads the same keys.
 func TestPythonInNamespace(t *testing.T) {
-	ks, found := keyspace.Load(os.DirFS("."), "keyspace.yaml")
+	ks, found := load.File(os.DirFS("."), "keyspace.yaml")
 	if len(found) > 0 {
 		t.Fatal(found[0].Message)
 	}

@@ -1,11 +1,11 @@
-// Package typo finds what somebody probably meant to write: the word of a list
+// Package typo finds what someone probably meant to write: the word of a list
 // that is the least mistyped. It is for proposals in messages; nothing may be
 // decided by it.
 package typo
 
 import "strings"
 
-// Nearest is the candidate within a third of the word's bytes (at least one,
+// Nearest returns the candidate within a third of the word's bytes (at least one,
 // never all of them), the first of the nearest; "" if none comes near. Case
 // makes no difference.
 func Nearest(word string, candidates []string) string {
@@ -21,7 +21,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Distance is how many bytes must be added, removed, changed or swapped with
+// Distance returns how many bytes must be added, removed, changed or swapped with
 // their neighbour to make b of a (Damerau's distance, of adjacent swaps). It
 // takes time in the product of the lengths.
 func Distance(a, b string) int {

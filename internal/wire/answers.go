@@ -32,7 +32,7 @@ type answers struct {
 	mostOfOne int // how many elements the last of them may give
 }
 
-// expected is a command whose reply is to have a form.
+// expected represents a command whose reply is to have a form.
 type expected struct {
 	number int64 // among all commands, from 1; 0: none
 	form   form
@@ -52,7 +52,7 @@ const (
 	address // of a server: a host and a port
 )
 
-// forms are those of the commands whose reply has one.
+// forms lists those of the commands whose reply has one.
 var forms = map[string]form{
 	"SUBSCRIBE": confirmation, "PSUBSCRIBE": confirmation, "SSUBSCRIBE": confirmation,
 	"UNSUBSCRIBE": pongAfter, "PUNSUBSCRIBE": pongAfter, "SUNSUBSCRIBE": pongAfter,
@@ -124,7 +124,7 @@ func (a *answers) add(e expected) {
 	a.waiting.Add(1)
 }
 
-// first is what is expected of the next reply; nil: nothing was asked, or it may have any
+// first returns what is expected of the next reply; nil: nothing was asked, or it may have any
 // form.
 func (a *answers) first() *expected {
 	if a.answered >= a.asked.Load() {

@@ -18,7 +18,7 @@ const (
 	guardLine  = 1 << 20 // a simple string or error
 )
 
-// Guarded is a connection whose replies (RESP2 or RESP3) are looked at before they are
+// Guarded represents a connection whose replies (RESP2 or RESP3) are looked at before they are
 // given to its reader: what would exhaust memory or the stack, is not RESP, or is not the
 // reply to what was asked is a *ProtocolError and nothing of it is given. Only headers
 // are looked at, and the kinds of pushes; a bulk string is passed by its length.
@@ -44,13 +44,13 @@ type Guarded struct {
 	bad   error
 }
 
-// frame is an array, map, set, push or attribute that is not complete.
+// frame represents an array, map, set, push or attribute that is not complete.
 type frame struct {
 	left      int64
 	attribute bool // comes before an element and is none
 }
 
-// fewer is how many elements a reply may have if Frugal was called.
+// fewer says how many elements a reply may have if Frugal was called.
 var fewer atomic.Int64
 
 // Frugal lowers how many elements a reply may have over connections that are guarded
@@ -260,5 +260,6 @@ func (g *Guarded) complete() {
 }
 
 func (g *Guarded) refuse(want string) error {
-	return &ProtocolError{Got: strconv.QuoteToASCII(string(g.head[:min(g.size, len(g.head))])), Want: want, From: g.RemoteAddr().String()}
+	return &ProtocolError{Got: strconv.QuoteToASCII(string(g.head[:min(g.size, len(g.head))])), Want: want,
+		From: g.RemoteAddr().String()}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// replay is a connection that gives these bytes in pieces of a size, and then its
+// replay represents a connection that gives these bytes in pieces of a size, and then its
 // end.
 type replay struct {
 	net.Conn
@@ -23,14 +23,14 @@ func (r *replay) RemoteAddr() net.Addr { return &net.UnixAddr{Name: "there", Net
 
 func (r *replay) Read(p []byte) (int, error) { return r.in.Read(p[:min(len(p), r.n)]) }
 
-// asking is a guard of a connection over which very many commands were sent.
+// asking returns a guard of a connection over which very many commands were sent.
 func asking(c net.Conn) *Guarded {
 	g := Guard(c)
 	g.answers.asked.Store(1 << 40)
 	return g
 }
 
-// passed is what of a stream comes through a guard, and the error that ends it.
+// passed returns what of a stream comes through a guard, and the error that ends it.
 func passed(stream string, piece int) (string, *ProtocolError) {
 	g := asking(&replay{in: strings.NewReader(stream), n: piece})
 	out, err := io.ReadAll(g)
@@ -39,11 +39,14 @@ func passed(stream string, piece int) (string, *ProtocolError) {
 	return string(out), refused
 }
 
-// replies are all that servers send, in RESP2 and RESP3.
+// replies lists all that servers send, in RESP2 and RESP3.
 var replies = []string{
-	"+OK\r\n", "-ERR no\r\n", ":-42\r\n", "$3\r\na\n*\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n*1\r\n$1\r\nx\r\n",
-	"_\r\n", "#t\r\n", "#f\r\n", ",1.5\r\n", "(123456789012345678901234567890\r\n", "!5\r\nERR x\r\n", "=7\r\ntxt:abc\r\n", "~2\r\n+a\r\n+b\r\n",
-	"%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n:2\r\n", "%0\r\n", "|1\r\n+ttl\r\n:5\r\n$1\r\nx\r\n", "|0\r\n+x\r\n", "*2\r\n|1\r\n+a\r\n+b\r\n:1\r\n:2\r\n",
+	"+OK\r\n", "-ERR no\r\n", ":-42\r\n", "$3\r\na\n*\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n",
+	"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n",
+	"_\r\n", "#t\r\n", "#f\r\n", ",1.5\r\n", "(123456789012345678901234567890\r\n", "!5\r\nERR x\r\n", "=7\r\ntxt:abc\r\n",
+	"~2\r\n+a\r\n+b\r\n",
+	"%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n:2\r\n", "%0\r\n", "|1\r\n+ttl\r\n:5\r\n$1\r\nx\r\n", "|0\r\n+x\r\n",
+	"*2\r\n|1\r\n+a\r\n+b\r\n:1\r\n:2\r\n",
 	">3\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n:1\r\n", "$5\r\n*1\r\n*\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n",
 }
 
@@ -179,7 +182,9 @@ func FuzzGuard(f *testing.F) {
 }
 
 func BenchmarkGuard(b *testing.B) {
-	for name, reply := range map[string]string{"small": "$5\r\nhello\r\n", "1 KB": "$1024\r\n" + strings.Repeat("x", 1024) + "\r\n", "list of 100": "*100\r\n" + strings.Repeat("$5\r\nhello\r\n", 100)} {
+	for name, reply := range map[string]string{"small": "$5\r\nhello\r\n",
+		"1 KB":        "$1024\r\n" + strings.Repeat("x", 1024) + "\r\n",
+		"list of 100": "*100\r\n" + strings.Repeat("$5\r\nhello\r\n", 100)} {
 		b.Run(name, func(b *testing.B) {
 			stream := bytes.Repeat([]byte(reply), 1+4096/len(reply))
 			g := asking(nil)
@@ -194,7 +199,8 @@ func BenchmarkGuard(b *testing.B) {
 	}
 	cached := [][]string{{"CLIENT", "CACHING", "YES"}, {"MULTI"}, {"PTTL", "user:42"}, {"GET", "user:42"}, {"EXEC"}}
 	for name, commands := range map[string][][]string{
-		"write GET": {{"GET", "user:42"}}, "write SET of 1 KB": {{"SET", "user:42", strings.Repeat("x", 1024)}}, "write and read of a cache": cached,
+		"write GET": {{"GET", "user:42"}}, "write SET of 1 KB": {{"SET", "user:42", strings.Repeat("x", 1024)}},
+		"write and read of a cache": cached,
 	} {
 		b.Run(name, func(b *testing.B) {
 			stream := []byte(strings.Repeat(written(commands...), 64))

@@ -36,7 +36,8 @@ var (
 func (g *Guarded) answer(line []byte) error {
 	if h := g.answers.first(); h != nil && h.form == pongAfter && g.kind == '-' && !h.begun {
 		h.begun = true // Valkey: NOSUB, if there is no subscription
-		if !bytes.HasSuffix(line, newline) || bytes.HasPrefix(line, []byte("-LOADING")) || bytes.HasPrefix(line, []byte("-BUSY")) ||
+		if !bytes.HasSuffix(line, newline) || bytes.HasPrefix(line, []byte("-LOADING")) ||
+			bytes.HasPrefix(line, []byte("-BUSY")) ||
 			bytes.Contains(line, []byte("'ping'")) || bytes.Equal(line, queued) {
 			return g.refused(line, wants[pongAfter])
 		}
@@ -77,7 +78,7 @@ func (g *Guarded) wanted(line []byte) bool {
 	return g.kind == '*' || g.kind == '-' || g.kind == '_'
 }
 
-// kinds are the pushes that confirm something: true, a subscription.
+// kinds lists the pushes that confirm something: true, a subscription.
 var kinds = map[string]bool{
 	"subscribe": true, "psubscribe": true, "ssubscribe": true,
 	"unsubscribe": false, "punsubscribe": false, "sunsubscribe": false,

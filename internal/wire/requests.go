@@ -76,7 +76,8 @@ func (r *requests) argument() {
 	r.left--
 	if r.naming {
 		name := string(r.name[:min(r.named, len(r.name))])
-		if r.naming = r.left > 0 && r.left == r.args-1 && (name == "CLIENT" || name == "HELLO" || name == "SENTINEL"); r.naming {
+		if r.naming = r.left > 0 && r.left == r.args-1 &&
+			(name == "CLIENT" || name == "HELLO" || name == "SENTINEL"); r.naming {
 			r.append([]byte{' '})
 		}
 	}

@@ -21,11 +21,15 @@ import (
 
 // nasty are replies at which rueidis panics at some place, and some that it takes.
 var nasty = []string{
-	"+OK\r\n", "+PONG\r\n", "+QUEUED\r\n", "-QUEUED\r\n", "-ERR no\r\n", "-NOSUB x\r\n", "-BUSY x\r\n", "-LOADING x\r\n", "-NOPERM 'ping'\r\n", "-MISCONF x\r\n",
-	":1\r\n", "$1\r\nx\r\n", "$-1\r\n", "*-1\r\n", "_\r\n", "*0\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n$1\r\nx\r\n", "*2\r\n:1\r\n*3\r\n:1\r\n:1\r\n:1\r\n",
+	"+OK\r\n", "+PONG\r\n", "+QUEUED\r\n", "-QUEUED\r\n", "-ERR no\r\n", "-NOSUB x\r\n", "-BUSY x\r\n", "-LOADING x\r\n",
+	"-NOPERM 'ping'\r\n", "-MISCONF x\r\n",
+	":1\r\n", "$1\r\nx\r\n", "$-1\r\n", "*-1\r\n", "_\r\n", "*0\r\n", "*1\r\n:1\r\n", "*2\r\n:1\r\n$1\r\nx\r\n",
+	"*2\r\n:1\r\n*3\r\n:1\r\n:1\r\n:1\r\n",
 	"%1\r\n$1\r\na\r\n:1\r\n", "~2\r\n:1\r\n:2\r\n", ">-1\r\n", ">1\r\n$9\r\nsubscribe\r\n", "|1\r\n+a\r\n+b\r\n",
-	push(">", "subscribe", "a", "1"), push(">", "ssubscribe", "b", "1"), push(">", "unsubscribe", "a", "0"), push(">", "sunsubscribe", "b", "0"),
-	push(">", "message", "a", "x"), push(">", "invalidate", "a"), push("*", "subscribe", "a", "1"), push("*", "unsubscribe", "a", "0"), push("*", "pong", ""),
+	push(">", "subscribe", "a", "1"), push(">", "ssubscribe", "b", "1"), push(">", "unsubscribe", "a", "0"),
+	push(">", "sunsubscribe", "b", "0"),
+	push(">", "message", "a", "x"), push(">", "invalidate", "a"), push("*", "subscribe", "a", "1"),
+	push("*", "unsubscribe", "a", "0"), push("*", "pong", ""),
 	"*3\r\n:1\r\n:1\r\n*3\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n>2\r\n$1\r\na\r\n:1\r\n:2\r\n",
 }
 
@@ -129,8 +133,10 @@ func tryAdversary(seed int) {
 		return Guard(client), nil
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{fmt.Sprintf("127.0.0.1:%d", 1+seed)}, DialCtxFn: dial, ForceSingleClient: true, DisableRetry: true,
-		DisableCache: seed%4 == 0, ConnWriteTimeout: 100 * time.Millisecond, Dialer: net.Dialer{Timeout: 100 * time.Millisecond, KeepAlive: -1},
+		InitAddress: []string{fmt.Sprintf("127.0.0.1:%d", 1+seed)}, DialCtxFn: dial, ForceSingleClient: true,
+		DisableRetry: true,
+		DisableCache: seed%4 == 0, ConnWriteTimeout: 100 * time.Millisecond,
+		Dialer: net.Dialer{Timeout: 100 * time.Millisecond, KeepAlive: -1},
 	})
 	if err != nil {
 		return
@@ -150,7 +156,8 @@ func tryAdversary(seed int) {
 			conn.Do(ctx, conn.B().Get().Key("a").Build())
 		})
 	}
-	client.DoMultiCache(ctx, rueidis.CT(b.Get().Key("a").Cache(), time.Minute), rueidis.CT(b.Get().Key("b").Cache(), time.Minute))
+	client.DoMultiCache(ctx, rueidis.CT(b.Get().Key("a").Cache(), time.Minute),
+		rueidis.CT(b.Get().Key("b").Cache(), time.Minute))
 	client.DoCache(ctx, b.Mget().Key("c", "d").Cache(), time.Minute)
 	client.DoCache(ctx, b.Get().Key("e").Cache(), time.Minute)
 	client.DoMulti(ctx, b.Multi().Build(), b.Get().Key("a").Build(), b.Exec().Build())

@@ -5,14 +5,14 @@ import (
 	"net"
 )
 
-// heard is the message of a sentinel that is being read: rueidis splits it into words, and
+// heard represents the message of a sentinel that is being read: rueidis splits it into words, and
 // ends the program if there are too few.
 type heard struct {
 	texts [][]byte // of the elements that are complete
 	text  []byte   // of the one that is not
 }
 
-// mostHeard is how much of a text is looked at.
+// mostHeard says how much of a text is looked at.
 const mostHeard = 1 << 10
 
 // GuardSentinel is Guard for a connection to a sentinel.
@@ -48,7 +48,7 @@ func (g *Guarded) announced() error {
 	return nil
 }
 
-// words is how many words rueidis reads of a message, by its channel. Of a replica, which
+// words says how many words rueidis reads of a message, by its channel. Of a replica, which
 // sentinels call a slave, it reads six.
 var words = map[string]int{"+sentinel": 4, "+switch-master": 5, "+reboot": 4, "+slave": 1, "+sdown": 1, "-sdown": 1}
 

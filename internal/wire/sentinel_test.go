@@ -17,7 +17,8 @@ import (
 // short are messages of a sentinel that rueidis reads more words of than there are.
 var short = []string{
 	push(">", "message", "+sentinel", "sentinel x 127.0.0.1"), push(">", "message", "+switch-master", "m"),
-	push(">", "message", "+switch-master", "m 127.0.0.1 1 127.0.0.1"), push(">", "message", "+reboot", "master m 127.0.0.1"),
+	push(">", "message", "+switch-master", "m 127.0.0.1 1 127.0.0.1"),
+	push(">", "message", "+reboot", "master m 127.0.0.1"),
 	push(">", "message", "+reboot", "slave 127.0.0.1:1 127.0.0.1 1 @"), push(">", "message", "+slave", "slave x x x @"),
 	push(">", "message", "-sdown", "slave "), push(">", "message", "+sdown", "slave a b"),
 	">3\r\n$7\r\nmessage\r\n$9\r\n+sentinel\r\n$-1\r\n", ">3\r\n$7\r\nmessage\r\n+-sdown\r\n$1\r\nx\r\n",
@@ -26,9 +27,11 @@ var short = []string{
 
 // whole are messages of a sentinel that it takes.
 var whole = []string{
-	push(">", "message", "+sentinel", "sentinel x 127.0.0.1 2 @ m 127.0.0.1 1"), push(">", "message", "+switch-master", "m 127.0.0.1 1 127.0.0.1 2"),
+	push(">", "message", "+sentinel", "sentinel x 127.0.0.1 2 @ m 127.0.0.1 1"),
+	push(">", "message", "+switch-master", "m 127.0.0.1 1 127.0.0.1 2"),
 	push(">", "message", "+reboot", "master m 127.0.0.1 1"), push(">", "message", "+sdown", "master m 127.0.0.1 1"),
-	push(">", "message", "+slave", "slave 127.0.0.1:2 127.0.0.1 2 @ m 127.0.0.1 1"), push(">", "message", "-sdown", "sentinel"),
+	push(">", "message", "+slave", "slave 127.0.0.1:2 127.0.0.1 2 @ m 127.0.0.1 1"),
+	push(">", "message", "-sdown", "sentinel"),
 	push(">", "message", "+tilt", ""), push(">", "message", "+sdown", strings.Repeat("x", 3*mostHeard)),
 	">2\r\n$7\r\nmessage\r\n$9\r\n+sentinel\r\n", push(">", "pmessage", "*", "+sentinel", "x"),
 }
@@ -73,7 +76,8 @@ func TestMessagesOfASentinel(t *testing.T) {
 func TestNoSentinelEndsAProgram(t *testing.T) {
 	const master = "*2\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n"
 	say := append([]string{""}, append(short, whole...)...)
-	for _, address := range []string{master, "*1\r\n$9\r\n127.0.0.1\r\n", "*0\r\n", "*-1\r\n", "-ERR no\r\n", "$1\r\nx\r\n", "%1\r\n+a\r\n+b\r\n"} {
+	for _, address := range []string{master, "*1\r\n$9\r\n127.0.0.1\r\n", "*0\r\n", "*-1\r\n", "-ERR no\r\n",
+		"$1\r\nx\r\n", "%1\r\n+a\r\n+b\r\n"} {
 		for _, message := range say {
 			if address != master && message != "" {
 				continue
@@ -107,8 +111,9 @@ func TestNoSentinelEndsAProgram(t *testing.T) {
 				}
 				return Guard(client), nil
 			}
-			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:26379"}, DialCtxFn: dial, DisableRetry: true,
-				Sentinel: rueidis.SentinelOption{MasterSet: "m"}, ConnWriteTimeout: 100 * time.Millisecond,
+			client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:26379"}, DialCtxFn: dial,
+				DisableRetry: true,
+				Sentinel:     rueidis.SentinelOption{MasterSet: "m"}, ConnWriteTimeout: 100 * time.Millisecond,
 				Dialer: net.Dialer{Timeout: 100 * time.Millisecond, KeepAlive: -1}})
 			if err == nil {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

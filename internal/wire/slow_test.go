@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// dripping is a peer that gives one byte a second, by a clock of its own, and notes
+// dripping represents a peer that gives one byte a second, by a clock of its own, and notes
 // the deadlines it is given.
 type dripping struct {
 	net.Conn
@@ -35,8 +35,9 @@ func TestAReplyIsBoundedInTime(t *testing.T) {
 		reply string
 		read  func(*Conn) error
 	}{
-		"a bulk string": {"$50\r\n" + strings.Repeat("x", 50) + "\r\n", func(c *Conn) error { _, _, err := c.Bulk(); return err }},
-		"any":           {"*3\r\n$5\r\nhello\r\n:1\r\n+abcdefgh\r\n", func(c *Conn) error { _, err := c.Any(); return err }},
+		"a bulk string": {"$50\r\n" + strings.Repeat("x", 50) + "\r\n",
+			func(c *Conn) error { _, _, err := c.Bulk(); return err }},
+		"any": {"*3\r\n$5\r\nhello\r\n:1\r\n+abcdefgh\r\n", func(c *Conn) error { _, err := c.Any(); return err }},
 		"an array": {"*3\r\n$5\r\nhello\r\n*1\r\n:1\r\n+abcdefgh\r\n", func(c *Conn) error {
 			_, err := c.Array()
 			_, _, _ = c.Bulk()

@@ -2,7 +2,7 @@
 // client's side: commands are appended to a buffer and flushed together,
 // replies are read in the order of the commands.
 //
-// It trusts nobody. Every length is checked before it is believed, memory grows
+// It trusts no one. Every length is checked before it is believed, memory grows
 // only with bytes that have really arrived, nesting is bounded, and whatever is
 // not RESP2 is a *ProtocolError that says what came instead. It is not a client:
 // it knows no commands, retries nothing and shares no connection between
@@ -29,7 +29,7 @@ const (
 	MaxReply = 256 << 20 // bytes of all strings of one reply
 )
 
-// Conn is one connection. It is not safe for concurrent use.
+// Conn represents one connection. It is not safe for concurrent use.
 type Conn struct {
 	nc      net.Conn
 	timeout time.Duration
@@ -45,11 +45,11 @@ type Conn struct {
 	within int       // elements of arrays that are still to be read
 }
 
-// leastRate is how many bytes a second a reply must have at least, beside the
+// leastRate says how many bytes a second a reply must have at least, beside the
 // timeout: a server that gives a byte now and then does not keep its reader for ever.
 const leastRate = 16 << 10
 
-// ProtocolError is a reply that is not RESP2 or exceeds a limit. The connection
+// ProtocolError represents a reply that is not RESP2 or exceeds a limit. The connection
 // cannot be used any more.
 type ProtocolError struct {
 	Got  string // what came, shortened and quoted
@@ -68,7 +68,7 @@ func (e *ProtocolError) Error() string {
 // mend it.
 func (*ProtocolError) Garbled() {}
 
-// ServerError is an error reply. Code is its first word, as in NOPERM.
+// ServerError represents an error reply. Code is its first word, as in NOPERM.
 type ServerError struct {
 	Code    string
 	Message string
@@ -91,7 +91,7 @@ func (c *Conn) next() {
 	c.began, c.came = c.now(), 0
 }
 
-// deadline is when the next bytes must have come.
+// deadline returns when the next bytes must have come.
 func (c *Conn) deadline() time.Time {
 	now := c.now()
 	whole := c.began.Add(c.timeout + time.Duration(c.came)*(time.Second/leastRate))
@@ -302,7 +302,7 @@ func (c *Conn) Any() (any, error) {
 	return v, err
 }
 
-// budget is what is left of the limits of one reply.
+// budget describes what is left of the limits of one reply.
 type budget struct{ items, bytes int }
 
 func (c *Conn) any(depth int, left *budget) (any, error) {
@@ -431,7 +431,7 @@ func serverError(line []byte) *ServerError {
 	return &ServerError{Code: string(code), Message: text}
 }
 
-// parseInt is strconv.ParseInt for the strict form of RESP, without allocating.
+// parseInt returns strconv.ParseInt for the strict form of RESP, without allocating.
 func parseInt(b []byte) (int64, error) {
 	if len(b) > 18 || len(b) == 0 {
 		return strconv.ParseInt(string(b), 10, 64)

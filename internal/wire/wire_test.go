@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// served is a connection to a peer that has sent reply and then stays silent,
+// served returns a connection to a peer that has sent reply and then stays silent,
 // or closes.
 func served(t testing.TB, reply string, stay bool) *Conn {
 	t.Helper()
@@ -30,7 +30,9 @@ func served(t testing.TB, reply string, stay bool) *Conn {
 }
 
 func TestAny(t *testing.T) {
-	c := served(t, "+OK\r\n:42\r\n:-7\r\n$3\r\na\r\n\r\n$0\r\n\r\n$-1\r\n*-1\r\n*2\r\n:1\r\n*1\r\n$1\r\nx\r\n-ERR no\r\n*1\r\n-NOPERM x\r\n", true)
+	c := served(t,
+		"+OK\r\n:42\r\n:-7\r\n$3\r\na\r\n\r\n$0\r\n\r\n$-1\r\n*-1\r\n*2\r\n:1\r\n*1\r\n$1\r\nx\r\n-ERR "+
+			"no\r\n*1\r\n-NOPERM x\r\n", true)
 	want := []any{"OK", int64(42), int64(-7), "a\r\n"[:3], "", nil, nil}
 	for i, w := range want {
 		got, err := c.Any()
@@ -66,7 +68,7 @@ func TestCommandsOnTheWire(t *testing.T) {
 	}
 }
 
-// hostile is what a broken or evil server may send, by the call that meets it.
+// hostile says what a broken or evil server may send, by the call that meets it.
 var hostile = map[string]string{
 	"negative bulk":        "$-5\r\n",
 	"negative array":       "*-2\r\n",
@@ -105,7 +107,8 @@ func TestHostileServers(t *testing.T) {
 	}
 	for name, reply := range hostile {
 		for call, f := range calls {
-			if call == "Array" && (name == "cut in an array" || strings.HasPrefix(name, "nested") || name == "many small") || call == "Status" && name == "cut in a line" {
+			if call == "Array" && (name == "cut in an array" || strings.HasPrefix(name, "nested") || name == "many small") ||
+				call == "Status" && name == "cut in a line" {
 				continue // the header alone is in order, or the pipe's close decides
 			}
 			var before, after runtime.MemStats
@@ -222,8 +225,10 @@ func FuzzAny(f *testing.F) {
 // TestNumbersOf64Bits: every number that a server may send is read as it is.
 func TestNumbersOf64Bits(t *testing.T) {
 	for text, want := range map[string]int64{
-		"0": 0, "-1": -1, "7": 7, "999999999999999999": 999999999999999999, "-99999999999999999": -99999999999999999, "-999999999999999999": -999999999999999999,
-		"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64, "-1000000000000000000": -1000000000000000000,
+		"0": 0, "-1": -1, "7": 7, "999999999999999999": 999999999999999999, "-99999999999999999": -99999999999999999,
+		"-999999999999999999": -999999999999999999,
+		"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64,
+		"-1000000000000000000": -1000000000000000000,
 	} {
 		if got, err := parseInt([]byte(text)); err != nil || got != want {
 			t.Errorf("%s is read as %d, %v", text, got, err)

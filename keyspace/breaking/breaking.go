@@ -19,21 +19,21 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// Category is what a change breaks.
+// Category describes what a change breaks.
 type Category string
 
 // The categories.
 const (
-	Key    Category = "KEY"    // keys on the server belong to nobody any more
+	Key    Category = "KEY"    // keys on the server belong to no entry any more
 	Value  Category = "VALUE"  // what is stored cannot be read, or not by everybody
 	Policy Category = "POLICY" // a promise about lifetime, access or upkeep changes
 	API    Category = "API"    // generated code that others call changes
 )
 
-// Categories are all of them, in the order of the codes.
+// Categories returns all of them, in the order of the codes.
 func Categories() []Category { return []Category{Key, Value, Policy, API} }
 
-// rule is a row of the table.
+// rule represents a row of the table.
 type rule struct {
 	finding.Rule
 	category Category
@@ -41,16 +41,16 @@ type rule struct {
 	check    func(*context)
 }
 
-// pair is an entry before and after; New is nil if it is gone.
+// pair represents an entry before and after; New is nil if it is gone.
 type pair struct {
 	old, new *keyspace.Entry
 }
 
-// context is what the checks share.
+// context describes what the checks share.
 type context struct {
 	old, new *keyspace.Keyspace
 	pairs    []pair
-	union    *pattern.Union               // every key declared now, former names included
+	declared *declared                    // made when asked for
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	fell     *[]fallen                    // made when asked for
 	names    map[string]bool              // of all that new has; made when asked for
@@ -74,7 +74,7 @@ func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding 
 	return c.out
 }
 
-// Rules are the rows without their checks.
+// Rules returns the rows without their checks.
 func Rules() []finding.Rule {
 	out := make([]finding.Rule, len(rules))
 	for i, r := range rules {
@@ -84,7 +84,7 @@ func Rules() []finding.Rule {
 	return out
 }
 
-// CategoryOf is the category of a code, "" for any other code.
+// CategoryOf returns the category of a code, "" for any other code.
 func CategoryOf(code string) Category {
 	for _, r := range rules {
 		if r.Code == code {
@@ -99,7 +99,8 @@ func (c *context) report(pos, was keyspace.Pos, entry, fix, format string, args 
 	if pos.File == "" {
 		pos = c.start()
 	}
-	f := finding.Finding{Order: c.current.order, Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
+	f := finding.Finding{Order: c.current.order, Code: c.current.Code, Severity: c.current.Severity, Pos: pos,
+		Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
 	c.out = append(c.out, f)
 	c.note(was)
 }
@@ -117,7 +118,7 @@ func (c *context) note(was keyspace.Pos) {
 	}
 }
 
-// start is where to report what is gone.
+// start returns where to report what is gone.
 func (c *context) start() keyspace.Pos {
 	pos := keyspace.Pos{Line: 1, Column: 1}
 	if len(c.new.Files) > 0 {
@@ -144,7 +145,7 @@ func match(old, new *keyspace.Keyspace) []pair {
 	return out
 }
 
-// named are entries by their names, of two of one name the first.
+// named returns entries by their names, of two of one name the first.
 func named(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
 	out := make(map[string]*keyspace.Entry, len(ks.Entries))
 	for _, e := range slices.Backward(ks.Entries) {
@@ -153,7 +154,7 @@ func named(ks *keyspace.Keyspace) map[string]*keyspace.Entry {
 	return out
 }
 
-// strangers are the entries whose names were not there before: scripts by their files, others
+// strangers holds the entries whose names were not there before: scripts by their files, others
 // by the languages of the patterns that they have now or had before, of two of one the first.
 type strangers struct {
 	scripts, languages map[string]*keyspace.Entry
@@ -175,7 +176,7 @@ func unnamed(new *keyspace.Keyspace, before map[string]*keyspace.Entry) stranger
 	return out
 }
 
-// patterns are those of an entry's main key, now and before.
+// patterns returns those of an entry's main key, now and before.
 func patterns(e *keyspace.Entry) []*pattern.Pattern {
 	return append([]*pattern.Pattern{e.Keys[0].Pattern}, e.Was...)
 }
@@ -204,7 +205,7 @@ func (c *context) keys(check func(old, new *keyspace.Key)) {
 	}
 }
 
-// at is where a property of an entry stands, else the entry.
+// at returns where a property of an entry is, else the entry.
 func at(e *keyspace.Entry, property string) keyspace.Pos {
 	if pos, ok := e.At[property]; ok {
 		return pos

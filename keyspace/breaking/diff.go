@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Change is one difference between two declarations, without a judgement. Old is
+// Change represents one difference between two declarations, without a judgement. Old is
 // "" for what is new, New for what is gone.
 type Change struct {
 	Subject  string `json:"subject"`  // "entry item", "channel sold", "event paid", "file"
@@ -73,7 +73,7 @@ func summary(e *keyspace.Entry) string {
 	return e.Keys[0].Pattern.String() + ", " + e.Type + ", " + e.TTL.Text
 }
 
-// property is a name and a text; a thing is a list of them.
+// property represents a name and a text; a thing is a list of them.
 type property struct{ name, text string }
 
 type facts []property
@@ -230,7 +230,8 @@ func (p *facts) key(prefix string, k *keyspace.Key) {
 	p.add(prefix+"ttl", k.TTL.Text)
 	for _, s := range slots(k, k) {
 		if s.old != nil {
-			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"), typeText(s.old))
+			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"),
+				typeText(s.old))
 		}
 	}
 	p.fields(prefix+"fields.", k.Fields)
@@ -240,7 +241,7 @@ func (p *facts) key(prefix string, k *keyspace.Key) {
 	}
 }
 
-// typeText is a type, with the var of an enum: generated code has a type of its name.
+// typeText returns a type, with the var of an enum: generated code has a type of its name.
 func typeText(t *scalar.Type) string {
 	if t.Kind == scalar.Enum && t.Var != "" {
 		return t.Definition() + " (" + t.Var + ")"

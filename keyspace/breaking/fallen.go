@@ -12,7 +12,7 @@ const (
 	orderOfMerged = "readers that know both kinds of keys, then writers, then the declaration"
 )
 
-// fallen are keys of an entry that is gone, or has another pattern, and that an entry
+// fallen holds keys of an entry that is gone, or has another pattern, and that an entry
 // which stays as it is matches, too: the narrower pattern had them, now the wider has.
 type fallen struct {
 	old, stays *keyspace.Key
@@ -27,8 +27,8 @@ func (c *context) keysFallen() []fallen {
 	}
 	var out []fallen
 	c.fell = &out
-	now, was := byPrefix(c.new.Keys), c.formerly()
-	before := byPrefix(c.old.Keys)
+	now, was := byPrefix(c.new.Keys, ofKey), c.formerly()
+	before := byPrefix(c.old.Keys, ofKey)
 	budget := mostCompared
 	for _, p := range c.pairs {
 		for _, old := range p.old.Keys {
@@ -65,7 +65,7 @@ func (c *context) keysFallen() []fallen {
 	return out
 }
 
-// wider is the narrowest of some keys whose pattern has all keys of old, nil if there is none.
+// wider returns the narrowest of some keys whose pattern has all keys of old, nil if there is none.
 func wider(list []*keyspace.Key, old *keyspace.Key, stays func(*keyspace.Key) bool) (best *keyspace.Key) {
 	for _, k := range list {
 		if !stays(k) {
@@ -88,7 +88,8 @@ func wider(list []*keyspace.Key, old *keyspace.Key, stays func(*keyspace.Key) bo
 func (c *context) fallenUnlike() {
 	for _, f := range c.keysFallen() {
 		if f.differs != "" {
-			c.ordered(orderOfFallen, f.stays.Pos, f.old.Pos, f.stays.Name, "keep the entry until its keys are gone", "%s belonged to %s (%s), %s, and is read as %s (%s) now",
+			c.ordered(orderOfFallen, f.stays.Pos, f.old.Pos, f.stays.Name, "keep the entry until its keys are gone",
+				"%s belonged to %s (%s), %s, and is read as %s (%s) now",
 				f.shown(), f.old.Name, f.old.Pattern, f.differs, f.stays.Name, f.stays.Pattern)
 		}
 	}
@@ -98,7 +99,8 @@ func (c *context) fallenUnlike() {
 func (c *context) keysMerged() {
 	for _, f := range c.keysFallen() {
 		if f.differs == "" {
-			c.report(f.stays.Pos, f.old.Pos, f.stays.Name, "", "%s belonged to %s (%s) and is read as %s (%s) now", f.shown(), f.old.Name, f.old.Pattern, f.stays.Name, f.stays.Pattern)
+			c.report(f.stays.Pos, f.old.Pos, f.stays.Name, "", "%s belonged to %s (%s) and is read as %s (%s) now", f.shown(),
+				f.old.Name, f.old.Pattern, f.stays.Name, f.stays.Pattern)
 		}
 	}
 }

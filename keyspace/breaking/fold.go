@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// found is a finding that may share its cause with others.
+// found represents a finding that may share its cause with others.
 type found struct {
 	pos, was   keyspace.Pos
 	entry, fix string
@@ -44,7 +44,9 @@ func (f *fold) report() {
 			continue
 		}
 		first, others := f.found[cause][0], f.found[cause][1:]
-		f.c.ordered(cmp.Or(first.order, f.c.current.order), f.c.varPos(cause), first.was, first.entry, first.fix, "%s: the var %s was %s and is %s%s", first.message, cause, f.c.definition(f.c.old, cause), f.c.definition(f.c.new, cause), also(others))
+		f.c.ordered(cmp.Or(first.order, f.c.current.order), f.c.varPos(cause), first.was, first.entry, first.fix,
+			"%s: the var %s was %s and is %s%s", first.message, cause, f.c.definition(f.c.old, cause),
+			f.c.definition(f.c.new, cause), also(others))
 	}
 }
 
@@ -65,7 +67,8 @@ func also(others []found) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > maxNamed:
-		return "; so it is with " + strings.Join(names[:maxNamed], ", ") + " and " + number(int64(len(names)-maxNamed)) + " more"
+		return "; so it is with " + strings.Join(names[:maxNamed], ", ") + " and " + number(int64(len(names)-maxNamed)) +
+			" more"
 	}
 	return "; so it is with " + strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package breaking
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +37,60 @@ func (c *context) keysMoved() {
 		if owner := old.Entry.Owner; owner != "" && !slices.Contains(users, owner) {
 			users = append([]string{owner}, users...)
 		}
-		c.report(new.Pos, old.Pos, new.Name, "", "deployed code of %s reads and writes %s as %s, and new code does not see it under %s",
+		way := renaming(new.Entry)
+		c.ordered(cmp.Or(way.order, c.current.order), new.Pos, old.Pos, new.Name, way.fix,
+			"deployed code of %s reads and writes %s as %s, and new code does not see it under %s",
 			orNobody(strings.Join(users, ", ")), new.Name, finding.Key(witness), new.Pattern)
 	})
+}
+
+// way describes what to do about a change, and the order of deployment; empty: those of the rule.
+type way struct{ fix, order string }
+
+// ways say how the entries of each construct get another name where two versions may not use
+// both at once.
+var ways = map[keyspace.Construct]way{
+	keyspace.Lock: {"stop all that take the lock, then rename its fencing tokens: keywright rename",
+		"there is none while both run: the lock would be held under two names at once. Stop all that take it, then rename " +
+			"what is there, then start the new version, then drop `was`"},
+	keyspace.Queue: {"stop the workers of the old name, then keywright rename; once more when its producers have stopped",
+		"stop the workers of the old name, then rename what is there, then the new workers and producers, then stop the " +
+			"old producers and rename once more, then drop `was` (in a cluster stop the old producers, too, before the " +
+			"first rename)"},
+	keyspace.Entity: {"stop all that use the items, then keywright rename: their indexes go along",
+		"there is none while both run: neither finds or updates the items of the other. Stop all that use them, then " +
+			"rename what is there, then start the new version, then drop `was`"},
+	keyspace.Counter: {"stop all that count, then keywright rename",
+		"there is none while both run: each version counts by its own name. Stop all that count, then rename what is " +
+			"there, then start the new version, then drop `was`"},
+	keyspace.Ranking: {"stop all that write the ranking, then keywright rename",
+		"there is none while both run: each version ranks by its own name. Stop all that write it, then rename what " +
+			"is there, then start the new version, then drop `was`"},
+	keyspace.RateLimit: {"see that twice as many may pass for a while",
+		"any: each version counts by its own name, and what was counted under the old one is forgotten. Then drop `was`"},
+	keyspace.Cache: {"stop what invalidates the old name only, or bear stale values for a TTL",
+		"any, where values that are stale for a TTL are borne: deployed code invalidates the old name only. Else stop it " +
+			"first. Then drop `was`"},
+	keyspace.Plain: {}, keyspace.Topic: {}, keyspace.Script: {}, // by the rule
+}
+
+// sealedToName says why keywright rename does not help.
+const sealedToName = "read what is sealed under the old name and write it under the new one: keywright rename leaves " +
+	"it (sealed-to-name)"
+
+// renaming returns how an entry gets another name. What is sealed is bound to its name.
+func renaming(e *keyspace.Entry) way {
+	way := ways[e.Construct]
+	if !e.HoldsSealed() {
+		return way
+	}
+	if way.fix = sealedToName; e.Construct == keyspace.Plain || e.Construct == keyspace.Cache {
+		way.order = "readers that look under both, then writers, then read and write again what is there, then drop `was`"
+	} else {
+		way.order = "there is none while both run. Stop all that use it, then read what is there and write it under the " +
+			"new name, then start the new version, then drop `was`"
+	}
+	return way
 }
 
 // formerly reports whether a pattern is under the former ones of an entry.
@@ -56,7 +108,8 @@ func (c *context) formChanged() {
 		}
 		if old.Construct == keyspace.Ranking && new.Construct == keyspace.Ranking && ties(old) != ties(new) {
 			c.report(at(new, "ties"), at(old, "ties"), new.Name, "let the periods that are there end under the old name",
-				"ties of %s were ordered by %s and are by %s: the stored scores hold the time in the one and not in the other", new.Name, ties(old), ties(new))
+				"ties of %s were ordered by %s and are by %s: the stored scores hold the time in the one and not in the other",
+				new.Name, ties(old), ties(new))
 		}
 	})
 }
@@ -79,14 +132,16 @@ func (c *context) valueWidened() {
 		}
 		for _, s := range places(old, new) {
 			if s.loosened() {
-				c.report(s.is, s.was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it", s.name, new.Name)
+				c.report(s.is, s.was, new.Name, "", "%s of %s was required and is optional: deployed readers refuse what lacks it",
+					s.name, new.Name)
 			}
 			if s.old == nil || narrowed(s.old, s.new) != "" { // the latter is a finding of its own
 				continue
 			}
 			if reason := unreadable(s.new, s.old); reason != "" {
 				was, is := s.places(old, new)
-				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name,
+					text(s.old), text(s.new), reason)
 			}
 		}
 	})
@@ -101,13 +156,14 @@ func (c *context) lanesAdded() {
 		known := lanes(old)
 		added := slices.DeleteFunc(slices.Clone(lanes(new)), func(l string) bool { return slices.Contains(known, l) })
 		if len(known) > 0 && len(added) > 0 {
-			c.ordered("all workers, then what enqueues into the new lanes", at(new, "order"), at(old, "order"), new.Name, "deploy the workers first",
+			c.ordered("all workers, then what enqueues into the new lanes", at(new, "order"), at(old, "order"), new.Name,
+				"deploy the workers first",
 				"%s has new lanes, %s, and deployed workers take nothing from them", new.Name, strings.Join(added, ", "))
 		}
 	})
 }
 
-// lanes are the values that the order of a queue has, none if it has no order.
+// lanes returns the values that the order of a queue has, none if it has no order.
 func lanes(e *keyspace.Entry) []string {
 	for _, p := range e.Keys[0].Pattern.Placeholders() {
 		if p.Name == e.Order {
@@ -117,8 +173,9 @@ func lanes(e *keyspace.Entry) []string {
 	return nil
 }
 
-// parsed are the kinds that a reader parses; the others it takes as they are.
-var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp, scalar.UnixS, scalar.UnixMS}
+// parsed lists the kinds that a reader parses; the others it takes as they are.
+var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp,
+	scalar.UnixS, scalar.UnixMS}
 
 // unreadable says why a reader of the old type refuses some value of the new one,
 // "" if it takes all. Readers parse, and check no bounds.
@@ -135,10 +192,12 @@ func unreadable(new, old *scalar.Type) string {
 // writersDiffer: an older process writes past what the construct keeps in step.
 func (c *context) writersDiffer() {
 	c.surviving(func(old, new *keyspace.Entry) {
-		if old.Type == new.Type || keeps(old.Construct) != keeps(new.Construct) || old.Script != nil || old.Keys[0].Kind != new.Keys[0].Kind {
+		if old.Type == new.Type || old.Construct.Stored() != new.Construct.Stored() || old.Script != nil ||
+			old.Keys[0].Kind != new.Keys[0].Kind {
 			return
 		}
-		c.report(at(new, "type"), at(old, "type"), new.Name, "", "%s was a %s and is a %s: deployed code writes it with other operations", new.Name, old.Type, new.Type)
+		c.report(at(new, "type"), at(old, "type"), new.Name, "",
+			"%s was a %s and is a %s: deployed code writes it with other operations", new.Name, old.Type, new.Type)
 	})
 }
 
@@ -147,7 +206,9 @@ func (c *context) groupGone() {
 	c.surviving(func(old, new *keyspace.Entry) {
 		for _, group := range old.Groups {
 			if !slices.Contains(new.Groups, group) {
-				c.report(at(new, "groups"), at(old, "groups"), new.Name, "", "the group %s of %s is gone: what it has not acknowledged is not read any more, and a group under a new name begins elsewhere", group, new.Name)
+				c.report(at(new, "groups"), at(old, "groups"), new.Name, "",
+					"the group %s of %s is gone: what it has not acknowledged is not read any more, and a group under a new name "+
+						"begins elsewhere", group, new.Name)
 			}
 		}
 	})
@@ -160,10 +221,12 @@ func (c *context) stampGone() {
 			return
 		}
 		for _, s := range []struct{ name, old, new string }{
-			{"created", old.Stamps.Created, new.Stamps.Created}, {"updated", old.Stamps.Updated, new.Stamps.Updated}, {"version", old.Stamps.Version, new.Stamps.Version},
+			{"created", old.Stamps.Created, new.Stamps.Created}, {"updated", old.Stamps.Updated, new.Stamps.Updated},
+			{"version", old.Stamps.Version, new.Stamps.Version},
 		} {
 			if s.old != "" && s.old != s.new {
-				c.report(at(new, "stamps"), at(old, "stamps"), new.Name, "", "the %s of %s was written to the field %s and is %s", s.name, new.Name, s.old, written(s.new))
+				c.report(at(new, "stamps"), at(old, "stamps"), new.Name, "", "the %s of %s was written to the field %s and is %s",
+					s.name, new.Name, s.old, written(s.new))
 			}
 		}
 	})
@@ -195,7 +258,7 @@ func (c *context) ruleShortened() {
 	})
 }
 
-// lifetime is how long items of a case live now: the shortest, where the new rule
+// lifetime returns how long items of a case live now: the shortest, where the new rule
 // divides it.
 func lifetime(e *keyspace.Entry, before keyspace.TTLCase) (shortest time.Duration) {
 	for _, now := range e.TTLBy.Cases {

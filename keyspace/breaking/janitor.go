@@ -22,7 +22,8 @@ func (c *context) jobAdded() {
 			continue
 		}
 		if !slices.ContainsFunc(c.old.Janitor, func(old *keyspace.Job) bool { return does(old, j) }) {
-			c.report(j.Pos, keyspace.Pos{}, "", "", "the janitor does what the job %s says (%s), which it did not before", j.Name, j)
+			c.report(j.Pos, keyspace.Pos{}, "", "", "the janitor does what the job %s says (%s), which it did not before",
+				j.Name, j)
 		}
 	}
 }

@@ -11,23 +11,39 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// all is every pattern that is declared now, former ones included.
-func (c *context) all() *pattern.Union {
-	if c.union == nil {
-		c.union, _ = pattern.Join(c.declared()...)
-	}
-	return c.union
+// declared holds the patterns that are declared now, former ones included.
+type declared struct {
+	patterns *prefixed[*pattern.Pattern]
+	union    *pattern.Union // nil: they are too many for one automaton
+	budget   int            // of steps, where they are
 }
 
-// declared are the patterns of all.
-func (c *context) declared() (list []*pattern.Pattern) {
-	for _, k := range c.new.Keys {
-		list = append(list, k.Pattern)
+// now returns them.
+func (c *context) now() *declared {
+	if c.declared == nil {
+		var list []*pattern.Pattern
+		for _, k := range c.new.Keys {
+			list = append(list, patternsOf(k)...)
+		}
+		c.declared = &declared{byPrefix(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, mostCompared / 8}
+		if union, err := pattern.Join(list...); err == nil {
+			c.declared.union = union
+		}
 	}
-	for _, e := range c.new.Entries {
-		list = append(list, e.Was...)
+	return c.declared
+}
+
+// lacks finds a key of p that none of them matches. Where none begins as p does it needs no automaton.
+func (d *declared) lacks(p *pattern.Pattern) (witness []byte, found, decided bool) {
+	others := d.patterns.meet(p)
+	switch {
+	case len(others) == 0:
+		return p.Example(), true, true
+	case d.union != nil:
+		witness, ok := d.union.Contains(p)
+		return witness, !ok, true
 	}
-	return list
+	return pattern.WitnessWithin(&d.budget, []*pattern.Pattern{p}, others)
 }
 
 // stranded: keys of the old pattern that neither the new one nor a former one
@@ -35,41 +51,77 @@ func (c *context) declared() (list []*pattern.Pattern) {
 func (c *context) stranded() {
 	causes := c.fold()
 	c.keys(func(old, new *keyspace.Key) {
-		list := []*pattern.Pattern{new.Pattern}
-		if new.Role == "" {
-			list = patterns(new.Entry)
-		}
+		list := patternsOf(new)
 		index := isIndex(old.Entry, old)
 		witness, ok, err := within(old.Pattern, list)
-		if err != nil {
+		if err != nil || goesAlong(old, new) { // the finding of the main key names it
 			return
 		}
 		if ok {
 			if u := unitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
-				causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, "give the other unit a placeholder of its own, under a pattern of its own", orderOfUnits,
-					fmt.Sprintf("keys of %s (%s) have %s: deployed code and new code find none of each other's", new.Name, old.Pattern, u)})
+				causes.add(c.changedVar(old.Pattern, new.Pattern),
+					found{new.Pos, old.Pos, new.Name, "give the other unit a placeholder of its own, under a pattern of its own",
+						orderOfUnits,
+						fmt.Sprintf("keys of %s (%s) have %s: deployed code and new code find none of each other's", new.Name,
+							old.Pattern, u)})
 			}
 			return
 		}
 		if index && old.Pattern.String() != new.Pattern.String() {
 			return // KW615 says how it is built under its new keys
 		}
-		fix := ""
+		fix, order := "", ""
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
 			fix = `add was: ["` + old.Pattern.String() + `"]`
+			if way := renaming(new.Entry); way.order != "" {
+				order = "there is none without `was`. With it: " + way.order
+			}
 		}
-		order := ""
 		if word := given(old); word != "" && old.Pattern.String() != new.Pattern.String() {
-			fix = "keep its name: " + word + `: "` + old.Pattern.String() + `"; or see that there is no such key any more: was does not cover it`
+			fix = "keep its name: " + word + `: "` + old.Pattern.String() +
+				`"; or see that there is no such key any more: was does not cover it`
 			order = orderOfRole
 		}
+		if cause := c.changedVar(old.Pattern, new.Pattern); cause != "" {
+			fix, order = "let the var "+cause+
+				" take what is stored until no key has it; a pattern under was has the new type, too", orderOfVars
+		}
 		if index {
-			fix, order = "rewrite the items that have such a value, and delete the keys of the index that are left", orderOfValues
+			fix, order = "rewrite the items that have such a value, and delete the keys of the index that are left",
+				orderOfValues
 		}
 		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix, order,
-			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)})
+			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s%s", finding.Key(witness), old.Name, old.Pattern,
+				new.Pattern, also(derived(old, new)))})
 	})
 	causes.report()
+}
+
+// goesAlong reports whether a construct derives a key of the main key, under another name
+// than before and without `was`: one that is given for the main key is for this one, too.
+func goesAlong(old, new *keyspace.Key) bool {
+	if old.Role == "" || !old.Derived || !new.Derived || old.Pattern.String() == new.Pattern.String() {
+		return false
+	}
+	main := old.Entry.Keys[0].Pattern
+	if _, ok, err := within(main, patternsOf(new.Entry.Keys[0])); ok || err != nil {
+		return false
+	}
+	p, err := new.Entry.Renamed(new, main)
+	return err == nil && p.Language() == old.Pattern.Language()
+}
+
+// derived returns the keys that go along with a main key.
+func derived(old, new *keyspace.Key) (out []found) {
+	if old.Role != "" {
+		return nil
+	}
+	for _, k := range old.Entry.Keys {
+		if n := key(new.Entry, k.Role); n != nil && goesAlong(k, n) {
+			out = append(out, found{entry: n.Name})
+		}
+	}
+	return out
 }
 
 // within reports whether every key of p is one of a list of patterns; if not, witness is
@@ -87,25 +139,30 @@ func within(p *pattern.Pattern, list []*pattern.Pattern) (witness []byte, ok boo
 	return witness, ok, nil
 }
 
-// orderOfUnits is how a placeholder gets another unit.
-const orderOfUnits = "there is none under one name. With a pattern of its own for the new unit: readers of both, then writers, then the old pattern when its keys are gone"
+// orderOfUnits says how a placeholder gets another unit.
+const orderOfUnits = "there is none under one name. With a pattern of its own for the new unit: readers of both, " +
+	"then writers, then the old pattern when its keys are gone"
 
-// orderOfRole is how a further key of a construct gets another name.
+// orderOfRole says how a further key of a construct gets another name.
 const orderOfRole = "with its old name kept: any. Without it: stop all processes that use the old name first"
 
-// orderOfValues is how values of an indexed field go.
+// orderOfVars says how a var loses values.
+const orderOfVars = "writers that use the values that stay, then rename or delete the keys with others, then the " +
+	"declaration. Where no value stays there is none: give the new values a var and a pattern of their own"
+
+// orderOfValues says how values of an indexed field go.
 const orderOfValues = "writers that use the values that stay, then rewrite the items with others, then the declaration"
 
-// given is the property that names a further key of a construct, "" if none does.
+// given returns the property that names a further key of a construct, "" if none does.
 func given(k *keyspace.Key) string {
-	if slices.Contains([]keyspace.Construct{keyspace.Lock, keyspace.Queue, keyspace.Cache, keyspace.Ranking, keyspace.Entity}, k.Entry.Construct) &&
+	if c := k.Entry.Construct; c != keyspace.Plain && c != keyspace.Topic &&
 		k.Role != "pressure" && !strings.Contains(k.Role, ".") {
 		return k.Role
 	}
 	return ""
 }
 
-// changedVar is the var because of which a pattern of the same text is another
+// changedVar returns the var because of which a pattern of the same text is another
 // language, "" if that is not the cause.
 func (c *context) changedVar(old, new *pattern.Pattern) string {
 	if old.String() != new.String() {
@@ -127,19 +184,27 @@ func (c *context) isVar(name string) bool {
 func (c *context) removed() {
 	for _, p := range c.pairs {
 		for _, k := range p.old.Keys {
-			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) || c.all() == nil {
+			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) {
 				continue
 			}
 			var pos keyspace.Pos
 			if p.new != nil {
 				pos = at(p.new, "type")
 			}
-			if witness, ok := c.all().Contains(k.Pattern); ok {
-				if u := unitChanged(k.Pattern, c.declared()); u != nil {
-					c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and the entries that match its keys have %s", k.Name, k.Pattern, u)
+			witness, found, decided := c.now().lacks(k.Pattern)
+			switch {
+			case !decided:
+				c.report(pos, k.Pos, k.Name, "", "whether other entries declare all keys of %s (%s), which is gone, cannot be "+
+					"told: that takes too long", k.Name, k.Pattern)
+				return
+			case found:
+				c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern,
+					finding.Key(witness))
+			default:
+				if u := unitChanged(k.Pattern, c.now().patterns.meet(k.Pattern)); u != nil {
+					c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and the entries that match its keys have %s", k.Name,
+						k.Pattern, u)
 				}
-			} else {
-				c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
 			}
 		}
 	}
@@ -147,7 +212,8 @@ func (c *context) removed() {
 
 // isIndex: KW615 says of an index that is gone how it is taken off the server.
 func isIndex(e *keyspace.Entry, k *keyspace.Key) bool {
-	return slices.ContainsFunc(e.Index, func(i keyspace.Index) bool { return i.Key == k && (i.Field != "" || i.Score != "expires") })
+	return slices.ContainsFunc(e.Index,
+		func(i keyspace.Index) bool { return i.Key == k && (i.Field != "" || i.Score != "expires") })
 }
 
 func (c *context) forgotten() {
@@ -156,8 +222,16 @@ func (c *context) forgotten() {
 			continue
 		}
 		for _, was := range p.old.Was {
-			if witness, ok := c.all().Contains(was); !ok {
-				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "", "the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
+			witness, found, decided := c.now().lacks(was)
+			if !decided {
+				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
+					"whether keys of the former pattern %s of %s are still declared cannot be told: that takes too long", was,
+					p.new.Name)
+				return
+			}
+			if found {
+				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
+					"the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
 			}
 		}
 	}
@@ -178,7 +252,8 @@ func (c *context) ownsNarrowed() {
 			if len(c.new.Owns) > 0 {
 				pos = c.new.Owns[0].Pos
 			}
-			c.report(pos, g.Pos, "", "", "%s was owned; a key like %s is under no glob of owns now", g.Text, finding.Key(witness))
+			c.report(pos, g.Pos, "", "", "%s was owned; a key like %s is under no glob of owns now", g.Text,
+				finding.Key(witness))
 		}
 	}
 }
@@ -193,10 +268,13 @@ func (c *context) channelMoved() {
 		case old.Pattern.Language() != new.Pattern.Language():
 			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); ok {
 				if u := unitChanged(old.Pattern, []*pattern.Pattern{new.Pattern}); u != nil {
-					c.report(new.Pos, old.Pos, new.Name, "", "the channel %s (%s) has %s: subscribers and publishers of the two versions do not meet", new.Name, new.Pattern, u)
+					c.report(new.Pos, old.Pos, new.Name, "",
+						"the channel %s (%s) has %s: subscribers and publishers of the two versions do not meet", new.Name,
+						new.Pattern, u)
 				}
 			} else {
-				c.report(new.Pos, old.Pos, new.Name, "", "messages on %s are not received under %s: the channel %s was %s", finding.Key(witness), new.Pattern, new.Name, old.Pattern)
+				c.report(new.Pos, old.Pos, new.Name, "", "messages on %s are not received under %s: the channel %s was %s",
+					finding.Key(witness), new.Pattern, new.Name, old.Pattern)
 			}
 		}
 	}
@@ -218,7 +296,8 @@ func (c *context) cleanupWidened() {
 	for _, rule := range c.new.Cleanup {
 		var before []*pattern.Pattern
 		for _, old := range c.old.Cleanup {
-			if (old.Idle > 0) == (rule.Idle > 0) && (old.Keep > 0) == (rule.Keep > 0) && old.Idle <= rule.Idle && old.Older <= rule.Older && old.Keep <= rule.Keep {
+			if (old.Idle > 0) == (rule.Idle > 0) && (old.Keep > 0) == (rule.Keep > 0) && old.Idle <= rule.Idle &&
+				old.Older <= rule.Older && old.Keep <= rule.Keep {
 				before = append(before, old.Match.Pattern)
 			}
 		}
@@ -231,14 +310,16 @@ func (c *context) cleanupWidened() {
 			witness, ok = rule.Match.Pattern.Example(), false
 		}
 		if same := c.sameCleanup(rule); !ok && same != nil {
-			c.report(rule.Pos, same.Pos, "", "", "the clean-up of %s takes keys %s, and took them %s", rule.Match.Text, after(rule), after(*same))
+			c.report(rule.Pos, same.Pos, "", "", "the clean-up of %s takes keys %s, and took them %s", rule.Match.Text,
+				after(rule), after(*same))
 		} else if !ok {
-			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before", rule.Match.Text, finding.Key(witness))
+			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before",
+				rule.Match.Text, finding.Key(witness))
 		}
 	}
 }
 
-// sameCleanup is the old rule for the same keys.
+// sameCleanup returns the old rule for the same keys.
 func (c *context) sameCleanup(rule keyspace.Cleanup) *keyspace.Cleanup {
 	for i, old := range c.old.Cleanup {
 		if old.Match.Text == rule.Match.Text {
@@ -265,7 +346,8 @@ func (c *context) invalidationDropped() {
 	c.surviving(func(old, new *keyspace.Entry) {
 		for _, action := range slices.Sorted(maps.Keys(old.Emits)) {
 			if name := old.Emits[action]; new.Emits[action] != name && !c.gone(name) {
-				c.report(at(new, "emits"), at(old, "emits"), new.Name, "", "%s of %s announces nothing on %s any more", action, new.Name, name)
+				c.report(at(new, "emits"), at(old, "emits"), new.Name, "", "%s of %s announces nothing on %s any more", action,
+					new.Name, name)
 			}
 		}
 	})

@@ -8,69 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/route"
 )
-
-// moveFact is one thing that decides which record a move makes.
-type moveFact struct {
-	name, value string
-	pos         keyspace.Pos
-}
-
-// moveFacts are the facts of a move, in the order of the documents.
-func moveFacts(mv *keyspace.Move) (out []moveFact) {
-	add := func(name, value string, pos keyspace.Pos) {
-		if value != "" {
-			out = append(out, moveFact{name, value, pos})
-		}
-	}
-	text := func(t *route.Term) string {
-		if t == nil {
-			return ""
-		}
-		return t.String()
-	}
-	add("the file", mv.Source.File.String(), mv.Source.Pos)
-	add("the format of the file", string(mv.Source.Format), mv.Source.Pos)
-	add("from", mv.From.String()+".", mv.At["from"])
-	add("to", mv.To.Name, mv.At["to"])
-	for _, b := range mv.With {
-		add("{"+b.Name+"}", b.Term.String(), b.Pos)
-	}
-	add("field", text(mv.Field), mv.At["field"])
-	add("member", text(mv.Member), mv.At["member"])
-	add("score", text(mv.Score), mv.At["score"])
-	add("value", text(mv.Value), mv.At["value"])
-	for _, b := range mv.Fields {
-		add("the field "+b.Name, b.Term.String(), b.Pos)
-	}
-	add("tries", text(mv.Tries), mv.At["tries"])
-	if mv.TTL != nil {
-		add("ttl from", text(mv.TTL.From), mv.TTL.Pos)
-		add("ttl until", text(mv.TTL.Until), mv.TTL.Pos)
-		add("what is over", string(mv.TTL.Over), mv.TTL.Pos)
-	}
-	for _, name := range slices.Sorted(keysOf(mv.Kept)) {
-		add("what keeps {"+name+"}", mv.Kept[name].Name, mv.At["kept."+name])
-	}
-	for _, name := range mv.Captures() {
-		if t, ok := mv.Told[name]; ok {
-			add("what tells {"+name+"}", t.String(), mv.At["kept."+name])
-		}
-		add("what is left out by {"+name+"}", strings.Join(mv.Except[name], ", "), mv.At["except."+name])
-	}
-	return out
-}
-
-func keysOf(m map[string]*keyspace.Entry) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
-}
 
 // parts calls a check for each part that both declarations have.
 func (c *context) parts(check func(old, new *keyspace.Part)) {
@@ -102,26 +40,27 @@ func (c *context) movedOtherwise() {
 }
 
 func (c *context) comparedMove(old, new *keyspace.Move) {
-	was, is := moveFacts(old), moveFacts(new)
-	find := func(facts []moveFact, name string) moveFact {
-		i := slices.IndexFunc(facts, func(f moveFact) bool { return f.name == name })
+	was, is := old.Facts(), new.Facts()
+	find := func(facts []keyspace.MoveFact, name string) keyspace.MoveFact {
+		i := slices.IndexFunc(facts, func(f keyspace.MoveFact) bool { return f.Name == name })
 		if i < 0 {
-			return moveFact{}
+			return keyspace.MoveFact{}
 		}
 		return facts[i]
 	}
 	for _, f := range was {
-		if now := find(is, f.name); now.value != f.value {
-			pos := now.pos
+		if now := find(is, f.Name); now.Value != f.Value {
+			pos := now.Pos
 			if pos.File == "" {
 				pos = new.Pos
 			}
-			c.report(pos, f.pos, new.To.Name, "", "%s: %s was %s and is %s", new.Name, f.name, f.value, cmp.Or(now.value, "nothing"))
+			c.report(pos, f.Pos, new.To.Name, "", "%s: %s was %s and is %s", new.Name, f.Name, f.Value,
+				cmp.Or(now.Value, "nothing"))
 		}
 	}
 	for _, f := range is {
-		if find(was, f.name).value == "" {
-			c.report(f.pos, old.Pos, new.To.Name, "", "%s: %s was nothing and is %s", new.Name, f.name, f.value)
+		if find(was, f.Name).Value == "" {
+			c.report(f.Pos, old.Pos, new.To.Name, "", "%s: %s was nothing and is %s", new.Name, f.Name, f.Value)
 		}
 	}
 }
@@ -156,11 +95,13 @@ func (c *context) gateLowered() {
 			name  string
 			lower bool
 		}{
-			{"compared", b.Compared < a.Compared}, {"unequal", b.Unequal > a.Unequal}, {"for", b.For < a.For}, {"marks", b.Marks > a.Marks},
+			{"compared", b.Compared < a.Compared}, {"unequal", b.Unequal > a.Unequal}, {"for", b.For < a.For},
+			{"marks", b.Marks > a.Marks},
 			{"backup", a.Backup > 0 && (b.Backup == 0 || b.Backup > a.Backup)},
 		} {
 			if g.lower {
-				c.report(cmp.Or(b.Pos, new.Pos), cmp.Or(a.Pos, old.Pos), "", "", "the part %s goes on with less proof: its gate %s is lower", new.Name, g.name)
+				c.report(cmp.Or(b.Pos, new.Pos), cmp.Or(a.Pos, old.Pos), "", "",
+					"the part %s goes on with less proof: its gate %s is lower", new.Name, g.name)
 			}
 		}
 	})
@@ -179,7 +120,8 @@ func (c *context) gateLowered() {
 
 // compares reports whether the old rule let at least as much go as the new one.
 func compares(old, new *keyspace.CompareRule) bool {
-	return old.Entry.Name == new.Entry.Name && slices.Equal(old.Field, new.Field) && old.As == new.As && !new.Until.After(old.Until)
+	return old.Entry.Name == new.Entry.Name && slices.Equal(old.Field, new.Field) && old.As == new.As &&
+		!new.Until.After(old.Until)
 }
 
 // migration adds the facts of a migration to a plain diff.
@@ -190,10 +132,11 @@ func (p *facts) migration(m *keyspace.Migration) {
 	for _, part := range m.Parts {
 		parts = append(parts, part.Name)
 		g := part.Gates
-		p.add(name+"."+part.Name+".gates", fmt.Sprintf("compared %d unequal %d for %v marks %d backup %v", g.Compared, g.Unequal, g.For, g.Marks, g.Backup))
+		p.add(name+"."+part.Name+".gates",
+			fmt.Sprintf("compared %d unequal %d for %v marks %d backup %v", g.Compared, g.Unequal, g.For, g.Marks, g.Backup))
 		for _, mv := range part.Moves {
-			for _, f := range moveFacts(mv) {
-				p.add(name+"."+mv.Name+" "+f.name, f.value)
+			for _, f := range mv.Facts() {
+				p.add(name+"."+mv.Name+" "+f.Name, f.Value)
 			}
 		}
 	}

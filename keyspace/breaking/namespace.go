@@ -66,9 +66,11 @@ func (c *context) namespaceChanged() {
 		fix, what := "", "is new"
 		if old := c.old.Namespace(); old != nil && find(c.new.Spaces, old.Default) == nil {
 			was, what = old.Pos, "was "+old.Default
-			fix = "stop the programs, allow " + old.Default + " under names, run keywright rename --from-namespace " + old.Default +
+			fix = "stop the programs, allow " + old.Default + " under names, run keywright rename --from-namespace " +
+				old.Default +
 				" --apply, start the new programs"
 		}
-		c.report(now.Pos, was, "", fix, "the namespace %s %s: %d patterns of stored keys have other names by it, as %s", now.Default, what, moved, example)
+		c.report(now.Pos, was, "", fix, "the namespace %s %s: %d patterns of stored keys have other names by it, as %s",
+			now.Default, what, moved, example)
 	}
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestANamespaceThatStays: a namespace of a new import is new. The old one is still there,
 // and no key is to be renamed from it.
 func TestANamespaceThatStays(t *testing.T) {
-	load := func(files fstest.MapFS) *keyspace.Keyspace {
-		ks, found := keyspace.Load(files, "k.yaml")
+	read := func(files fstest.MapFS) *keyspace.Keyspace {
+		ks, found := load.File(files, "k.yaml")
 		if finding.Count(found).Errors > 0 {
 			t.Fatal(found)
 		}
@@ -21,8 +22,8 @@ func TestANamespaceThatStays(t *testing.T) {
 	}
 	a := "keywright: 1\nnamespace: p\nkeys:\n  a: {key: \"p:x\", type: lock, ttl: 1d}\n"
 	b := "keywright: 1\nnamespace: q\nkeys:\n  b: {key: \"q:y\", type: lock, ttl: 1d}\n"
-	old := load(fstest.MapFS{"k.yaml": {Data: []byte(a + "  b: {key: \"p:y\", type: lock, ttl: 1d}\n")}})
-	now := load(fstest.MapFS{"k.yaml": {Data: []byte(a + "imports: [q.yaml]\n")}, "q.yaml": {Data: []byte(b)}})
+	old := read(fstest.MapFS{"k.yaml": {Data: []byte(a + "  b: {key: \"p:y\", type: lock, ttl: 1d}\n")}})
+	now := read(fstest.MapFS{"k.yaml": {Data: []byte(a + "imports: [q.yaml]\n")}, "q.yaml": {Data: []byte(b)}})
 	told := 0
 	for _, f := range Run(old, now) {
 		if f.Code == "KW608" {

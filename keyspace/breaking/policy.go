@@ -29,7 +29,8 @@ func (c *context) ttlReport(old, new *keyspace.Key, format string, args ...any) 
 		fix = "see that holders renew the lock, or are done within the new lease"
 		order = "any: each holder takes the lock with the lease of its own version"
 	}
-	c.ordered(order, at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, fix, "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
+	c.ordered(order, at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, fix, "%s had the TTL %s and has %s: %s",
+		new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
 }
 
 func (c *context) beginsToExpire() {
@@ -48,9 +49,11 @@ func (c *context) ttlShortened() {
 		}
 		switch {
 		case new.TTL.LiveMax() < old.TTL.LiveMax():
-			c.ttlReport(old, new, "at most %s instead of %s", keyspace.FormatDuration(new.TTL.LiveMax()), keyspace.FormatDuration(old.TTL.LiveMax()))
+			c.ttlReport(old, new, "at most %s instead of %s", keyspace.FormatDuration(new.TTL.LiveMax()),
+				keyspace.FormatDuration(old.TTL.LiveMax()))
 		case new.TTL.Default < old.TTL.Default:
-			c.ttlReport(old, new, "written with %s instead of %s", keyspace.FormatDuration(new.TTL.Default), keyspace.FormatDuration(old.TTL.Default))
+			c.ttlReport(old, new, "written with %s instead of %s", keyspace.FormatDuration(new.TTL.Default),
+				keyspace.FormatDuration(old.TTL.Default))
 		}
 	})
 }
@@ -73,7 +76,8 @@ func (c *context) boundsNarrowed() {
 	c.ttls(func(old, new *keyspace.Key) {
 		free := old.TTL.Policy == keyspace.TTLAny && new.TTL.Policy != keyspace.TTLAny
 		if old.TTL.Policy == keyspace.TTLExpires && old.TTL.Min < old.TTL.Max {
-			free = new.TTL.Policy == keyspace.TTLNone || new.TTL.Policy == keyspace.TTLExpires && (new.TTL.Min > old.TTL.Min || new.TTL.Max < old.TTL.Max)
+			free = new.TTL.Policy == keyspace.TTLNone ||
+				new.TTL.Policy == keyspace.TTLExpires && (new.TTL.Min > old.TTL.Min || new.TTL.Max < old.TTL.Max)
 		}
 		if free {
 			c.ttlReport(old, new, "writers that ask for one outside of that are refused")
@@ -83,8 +87,10 @@ func (c *context) boundsNarrowed() {
 
 func (c *context) slidingChanged() {
 	c.ttls(func(old, new *keyspace.Key) {
-		if old.TTL.Policy == keyspace.TTLExpires && new.TTL.Policy == keyspace.TTLExpires && old.TTL.Sliding != new.TTL.Sliding {
-			c.ttlReport(old, new, "%s", map[bool]string{true: "use renews it now", false: "use renews it no more"}[new.TTL.Sliding])
+		if old.TTL.Policy == keyspace.TTLExpires && new.TTL.Policy == keyspace.TTLExpires &&
+			old.TTL.Sliding != new.TTL.Sliding {
+			c.ttlReport(old, new, "%s",
+				map[bool]string{true: "use renews it now", false: "use renews it no more"}[new.TTL.Sliding])
 		}
 	})
 }
@@ -92,12 +98,15 @@ func (c *context) slidingChanged() {
 func (c *context) ownerChanged() {
 	for _, p := range c.pairs {
 		if p.new != nil && p.old.Owner != "" && p.old.Owner != p.new.Owner {
-			c.report(at(p.new, "owner"), at(p.old, "owner"), p.new.Name, "", "%s was owned by %s and is by %s", p.new.Name, p.old.Owner, orNobody(p.new.Owner))
+			c.report(at(p.new, "owner"), at(p.old, "owner"), p.new.Name, "", "%s was owned by %s and is by %s", p.new.Name,
+				p.old.Owner, orNobody(p.new.Owner))
 		}
 	}
 	for _, old := range c.old.Channels {
-		if new := c.channel(old.Name); new != nil && !old.Derived && old.Durable == nil && old.Owner != "" && old.Owner != new.Owner {
-			c.report(new.Pos, old.Pos, new.Name, "", "the channel %s was published by %s and is by %s", new.Name, old.Owner, orNobody(new.Owner))
+		if new := c.channel(old.Name); new != nil && !old.Derived && old.Durable == nil && old.Owner != "" &&
+			old.Owner != new.Owner {
+			c.report(new.Pos, old.Pos, new.Name, "", "the channel %s was published by %s and is by %s", new.Name, old.Owner,
+				orNobody(new.Owner))
 		}
 	}
 }
@@ -141,11 +150,13 @@ func (c *context) limitLowered() {
 			old, new int64
 			text     func(int64) string
 		}{
-			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number}, {"maxlen", o.MaxLen, n.MaxLen, number},
+			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number},
+			{"maxlen", o.MaxLen, n.MaxLen, number},
 		} {
 			unbounded := limit.name == "maxlen" && limit.old == 0 && limit.new > 0
 			if limit.new > 0 && limit.new < limit.old || unbounded {
-				c.report(at(n, limit.name), at(o, limit.name), n.Name, "", "the %s of %s is %s and was %s", limit.name, n.Name, limit.text(limit.new), map[bool]string{true: "without bound", false: limit.text(limit.old)}[unbounded])
+				c.report(at(n, limit.name), at(o, limit.name), n.Name, "", "the %s of %s is %s and was %s", limit.name, n.Name,
+					limit.text(limit.new), map[bool]string{true: "without bound", false: limit.text(limit.old)}[unbounded])
 			}
 		}
 		c.rateLowered(o, n)
@@ -159,7 +170,8 @@ func (c *context) rateLowered(o, n *keyspace.Entry) {
 	}
 	lower := slower(n.Rate, o.Rate)
 	if lower {
-		c.report(at(n, "rate"), at(o, "rate"), n.Name, "", "the rate of %s is %s and was %s", n.Name, rate(n.Rate), rate(o.Rate))
+		c.report(at(n, "rate"), at(o, "rate"), n.Name, "", "the rate of %s is %s and was %s", n.Name, rate(n.Rate),
+			rate(o.Rate))
 	}
 	was, is := cmp.Or(o.Rate.Burst, o.Rate.Count), cmp.Or(n.Rate.Burst, n.Rate.Count)
 	if is < was && (!lower || n.Rate.Burst > 0 || o.Rate.Burst > 0) {
@@ -233,7 +245,7 @@ func (c *context) parametersChanged() {
 	}
 }
 
-// parameters are those of the functions of a pattern, with the defaults where there were
+// parameters returns those of the functions of a pattern, with the defaults where there were
 // some: callers that leave a parameter out rely on them.
 func parameters(p, old *pattern.Pattern) string {
 	var out []string
@@ -259,7 +271,7 @@ func (c *context) scriptChanged() {
 	}
 }
 
-// signature is what a caller of a script sees.
+// signature returns what a caller of a script sees.
 func signature(e *keyspace.Entry) string {
 	var args []string
 	for _, a := range e.Script.Args {
@@ -274,6 +286,7 @@ func signature(e *keyspace.Entry) string {
 
 func (c *context) packageRenamed() {
 	if c.old.Package != "" && c.old.Package != c.new.Package {
-		c.report(keyspace.Pos{}, keyspace.Pos{}, "", "", "the package %s is called %s now", c.old.Package, orNobody(c.new.Package))
+		c.report(keyspace.Pos{}, keyspace.Pos{}, "", "", "the package %s is called %s now", c.old.Package,
+			orNobody(c.new.Package))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// shapes are the fields of the JSON object that a value is, before and after: none where
+// shapes returns the fields of the JSON object that a value is, before and after: none where
 // it is any JSON, or none.
 func shapes(old, new *keyspace.Key) (before, after []keyspace.Field) {
 	if old.Role == "" && len(old.Entry.Shape)+len(new.Entry.Shape) > 0 {
@@ -36,7 +36,8 @@ func shapeWord(fields []keyspace.Field) string {
 // shapeGiven: values that were any JSON are an object now, and a new reader refuses others.
 func (c *context) shapeGiven(old, new *keyspace.Key) {
 	before, after := shapes(old, new)
-	if len(before) > 0 || len(after) == 0 || !isJSON(old) && narrowed(old.Value, new.Value) != "" { // the latter is a finding of its own
+	// the latter is a finding of its own
+	if len(before) > 0 || len(after) == 0 || !isJSON(old) && narrowed(old.Value, new.Value) != "" {
 		return
 	}
 	was := shapeWord(before)
@@ -44,7 +45,8 @@ func (c *context) shapeGiven(old, new *keyspace.Key) {
 		was = text(old.Value)
 	}
 	c.report(at(new.Entry, "value"), at(old.Entry, "value"), new.Name, "",
-		"the value of %s was %s and is %s: new readers refuse stored values of another shape; deployed readers take the new ones", new.Name, was, shapeWord(after))
+		"the value of %s was %s and is %s: new readers refuse stored values of another shape; deployed readers take "+
+			"the new ones", new.Name, was, shapeWord(after))
 }
 
 // shapeDropped: values that were an object may be any JSON now, and a deployed reader
@@ -55,5 +57,6 @@ func (c *context) shapeDropped(old, new *keyspace.Key) {
 		return
 	}
 	c.report(at(new.Entry, "value"), at(old.Entry, "value"), new.Name, "",
-		"the value of %s was %s and is any JSON: deployed readers refuse new values of another shape; new readers take the stored ones", new.Name, shapeWord(before))
+		"the value of %s was %s and is any JSON: deployed readers refuse new values of another shape; new readers take the "+
+			"stored ones", new.Name, shapeWord(before))
 }

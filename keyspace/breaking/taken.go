@@ -17,7 +17,7 @@ const mostCompared = 1 << 24
 // its entry did not match before.
 func (c *context) keysTaken() {
 	c.fallenUnlike()
-	before := byPrefix(c.old.Keys)
+	before := byPrefix(c.old.Keys, ofKey)
 	was := c.formerly()
 	budget := mostCompared
 	for _, k := range c.new.Keys {
@@ -36,28 +36,34 @@ func (c *context) keysTaken() {
 			}
 			witness, found, decided := pattern.WitnessWithin(&budget, []*pattern.Pattern{k.Pattern, old.Pattern}, without)
 			if found {
-				c.report(k.Pos, old.Pos, k.Name, "", "the key %s matches %s (%s) now and belonged to %s (%s), %s", finding.Key(witness), k.Name, k.Pattern, old.Name, old.Pattern, differs)
+				c.report(k.Pos, old.Pos, k.Name, "", "the key %s matches %s (%s) now and belonged to %s (%s), %s",
+					finding.Key(witness), k.Name, k.Pattern, old.Name, old.Pattern, differs)
 			} else if !decided {
-				c.report(k.Pos, old.Pos, k.Name, "", "whether %s (%s) matches keys of %s (%s) cannot be told: that takes too long", k.Name, k.Pattern, old.Name, old.Pattern)
+				c.report(k.Pos, old.Pos, k.Name, "", "whether %s (%s) matches keys of %s (%s) cannot be told: that takes too long",
+					k.Name, k.Pattern, old.Name, old.Pattern)
 				return
 			}
 		}
 	}
 }
 
-// formerly is the key that each new key was before.
+// formerly returns the key that each new key was before.
 func (c *context) formerly() map[*keyspace.Key]*keyspace.Key {
 	out := map[*keyspace.Key]*keyspace.Key{}
 	c.keys(func(old, new *keyspace.Key) { out[new] = old })
 	return out
 }
 
-// patternsOf are the patterns of a key, those of an entry's main key with its former ones.
+// patternsOf returns the patterns of a key and its former ones: what a construct derived of an
+// old name is an old name, too.
 func patternsOf(k *keyspace.Key) []*pattern.Pattern {
-	if k.Role == "" {
-		return patterns(k.Entry)
+	out := []*pattern.Pattern{k.Pattern}
+	for _, was := range k.Entry.Was {
+		if p, err := k.Entry.Renamed(k, was); err == nil && p.String() != k.Pattern.String() {
+			out = append(out, p)
+		}
 	}
-	return []*pattern.Pattern{k.Pattern}
+	return out
 }
 
 // unlike says why what is stored under an old key is nothing for a new one, "" if it fits.
@@ -73,9 +79,9 @@ func unlike(old, new *keyspace.Key) string {
 	return ""
 }
 
-// prefixed are keys by the literal that their patterns begin with.
-type prefixed struct {
-	keys     []*keyspace.Key // sorted by it
+// prefixed holds keys, or what else has a pattern, by the literal that the patterns begin with.
+type prefixed[T any] struct {
+	all      []T // sorted by it
 	prefixes []string
 }
 
@@ -86,26 +92,28 @@ func prefix(p *pattern.Pattern) string {
 	return p.Elements()[0].Literal
 }
 
-func byPrefix(keys []*keyspace.Key) *prefixed {
-	out := &prefixed{keys: slices.Clone(keys)}
-	slices.SortStableFunc(out.keys, func(a, b *keyspace.Key) int { return strings.Compare(prefix(a.Pattern), prefix(b.Pattern)) })
-	for _, k := range out.keys {
-		out.prefixes = append(out.prefixes, prefix(k.Pattern))
+func byPrefix[T any](all []T, of func(T) *pattern.Pattern) *prefixed[T] {
+	out := &prefixed[T]{all: slices.Clone(all)}
+	slices.SortStableFunc(out.all, func(a, b T) int { return strings.Compare(prefix(of(a)), prefix(of(b))) })
+	for _, k := range out.all {
+		out.prefixes = append(out.prefixes, prefix(of(k)))
 	}
 	return out
 }
 
-// meet are the keys whose patterns may have a key in common with p: one begins as the
+func ofKey(k *keyspace.Key) *pattern.Pattern { return k.Pattern }
+
+// meet returns those whose patterns may have a key in common with p: one begins as the
 // other does.
-func (x *prefixed) meet(p *pattern.Pattern) (out []*keyspace.Key) {
+func (x *prefixed[T]) meet(p *pattern.Pattern) (out []T) {
 	begin := prefix(p)
 	for n := range len(begin) { // those that begin with less
-		for i, _ := slices.BinarySearch(x.prefixes, begin[:n]); i < len(x.keys) && x.prefixes[i] == begin[:n]; i++ {
-			out = append(out, x.keys[i])
+		for i, _ := slices.BinarySearch(x.prefixes, begin[:n]); i < len(x.all) && x.prefixes[i] == begin[:n]; i++ {
+			out = append(out, x.all[i])
 		}
 	}
-	for i, _ := slices.BinarySearch(x.prefixes, begin); i < len(x.keys) && strings.HasPrefix(x.prefixes[i], begin); i++ {
-		out = append(out, x.keys[i])
+	for i, _ := slices.BinarySearch(x.prefixes, begin); i < len(x.all) && strings.HasPrefix(x.prefixes[i], begin); i++ {
+		out = append(out, x.all[i])
 	}
 	return out
 }

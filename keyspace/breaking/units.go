@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// unit is a placeholder whose digits mean another time than before.
+// unit represents a placeholder whose digits mean another time than before.
 type unit struct {
 	name    string
 	was, is scalar.Kind
@@ -61,37 +61,46 @@ func sameLiterals(a, b *pattern.Pattern) bool {
 	return true
 }
 
-// The orders of deployment of values whose old and new form cannot be told apart by
-// readers, or only by those that were made for both.
-const (
-	orderOfTimes    = "there is none under one name: declare the new unit beside the old one, write both, then move the readers, then drop the old one"
-	orderOfSealing  = "processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright seal adopt --apply`, then the key ring alone"
-	orderOfOpening  = "processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the declaration"
-	orderOfReplaced = "there is none under one name: declare the new type beside the old one, write both, then move the readers, then drop the old one"
-	readersOfBoth   = "all subscribers, then the publishers"
+// The ways of values whose old and new form cannot be told apart by readers, or only by
+// those that were made for both.
+var (
+	wayOfTimes = way{"give the new unit a name of its own",
+		"there is none under one name: declare the new unit beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
+	wayOfSealing = way{"seal what is there: keywright seal adopt",
+		"processes that open both and write plain text (seal.Adopting with Plain), then those that seal, then `keywright " +
+			"seal adopt --apply`, then the key ring alone"}
+	wayOfOpening = way{"rewrite what is sealed as plain text first",
+		"processes that open both and write plain text (seal.Adopting with Plain), then rewrite what is stored, then the " +
+			"declaration"}
+	wayOfReplaced = way{"give the new type a name of its own",
+		"there is none under one name: declare the new type beside the old one, write both, then move the readers, then " +
+			"drop the old one"}
 )
 
-// order is the order of deployment of a type that was narrowed, "" where the rule's holds:
-// where the values that fit the new type fit the old one.
-func (s slot) order() string {
+const readersOfBoth = "all subscribers, then the publishers"
+
+// way returns what to do about a type that was narrowed, empty where the rule says it: where the
+// values that fit the new type fit the old one.
+func (s slot) way() way {
 	if s.old == nil || s.new == nil {
-		return ""
+		return way{}
 	}
 	sealed, opened := s.new.Encrypted && !s.old.Encrypted, s.old.Encrypted && !s.new.Encrypted
 	switch {
 	case differ(s.old.Kind, s.new.Kind, scalar.UnixS, scalar.UnixMS):
-		return orderOfTimes
+		return wayOfTimes
 	case (sealed || opened) && s.old.Kind != s.new.Kind:
-		return orderOfReplaced
+		return wayOfReplaced
 	case sealed:
-		return orderOfSealing
+		return wayOfSealing
 	case opened:
-		return orderOfOpening
+		return wayOfOpening
 	}
-	return ""
+	return way{}
 }
 
-// loosened is whether a field was required and is optional.
+// loosened reports whether a field was required and is optional.
 func (s slot) loosened() bool {
 	return s.old != nil && s.new != nil && !s.old.Optional && s.new.Optional
 }

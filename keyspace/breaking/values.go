@@ -1,6 +1,7 @@
 package breaking
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,23 +16,16 @@ func (c *context) typeChanged() {
 	c.keys(func(old, new *keyspace.Key) {
 		switch {
 		case old.Kind != new.Kind:
-			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "", "%s was a %s and is a %s", new.Name, old.Kind, new.Kind)
-		case old.Role == "" && keeps(old.Entry.Construct) != keeps(new.Entry.Construct):
-			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "", "%s was of type %s and is of type %s, which keeps other keys beside it", new.Name, old.Entry.Type, new.Entry.Type)
+			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "", "%s was a %s and is a %s", new.Name, old.Kind,
+				new.Kind)
+		case old.Role == "" && old.Entry.Construct.Stored() != new.Entry.Construct.Stored():
+			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "",
+				"%s was of type %s and is of type %s, which keeps other keys beside it", new.Name, old.Entry.Type, new.Entry.Type)
 		}
 	})
 }
 
-// keeps is the construct as far as it matters to stored data: a cache and a
-// string are the same.
-func keeps(c keyspace.Construct) keyspace.Construct {
-	if slices.Contains([]keyspace.Construct{keyspace.Cache, keyspace.Counter, keyspace.Ranking}, c) {
-		return keyspace.Plain
-	}
-	return c
-}
-
-// slot is one place where a type stands: "value", "member", "field name" …
+// slot represents one place where a type is: "value", "member", "field name" …
 type slot struct {
 	name     string
 	old, new *scalar.Type
@@ -39,7 +33,7 @@ type slot struct {
 	was, is  keyspace.Pos // of a field
 }
 
-// places are where the slot was written and is.
+// places returns where the slot was written and is.
 func (s slot) places(old, new *keyspace.Key) (was, is keyspace.Pos) {
 	if s.is.File != "" {
 		return s.was, s.is
@@ -47,7 +41,7 @@ func (s slot) places(old, new *keyspace.Key) (was, is keyspace.Pos) {
 	return s.at(old), s.at(new)
 }
 
-// at is where the slot is written in an entry, the place of the key where that is not
+// at returns where the slot is written in an entry, the place of the key where that is not
 // known: of keys that a construct adds.
 func (s slot) at(k *keyspace.Key) keyspace.Pos {
 	if pos, ok := k.Entry.At[s.property]; ok && k.Role == "" {
@@ -56,16 +50,18 @@ func (s slot) at(k *keyspace.Key) keyspace.Pos {
 	return k.Pos
 }
 
-// slots are the places of a key that hold one type each.
+// slots returns the places of a key that hold one type each.
 func slots(old, new *keyspace.Key) []slot {
 	var none keyspace.Pos
 	return []slot{
-		{"the value", old.Value, new.Value, "value", none, none}, {"a member", old.Member, new.Member, "member", none, none}, {"a score", old.Score, new.Score, "score", none, none},
-		{"the name of a field", old.Field, new.Field, "field", none, none}, {"the value of a field", old.Item, new.Item, "value", none, none},
+		{"the value", old.Value, new.Value, "value", none, none}, {"a member", old.Member, new.Member, "member", none, none},
+		{"a score", old.Score, new.Score, "score", none, none},
+		{"the name of a field", old.Field, new.Field, "field", none, none},
+		{"the value of a field", old.Item, new.Item, "value", none, none},
 	}
 }
 
-// fieldPairs are the fields that both keys have, in a hash, a stream or a JSON
+// fieldPairs returns the fields that both keys have, in a hash, a stream or a JSON
 // object.
 func fieldPairs(old, new []keyspace.Field) []slot {
 	var out []slot
@@ -91,14 +87,22 @@ func both(old, new *keyspace.Key) [][2][]keyspace.Field {
 	return lists
 }
 
-// places are all places of a pair of keys where a type is written.
+// places returns all places of a pair of keys where a type is written.
 func places(old, new *keyspace.Key) []slot {
 	list := slots(old, new)
+	for i := range list {
+		// a score that is not declared is a number all the same
+		if s := &list[i]; s.property == "score" && (s.old == nil) != (s.new == nil) {
+			s.old, s.new = cmp.Or(s.old, anyNumber), cmp.Or(s.new, anyNumber)
+		}
+	}
 	for _, lists := range both(old, new) {
 		list = append(list, fieldPairs(lists[0], lists[1])...)
 	}
 	return list
 }
+
+var anyNumber = &scalar.Type{Kind: scalar.Float}
 
 func (c *context) valueNarrowed() {
 	causes := c.fold()
@@ -110,14 +114,16 @@ func (c *context) valueNarrowed() {
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
 				was, is := s.places(old, new)
-				causes.add(s.changedVar(), found{is, was, new.Name, "", s.order(), fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
+				way := s.way()
+				causes.add(s.changedVar(), found{is, was, new.Name, way.fix, way.order,
+					fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
 			}
 		}
 	})
 	causes.report()
 }
 
-// changedVar is the var that both types come from, "" if they do not.
+// changedVar returns the var that both types come from, "" if they do not.
 func (s slot) changedVar() string {
 	if s.old == nil || s.new == nil || s.old.Var != s.new.Var || s.old.Encrypted != s.new.Encrypted {
 		return ""
@@ -149,13 +155,13 @@ func narrowed(old, new *scalar.Type) string {
 	return narrowedKind(opened(*old), opened(*new))
 }
 
-// opened is the type of what is sealed: it is parsed when it has been opened.
+// opened returns the type of what is sealed: it is parsed when it has been opened.
 func opened(t scalar.Type) scalar.Type {
 	t.Encrypted = false
 	return t
 }
 
-// open are the kinds whose stored values are no regular language.
+// open lists the kinds whose stored values are no regular language.
 var open = []scalar.Kind{scalar.Text, scalar.Bytes, scalar.JSON, scalar.Float}
 
 func narrowedKind(old, new scalar.Type) string {
@@ -181,6 +187,8 @@ func narrowedKind(old, new scalar.Type) string {
 			return ""
 		}
 		return "not every value is a number"
+	case old.Kind == scalar.Float && slices.Contains(parsed, new.Kind):
+		return "the value 0.5 does not fit"
 	case slices.Contains(open, old.Kind):
 		return "values of " + old.Kind.String() + " may be anything"
 	}
@@ -240,12 +248,13 @@ func (c *context) fieldsGone(old, new *keyspace.Key, fields []keyspace.Field) {
 	if len(fields) == 0 || old.Kind != new.Kind || slices.EqualFunc(fields, old.JSON, sameField) && new.Value != nil {
 		return
 	}
-	c.report(new.Pos, fields[0].Pos, new.Name, "", "%s has no declared fields any more; it had %s", new.Name, fieldNames(fields))
+	c.report(new.Pos, fields[0].Pos, new.Name, "", "%s has no declared fields any more; it had %s", new.Name,
+		fieldNames(fields))
 }
 
 func sameField(a, b keyspace.Field) bool { return a.Name == b.Name }
 
-// fieldNames are the names of fields in a sentence, the first of very many.
+// fieldNames returns the names of fields in a sentence, the first of very many.
 func fieldNames(fields []keyspace.Field) string {
 	var names []string
 	for _, f := range fields[:min(len(fields), maxNamed)] {
@@ -279,15 +288,20 @@ func (c *context) required(name string, old, new []keyspace.Field) {
 		if i >= 0 {
 			was = "was optional"
 		}
-		c.report(f.Pos, keyspace.Pos{}, name, "write "+f.Name+": "+f.Type.String()+" optional", "the field %s of %s %s and is required", f.Name, name, was)
+		c.report(f.Pos, keyspace.Pos{}, name, "write "+f.Name+": "+f.Type.String()+" optional",
+			"the field %s of %s %s and is required", f.Name, name, was)
 	}
 }
 
 // The orders of deployment of indexes: `keywright entities index` does the rest.
 const (
-	indexAdded   = "deploy all processes with the index (its lists say that items may be missing), then `keywright entities index --apply` when no process of the older version writes any more, then the code that relies on its lists"
-	indexRemoved = "deploy all readers without its lists, then all writers without the index, then `keywright entities index --remove` with its name and `--apply`"
-	indexMoved   = "deploy all processes with the new keys (its lists say that items may be missing), then `keywright entities index --apply` when no process of the older version writes any more, then `--remove` with its name and `--apply` for the old keys"
+	indexAdded = "deploy all processes with the index (its lists say that items may be missing), then `keywright " +
+		"entities index --apply` when no process of the older version writes any more, then the code that relies on its lists"
+	indexRemoved = "deploy all readers without its lists, then all writers without the index, then `keywright entities " +
+		"index --remove` with its name and `--apply`"
+	indexMoved = "deploy all processes with the new keys (its lists say that items may be missing), then `keywright " +
+		"entities index --apply` when no process of the older version writes any more, then `--remove` with its name and " +
+		"`--apply` for the old keys"
 )
 
 func (c *context) indexChanged() {
@@ -299,14 +313,21 @@ func (c *context) indexChanged() {
 			switch i := slices.IndexFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name }); {
 			case ix.Field == "" && ix.Score == "expires": // the expiry times, which every entity has
 			case i < 0:
-				c.ordered(indexAdded, ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities index "+p.new.Name+" --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+				c.ordered(indexAdded, ix.Pos, keyspace.Pos{}, p.new.Name,
+					"keywright entities index "+p.new.Name+" --apply adds those that are there",
+					"the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
 			case p.old.Index[i].Key.Pattern.String() != ix.Key.Pattern.String():
-				c.ordered(indexMoved, ix.Pos, p.old.Index[i].Pos, p.new.Name, "keywright entities index "+p.new.Name+" --apply, then --remove "+ix.Name+" --apply", "the index %s of %s begins empty under its new keys; those it had (%s) stay on the server", ix.Name, p.new.Name, p.old.Index[i].Key.Pattern)
+				c.ordered(indexMoved, ix.Pos, p.old.Index[i].Pos, p.new.Name,
+					"keywright entities index "+p.new.Name+" --apply, then --remove "+ix.Name+" --apply",
+					"the index %s of %s begins empty under its new keys; those it had (%s) stay on the server", ix.Name, p.new.Name,
+					p.old.Index[i].Key.Pattern)
 			}
 		}
 		for _, ix := range p.old.Index {
 			if !slices.ContainsFunc(p.new.Index, func(n keyspace.Index) bool { return n.Name == ix.Name }) {
-				c.ordered(indexRemoved, p.new.Pos, ix.Pos, p.new.Name, "keywright entities index "+p.new.Name+" --remove "+ix.Name+" --apply", "the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
+				c.ordered(indexRemoved, p.new.Pos, ix.Pos, p.new.Name,
+					"keywright entities index "+p.new.Name+" --remove "+ix.Name+" --apply",
+					"the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
 			}
 		}
 	}
@@ -320,7 +341,8 @@ func (c *context) messageChanged() {
 			continue
 		}
 		if old.Form() != new.Form() {
-			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while", "messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
+			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
+				"messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
 		}
 		c.messageFields(causes, "messages of "+new.Name, old, new, old.Message, new.Message)
 		c.messageFields(causes, "answers to "+new.Name, old, new, old.Reply, new.Reply)
@@ -333,10 +355,12 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 	switch {
 	case len(before) == 0 && len(after) > 0 && old.Form() == new.Form():
 		c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
-			"%s had no declared fields and have %s: subscribers do not understand what deployed code sends", what, fieldNames(after))
+			"%s had no declared fields and have %s: subscribers do not understand what deployed code sends", what,
+			fieldNames(after))
 		return
 	case len(after) == 0 && len(before) > 0 && old.Form() == new.Form():
-		c.report(new.Pos, before[0].Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while",
+		c.report(new.Pos, before[0].Pos, new.Name,
+			"declare the new channel beside the old one, and publish to both for a while",
 			"%s have no declared fields any more; deployed subscribers expect %s", what, fieldNames(before))
 		return
 	}
@@ -351,10 +375,13 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 			reason = unreadable(s.new, s.old)
 		}
 		if reason != "" {
-			causes.add(s.changedVar(), found{s.is, s.was, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)})
+			causes.add(s.changedVar(),
+				found{s.is, s.was, new.Name, "", "",
+					fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)})
 		}
 		if s.loosened() {
-			c.ordered(readersOfBoth, s.is, s.was, new.Name, "deploy the subscribers first", "%s of %s was required and is optional: deployed subscribers refuse what lacks it", s.name, what)
+			c.ordered(readersOfBoth, s.is, s.was, new.Name, "deploy the subscribers first",
+				"%s of %s was required and is optional: deployed subscribers refuse what lacks it", s.name, what)
 		}
 	}
 	if len(before) > 0 {
@@ -367,7 +394,8 @@ func goType(t *scalar.Type) string {
 	if t == nil {
 		return "text"
 	}
-	name := map[scalar.Kind]string{scalar.Int: "int", scalar.Float: "float", scalar.Bool: "bool", scalar.Bytes: "bytes", scalar.JSON: "json",
+	name := map[scalar.Kind]string{scalar.Int: "int", scalar.Float: "float", scalar.Bool: "bool", scalar.Bytes: "bytes",
+		scalar.JSON: "json",
 		scalar.Date: "time", scalar.Timestamp: "time", scalar.UnixS: "time", scalar.UnixMS: "time"}[t.Kind]
 	switch {
 	case t.Encrypted:
@@ -395,7 +423,8 @@ func (c *context) goTypeChanged() {
 			}
 		}
 		if before, after := shapes(old, new); (len(before) == 0) != (len(after) == 0) && isJSON(old) && isJSON(new) {
-			c.report(new.Pos, old.Pos, new.Name, "", "the value of %s was %s and is %s in generated code", new.Name, shapeWord(before), shapeWord(after))
+			c.report(new.Pos, old.Pos, new.Name, "", "the value of %s was %s and is %s in generated code", new.Name,
+				shapeWord(before), shapeWord(after))
 		}
 	})
 }
@@ -407,7 +436,8 @@ func (c *context) sealedUnreadable() {
 	}
 	for _, e := range c.old.Entries {
 		if e.HoldsSealed() {
-			c.report(keyspace.Pos{}, e.Pos, e.Name, "", "%s holds sealed texts, which are bound to the package %s; it is %s now", e.Name, orNobody(c.old.Package), orNobody(c.new.Package))
+			c.report(keyspace.Pos{}, e.Pos, e.Name, "", "%s holds sealed texts, which are bound to the package %s; it is %s now",
+				e.Name, orNobody(c.old.Package), orNobody(c.new.Package))
 		}
 	}
 }

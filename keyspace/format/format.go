@@ -6,7 +6,7 @@
 // quotes, and other quoted texts double ones.
 //
 // It edits lines by the positions of the YAML nodes instead of printing a tree
-// anew, so comments, empty lines and the order of things stay as their author wrote
+// again, so comments, empty lines and the order of things stay as their author wrote
 // them. What a file means never changes: the result is parsed
 // again and compared, and an edit that would change anything is not made.
 //
@@ -34,7 +34,8 @@ func Format(src []byte) ([]byte, error) {
 	}
 	if i := strings.IndexAny(text, invisible); i >= 0 {
 		c, _ := utf8.DecodeRuneInString(text[i:])
-		return nil, fmt.Errorf("the text holds the character %U, which some programs take for a line end or skip; remove it", c)
+		return nil, fmt.Errorf(
+			"the text holds the character %U, which some programs take for a line end or skip; remove it", c)
 	}
 	before, err := parse(text)
 	if err != nil {
@@ -81,28 +82,35 @@ func same(a, b *yaml.Node) bool {
 }
 
 func equal(a, b *yaml.Node) bool {
-	return a.Kind == b.Kind && a.Value == b.Value && a.Tag == b.Tag && a.Anchor == b.Anchor && slices.EqualFunc(a.Content, b.Content, equal)
+	return a.Kind == b.Kind && a.Value == b.Value && a.Tag == b.Tag && a.Anchor == b.Anchor &&
+		slices.EqualFunc(a.Content, b.Content, equal)
 }
 
-// comments are the words of all comments, sorted.
+// comments returns the words of all comments, sorted.
 func comments(n *yaml.Node) []string {
-	out := strings.Fields(n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment)
-	for _, c := range n.Content {
-		out = append(out, comments(c)...)
+	var out []string
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		out = append(out, strings.Fields(n.HeadComment+"\n"+n.LineComment+"\n"+n.FootComment)...)
+		for _, c := range n.Content {
+			walk(c)
+		}
 	}
+	walk(n)
 	slices.Sort(out)
 	return out
 }
 
-// layout is what is known of the lines of a file.
+// layout describes what is known of the lines of a file.
 type layout struct {
 	lines  []string
 	scalar []bool      // inside a block scalar: blanks mean something
 	depth  map[int]int // line → depth of the block mapping whose key begins there
 	gaps   []gap
+	places places
 }
 
-// gap is the blank between a key and its value on one line.
+// gap represents the blank between a key and its value on one line.
 type gap struct {
 	line, from, to int // bytes
 }
@@ -151,11 +159,12 @@ func (l *layout) block(n *yaml.Node) {
 
 // gap notes a wide blank between a key and its value.
 func (l *layout) gap(k, v *yaml.Node) {
-	if k.Line != v.Line || v.Kind == yaml.AliasNode || v.Value == "" && v.Kind == yaml.ScalarNode && v.Style == 0 || v.Anchor != "" || v.Style&yaml.TaggedStyle != 0 {
+	if k.Line != v.Line || v.Kind == yaml.AliasNode || v.Value == "" && v.Kind == yaml.ScalarNode && v.Style == 0 ||
+		v.Anchor != "" || v.Style&yaml.TaggedStyle != 0 {
 		return
 	}
 	line := l.lines[k.Line-1]
-	to := byteOf(line, v.Column-1)
+	to := l.places.of(line, v)
 	from := to
 	for from > 0 && line[from-1] == ' ' {
 		from--
@@ -165,30 +174,37 @@ func (l *layout) gap(k, v *yaml.Node) {
 	}
 }
 
-// byteOf is the byte offset of a character column.
-func byteOf(line string, column int) int {
-	at := 0
-	for range column {
-		_, n := utf8.DecodeRuneInString(line[at:])
-		at += n
+// places finds the byte that a node begins at, in a line that is asked from left to right: of a long line
+// with many nodes each character is looked at once.
+type places struct{ line, column, at int }
+
+// of returns the byte offset of a node in its line.
+func (p *places) of(line string, n *yaml.Node) int {
+	if n.Line != p.line || n.Column-1 < p.column {
+		*p = places{line: n.Line}
 	}
-	return min(at, len(line))
+	for ; p.column < n.Column-1 && p.at < len(line); p.column++ {
+		_, size := utf8.DecodeRuneInString(line[p.at:])
+		p.at += size
+	}
+	return p.at
 }
 
-// render writes the lines anew, with or without touching the indentation.
+// render writes the lines again, with or without touching the indentation.
 func (l *layout) render(reindent bool) string {
 	lines := append([]string(nil), l.lines...)
 	for _, g := range slices.Backward(l.gaps) { // of two on one line the right one first
 		lines[g.line] = lines[g.line][:g.from] + " " + lines[g.line][g.to:]
 	}
 	shift := 0
+	below := l.below(lines)
 	var out []string
 	for i, line := range lines {
 		if depth, ok := l.depth[i]; ok {
 			shift = 2*depth - indent(line)
 		}
 		if reindent {
-			line = move(line, l.shiftOf(lines, i, shift))
+			line = move(line, l.shiftOf(line, i, shift, below[i]))
 		}
 		if !l.scalar[i] {
 			line = strings.TrimRight(line, " \t")
@@ -204,22 +220,37 @@ func (l *layout) render(reindent bool) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
+// What is below a comment, if it is not a key of some depth.
+const (
+	nothing = -1 - iota
+	something
+)
+
+// below returns for each line the depth of the key that is next below it, after empty lines and comments
+// only; else nothing or something.
+func (l *layout) below(lines []string) []int {
+	out, next := make([]int, len(lines)), nothing
+	for i := len(lines) - 1; i >= 0; i-- {
+		out[i] = next
+		if depth, ok := l.depth[i]; ok {
+			next = depth
+		} else if text := strings.TrimSpace(lines[i]); text != "" && !strings.HasPrefix(text, "#") {
+			next = something
+		}
+	}
+	return out
+}
+
 // shiftOf: a comment moves with the key below it, everything else with the key
 // above.
-func (l *layout) shiftOf(lines []string, i, above int) int {
-	if l.scalar[i] || !strings.HasPrefix(strings.TrimSpace(lines[i]), "#") {
+func (l *layout) shiftOf(line string, i, above, below int) int {
+	switch {
+	case l.scalar[i] || below == something || !strings.HasPrefix(strings.TrimSpace(line), "#"):
 		return above
+	case below == nothing:
+		return -indent(line)
 	}
-	for j := i + 1; j < len(lines); j++ {
-		text := strings.TrimSpace(lines[j])
-		if depth, ok := l.depth[j]; ok {
-			return 2*depth - indent(lines[i])
-		}
-		if text != "" && !strings.HasPrefix(text, "#") {
-			return above
-		}
-	}
-	return -indent(lines[i])
+	return 2*below - indent(line)
 }
 
 func move(line string, by int) string {

@@ -11,10 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-const untidy = "\ufeffkeywright:    1\r\n\r\n\r\n# about keys\r\nkeys:\r\n      # the item\r\n      item:   # trailing\r\n          doc: >-\r\n            first\r\n\r\n            second  \r\n          key:   \"a:{id}\"   # key\r\n          type: hash\r\n          ttl: 1d\r\n          fields:\r\n             가격:  int\r\n             b: {x: 1,\r\n                y: 2}\r\n          readers:\r\n            - one   \r\n            - two\r\n\r\n\r\n  # at the end\r\n\r\n"
+const untidy = "\ufeffkeywright:    1\r\n\r\n\r\n# about keys\r\nkeys:\r\n      # the item\r\n      item:   # " +
+	"trailing\r\n          doc: >-\r\n            first\r\n\r\n            second  \r\n          key:   \"a:{id}\"   " +
+	"# key\r\n          type: hash\r\n          ttl: 1d\r\n          fields:\r\n             가격:  int\r\n            " +
+	" b: {x: 1,\r\n                y: 2}\r\n          readers:\r\n            - one   \r\n            - two\r\n\r\n\r\n " +
+	" # at the end\r\n\r\n"
 
 const tidy = `keywright: 1
 
@@ -58,7 +63,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// examples are real declarations: formatting them must not change what they
+// examples returns real declarations: formatting them must not change what they
 // mean, and they are kept formatted.
 func examples(t testing.TB) []string {
 	t.Helper()
@@ -82,9 +87,10 @@ func TestExamplesAreFormattedAndKeepTheirMeaning(t *testing.T) {
 		if diff := cmp.Diff(string(text), string(out)); diff != "" {
 			t.Errorf("%s is not formatted:\n%s", path, diff)
 		}
-		before, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
-		after, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: out}}, "k.yaml")
-		same := cmp.Options{cmpopts.IgnoreTypes(finding.Position{}, keyspace.File{}), cmp.Comparer(func(a, b *pattern.Pattern) bool { return a.String() == b.String() })}
+		before, _ := load.File(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
+		after, _ := load.File(fstest.MapFS{"k.yaml": {Data: out}}, "k.yaml")
+		same := cmp.Options{cmpopts.IgnoreTypes(finding.Position{}, keyspace.File{}),
+			cmp.Comparer(func(a, b *pattern.Pattern) bool { return a.String() == b.String() })}
 		if diff := cmp.Diff(before.Keys, after.Keys, same); diff != "" {
 			t.Errorf("%s means something else:\n%s", path, diff)
 		}
@@ -134,7 +140,8 @@ func FuzzFormat(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	for _, seed := range []string{untidy, tidy, "a: |\n  x\n   y  \n", "- a\n-   b: 1\n    c:  2\n", "a:\n# c\n  b: 1\n", "? a\n: b\n", "a: 'x\n  y'\n"} {
+	for _, seed := range []string{untidy, tidy, "a: |\n  x\n   y  \n", "- a\n-   b: 1\n    c:  2\n", "a:\n# c\n  b: 1\n",
+		"? a\n: b\n", "a: 'x\n  y'\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {

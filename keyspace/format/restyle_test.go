@@ -27,14 +27,16 @@ func restyle(r *rand.Rand, line string) string {
 	if r.IntN(2) == 0 {
 		line = plainWord.ReplaceAllStringFunc(line+"\n", func(m string) string {
 			p := plainWord.FindStringSubmatch(m)
-			if word := p[2]; word != "true" && word != "false" && word != "none" && word != "any" && word != "null" && word != "yes" && word != "no" {
+			if word := p[2]; word != "true" && word != "false" && word != "none" && word != "any" && word != "null" &&
+				word != "yes" && word != "no" {
 				return p[1] + `"` + word + `"` + p[3]
 			}
 			return m
 		})
 		line = strings.TrimSuffix(line, "\n")
 	}
-	if r.IntN(2) == 0 && strings.Count(line, "{") == strings.Count(line, "}") && strings.Count(line, "[") == strings.Count(line, "]") {
+	if r.IntN(2) == 0 && strings.Count(line, "{") == strings.Count(line, "}") &&
+		strings.Count(line, "[") == strings.Count(line, "]") {
 		parts := regexp.MustCompile(`"[^"]*"|'[^']*'|[^"']+`).FindAllString(line, -1)
 		for i, p := range parts {
 			if strings.Contains(p, ": ") && p[0] != '"' && p[0] != '\'' && (strings.Contains(p, ": {") || i > 0) {
@@ -114,7 +116,7 @@ func broken(text string) bool {
 	return false
 }
 
-// relaid is a declaration with other indentation, blanks after colons, empty lines, line
+// relaid returns a declaration with other indentation, blanks after colons, empty lines, line
 // ends and a byte order mark.
 func relaid(r *rand.Rand, text string) string {
 	per, block := 1+r.IntN(4), -1
@@ -139,7 +141,8 @@ func relaid(r *rand.Rand, text string) string {
 			block = indent
 		}
 		line = strings.Repeat(" ", indent*per/2) + line[indent:]
-		if name, rest, ok := strings.Cut(line, ": "); ok && block < 0 && r.IntN(3) == 0 && !strings.ContainsAny(name, "#{[\"'-") && !strings.ContainsAny(rest, "#") {
+		if name, rest, ok := strings.Cut(line, ": "); ok && block < 0 && r.IntN(3) == 0 &&
+			!strings.ContainsAny(name, "#{[\"'-") && !strings.ContainsAny(rest, "#") {
 			line = name + ": " + strings.Repeat(" ", r.IntN(4)) + rest
 		}
 		b.WriteString(line + strings.Repeat(" ", r.IntN(3)) + "\n")

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,14 +22,16 @@ func apply(text string, before *yaml.Node, edits []edit) string {
 		return text
 	}
 	lines := strings.Split(text, "\n")
-	slices.SortStableFunc(edits, func(a, b edit) int {
-		if a.line != b.line {
-			return a.line - b.line
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.line-b.line, a.from-b.from) })
+	for i := 0; i < len(edits); {
+		var b strings.Builder
+		n, at, line := edits[i].line, 0, lines[edits[i].line]
+		for ; i < len(edits) && edits[i].line == n; i++ {
+			b.WriteString(line[at:edits[i].from])
+			b.WriteString(edits[i].with)
+			at = edits[i].to
 		}
-		return b.from - a.from // the right one first
-	})
-	for _, e := range edits {
-		lines[e.line] = lines[e.line][:e.from] + e.with + lines[e.line][e.to:]
+		lines[n] = b.String() + line[at:]
 	}
 	out := strings.Join(lines, "\n")
 	if after, err := parse(out); err != nil || !same(before, after) {
@@ -37,17 +40,17 @@ func apply(text string, before *yaml.Node, edits []edit) string {
 	return out
 }
 
-// flows are the edits that give mappings and lists on one line one form: no blank
-// inside of the brackets, one behind a comma and a colon, none before a comma.
+// flows returns the edits that give mappings and lists on one line one form: no blank
+// inside of the brackets, one after a comma and a colon, none before a comma.
 func flows(text string, n *yaml.Node) []edit {
 	var out []edit
-	lines := strings.Split(text, "\n")
+	lines, places := strings.Split(text, "\n"), places{}
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
 		flow := n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode
 		if flow && n.Style&yaml.FlowStyle != 0 {
 			line := lines[n.Line-1]
-			if from := byteOf(line, n.Column-1); from < len(line) && (line[from] == '{' || line[from] == '[') {
+			if from := places.of(line, n); from < len(line) && (line[from] == '{' || line[from] == '[') {
 				if to, with, ok := oneFlow(line[from:]); ok && with != line[from:from+to] {
 					out = append(out, edit{n.Line - 1, from, from + to, with})
 				}
@@ -62,7 +65,7 @@ func flows(text string, n *yaml.Node) []edit {
 	return out
 }
 
-// oneFlow is the form of the mapping or list that text begins with, and its length;
+// oneFlow returns the form of the mapping or list that text begins with, and its length;
 // false if it does not end on the line.
 func oneFlow(text string) (size int, with string, ok bool) {
 	var b []byte
@@ -122,13 +125,13 @@ func oneFlow(text string) (size int, with string, ok bool) {
 	return 0, "", false
 }
 
-// begins says whether a scalar may begin behind the text.
+// begins says whether a scalar may begin after the text.
 func begins(text []byte) bool {
 	text = bytes.TrimRight(text, " ")
 	return len(text) == 0 || bytes.IndexByte([]byte("{[,:"), text[len(text)-1]) >= 0
 }
 
-// quoted is the length of the quoted scalar that text begins with, 0 if it does not
+// quoted returns the length of the quoted scalar that text begins with, 0 if it does not
 // end on the line.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
@@ -152,16 +155,17 @@ var (
 	notWords = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)
 )
 
-// quotes are the edits that give scalars one form: a word needs no quotes, and what
+// quotes returns the edits that give scalars one form: a word needs no quotes, and what
 // needs some has double ones, but where these would need escapes.
 func quotes(text string, n *yaml.Node) []edit {
 	var out []edit
-	lines := strings.Split(text, "\n")
+	lines, places := strings.Split(text, "\n"), places{}
 	var walk func(n *yaml.Node, listed bool)
 	walk = func(n *yaml.Node, listed bool) {
-		if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && n.Style&yaml.TaggedStyle == 0 && n.Anchor == "" {
+		if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 &&
+			n.Style&yaml.TaggedStyle == 0 && n.Anchor == "" {
 			line := lines[n.Line-1]
-			from := byteOf(line, n.Column-1)
+			from := places.of(line, n)
 			if from < len(line) && (line[from] == '\'' || line[from] == '"') {
 				if size := quoted(line[from:]); size > 0 {
 					if with := requoted(line[from:from+size], n.Value, listed); with != line[from:from+size] {
@@ -178,7 +182,7 @@ func quotes(text string, n *yaml.Node) []edit {
 	return out
 }
 
-// requoted is a quoted scalar in its form. A word of a list keeps its quotes, as its
+// requoted returns a quoted scalar in its form. A word of a list keeps its quotes, as its
 // neighbours may need some.
 func requoted(text, value string, listed bool) string {
 	switch {
@@ -190,7 +194,7 @@ func requoted(text, value string, listed bool) string {
 	return text
 }
 
-// tidied is the text with flows and scalars in one form.
+// tidied returns the text with flows and scalars in one form.
 func tidied(text string, doc *yaml.Node) (string, *yaml.Node) {
 	for _, edits := range []func(string, *yaml.Node) []edit{flows, quotes} {
 		out := apply(text, doc, edits(text, doc))

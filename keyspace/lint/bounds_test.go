@@ -5,14 +5,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 )
 
-// declarationOf is a declaration with n entries.
+// declarationOf returns a declaration with n entries.
 func declarationOf(n int, entry func(i int) string) string {
 	var b strings.Builder
 	b.WriteString("keywright: 1\npackage: p\nowner: o\nkeys:\n")
@@ -22,7 +23,7 @@ func declarationOf(n int, entry func(i int) string) string {
 	return b.String()
 }
 
-// As many entries as a declaration may have are compared, whatever they expand to.
+// As many entries as a declaration may have are compared, and as many patterns.
 func TestManyEntriesAreCompared(t *testing.T) {
 	for name, entry := range map[string]func(int) string{
 		"queues": func(i int) string {
@@ -33,7 +34,11 @@ func TestManyEntriesAreCompared(t *testing.T) {
 			return fmt.Sprintf(`{doc: D., key: "shop:part:item_%d:{a}:{b}", type: string, ttl: 1h}`, i)
 		},
 	} {
-		if found := Run(declared(t, declarationOf(keyspace.MaxEntries, entry))); len(found) > 0 {
+		n := load.MaxEntries
+		if name == "queues" {
+			n = load.MaxPatterns / 11
+		}
+		if found := Run(declared.Keyspace[string](t, declarationOf(n, entry))); len(found) > 0 {
 			t.Errorf("%s: %d findings, %+v", name, len(found), found[0])
 		}
 	}
@@ -54,10 +59,10 @@ var faulty = map[string]func(i int) string{
 // Lint is linear: each entry is in a finding of a code once, what is printed is bounded,
 // and eight times the entries take about eight times the work.
 func TestFaultyEntriesAreBounded(t *testing.T) {
-	const few, many = keyspace.MaxEntries / 8, keyspace.MaxEntries
+	const few, many = load.MaxEntries / 8, load.MaxEntries
 	for name, entry := range faulty {
 		read := func(n int) *keyspace.Keyspace {
-			return declared(t, strings.Replace(declarationOf(n, entry), "keys:", "owns: [\"x:*\"]\nkeys:", 1))
+			return declared.Keyspace[string](t, strings.Replace(declarationOf(n, entry), "keys:", "owns: [\"x:*\"]\nkeys:", 1))
 		}
 		small, large := read(few), read(many)
 		found := Run(large)
@@ -71,7 +76,8 @@ func TestFaultyEntriesAreBounded(t *testing.T) {
 			}
 		}
 		doc := finding.NewDocument(found, Rules())
-		if total := finding.Count(found); len(found) == 0 || doc.Summary != total || len(doc.Findings) > 100*len(byCode) || len(found) > 100*len(byCode) && len(doc.More) == 0 {
+		if total := finding.Count(found); len(found) == 0 || doc.Summary != total || len(doc.Findings) > 100*len(byCode) ||
+			len(found) > 100*len(byCode) && len(doc.More) == 0 {
 			t.Errorf("%s: %d findings are printed as %d and %+v", name, len(found), len(doc.Findings), doc.More)
 		}
 		if a, b := work(func() { Run(small) }), work(func() { Run(large) }); b > 16*a {
@@ -92,7 +98,7 @@ func work(run func()) uint64 {
 // Conflicts are compared up to a bound, and the report says where it ended.
 func TestTooManyConflictsAreSaid(t *testing.T) {
 	said := func(n int) (out []finding.Finding) {
-		for _, f := range Run(declared(t, declarationOf(n, faulty["one pattern"]))) {
+		for _, f := range Run(declared.Keyspace[string](t, declarationOf(n, faulty["one pattern"]))) {
 			if strings.Contains(f.Message, "only these were compared") {
 				out = append(out, f)
 			}
@@ -102,7 +108,8 @@ func TestTooManyConflictsAreSaid(t *testing.T) {
 	if found := said(20); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
-	if found := said(match.MaxConflicts + 10); len(found) != 1 || found[0].Severity != finding.Error || found[0].Pos.Line == 0 || !strings.Contains(found[0].Message, "more than 1999 pairs") {
+	if found := said(match.MaxConflicts + 10); len(found) != 1 || found[0].Severity != finding.Error ||
+		found[0].Pos.Line == 0 || !strings.Contains(found[0].Message, "more than 1999 pairs") {
 		t.Errorf("%+v", found)
 	}
 }
@@ -110,25 +117,17 @@ func TestTooManyConflictsAreSaid(t *testing.T) {
 // What is too complex is said within bounds, once, at a line and with the patterns.
 func TestTooComplexIsSaidWhere(t *testing.T) {
 	text := declarationOf(3000, func(i int) string {
-		return fmt.Sprintf(`{doc: D., key: "{a}:{b}:k%d", type: string, ttl: 1h}`+"\n"+`  f%d: {doc: D., key: "k%d:{a}:{b}", type: string, ttl: 1h}`, i, i, i)
+		return fmt.Sprintf(`{doc: D., key: "{a}:{b}:k%d", type: string, ttl: 1h}`+"\n"+
+			`  f%d: {doc: D., key: "k%d:{a}:{b}", type: string, ttl: 1h}`, i, i, i)
 	})
-	found := Run(declared(t, text))
-	if len(found) != 1 || found[0].Code != "KW120" || found[0].Pos.Line != 5 || found[0].Entry != "e0" || !strings.Contains(found[0].Message, "{a}:{b}:k0, k0:{a}:{b}, {a}:{b}:k1 and 5997 more") {
+	found := Run(declared.Keyspace[string](t, text))
+	if len(found) != 1 || found[0].Code != "KW120" || found[0].Pos.Line != 5 || found[0].Entry != "e0" ||
+		!strings.Contains(found[0].Message, "{a}:{b}:k0, k0:{a}:{b}, {a}:{b}:k1 and 5997 more") {
 		t.Errorf("%d findings: %+v", len(found), found[:min(len(found), 3)])
 	}
 	if c := finding.Count(found); c.Errors != 1 {
 		t.Errorf("%+v", c)
 	}
-}
-
-// declared loads a declaration that must have no errors.
-func declared(t *testing.T, text string) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatalf("%+v", found[0])
-	}
-	return ks
 }
 
 // Very many globs of owns are no reason to leave a key out: what is under a prefix
@@ -143,12 +142,14 @@ func TestManyGlobsOfOwns(t *testing.T) {
 		text := declarationOf(many, func(i int) string {
 			return fmt.Sprintf(`{doc: D., key: "app:e%d:{a}:{b}", type: string, ttl: 1h}`, i)
 		})
-		return declared(t, strings.Replace(text, "keys:\n", "owns:\n"+owns.String()+"keys:\n"+last, 1))
+		return declared.Keyspace[string](t, strings.Replace(text, "keys:\n", "owns:\n"+owns.String()+"keys:\n"+last, 1))
 	}
 	if found := Run(declare("")); len(found) > 0 {
 		t.Errorf("%d findings, %+v", len(found), found[0])
 	}
-	found := Run(declare("  x: {doc: D., key: \"other:{a}\", type: string, ttl: 1h}\n  y: {doc: D., key: \"more:{a}\", type: string, ttl: 1h}\n"))
+	found := Run(
+		declare("  x: {doc: D., key: \"other:{a}\", type: string, ttl: 1h}\n  y: {doc: D., key: \"more:{a}\", type: " +
+			"string, ttl: 1h}\n"))
 	if len(found) != 1 || !strings.Contains(found[0].Message, "not all keys can be compared with owns") {
 		t.Errorf("%d findings, %+v", len(found), found)
 	}

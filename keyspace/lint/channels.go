@@ -44,16 +44,20 @@ func (c *context) emitSlots() {
 		}) {
 			name := e.Emits[action]
 			ch, key := c.Channel(name), e.Keys[0]
-			if i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == "ledger" }); apart && action == "expire" && i >= 0 {
+			if i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == "ledger" }); apart &&
+				action == "expire" && i >= 0 {
 				key = e.Keys[i] // an item that has expired is announced where the ledger is
 			}
 			said := name + " " + key.Name
 			if told[said] {
 				continue // one cause, whatever the action
 			}
-			if ch != nil && (ch.Durable != nil || ch.Sharded) && (!key.Pattern.SameSlot(ch.Pattern) || apart && len(ch.Pattern.Placeholders()) > 0) {
+			if ch != nil && (ch.Durable != nil || ch.Sharded) &&
+				(!key.Pattern.SameSlot(ch.Pattern) || apart && len(ch.Pattern.Placeholders()) > 0) {
 				told[said] = true
-				c.report(e.At["emits."+action], e.Name, "", "%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, key.Pattern, ch.Pattern)
+				c.report(e.At["emits."+action], e.Name, "",
+					"%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, key.Pattern,
+					ch.Pattern)
 			}
 		}
 	}
@@ -88,7 +92,8 @@ func (c *context) lacking(lacks []keyspace.Lack, at keyspace.Pos, entry string) 
 func (c *context) shardedPatterns() {
 	for _, ch := range c.PubSub() {
 		if ch.Sharded && ch.Answers == nil && len(ch.Pattern.Placeholders()) > 0 {
-			c.report(ch.At["sharded"], "", "", "the channel %s is sharded, and {%s} is in its name", ch.Name, ch.Pattern.Placeholders()[0].Name)
+			c.report(ch.At["sharded"], "", "", "the channel %s is sharded, and {%s} is in its name", ch.Name,
+				ch.Pattern.Placeholders()[0].Name)
 		}
 	}
 }
@@ -100,7 +105,8 @@ func (c *context) shared() {
 	}
 	for _, ch := range c.PubSub() {
 		if ch.Plain && ch.Answers == nil && !ch.Derived {
-			c.report(cmp.Or(ch.At["envelope"], ch.Pos), "", "", "the channel %s is plain, and all databases of a server share it", ch.Name)
+			c.report(cmp.Or(ch.At["envelope"], ch.Pos), "", "",
+				"the channel %s is plain, and all databases of a server share it", ch.Name)
 		}
 	}
 }

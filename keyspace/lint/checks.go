@@ -16,14 +16,15 @@ import (
 func (c *context) overlaps() {
 	if len(c.conflicts) >= match.MaxConflicts {
 		pos, entry := c.place(c.conflicts[0].B)
-		c.report(pos, entry, "see first to those that are listed", "more than %d pairs of patterns match common keys; only these were compared", match.MaxConflicts-1)
+		c.report(pos, entry, "see first to those that are listed",
+			"more than %d pairs of patterns match common keys; only these were compared", match.MaxConflicts-1)
 	}
 	c.conflict(false)
 }
 
 func (c *context) identical() { c.conflict(true) }
 
-// shownPartners is how many other entries a finding about a conflict names.
+// shownPartners says how many other entries a finding about a conflict names.
 const shownPartners = 5
 
 // conflict reports the conflicts of declared patterns, once for each entry with all
@@ -54,9 +55,11 @@ func (c *context) conflictOf(b *keyspace.Key, list []match.Conflict) {
 	}
 	var f *finding.Finding
 	if list[0].Equal {
-		f = c.report(b.Pos, b.Name, "", "%s and %s match the same keys: %s and %s%s", a.Name, b.Name, a.Pattern, b.Pattern, more)
+		f = c.report(b.Pos, b.Name, "", "%s and %s match the same keys: %s and %s%s", a.Name, b.Name, a.Pattern,
+			b.Pattern, more)
 	} else {
-		f = c.report(b.Pos, b.Name, "", "the key %s belongs to %s (%s) as well as to %s (%s)%s", finding.Key(list[0].Witness), b.Name, b.Pattern, a.Name, a.Pattern, more)
+		f = c.report(b.Pos, b.Name, "", "the key %s belongs to %s (%s) as well as to %s (%s)%s", finding.Key(list[0].Witness),
+			b.Name, b.Pattern, a.Name, a.Pattern, more)
 	}
 	for _, x := range list[:min(len(list), shownPartners)] {
 		f.Related = append(f.Related, here(c.targets[x.A].Key)...)
@@ -86,14 +89,15 @@ func (c *context) nearVars() {
 			}
 			for _, v := range c.Vars {
 				if v.Name != p.Name && fold(v.Name) == fold(p.Name) {
-					c.report(k.Pos, k.Name, "write {"+v.Name+"}", "{%s} is declared nowhere and means text, but there is a var %s", p.Name, v.Name)
+					c.report(k.Pos, k.Name, "write {"+v.Name+"}", "{%s} is declared nowhere and means text, but there is a var %s",
+						p.Name, v.Name)
 				}
 			}
 		}
 	}
 }
 
-// fold is a name without what people vary: case and underscores.
+// fold returns a name without what people vary: case and underscores.
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 func (c *context) shape() {
@@ -103,7 +107,8 @@ func (c *context) shape() {
 				continue
 			}
 			if reason := misshapen(shape, k.Pattern); reason != "" {
-				c.report(k.Pos, k.Name, "", "%s does not have the shape %s: %s", k.Pattern, shape.Text, reason).Related = []finding.Related{{Pos: shape.Pos, Message: "the shape"}}
+				c.report(k.Pos, k.Name, "", "%s does not have the shape %s: %s", k.Pattern, shape.Text,
+					reason).Related = []finding.Related{{Pos: shape.Pos, Message: "the shape"}}
 			}
 		}
 	}
@@ -151,7 +156,7 @@ func placeholderOf(p *pattern.Pattern, segment string, part keyspace.ShapePart) 
 	return false
 }
 
-// literals is a pattern with its placeholders blanked out.
+// literals returns a pattern with its placeholders blanked out.
 func literals(p *pattern.Pattern) string {
 	var b strings.Builder
 	for _, e := range p.Elements() {
@@ -164,7 +169,7 @@ func literals(p *pattern.Pattern) string {
 	return b.String()
 }
 
-// notation is how other tools write placeholders; a zero byte stands for ours.
+// notation says how other tools write placeholders; a zero byte stands for ours.
 var notation = regexp.MustCompile(`<[^<>:]+>|\*|%[sdv]|\$\x00`)
 
 func (c *context) foreignPlaceholders() {
@@ -182,7 +187,8 @@ func (c *context) foreignOverlap() {
 	for _, g := range c.Foreign {
 		for _, k := range c.Keys {
 			if key, ok := pattern.Overlap(g.Pattern, k.Pattern); ok {
-				c.report(g.Pos, k.Name, "", "foreign %s covers keys of %s, such as %s", g.Text, k.Name, finding.Key(key)).Related = here(k)
+				c.report(g.Pos, k.Name, "", "foreign %s covers keys of %s, such as %s", g.Text, k.Name,
+					finding.Key(key)).Related = here(k)
 			}
 		}
 		for _, o := range c.Owns {
@@ -195,7 +201,8 @@ func (c *context) foreignOverlap() {
 
 // reservedNames are keywords of the languages that code is generated in, as far
 // as they can be names of entries, and what means something else to JavaScript.
-var reservedNames = strings.Fields(`break case chan const continue default defer else fallthrough for func go goto if import interface map package range return
+var reservedNames = strings.Fields(
+	`break case chan const continue default defer else fallthrough for func go goto if import interface map package range return
 	select struct switch type var and as assert async await class def del elif except finally from global in is lambda nonlocal not or pass raise try while with yield
 	delete do enum export extends false function instanceof new null super this throw true typeof void let static constructor __proto__ prototype hasownproperty`)
 
@@ -214,7 +221,7 @@ func (c *context) reserved() {
 	}
 }
 
-// of are the entries of a construct.
+// of returns the entries of a construct.
 func (c *context) of(construct keyspace.Construct) []*keyspace.Entry {
 	return slices.DeleteFunc(slices.Clone(c.Entries), func(e *keyspace.Entry) bool { return e.Construct != construct })
 }
@@ -238,7 +245,8 @@ func (c *context) lockTTL() {
 func (c *context) lockLong() {
 	for _, e := range c.of(keyspace.Lock) {
 		if e.TTL.Policy == keyspace.TTLExpires && e.TTL.Max.Hours() > 24 {
-			c.report(e.At["ttl"], e.Name, "", "the lock %s is kept for a dead holder for %s", e.Name, keyspace.FormatDuration(e.TTL.Max))
+			c.report(e.At["ttl"], e.Name, "", "the lock %s is kept for a dead holder for %s", e.Name,
+				keyspace.FormatDuration(e.TTL.Max))
 		}
 	}
 }
@@ -262,7 +270,8 @@ func (c *context) lockJitter() {
 func (c *context) rateTTL() {
 	for _, e := range c.of(keyspace.RateLimit) {
 		if e.TTL.Policy == keyspace.TTLExpires && e.Rate.Per > 0 && e.TTL.Max < e.Rate.Per {
-			c.report(e.At["ttl"], e.Name, "", "%s counts over %s, but its key expires after %s", e.Name, keyspace.FormatDuration(e.Rate.Per), keyspace.FormatDuration(e.TTL.Max))
+			c.report(e.At["ttl"], e.Name, "", "%s counts over %s, but its key expires after %s", e.Name,
+				keyspace.FormatDuration(e.Rate.Per), keyspace.FormatDuration(e.TTL.Max))
 		}
 	}
 }
@@ -273,7 +282,8 @@ func (c *context) streams() {
 			continue
 		}
 		if e.Construct == keyspace.Topic {
-			c.report(e.Pos, e.Name, "write durable: {maxlen: 100000} or {age: 7d}", "the durable channel %s is never trimmed", e.Name)
+			c.report(e.Pos, e.Name, "write durable: {maxlen: 100000} or {age: 7d}", "the durable channel %s is never trimmed",
+				e.Name)
 		} else if e.Type == "stream" {
 			c.report(e.Pos, e.Name, "", "the stream %s never expires and has no maxlen", e.Name)
 		}
@@ -297,7 +307,8 @@ func (c *context) slots() {
 			}
 		})
 		if len(apart) > 0 {
-			c.report(apart[0].Pos, e.Name, "", "the keys of %s change together, but %s is not always in the slot of %s%s", e.Name, e.Keys[0].Pattern, apart[0].Pattern, andMore(len(apart)-1))
+			c.report(apart[0].Pos, e.Name, "", "the keys of %s change together, but %s is not always in the slot of %s%s",
+				e.Name, e.Keys[0].Pattern, apart[0].Pattern, andMore(len(apart)-1))
 		}
 	}
 	for _, e := range c.of(keyspace.Script) {
@@ -312,12 +323,13 @@ func (c *context) apart() {
 	}
 	for _, e := range c.of(keyspace.Entity) {
 		if i := elsewhere(e); i >= 0 {
-			c.report(e.Pos, e.Name, "", "a write of %s takes several steps: %s and %s are not always in one slot", e.Name, e.Keys[0].Pattern, e.Keys[i].Pattern)
+			c.report(e.Pos, e.Name, "", "a write of %s takes several steps: %s and %s are not always in one slot", e.Name,
+				e.Keys[0].Pattern, e.Keys[i].Pattern)
 		}
 	}
 }
 
-// elsewhere is the first key of an entity that is not always in the slot of its items,
+// elsewhere returns the first key of an entity that is not always in the slot of its items,
 // -1 if it is in one slot.
 func elsewhere(e *keyspace.Entry) int {
 	return slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return !e.Keys[0].Pattern.SameSlot(k.Pattern) })
@@ -337,7 +349,9 @@ func (c *context) scriptSlots(e *keyspace.Entry) {
 		}
 	}
 	if len(apart) > 0 {
-		c.report(e.At["keys."+apart[0]], e.Name, "", "the script %s gets keys of %s and of %s%s, which are not always in one slot", e.Name, first.Name, apart[0], andMore(len(apart)-1))
+		c.report(e.At["keys."+apart[0]], e.Name, "",
+			"the script %s gets keys of %s and of %s%s, which are not always in one slot", e.Name, first.Name, apart[0],
+			andMore(len(apart)-1))
 	}
 }
 
@@ -358,7 +372,8 @@ func (c *context) eventReach() {
 			}
 			for _, p := range k.Pattern.Placeholders() {
 				if !slices.Contains(ev.With, p.Name) {
-					c.report(ev.At["deletes."+name], name, "add "+p.Name+" to with", "the event %s deletes %s (%s), but does not carry %s", ev.Name, name, k.Pattern, p.Name)
+					c.report(ev.At["deletes."+name], name, "add "+p.Name+" to with",
+						"the event %s deletes %s (%s), but does not carry %s", ev.Name, name, k.Pattern, p.Name)
 				}
 			}
 		}
@@ -380,7 +395,8 @@ func (c *context) cleanupPermanent() {
 				continue
 			}
 			if key, ok := pattern.Overlap(rule.Match.Pattern, k.Pattern); ok {
-				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s takes keys of %s, such as %s, which must never go", rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
+				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s takes keys of %s, such as %s, which must never go",
+					rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
 			}
 		}
 	}
@@ -396,7 +412,8 @@ func (c *context) cleanupOrder() {
 				continue
 			}
 			if key, ok := pattern.Overlap(rule.Match.Pattern, k.Pattern); ok {
-				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s cannot tell which keys of %s are older, such as %s", rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
+				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s cannot tell which keys of %s are older, such as %s",
+					rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
 			}
 		}
 	}
@@ -405,7 +422,8 @@ func (c *context) cleanupOrder() {
 func (c *context) cleanupOwned() {
 	for _, rule := range c.Cleanup {
 		if key, ok := c.outside(rule.Match.Pattern); ok {
-			c.report(rule.Match.Pos, "", "", "cleaning up %s reaches outside of owns, for example %s", rule.Match.Text, finding.Key(key))
+			c.report(rule.Match.Pos, "", "", "cleaning up %s reaches outside of owns, for example %s", rule.Match.Text,
+				finding.Key(key))
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package lint
 
-// decomposed are the characters of Unicode 15 that have a canonical decomposition,
-// each with it behind itself: what differs in them only is one word to a reader. The
+// decomposed lists the characters of Unicode 15 that have a canonical decomposition,
+// each with it after itself: what differs in them only is one word to a reader. The
 // syllables of Hangul are computed, compatibility ideographs are left out.
 var decomposed = decompositions(
 	"\u00c0A\u0300 \u00c1A\u0301 \u00c2A\u0302 \u00c3A\u0303 \u00c4A\u0308 \u00c5A\u030a \u00c7C\u0327 " +

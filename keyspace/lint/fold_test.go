@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestOneCauseIsOneFinding: what one mistake breaks in many places is said once.
@@ -28,7 +28,8 @@ keys:
 channels:
   made: {channel: "made", message: {id: int}, durable: {maxlen: 1000}}
 `
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return redis.call('PING')")}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)},
+		"s.lua": {Data: []byte("return redis.call('PING')")}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}

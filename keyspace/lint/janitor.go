@@ -14,7 +14,8 @@ func (c *context) idleJobs() {
 		case keyspace.WorkClean:
 			some, what = len(c.Cleanup) > 0, "there is no cleanup rule"
 		case keyspace.WorkSweep:
-			some, what = slices.ContainsFunc(c.Entries, func(e *keyspace.Entry) bool { return e.Construct == keyspace.Entity }), "there is no entity"
+			some, what = slices.ContainsFunc(c.Entries, func(e *keyspace.Entry) bool { return e.Construct == keyspace.Entity }),
+				"there is no entity"
 		case keyspace.WorkTTL:
 			some, what = slices.ContainsFunc(c.Entries, func(e *keyspace.Entry) bool {
 				return e.TTL.Policy != keyspace.TTLAny && (j.Entry == nil || j.Entry == e)

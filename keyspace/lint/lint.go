@@ -17,13 +17,13 @@ import (
 	"github.com/keywright/keywright/keyspace/match"
 )
 
-// rule is a row of the table: what the code says, and the check behind it.
+// rule represents a row of the table: what the code says, and the check behind it.
 type rule struct {
 	finding.Rule
 	check func(*context)
 }
 
-// context is what the checks share. Checks report through it.
+// context describes what the checks share. Checks report through it.
 type context struct {
 	*keyspace.Keyspace
 	items     []match.Item
@@ -36,7 +36,8 @@ type context struct {
 
 // report adds a finding of the current rule.
 func (c *context) report(pos keyspace.Pos, entry, fix, format string, args ...any) *finding.Finding {
-	c.out = append(c.out, finding.Finding{Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)})
+	c.out = append(c.out, finding.Finding{Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry,
+		Fix: fix, Message: fmt.Sprintf(format, args...)})
 	return &c.out[len(c.out)-1]
 }
 
@@ -64,10 +65,11 @@ func (c *context) tooComplex(err error) {
 	if complex := (*match.ComplexError)(nil); errors.As(err, &complex) && len(complex.Items) > 0 {
 		pos, entry = c.place(complex.Items[0])
 	}
-	c.report(pos, entry, "begin patterns with different words, and use fewer wildcards", "the patterns are too complex to be compared: %v", err)
+	c.report(pos, entry, "begin patterns with different words, and use fewer wildcards",
+		"the patterns are too complex to be compared: %v", err)
 }
 
-// place is where an item is declared, and the entry that it is of.
+// place returns where an item is declared, and the entry that it is of.
 func (c *context) place(item int) (pos keyspace.Pos, entry string) {
 	switch t := c.targets[item]; {
 	case t.Key != nil:
@@ -82,7 +84,7 @@ func (c *context) place(item int) (pos keyspace.Pos, entry string) {
 	return pos, ""
 }
 
-// Rules are the rows without their checks.
+// Rules returns the rows without their checks.
 func Rules() []finding.Rule {
 	out := make([]finding.Rule, len(rules))
 	for i, r := range rules {

@@ -19,16 +19,17 @@ func (c *context) eachMove(visit func(m *keyspace.Migration, p *keyspace.Part, m
 	}
 }
 
-// taken is one term of a move, and where it is written.
+// taken represents one term of a move, and where it is written.
 type taken struct {
 	name string
 	term route.Term
 	pos  keyspace.Pos
 }
 
-// takes are the terms whose values are stored.
+// takes returns the terms whose values are stored.
 func takes(mv *keyspace.Move) (out []taken) {
-	for name, t := range map[string]*route.Term{"field": mv.Field, "member": mv.Member, "score": mv.Score, "value": mv.Value, "tries": mv.Tries} {
+	for name, t := range map[string]*route.Term{"field": mv.Field, "member": mv.Member, "score": mv.Score,
+		"value": mv.Value, "tries": mv.Tries} {
 		if t != nil {
 			out = append(out, taken{name, *t, mv.At[name]})
 		}
@@ -58,8 +59,11 @@ func (c *context) writtenBack() {
 				continue
 			}
 			for _, ref := range t.term.References() {
-				if ref.Whole && !slices.ContainsFunc(stored, func(o taken) bool { return bare(o.term) && slices.Equal(o.term.Members, ref.Members) }) {
-					c.report(t.pos, mv.To.Name, "store "+ref.String()+" beside it, or choose a conversion that can be undone", "%s keeps only %s: what %s was in the file cannot be written back", mv.To.Name, t.term, ref)
+				if ref.Whole &&
+					!slices.ContainsFunc(stored,
+						func(o taken) bool { return bare(o.term) && slices.Equal(o.term.Members, ref.Members) }) {
+					c.report(t.pos, mv.To.Name, "store "+ref.String()+" beside it, or choose a conversion that can be undone",
+						"%s keeps only %s: what %s was in the file cannot be written back", mv.To.Name, t.term, ref)
 				}
 			}
 		}
@@ -67,7 +71,9 @@ func (c *context) writtenBack() {
 			if told(m, mv, name) || mv.Kept[name] != nil {
 				continue
 			}
-			c.report(mv.At["from"], mv.To.Name, "use {"+name+"} in the key, a field or a member; or say which hash keeps its text: kept: {"+name+": …}", "no key or value of %s says what {%s} was: its records cannot be written back", mv.To.Name, name)
+			c.report(mv.At["from"], mv.To.Name,
+				"use {"+name+"} in the key, a field or a member; or say which hash keeps its text: kept: {"+name+": …}",
+				"no key or value of %s says what {%s} was: its records cannot be written back", mv.To.Name, name)
 		}
 	})
 }
@@ -84,7 +90,8 @@ func told(m *keyspace.Migration, mv *keyspace.Move, name string) bool {
 				return true
 			}
 			for _, t := range takes(other) {
-				if t.term.Back() && slices.ContainsFunc(t.term.References(), func(r route.Term) bool { return !r.Whole && r.Capture == name }) {
+				if t.term.Back() &&
+					slices.ContainsFunc(t.term.References(), func(r route.Term) bool { return !r.Whole && r.Capture == name }) {
 					return true
 				}
 			}
@@ -98,7 +105,8 @@ func (c *context) movedTTL() {
 	c.eachMove(func(_ *keyspace.Migration, _ *keyspace.Part, mv *keyspace.Move) {
 		own := mv.Kind == keyspace.StringRecord || mv.Kind == keyspace.HashRecord || mv.Kind == keyspace.ItemRecord
 		if own && mv.TTL == nil && mv.To.TTL.Policy == keyspace.TTLExpires {
-			c.report(mv.At["to"], mv.To.Name, "", "records of %s live for %s from the import on, however old they are", mv.To.Name, mv.To.TTL.Text)
+			c.report(mv.At["to"], mv.To.Name, "", "records of %s live for %s from the import on, however old they are",
+				mv.To.Name, mv.To.TTL.Text)
 		}
 	})
 }
@@ -111,7 +119,8 @@ func (c *context) partOrder() {
 			for _, mv := range p.Moves {
 				path := mv.Source.Name + ":" + mv.From.String()
 				if other, ok := entries[mv.To.Name]; ok && other != p.Name {
-					c.report(mv.At["to"], mv.To.Name, "put its moves into one part", "%s is moved by the part %s and by the part %s", mv.To.Name, other, p.Name)
+					c.report(mv.At["to"], mv.To.Name, "put its moves into one part", "%s is moved by the part %s and by the part %s",
+						mv.To.Name, other, p.Name)
 				}
 				if other, ok := paths[path]; ok && other != p.Name {
 					c.report(mv.At["from"], mv.To.Name, "put the moves into one part", "the part %s moves the same records", other)
@@ -121,7 +130,8 @@ func (c *context) partOrder() {
 			for _, mv := range p.Moves {
 				for _, name := range sortedNames(mv.Kept) {
 					if _, moved := entries[mv.Kept[name].Name]; !moved {
-						c.report(mv.At["kept."+name], mv.To.Name, "move "+mv.Kept[name].Name+" in this part or before", "%s keeps {%s} and is not moved yet", mv.Kept[name].Name, name)
+						c.report(mv.At["kept."+name], mv.To.Name, "move "+mv.Kept[name].Name+" in this part or before",
+							"%s keeps {%s} and is not moved yet", mv.Kept[name].Name, name)
 					}
 				}
 			}
@@ -160,9 +170,11 @@ func (c *context) keptTwice() {
 	c.eachMove(func(m *keyspace.Migration, _ *keyspace.Part, mv *keyspace.Move) {
 		for _, p := range m.Parts {
 			for _, outer := range p.Moves {
-				inside := outer.Source == mv.Source && len(outer.From.Steps) < len(mv.From.Steps) && slices.Equal(outer.From.Steps, mv.From.Steps[:len(outer.From.Steps)])
+				inside := outer.Source == mv.Source && len(outer.From.Steps) < len(mv.From.Steps) &&
+					slices.Equal(outer.From.Steps, mv.From.Steps[:len(outer.From.Steps)])
 				if inside && whole(outer) {
-					c.report(mv.At["from"], mv.To.Name, "", "these records are also in the values of %s, which takes the whole of %s", outer.To.Name, outer.From)
+					c.report(mv.At["from"], mv.To.Name, "", "these records are also in the values of %s, which takes the whole of %s",
+						outer.To.Name, outer.From)
 				}
 			}
 		}

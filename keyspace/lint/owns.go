@@ -37,7 +37,7 @@ func (c *context) outside(p *pattern.Pattern) ([]byte, bool) {
 	return key, !inside
 }
 
-// owning is all of owns together: the prefixes, which most keys are under, and the
+// owning represents all of owns together: the prefixes, which most keys are under, and the
 // automaton of all globs, which is made when a key is under none of them.
 type owning struct {
 	prefixes pattern.Prefixes

@@ -11,13 +11,15 @@ func (c *context) pressureOrder() {
 		r := &c.Pressure[i]
 		for j := range c.Pressure[:i] {
 			if before := &c.Pressure[j]; before.At > r.At {
-				c.report(r.Places["at"], r.Entry.Name, "", "this rule acts at %d%% and stands behind one that acts at %d%%", r.At, before.At)
+				c.report(r.Places["at"], r.Entry.Name, "", "this rule acts at %d%% and comes after one that acts at %d%%", r.At,
+					before.At)
 				break
 			}
 		}
 		for j := range c.Pressure {
 			if s := &c.Pressure[j]; r.Shorten == 0 && s.Shorten > 0 && s.At >= r.At && sameItems(r, s) {
-				c.report(r.Places["release"], r.Entry.Name, "", "items of %s are released at %d%% and shortened at %d%% only", r.Entry.Name, r.At, s.At)
+				c.report(r.Places["release"], r.Entry.Name, "", "items of %s are released at %d%% and shortened at %d%% only",
+					r.Entry.Name, r.At, s.At)
 				break
 			}
 		}
@@ -26,13 +28,15 @@ func (c *context) pressureOrder() {
 
 // sameItems reports whether two rules have items in common.
 func sameItems(a, b *keyspace.Pressure) bool {
-	return a.Entry == b.Entry && a.Index.Field == b.Index.Field && slices.ContainsFunc(a.Values, func(v string) bool { return slices.Contains(b.Values, v) })
+	return a.Entry == b.Entry && a.Index.Field == b.Index.Field &&
+		slices.ContainsFunc(a.Values, func(v string) bool { return slices.Contains(b.Values, v) })
 }
 
 func (c *context) pressureMinimum() {
 	for _, r := range c.Pressure {
 		if t := r.Entry.TTL; t.Policy == keyspace.TTLExpires && r.Shorten > 0 && r.Shorten < t.Min {
-			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but its ttl is %s", r.Entry.Name, keyspace.FormatDuration(r.Shorten), t.Text)
+			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but its ttl is %s", r.Entry.Name,
+				keyspace.FormatDuration(r.Shorten), t.Text)
 		}
 	}
 }
@@ -40,7 +44,8 @@ func (c *context) pressureMinimum() {
 func (c *context) pressureIdle() {
 	for _, r := range c.Pressure {
 		if t := r.Entry.TTL; t.Policy == keyspace.TTLExpires && r.Shorten >= t.Max {
-			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but no item lives for longer than %s", r.Entry.Name, keyspace.FormatDuration(r.Shorten), keyspace.FormatDuration(t.Max))
+			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but no item lives for longer than %s",
+				r.Entry.Name, keyspace.FormatDuration(r.Shorten), keyspace.FormatDuration(t.Max))
 		}
 	}
 }

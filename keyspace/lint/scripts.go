@@ -21,13 +21,16 @@ var (
 	luaAny     = regexp.MustCompile(`\b(KEYS|ARGV)\b(\s*\[\s*[^\s\d\]])?`)
 	luaCall    = regexp.MustCompile(`\bredis\s*\.\s*p?call\s*\(\s*(?:'([^']*)'|"([^"]*)")\s*(?:,\s*('[^']*'|"[^"]*"))?`)
 	luaBanned  = regexp.MustCompile(`^(KEYS|SCAN|FLUSHALL|FLUSHDB)$`) // they reach keys that nobody passed
-	// keyless are the commands whose first argument is no key.
-	keyless = []string{"TIME", "PUBLISH", "SPUBLISH", "ECHO", "PING", "EVAL", "OBJECT", "XGROUP", "XINFO", "BITOP", "SELECT", "INFO", "LOLWUT", "ACL", "CONFIG", "COMMAND", "WAIT", "MEMORY", "ZUNION", "ZINTER", "ZDIFF", "SINTERCARD", "ZINTERCARD", "LMPOP", "ZMPOP", "XREAD", "XREADGROUP"}
-	// writers are the words that make a script that says `effect: reads` lie.
-	writers = regexp.MustCompile(`^(SET|DEL|UNLINK|EXPIRE|PEXPIRE|PERSIST|INCR|DECR|APPEND|GETSET|GETDEL|GETEX|H(SET|DEL|INCR|MSET)|[LR]PUSH|[LR]POP|L(SET|REM|TRIM|MOVE|INSERT|MPOP)|S(ADD|REM|POP|MOVE)|Z(ADD|REM|INCR|POP|MPOP)|X(ADD|DEL|TRIM|ACK|CLAIM|AUTOCLAIM|GROUP|READGROUP|SETID)|RENAME|COPY|MOVE|RESTORE|PF(ADD|MERGE)|BITOP|BITFIELD$|MSET|PSETEX)`)
+	// keyless lists the commands whose first argument is no key.
+	keyless = []string{"TIME", "PUBLISH", "SPUBLISH", "ECHO", "PING", "EVAL", "OBJECT", "XGROUP", "XINFO", "BITOP",
+		"SELECT", "INFO", "LOLWUT", "ACL", "CONFIG", "COMMAND", "WAIT", "MEMORY", "ZUNION", "ZINTER", "ZDIFF", "SINTERCARD",
+		"ZINTERCARD", "LMPOP", "ZMPOP", "XREAD", "XREADGROUP"}
+	// writers lists the words that make a script that says `effect: reads` lie.
+	writers = regexp.MustCompile(
+		`^(SET|DEL|UNLINK|EXPIRE|PEXPIRE|PERSIST|INCR|DECR|APPEND|GETSET|GETDEL|GETEX|H(SET|DEL|INCR|MSET)|[LR]PUSH|[LR]POP|L(SET|REM|TRIM|MOVE|INSERT|MPOP)|S(ADD|REM|POP|MOVE)|Z(ADD|REM|INCR|POP|MPOP)|X(ADD|DEL|TRIM|ACK|CLAIM|AUTOCLAIM|GROUP|READGROUP|SETID)|RENAME|COPY|MOVE|RESTORE|PF(ADD|MERGE)|BITOP|BITFIELD$|MSET|PSETEX)`)
 )
 
-// code is the script without its comments; what is left keeps its lines.
+// code returns the script without its comments; what is left keeps its lines.
 func code(text string) string { return luaComment.ReplaceAllString(text, "") }
 
 // scriptKeys: a script touches declared keys only.
@@ -36,15 +39,18 @@ func (c *context) scriptKeys() {
 		text := code(e.Script.Text)
 		for _, m := range luaIndex.FindAllStringSubmatch(text, -1) {
 			if n, _ := strconv.Atoi(m[2]); m[1] == `KEYS` && (n < 1 || n > len(e.Script.Keys)) {
-				c.report(e.At["file"], e.Name, "name the entry under keys", "%s uses KEYS[%s]; %d are declared", e.Script.File, m[2], len(e.Script.Keys))
+				c.report(e.At["file"], e.Name, "name the entry under keys", "%s uses KEYS[%s]; %d are declared", e.Script.File,
+					m[2], len(e.Script.Keys))
 			}
 		}
 		for _, m := range luaCall.FindAllStringSubmatch(text, -1) {
 			command := strings.ToUpper(m[1] + m[2])
 			if luaBanned.MatchString(command) {
-				c.report(e.At["file"], e.Name, "pass the keys, in KEYS", "%s runs %s, which reaches keys that are not declared", e.Script.File, command)
+				c.report(e.At["file"], e.Name, "pass the keys, in KEYS", "%s runs %s, which reaches keys that are not declared",
+					e.Script.File, command)
 			} else if m[3] != "" && !slices.Contains(keyless, command) {
-				c.report(e.At["file"], e.Name, "declare its entry, name it under keys, and use KEYS[n]", "%s runs %s on the key %s, which is written out in it", e.Script.File, command, m[3])
+				c.report(e.At["file"], e.Name, "declare its entry, name it under keys, and use KEYS[n]",
+					"%s runs %s on the key %s, which is written out in it", e.Script.File, command, m[3])
 			}
 		}
 	}
@@ -70,7 +76,8 @@ func (c *context) indexes(e *keyspace.Entry, text, name string, declared int, at
 		if n, _ := strconv.Atoi(m[2]); m[1] == name {
 			used[n] = true
 			if name == "ARGV" && (n < 1 || n > declared) {
-				c.report(e.At["file"], e.Name, "declare it under args", "%s uses ARGV[%d]; %d are declared", e.Script.File, n, declared)
+				c.report(e.At["file"], e.Name, "declare it under args", "%s uses ARGV[%d]; %d are declared", e.Script.File, n,
+					declared)
 			}
 		}
 	}
@@ -88,7 +95,8 @@ func (c *context) indexes(e *keyspace.Entry, text, name string, declared int, at
 	if len(unused) > 0 {
 		const shown = 5
 		list := strings.Join(unused[:min(shown, len(unused))], ", ") + andMore(max(0, len(unused)-shown))
-		c.report(e.At[at], e.Name, "use what is declared, or remove it from "+at, "%s does not use %s, which "+areDeclared(len(unused)), e.Script.File, list)
+		c.report(e.At[at], e.Name, "use what is declared, or remove it from "+at,
+			"%s does not use %s, which "+areDeclared(len(unused)), e.Script.File, list)
 	}
 }
 
@@ -107,7 +115,8 @@ func (c *context) scriptEffects() {
 		}
 		for _, m := range luaCall.FindAllStringSubmatch(code(e.Script.Text), -1) {
 			if command := strings.ToUpper(m[1] + m[2]); writers.MatchString(command) {
-				c.report(e.At["effect"], e.Name, "write effect: idempotent, or remove it", "%s is said to read only and runs %s", e.Script.File, command)
+				c.report(e.At["effect"], e.Name, "write effect: idempotent, or remove it", "%s is said to read only and runs %s",
+					e.Script.File, command)
 			}
 		}
 	}

@@ -13,16 +13,19 @@ func (c *context) sealedPlaces() {
 			continue
 		}
 		if k.Kind == keyspace.Set || k.Kind == keyspace.ZSet {
-			c.sealedType(k, "member", k.Member, "the members of %s are encrypted: no two sealed texts are the same, so no member is ever found again")
+			c.sealedType(k, "member", k.Member,
+				"the members of %s are encrypted: no two sealed texts are the same, so no member is ever found again")
 		}
 		if k.Kind == keyspace.Hash {
-			c.sealedType(k, "field", k.Field, "the names of the fields of %s are encrypted: no two sealed texts are the same, so no field is ever found again")
+			c.sealedType(k, "field", k.Field,
+				"the names of the fields of %s are encrypted: no two sealed texts are the same, so no field is ever found again")
 		}
 	}
 	for _, ch := range c.Channels {
 		for _, f := range ch.Message {
 			if f.Type.Encrypted {
-				c.report(f.Pos, "", "publish the id, and read the value from its key", "%s of the channel %s is encrypted: a message has no key that it could be sealed for", f.Name, ch.Name)
+				c.report(f.Pos, "", "publish the id, and read the value from its key",
+					"%s of the channel %s is encrypted: a message has no key that it could be sealed for", f.Name, ch.Name)
 			}
 		}
 	}

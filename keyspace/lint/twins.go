@@ -22,7 +22,7 @@ func decompositions(table string) map[rune]string {
 }
 
 // alike are letters of other scripts that look as Latin ones do, each with what it
-// looks like behind it.
+// looks like after it.
 const alike = "АAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJҮYԌGԀDЗ3" +
 	"аaеeоoрpсcуyхxѕsіiјjһhԁdԛqԝwүyӏlкkтtмmпnгr" +
 	"ΑAΒBΕEΖZΗHΙIΚKΜMΝNΟOΡPΤTΥYΧX" +
@@ -44,7 +44,7 @@ const (
 	hangulPerVowel, hangulPerLead = 28, 21 * 28
 )
 
-// appearance is what a reader sees of a text: letters without their case, of one
+// appearance returns what a reader sees of a text: letters without their case, of one
 // script where several look the same, in one form, without what cannot be seen.
 func appearance(text string) string {
 	var b strings.Builder
@@ -103,7 +103,7 @@ func (c *context) lookalikes() {
 	}
 }
 
-// visible is a pattern with what is not plain text escaped, so that twins can be told
+// visible returns a pattern with what is not plain text escaped, so that twins can be told
 // apart where they are reported.
 func visible(p *pattern.Pattern) string {
 	text := p.String()
@@ -176,7 +176,8 @@ func odd(text string) string {
 			return fmt.Sprintf("a space or control character that looks like another (U+%04X)", r)
 		}
 	}
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+	for _, word := range strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
 		latin := strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
 		other := strings.ContainsFunc(word, func(r rune) bool {
 			return unicode.Is(unicode.Cyrillic, r) || unicode.Is(unicode.Greek, r)

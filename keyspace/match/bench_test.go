@@ -39,7 +39,8 @@ func BenchmarkCompile(b *testing.B) {
 
 func benchmarkSet(b *testing.B, n int) ([]Item, [][]byte) {
 	var texts []string
-	kinds := []string{"svc%d:user:profile:{int}", "svc%d:session:{uuid}", "cache%d:product:{int1}:option:{int2}", "stats%d:daily:{date}", "lock%d:order_{int}", "q%d:{enum}:jobs", "tag%d:{slug}:members"}
+	kinds := []string{"svc%d:user:profile:{int}", "svc%d:session:{uuid}", "cache%d:product:{int1}:option:{int2}",
+		"stats%d:daily:{date}", "lock%d:order_{int}", "q%d:{enum}:jobs", "tag%d:{slug}:members"}
 	for i := range n {
 		texts = append(texts, fmt.Sprintf(kinds[i%len(kinds)], i/len(kinds)))
 	}

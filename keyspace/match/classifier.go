@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 )
 
-// classifier is a byte automaton over one segment. It tells which of its
+// classifier represents a byte automaton over one segment. It tells which of its
 // components (placeholders and mixed segments) the segment is; each answer that
 // can occur has a label, and label 0 is "none of them". Classifiers are shared
 // by all states in which the same components meet.
@@ -21,7 +21,7 @@ type classifier struct {
 	reached  [][]reach
 }
 
-// component is a position automaton that a segment may be read by, and the
+// component represents a position automaton that a segment may be read by, and the
 // positions in which the segment begins.
 type component struct {
 	nfa   *automaton.NFA
@@ -29,7 +29,7 @@ type component struct {
 	whole bool // ends with the segment: only whether it is fulfilled matters
 }
 
-// reach is one component and the positions it is in after a segment.
+// reach represents one component and the positions it is in after a segment.
 type reach struct {
 	component int
 	positions []int32
@@ -99,7 +99,7 @@ const maxSegmentStates = 5 * automaton.MaxStates
 // are made: about a second.
 const maxWork = 5_000_000
 
-// newClassifier is the product of the components by the subset construction.
+// newClassifier returns the product of the components by the subset construction.
 // A subset holds (component, position) pairs, packed. What it costs is added to work.
 func newClassifier(components []component, work *int) (*classifier, error) {
 	b := classifierBuilder{components: components, ids: map[string]int32{}, labels: map[string]int32{}}
@@ -146,8 +146,8 @@ func pack(component int, position int32) int64 { return int64(component)<<32 | i
 
 func unpack(v int64) (component int, position int32) { return int(v >> 32), int32(v) }
 
-// sets are the byte sets that the components mention, and the separator, which
-// never stands in a segment and so gets a class of its own.
+// sets returns the byte sets that the components mention, and the separator, which
+// never is in a segment and so gets a class of its own.
 func (b *classifierBuilder) sets() []automaton.Set {
 	var sets []automaton.Set
 	for _, c := range b.components {
@@ -188,7 +188,7 @@ func (b *classifierBuilder) step(subset []int64, by byte) []int64 {
 	return slices.Compact(to)
 }
 
-// labelOf is the label of a subset: what its positions mean for each component
+// labelOf returns the label of a subset: what its positions mean for each component
 // if the segment ends here. Positions that can neither end the key nor step
 // over a separator mean nothing.
 func (b *classifierBuilder) labelOf(subset []int64, c *classifier) int32 {

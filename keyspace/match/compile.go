@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Conflict is a pair of items of one rank that match a common key although
+// Conflict represents a pair of items of one rank that match a common key although
 // neither is narrower than the other.
 type Conflict struct {
 	A, B    int // indexes of items, A < B
@@ -62,7 +62,7 @@ func Compile(items []Item) (*Matcher, []Conflict, error) {
 	return m, c.conflicts, nil
 }
 
-// route is a pattern cut at its separators: whole segments as far as no element
+// route represents a pattern cut at its separators: whole segments as far as no element
 // crosses a separator, and an automaton for the tail from there on.
 type route struct {
 	segments []segment
@@ -71,7 +71,7 @@ type route struct {
 	last     []pattern.Element // the elements of the tail
 }
 
-// segment is what must stand between two separators: literal text, or a mix.
+// segment describes what must be between two separators: literal text, or a mix.
 type segment struct {
 	literal string
 	nfa     *automaton.NFA // nil: literal
@@ -79,7 +79,7 @@ type segment struct {
 	elems   []pattern.Element
 }
 
-// cursor is a place in an item: before a segment, or inside the tail.
+// cursor represents a place in an item: before a segment, or inside the tail.
 type cursor struct {
 	item      int
 	segment   int
@@ -155,7 +155,8 @@ func cutSegments(elems []pattern.Element) [][]pattern.Element {
 				out = append(out, nil)
 			}
 			if text != "" {
-				out[len(out)-1] = append(out[len(out)-1], pattern.Element{Literal: text, Placeholder: -1, Expr: automaton.Literal(text)})
+				out[len(out)-1] = append(out[len(out)-1],
+					pattern.Element{Literal: text, Placeholder: -1, Expr: automaton.Literal(text)})
 			}
 		}
 	}
@@ -240,7 +241,7 @@ func (p *plan) place(at int, elems []pattern.Element, tail bool) bool {
 	return !tail || right == 0
 }
 
-// begin is the cursor of an item before its i-th segment.
+// begin returns the cursor of an item before its i-th segment.
 func (c *compiler) begin(item, i int) cursor {
 	if i < len(c.routes[item].segments) {
 		return cursor{item: item, segment: i}
@@ -278,7 +279,7 @@ func (c *compiler) intern(cursors []cursor) int32 {
 	return id
 }
 
-// expand computes what may stand in the segment of state s and where it leads.
+// expand computes what may be in the segment of state s and where it leads.
 func (c *compiler) expand(m *Matcher, s int32) error {
 	literals := map[string][]cursor{}
 	var names []string // of the components, in order of first appearance
@@ -317,7 +318,7 @@ func (c *compiler) expand(m *Matcher, s int32) error {
 	return c.addWords(s, st.class, literals, members)
 }
 
-// component is the automaton a cursor stands before; none if literal text does.
+// component returns the automaton a cursor is before; none if literal text does.
 func (c *compiler) component(cur cursor) (component, string) {
 	r := &c.routes[cur.item]
 	if cur.segment < len(r.segments) {
@@ -358,7 +359,7 @@ func (c *compiler) addWords(s int32, class *classifier, literals map[string][]cu
 	return nil
 }
 
-// resolve is where a segment leads that fulfils the literal cursors and the
+// resolve returns where a segment leads that fulfils the literal cursors and the
 // reached components.
 func (c *compiler) resolve(literal []cursor, got []reach, members [][]cursor) target {
 	var owners []int

@@ -3,9 +3,9 @@
 //
 // The automaton reads a key segment by segment (a segment is what stands
 // between two separators). In each state a segment is looked up among the
-// literal segments that may stand there, by a hash table; if it is none of
+// literal segments that may be there, by a hash table; if it is none of
 // them, a byte automaton, the product of all placeholders and mixed segments
-// that may stand there, decides which of them it is. Both lead to exactly one
+// that may be there, decides which of them it is. Both lead to exactly one
 // next state, so a key is read once, from left to right, without backtracking
 // and without allocation, in time linear in its length.
 //
@@ -24,14 +24,14 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Item is a pattern with a rank; of the items that match a key the one with the
+// Item represents a pattern with a rank; of the items that match a key the one with the
 // lowest rank wins.
 type Item struct {
 	Pattern *pattern.Pattern
 	Rank    int
 }
 
-// None is what Match returns for a key that no item matches.
+// None says what Match returns for a key that no item matches.
 const None = -1
 
 // Captures receives where the placeholders of the matched pattern lie in the
@@ -44,10 +44,10 @@ type Captures struct {
 	ends [pattern.MaxSegments]uint32 // of the segments; here so that no key pays for clearing it
 }
 
-// Of is the i-th capture.
+// Of returns the i-th capture.
 func (c *Captures) Of(key []byte, i int) []byte { return key[c.Start[i]:c.End[i]] }
 
-// Matcher is a compiled list of items. It is immutable and safe for concurrent
+// Matcher represents a compiled list of items. It is immutable and safe for concurrent
 // use.
 type Matcher struct {
 	states []state
@@ -57,7 +57,7 @@ type Matcher struct {
 	plans  []plan // per item: how its captures are read off
 }
 
-// target is where a segment leads: the item that owns the key if it ends here,
+// target describes where a segment leads: the item that owns the key if it ends here,
 // and the state if a separator follows.
 type target struct {
 	item int32 // None
@@ -66,7 +66,7 @@ type target struct {
 
 const dead int32 = -1
 
-// state is what may stand in one segment, given the segments before it.
+// state describes what may be in one segment, given the segments before it.
 type state struct {
 	class   *classifier // nil: only literal segments may stand here
 	first   target      // of label 1: most states have no other
@@ -74,7 +74,7 @@ type state struct {
 	targets []target    // by label of the classifier
 }
 
-// word is a literal segment in one state.
+// word represents a literal segment in one state.
 type word struct {
 	lo, hi uint64 // its first 16 bytes, zero-padded; of longer ones: offset into long, hash
 	state  int32  // -1: an empty place
@@ -177,7 +177,8 @@ func (m *Matcher) lookup(s int32, segment []byte, lo, hi, hash uint64) target {
 		if w.state != s || w.length != length {
 			continue
 		}
-		if length <= 16 && w.lo == lo && w.hi == hi || length > 16 && string(m.long[w.lo:w.lo+uint64(length)]) == string(segment) {
+		if length <= 16 && w.lo == lo && w.hi == hi ||
+			length > 16 && string(m.long[w.lo:w.lo+uint64(length)]) == string(segment) {
 			return w.target
 		}
 	}
@@ -195,7 +196,7 @@ func (s *state) classify(segment []byte) target {
 	return s.targets[label]
 }
 
-// place is where in the table the search for a word begins.
+// place returns where in the table the search for a word begins.
 func place(s int32, length uint32, hash uint64) uint32 {
 	h := (hash ^ uint64(length)<<56 ^ uint64(s)) * mix
 	return uint32(h >> 32)
@@ -209,7 +210,7 @@ type plan struct {
 	split *pattern.Pattern // nil unless spots cannot say it
 }
 
-// spot is one capture: it lies in one segment, between literal bytes.
+// spot represents one capture: it is in one segment, between literal bytes.
 type spot struct {
 	segment     int
 	left, right uint32 // literal bytes before and after it in the segment

@@ -12,10 +12,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// types are the placeholder names of the tests; any other name is text.
+// types lists the placeholder names of the tests; any other name is text.
 var types = map[string]string{
-	"int": "int", "small": "int 1..12", "uuid": "uuid", "hex4": "hex 4", "hex": "hex", "enum": "high|low|user", "rest": "text rest",
-	"short": "text max 3", "date": "date", "ts": "timestamp", "re": "/[a-c]+/", "colon": "/[a-c]:[a-c]/", "slug": "slug", "bool": "bool",
+	"int": "int", "small": "int 1..12", "uuid": "uuid", "hex4": "hex 4", "hex": "hex", "enum": "high|low|user",
+	"rest":  "text rest",
+	"short": "text max 3", "date": "date", "ts": "timestamp", "re": "/[a-c]+/", "colon": "/[a-c]:[a-c]/", "slug": "slug",
+	"bool": "bool",
 }
 
 func resolve(name string) (scalar.Type, bool) {
@@ -102,7 +104,7 @@ func elementDFA(e pattern.Element) *automaton.DFA {
 	return elementDFAs[name]
 }
 
-// slow is the specification of the matcher.
+// slow returns the specification of the matcher.
 func slow(in []Item, key string) (id int, captures []string) {
 	id = None
 	for i, item := range in {
@@ -148,38 +150,51 @@ func agree(t interface{ Fatalf(string, ...any) }, in []Item, m *Matcher, key str
 func TestTable(t *testing.T) {
 	in := items(t,
 		"queue:{name}", "queue:job:{id}", "poppo:issue:{int}", "poppo:issue:status:{int}",
-		"issue_lock_{issue_id}", "{name}_lock", "cache:{slug}-{small}:x", "a::b", "trail:", ":lead", "x:{rest}", "log:{ts}:end", "log:{ts}",
-		"coupon:{#{couponId}}:stock", "{#jobs}:ready", "d:{date}", "p:{colon}:q", "glob bull:*", "glob ?[0-9]*z", "glob *:old")
+		"issue_lock_{issue_id}", "{name}_lock", "cache:{slug}-{small}:x", "a::b", "trail:", ":lead", "x:{rest}",
+		"log:{ts}:end", "log:{ts}",
+		"coupon:{#{couponId}}:stock", "{#jobs}:ready", "d:{date}", "p:{colon}:q", "glob bull:*", "glob ?[0-9]*z",
+		"glob *:old")
 	m := compileItems(t, in)
 	for _, key := range []string{
-		"queue:high", "queue:job:42", "queue:job", "queue:", "queue", "poppo:issue:1", "poppo:issue:status:1", "poppo:issue:status", "poppo:isue:1",
-		"issue_lock_42", "issue_lock_", "my_thing_lock", "_lock", "issue_lock_9_lock", "cache:a-b-7:x", "cache:a--7:x", "cache:a-0:x", "cache:a-07:x",
-		"a::b", "a:b", "trail:", "trail", ":lead", "", ":", "::", "x:a:b:c", "x:", "x::", "log:2026-11-20T09:30:00Z:end", "log:2026-11-20T09:30:00+09:00",
-		"log:2026-02-29T09:30:00Z", "coupon:{42}:stock", "coupon:{4{2}:stock", "coupon:{}:stock", "{jobs}:ready", "d:2024-02-29", "d:2023-02-29",
-		"d:1900-02-29", "d:2000-02-29", "p:a:b:q", "p:a:q", "bull:", "bull:a:b", "bull", "x9z", "x9:z", "q:old", "a:b:old", "old", "\xff\x00:old", "k\xff_lock",
-		strings.Repeat("a:", 100) + "old", strings.Repeat("x", 900) + ":old", strings.Repeat("s:", 300), "queue:" + strings.Repeat("x", 100),
+		"queue:high", "queue:job:42", "queue:job", "queue:", "queue", "poppo:issue:1", "poppo:issue:status:1",
+		"poppo:issue:status", "poppo:isue:1",
+		"issue_lock_42", "issue_lock_", "my_thing_lock", "_lock", "issue_lock_9_lock", "cache:a-b-7:x", "cache:a--7:x",
+		"cache:a-0:x", "cache:a-07:x",
+		"a::b", "a:b", "trail:", "trail", ":lead", "", ":", "::", "x:a:b:c", "x:", "x::", "log:2026-11-20T09:30:00Z:end",
+		"log:2026-11-20T09:30:00+09:00",
+		"log:2026-02-29T09:30:00Z", "coupon:{42}:stock", "coupon:{4{2}:stock", "coupon:{}:stock", "{jobs}:ready",
+		"d:2024-02-29", "d:2023-02-29",
+		"d:1900-02-29", "d:2000-02-29", "p:a:b:q", "p:a:q", "bull:", "bull:a:b", "bull", "x9z", "x9:z", "q:old", "a:b:old",
+		"old", "\xff\x00:old", "k\xff_lock",
+		strings.Repeat("a:", 100) + "old", strings.Repeat("x", 900) + ":old", strings.Repeat("s:", 300),
+		"queue:" + strings.Repeat("x", 100),
 	} {
 		agree(t, in, m, key)
 	}
 }
 
-// pieces are what random patterns and keys are made of: few and alike, so that
+// pieces say what random patterns and keys are made of: few and alike, so that
 // keys often match, and nearly match, several patterns.
-var pieces = []string{"user", "use", "a", "b", "1", "12", "13", "007", "-1", "high", "low", "abcd", "a1b2", "true", "2026-11-20", "", "x_y", "a-b", "{a}", "}", "{", "abc:b",
-	"01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", "eightlit", "sixteen-byte-lit", "twenty-four-byte-literal", "a-long-literal-segment-of-more-than-sixteen-bytes", "2026-11-20T09:30:00Z"}
+var pieces = []string{"user", "use", "a", "b", "1", "12", "13", "007", "-1", "high", "low", "abcd", "a1b2", "true",
+	"2026-11-20", "", "x_y", "a-b", "{a}", "}", "{", "abc:b",
+	"01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", "eightlit", "sixteen-byte-lit", "twenty-four-byte-literal",
+	"a-long-literal-segment-of-more-than-sixteen-bytes", "2026-11-20T09:30:00Z"}
 
 func genPattern(t *rapid.T, n int) string {
 	var segments []string
 	for range rapid.IntRange(1, 4).Draw(t, "segments") {
-		names := []string{"{id}", "{int}", "{small}", "{uuid}", "{hex4}", "{hex}", "{enum}", "{short}", "{date}", "{re}", "{colon}", "{slug}", "{bool}", "{ts}", "pre_{int}", "{re}-{int}", "{slug}_x", "{#{int}}", "{#user}", "{int}.{bool}"}
-		names = append(names, "user", "use", "a", "1", "high", "", "eightlit", "sixteen-byte-lit", "twenty-four-byte-literal", "a-long-literal-segment-of-more-than-sixteen-bytes", "x_y")
+		names := []string{"{id}", "{int}", "{small}", "{uuid}", "{hex4}", "{hex}", "{enum}", "{short}", "{date}", "{re}",
+			"{colon}", "{slug}", "{bool}", "{ts}", "pre_{int}", "{re}-{int}", "{slug}_x", "{#{int}}", "{#user}", "{int}.{bool}"}
+		names = append(names, "user", "use", "a", "1", "high", "", "eightlit", "sixteen-byte-lit", "twenty-four-byte-literal",
+			"a-long-literal-segment-of-more-than-sixteen-bytes", "x_y")
 		segments = append(segments, rapid.SampledFrom(names).Draw(t, "segment"))
 	}
 	if rapid.IntRange(0, 5).Draw(t, "tail") == 0 {
 		segments = append(segments, rapid.SampledFrom([]string{"{rest}", "pre_{rest}"}).Draw(t, "rest"))
 	}
 	for i := range segments { // names are unique in a pattern
-		segments[i] = strings.ReplaceAll(strings.ReplaceAll(segments[i], "}", fmt.Sprintf("_%d}", i)), "#user_"+fmt.Sprint(i), "#user")
+		segments[i] = strings.ReplaceAll(strings.ReplaceAll(segments[i], "}", fmt.Sprintf("_%d}", i)), "#user_"+fmt.Sprint(i),
+			"#user")
 		segments[i] = strings.ReplaceAll(segments[i], fmt.Sprintf("_%d}_%d}", i, i), fmt.Sprintf("_%d}}", i))
 	}
 	return strings.Join(segments, ":")
@@ -241,9 +256,11 @@ func genKey(t *rapid.T, in []Item) string {
 }
 
 func FuzzMatch(f *testing.F) {
-	in := items(f, "queue:{name}", "poppo:issue:{int}", "issue_lock_{issue_id}", "cache:{slug}-{small}:x", "x:{rest}", "log:{ts}:end", "coupon:{#{couponId}}:stock", "glob bull:*", "glob *:old")
+	in := items(f, "queue:{name}", "poppo:issue:{int}", "issue_lock_{issue_id}", "cache:{slug}-{small}:x", "x:{rest}",
+		"log:{ts}:end", "coupon:{#{couponId}}:stock", "glob bull:*", "glob *:old")
 	m := compileItems(f, in)
-	for _, seed := range []string{"", ":", "queue:1", "issue_lock_9", "cache:a-b-7:x", "x:a:b", "log:2026-11-20T09:30:00Z:end", "coupon:{1}:stock", "bull:1", "a:old", "\xff:\x00"} {
+	for _, seed := range []string{"", ":", "queue:1", "issue_lock_9", "cache:a-b-7:x", "x:a:b",
+		"log:2026-11-20T09:30:00Z:end", "coupon:{1}:stock", "bull:1", "a:old", "\xff:\x00"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, key []byte) {
@@ -257,7 +274,8 @@ func FuzzMatch(f *testing.F) {
 // TestHugeKeys: a key may have 512 MB; reading one is linear.
 func TestHugeKeys(t *testing.T) {
 	m := compileItems(t, items(t, "cache:{slug}-{small}:x", "{name}_lock", "glob *:old", "x:{rest}"))
-	for _, key := range []string{strings.Repeat("x", 16<<20) + ":old", strings.Repeat("s:", 8<<20), "x:" + strings.Repeat(":", 1<<20), strings.Repeat("y", 1<<20) + "_lock"} {
+	for _, key := range []string{strings.Repeat("x", 16<<20) + ":old", strings.Repeat("s:", 8<<20),
+		"x:" + strings.Repeat(":", 1<<20), strings.Repeat("y", 1<<20) + "_lock"} {
 		m.Match([]byte(key), nil)
 	}
 }

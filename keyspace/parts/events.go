@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Event is what is sent when an item of an entity changes.
+// Event describes what is sent when an item of an entity changes.
 type Event struct {
 	Mode   Word // Publish, PublishSharded or Append
 	MaxLen int64
@@ -21,7 +21,7 @@ type Event struct {
 	Data  []Piece
 }
 
-// Source is what a piece of an event is filled from.
+// Source describes what a piece of an event is filled from.
 type Source uint8
 
 // The sources.
@@ -32,7 +32,7 @@ const (
 	OfField               // a field of the item
 )
 
-// Piece is a field of a message, or a piece of the name of a channel.
+// Piece represents a field of a message, or a piece of the name of a channel.
 type Piece struct {
 	From    Source
 	Name    string          // in the message
@@ -41,7 +41,7 @@ type Piece struct {
 	Base64  bool
 }
 
-// EventOf is what is sent on a channel when an item of an entity changes. elems are those
+// EventOf returns what is sent on a channel when an item of an entity changes. elems are those
 // of the channel's name, with the namespace apart where the caller wants that.
 func EventOf(e *keyspace.Entry, c *keyspace.Channel, elems []pattern.Element) Event {
 	out := Event{Mode: "Publish", Plain: c.Plain, Fixed: len(c.Pattern.Placeholders()) == 0}
@@ -77,5 +77,5 @@ func piece(e *keyspace.Entry, own []string, name string, t scalar.Type) Piece {
 	return p
 }
 
-// InJSON is how a value of a kind is written in a JSON object: Quoted, Bare or Inline.
+// InJSON returns how a value of a kind is written in a JSON object: Quoted, Bare or Inline.
 func InJSON(k scalar.Kind) Word { return Word(k.InJSON().String()) }

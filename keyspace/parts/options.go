@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Option is an option of a handle that the declaration sets. What is not in the list is
+// Option represents an option of a handle that the declaration sets. What is not in the list is
 // the default of the handle.
 type Option struct {
 	Name  string // a field of the options, or of the specification of an entity
@@ -17,10 +17,10 @@ type Option struct {
 	Why   string // of an option that a program cannot change: a comment
 }
 
-// Word is a constant of the handle's package: "GCRA", "Day".
+// Word represents a constant of the handle's package: "GCRA", "Day".
 type Word string
 
-// options are those of each construct.
+// options lists those of each construct, nil for one without.
 var options = map[keyspace.Construct]func(*list, *keyspace.Entry){
 	keyspace.Lock: func(l *list, e *keyspace.Entry) {
 		if e.Notify != nil && !e.Notify.Derived {
@@ -42,6 +42,7 @@ var options = map[keyspace.Construct]func(*list, *keyspace.Entry){
 	keyspace.RateLimit: rateLimit,
 	keyspace.Ranking:   ranking,
 	keyspace.Entity:    entity,
+	keyspace.Plain:     nil, keyspace.Counter: nil, keyspace.Script: nil,
 }
 
 func optionsOf(e *keyspace.Entry) []Option {
@@ -73,7 +74,7 @@ func topic(l *list, e *keyspace.Entry) {
 	l.add("Plain", e.Topic.Plain)
 }
 
-// Topic are the options of a channel that is no stream.
+// Topic returns the options of a channel that is no stream.
 func Topic(c *keyspace.Channel) []Option {
 	var l list
 	l.add("Plain", c.Plain)
@@ -110,7 +111,7 @@ func layout(p *pattern.Pattern, name string) string {
 	return ""
 }
 
-// step is the period of a date by the smallest thing that its layout names.
+// step returns the period of a date by the smallest thing that its layout names.
 func step(layout string) Word {
 	for _, s := range []struct {
 		part string

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Form is how many keys a part is.
+// Form describes how many keys a part is.
 type Form uint8
 
 // The forms.
@@ -27,7 +27,7 @@ const (
 	Family             // all keys with one beginning and one end; the handle fills in what is between
 )
 
-// Part is a key, or several keys of one role, that a handle uses.
+// Part represents a key, or several keys of one role, that a handle uses.
 type Part struct {
 	Name    string        // a field of the handle's keys: "Main", "Leases"
 	Key     *keyspace.Key // nil: it is a channel
@@ -40,14 +40,14 @@ type Part struct {
 // Channel reports whether the part is the name of a channel and not a key.
 func (p Part) Channel() bool { return p.Key == nil }
 
-// Index is an index of an entity. Its part is a Family where there is a key for each
+// Index represents an index of an entity. Its part is a Family where there is a key for each
 // value of a field.
 type Index struct {
 	Part
 	Field, Score string
 }
 
-// Handle is what the handle of an entry is made of.
+// Handle describes what the handle of an entry is made of.
 type Handle struct {
 	Parts   []Part
 	Item    *Part   // of an entity: the keys of its items; nil for the others
@@ -55,14 +55,14 @@ type Handle struct {
 	Options []Option
 }
 
-// row is a part of each entry of a construct.
+// row represents a part of each entry of a construct.
 type row struct {
 	name, role string
 	form       Form
 	use        use
 }
 
-// use is what a key says about the processes of this moment.
+// use describes what a key says about the processes of this moment.
 type use uint8
 
 const (
@@ -70,12 +70,12 @@ const (
 	busy                      // while it has something, a process uses the rest of the keys
 )
 
-// constructs are the parts of each construct. What the table does not have is made of its
-// main key only.
+// constructs lists the parts of each construct.
 var constructs = map[keyspace.Construct][]row{
 	keyspace.Lock: {{"Main", "", Whole, momentary | busy}, {"Fence", "fence", Whole, 0},
 		{"Waiters", "waiters", Whole, momentary | busy}, {"Shared", "shared", Whole, momentary | busy}, notify},
-	keyspace.Queue: {{"Lanes", "", Each, 0}, {"Job", "job", Family, 0}, {"Result", "result", Family, 0}, {"Unique", "unique", Family, 0},
+	keyspace.Queue: {{"Lanes", "", Each, 0}, {"Job", "job", Family, 0}, {"Result", "result", Family, 0},
+		{"Unique", "unique", Family, 0},
 		{"Leases", "leases", Whole, busy}, {"Delayed", "delayed", Whole, 0}, {"Dead", "dead", Whole, 0},
 		{"State", "state", Whole, 0}, {"Workers", "workers", Whole, momentary | busy}, {"Runs", "runs", Whole, 0}, notify},
 	keyspace.Cache:   {{"Main", "", Whole, 0}, {"Fill", "fill", Whole, momentary}},
@@ -83,18 +83,14 @@ var constructs = map[keyspace.Construct][]row{
 	keyspace.Topic:   {{"Main", "", Whole, 0}, {"Dead", "dead", Whole, 0}},
 	keyspace.Entity: {{"Expires", "expiry", Whole, 0}, {"Ledger", "ledger", Whole, 0},
 		{"Lease", "sweep", Whole, momentary}, {"Pending", "pending", Whole, 0}},
-	keyspace.Plain: {{"Main", "", Whole, 0}},
+	keyspace.Plain: {main}, keyspace.Counter: {main}, keyspace.RateLimit: {main}, keyspace.Script: nil,
 }
+
+// main is the only part of most.
+var main = row{name: "Main"}
 
 // notify is the channel of a construct.
 var notify = row{name: "Channel", role: "notify"}
-
-func rows(c keyspace.Construct) []row {
-	if r, ok := constructs[c]; ok {
-		return r
-	}
-	return constructs[keyspace.Plain]
-}
 
 // Momentary reports whether a key only makes sense in its moment: which processes hold or
 // wait for a lock, work, load or sweep. Restored later, it would name processes that are
@@ -102,13 +98,13 @@ func rows(c keyspace.Construct) []row {
 func Momentary(k *keyspace.Key) bool { return k.Role == "pressure" || has(k, momentary) }
 
 func has(k *keyspace.Key, u use) bool {
-	return slices.ContainsFunc(rows(k.Entry.Construct), func(r row) bool { return r.role == k.Role && r.use&u != 0 })
+	return slices.ContainsFunc(constructs[k.Entry.Construct], func(r row) bool { return r.role == k.Role && r.use&u != 0 })
 }
 
-// Busy are the roles of the keys that are empty, or not there, while no process uses what
+// Busy returns the roles of the keys that are empty, or not there, while no process uses what
 // the construct keeps.
 func Busy(c keyspace.Construct) (roles []string) {
-	for _, r := range rows(c) {
+	for _, r := range constructs[c] {
 		if r.use&busy != 0 {
 			roles = append(roles, r.role)
 		}
@@ -121,7 +117,7 @@ func Of(e *keyspace.Entry) (h Handle) {
 	if len(e.Keys) == 0 {
 		return h
 	}
-	for _, r := range rows(e.Construct) {
+	for _, r := range constructs[e.Construct] {
 		switch k := e.Key(r.role); {
 		case r == notify:
 			if e.Notify != nil {
@@ -148,7 +144,7 @@ func Of(e *keyspace.Entry) (h Handle) {
 	return h
 }
 
-// idOf are the placeholders of an entity's key that are together the id of an item. The
+// idOf returns the placeholders of an entity's key that are together the id of an item. The
 // others are in each index too, and are no field: they tell one store from another.
 func idOf(e *keyspace.Entry) (own []string) {
 	for _, p := range e.Keys[0].Pattern.Placeholders() {
@@ -183,7 +179,7 @@ func part(e *keyspace.Entry, r row, k *keyspace.Key) Part {
 	return p
 }
 
-// date is the placeholder that is the period of a ranking, "" if there is none.
+// date returns the placeholder that is the period of a ranking, "" if there is none.
 func date(p *pattern.Pattern) string {
 	for _, place := range p.Placeholders() {
 		if place.Type.Kind == scalar.Date {
@@ -196,7 +192,7 @@ func date(p *pattern.Pattern) string {
 // expiry reports whether an index is the expiry times, which the store keeps for itself.
 func expiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
 
-// ends is the key of the expiry times where an index names it.
+// ends returns the key of the expiry times where an index names it.
 func ends(e *keyspace.Entry) *keyspace.Key {
 	for i := range e.Index {
 		if expiry(&e.Index[i]) {
@@ -223,7 +219,7 @@ func (h Handle) Part(name string) (Part, bool) {
 	return h.Parts[i], true
 }
 
-// All are all parts: those of the handle, the items and the indexes of an entity.
+// All returns all parts: those of the handle, the items and the indexes of an entity.
 func (h Handle) All() []Part {
 	all := slices.Clone(h.Parts)
 	if h.Item != nil {
@@ -235,7 +231,7 @@ func (h Handle) All() []Part {
 	return all
 }
 
-// Own are the placeholders that the handle fills in, in any of its keys: the values of
+// Own returns the placeholders that the handle fills in, in any of its keys: the values of
 // the others tell one handle from another.
 func (h Handle) Own() (names []string) {
 	for _, p := range h.All() {
@@ -245,7 +241,7 @@ func (h Handle) Own() (names []string) {
 	return slices.Compact(names)
 }
 
-// Values are the placeholders whose values tell one handle of an entry from another.
+// Values returns the placeholders whose values tell one handle of an entry from another.
 func Values(e *keyspace.Entry) (names []string) {
 	own := Of(e).Own()
 	for _, p := range e.Keys[0].Pattern.Placeholders() {
@@ -256,7 +252,7 @@ func Values(e *keyspace.Entry) (names []string) {
 	return names
 }
 
-// DefaultLane is the lane of a job of a queue that names none: the default of the var by which
+// DefaultLane returns the lane of a job of a queue that names none: the default of the var by which
 // its lanes are ordered. "" is the first lane.
 func DefaultLane(e *keyspace.Entry) string {
 	for _, p := range e.Keys[0].Pattern.Placeholders() {

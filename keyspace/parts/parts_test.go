@@ -1,25 +1,17 @@
 package parts_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
 )
 
-func load(t *testing.T, file string) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(os.DirFS(filepath.Dir(file)), filepath.Base(file))
-	if finding.Count(found).Errors > 0 {
-		t.Fatal(file, found)
-	}
-	return ks
-}
+var loaded = declared.File
 
 // TestEveryKeyIsOnePart: each key of each entry is exactly one part of the entry's handle,
 // so that no key of a construct is unknown to what makes handles and what writes code.
@@ -28,7 +20,7 @@ func TestEveryKeyIsOnePart(t *testing.T) {
 	inside, _ := filepath.Glob("../../internal/*/keyspace.yaml")
 	seen := map[keyspace.Construct]bool{}
 	for _, file := range append(files, inside...) {
-		ks := load(t, file)
+		ks := loaded(t, file)
 		for _, e := range ks.Entries {
 			seen[e.Construct] = true
 			used := map[*keyspace.Key]int{}
@@ -63,14 +55,15 @@ func TestEveryKeyIsOnePart(t *testing.T) {
 // momentary that holds what is to be kept.
 func TestBusyAndMomentary(t *testing.T) {
 	for construct, want := range map[keyspace.Construct]string{
-		keyspace.Lock: ",waiters,shared", keyspace.Queue: "leases,workers", keyspace.Cache: "", keyspace.Entity: "", keyspace.Plain: "",
+		keyspace.Lock: ",waiters,shared", keyspace.Queue: "leases,workers", keyspace.Cache: "", keyspace.Entity: "",
+		keyspace.Plain: "",
 	} {
 		if got := strings.Join(parts.Busy(construct), ","); got != want {
 			t.Errorf("%s: busy are %q", construct, got)
 		}
 	}
 	var momentary []string
-	for _, k := range load(t, "../../internal/everykeys/keyspace.yaml").Keys {
+	for _, k := range loaded(t, "../../internal/everykeys/keyspace.yaml").Keys {
 		if parts.Momentary(k) {
 			momentary = append(momentary, k.Name)
 		}
@@ -83,7 +76,7 @@ func TestBusyAndMomentary(t *testing.T) {
 
 // TestValues: what tells one handle from another is what the handle does not fill in.
 func TestValues(t *testing.T) {
-	ks := load(t, "../../examples/poppobuilder/keyspace.yaml")
+	ks := loaded(t, "../../examples/poppobuilder/keyspace.yaml")
 	for _, e := range ks.Entries {
 		if e.Construct == keyspace.Script {
 			continue

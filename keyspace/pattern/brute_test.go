@@ -18,7 +18,7 @@ var small = []struct{ name, typ, expression string }{
 	{"x", "text", `[^:]+`}, {"m", "text max 2", `[^:]{1,2}`}, {"r", "/a*1/", `a*1`}, {"z", "text rest", `.+`},
 }
 
-// bruteKeys are all keys of at most five bytes of a small alphabet.
+// bruteKeys lists all keys of at most five bytes of a small alphabet.
 var bruteKeys = func() (keys []string) {
 	level := []string{""}
 	for range 5 {

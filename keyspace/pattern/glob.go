@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// ScanGlob is a MATCH argument for SCAN that matches every key of the pattern,
+// ScanGlob returns a MATCH argument for SCAN that matches every key of the pattern,
 // and as few others as a glob can say. Everything special is escaped.
 func (p *Pattern) ScanGlob() string {
 	if p.glob {
@@ -24,7 +24,7 @@ func (p *Pattern) ScanGlob() string {
 	return b.String()
 }
 
-// GlobLiteral is literal text in a glob.
+// GlobLiteral returns literal text in a glob.
 func GlobLiteral(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -36,7 +36,7 @@ func GlobLiteral(text string) string {
 	return b.String()
 }
 
-// ACLGlob is the key pattern of an ACL rule (without the ~). ACL files and ACL
+// ACLGlob returns the key pattern of an ACL rule (without the ~). ACL files and ACL
 // SETUSER cannot carry a space, a quote or a control byte, not even escaped;
 // such a byte becomes a `?`. exact reports whether the glob matches the
 // pattern's keys and nothing else, which is so for literal patterns only.
@@ -62,7 +62,7 @@ func star(b *strings.Builder) {
 	}
 }
 
-// HashTag is the part of the pattern that decides the cluster slot, in the
+// HashTag returns the part of the pattern that decides the cluster slot, in the
 // pattern's own writing without the braces, for example "{couponId}". ok is
 // false when the whole key does.
 func (p *Pattern) HashTag() (tag string, ok bool) {
@@ -101,14 +101,15 @@ func (p *Pattern) SameSlot(q *Pattern) bool {
 	return true
 }
 
-// Derive is the pattern of a helper key of this one, in the same cluster slot:
+// Derive returns the pattern of a helper key of this one, in the same cluster slot:
 // main:role if main has a hash tag, else {#main}:role with the whole main key
 // as the tag. role is literal text. It fails for a pattern with a stray literal
-// brace, which cannot stand in a hash tag, and for one near the limits.
+// brace, which cannot be in a hash tag, and for one near the limits.
 func (p *Pattern) Derive(role string) (*Pattern, error) {
 	for _, e := range p.elems {
 		if !p.tagged && strings.ContainsAny(e.Literal, "{}") {
-			return nil, &SyntaxError{Text: p.text, Length: len(p.text), Message: "a key in the same cluster slot cannot be derived from a pattern with a literal brace outside a hash tag"}
+			return nil, &SyntaxError{Text: p.text, Length: len(p.text),
+				Message: "a key in the same cluster slot cannot be derived from a pattern with a literal brace outside a hash tag"}
 		}
 	}
 	text := p.text + ":" + role
@@ -118,7 +119,7 @@ func (p *Pattern) Derive(role string) (*Pattern, error) {
 	return Parse(text, p.Types())
 }
 
-// tagBounds are the elements that hold the opening and the closing brace of the
+// tagBounds returns the elements that hold the opening and the closing brace of the
 // hash tag, -1 without one.
 func (p *Pattern) tagBounds() (open, end int) {
 	open = -1
@@ -143,7 +144,7 @@ func (p *Pattern) tagBounds() (open, end int) {
 	return -1, -1
 }
 
-// slotElements are the elements whose bytes are hashed.
+// slotElements returns the elements whose bytes are hashed.
 func (p *Pattern) slotElements() []Element {
 	open, end := p.tagBounds()
 	if open < 0 {

@@ -38,10 +38,11 @@ func NamespaceName(name string) string {
 // and a byte that ends its name.
 func InNamespace(text, name string) bool {
 	rest, ok := strings.CutPrefix(text, name)
-	return ok && rest != "" && rest[0] != '{' && rest[0] != '*' && rest[0] != '?' && rest[0] != '[' && rest[0] != '\\' && !NamespaceByte(rest[0])
+	return ok && rest != "" && rest[0] != '{' && rest[0] != '*' && rest[0] != '?' && rest[0] != '[' && rest[0] != '\\' &&
+		!NamespaceByte(rest[0])
 }
 
-// Moved is the text of a pattern or glob in another namespace: the name is replaced
+// Moved returns the text of a pattern or glob in another namespace: the name is replaced
 // where the text begins with it, and where a hash tag before the first
 // placeholder does.
 func Moved(text, from, to string) string {
@@ -55,7 +56,7 @@ func Moved(text, from, to string) string {
 	return text
 }
 
-// tagInNamespace is where the namespace begins in the hash tag of a pattern, -1 if
+// tagInNamespace returns where the namespace begins in the hash tag of a pattern, -1 if
 // it does not, or if a placeholder comes first.
 func tagInNamespace(text, name string) int {
 	at := strings.IndexByte(text, '{')
@@ -65,7 +66,7 @@ func tagInNamespace(text, name string) int {
 	return at + 2
 }
 
-// Namespaced are the elements of the pattern with the namespace cut out of the
+// Namespaced returns the elements of the pattern with the namespace cut out of the
 // first literal: an element of its own, whose Namespace is true.
 func (p *Pattern) Namespaced(name string) []Element {
 	if !InNamespace(p.text, name) || p.glob {

@@ -20,7 +20,7 @@ func Parse(text string, resolve Resolve) (*Pattern, error) {
 	return p, nil
 }
 
-// MustParse is Parse for patterns known to be right, as in tests and tables.
+// MustParse works as Parse does, for patterns known to be right, as in tests and tables.
 func MustParse(text string, resolve Resolve) *Pattern {
 	p, err := Parse(text, resolve)
 	if err != nil {
@@ -45,7 +45,8 @@ func (s *parser) parse() (*Pattern, *SyntaxError) {
 	case s.text == "":
 		return nil, s.fault(0, 0, "the pattern is empty", "")
 	case len(s.text) > MaxBytes:
-		return nil, s.fault(0, len(s.text), fmt.Sprintf("the pattern has %d bytes; the limit is %d", len(s.text), MaxBytes), "")
+		return nil, s.fault(0, len(s.text),
+			fmt.Sprintf("the pattern has %d bytes; the limit is %d", len(s.text), MaxBytes), "")
 	}
 	for s.at < len(s.text) {
 		if fault := s.step(); fault != nil {
@@ -97,7 +98,8 @@ func (s *parser) escape() *SyntaxError {
 			return nil
 		}
 	}
-	return s.fault(s.at, min(2, len(s.text)-s.at), `a backslash stands before {, } or \, or begins \x and two hexadecimal digits`, `\\`)
+	return s.fault(s.at, min(2, len(s.text)-s.at),
+		`a backslash is before {, } or \, or begins \x and two hexadecimal digits`, `\\`)
 }
 
 func (s *parser) openTag() *SyntaxError {
@@ -143,13 +145,23 @@ func (s *parser) placeholder() *SyntaxError {
 	}
 	lang, err := t.Key()
 	if err != nil {
-		return s.fault(from, length+1, fmt.Sprintf("{%s} is %s: %v", name, t.Definition(), err), "")
+		return s.fault(from, length+1, fmt.Sprintf("{%s} is %s: %v", name, brief(t.Definition()), err), "")
 	}
 	s.flush()
-	s.out.elems = append(s.out.elems, Element{Placeholder: len(s.out.places), Expr: lang.Expr, Crosses: lang.Crosses, lang: lang})
+	s.out.elems = append(s.out.elems,
+		Element{Placeholder: len(s.out.places), Expr: lang.Expr, Crosses: lang.Crosses, lang: lang})
 	s.out.places = append(s.out.places, Placeholder{Name: name, Type: t, Offset: from})
 	s.at += length + 1
 	return nil
+}
+
+// brief cuts what a type is: an enum may have thousands of words, and a declaration thousands of such placeholders.
+func brief(definition string) string {
+	const most = 200
+	if len(definition) <= most {
+		return definition
+	}
+	return strings.ToValidUTF8(definition[:most], "") + "…"
 }
 
 func (s *parser) checkName(from int, name string) *SyntaxError {
@@ -158,7 +170,9 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		return s.fault(from, length, "a placeholder needs a name, as in {id}", "{id}")
 	}
 	if strings.Contains(name, "YYYY") {
-		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: {day: date %s}", name))
+		return s.fault(from, length,
+			fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name),
+			fmt.Sprintf("{day} with vars: {day: date %s}", name))
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -172,18 +186,21 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
 			}
-			return s.fault(from, length, fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), proposal)
+			return s.fault(from, length,
+				fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), proposal)
 		}
 	}
 	for _, p := range s.out.places {
 		if p.Name == name {
-			return s.fault(from, length, fmt.Sprintf("{%s} is there twice in the pattern; each placeholder has one value and one place", name), "{"+name+"_2}")
+			return s.fault(from, length,
+				fmt.Sprintf("{%s} is there twice in the pattern; each placeholder has one value and one place", name),
+				"{"+name+"_2}")
 		}
 	}
 	return nil
 }
 
-// identifier turns what somebody wrote into the nearest name, "" if there is
+// identifier turns what someone wrote into the nearest name, "" if there is
 // nothing to make one of.
 func identifier(name string) string {
 	clean := strings.Map(func(r rune) rune {
@@ -216,7 +233,8 @@ func literalElement(text string) Element {
 func (s *parser) finish() *SyntaxError {
 	p := &s.out
 	if n := len(p.places); n > MaxPlaceholders {
-		return s.fault(0, len(s.text), fmt.Sprintf("the pattern has %d placeholders; the limit is %d", n, MaxPlaceholders), "")
+		return s.fault(0, len(s.text),
+			fmt.Sprintf("the pattern has %d placeholders; the limit is %d", n, MaxPlaceholders), "")
 	}
 	if n := 1 + strings.Count(s.text, string(scalar.Separator)); n > MaxSegments {
 		return s.fault(0, len(s.text), fmt.Sprintf("the pattern has %d segments; the limit is %d", n, MaxSegments), "")
@@ -225,7 +243,9 @@ func (s *parser) finish() *SyntaxError {
 	for i, e := range p.elems[:max(len(p.elems)-1, 0)] {
 		if e.Placeholder >= 0 && p.places[e.Placeholder].Type.Rest {
 			place := p.places[e.Placeholder]
-			return s.fault(place.Offset, len(place.Name)+2, fmt.Sprintf("{%s} is text rest and must be the last thing in the pattern, but %s follows", place.Name, p.describe(i+1)), "")
+			return s.fault(place.Offset, len(place.Name)+2,
+				fmt.Sprintf("{%s} is text rest and must be the last thing in the pattern, but %s follows", place.Name,
+					p.describe(i+1)), "")
 		}
 	}
 	return s.checkReading()
@@ -270,7 +290,10 @@ func (s *parser) checkReading() *SyntaxError {
 		}
 		return nil
 	}
-	fault := s.fault(0, len(s.text), fmt.Sprintf("a key like %q can be read in two ways; give the placeholders types that cannot hold what stands between them", witness), s.narrower())
+	fault := s.fault(0, len(s.text),
+		fmt.Sprintf(
+			"a key like %q can be read in two ways; give the placeholders types that cannot hold what is between them", witness),
+		s.narrower())
 	fault.Ambiguous = witness
 	return fault
 }
@@ -286,7 +309,8 @@ func (p *Pattern) plainlyUnambiguous() bool {
 			}
 			continue
 		}
-		if inSegment++; inSegment > 1 || e.Crosses && i < len(p.elems)-1 || p.places[e.Placeholder].Type.Kind == scalar.Regexp {
+		if inSegment++; inSegment > 1 || e.Crosses && i < len(p.elems)-1 ||
+			p.places[e.Placeholder].Type.Kind == scalar.Regexp {
 			return false
 		}
 	}
@@ -299,8 +323,10 @@ func (s *parser) narrower() string {
 	p := &s.out
 	for i, e := range p.elems[:len(p.elems)-1] {
 		next := p.elems[i+1]
-		if e.Placeholder >= 0 && p.places[e.Placeholder].Type.Kind == scalar.Text && next.Literal != "" && next.Literal[0] != scalar.Separator {
-			return fmt.Sprintf("vars: %s: /[^:%s]+/", p.places[e.Placeholder].Name, strings.ReplaceAll(next.Literal[:1], "-", `\-`))
+		if e.Placeholder >= 0 && p.places[e.Placeholder].Type.Kind == scalar.Text && next.Literal != "" &&
+			next.Literal[0] != scalar.Separator {
+			return fmt.Sprintf("vars: %s: /[^:%s]+/", p.places[e.Placeholder].Name,
+				strings.ReplaceAll(next.Literal[:1], "-", `\-`))
 		}
 	}
 	return ""
@@ -316,7 +342,8 @@ func (s *parser) fault(offset, length int, message, proposal string) *SyntaxErro
 func Glob(text string) (*Pattern, error) {
 	p := &Pattern{text: text, glob: true}
 	if text == "" || len(text) > MaxBytes {
-		return nil, &SyntaxError{Text: text, Length: len(text), Message: fmt.Sprintf("a glob has 1 to %d bytes, not %d", MaxBytes, len(text))}
+		return nil, &SyntaxError{Text: text, Length: len(text),
+			Message: fmt.Sprintf("a glob has 1 to %d bytes, not %d", MaxBytes, len(text))}
 	}
 	var literal []byte
 	flush := func() {
@@ -342,7 +369,8 @@ func Glob(text string) (*Pattern, error) {
 	if err := p.compile(); err != nil {
 		var large *automaton.TooLargeError
 		errors.As(err, &large)
-		return nil, &SyntaxError{Text: text, Length: len(text), Message: fmt.Sprintf("the glob %s; use fewer wildcards", large)}
+		return nil, &SyntaxError{Text: text, Length: len(text),
+			Message: fmt.Sprintf("the glob %s; use fewer wildcards", large)}
 	}
 	return p, nil
 }

@@ -34,7 +34,7 @@ const (
 	MaxSegments     = 64
 )
 
-// Pattern is one parsed key pattern. It is immutable and safe for concurrent
+// Pattern represents one parsed key pattern. It is immutable and safe for concurrent
 // use.
 type Pattern struct {
 	text   string
@@ -49,14 +49,14 @@ type Pattern struct {
 	err              error // of making them
 }
 
-// Placeholder is one {name} of a pattern.
+// Placeholder represents one {name} of a pattern.
 type Placeholder struct {
 	Name   string
 	Type   scalar.Type
 	Offset int // byte offset of '{' in the pattern's text
 }
 
-// Element is a piece of a pattern: literal bytes, a placeholder, or the
+// Element represents a piece of a pattern: literal bytes, a placeholder, or the
 // wildcard of a glob. The matcher compiles patterns from their elements.
 type Element struct {
 	Literal     string // "" for a placeholder or wildcard
@@ -72,7 +72,7 @@ type Element struct {
 // reads as plain text.
 type Resolve func(name string) (t scalar.Type, ok bool)
 
-// SyntaxError is a pattern that cannot be read, or not in one way only.
+// SyntaxError represents a pattern that cannot be read, or not in one way only.
 type SyntaxError struct {
 	Text           string
 	Offset, Length int    // the faulty bytes of Text
@@ -83,7 +83,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Message }
 
-// ValueError is a value that Build refuses.
+// ValueError represents a value that Build refuses.
 type ValueError struct {
 	Placeholder string
 	Value       string
@@ -94,17 +94,17 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("value %q for {%s} %s", e.Value, e.Placeholder, e.Reason)
 }
 
-// String is the pattern as it was written.
+// String returns the pattern as it was written.
 func (p *Pattern) String() string { return p.text }
 
-// Placeholders are the placeholders in order. Do not change the slice.
+// Placeholders returns the placeholders in order. Do not change the slice.
 func (p *Pattern) Placeholders() []Placeholder { return p.places }
 
-// Elements are the pieces of the pattern in order; two literals never stand
+// Elements returns the pieces of the pattern in order; two literals never stand
 // side by side. Do not change the slice.
 func (p *Pattern) Elements() []Element { return p.elems }
 
-// After is the pattern of what comes after the first n bytes of each key, which must be
+// After returns the pattern of what comes after the first n bytes of each key, which must be
 // in the literal text that all keys begin with. It is for comparing: it builds no keys.
 func (p *Pattern) After(n int) *Pattern {
 	if n == 0 {
@@ -124,7 +124,21 @@ func (p *Pattern) Has(name string) bool {
 	return slices.ContainsFunc(p.places, func(q Placeholder) bool { return q.Name == name })
 }
 
-// Span is the first and the last element that hold one of the placeholders; -1 and -1 if
+// Without returns the pattern without a placeholder and one separator beside it; the pattern itself where
+// nothing would be left, or no pattern.
+func (p *Pattern) Without(name string) *Pattern {
+	place := "{" + name + "}"
+	for _, cut := range []string{":" + place, place + ":", place} {
+		if strings.Contains(p.text, cut) && p.text != cut {
+			if base, err := Parse(strings.Replace(p.text, cut, "", 1), p.Types()); err == nil {
+				return base
+			}
+		}
+	}
+	return p
+}
+
+// Span returns the first and the last element that hold one of the placeholders; -1 and -1 if
 // there is none.
 func (p *Pattern) Span(names ...string) (first, last int) {
 	first, last = -1, -1
@@ -142,7 +156,7 @@ func (p *Pattern) Span(names ...string) (first, last int) {
 // IsGlob reports whether the pattern was made by Glob.
 func (p *Pattern) IsGlob() bool { return p.glob }
 
-// Language is the canonical text of the pattern's language: two patterns with
+// Language returns the canonical text of the pattern's language: two patterns with
 // the same Language match the same keys.
 func (p *Pattern) Language() string {
 	var b strings.Builder
@@ -165,10 +179,11 @@ func (p *Pattern) Build(values ...string) ([]byte, error) {
 	return p.AppendBuild(make([]byte, 0, len(p.text)+16*len(values)), values...)
 }
 
-// AppendBuild is Build onto dst.
+// AppendBuild works as Build does, onto dst.
 func (p *Pattern) AppendBuild(dst []byte, values ...string) ([]byte, error) {
 	if p.glob || len(values) != len(p.places) {
-		return dst, &ValueError{Reason: fmt.Sprintf("cannot be used: %s takes %d values, got %d", p.text, len(p.places), len(values))}
+		return dst, &ValueError{
+			Reason: fmt.Sprintf("cannot be used: %s takes %d values, got %d", p.text, len(p.places), len(values))}
 	}
 	for _, e := range p.elems {
 		if e.Placeholder < 0 {
@@ -216,7 +231,7 @@ func (p *Pattern) Match(key []byte) (captures []string, ok bool) {
 	return captures, true
 }
 
-// Example is a plausible key of the pattern.
+// Example returns a plausible key of the pattern.
 func (p *Pattern) Example() []byte {
 	if p.glob {
 		key, _ := automaton.Shortest(p.DFA())
@@ -277,7 +292,7 @@ func (u *Union) Contains(p *Pattern) (counterexample []byte, ok bool) {
 	return key, !found
 }
 
-// NFA is the position automaton of the whole pattern, its tags the indexes of
+// NFA returns the position automaton of the whole pattern, its tags the indexes of
 // Elements.
 func (p *Pattern) NFA() *automaton.NFA {
 	p.onceNFA.Do(func() {
@@ -290,7 +305,7 @@ func (p *Pattern) NFA() *automaton.NFA {
 	return p.nfa
 }
 
-// DFA is the deterministic automaton of the whole pattern.
+// DFA returns the deterministic automaton of the whole pattern.
 func (p *Pattern) DFA() *automaton.DFA {
 	n := p.NFA()
 	p.onceDFA.Do(func() {
@@ -315,7 +330,7 @@ func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
 	return WitnessWithin(&budget, within, without)
 }
 
-// WitnessWithin is Witness with a budget of steps that several calls share.
+// WitnessWithin works as Witness does, with a budget of steps that several calls share.
 func WitnessWithin(budget *int, within, without []*Pattern) (key []byte, found, decided bool) {
 	dfas := func(list []*Pattern) []*automaton.DFA {
 		out := make([]*automaton.DFA, len(list))

@@ -12,8 +12,10 @@ import (
 )
 
 var vars = map[string]string{
-	"n": "int", "pos": "int 0..", "m": "int 1..12", "u": "uuid", "ul": "ulid", "h8": "hex 8", "e": "high|normal|low", "rest": "text rest", "t3": "text max 3",
-	"day": "date", "month": "date YYYY-MM", "ts": "timestamp", "ms": "unix_ms", "s": "unix_s", "slug": "slug", "ok": "bool", "f": "float", "re": "/[a-c]+/", "b": "bytes",
+	"n": "int", "pos": "int 0..", "m": "int 1..12", "u": "uuid", "ul": "ulid", "h8": "hex 8", "e": "high|normal|low",
+	"rest": "text rest", "t3": "text max 3",
+	"day": "date", "month": "date YYYY-MM", "ts": "timestamp", "ms": "unix_ms", "s": "unix_s", "slug": "slug",
+	"ok": "bool", "f": "float", "re": "/[a-c]+/", "b": "bytes",
 	"doc": "json", "secret": "text encrypted", "maybe": "int optional", "long": "text max 4096", "empty": "/a*/",
 }
 
@@ -214,7 +216,8 @@ func TestGlobs(t *testing.T) {
 
 func TestHashTagsAndSlots(t *testing.T) {
 	for text, want := range map[string]string{
-		"a:{x}": "-", "c:{#{id}}:s": "{id}", "{#jobs}:r": "jobs", `a\{b\}`: "b", "{#a{x}b}": "a{x}b", `\{\}{#a}`: "-", `x\}{#a}`: "a",
+		"a:{x}": "-", "c:{#{id}}:s": "{id}", "{#jobs}:r": "jobs", `a\{b\}`: "b", "{#a{x}b}": "a{x}b", `\{\}{#a}`: "-",
+		`x\}{#a}`: "a",
 	} {
 		tag, ok := parse(t, text).HashTag()
 		if !ok {
@@ -253,7 +256,9 @@ func TestDerive(t *testing.T) {
 
 // genPattern draws patterns that Parse accepts.
 func genPattern(t *rapid.T) *Pattern {
-	parts := []string{"a", "ab", ":", "::", "_", "-", "{x}", "{y}", "{n}", "{m}", "{u}", "{ul}", "{h8}", "{e}", "{t3}", "{day}", "{ts}", "{ms}", "{slug}", "{ok}", "{f}", "{re}", "{#{x}}", "{#t{n}}", "{#tag}", `\{`, `\}`, `\xff`, "*", "[", "가"}
+	parts := []string{"a", "ab", ":", "::", "_", "-", "{x}", "{y}", "{n}", "{m}", "{u}", "{ul}", "{h8}", "{e}", "{t3}",
+		"{day}", "{ts}", "{ms}", "{slug}", "{ok}", "{f}", "{re}", "{#{x}}", "{#t{n}}", "{#tag}", `\{`, `\}`, `\xff`, "*",
+		"[", "가"}
 	for {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 7).Draw(t, "parts"), "")
 		if rapid.IntRange(0, 4).Draw(t, "tail") == 0 {
@@ -267,7 +272,8 @@ func genPattern(t *rapid.T) *Pattern {
 
 // genValue draws a value of a type, sometimes one just beside it.
 func genValue(t *rapid.T, p Placeholder) string {
-	odd := rapid.SampledFrom([]string{"", "a:b", "{", "a}b", "0", "-1", "a", "-", "\xff\x00", "true", "abc", "high", "1.5", "2026-11-20"})
+	odd := rapid.SampledFrom([]string{"", "a:b", "{", "a}b", "0", "-1", "a", "-", "\xff\x00", "true", "abc", "high", "1.5",
+		"2026-11-20"})
 	if rapid.Bool().Draw(t, "odd") {
 		return odd.Draw(t, "value")
 	}
@@ -390,7 +396,8 @@ func TestSameSlotIsTrue(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"a:{n}", "c:{#{id}}:s", `\{{x}\}`, "{x}_{n}", "a:{rest}", "{#jobs}:r", "{", "}", "{#", `\`, "{a}{b}", "\xff{x}"} {
+	for _, seed := range []string{"a:{n}", "c:{#{id}}:s", `\{{x}\}`, "{x}_{n}", "a:{rest}", "{#jobs}:r", "{", "}", "{#",
+		`\`, "{a}{b}", "\xff{x}"} {
 		f.Add(seed, "a:1")
 	}
 	f.Fuzz(func(t *testing.T, text, key string) {

@@ -1,6 +1,6 @@
 package pattern
 
-// Prefixes are globs of the form text*, to look up which of very many patterns are
+// Prefixes holds globs of the form text*, to look up which of very many patterns are
 // under one of them without automata.
 type Prefixes struct {
 	texts   map[string]bool
@@ -19,7 +19,7 @@ func PrefixesOf(globs []*Pattern) Prefixes {
 	return x
 }
 
-// prefix is the text that all keys of a glob begin with, if they are all that do.
+// prefix returns the text that all keys of a glob begin with, if they are all that do.
 func (p *Pattern) prefix() (text string, ok bool) {
 	last := len(p.elems) - 1
 	if !p.glob || last < 0 || last > 1 || p.elems[last].Literal != "" || !p.elems[last].Expr.Nullable() {

@@ -18,7 +18,8 @@ func TestPrefixesCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, want := range map[string]bool{"app:{a}": true, "app:x": true, "ap:{a}": false, "ta*k{a}": true, "task:{a}": false, "a:{a}": false, "b{a}c": false, "b:x{a}": false, "word": false, "{a}": false, "app{a}": false} {
+	for text, want := range map[string]bool{"app:{a}": true, "app:x": true, "ap:{a}": false, "ta*k{a}": true,
+		"task:{a}": false, "a:{a}": false, "b{a}c": false, "b:x{a}": false, "word": false, "{a}": false, "app{a}": false} {
 		p, err := Parse(text, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -2,7 +2,7 @@ package pattern
 
 import "sync"
 
-// scratch is the working memory of one Split; it is reused, so that splitting
+// scratch represents the working memory of one Split; it is reused, so that splitting
 // allocates nothing in the long run.
 type scratch struct {
 	live, next     []int32  // states
@@ -12,7 +12,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// Split finds where each placeholder lies in key: starts[i] to ends[i]. It
+// Split finds where each placeholder is in key: starts[i] to ends[i]. It
 // reports false if the key does not match. It simulates the position automaton
 // with a start offset per element: linear in the length of the key. Two runs
 // that meet in one state cannot both end well, since a pattern is read in one

@@ -5,7 +5,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Table is a deterministic automaton of bytes as plain numbers, for code that is
+// Table represents a deterministic automaton of bytes as plain numbers, for code that is
 // generated in other languages: begin in state 0; a byte b leads from state s to
 // Next[s*Width+Classes[b]], where -1 is a refusal; the text belongs to the
 // language if the last state is Final.
@@ -16,8 +16,8 @@ type Table struct {
 	Final   []bool
 }
 
-// Table is the automaton of the values that may stand for this placeholder, the
-// same one that Build asks. It is nil for a literal. That no brace may stand in
+// Table returns the automaton of the values that may stand for this placeholder, the
+// same one that Build asks. It is nil for a literal. That no brace may be in
 // a value (NoBraces) is in it.
 func (e Element) Table() *Table {
 	if e.Placeholder < 0 || e.lang == nil {
@@ -34,7 +34,7 @@ func (e Element) Table() *Table {
 	return tableOf(d)
 }
 
-// TableOf is the automaton of a language of values.
+// TableOf returns the automaton of a language of values.
 func TableOf(l *scalar.Language) *Table { return tableOf(l.DFA) }
 
 func tableOf(d *automaton.DFA) *Table {

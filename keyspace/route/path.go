@@ -31,7 +31,8 @@ func ParsePath(text string) (Path, error) {
 			return Path{}, err
 		}
 		if s.Kind != Member && s.Name != "" && slices.Contains(p.Captures(), s.Name) {
-			return Path{}, &SyntaxError{text, offset, len(part), "{" + s.Name + "} is captured twice", "give one of them another name"}
+			return Path{},
+				&SyntaxError{text, offset, len(part), "{" + s.Name + "} is captured twice", "give one of them another name"}
 		}
 		p.Steps = append(p.Steps, s)
 		offset += len(part) + 1
@@ -78,7 +79,8 @@ func parseStep(text, part string, offset int) (Step, error) {
 		}
 		return Step{Capture, name}, nil
 	case strings.ContainsAny(part, "{["):
-		return fault("a step is a name, {capture}, {#place} or [] as a whole", "write ~2 for a literal { and ~3 for a literal [")
+		return fault("a step is a name, {capture}, {#place} or [] as a whole",
+			"write ~2 for a literal { and ~3 for a literal [")
 	}
 	name, ok := unescape(part)
 	if !ok {
@@ -128,7 +130,8 @@ func ParseFile(text string) (File, error) {
 	}
 	for _, part := range strings.Split(text, "/") {
 		if part == "" || part == "." || part == ".." || strings.ContainsRune(part, '\\') {
-			return fault(0, len(text), "a file name is relative, slash-separated and stays in its folder", "without a leading /, without .. and \\")
+			return fault(0, len(text), "a file name is relative, slash-separated and stays in its folder",
+				"without a leading /, without .. and \\")
 		}
 	}
 	for rest, offset := text, 0; rest != ""; {
@@ -189,7 +192,7 @@ func (f File) Match(name string) (captures []string, ok bool) {
 	return captures, name == ""
 }
 
-// Build is the file name with these captures. ok is false where Match would not
+// Build returns the file name with these captures. ok is false where Match would not
 // give them back.
 func (f File) Build(captures map[string]string) (name string, ok bool) {
 	var b strings.Builder
@@ -203,7 +206,8 @@ func (f File) Build(captures map[string]string) (name string, ok bool) {
 		values = append(values, captures[p.Name])
 	}
 	name = b.String()
-	if strings.Contains("/"+name+"/", "/../") || strings.Contains("/"+name+"/", "/./") || strings.ContainsAny(name, "\\\x00") {
+	if strings.Contains("/"+name+"/", "/../") || strings.Contains("/"+name+"/", "/./") ||
+		strings.ContainsAny(name, "\\\x00") {
 		return "", false
 	}
 	again, ok := f.Match(name)

@@ -12,7 +12,7 @@ package route
 
 import "strings"
 
-// StepKind is what a step of a path is.
+// StepKind describes what a step of a path is.
 type StepKind uint8
 
 // The kinds of steps.
@@ -23,7 +23,7 @@ const (
 	Place                   // every element of an array; its place, from 0, is captured
 )
 
-// Step is one step of a path.
+// Step represents one step of a path.
 type Step struct {
 	Kind StepKind
 	Name string // of the member, or of the capture
@@ -35,7 +35,7 @@ type Path struct {
 	Steps []Step
 }
 
-// Captures are the names that the path captures, in its order.
+// Captures returns the names that the path captures, in its order.
 func (p Path) Captures() []string {
 	var out []string
 	for _, s := range p.Steps {
@@ -49,7 +49,7 @@ func (p Path) Captures() []string {
 // escape writes a member's name as a step.
 var escape = strings.NewReplacer("~", "~0", "/", "~1", "{", "~2", "[", "~3")
 
-// String is the path as it is written.
+// String returns the path as it is written.
 func (p Path) String() string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -58,7 +58,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// String is the step as it is written.
+// String returns the step as it is written.
 func (s Step) String() string {
 	switch s.Kind {
 	case Capture:
@@ -71,7 +71,7 @@ func (s Step) String() string {
 	return escape.Replace(s.Name)
 }
 
-// File is the name of a source's files, with captures: "guilds/{guild_id}.json".
+// File represents the name of a source's files, with captures: "guilds/{guild_id}.json".
 type File struct {
 	Parts []FilePart
 }
@@ -82,7 +82,7 @@ type FilePart struct {
 	Literal, Name string
 }
 
-// Captures are the names that the file name captures, in its order.
+// Captures returns the names that the file name captures, in its order.
 func (f File) Captures() []string {
 	var out []string
 	for _, p := range f.Parts {
@@ -93,7 +93,7 @@ func (f File) Captures() []string {
 	return out
 }
 
-// String is the name as it is written.
+// String returns the name as it is written.
 func (f File) String() string {
 	var b strings.Builder
 	for _, p := range f.Parts {
@@ -120,7 +120,7 @@ type Term struct {
 	renames map[string]string
 }
 
-// SyntaxError is a path, a file name or a term that cannot be read.
+// SyntaxError represents a path, a file name or a term that cannot be read.
 type SyntaxError struct {
 	Text    string
 	Offset  int // in bytes

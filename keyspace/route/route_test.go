@@ -20,8 +20,10 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a": "begins with /", "/{g}/{g}": "captured twice", "/{#g}/{g}": "captured twice", "/a[]": "as a whole", "/{": "as a whole",
-		"/{}": "no name", "/{a b}": "no name", "/{#}": "no name", "/~": "is followed by", "/~4": "is followed by", "/a\x00": "control", "/\xff": "UTF-8",
+		"a": "begins with /", "/{g}/{g}": "captured twice", "/{#g}/{g}": "captured twice", "/a[]": "as a whole",
+		"/{":  "as a whole",
+		"/{}": "no name", "/{a b}": "no name", "/{#}": "no name", "/~": "is followed by", "/~4": "is followed by",
+		"/a\x00": "control", "/\xff": "UTF-8",
 		strings.Repeat("/a", 40): "at most 32", "/" + strings.Repeat("a", 2000): "at most 1024",
 	} {
 		_, err := ParsePath(text)
@@ -37,7 +39,8 @@ func TestFiles(t *testing.T) {
 	if err != nil || f.String() != "guilds/{g}-{c}.json" {
 		t.Fatal(f, err)
 	}
-	for name, want := range map[string]string{"guilds/1-2.json": "1 2", "guilds/1-2-3.json": "1 2-3", "guilds/-2.json": "", "guilds/1-.json": "", "guilds/a/b-c.json": "", "guilds/1-2.jsonx": "", "x": ""} {
+	for name, want := range map[string]string{"guilds/1-2.json": "1 2", "guilds/1-2-3.json": "1 2-3", "guilds/-2.json": "",
+		"guilds/1-.json": "", "guilds/a/b-c.json": "", "guilds/1-2.jsonx": "", "x": ""} {
 		if got, ok := f.Match(name); strings.Join(got, " ") != want || ok != (want != "") {
 			t.Errorf("%s: %q %v", name, got, ok)
 		}
@@ -56,7 +59,8 @@ func TestFiles(t *testing.T) {
 
 func TestTerms(t *testing.T) {
 	for _, text := range []string{
-		".", ".a", ".a.b-c", `."a b"."{"`, "{name}", "slug({name})", "iso8601(.at)", "rename(.x, a=b, c=d)", `default(.x, "")`, `default(.x, "a, b")`,
+		".", ".a", ".a.b-c", `."a b"."{"`, "{name}", "slug({name})", "iso8601(.at)", "rename(.x, a=b, c=d)",
+		`default(.x, "")`, `default(.x, "a, b")`,
 		"const(open)", "minutes(.h)", "minutes(.h, .m)", "null(default(text(.x), 0))", ".日本",
 	} {
 		term, err := ParseTerm(text)
@@ -65,9 +69,12 @@ func TestTerms(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is missing", "a": "begins with", "slug": "takes something in brackets", "slgu(.a)": "no conversion", "slug()": "slug takes", "slug(.a, b)": "is written slug(…)",
-		".a.": "is missing", ".a x": "nothing follows", "{a": "a capture is", "{1}": "a capture is", `."a`: "a quote is missing", "rename(.a)": "is written", "rename(.a, b)": "old=new",
-		"rename(.a, b=x, c=x)": "renamed to one", "rename(.a, b=x, b=y)": "renamed to one", "minutes(.a, .b, .c)": "minutes takes", "slug(.a": "a ) is missing", "const(a, b)": "is written",
+		"": "is missing", "a": "begins with", "slug": "takes something in brackets", "slgu(.a)": "no conversion",
+		"slug()": "slug takes", "slug(.a, b)": "is written slug(…)",
+		".a.": "is missing", ".a x": "nothing follows", "{a": "a capture is", "{1}": "a capture is",
+		`."a`: "a quote is missing", "rename(.a)": "is written", "rename(.a, b)": "old=new",
+		"rename(.a, b=x, c=x)": "renamed to one", "rename(.a, b=x, b=y)": "renamed to one",
+		"minutes(.a, .b, .c)": "minutes takes", "slug(.a": "a ) is missing", "const(a, b)": "is written",
 		strings.Repeat("slug(", 20): "nested at most", "default(.a, )": "a word is missing",
 	} {
 		_, err := ParseTerm(text)
@@ -76,10 +83,12 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if slug, iso := parse(t, "rename(slug(.a), b=c)"), parse(t, "null(iso8601(.a))"); slug.Back() || !iso.Back() || !iso.Instant() || slug.Instant() {
+	if slug, iso := parse(t, "rename(slug(.a), b=c)"),
+		parse(t, "null(iso8601(.a))"); slug.Back() || !iso.Back() || !iso.Instant() || slug.Instant() {
 		t.Error("what can be had back, and what is a time")
 	}
-	if got := parse(t, "minutes(.h, text({m}))").References(); len(got) != 2 || got[0].String() != ".h" || got[1].String() != "{m}" {
+	if got := parse(t, "minutes(.h, text({m}))").References(); len(got) != 2 || got[0].String() != ".h" ||
+		got[1].String() != "{m}" {
 		t.Error(got)
 	}
 }

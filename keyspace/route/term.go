@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/internal/typo"
 )
 
-// Conversion is one row of the table of conversions: what a function of a term
+// Conversion represents one row of the table of conversions: what a function of a term
 // takes, and whether what it makes can be had back.
 type Conversion struct {
 	Name     string
@@ -27,27 +27,35 @@ type Conversion struct {
 
 // conversions is the table. What a row does to values is in migrate/record.
 var conversions = []Conversion{
-	{Name: "text", Terms: 1, Back: true, Takes: "a text like \"5\" or \"true\"", Gives: "the number, boolean or time that it spells"},
+	{Name: "text", Terms: 1, Back: true, Takes: "a text like \"5\" or \"true\"",
+		Gives: "the number, boolean or time that it spells"},
 	{Name: "number", Terms: 1, Back: true, Takes: "a number", Gives: "its digits as text"},
 	{Name: "id", Terms: 1, Back: true, Takes: "a whole number, or a text", Gives: "its digits, or the text"},
-	{Name: "iso8601", Terms: 1, Back: true, Instant: true, Takes: "a time like \"2026-01-31T09:30:00+01:00\"; without a zone it is UTC", Gives: "a time in the form of the type: unix_s, unix_ms, timestamp"},
-	{Name: "unix_s", Terms: 1, Back: true, Instant: true, Takes: "a number of seconds since 1970, also a fraction", Gives: "a time in the form of the type"},
-	{Name: "unix_ms", Terms: 1, Back: true, Instant: true, Takes: "a number of milliseconds since 1970", Gives: "a time in the form of the type"},
-	{Name: "minutes", Terms: 1, optional: 1, Back: true, Takes: "a text like \"09:30\", or two numbers: minutes(.hour, .minute)", Gives: "the minute of the day, 570"},
+	{Name: "iso8601", Terms: 1, Back: true, Instant: true,
+		Takes: "a time like \"2026-01-31T09:30:00+01:00\"; without a zone it is UTC",
+		Gives: "a time in the form of the type: unix_s, unix_ms, timestamp"},
+	{Name: "unix_s", Terms: 1, Back: true, Instant: true, Takes: "a number of seconds since 1970, also a fraction",
+		Gives: "a time in the form of the type"},
+	{Name: "unix_ms", Terms: 1, Back: true, Instant: true, Takes: "a number of milliseconds since 1970",
+		Gives: "a time in the form of the type"},
+	{Name: "minutes", Terms: 1, optional: 1, Back: true,
+		Takes: "a text like \"09:30\", or two numbers: minutes(.hour, .minute)", Gives: "the minute of the day, 570"},
 	{Name: "slug", Terms: 1, Takes: "a text like \"San Diego\"", Gives: "san_diego"},
 	{Name: "lower", Terms: 1, Takes: "a text", Gives: "the text in lower case"},
 	{Name: "base64", Terms: 1, Back: true, Takes: "bytes as base64", Gives: "the bytes"},
-	{Name: "rename", Terms: 1, Words: "old=new, …", least: 1, most: 64, Back: true, Takes: "a text", Gives: "the other word; a text that is not listed stays as it is"},
-	{Name: "default", Terms: 1, Words: "text", least: 1, most: 1, Back: true, Takes: "a value, or none", Gives: "the value; the text where there is none"},
+	{Name: "rename", Terms: 1, Words: "old=new, …", least: 1, most: 64, Back: true, Takes: "a text",
+		Gives: "the other word; a text that is not listed stays as it is"},
+	{Name: "default", Terms: 1, Words: "text", least: 1, most: 1, Back: true, Takes: "a value, or none",
+		Gives: "the value; the text where there is none"},
 	{Name: "null", Terms: 1, Back: true, Takes: "a value, or null", Gives: "the value; nothing for null"},
 	{Name: "place", Back: true, Takes: "nothing", Gives: "the place in the array, as a score: only the order is kept"},
 	{Name: "const", Words: "text", least: 1, most: 1, Back: true, Takes: "nothing", Gives: "the text, always"},
 }
 
-// Conversions is the table, in the order of the documents.
+// Conversions returns the table, in the order of the documents.
 func Conversions() []Conversion { return slices.Clone(conversions) }
 
-// ConversionOf is the row of a name.
+// ConversionOf returns the row of a name.
 func ConversionOf(name string) (Conversion, bool) {
 	i := slices.IndexFunc(conversions, func(c Conversion) bool { return c.Name == name })
 	if i < 0 {
@@ -74,7 +82,7 @@ func (t Term) Instant() bool {
 	return len(t.Of) > 0 && t.Of[0].Instant()
 }
 
-// References are the references in a term, in its order.
+// References returns the references in a term, in its order.
 func (t Term) References() []Term {
 	if t.Func == "" {
 		return []Term{t}
@@ -86,7 +94,7 @@ func (t Term) References() []Term {
 	return out
 }
 
-// String is the term as it is written.
+// String returns the term as it is written.
 func (t Term) String() string {
 	if t.Func != "" {
 		var args []string
@@ -265,7 +273,8 @@ func (p *termParser) quoted() (string, error) {
 
 func (p *termParser) call(depth int) (Term, error) {
 	from := p.at
-	for p.at < len(p.text) && (p.text[p.at] == '_' || p.text[p.at] >= 'a' && p.text[p.at] <= 'z' || p.text[p.at] >= '0' && p.text[p.at] <= '9') {
+	for p.at < len(p.text) &&
+		(p.text[p.at] == '_' || p.text[p.at] >= 'a' && p.text[p.at] <= 'z' || p.text[p.at] >= '0' && p.text[p.at] <= '9') {
 		p.at++
 	}
 	name := p.text[from:p.at]
@@ -274,7 +283,8 @@ func (p *termParser) call(depth int) (Term, error) {
 		if known {
 			return Term{}, p.fault(from, len(name), "a conversion takes something in brackets", name+"(…)")
 		}
-		return Term{}, p.fault(from, len(p.text)-from, "a term begins with . (the record), { (a capture) or a conversion", termForm)
+		return Term{},
+			p.fault(from, len(p.text)-from, "a term begins with . (the record), { (a capture) or a conversion", termForm)
 	}
 	if !known {
 		fix := "one of: " + strings.Join(Names(), ", ")
@@ -290,7 +300,7 @@ func (p *termParser) call(depth int) (Term, error) {
 	return t, p.counted(from, &t, c)
 }
 
-// Names are the names of the conversions.
+// Names returns the names of the conversions.
 func Names() []string {
 	var out []string
 	for _, c := range conversions {
@@ -354,7 +364,7 @@ func (p *termParser) counted(from int, t *Term, c Conversion) error {
 	return nil
 }
 
-// form is how a conversion is written.
+// form returns how a conversion is written.
 func (c Conversion) form() string {
 	var args []string
 	if c.Terms > 0 {
@@ -366,7 +376,7 @@ func (c Conversion) form() string {
 	return c.Name + "(" + strings.Join(args, ", ") + ")"
 }
 
-// Form is how a conversion is written, "rename(…, old=new, …)".
+// Form returns how a conversion is written, "rename(…, old=new, …)".
 func (c Conversion) Form() string { return c.form() }
 
 // renames refuses what cannot be had back: two words that become one.
@@ -389,5 +399,5 @@ func (p *termParser) renames(from int, t *Term) error {
 	return nil
 }
 
-// Renames are the words of a rename, old to new. Do not change the map.
+// Renames returns the words of a rename, old to new. Do not change the map.
 func (t *Term) Renames() map[string]string { return t.renames }

@@ -2,6 +2,7 @@ package scalar
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,7 +20,7 @@ func (t Type) Check(value []byte) error {
 	return fmt.Errorf("not %s", t.Describe())
 }
 
-// Is is Check without a reason: it does not allocate for the regular kinds.
+// Is works as Check does, without a reason: it does not allocate for the regular kinds.
 func (t Type) Is(value []byte) bool {
 	switch t.Kind {
 	case Text:
@@ -31,17 +32,28 @@ func (t Type) Is(value []byte) bool {
 	case Float:
 		_, ok := ParseFloat(string(value))
 		return ok
+	case Enum: // without an automaton, which has no room for all words that an enum may have
+		return slices.ContainsFunc(t.Values, func(word string) bool { return word == string(value) })
 	}
 	l, err := t.Value()
 	return err == nil && automaton.Match(l.DFA, value)
 }
 
-// Prepared is Is for many values: the language of the type is looked up once, when the
+// Prepared works as Is does, for many values: the language of the type is looked up once, when the
 // first value comes. It is safe for concurrent use.
 func (t Type) Prepared() func(value []byte) bool {
 	switch t.Kind {
 	case Text, Bytes, JSON, Float:
 		return t.Is
+	case Enum:
+		words := sync.OnceValue(func() map[string]bool {
+			set := make(map[string]bool, len(t.Values))
+			for _, word := range t.Values {
+				set[word] = true
+			}
+			return set
+		})
+		return func(value []byte) bool { return words()[string(value)] }
 	}
 	prepared := sync.OnceValue(func() *automaton.DFA {
 		if l, err := t.Value(); err == nil {
@@ -55,7 +67,7 @@ func (t Type) Prepared() func(value []byte) bool {
 	}
 }
 
-// Example is a plausible value of the type, as it would stand in a key.
+// Example returns a plausible value of the type, as it would be in a key.
 func (t Type) Example() string {
 	switch t.Kind {
 	case Date:

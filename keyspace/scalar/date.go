@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 )
 
-// dateTokens are the parts of a layout; everything else in it stands for itself.
+// dateTokens lists the parts of a layout; everything else in it stands for itself.
 var dateTokens = []string{"YYYY", "MM", "DD", "HH", "mm", "ss"}
 
 // layoutParts splits a layout into tokens and literal bytes.
@@ -30,8 +30,10 @@ func checkLayout(layout string) string {
 	seen := map[string]bool{}
 	for _, part := range layoutParts(layout) {
 		switch {
-		case len(part) == 1 && (part[0] >= 'a' && part[0] <= 'z' || part[0] >= 'A' && part[0] <= 'Z') && part != "T" && part != "Z" && part != "W":
-			return fmt.Sprintf("the layout %q has the letter %s; its parts are %s, with T, Z and signs between", layout, part, strings.Join(dateTokens, ", "))
+		case len(part) == 1 && (part[0] >= 'a' && part[0] <= 'z' || part[0] >= 'A' && part[0] <= 'Z') && part != "T" &&
+			part != "Z" && part != "W":
+			return fmt.Sprintf("the layout %q has the letter %s; its parts are %s, with T, Z and signs between", layout, part,
+				strings.Join(dateTokens, ", "))
 		case len(part) > 1 && seen[part]:
 			return fmt.Sprintf("the layout %q has %s twice", layout, part)
 		}
@@ -43,7 +45,7 @@ func checkLayout(layout string) string {
 	return ""
 }
 
-// dateExpr is the calendar-valid dates of a layout: one alternative for each
+// dateExpr returns the calendar-valid dates of a layout: one alternative for each
 // length of month, whatever the order of the parts.
 func dateExpr(layout string) automaton.Expr {
 	parts := layoutParts(layout)
@@ -95,7 +97,7 @@ func oneOf(values ...string) automaton.Expr {
 	return automaton.Alt(alts...)
 }
 
-// leapYear is the four-digit years that have a 29 February.
+// leapYear returns the four-digit years that have a 29 February.
 func leapYear() automaton.Expr {
 	set := func(s string) automaton.Expr { return automaton.One(automaton.Of(s)) }
 	byFour := automaton.Alt( // 04 08 12 … 96

@@ -7,7 +7,8 @@ import (
 
 // TestOneGrammarOfNumbers: what only Go takes for a number is none.
 func TestOneGrammarOfNumbers(t *testing.T) {
-	for text, want := range map[string]float64{"1": 1, "+1.5": 1.5, "-0": 0, ".5": .5, "5.": 5, "1e3": 1000, "1E-3": .001, "007": 7, "1e999": math.Inf(1),
+	for text, want := range map[string]float64{"1": 1, "+1.5": 1.5, "-0": 0, ".5": .5, "5.": 5, "1e3": 1000, "1E-3": .001,
+		"007": 7, "1e999": math.Inf(1),
 		"inf": math.Inf(1), "-Infinity": math.Inf(-1)} {
 		if f, ok := ParseFloat(text); !ok || f != want {
 			t.Errorf("%q: %v, %t", text, f, ok)
@@ -16,7 +17,8 @@ func TestOneGrammarOfNumbers(t *testing.T) {
 			t.Errorf("%q is no float", text)
 		}
 	}
-	for _, text := range []string{"", "1_0", "0x1p-2", "0X1F", "1_000.5", "NaN", "nan", "0b1", "0o7", " 1", "1 ", "1e", "infinit", "1,5"} {
+	for _, text := range []string{"", "1_0", "0x1p-2", "0X1F", "1_000.5", "NaN", "nan", "0b1", "0o7", " 1", "1 ", "1e",
+		"infinit", "1,5"} {
 		if _, ok := ParseFloat(text); ok {
 			t.Errorf("%q is read", text)
 		}

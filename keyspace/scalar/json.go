@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Form is how the values of a type are written in a JSON object.
+// Form describes how the values of a type are written in a JSON object.
 type Form uint8
 
 // The forms.
@@ -18,17 +18,17 @@ const (
 	Inline             // as the JSON it is
 )
 
-// String is the name of the form.
+// String returns the name of the form.
 func (f Form) String() string { return [...]string{"Quoted", "Bare", "Inline"}[f] }
 
-// forms are those of the kinds that are no JSON strings.
+// forms lists those of the kinds that are no JSON strings.
 var forms = map[Kind]Form{Int: Bare, Float: Bare, Bool: Bare, UnixS: Bare, UnixMS: Bare, JSON: Inline}
 
-// ValidJSON is whether a text is JSON, which is UTF-8: readers in some languages refuse
+// ValidJSON reports whether a text is JSON, which is UTF-8: readers in some languages refuse
 // other bytes, and those in Go would take the replacement character for each.
 func ValidJSON(text []byte) bool { return utf8.Valid(text) && json.Valid(text) }
 
-// InJSON is how the values of a kind are written in a JSON object.
+// InJSON returns how the values of a kind are written in a JSON object.
 func (k Kind) InJSON() Form { return forms[k] }
 
 // CheckJSON says why a member of a JSON object is not of this type; nil if it is. It
@@ -52,7 +52,7 @@ func (t Type) CheckJSON(member []byte) error {
 	return t.Check(text)
 }
 
-// Unquoted is the text of a JSON string, and whether the JSON is one; what is none stays
+// Unquoted returns the text of a JSON string, and whether the JSON is one; what is none stays
 // as it is.
 func Unquoted(member []byte) (text []byte, quoted bool) {
 	if len(member) == 0 || member[0] != '"' {
@@ -75,7 +75,7 @@ func Base64(text []byte) ([]byte, error) {
 	return base64.StdEncoding.AppendDecode(nil, text)
 }
 
-// jsonWord is what JSON calls a value.
+// jsonWord returns what JSON calls a value.
 func jsonWord(member []byte) string {
 	word := "number"
 	if len(member) > 0 {

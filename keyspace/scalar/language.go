@@ -18,7 +18,7 @@ var (
 
 func digit(n int) automaton.Expr { return automaton.Repeat(automaton.One(digits), n, n) }
 
-// Language is a regular language of values with its automaton.
+// Language represents a regular language of values with its automaton.
 type Language struct {
 	Expr    automaton.Expr
 	DFA     *automaton.DFA
@@ -28,7 +28,7 @@ type Language struct {
 // Accepts reports whether text is in the language. It does not allocate.
 func (l *Language) Accepts(text string) bool { return automaton.Match(l.DFA, text) }
 
-// Key is the language of the type as a placeholder of a key. It never holds
+// Key returns the language of the type as a placeholder of a key. It never holds
 // the empty string, and the separator only if the type says so: `text rest`,
 // timestamps, a date layout, enum or expression that spells out a colon.
 func (t Type) Key() (*Language, error) {
@@ -45,7 +45,7 @@ func (t Type) Key() (*Language, error) {
 	return language("key "+t.body(), t.keyExpr)
 }
 
-// Value is the language of the type as a stored value. Kinds that are not
+// Value returns the language of the type as a stored value. Kinds that are not
 // regular (json) or need none (bytes) have a nil language.
 func (t Type) Value() (*Language, error) {
 	switch t.Kind {
@@ -56,17 +56,32 @@ func (t Type) Value() (*Language, error) {
 }
 
 // languages caches by canonical text: a keyspace uses few types very often, and
-// a program few keyspaces.
-var languages sync.Map
+// a program few keyspaces. That a language is too large is kept, too: to find it out takes
+// as long as to make one.
+var languages sync.Map // of compiled
+
+// compiled represents a language, or why there is none.
+type compiled struct {
+	lang *Language
+	err  error
+}
 
 func language(name string, expr func() (automaton.Expr, error)) (*Language, error) {
-	if l, ok := languages.Load(name); ok {
-		return l.(*Language), nil
+	if known, ok := languages.Load(name); ok {
+		c := known.(compiled)
+		return c.lang, c.err
 	}
 	e, err := expr()
 	if err != nil {
-		return nil, err
+		return nil, err // it names the type, which may be that of another var
 	}
+	var c compiled
+	c.lang, c.err = compile(e)
+	languages.Store(name, c)
+	return c.lang, c.err
+}
+
+func compile(e automaton.Expr) (*Language, error) {
 	nfa, err := automaton.Compile(e)
 	if err != nil {
 		return nil, err
@@ -75,9 +90,7 @@ func language(name string, expr func() (automaton.Expr, error)) (*Language, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &Language{Expr: e, DFA: dfa, Crosses: e.Bytes().Has(Separator)}
-	languages.Store(name, l)
-	return l, nil
+	return &Language{Expr: e, DFA: dfa, Crosses: e.Bytes().Has(Separator)}, nil
 }
 
 func (t Type) keyExpr() (automaton.Expr, error) {
@@ -115,7 +128,7 @@ func spellsColon(expr string) bool {
 // timestamp and every language's own type of a time can say.
 const LastSecond = 253_402_300_799
 
-// valueExpr is expr of a stored value: a Unix time ends with the year 9999, in a key with
+// valueExpr returns expr of a stored value: a Unix time ends with the year 9999, in a key with
 // as many digits as a time of our days has, and one more.
 func (t Type) valueExpr() (automaton.Expr, error) {
 	switch t.Kind {
@@ -177,7 +190,7 @@ func (t Type) expr() (automaton.Expr, error) {
 	return automaton.Expr{}, fmt.Errorf("%s has no regular language", t)
 }
 
-// intExpr is canonical decimal: no plus, no leading zeros, no negative zero. A
+// intExpr returns canonical decimal: no plus, no leading zeros, no negative zero. A
 // stored value is within 64 bits, as INCR wants it. In a key an open end of the
 // range is open: a bound of 64 bits would cost an automaton of sixty states
 // where three do, and a longer number is no less a number.
@@ -213,7 +226,7 @@ func (t Type) intExpr(within64 bool) automaton.Expr {
 // unbounded is the upper end of a range that has none.
 const unbounded = ^uint64(0)
 
-// natural is the decimal numbers lo to hi without leading zeros: one block of
+// natural returns the decimal numbers lo to hi without leading zeros: one block of
 // equal length after the other.
 func natural(lo, hi uint64) automaton.Expr {
 	var alts []automaton.Expr
@@ -226,7 +239,8 @@ func natural(lo, hi uint64) automaton.Expr {
 		top := min(hi, nines)
 		alts = append(alts, sameLength(from, strconv.FormatUint(top, 10)))
 		if hi == unbounded {
-			more := automaton.Seq(automaton.One(automaton.Range('1', '9')), digit(len(from)), automaton.Star(automaton.One(digits)))
+			more := automaton.Seq(automaton.One(automaton.Range('1', '9')), digit(len(from)),
+				automaton.Star(automaton.One(digits)))
 			return automaton.Alt(append(alts, more)...)
 		}
 		if top == hi {
@@ -237,7 +251,7 @@ func natural(lo, hi uint64) automaton.Expr {
 	return automaton.Alt(alts...)
 }
 
-// sameLength is the digit strings from lo to hi, both of one length.
+// sameLength returns the digit strings from lo to hi, both of one length.
 func sameLength(lo, hi string) automaton.Expr {
 	n := len(lo)
 	if n == 0 {

@@ -41,7 +41,9 @@ func (p *parser) parse() (Type, error) {
 		case "encrypted":
 			t.Encrypted = true
 		default:
-			return t, p.fault(from, strconv.Quote(word)+" is not expected after "+strconv.Quote(t.String())+"; only optional and encrypted may follow", typo.Nearest(word, []string{"optional", "encrypted"}))
+			return t, p.fault(from,
+				strconv.Quote(word)+" is not expected after "+strconv.Quote(t.String())+"; only optional and encrypted may follow",
+				typo.Nearest(word, []string{"optional", "encrypted"}))
 		}
 	}
 	return Type{}, err

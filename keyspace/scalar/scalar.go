@@ -19,11 +19,11 @@ import (
 // Separator is the byte that divides a key into segments.
 const Separator = ':'
 
-// MaxKeyBytes bounds `text max N` where it stands in a key, and the digits of
+// MaxKeyBytes bounds `text max N` where it is in a key, and the digits of
 // `hex N`: longer counts would only make automata large.
 const MaxKeyBytes = 1024
 
-// Kind is the first word of a type.
+// Kind represents the first word of a type.
 type Kind uint8
 
 // The kinds of scalar types.
@@ -46,7 +46,7 @@ const (
 	JSON
 )
 
-// words are the kinds that are written as a word.
+// words lists the kinds that are written as a word.
 var words = map[string]Kind{
 	"text": Text, "int": Int, "float": Float, "bool": Bool, "bytes": Bytes, "uuid": UUID, "ulid": ULID, "hex": Hex,
 	"slug": Slug, "date": Date, "timestamp": Timestamp, "unix_s": UnixS, "unix_ms": UnixMS, "json": JSON,
@@ -60,13 +60,13 @@ var names = func() map[Kind]string {
 	return m
 }()
 
-// String is the word of the kind.
+// String returns the word of the kind.
 func (k Kind) String() string { return names[k] }
 
-// DefaultLayout is what `date` means without a layout.
+// DefaultLayout says what `date` means without a layout.
 const DefaultLayout = "YYYY-MM-DD"
 
-// Type is one scalar type. The zero Type is `text`.
+// Type represents one scalar type. The zero Type is `text`.
 type Type struct {
 	Kind           Kind
 	Max            int      // text: bytes, 0 = unbounded
@@ -84,7 +84,7 @@ type Type struct {
 	Default        string // of that var: what a placeholder is that is left out; "": it cannot be
 }
 
-// SyntaxError is a type that cannot be read.
+// SyntaxError represents a type that cannot be read.
 type SyntaxError struct {
 	Text     string
 	Offset   int    // byte offset in Text
@@ -94,7 +94,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Message }
 
-// String is the canonical text: parsing it gives the same type again. A type
+// String returns the canonical text: parsing it gives the same type again. A type
 // taken from a var prints as the name of the var.
 func (t Type) String() string {
 	text := t.Var
@@ -110,7 +110,7 @@ func (t Type) String() string {
 	return text
 }
 
-// Definition is String without the name of a var: what the type really is.
+// Definition works as String does, without the name of a var: what the type really is.
 func (t Type) Definition() string {
 	t.Var = ""
 	return t.String()

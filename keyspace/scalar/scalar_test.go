@@ -22,10 +22,14 @@ func vars(name string) (Type, bool) {
 
 func TestParsePrints(t *testing.T) {
 	for text, want := range map[string]string{
-		"text": "", "text max 64": "", "text rest": "", "text max 9 rest optional": "", "int": "", "int 1..5": "", "int 0..": "", "int ..9": "",
-		"int -5..-1": "", "float": "", "bool": "", "bytes": "", "uuid": "", "ulid": "", "hex": "", "hex 8": "", "slug": "", "date": "",
-		"date YYYY-MM-DD": "date", "date YYYYMMDD": "", "date YYYY-MM-DDTHH": "", "timestamp": "", "unix_s": "", "unix_ms optional": "", "a|b|c": "",
-		"/[a-z]+ \\/x/ optional": "", "json": "", "json schemas/a.json optional": "", "text encrypted": "", "json optional encrypted": "", "kind": "", "kind optional": "",
+		"text": "", "text max 64": "", "text rest": "", "text max 9 rest optional": "", "int": "", "int 1..5": "",
+		"int 0..": "", "int ..9": "",
+		"int -5..-1": "", "float": "", "bool": "", "bytes": "", "uuid": "", "ulid": "", "hex": "", "hex 8": "", "slug": "",
+		"date":            "",
+		"date YYYY-MM-DD": "date", "date YYYYMMDD": "", "date YYYY-MM-DDTHH": "", "timestamp": "", "unix_s": "",
+		"unix_ms optional": "", "a|b|c": "",
+		"/[a-z]+ \\/x/ optional": "", "json": "", "json schemas/a.json optional": "", "text encrypted": "",
+		"json optional encrypted": "", "kind": "", "kind optional": "",
 		"  text   max  5 ": "text max 5",
 	} {
 		if want == "" {
@@ -77,8 +81,10 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("Parse(%q) = %v, want a SyntaxError", c.text, err)
 			continue
 		}
-		if !strings.Contains(fault.Message, c.message) || fault.Offset != c.offset || c.proposal != "" && fault.Proposal != c.proposal {
-			t.Errorf("Parse(%q) = %d %q (%q), want %d %q (%q)", c.text, fault.Offset, fault.Message, fault.Proposal, c.offset, c.message, c.proposal)
+		if !strings.Contains(fault.Message, c.message) || fault.Offset != c.offset ||
+			c.proposal != "" && fault.Proposal != c.proposal {
+			t.Errorf("Parse(%q) = %d %q (%q), want %d %q (%q)", c.text, fault.Offset, fault.Message, fault.Proposal, c.offset,
+				c.message, c.proposal)
 		}
 	}
 }
@@ -93,13 +99,16 @@ func TestCheck(t *testing.T) {
 		{"int 95..1203", "95 99 100 999 1000 1199 1203", "94 1204 0 9"},
 		{"float", "1 -1.5 1e3 inf -inf", "_ nan x 1,5"},
 		{"bool", "true false", "1 True _"},
-		{"uuid", "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", "01932F6E-7c1a-7d3e-8f60-2b1c9a4d5e6f 01932f6e7c1a7d3e8f602b1c9a4d5e6f"},
-		{"ulid", "01JD3FKXJQ8Z5N0V7W4T2R6YCB", "81JD3FKXJQ8Z5N0V7W4T2R6YCB 01jd3fkxjq8z5n0v7w4t2r6ycb 01JD3FKXJQ8Z5N0V7W4T2R6YCI"},
+		{"uuid", "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f",
+			"01932F6E-7c1a-7d3e-8f60-2b1c9a4d5e6f 01932f6e7c1a7d3e8f602b1c9a4d5e6f"},
+		{"ulid", "01JD3FKXJQ8Z5N0V7W4T2R6YCB",
+			"81JD3FKXJQ8Z5N0V7W4T2R6YCB 01jd3fkxjq8z5n0v7w4t2r6ycb 01JD3FKXJQ8Z5N0V7W4T2R6YCI"},
 		{"hex 4", "00ff", "00FF 00f 00fff"},
 		{"slug", "a a-b_c 0", "_ -a A a:b"},
 		{"date", "2024-02-29 1999-12-31 2000-02-29 0400-02-29", "2023-02-29 1900-02-29 2024-04-31 2024-00-01 24-01-01"},
 		{"date DD.MM.YYYY", "29.02.2024", "29.02.2023 31.04.2024"},
-		{"timestamp", "2026-11-20T09:30:00Z 2026-11-20T09:30:00.123456789+09:00", "2026-11-20 2026-11-20T24:00:00Z 2026-11-20T09:30:00 2026-11-20t09:30:00z"},
+		{"timestamp", "2026-11-20T09:30:00Z 2026-11-20T09:30:00.123456789+09:00",
+			"2026-11-20 2026-11-20T24:00:00Z 2026-11-20T09:30:00 2026-11-20t09:30:00z"},
 		{"unix_ms", "0 1795167000000 253402300799999", "01 -1 1.5 253402300800000"},
 		{"a|b:c", "a b:c", "b _ c"},
 		{"/[a-z]+:?/", "a ab:", "_ a:: A"},
@@ -137,9 +146,12 @@ func TestKeyLanguage(t *testing.T) {
 		crosses bool
 		refused string
 	}{
-		{"text", false, ""}, {"text rest", true, ""}, {"timestamp", true, ""}, {"date YYYY-MM-DDTHH:mm", true, ""}, {"/.+/", false, ""}, {"/[^a]+/", false, ""},
-		{"/a:b/", true, ""}, {"/(?:ab)+/", false, ""}, {"/(?i:ab)+/", false, ""}, {"/[[:alpha:]]+/", false, ""}, {"a|b:c", true, ""},
-		{"json", false, "json cannot"}, {"int optional", false, "cannot be optional"}, {"int encrypted", false, "encrypted"}, {"/a*/", false, "empty text"},
+		{"text", false, ""}, {"text rest", true, ""}, {"timestamp", true, ""}, {"date YYYY-MM-DDTHH:mm", true, ""},
+		{"/.+/", false, ""}, {"/[^a]+/", false, ""},
+		{"/a:b/", true, ""}, {"/(?:ab)+/", false, ""}, {"/(?i:ab)+/", false, ""}, {"/[[:alpha:]]+/", false, ""},
+		{"a|b:c", true, ""},
+		{"json", false, "json cannot"}, {"int optional", false, "cannot be optional"}, {"int encrypted", false, "encrypted"},
+		{"/a*/", false, "empty text"},
 	} {
 		typ, err := Parse(c.typ, nil)
 		if err != nil {
@@ -162,7 +174,9 @@ func TestKeyLanguage(t *testing.T) {
 }
 
 func TestExamplesAreValues(t *testing.T) {
-	for _, text := range []string{"text", "text max 1", "int", "int 7..9", "int -9..-7", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD", "date HH:mm", "timestamp", "unix_s", "unix_ms", "a|b", "/[x-z]{3}/"} {
+	for _, text := range []string{"text", "text max 1", "int", "int 7..9", "int -9..-7", "float", "bool", "bytes", "uuid",
+		"ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD", "date HH:mm", "timestamp", "unix_s", "unix_ms", "a|b",
+		"/[x-z]{3}/"} {
 		typ, err := Parse(text, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -212,7 +226,8 @@ func TestIntRangeIsExact(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"text max 64", "int 1..5 optional", "/a|b/", "a|b", "date YYYY", "hex 8 encrypted", "json a b", "/", "int ..", "|"} {
+	for _, seed := range []string{"text max 64", "int 1..5 optional", "/a|b/", "a|b", "date YYYY", "hex 8 encrypted",
+		"json a b", "/", "int ..", "|"} {
 		f.Add(seed, "x")
 	}
 	f.Fuzz(func(t *testing.T, text, value string) {
@@ -231,4 +246,29 @@ func FuzzParse(f *testing.F) {
 		_ = typ.Check([]byte(value))
 		_, _ = typ.Key()
 	})
+}
+
+// TestLargeEnums: of an enum with as many words as there may be each is a value, and nothing else; as part of a key it
+// may be too large, which is found once.
+func TestLargeEnums(t *testing.T) {
+	words := make([]string, 0, 9_999)
+	for i := range cap(words) {
+		words = append(words, "word-"+strconv.Itoa(i))
+	}
+	typ, err := Parse(strings.Join(words, "|"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := typ.Prepared()
+	for text, want := range map[string]bool{"word-0": true, "word-9998": true, "word-": false, "word-9999": false,
+		"": false} {
+		if typ.Is([]byte(text)) != want || is([]byte(text)) != want {
+			t.Errorf("%q: %t %t, not %t", text, typ.Is([]byte(text)), is([]byte(text)), want)
+		}
+	}
+	_, first := typ.Key()
+	_, again := typ.Key()
+	if first == nil || first != again {
+		t.Errorf("%v, then %v: found out twice", first, again)
+	}
 }

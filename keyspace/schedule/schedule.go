@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Schedule is when something is done. Every or Cron is set.
+// Schedule describes when something is done. Every or Cron is set.
 type Schedule struct {
 	Every time.Duration // at multiples of it since 1970 in UTC: the same times for all
 	Cron  string        // five fields: minute, hour, day of the month, month, day of the week
@@ -32,7 +32,7 @@ const (
 	MostEvery  = 366 * 24 * time.Hour
 )
 
-// Interval is a schedule at an interval.
+// Interval returns a schedule at an interval.
 func Interval(every time.Duration) (Schedule, error) {
 	if every < LeastEvery || every > MostEvery || every%time.Second != 0 {
 		return Schedule{}, errors.New("an interval is whole seconds, from 1m to 366d")
@@ -61,7 +61,8 @@ const maxCron = 256
 func Cron(text, zone string) (Schedule, error) {
 	words := strings.Fields(text)
 	if len(words) != len(fields) || len(text) > maxCron {
-		return Schedule{}, errors.New("a cron schedule has five fields: minute, hour, day of the month, month, day of the week")
+		return Schedule{},
+			errors.New("a cron schedule has five fields: minute, hour, day of the month, month, day of the week")
 	}
 	var sets [5]uint64
 	for i, f := range fields {
@@ -119,7 +120,8 @@ func (f field) parse(text string) (set uint64, err error) {
 }
 
 func (f field) fault(part string) error {
-	return fmt.Errorf("%q is no %s: that is *, a number from %d to %d, 1-5, */2 or several with commas", part, f.name, f.min, f.max)
+	return fmt.Errorf("%q is no %s: that is *, a number from %d to %d, 1-5, */2 or several with commas", part, f.name,
+		f.min, f.max)
 }
 
 func (f field) value(text string) (int, error) {
@@ -139,7 +141,7 @@ func digits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// String is the schedule in words.
+// String returns the schedule in words.
 func (s Schedule) String() string {
 	if s.Every > 0 {
 		return "every " + s.Every.String()
@@ -151,10 +153,10 @@ func (s Schedule) String() string {
 	return "cron " + s.Cron + " (" + zone + ")"
 }
 
-// farthest is how many days Next looks ahead: there are eight years without a 29 February.
+// farthest says how many days Next looks ahead: there are eight years without a 29 February.
 const farthest = 9 * 366
 
-// Next is the first time after a moment; false: there is none.
+// Next returns the first time after a moment; false: there is none.
 //
 // Where the clock is put forward, what is due in the hour that is left out is due when the
 // hour ends. Where it is put back, what names its hours is due once, at the earlier of the
@@ -168,10 +170,12 @@ func (s Schedule) Next(after time.Time, zone *time.Location) (time.Time, bool) {
 		}
 		return time.Unix((n+1)*each, 0).UTC(), true
 	}
-	y, m, d := after.In(zone).AddDate(0, 0, -2).Date() // what was due on days before may be due now, where hours are left out
+	// what was due on days before may be due now, where hours are left out
+	y, m, d := after.In(zone).AddDate(0, 0, -2).Date()
 	first := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	var best time.Time
-	for i, since := 0, 0; i < farthest && since < 3; i++ { // on days after, hours may be due before, where the clock was put back
+	// on days after, hours may be due before, where the clock was put back
+	for i, since := 0, 0; i < farthest && since < 3; i++ {
 		day := first.AddDate(0, 0, i)
 		if s.onDay(day) {
 			for _, at := range s.ofDay(day, after, zone) {
@@ -227,7 +231,7 @@ func (s Schedule) ofDay(day, after time.Time, zone *time.Location) (out []time.T
 	return []time.Time{best}
 }
 
-// moments are the times at which the clock of a zone shows what wall shows in UTC, the
+// moments returns the times at which the clock of a zone shows what wall shows in UTC, the
 // earliest first: two where it was put back. Where it is put forward and never shows that, it
 // is the moment when it is.
 func moments(wall time.Time, zone *time.Location) []time.Time {

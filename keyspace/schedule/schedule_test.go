@@ -69,8 +69,10 @@ func TestNext(t *testing.T) {
 // there twice or never.
 func TestNextIsWhatTheClockShows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	texts := []string{"* * * * *", "*/7 * * * *", "5 * * * *", "30 2 * * *", "0,30 1-3 * * *", "15 0 * * sun", "0 23 31 * *", "59 23 * 3,10 sat,sun", "1-5 2/2 * * *"}
-	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Havana", "Africa/Casablanca"}
+	texts := []string{"* * * * *", "*/7 * * * *", "5 * * * *", "30 2 * * *", "0,30 1-3 * * *", "15 0 * * sun",
+		"0 23 31 * *", "59 23 * 3,10 sat,sun", "1-5 2/2 * * *"}
+	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu",
+		"America/Havana", "Africa/Casablanca"}
 	for _, text := range texts {
 		s, err := Cron(text, "")
 		if err != nil {
@@ -93,7 +95,8 @@ func TestNextIsWhatTheClockShows(t *testing.T) {
 				if !ok || !got.After(after) {
 					t.Fatalf("%s in %s after %s: %s", text, name, after, got)
 				}
-				for m := after.Truncate(time.Minute).Add(time.Minute); m.Before(got) && m.Sub(after) < 50*time.Hour; m = m.Add(time.Minute) {
+				for m := after.Truncate(time.Minute).Add(time.Minute); m.Before(got) &&
+					m.Sub(after) < 50*time.Hour; m = m.Add(time.Minute) {
 					if !shows(s, m.In(l)) {
 						continue
 					}
@@ -112,7 +115,7 @@ func TestNextIsWhatTheClockShows(t *testing.T) {
 
 func every(s Schedule) bool { return s.hours == 1<<24-1 }
 
-// offsetBefore is the offset before the latest change of the clock, if that was within a day.
+// offsetBefore returns the offset before the latest change of the clock, if that was within a day.
 func offsetBefore(m time.Time, l *time.Location) int {
 	start, _ := m.In(l).ZoneBounds()
 	if start.IsZero() || m.Sub(start) >= time.Hour {
@@ -149,14 +152,17 @@ func TestInterval(t *testing.T) {
 }
 
 func TestCronRefuses(t *testing.T) {
-	for _, text := range []string{"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 *", "* * * * 8",
-		"5-1 * * * *", "*/0 * * * *", "5/2 * * * *", "+5 * * * *", "a * * * *", "1,,2 * * * *", "@daily", "0 0 30 2 *", "*/61 * * * *", "1- * * * *",
+	for _, text := range []string{"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *",
+		"* * * 13 *", "* * * * 8",
+		"5-1 * * * *", "*/0 * * * *", "5/2 * * * *", "+5 * * * *", "a * * * *", "1,,2 * * * *", "@daily", "0 0 30 2 *",
+		"*/61 * * * *", "1- * * * *",
 		"* * * * mon-", strings.Repeat("1,", 200) + "1 * * * *"} {
 		if s, err := Cron(text, ""); err == nil {
 			t.Errorf("%q is taken as %v", text, s)
 		}
 	}
-	for name, good := range map[string]bool{"": true, "UTC": true, "Europe/Berlin": true, "America/Argentina/Buenos_Aires": true, "Etc/GMT+5": true,
+	for name, good := range map[string]bool{"": true, "UTC": true, "Europe/Berlin": true,
+		"America/Argentina/Buenos_Aires": true, "Etc/GMT+5": true,
 		"Local": false, "../etc/passwd": false, "a b": false, "/abs": false, "a/../b": false} {
 		if _, err := Cron("0 0 * * *", name); (err == nil) != good {
 			t.Errorf("the zone %q: %v", name, err)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/internal/expect"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 	install        = "npm ci --prefix keyspace/schema/testdata/lsp --ignore-scripts"
 )
 
-// editor is the real YAML language server, driven as an editor does: JSON-RPC
+// editor represents the real YAML language server, driven as an editor does: JSON-RPC
 // over its standard input and output.
 type editor struct {
 	t       *testing.T
@@ -41,7 +43,7 @@ type message struct {
 	Error  json.RawMessage `json:"error,omitempty"`
 }
 
-// place is a position as editors count: from 0.
+// place represents a position as editors count: from 0.
 type place struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
@@ -74,19 +76,15 @@ func start(t *testing.T) *editor {
 	check(t, os.Mkdir(filepath.Join(e.folder, ".keywright"), 0o700))
 	check(t, os.WriteFile(filepath.Join(e.folder, ".keywright", "keyspace.schema.json"), JSON, 0o600))
 	e.call("initialize", map[string]any{"processId": nil, "rootUri": "file://" + e.folder, "capabilities": map[string]any{
-		"workspace":    map[string]any{"configuration": true},
-		"textDocument": map[string]any{"completion": map[string]any{"completionItem": map[string]any{"documentationFormat": []string{"markdown"}}}},
+		"workspace": map[string]any{"configuration": true},
+		"textDocument": map[string]any{
+			"completion": map[string]any{"completionItem": map[string]any{"documentationFormat": []string{"markdown"}}}},
 	}})
 	e.send(message{Method: "initialized", Params: json.RawMessage("{}")})
 	return e
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = expect.NoError
 
 func (e *editor) send(m message) {
 	e.t.Helper()
@@ -123,7 +121,9 @@ func (e *editor) until(wanted func(message) bool) message {
 		case wanted(m):
 			return m
 		case m.Method == "workspace/configuration":
-			e.send(message{ID: m.ID, Result: json.RawMessage(`[{"validate": true, "completion": true, "hover": true, "schemaStore": {"enable": false}}, {}, {}, {}, {}]`)})
+			e.send(message{ID: m.ID,
+				Result: json.RawMessage(
+					`[{"validate": true, "completion": true, "hover": true, "schemaStore": {"enable": false}}, {}, {}, {}, {}]`)})
 		case m.ID != nil && m.Method != "":
 			e.send(message{ID: m.ID, Result: json.RawMessage("null")})
 		}
@@ -149,7 +149,9 @@ func (e *editor) open(text string) (uri string, found []diagnostic) {
 	e.t.Helper()
 	e.version++
 	uri = fmt.Sprintf("file://%s/%d.yaml", e.folder, e.version)
-	params, err := json.Marshal(map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "yaml", "version": 1, "text": modeline + text}})
+	params, err := json.Marshal(
+		map[string]any{
+			"textDocument": map[string]any{"uri": uri, "languageId": "yaml", "version": 1, "text": modeline + text}})
 	check(e.t, err)
 	e.send(message{Method: "textDocument/didOpen", Params: params})
 	var published struct {
@@ -157,14 +159,15 @@ func (e *editor) open(text string) (uri string, found []diagnostic) {
 		Diagnostics []diagnostic `json:"diagnostics"`
 	}
 	e.until(func(m message) bool {
-		return m.Method == "textDocument/publishDiagnostics" && json.Unmarshal(m.Params, &published) == nil && published.URI == uri
+		return m.Method == "textDocument/publishDiagnostics" && json.Unmarshal(m.Params, &published) == nil &&
+			published.URI == uri
 	})
 	return uri, published.Diagnostics
 }
 
 const modeline = "# yaml-language-server: $schema=./.keywright/keyspace.schema.json\n"
 
-// at is the place of a mark in a text that is opened, counted from 0.
+// at returns the place of a mark in a text that is opened, counted from 0.
 func at(text, mark string) place {
 	before, _, _ := strings.Cut(modeline+text, mark)
 	return place{strings.Count(before, "\n"), len(before) - 1 - strings.LastIndexByte(before, '\n')}
@@ -190,7 +193,8 @@ func TestEditorCompletes(t *testing.T) {
 				Documentation any
 			}
 		}
-		check(t, json.Unmarshal(e.call("textDocument/completion", map[string]any{"textDocument": map[string]any{"uri": uri}, "position": at(text, "|")}), &list))
+		check(t, json.Unmarshal(e.call("textDocument/completion",
+			map[string]any{"textDocument": map[string]any{"uri": uri}, "position": at(text, "|")}), &list))
 		var labels []string
 		for _, item := range list.Items {
 			labels = append(labels, item.Label)
@@ -204,7 +208,8 @@ func TestEditorCompletes(t *testing.T) {
 	}{
 		{completed: "sections", text: "keywright: 1\n|", yes: []string{"keys", "vars", "ttls", "owns", "channels", "events", "imports", "cleanup"}},
 		{completed: "types", text: "keywright: 1\nkeys:\n  a:\n    type: |\n", yes: []string{"string", "cache", "queue", "entity", "ratelimit"}},
-		{completed: "properties of the type", text: sample + "    |\n", yes: []string{"order", "retry", "dead", "owner", "doc"}, no: []string{"index", "score", "fence"}},
+		{completed: "properties of the type", text: sample + "    |\n",
+			yes: []string{"order", "retry", "dead", "owner", "doc"}, no: []string{"index", "score", "fence"}},
 		{completed: "ttls", text: "keywright: 1\nkeys:\n  a:\n    key: a\n    type: string\n    ttl: |\n", yes: []string{"none", "any", "30s"}},
 		{completed: "skip", text: sample + "    skip: [|]\n", yes: []string{"shape", "owns"}},
 	} {
@@ -225,9 +230,11 @@ func TestEditorCompletes(t *testing.T) {
 func TestEditorExplainsOnHover(t *testing.T) {
 	e := start(t)
 	uri, _ := e.open(sample)
-	for mark, want := range map[string]string{"ttl:": "How long a key lives", "lease:": "How long a worker may keep a job", "key:": "A key pattern, written in full", "keys:": "The entries"} {
+	for mark, want := range map[string]string{"ttl:": "How long a key lives", "lease:": "How long a worker may keep a job",
+		"key:": "A key pattern, written in full", "keys:": "The entries"} {
 		var hover struct{ Contents struct{ Value string } }
-		check(t, json.Unmarshal(e.call("textDocument/hover", map[string]any{"textDocument": map[string]any{"uri": uri}, "position": at(sample, mark)}), &hover))
+		check(t, json.Unmarshal(e.call("textDocument/hover",
+			map[string]any{"textDocument": map[string]any{"uri": uri}, "position": at(sample, mark)}), &hover))
 		if !strings.Contains(hover.Contents.Value, want) {
 			t.Errorf("hover on %s says %q, not %q", mark, hover.Contents.Value, want)
 		}
@@ -269,7 +276,7 @@ func TestEditorAcceptsTheExamples(t *testing.T) {
 		check(t, err)
 		texts = append(texts, string(text))
 	}
-	constructs, err := os.ReadFile("../testdata/constructs.txt")
+	constructs, err := os.ReadFile("../load/testdata/constructs.txt")
 	check(t, err)
 	_, file, _ := strings.Cut(string(constructs), "-- k.yaml --\n")
 	file, _, _ = strings.Cut(file, "\n-- ")

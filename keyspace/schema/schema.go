@@ -4,7 +4,7 @@
 // loader's tables in both directions.
 //
 // It is a subset of what the loader checks: patterns, types and TTLs are checked
-// in form only. keyspace.Load decides.
+// in form only. keyspace/load decides.
 package schema
 
 import _ "embed"

@@ -10,9 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
-// node is what the tests look at in a schema.
+// node describes what the tests look at in a schema.
 type node struct {
 	Ref                  string           `json:"$ref"`
 	Description          string           `json:"description"`
@@ -64,16 +65,16 @@ func member(t *testing.T, n *node) *node {
 // The loader and the schema know the same properties, in both directions.
 func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	root := parse(t)
-	agree(t, "the file", keyspace.TopLevel(), root.Properties)
+	agree(t, "the file", load.TopLevel(), root.Properties)
 	entry := root.Definitions["entry"]
 	branches := map[string]*node{}
 	for _, branch := range entry.AllOf {
 		branches[branch.If.Properties["type"].Const.(string)] = branch.Then
 	}
-	agree(t, "types", keyspace.Types(), branches)
-	shared := keyspace.Properties("string")
+	agree(t, "types", load.Types(), branches)
+	shared := load.Properties("string")
 	for typ, branch := range branches {
-		agree(t, typ, keyspace.Properties(typ), branch.Properties)
+		agree(t, typ, load.Properties(typ), branch.Properties)
 		if typ != "script" { // it has no key
 			shared = slices.DeleteFunc(shared, func(name string) bool { return branch.Properties[name] == nil })
 		}
@@ -86,27 +87,28 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	for _, word := range entry.Properties["type"].Enum {
 		types = append(types, word.(string))
 	}
-	if diff := cmp.Diff(keyspace.Types(), slices.Sorted(slices.Values(types))); diff != "" {
+	if diff := cmp.Diff(load.Types(), slices.Sorted(slices.Values(types))); diff != "" {
 		t.Errorf("completion of type: %s", diff)
 	}
-	agree(t, "a channel", keyspace.ChildProperties("channels"), member(t, root.Properties["channels"]).AnyOf[1].Properties)
-	agree(t, "durable", keyspace.ChildProperties("durable"), member(t, root.Properties["channels"]).AnyOf[1].Properties["durable"].AnyOf[1].Properties)
-	agree(t, "an event", keyspace.ChildProperties("events"), member(t, root.Properties["events"]).Properties)
-	agree(t, "a clean-up rule", keyspace.ChildProperties("cleanup"), root.Properties["cleanup"].Items.Properties)
-	agree(t, "a pressure rule", keyspace.ChildProperties("pressure"), root.Properties["pressure"].Items.Properties)
-	agree(t, "a job", keyspace.ChildProperties("janitor"), member(t, root.Properties["janitor"]).Properties)
+	agree(t, "a channel", load.ChildProperties("channels"), member(t, root.Properties["channels"]).AnyOf[1].Properties)
+	agree(t, "durable", load.ChildProperties("durable"),
+		member(t, root.Properties["channels"]).AnyOf[1].Properties["durable"].AnyOf[1].Properties)
+	agree(t, "an event", load.ChildProperties("events"), member(t, root.Properties["events"]).Properties)
+	agree(t, "a clean-up rule", load.ChildProperties("cleanup"), root.Properties["cleanup"].Items.Properties)
+	agree(t, "a pressure rule", load.ChildProperties("pressure"), root.Properties["pressure"].Items.Properties)
+	agree(t, "a job", load.ChildProperties("janitor"), member(t, root.Properties["janitor"]).Properties)
 	migration := member(t, root.Properties["migrations"])
 	part := member(t, migration.Properties["parts"])
 	move := part.Properties["moves"].Items
-	agree(t, "a migration", keyspace.ChildProperties("migrations"), migration.Properties)
-	agree(t, "a source", keyspace.ChildProperties("source"), member(t, migration.Properties["sources"]).Properties)
-	agree(t, "a part", keyspace.ChildProperties("part"), part.Properties)
-	agree(t, "a move", keyspace.ChildProperties("move"), move.Properties)
-	agree(t, "the ttl of a move", keyspace.ChildProperties("move ttl"), move.Properties["ttl"].Properties)
-	agree(t, "gates", keyspace.ChildProperties("gates"), part.Properties["gates"].Properties)
-	agree(t, "a rule of compare", keyspace.ChildProperties("compare"), migration.Properties["compare"].Items.Properties)
-	agree(t, "a var", keyspace.ChildProperties("vars"), member(t, root.Properties["vars"]).AnyOf[1].Properties)
-	agree(t, "emits", keyspace.ChildProperties("emits"), root.Definitions["property_emits"].Properties)
+	agree(t, "a migration", load.ChildProperties("migrations"), migration.Properties)
+	agree(t, "a source", load.ChildProperties("source"), member(t, migration.Properties["sources"]).Properties)
+	agree(t, "a part", load.ChildProperties("part"), part.Properties)
+	agree(t, "a move", load.ChildProperties("move"), move.Properties)
+	agree(t, "the ttl of a move", load.ChildProperties("move ttl"), move.Properties["ttl"].Properties)
+	agree(t, "gates", load.ChildProperties("gates"), part.Properties["gates"].Properties)
+	agree(t, "a rule of compare", load.ChildProperties("compare"), migration.Properties["compare"].Items.Properties)
+	agree(t, "a var", load.ChildProperties("vars"), member(t, root.Properties["vars"]).AnyOf[1].Properties)
+	agree(t, "emits", load.ChildProperties("emits"), root.Definitions["property_emits"].Properties)
 }
 
 // Every property says on hover what it is.
@@ -151,12 +153,14 @@ func TestEverythingIsDescribed(t *testing.T) {
 // that are known by their form it does.
 func TestTTLPattern(t *testing.T) {
 	pattern := regexp.MustCompile(parse(t).Definitions["ttl"].Pattern)
-	for _, text := range []string{"30s", "1h30m", "250ms", "15m in 1m..24h", "10m ~10%", "10m ~2.5%", "30m sliding", "15m in 1m..24h ~5% sliding", "none", "any"} {
+	for _, text := range []string{"30s", "1h30m", "250ms", "15m in 1m..24h", "10m ~10%", "10m ~2.5%", "30m sliding",
+		"15m in 1m..24h ~5% sliding", "none", "any"} {
 		if _, err := keyspace.ParseTTL(text); err != nil || !pattern.MatchString(text) {
 			t.Errorf("%q: loader %v, schema %t", text, err, pattern.MatchString(text))
 		}
 	}
-	for _, text := range []string{"", "5", "0", "-1s", "1.5h", "1mo", "10m ~10", "15m in 1m", "15m in", "30 s", "10m slidng"} {
+	for _, text := range []string{"", "5", "0", "-1s", "1.5h", "1mo", "10m ~10", "15m in 1m", "15m in", "30 s",
+		"10m slidng"} {
 		if _, err := keyspace.ParseTTL(text); err == nil || pattern.MatchString(text) {
 			t.Errorf("%q: loader %v, schema %t", text, err, pattern.MatchString(text))
 		}

@@ -38,12 +38,13 @@ type Condition struct{ Placeholder, Value string }
 func ParseCondition(text string) (Condition, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
-		return Condition{}, &Error{What: fmt.Sprintf("%q is no condition", text), Hint: "write placeholder=value, as in issue=123"}
+		return Condition{},
+			&Error{What: fmt.Sprintf("%q is no condition", text), Hint: "write placeholder=value, as in issue=123"}
 	}
 	return Condition{name, value}, nil
 }
 
-// Error is a request that cannot be fulfilled as it is written.
+// Error represents a request that cannot be fulfilled as it is written.
 type Error struct{ What, Hint string }
 
 // Error implements error.
@@ -64,7 +65,7 @@ type Selection struct {
 	seen    match.Captures
 }
 
-// target is what an item of the matcher is.
+// target describes what an item of the matcher is.
 type target struct {
 	key    *keyspace.Key
 	entry  int  // Undeclared for foreign and owned globs, and old names
@@ -73,7 +74,7 @@ type target struct {
 	must   []must
 }
 
-// must is a condition on a capture.
+// must represents a condition on a capture.
 type must struct {
 	capture int
 	value   string
@@ -159,10 +160,11 @@ func known(ks *keyspace.Keyspace, r Request) error {
 }
 
 func meant(e *keyspace.Entry, r Request) bool {
-	return (len(r.Entries) == 0 || slices.Contains(r.Entries, e.Name)) && (len(r.Owners) == 0 || slices.Contains(r.Owners, e.Owner))
+	return (len(r.Entries) == 0 || slices.Contains(r.Entries, e.Name)) &&
+		(len(r.Owners) == 0 || slices.Contains(r.Owners, e.Owner))
 }
 
-// conditions are those on the placeholders of a pattern; false if it lacks one.
+// conditions returns those on the placeholders of a pattern; false if it lacks one.
 func conditions(p *pattern.Pattern, where []Condition) (out []must, ok bool) {
 	for _, c := range where {
 		i := slices.IndexFunc(p.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == c.Placeholder })
@@ -174,7 +176,7 @@ func conditions(p *pattern.Pattern, where []Condition) (out []must, ok bool) {
 	return out, true
 }
 
-// inside is what bounds keys that nothing declares: the namespaces in effect, where
+// inside returns what bounds keys that nothing declares: the namespaces in effect, where
 // nothing narrower is asked for.
 func inside(ks *keyspace.Keyspace, within []string) []string {
 	if len(within) > 0 {
@@ -257,14 +259,14 @@ func (s *Selection) Find(key []byte) (entry int, declared *keyspace.Key, ok bool
 	return t.entry, t.key, s.globs == nil || s.globs.Match(key, nil) != match.None
 }
 
-// Names are the names of all entries.
+// Names returns the names of all entries.
 func (s *Selection) Names() []string { return s.names }
 
 // Glob matches each key that is meant, and as few others as one glob can tell: what to
 // give SCAN MATCH. It is empty where that would not help.
 func (s *Selection) Glob() string { return s.glob }
 
-// common is the longest beginning that all keys that are meant share, as a glob.
+// common returns the longest beginning that all keys that are meant share, as a glob.
 func (s *Selection) common(items []match.Item, r Request) string {
 	if len(r.Globs) == 1 && s.all {
 		return r.Globs[0]
@@ -316,7 +318,7 @@ func inOne(within string, globs []string) bool {
 	return true
 }
 
-// literal is what a glob begins with before its first special character.
+// literal returns what a glob begins with before its first special character.
 func literal(glob string) string {
 	var out []byte
 	for i := 0; i < len(glob); i++ {

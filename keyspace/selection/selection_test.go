@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
@@ -24,20 +25,21 @@ keys:
   flags: {key: "app:fl*gs", type: hash, ttl: none}
 `
 
-func load(t interface{ Fatal(...any) }) *keyspace.Keyspace {
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
+func loaded(t interface{ Fatal(...any) }) *keyspace.Keyspace {
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatal(fmt.Sprint(findings))
 	}
 	return ks
 }
 
-var keys = []string{"app:issue:1", "app:issue:123", "app:issue:1234", "app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs", "app:flags",
+var keys = []string{"app:issue:1", "app:issue:123", "app:issue:1234", "app:issue:123:comment:bob",
+	"app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs", "app:flags",
 	"app:other", "bull:x", "old:issue:123", "elsewhere", ""}
 
 // Each request means exactly these keys.
 func TestMeant(t *testing.T) {
-	ks := load(t)
+	ks := loaded(t)
 	for _, c := range []struct {
 		what    string
 		request selection.Request
@@ -47,14 +49,19 @@ func TestMeant(t *testing.T) {
 		{"an entry", selection.Request{Entries: []string{"issue"}}, keys[0:3]},
 		{"an entry with derived keys", selection.Request{Entries: []string{"guard"}}, keys[5:7]},
 		{"an owner", selection.Request{Owners: []string{"worker"}}, keys[5:7]},
-		{"a value, exactly", selection.Request{Where: []selection.Condition{{"issue", "123"}}}, []string{keys[1], keys[3], keys[5], keys[6]}},
-		{"a value and an entry", selection.Request{Where: []selection.Condition{{"issue", "123"}}, Entries: []string{"comment"}}, []string{keys[3]}},
+		{"a value, exactly", selection.Request{Where: []selection.Condition{{"issue", "123"}}},
+			[]string{keys[1], keys[3], keys[5], keys[6]}},
+		{"a value and an entry",
+			selection.Request{Where: []selection.Condition{{"issue", "123"}}, Entries: []string{"comment"}}, []string{keys[3]}},
 		{"two values", selection.Request{Where: []selection.Condition{{"issue", "1"}, {"user", "123"}}}, []string{keys[4]}},
 		{"a glob", selection.Request{Globs: []string{"app:issue:1*"}}, keys[0:5]},
 		{"a glob and an owner", selection.Request{Globs: []string{"app:*"}, Owners: []string{"worker"}}, keys[5:6]},
-		{"undeclared within a glob", selection.Request{Undeclared: true, Within: []string{"app:*"}}, []string{"app:flags", "app:other"}},
-		{"within a glob, and what is declared", selection.Request{Within: []string{"x:*"}}, []string{"app:issue:1", "app:issue:123", "app:issue:1234",
-			"app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs", "old:issue:123"}},
+		{"undeclared within a glob", selection.Request{Undeclared: true, Within: []string{"app:*"}},
+			[]string{"app:flags", "app:other"}},
+		{"within a glob, and what is declared", selection.Request{Within: []string{"x:*"}},
+			[]string{"app:issue:1", "app:issue:123", "app:issue:1234",
+				"app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs",
+				"old:issue:123"}},
 		{"undeclared", selection.Request{Undeclared: true}, []string{"app:flags", "app:other", "elsewhere", ""}},
 	} {
 		s, err := selection.Compile(ks, c.request)
@@ -75,8 +82,9 @@ func TestMeant(t *testing.T) {
 
 // What the declaration does not have is refused, with what was probably meant.
 func TestRefused(t *testing.T) {
-	ks := load(t)
-	for _, r := range []selection.Request{{Entries: []string{"isue"}}, {Owners: []string{"wroker"}}, {Where: []selection.Condition{{"isue", "1"}}}, {Globs: []string{""}}} {
+	ks := loaded(t)
+	for _, r := range []selection.Request{{Entries: []string{"isue"}}, {Owners: []string{"wroker"}},
+		{Where: []selection.Condition{{"isue", "1"}}}, {Globs: []string{""}}} {
 		_, err := selection.Compile(ks, r)
 		var refused *selection.Error
 		if !errors.As(err, &refused) || refused.Hint == "" {
@@ -90,13 +98,14 @@ func TestRefused(t *testing.T) {
 
 // The glob that a server is given matches each key that is meant.
 func TestTheGlobMatchesWhatIsMeant(t *testing.T) {
-	ks := load(t)
+	ks := loaded(t)
 	rapid.Check(t, func(t *rapid.T) {
 		r := selection.Request{
-			Entries: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"issue", "comment", "guard", "flags"}), 0, 3, rapid.ID).Draw(t, "entries"),
-			Owners:  rapid.SliceOfN(rapid.SampledFrom([]string{"core", "worker"}), 0, 1).Draw(t, "owners"),
-			Within:  rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "b[^a]ll*"}), 0, 2).Draw(t, "within"),
-			Globs:   rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "*1*", "old:?*"}), 0, 2).Draw(t, "globs"),
+			Entries: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"issue", "comment", "guard", "flags"}), 0, 3, rapid.ID).
+				Draw(t, "entries"),
+			Owners: rapid.SliceOfN(rapid.SampledFrom([]string{"core", "worker"}), 0, 1).Draw(t, "owners"),
+			Within: rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "b[^a]ll*"}), 0, 2).Draw(t, "within"),
+			Globs:  rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "*1*", "old:?*"}), 0, 2).Draw(t, "globs"),
 		}
 		s, err := selection.Compile(ks, r)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// State is what is kept of a part beside the files. It decides: a writer takes its
+// State describes what is kept of a part beside the files. It decides: a writer takes its
 // epoch from here and from nowhere else.
 //
 // Epochs only grow. A change takes two steps: Begin closes the part (Intent is set, and
@@ -21,13 +21,13 @@ type State struct {
 	Lag uint64 `json:"lag,omitempty"`
 }
 
-// Intent is a change that has begun.
+// Intent represents a change that has begun.
 type Intent struct {
 	To    Phase  `json:"to"`
 	Epoch uint64 `json:"epoch"` // with which the sides are made equal meanwhile
 }
 
-// Fence is what Redis has of a part. Each script looks at its epoch.
+// Fence describes what Redis has of a part. Each script looks at its epoch.
 type Fence struct {
 	There bool
 	Epoch uint64
@@ -95,7 +95,7 @@ func (s State) Undo(reached bool) (State, error) {
 	return out, nil
 }
 
-// Raise is whether a step may give Redis a new epoch: it has what the last step has
+// Raise reports whether a step may give Redis a new epoch: it has what the last step has
 // left, or what a change may have left that was undone while Redis was away.
 func (s State) Raise(f Fence, to uint64) error {
 	low := s.Epoch

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Gate is a condition of a change of phase.
+// Gate represents a condition of a change of phase.
 type Gate uint8
 
 // The gates.
@@ -27,7 +27,7 @@ var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "comp
 // String implements fmt.Stringer.
 func (g Gate) String() string { return gateNames[g] }
 
-// Limits are the declared limits of the gates of a part. The zero value of Compared,
+// Limits holds the declared limits of the gates of a part. The zero value of Compared,
 // For and Backup asks for nothing.
 type Limits struct {
 	Compared int64         // at least so many comparisons; 0: none are asked for
@@ -37,7 +37,7 @@ type Limits struct {
 	Backup   time.Duration // a verified backup is at most so old; 0: none is asked for
 }
 
-// Facts are what is known of a part when it is to change its phase.
+// Facts describes what is known of a part when it is to change its phase.
 type Facts struct {
 	Marks     int64         // records that may differ
 	Oldest    time.Duration // age of the oldest mark
@@ -53,7 +53,7 @@ type Facts struct {
 	Unanswered error // why it could not be asked all of that
 }
 
-// Closed is a gate that does not open.
+// Closed represents a gate that does not open.
 type Closed struct {
 	Gate Gate
 	Has  string

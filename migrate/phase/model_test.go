@@ -252,7 +252,8 @@ func (p *process) replay() {
 			continue
 		}
 		s := w.state
-		if p.ask(func() error { delete(w.live, q.id); return w.fence.MayWriteRedis(s.Epoch) }) == nil && p.sync(s.Epoch, false) == nil {
+		if p.ask(func() error { delete(w.live, q.id); return w.fence.MayWriteRedis(s.Epoch) }) == nil &&
+			p.sync(s.Epoch, false) == nil {
 			w.marks[q] = 0
 		}
 	}
@@ -441,7 +442,7 @@ func (w *world) worker(p *process) {
 	}
 }
 
-// rest is what the next process finds: it settles, replays, and then both sides are equal.
+// rest returns what the next process finds: it settles, replays, and then both sides are equal.
 func (w *world) rest() string {
 	w.away = false
 	p := w.start(func(p *process) {
@@ -499,7 +500,8 @@ func TestWalks(t *testing.T) {
 		if wrong != "" {
 			t.Fatalf("seed %d: %s", seed, wrong)
 		}
-		commits, changes, undone, kills = commits+w.count.commits, changes+w.count.changes, undone+w.count.undone, kills+w.count.kills
+		commits, changes, undone, kills = commits+w.count.commits, changes+w.count.changes, undone+w.count.undone,
+			kills+w.count.kills
 	}
 	t.Logf("%d walks: %d commits, %d changes of phase, %d undone, %d kills", walks(), commits, changes, undone, kills)
 	if changes < walks() || undone < walks()/10 || kills < walks() {

@@ -7,7 +7,7 @@ package phase
 
 import "fmt"
 
-// Side is where a record is.
+// Side describes where a record is.
 type Side uint8
 
 // The sides.
@@ -22,7 +22,7 @@ var sideNames = [...]string{"none", "files", "redis"}
 // String implements fmt.Stringer.
 func (s Side) String() string { return sideNames[s] }
 
-// Phase is how far a part has moved.
+// Phase describes how far a part has moved.
 type Phase uint8
 
 // The phases, in their order.
@@ -36,7 +36,7 @@ const (
 	Complete
 )
 
-// Rule is what holds in a phase.
+// Rule describes what holds in a phase.
 type Rule struct {
 	Phase     Phase
 	Name      string
@@ -98,16 +98,16 @@ func (p *Phase) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Next is the phase after p; ok is false for the last.
+// Next returns the phase after p; ok is false for the last.
 func (p Phase) Next() (next Phase, ok bool) { return p + 1, p < Complete }
 
-// Previous is the phase before p; ok is false for the first.
+// Previous returns the phase before p; ok is false for the first.
 func (p Phase) Previous() (previous Phase, ok bool) { return p - 1, p > Off && p <= Complete }
 
 // Both reports whether writes go to both sides.
 func (r Rule) Both() bool { return r.Also != None }
 
-// Other is the side that is not the authority.
+// Other returns the side that is not the authority.
 func (r Rule) Other() Side {
 	if r.Authority == Files {
 		return Redis

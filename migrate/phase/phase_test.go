@@ -17,7 +17,8 @@ func TestTable(t *testing.T) {
 		if p, err := Parse(r.Name); err != nil || p != r.Phase {
 			t.Errorf("%s: %v %v", r.Name, p, err)
 		}
-		if r.Authority == r.Also || r.Authority == None || r.Reads == None || r.Compares == r.Reads || r.Authority != r.Reads {
+		if r.Authority == r.Also || r.Authority == None || r.Reads == None || r.Compares == r.Reads ||
+			r.Authority != r.Reads {
 			t.Errorf("%s: %+v", r.Name, r)
 		}
 		next, ok := r.Phase.Next()
@@ -80,7 +81,8 @@ func TestGates(t *testing.T) {
 				seen[g] = true
 				f := good
 				bad[g](&f)
-				if closed := Check(r.Phase, way.to, limits, f); len(closed) != 1 || closed[0].Gate != g || closed[0].String() == "" {
+				if closed := Check(r.Phase, way.to, limits, f); len(closed) != 1 || closed[0].Gate != g ||
+					closed[0].String() == "" {
 					t.Errorf("%s to %s with a bad %s: %v", r.Name, way.to, g, closed)
 				}
 			}

@@ -16,14 +16,14 @@ import (
 // are. The one whose conversion gives what is stored is taken.
 type Names func(r *Record, capture string) ([]string, error)
 
-// part is a stored part of a record, with the slot that says where it is from.
+// part represents a stored part of a record, with the slot that says where it is from.
 type part struct {
 	*slot
 	stored string
 	there  bool
 }
 
-// parts are the stored parts of a record. ok is false for a key that is not of
+// parts returns the stored parts of a record. ok is false for a key that is not of
 // the entry.
 func (mv *Move) parts(r *Record) (out []part, ok bool) {
 	keys, ok := mv.To.Keys[0].Pattern.Match([]byte(r.Key))
@@ -59,13 +59,13 @@ func (mv *Move) parts(r *Record) (out []part, ok bool) {
 	return out, true
 }
 
-// given is a reference and the value that it must have.
+// given represents a reference and the value that it must have.
 type given struct {
 	ref route.Term
 	datum
 }
 
-// undo is what the references of a term must be, so that the term gives a stored
+// undo returns what the references of a term must be, so that the term gives a stored
 // value.
 func undo(t *route.Term, d datum) ([]given, string) {
 	if t.Func == "" {
@@ -90,7 +90,7 @@ func undo(t *route.Term, d datum) ([]given, string) {
 	return out, ""
 }
 
-// gives are the references of a part and their values.
+// gives returns the references of a part and their values.
 func (p *part) gives() ([]given, string) {
 	d := datum{}
 	if p.there {
@@ -102,12 +102,12 @@ func (p *part) gives() ([]given, string) {
 	return undo(&p.term, d)
 }
 
-// fault is a record that cannot be written into a document.
+// fault returns a record that cannot be written into a document.
 func (mv *Move) fault(r *Record, format string, args ...any) error {
 	return &Reject{Move: mv, At: r.At, Reason: fmt.Sprintf(format, args...)}
 }
 
-// apply is a value of the document with a record written into it. What is as the
+// apply returns a value of the document with a record written into it. What is as the
 // record says keeps its bytes.
 func (mv *Move) apply(m *Match, st *style, cur []byte, r *Record) ([]byte, error) {
 	parts, ok := mv.parts(r)
@@ -120,11 +120,12 @@ func (mv *Move) apply(m *Match, st *style, cur []byte, r *Record) ([]byte, error
 		if !ofRecord(&p.term) {
 			continue // a capture: it is in the place, not in the value
 		}
-		now.Raw, now.members = cur, nil
+		now.Raw, now.members, now.split = cur, nil, false
 		if cur != nil {
 			if d, reason := now.eval(&p.term); reason == "" {
 				stored, there, reason := p.store(d)
-				if reason == "" && there == p.there && (stored == p.stored || sameStored(p.typ.Kind, stored, p.stored) || p.typ.Kind == scalar.JSON && sameJSON(stored, p.stored)) {
+				if reason == "" && there == p.there && (stored == p.stored || sameStored(p.typ.Kind, stored, p.stored) ||
+					p.typ.Kind == scalar.JSON && sameJSON(stored, p.stored)) {
 					continue
 				}
 			}
@@ -161,7 +162,7 @@ func sameJSON(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// want is a capture that a record needs: its text, or, where that cannot be had
+// want represents a capture that a record needs: its text, or, where that cannot be had
 // back, what its conversion must give.
 type want struct {
 	text   string
@@ -204,7 +205,7 @@ func (w *want) is(name, text string) bool {
 	return reason == "" && there && stored == w.stored
 }
 
-// wants are the captures of a record, by name.
+// wants returns the captures of a record, by name.
 func (mv *Move) wants(r *Record, names Names) (map[string]*want, error) {
 	parts, ok := mv.parts(r)
 	if !ok {
@@ -253,7 +254,7 @@ func captureText(refs []given, name string) (string, bool) {
 	return "", false
 }
 
-// FileOf is the file that has, or would get, a record. names may be nil where the
+// FileOf returns the file that has, or would get, a record. names may be nil where the
 // captures of the file's name can be had back.
 func (mv *Move) FileOf(r *Record, names Names) (string, error) {
 	captures := map[string]string{}

@@ -7,10 +7,11 @@ import (
 	"io"
 	"testing"
 
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// documentOf is a document of n records of about 220 bytes.
+// documentOf returns a document of n records of about 220 bytes.
 func documentOf(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"guilds": {"456": {"feeds": {`)
@@ -18,7 +19,8 @@ func documentOf(n int) []byte {
 		if i > 0 {
 			b.WriteString(",\n")
 		}
-		fmt.Fprintf(&b, `"feed %d": {"url": "https://example.org/feeds/%d", "title": "A title of some length, as articles have", "id": %d, "tags": ["news", "local"], "score": 0.5, "published_at": "2026-11-20T10:00:00Z", "seen": false}`, i, i, 9007199254740993+i)
+		fmt.Fprintf(&b,
+			`"feed %d": {"url": "https://example.org/feeds/%d", "title": "A title of some length, as articles have", "id": %d, "tags": ["news", "local"], "score": 0.5, "published_at": "2026-11-20T10:00:00Z", "seen": false}`, i, i, 9007199254740993+i)
 	}
 	b.WriteString(`}}}}`)
 	return b.Bytes()
@@ -28,7 +30,7 @@ func documentOf(n int) []byte {
 // holds one value at a time, and beside one that only checks.
 func BenchmarkRead(b *testing.B) {
 	doc := documentOf(20000)
-	s := compile(b, bot).Source("state")
+	s := declared.Map(b, bot).Source("state")
 	b.Run("records", func(b *testing.B) {
 		b.SetBytes(int64(len(doc)))
 		b.ReportAllocs()
@@ -81,7 +83,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// decode is what a loader by hand does: it goes down to the object of records by
+// decode returns what a loader by hand does: it goes down to the object of records by
 // tokens, and decodes each of them.
 func decode(b *testing.B, in io.Reader) (n int) {
 	d := json.NewDecoder(in)
@@ -110,10 +112,12 @@ func decode(b *testing.B, in io.Reader) (n int) {
 
 // BenchmarkCompare: two spellings of one record, and its digest.
 func BenchmarkCompare(b *testing.B) {
-	s := compile(b, bot)
+	s := declared.Map(b, bot)
 	mv := s.Move("settings.feeds")
-	x := &record.Record{Move: mv, Key: "f:456", Sub: "a", Value: []byte(`{"url":"https://example.org","id":9007199254740993,"tags":["a","b"],"score":0.5}`)}
-	y := &record.Record{Move: mv, Key: "f:456", Sub: "a", Value: []byte(`{"score": 5e-1, "id": 9007199254740993.0, "tags": ["a", "b"], "url": "https:\/\/example.org"}`)}
+	x := &record.Record{Move: mv, Key: "f:456", Sub: "a",
+		Value: []byte(`{"url":"https://example.org","id":9007199254740993,"tags":["a","b"],"score":0.5}`)}
+	y := &record.Record{Move: mv, Key: "f:456", Sub: "a",
+		Value: []byte(`{"score": 5e-1, "id": 9007199254740993.0, "tags": ["a", "b"], "url": "https:\/\/example.org"}`)}
 	b.Run("spellings", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

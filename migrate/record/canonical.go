@@ -10,7 +10,8 @@ import (
 // checked reads a value without a source: what Canonical and Compare are given.
 func checked(text []byte) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
-	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced, names: newNameChecker(opt)}
+	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced,
+		names: newNameChecker(opt)}
 	if err := w.document(); err != nil {
 		return nil, err
 	}
@@ -20,7 +21,7 @@ func checked(text []byte) (raw []byte, err error) {
 // unsourced is the source of a value that is of none.
 var unsourced = &Source{Source: &keyspace.Source{}, root: &node{}}
 
-// Canonical is the canonical form of a JSON text: members sorted by the bytes of
+// Canonical returns the canonical form of a JSON text: members sorted by the bytes of
 // their names, no white space, numbers and texts in one spelling (1.0 and 1e0 are
 // 1). Two texts of one value have one canonical form. The error is an *Error.
 func Canonical(text []byte) ([]byte, error) {

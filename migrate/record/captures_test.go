@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -45,7 +46,7 @@ const news = `{
 // TestCapturesThatTheKeyDoesNotSay: what is left out, what only captures make,
 // places as scores, ids in both forms.
 func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
-	m := compile(t, queues)
+	m := declared.Map(t, queues)
 	s := m.Sources[0]
 	got, err := read(t, s, "news.json", news, record.Options{MaxRecord: 1000})
 	want := []string{
@@ -62,14 +63,22 @@ func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
 		old, new string
 		edits    []record.Edit
 	}{
-		{"a story of a feed that is not there", `"at": 5}]}}`, `"at": 5}], "Rom": [{"id": "b", "feed": "Rom", "at": 7}]}}`, []record.Edit{
-			set(m, "all.order", record.Record{Key: "w:123:456:order", Sub: "b", Score: "7"}),
-			set(m, "all.waiting", record.Record{Key: "w:123:456", Sub: "b", Value: []byte(`{"id":"b","feed":"Rom","at":7}`)})}},
-		{"a score that the file has not", `["x", "y"]`, `["x", "y", "z"]`, []record.Edit{set(m, "all.seen", record.Record{Key: "s:123", Sub: "y", Score: "1795168800"}), set(m, "all.seen", record.Record{Key: "s:123", Sub: "z", Score: "1795168801"})}},
-		{"an id", `142411"`, `142412"`, []record.Edit{set(m, "all.channels", record.Record{Key: "c:123", Sub: "sport", Value: []byte("1183090215447142412")}), set(m, "all.channels", record.Record{Key: "c:123", Sub: "war", Value: []byte("1183090215447142410")})}},
+		{"a story of a feed that is not there", `"at": 5}]}}`, `"at": 5}], "Rom": [{"id": "b", "feed": "Rom", "at": 7}]}}`,
+			[]record.Edit{
+				set(m, "all.order", record.Record{Key: "w:123:456:order", Sub: "b", Score: "7"}),
+				set(m, "all.waiting", record.Record{Key: "w:123:456", Sub: "b", Value: []byte(`{"id":"b","feed":"Rom","at":7}`)})}},
+		{"a score that the file has not", `["x", "y"]`, `["x", "y", "z"]`,
+			[]record.Edit{set(m, "all.seen", record.Record{Key: "s:123", Sub: "y", Score: "1795168800"}),
+				set(m, "all.seen", record.Record{Key: "s:123", Sub: "z", Score: "1795168801"})}},
+		{"an id", `142411"`, `142412"`,
+			[]record.Edit{set(m, "all.channels",
+				record.Record{Key: "c:123", Sub: "sport", Value: []byte("1183090215447142412")}),
+				set(m, "all.channels", record.Record{Key: "c:123", Sub: "war", Value: []byte("1183090215447142410")})}},
 		{"a guild that holds others", "", "", []record.Edit{gone(m, "all.guilds", record.Record{Key: "guilds", Sub: "123"})}},
-		{"an empty guild", ",\n  \"124\": {}", "", []record.Edit{gone(m, "all.guilds", record.Record{Key: "guilds", Sub: "124"})}},
-		{"a new guild", "\"124\": {}", "\"124\": {},\n  \"125\": {}", []record.Edit{set(m, "all.guilds", record.Record{Key: "guilds", Sub: "125"})}},
+		{"an empty guild", ",\n  \"124\": {}", "",
+			[]record.Edit{gone(m, "all.guilds", record.Record{Key: "guilds", Sub: "124"})}},
+		{"a new guild", "\"124\": {}", "\"124\": {},\n  \"125\": {}",
+			[]record.Edit{set(m, "all.guilds", record.Record{Key: "guilds", Sub: "125"})}},
 	} {
 		got, _, err := rewrite(t, s, "news.json", news, nil, c.edits...)
 		if diff := cmp.Diff(strings.Replace(news, c.old, c.new, 1), got); diff != "" || err != nil {
@@ -86,14 +95,15 @@ func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
 // TestCapturesAloneAreNotHeld: a match of captures alone may be larger than any
 // record.
 func TestCapturesAloneAreNotHeld(t *testing.T) {
-	s := compile(t, queues).Sources[0]
+	s := declared.Map(t, queues).Sources[0]
 	doc := `{"123": {"other": [` + strings.Repeat(`"0123456789",`, 100000) + `1]}}`
 	got, err := read(t, s, "news.json", doc, record.Options{MaxRecord: 4096})
 	if err != nil || len(got) != 1 || got[0] != "all.guilds guilds 123" {
 		t.Error(got, err)
 	}
 	var out bytes.Buffer
-	if _, err := s.Rewrite(&out, strings.NewReader(doc), "news.json", nil, nil, record.Options{}); err != nil || out.String() != doc {
+	if _, err := s.Rewrite(&out, strings.NewReader(doc), "news.json", nil, nil, record.Options{}); err != nil ||
+		out.String() != doc {
 		t.Error(err)
 	}
 }

@@ -94,7 +94,7 @@ func pathOf(path []string) string {
 	return b.String()
 }
 
-// as is how the value at a path is compared, "" for as it is.
+// as returns how the value at a path is compared, "" for as it is.
 func (c *comparison) as(path []string) keyspace.CompareAs {
 	for _, r := range c.rules {
 		if slices.Equal(r.Field, path) {
@@ -149,7 +149,8 @@ func (c *comparison) stored(typ scalar.Type, path []string, a, b string) {
 			return
 		}
 	}
-	if !sameStored(typ.Kind, a, b) && (c.as(path) != keyspace.CompareInstant || !sameInstant(datum{kind: text, text: a}, datum{kind: text, text: b})) {
+	if !sameStored(typ.Kind, a, b) &&
+		(c.as(path) != keyspace.CompareInstant || !sameInstant(datum{kind: text, text: a}, datum{kind: text, text: b})) {
 		c.differ(pathOf(path), DiffValue)
 	}
 }
@@ -202,7 +203,8 @@ func instantOf(d datum) (time.Time, bool) {
 // json compares two values that have been checked.
 func (c *comparison) json(path []string, a, b []byte) {
 	how := c.as(path)
-	if how == keyspace.CompareIgnore || bytes.Equal(a, b) || how == keyspace.CompareInstant && sameInstant(datumOf(a), datumOf(b)) {
+	if how == keyspace.CompareIgnore || bytes.Equal(a, b) ||
+		how == keyspace.CompareInstant && sameInstant(datumOf(a), datumOf(b)) {
 		return
 	}
 	x, y := datumOf(a), datumOf(b)
@@ -281,7 +283,7 @@ func sameCanonical(a, b []byte) bool {
 	return bytes.Equal(appendCanonical(nil, a), appendCanonical(nil, b))
 }
 
-// canonicalSet are the canonical forms of elements, sorted; each once if they are
+// canonicalSet returns the canonical forms of elements, sorted; each once if they are
 // a set.
 func canonicalSet(in [][]byte, once bool) [][]byte {
 	out := make([][]byte, 0, len(in))
@@ -295,7 +297,7 @@ func canonicalSet(in [][]byte, once bool) [][]byte {
 	return out
 }
 
-// Digest is the same for two records that compare as equal without rules: of the
+// Digest returns the same for two records that compare as equal without rules: of the
 // canonical form of what is stored, without the time at which it ends.
 func (r *Record) Digest() [32]byte {
 	h := sha256.New()
@@ -330,7 +332,7 @@ func (r *Record) Digest() [32]byte {
 	return [32]byte(h.Sum(out[:0]))
 }
 
-// canonicalStored is one spelling for all of a stored value.
+// canonicalStored returns one spelling for all of a stored value.
 func canonicalStored(k scalar.Kind, stored string) string {
 	switch k {
 	case scalar.JSON:

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// node is a prefix of the paths of a source: a step, and what comes after it.
+// node represents a prefix of the paths of a source: a step, and what comes after it.
 type node struct {
 	step     route.Step
 	parent   *node
@@ -36,7 +36,7 @@ func (n *node) child(s route.Step) *node {
 	return c
 }
 
-// slot is one part of a record: the term that it is taken from, and the type that
+// slot represents one part of a record: the term that it is taken from, and the type that
 // it is stored in.
 type slot struct {
 	name  string
@@ -125,7 +125,7 @@ func (mv *Move) ofValue() bool {
 	return slices.ContainsFunc(mv.slots(), func(s *slot) bool { return ofRecord(&s.term) })
 }
 
-// Move is the move of that name ("part.entry"), nil if there is none.
+// Move returns the move of that name ("part.entry"), nil if there is none.
 func (m *Map) Move(name string) *Move {
 	i := slices.IndexFunc(m.Moves, func(mv *Move) bool { return mv.Name == name })
 	if i < 0 {
@@ -134,7 +134,7 @@ func (m *Map) Move(name string) *Move {
 	return m.Moves[i]
 }
 
-// Source is the source of that name, nil if there is none.
+// Source returns the source of that name, nil if there is none.
 func (m *Map) Source(name string) *Source {
 	i := slices.IndexFunc(m.Sources, func(s *Source) bool { return s.Name == name })
 	if i < 0 {
@@ -143,7 +143,7 @@ func (m *Map) Source(name string) *Source {
 	return m.Sources[i]
 }
 
-// Captures are what the captures of a file name and a path have captured, by
+// Captures describes what the captures of a file name and a path have captured, by
 // their names.
 type Captures map[string]string
 
@@ -161,10 +161,10 @@ func (s *Source) Match(file string) (captures Captures, ok bool) {
 	return captures, true
 }
 
-// globSpecial are the characters that mean something to path.Match.
+// globSpecial lists the characters that mean something to path.Match.
 var globSpecial = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// Glob is a pattern of path.Match that every file of the source matches. Match
+// Glob returns a pattern of path.Match that every file of the source matches. Match
 // decides.
 func (s *Source) Glob() string {
 	var b strings.Builder

@@ -12,37 +12,43 @@ import (
 	"github.com/keywright/keywright/keyspace/route"
 )
 
-// conversion is what a row of the table of conversions does to a value, and how
+// conversion describes what a row of the table of conversions does to a value, and how
 // it is undone. The reason is "" if it could; it holds no value.
 type conversion struct {
 	to   func(t *route.Term, in []datum) (out datum, reason string)
 	from func(t *route.Term, stored datum) (out []datum, reason string)
 }
 
-// conversions are the rows of route.Conversions.
+// conversions lists the rows of route.Conversions.
 var conversions = map[string]conversion{
-	"text":    {one(text, spelledText), back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
-	"number":  {one(number, func(d datum) (datum, string) { return datum{kind: text, text: d.text}, "" }), back(backNumber)},
-	"id":      {toID, back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
-	"place":   {nil, func(*route.Term, datum) ([]datum, string) { return nil, "" }}, // eval knows the place
-	"iso8601": {one(text, readISO), back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, isoText) })},
-	"unix_s":  {one(number, readUnix(time.Second)), back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, unixText(time.Second)) })},
+	"text": {one(text, spelledText),
+		back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
+	"number": {one(number, func(d datum) (datum, string) { return datum{kind: text, text: d.text}, "" }),
+		back(backNumber)},
+	"id":    {toID, back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
+	"place": {nil, func(*route.Term, datum) ([]datum, string) { return nil, "" }}, // eval knows the place
+	"iso8601": {one(text, readISO),
+		back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, isoText) })},
+	"unix_s": {one(number, readUnix(time.Second)),
+		back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, unixText(time.Second)) })},
 	"unix_ms": {one(number, readUnix(time.Millisecond)), back(func(_ *route.Term, d datum) (datum, string) {
 		return asInstant(d, time.Millisecond, unixText(time.Millisecond))
 	})},
 	"minutes": {toMinutes, fromMinutes},
 	"slug":    {one(text, toSlug), nil},
-	"lower":   {one(text, func(d datum) (datum, string) { return datum{kind: text, text: strings.ToLower(d.text)}, "" }), nil},
+	"lower": {one(text,
+		func(d datum) (datum, string) { return datum{kind: text, text: strings.ToLower(d.text)}, "" }), nil},
 	"base64": {one(text, toBytes), back(func(_ *route.Term, d datum) (datum, string) {
 		return datum{kind: text, text: base64.StdEncoding.EncodeToString([]byte(d.text))}, ""
 	})},
 	"rename":  {renamed, back(renamedBack)},
 	"default": {defaulted, back(func(_ *route.Term, d datum) (datum, string) { return d, "" })},
 	"null":    {nulled, back(nulledBack)},
-	"const":   {func(t *route.Term, _ []datum) (datum, string) { return datum{kind: spelled, text: t.Args[0]}, "" }, func(*route.Term, datum) ([]datum, string) { return nil, "" }},
+	"const": {func(t *route.Term, _ []datum) (datum, string) { return datum{kind: spelled, text: t.Args[0]}, "" },
+		func(*route.Term, datum) ([]datum, string) { return nil, "" }},
 }
 
-// one is a conversion of one value of a kind. Nothing stays nothing.
+// one returns a conversion of one value of a kind. Nothing stays nothing.
 func one(k kind, f func(datum) (datum, string)) func(*route.Term, []datum) (datum, string) {
 	return func(t *route.Term, in []datum) (datum, string) {
 		d := in[0]
@@ -61,7 +67,7 @@ func one(k kind, f func(datum) (datum, string)) func(*route.Term, []datum) (datu
 	}
 }
 
-// back is the way back of one value.
+// back returns the way back of one value.
 func back(f func(*route.Term, datum) (datum, string)) func(*route.Term, datum) ([]datum, string) {
 	return func(t *route.Term, d datum) ([]datum, string) {
 		if d.kind == nothing && t.Func != "null" {
@@ -94,11 +100,13 @@ func backNumber(_ *route.Term, d datum) (datum, string) {
 	return datum{kind: number, text: d.text}, ""
 }
 
-// isoForms are the spellings of a time that iso8601 reads, beside RFC 3339: as
+// isoForms lists the spellings of a time that iso8601 reads, beside RFC 3339: as
 // Python, JavaScript, Go, Ruby and databases write it.
 var isoForms = []string{
-	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
-	"2006-01-02T15:04:05.999999999Z0700", "2006-01-02 15:04:05.999999999 Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02T15:04:05.999999999Z0700", "2006-01-02 15:04:05.999999999 Z0700", "2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
 }
 
 func readISO(d datum) (datum, string) {
@@ -127,7 +135,8 @@ func readUnix(unit time.Duration) func(datum) (datum, string) {
 }
 
 func unixTime(digits string, unit time.Duration) (time.Time, bool) {
-	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n < math.MaxInt32*1000*1000 && n > -math.MaxInt32*1000*1000 {
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n < math.MaxInt32*1000*1000 &&
+		n > -math.MaxInt32*1000*1000 {
 		if unit == time.Second {
 			return time.Unix(n, 0).UTC(), inYears(time.Unix(n, 0))
 		}
@@ -230,10 +239,12 @@ func toSlug(d datum) (datum, string) {
 	return datum{kind: text, text: b.String()}, ""
 }
 
-// plainLetters are the letters of Latin alphabets with a mark, and without it.
+// plainLetters lists the letters of Latin alphabets with a mark, and without it.
 var plainLetters = func() map[rune]rune {
 	out := map[rune]rune{}
-	for plain, marked := range map[rune]string{'a': "àáâãäåāăą", 'c': "çćč", 'd': "ďđ", 'e': "èéêëēėęě", 'g': "ğģ", 'i': "ìíîïīįı", 'l': "łľ", 'n': "ñńňņ", 'o': "òóôõöøōő", 'r': "řŕ", 's': "śšşș", 't': "ťțţ", 'u': "ùúûüūůűų", 'y': "ýÿ", 'z': "źżž"} {
+	for plain, marked := range map[rune]string{'a': "àáâãäåāăą", 'c': "çćč", 'd': "ďđ", 'e': "èéêëēėęě", 'g': "ğģ",
+		'i': "ìíîïīįı", 'l': "łľ", 'n': "ñńňņ", 'o': "òóôõöøōő", 'r': "řŕ", 's': "śšşș", 't': "ťțţ", 'u': "ùúûüūůűų",
+		'y': "ýÿ", 'z': "źżž"} {
 		for _, c := range marked {
 			out[c] = plain
 		}
@@ -312,7 +323,7 @@ func nulledBack(_ *route.Term, d datum) (datum, string) {
 	return d, ""
 }
 
-// eval is the value of a term.
+// eval returns the value of a term.
 func (m *Match) eval(t *route.Term) (datum, string) {
 	if t.Func == "" {
 		return m.refer(t), ""

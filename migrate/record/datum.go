@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/keyspace/route"
 )
 
-// kind is what a value of a document is.
+// kind describes what a value of a document is.
 type kind uint8
 
 const (
@@ -23,10 +23,11 @@ const (
 	spelled              // a text that spells the number, boolean or time that is stored
 )
 
-// kindNames are the kinds as reasons call them.
-var kindNames = [...]string{"nothing", "null", "a text", "a number", "true or false", "an object or array", "a time", "bytes", "a text"}
+// kindNames lists the kinds as reasons call them.
+var kindNames = [...]string{"nothing", "null", "a text", "a number", "true or false", "an object or array", "a time",
+	"bytes", "a text"}
 
-// datum is one value on its way between a document and a key.
+// datum represents one value on its way between a document and a key.
 type datum struct {
 	kind kind
 	text string
@@ -52,7 +53,7 @@ func datumOf(raw []byte) datum {
 	return datum{kind: number, text: string(raw), raw: raw}
 }
 
-// textOf is the text of a JSON text.
+// textOf returns the text of a JSON text.
 func textOf(raw []byte) string {
 	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
@@ -60,7 +61,7 @@ func textOf(raw []byte) string {
 	return string(unquote(raw))
 }
 
-// refer is the value of a reference.
+// refer returns the value of a reference.
 func (m *Match) refer(t *route.Term) datum {
 	switch {
 	case !t.Whole:
@@ -71,22 +72,36 @@ func (m *Match) refer(t *route.Term) datum {
 	return datumOf(lookup(m.at(t.Members[0]), t.Members[1:]))
 }
 
-// at is a member of the record; the members are read once.
-func (m *Match) at(name string) []byte {
-	if m.members == nil {
-		m.members = map[string][]byte{}
-		eachMember(m.Raw, func(key, value []byte) { m.members[textOf(key)] = value })
-	}
-	return m.members[name]
+// named represents a member as it is written: its name, in quotes, and its value.
+type named struct{ key, value []byte }
+
+// is reports whether the member has that name.
+func (n *named) is(name string) bool {
+	inner := n.key[1 : len(n.key)-1]
+	return string(inner) == name || bytes.IndexByte(inner, '\\') >= 0 && textOf(n.key) == name
 }
 
-// lookup is the value at some members below a value that has been checked, nil if
+// at returns a member of the record; the members are read once.
+func (m *Match) at(name string) []byte {
+	if !m.split {
+		m.split, m.members = true, m.members[:0]
+		eachMember(m.Raw, func(key, value []byte) { m.members = append(m.members, named{key, value}) })
+	}
+	for i := range m.members {
+		if m.members[i].is(name) {
+			return m.members[i].value
+		}
+	}
+	return nil
+}
+
+// lookup returns the value at some members below a value that has been checked, nil if
 // there is none.
 func lookup(raw []byte, members []string) []byte {
 	for _, name := range members {
 		var found []byte
 		eachMember(raw, func(key, value []byte) {
-			if textOf(key) == name {
+			if (&named{key, value}).is(name) {
 				found = value
 			}
 		})
@@ -133,17 +148,12 @@ func skipSpace(raw []byte, i int) int {
 	return i
 }
 
-// skipValue is the end of the value at i, of a text that has been checked.
+// skipValue returns the end of the value at i, of a text that has been checked.
 func skipValue(raw []byte, i int) int {
 	for depth := 0; i < len(raw); {
 		switch c := raw[i]; c {
 		case '"':
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
-			i++
+			i = skipText(raw, i)
 		case '{', '[':
 			depth++
 			i++
@@ -166,13 +176,27 @@ func skipValue(raw []byte, i int) int {
 	return i
 }
 
-// compact is a value without the white space between its parts.
+// skipText returns the end of the text at i, of a text that has been checked.
+func skipText(raw []byte, i int) int {
+	for i++; ; {
+		n := i + bytes.IndexByte(raw[i:], '"')
+		escapes := 0
+		for n-escapes > i && raw[n-escapes-1] == '\\' {
+			escapes++
+		}
+		if i = n + 1; escapes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// compact returns a value without the white space between its parts.
 func compact(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			end := skipValue(raw, i)
+			end := skipText(raw, i)
 			out, i = append(out, raw[i:end]...), end
 		case c <= ' ':
 			i++
@@ -206,7 +230,7 @@ func quote(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// json is the datum as it is written in a document; nil for nothing.
+// json returns the datum as it is written in a document; nil for nothing.
 func (d datum) json() []byte {
 	switch d.kind {
 	case nothing:
@@ -223,7 +247,7 @@ func (d datum) json() []byte {
 	return []byte(d.text)
 }
 
-// whole is a number without a fraction, as decimal digits.
+// whole returns a number without a fraction, as decimal digits.
 func whole(digits string) (string, bool) {
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		return strconv.FormatInt(n, 10), true

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// decimal is a number of any size, exactly: digits × 10^exp. Digits have no zeros
+// decimal represents a number of any size, exactly: digits × 10^exp. Digits have no zeros
 // at either end; zero has none at all.
 type decimal struct {
 	negative bool
@@ -46,7 +46,7 @@ func parseDecimal(text string) (d decimal, ok bool) {
 	return d, true
 }
 
-// String is the canonical spelling: whole numbers of up to 400 digits in full,
+// String returns the canonical spelling: whole numbers of up to 400 digits in full,
 // fractions with a point, the rest with an exponent.
 func (d decimal) String() string {
 	if d.digits == "" {
@@ -62,7 +62,7 @@ func (d decimal) String() string {
 	return sign + d.digits + "e" + strconv.Itoa(d.exp)
 }
 
-// plain is the number without an exponent.
+// plain returns the number without an exponent.
 func (d decimal) plain() string {
 	sign := ""
 	if d.negative {

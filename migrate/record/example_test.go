@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing/fstest"
 
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -27,7 +27,7 @@ migrations:
 
 // The records of a document.
 func ExampleSource_Read() {
-	ks, _ := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(scores)}}, "keyspace.yaml")
+	ks, _ := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(scores)}}, "keyspace.yaml")
 	migration, err := record.Compile(ks.Migration("files"))
 	if err != nil {
 		fmt.Println(err)
@@ -56,7 +56,7 @@ func ExampleSource_Read() {
 
 // A record is written back, and every other byte is kept.
 func ExampleSource_Rewrite() {
-	ks, _ := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(scores)}}, "keyspace.yaml")
+	ks, _ := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(scores)}}, "keyspace.yaml")
 	migration, err := record.Compile(ks.Migration("files"))
 	if err != nil {
 		fmt.Println(err)
@@ -86,7 +86,9 @@ func ExampleSource_Rewrite() {
 
 // Two records that are spelled differently are equal.
 func ExampleMove_Compare() {
-	ks, _ := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(strings.ReplaceAll(scores, "value: int", "value: json"))}}, "keyspace.yaml")
+	ks, _ := load.File(
+		fstest.MapFS{"keyspace.yaml": {Data: []byte(strings.ReplaceAll(scores, "value: int", "value: json"))}},
+		"keyspace.yaml")
 	migration, _ := record.Compile(ks.Migration("files"))
 	score := migration.Move("scores.score")
 	of := func(value string) *record.Record {

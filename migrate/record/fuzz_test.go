@@ -7,20 +7,24 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// stricter are the faults that encoding/json does not see.
+// stricter lists the faults that encoding/json does not see.
 var stricter = []error{record.ErrDuplicate, record.ErrUTF8, record.ErrNumber, record.ErrDepth, record.ErrTooLarge}
 
 // FuzzRead: what is read is JSON, what is not read is none or has a fault that is
 // named; a copy without edits has the same bytes.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{state, state1, `[]`, `{"a":{"a":1,"a":2}}`, `"\ud800"`, `1e999`, `[1,]`, "{\"guilds\":{\"None\":{\"persona\":\"x\"}}}", "\xef\xbb\xbf{}", `{"history":{"1":{"2":{"stories":[{"hash":"a","at":"2026-01-01"}]}}}}`} {
+	for _, seed := range []string{state, state1, `[]`, `{"a":{"a":1,"a":2}}`, `"\ud800"`, `1e999`, `[1,]`,
+		"{\"guilds\":{\"None\":{\"persona\":\"x\"}}}", "\xef\xbb\xbf{}",
+		`{"history":{"1":{"2":{"stories":[{"hash":"a","at":"2026-01-01"}]}}}}`} {
 		f.Add([]byte(seed))
 	}
-	s := compile(f, bot).Source("state")
-	opt := record.Options{MaxDepth: 200, MaxRecord: 1 << 16, MaxNames: 64, Spill: func() (record.Spill, error) { return &room{closed: new(int)}, nil }}
+	s := declared.Map(f, bot).Source("state")
+	opt := record.Options{MaxDepth: 200, MaxRecord: 1 << 16, MaxNames: 64,
+		Spill: func() (record.Spill, error) { return &room{closed: new(int)}, nil }}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if len(doc) > 1<<16 {
 			return
@@ -49,7 +53,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if _, err := s.Rewrite(&out, iotest.OneByteReader(bytes.NewReader(doc)), "state.json", edits, nil, opt); err == nil && out.String() != string(doc) && unique(edits) {
+		if _, err := s.Rewrite(&out, iotest.OneByteReader(bytes.NewReader(doc)), "state.json", edits, nil, opt); err == nil &&
+			out.String() != string(doc) && unique(edits) {
 			t.Fatalf("%q became %q", doc, out.String())
 		}
 	})
@@ -79,10 +84,11 @@ func unique(edits []record.Edit) bool {
 
 // FuzzLines is FuzzRead for JSON Lines.
 func FuzzLines(f *testing.F) {
-	for _, seed := range []string{"{}\n{}", "1\n\n2\n", "[1,\n2]", "{} {}", "{\"guild\":\"123\",\"at\":1,\"what\":\"\"}\n"} {
+	for _, seed := range []string{"{}\n{}", "1\n\n2\n", "[1,\n2]", "{} {}",
+		"{\"guild\":\"123\",\"at\":1,\"what\":\"\"}\n"} {
 		f.Add([]byte(seed))
 	}
-	s := compile(f, bot).Source("log")
+	s := declared.Map(f, bot).Source("log")
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if len(doc) > 1<<16 {
 			return
@@ -97,7 +103,8 @@ func FuzzLines(f *testing.F) {
 		}
 		var out bytes.Buffer
 		if err == nil {
-			if _, err := s.Rewrite(&out, bytes.NewReader(doc), "log.jsonl", nil, nil, record.Options{}); err != nil || out.String() != string(doc) {
+			if _, err := s.Rewrite(&out, bytes.NewReader(doc), "log.jsonl", nil, nil, record.Options{}); err != nil ||
+				out.String() != string(doc) {
 				t.Fatalf("%q became %q, %v", doc, out.String(), err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/keyspace/route"
 )
 
-// addition is a value that a document may have to get: where, and of which
+// addition represents a value that a document may have to get: where, and of which
 // records it is made.
 type addition struct {
 	node  *node   // the path
@@ -47,13 +47,13 @@ func (e *editor) locate(p *pending) error {
 	return nil
 }
 
-// joint is what the records of one match have in common.
+// joint describes what the records of one match have in common.
 type joint struct {
 	node *node
 	key  string
 }
 
-// step is the step of an addition below so many frames.
+// step returns the step of an addition below so many frames.
 func (a *addition) step(depth int) (route.Step, *want) {
 	n := a.node
 	for n.depth > depth {
@@ -83,7 +83,7 @@ func (a *addition) leads(w *walker, depth int) bool {
 	return false
 }
 
-// passed are the additions that belong below, or are, the value under way, with so
+// passed returns the additions that belong below, or are, the value under way, with so
 // many frames around it.
 func (e *editor) passed(w *walker, depth int) []*addition {
 	if depth == 0 {
@@ -92,14 +92,14 @@ func (e *editor) passed(w *walker, depth int) []*addition {
 	return w.frames[depth-1].edits.leading(w, depth)
 }
 
-// ways are the additions of a level by what leads to them: each member and element is asked for, so
+// ways holds the additions of a level by what leads to them: each member and element is asked for, so
 // that they must not be looked through each time.
 type ways struct {
 	by    map[string][]*addition // by the name of a member, or the place of an element
 	other []*addition            // whose capture is known by a conversion only
 }
 
-// leading are the additions of a level for which the value under way, with so many frames around it,
+// leading returns the additions of a level for which the value under way, with so many frames around it,
 // is on their way, in the order of the edits.
 func (l *level) leading(w *walker, depth int) (out []*addition) {
 	if len(l.adds) == 0 {
@@ -223,7 +223,7 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 	return nil
 }
 
-// leadOf is the white space before the first value of an object or array that is
+// leadOf returns the white space before the first value of an object or array that is
 // empty, and after its last one: as its neighbours have it.
 func (e *editor) leadOf(w *walker) (lead, tail []byte) {
 	if len(w.frames) < 2 {
@@ -308,7 +308,7 @@ func (a *addition) fault(reason string) error {
 	return a.edit.move.fault(a.edit.records[0], "%s", reason)
 }
 
-// shared is what the records of several moves of one match have in common: the
+// shared returns what the records of several moves of one match have in common: the
 // members that say which record it is. It is "" where there is nothing.
 func (e *editor) shared(a *addition) string {
 	p := a.edit
@@ -347,7 +347,7 @@ func identifies(mv *Move, s *slot) bool {
 	return false
 }
 
-// identityMembers are the members by which the records of a move are told, as
+// identityMembers returns the members by which the records of a move are told, as
 // terms.
 func identityMembers(mv *Move) (out []string) {
 	for _, s := range mv.slots() {
@@ -400,7 +400,7 @@ func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
 	return out, nil
 }
 
-// fresh are the values of the records of an edit that the document has not. base is
+// fresh returns the values of the records of an edit that the document has not. base is
 // what other records of the match have made.
 func (e *editor) fresh(p *pending, n *node, base []byte) (out [][]byte, err error) {
 	for !p.done || p.list && p.next < len(p.records) {
@@ -433,7 +433,7 @@ func wholeFirst(a, b *pending) int {
 	return 0
 }
 
-// nest is a value with members or elements.
+// nest returns a value with members or elements.
 func (e *editor) nest(value []byte, members []member, object bool) []byte {
 	if object {
 		return e.editMembers(value, members)

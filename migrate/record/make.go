@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // Record makes the record of a match. The error is a *Reject.
@@ -30,11 +31,10 @@ func (mv *Move) complete(m *Match, r *Record) error {
 		r.Value, r.Sub = []byte(r.Sub), ""
 	}
 	if mv.value != nil {
-		value, reason := mv.required(m, mv.value)
-		if reason != "" {
+		var reason string
+		if r.Value, reason = mv.valueOf(m); reason != "" {
 			return mv.reject(m, mv.value, reason)
 		}
-		r.Value = []byte(value)
 	}
 	if mv.score != nil {
 		score, reason := mv.required(m, mv.score)
@@ -106,6 +106,17 @@ func (mv *Move) required(m *Match, s *slot) (string, string) {
 	return stored, reason
 }
 
+// valueOf returns what is stored as the value.
+func (mv *Move) valueOf(m *Match) ([]byte, string) {
+	if s := mv.value; s.typ.Kind == scalar.JSON && s.free {
+		if d, reason := m.eval(&s.term); reason == "" && d.kind == compound {
+			return compact(d.raw), ""
+		}
+	}
+	value, reason := mv.required(m, mv.value)
+	return []byte(value), reason
+}
+
 func (mv *Move) reject(m *Match, s *slot, reason string) *Reject {
 	return &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: s.name + " (" + s.term.String() + ") " + reason}
 }
@@ -170,13 +181,13 @@ func (r *Record) Over(now time.Time) (over bool, what keyspace.Over) {
 	return true, r.Move.TTL.Over
 }
 
-// Of is the ID of a record by its key, and whether the key is one of the entry.
+// Of returns the ID of a record by its key, and whether the key is one of the entry.
 func (mv *Move) Of(key, sub string) (id ID, ok bool) {
 	_, ok = mv.To.Keys[0].Pattern.Match([]byte(key))
 	return ID{Move: mv.Name, Key: key, Sub: sub}, ok
 }
 
-// ID is the identity of the record.
+// ID returns the identity of the record.
 func (r *Record) ID() ID { return ID{Move: r.Move.Name, Key: r.Key, Sub: r.Sub} }
 
 // Whole reports whether the move stores the whole record: no member of it is
@@ -188,7 +199,7 @@ func (mv *Move) Whole() bool {
 
 func wholeTerm(t route.Term) bool { return t.Func == "" && t.Whole && len(t.Members) == 0 }
 
-// Untaken are the members of a match that none of its moves takes: they would be
+// Untaken returns the members of a match that none of its moves takes: they would be
 // lost when the file is no longer read. It is nil where a move takes the whole
 // record, or the record is no object.
 func (m *Match) Untaken() []string {
@@ -220,7 +231,7 @@ func (m *Match) Untaken() []string {
 	return out
 }
 
-// slots are all parts of a record of the move.
+// slots returns all parts of a record of the move.
 func (mv *Move) slots() []*slot {
 	var out []*slot
 	for i := range mv.with {

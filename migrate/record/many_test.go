@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -13,7 +14,7 @@ import (
 // sorted set, and the file has all of them, in their order. Each new record was once compared with each
 // element: that took seconds.
 func TestManyIntoMany(t *testing.T) {
-	m := compile(t, `keywright: 1
+	m := declared.Map(t, `keywright: 1
 keys:
   articles: {key: "a:{g}", type: hash, field: slug, value: json, ttl: none}
   order: {key: "a:{g}:order", type: zset, member: slug, score: unix_s, ttl: none}

@@ -16,7 +16,8 @@ func (w *walker) matched(nodes []*node, at Position) error {
 		raw = w.bytes(at.Offset)
 	}
 	if int64(len(raw)) > w.opt.MaxRecord {
-		return &Error{At: at, Path: w.pointer(), Message: fmt.Sprintf("a record has more than %d bytes", w.opt.MaxRecord), Err: ErrTooLarge}
+		return &Error{At: at, Path: w.pointer(), Message: fmt.Sprintf("a record has more than %d bytes", w.opt.MaxRecord),
+			Err: ErrTooLarge}
 	}
 	for _, n := range nodes {
 		if len(n.moves) == 0 {
@@ -40,7 +41,7 @@ func (w *walker) matched(nodes []*node, at Position) error {
 	return nil
 }
 
-// taken are the moves that do not leave the match out.
+// taken returns the moves that do not leave the match out.
 func (m *Match) taken() []*Move {
 	left := m.path.moves
 	for i, mv := range left {
@@ -68,10 +69,13 @@ func (mv *Move) excepts(m *Match) bool {
 }
 
 func (w *walker) match(n *node, at Position, raw []byte) *Match {
-	m := &Match{Source: w.source, Moves: n.moves, Place: -1, At: at, Raw: raw, file: w.file, path: n, walk: w}
-	if n.captures > 0 {
-		m.names = w.captured(n)
+	m := &w.found
+	if w.edit != nil { // it keeps matches
+		m = &Match{}
 	}
+	*m = Match{Source: w.source, Moves: n.moves, Place: -1, At: at, Raw: raw, file: w.file, path: n, walk: w,
+		names: m.names, members: m.members}
+	m.names = w.captured(n, m.names[:0])
 	if len(w.frames) > 0 {
 		if f := &w.frames[len(w.frames)-1]; !f.object {
 			m.Place = f.place
@@ -80,9 +84,9 @@ func (w *walker) match(n *node, at Position, raw []byte) *Match {
 	return m
 }
 
-// captured are the captures of the path to a node, in its order.
-func (w *walker) captured(n *node) []string {
-	out := make([]string, n.captures)
+// captured returns the captures of the path to a node, in its order, in the room of others.
+func (w *walker) captured(n *node, room []string) []string {
+	out := slices.Grow(room, n.captures)[:n.captures]
 	for ; n.parent != nil; n = n.parent {
 		switch f := &w.frames[n.depth-1]; n.step.Kind {
 		case route.Capture:
@@ -94,7 +98,7 @@ func (w *walker) captured(n *node) []string {
 	return out
 }
 
-// Captures are what the path and the name of the file have captured.
+// Captures returns what the path and the name of the file have captured.
 func (m *Match) Captures() Captures {
 	out := Captures{}
 	for name, value := range m.file {
@@ -118,12 +122,12 @@ func (m *Match) capture(name string) string {
 	return m.file[name]
 }
 
-// Path is where the match is, as a JSON Pointer.
+// Path returns where the match is, as a JSON Pointer.
 func (m *Match) Path() string { return m.walk.pointer() }
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointer is the place of the value under way, as a JSON Pointer. Names are only
+// pointer returns the place of the value under way, as a JSON Pointer. Names are only
 // known where a path goes on.
 func (w *walker) pointer() string {
 	var b strings.Builder

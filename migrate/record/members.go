@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// style is how a document is laid out, as far as it was seen.
+// style describes how a document is laid out, as far as it was seen.
 type style struct {
 	colon string // between a name and its value
 	comma string // white space after a comma on one line
 	unit  string // one level of indentation
 }
 
-// member is one member of an object that is added or changed; without a value it
+// member represents one member of an object that is added or changed; without a value it
 // is taken out.
 type member struct {
 	name  string
 	value []byte
 }
 
-// editMembers is an object with some members changed, added or taken out. The
+// editMembers returns an object with some members changed, added or taken out. The
 // others keep their bytes. An object that is not there, or no object, is a new one.
 func (st *style) editMembers(raw []byte, changes []member) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
@@ -71,7 +71,7 @@ func (st *style) editMembers(raw []byte, changes []member) []byte {
 	return append(out, '}')
 }
 
-// set is a value with the value at some members below it changed; nil takes it
+// set returns a value with the value at some members below it changed; nil takes it
 // out. Objects on the way are made.
 func (st *style) set(raw []byte, path []string, value []byte) []byte {
 	if len(path) == 0 {
@@ -85,7 +85,7 @@ func (st *style) set(raw []byte, path []string, value []byte) []byte {
 	return st.editMembers(raw, []member{{path[0], inner}})
 }
 
-// merge is the new value with the bytes of the old one wherever the two are
+// merge returns the new value with the bytes of the old one wherever the two are
 // equal.
 func (st *style) merge(old, new []byte) []byte {
 	if len(new) == 0 {
@@ -158,7 +158,7 @@ func (st *style) mergeArrays(old, new []byte) []byte {
 
 func trimRight(raw []byte) []byte { return bytes.TrimRight(raw, " \t\r\n") }
 
-// lay is a value in the layout of the document, where lead is the white space
+// lay returns a value in the layout of the document, where lead is the white space
 // before it or its name.
 func (st *style) lay(raw, lead []byte) []byte {
 	newline := bytes.LastIndexByte(lead, '\n')
@@ -168,7 +168,7 @@ func (st *style) lay(raw, lead []byte) []byte {
 	return st.indented(nil, raw, "\n"+string(lead[newline+1:]))
 }
 
-// inline is a value on one line.
+// inline returns a value on one line.
 func (st *style) inline(raw []byte) []byte {
 	switch raw[0] {
 	case '{':
@@ -228,7 +228,7 @@ func (st *style) indented(dst, raw []byte, lead string) []byte {
 
 func closing(open rune) rune { return open + 2 } // { } and [ ] are two apart
 
-// EditMembers is an object with the values of its members changed by a function. What is
+// EditMembers returns an object with the values of its members changed by a function. What is
 // no object stays as it is; what is no JSON is an *Error.
 func EditMembers(object []byte, edit func(name string, value []byte) ([]byte, error)) ([]byte, error) {
 	raw, err := checked(object)

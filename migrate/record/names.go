@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// seen is one member's name in the table of its object: two hashes of it, and
+// seen represents one member's name in the table of its object: two hashes of it, and
 // where it is. Names that differ have the same hashes with a probability of one in
 // 10^24 for a hundred million members.
 type seen struct {
@@ -19,12 +19,17 @@ type seen struct {
 	line, column uint32
 }
 
-func (a seen) compare(b seen) int { return cmp.Or(cmp.Compare(a.h1, b.h1), cmp.Compare(a.h2, b.h2)) }
+func (a seen) compare(b seen) int {
+	if a.h1 != b.h1 {
+		return cmp.Compare(a.h1, b.h1)
+	}
+	return cmp.Compare(a.h2, b.h2)
+}
 
 // small is up to how many names are searched one by one.
 const small = 12
 
-// nameTable is the names of one open object: those in memory, and the runs that
+// nameTable represents the names of one open object: those in memory, and the runs that
 // were spilled.
 type nameTable struct {
 	list  []seen
@@ -32,7 +37,7 @@ type nameTable struct {
 	runs  []run
 }
 
-// run is one sorted part of a spilled table.
+// run represents one sorted part of a spilled table.
 type run struct{ from, entries int64 }
 
 // nameChecker finds members that are twice in an object, in bounded memory.
@@ -58,7 +63,7 @@ func (c *nameChecker) push() {
 	c.open++
 }
 
-// errTwice is a member that is there twice, and where the second one is.
+// errTwice represents a member that is there twice, and where the second one is.
 type errTwice struct{ line, column uint32 }
 
 func (e *errTwice) Error() string { return "a member is there twice" }
@@ -100,7 +105,7 @@ func (t *nameTable) insert(e seen) bool {
 	return true
 }
 
-// slot is where an entry is, or belongs.
+// slot returns where an entry is, or belongs.
 func (t *nameTable) slot(e seen) uint64 {
 	mask := uint64(len(t.index) - 1)
 	slot := e.h1 & mask
@@ -141,7 +146,8 @@ func (c *nameChecker) relieve() error {
 	if c.opt.Spill == nil {
 		return ErrNames
 	}
-	largest := slices.MaxFunc(c.tables[:c.open], func(a, b *nameTable) int { return cmp.Compare(len(a.list), len(b.list)) })
+	largest := slices.MaxFunc(c.tables[:c.open],
+		func(a, b *nameTable) int { return cmp.Compare(len(a.list), len(b.list)) })
 	return c.flush(largest)
 }
 
@@ -215,7 +221,8 @@ func (r *runReader) next() (bool, error) {
 		r.from += n
 	}
 	b := r.buf
-	r.seen = seen{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:]), binary.LittleEndian.Uint32(b[20:])}
+	r.seen = seen{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:]),
+		binary.LittleEndian.Uint32(b[20:])}
 	r.buf, r.left = b[seenBytes:], r.left-1
 	return true, nil
 }

@@ -12,10 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// room is a Spill in memory, counted apart.
+// room represents a Spill in memory, counted apart.
 type room struct {
 	bytes.Buffer
 	closed *int
@@ -27,7 +28,7 @@ func (r *room) ReadAt(b []byte, at int64) (int, error) {
 
 func (r *room) Close() error { *r.closed++; return nil }
 
-// members is an object of n members, the name of one of which is there again.
+// members returns an object of n members, the name of one of which is there again.
 func members(n, twice int) string {
 	var b strings.Builder
 	b.WriteString("{")
@@ -48,11 +49,12 @@ func members(n, twice int) string {
 // many there are, with a bounded table and room elsewhere; without room the answer
 // is honest.
 func TestMembersOfLargeObjects(t *testing.T) {
-	s := compile(t, bot).Source("state")
+	s := declared.Map(t, bot).Source("state")
 	for _, n := range []int{5, 11, 12, 13, 100, 5000} {
 		for _, twice := range []int{-1, 0, n / 2, n - 1} {
 			closed, opened := 0, 0
-			opt := record.Options{MaxNames: 64, Spill: func() (record.Spill, error) { opened++; return &room{closed: &closed}, nil }}
+			opt := record.Options{MaxNames: 64,
+				Spill: func() (record.Spill, error) { opened++; return &room{closed: &closed}, nil }}
 			_, err := s.Read(strings.NewReader(members(n, twice)), "state.json", opt, nothing)
 			var fault *record.Error
 			if twice < 0 && err != nil || twice >= 0 && (!errors.As(err, &fault) || !errors.Is(err, record.ErrDuplicate)) {
@@ -66,11 +68,14 @@ func TestMembersOfLargeObjects(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Read(strings.NewReader(members(100, -1)), "state.json", record.Options{MaxNames: 64}, nothing); !errors.Is(err, record.ErrNames) {
+	if _, err := s.Read(strings.NewReader(members(100, -1)), "state.json", record.Options{MaxNames: 64},
+		nothing); !errors.Is(err, record.ErrNames) {
 		t.Error(err)
 	}
 	full := errors.New("the disk is full")
-	if _, err := s.Read(strings.NewReader(members(100, -1)), "state.json", record.Options{MaxNames: 64, Spill: func() (record.Spill, error) { return nil, full }}, nothing); !errors.Is(err, full) {
+	if _, err := s.Read(strings.NewReader(members(100, -1)), "state.json",
+		record.Options{MaxNames: 64, Spill: func() (record.Spill, error) { return nil, full }}, nothing); !errors.Is(err,
+		full) {
 		t.Error(err)
 	}
 }
@@ -93,7 +98,8 @@ func (e *endless) Read(b []byte) (int, error) {
 			if e.at == 0 {
 				comma = `{"guilds": {"456": {"feeds": {`
 			}
-			e.rest = fmt.Appendf(e.rest[:0], `%s"feed %d": {"url": "https://example.org/%d", "title": "a title of some length, as articles have it", "id": 9007199254740993, "tags": ["a", "b", "c"], "text": "%s"}`, comma, e.at, e.at, strings.Repeat("x", 60))
+			e.rest = fmt.Appendf(e.rest[:0],
+				`%s"feed %d": {"url": "https://example.org/%d", "title": "a title of some length, as articles have it", "id": 9007199254740993, "tags": ["a", "b", "c"], "text": "%s"}`, comma, e.at, e.at, strings.Repeat("x", 60))
 		}
 		e.at++
 	}
@@ -102,7 +108,7 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// fieldsOf is how many records a test has.
+// fieldsOf returns how many records a test has.
 func fieldsOf(t *testing.T, usual int) int {
 	text := os.Getenv("KEYWRIGHT_FIELDS")
 	if text == "" {
@@ -115,7 +121,7 @@ func fieldsOf(t *testing.T, usual int) int {
 	return n
 }
 
-// tempSpill is room in a file.
+// tempSpill returns room in a file.
 func tempSpill(t *testing.T) func() (record.Spill, error) {
 	return func() (record.Spill, error) { return os.Create(filepath.Join(t.TempDir(), "names")) }
 }
@@ -123,7 +129,7 @@ func tempSpill(t *testing.T) func() (record.Spill, error) {
 // TestStreamIsBounded: the memory that reading takes does not grow with the
 // document. KEYWRIGHT_FIELDS is how many records it has (60000).
 func TestStreamIsBounded(t *testing.T) {
-	s := compile(t, bot).Source("state")
+	s := declared.Map(t, bot).Source("state")
 	records := fieldsOf(t, 60000)
 	var most uint64
 	var n int

@@ -11,13 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/route"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// page is docs/migration.md, and its blocks of a language.
+// page returns docs/migration.md, and its blocks of a language.
 func page(t *testing.T, language string) (text string, blocks []string) {
 	t.Helper()
 	b, err := os.ReadFile("../../docs/migration.md")
@@ -38,7 +39,7 @@ func page(t *testing.T, language string) (text string, blocks []string) {
 func TestPage(t *testing.T) {
 	_, declarations := page(t, "yaml")
 	for _, d := range declarations {
-		ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(d)}}, "k.yaml")
+		ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(d)}}, "k.yaml")
 		for _, f := range append(findings, lint.Run(ks)...) {
 			if f.Severity == finding.Error {
 				t.Errorf("%s:%d: %s %s", f.Pos.File, f.Pos.Line, f.Code, f.Message)
@@ -47,23 +48,25 @@ func TestPage(t *testing.T) {
 	}
 	_, files := page(t, "json")
 	_, want := page(t, "text")
-	m := compile(t, declarations[0])
+	m := declared.Map(t, declarations[0])
 	var got []string
-	_, err := m.Sources[0].Read(strings.NewReader(files[0]), "story_history.json", record.Options{}, func(match *record.Match) error {
-		for _, mv := range match.Moves {
-			r, err := mv.Record(match)
-			var reject *record.Reject
-			switch {
-			case errors.As(err, &reject):
-				got = append(got, reject.Error())
-			case r.Sub != "":
-				got = append(got, fmt.Sprintf("%-31s %s   %s", r.Key, r.Sub, r.Score))
-			default:
-				got = append(got, fmt.Sprintf("%-31s %s", r.Key, r.Value), "    until "+r.Ends.UTC().Format("2006-01-02T15:04:05Z"))
+	_, err := m.Sources[0].Read(strings.NewReader(files[0]), "story_history.json", record.Options{},
+		func(match *record.Match) error {
+			for _, mv := range match.Moves {
+				r, err := mv.Record(match)
+				var reject *record.Reject
+				switch {
+				case errors.As(err, &reject):
+					got = append(got, reject.Error())
+				case r.Sub != "":
+					got = append(got, fmt.Sprintf("%-31s %s   %s", r.Key, r.Sub, r.Score))
+				default:
+					got = append(got, fmt.Sprintf("%-31s %s", r.Key, r.Value),
+						"    until "+r.Ends.UTC().Format("2006-01-02T15:04:05Z"))
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if diff := cmp.Diff(strings.Split(strings.TrimSpace(want[0]), "\n"), got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 	"pgregory.net/rapid"
 )
@@ -32,7 +33,9 @@ func (d *drawn) value(depth int) {
 	case 1:
 		d.b.WriteString(rapid.SampledFrom([]string{"true", "false"}).Draw(d.t, "bool"))
 	case 2, 3:
-		d.b.WriteString(rapid.SampledFrom([]string{"0", "-1", "1.50", "9007199254740993", "1e3", "-0.0", "12345678901234567890"}).Draw(d.t, "number"))
+		d.b.WriteString(
+			rapid.SampledFrom([]string{"0", "-1", "1.50", "9007199254740993", "1e3", "-0.0", "12345678901234567890"}).Draw(d.t,
+				"number"))
 	case 4, 5:
 		text, _ := json.Marshal(rapid.SampledFrom([]string{"", "a", "é\"\\\n", "日本", "x y"}).Draw(d.t, "text"))
 		d.b.Write(text)
@@ -80,7 +83,7 @@ func (d *drawn) object(names []string, each func(string)) {
 	d.b.WriteByte('}')
 }
 
-// document is a file of the source state, with other things in it.
+// document returns a file of the source state, with other things in it.
 func document(t *rapid.T) string {
 	d := &drawn{t: t}
 	d.object([]string{"other", "guilds", "history"}, func(section string) {
@@ -123,17 +126,18 @@ func document(t *rapid.T) string {
 	return d.b.String()
 }
 
-// all are the records of a document by ID, with their digests.
+// all returns the records of a document by ID, with their digests.
 func all(t *rapid.T, s *record.Source, doc string) map[record.ID]*record.Record {
 	out := map[record.ID]*record.Record{}
-	_, err := s.Read(iotest.HalfReader(strings.NewReader(doc)), "state.json", record.Options{}, func(m *record.Match) error {
-		for _, mv := range m.Moves {
-			if r, err := mv.Record(m); err == nil {
-				out[r.ID()] = r
+	_, err := s.Read(iotest.HalfReader(strings.NewReader(doc)), "state.json", record.Options{},
+		func(m *record.Match) error {
+			for _, mv := range m.Moves {
+				if r, err := mv.Record(m); err == nil {
+					out[r.ID()] = r
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
 	}
@@ -152,7 +156,7 @@ func digests(records map[record.ID]*record.Record) map[record.ID][32]byte {
 // that it had, but for those edits; without edits, and with edits that say what is
 // there, it has every byte that it had.
 func TestRewriteDoesWhatEditsSay(t *testing.T) {
-	m := compile(t, bot)
+	m := declared.Map(t, bot)
 	s := m.Source("state")
 	rapid.Check(t, func(t *rapid.T) {
 		doc := document(t)
@@ -163,7 +167,8 @@ func TestRewriteDoesWhatEditsSay(t *testing.T) {
 		}
 		for _, edits := range [][]record.Edit{nil, same} {
 			var out bytes.Buffer
-			if _, err := s.Rewrite(&out, strings.NewReader(doc), "state.json", edits, nil, record.Options{}); err != nil || out.String() != doc {
+			if _, err := s.Rewrite(&out, strings.NewReader(doc), "state.json", edits, nil, record.Options{}); err != nil ||
+				out.String() != doc {
 				t.Fatalf("%v\n%s\nbecame\n%s", err, doc, out.String())
 			}
 		}
@@ -191,7 +196,8 @@ func drawEdits(t *rapid.T, m *record.Map, want map[record.ID]*record.Record) (ed
 	}
 	for _, g := range []string{"global", "456", "999"} {
 		if rapid.Bool().Draw(t, "persona") {
-			put(&record.Record{Move: m.Move("settings.persona"), Key: "p:" + g, Value: []byte(rapid.SampledFrom([]string{"p", "q"}).Draw(t, "value"))})
+			put(&record.Record{Move: m.Move("settings.persona"), Key: "p:" + g,
+				Value: []byte(rapid.SampledFrom([]string{"p", "q"}).Draw(t, "value"))})
 		}
 		for _, name := range []string{"A b", "c", "D", "new"} {
 			r := &record.Record{Move: m.Move("settings.feeds"), Key: "f:" + g, Sub: name}
@@ -200,7 +206,8 @@ func drawEdits(t *rapid.T, m *record.Map, want map[record.ID]*record.Record) (ed
 				delete(want, r.ID())
 				edits = append(edits, record.Edit{Record: r, Delete: true})
 			case 1:
-				r.Value = []byte(rapid.SampledFrom([]string{`{"a":1,"n":[1,{"b":2}]}`, `[]`, `{}`, `null`, `{"c":"x"}`}).Draw(t, "value"))
+				r.Value = []byte(rapid.SampledFrom([]string{`{"a":1,"n":[1,{"b":2}]}`, `[]`, `{}`, `null`, `{"c":"x"}`}).Draw(t,
+					"value"))
 				put(r)
 			}
 		}

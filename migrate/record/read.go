@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keyspace/route"
 )
 
-// frame is one open object or array.
+// frame represents one open object or array.
 type frame struct {
 	object bool
 	nodes  []*node // the prefixes of paths that lead here; none where no path goes
@@ -28,6 +28,7 @@ type walker struct {
 	frames []frame
 	spare  [][]*node // slices of nodes by depth, used again
 	each   func(*Match) error
+	found  Match   // each is given it
 	edit   *editor // of a rewrite
 	stats  Stats
 }
@@ -59,7 +60,8 @@ func Check(in io.Reader, file string, lines bool, opt Options) (Stats, error) {
 func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, error) {
 	captures, ok := s.Match(file)
 	if !ok {
-		return nil, &Error{At: Position{File: file, Line: 1, Column: 1}, Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
+		return nil, &Error{At: Position{File: file, Line: 1, Column: 1},
+			Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
 	}
 	opt = opt.filled()
 	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures, names: newNameChecker(opt)}
@@ -285,7 +287,8 @@ func (w *walker) nameError(err error) error {
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
 	}
 	if errors.Is(err, ErrNames) {
-		return w.fault(ErrNames, "open objects have more than %d members, and there is no room to tell whether one is there twice", w.opt.MaxNames)
+		return w.fault(ErrNames,
+			"open objects have more than %d members, and there is no room to tell whether one is there twice", w.opt.MaxNames)
 	}
 	return w.fault(err, "%v", err)
 }
@@ -306,7 +309,8 @@ func (w *walker) member() error {
 	}
 	raw := w.bytes(at.Offset)
 	if len(raw) > w.opt.MaxName {
-		return &Error{At: at, Message: fmt.Sprintf("the name of a member has more than %d bytes", w.opt.MaxName), Err: ErrTooLarge}
+		return &Error{At: at, Message: fmt.Sprintf("the name of a member has more than %d bytes", w.opt.MaxName),
+			Err: ErrTooLarge}
 	}
 	name := raw[1 : len(raw)-1]
 	if escaped {
@@ -343,7 +347,7 @@ func (w *walker) member() error {
 	return w.value(next)
 }
 
-// after are the nodes after those of a frame by the step to the value under way.
+// after returns the nodes after those of a frame by the step to the value under way.
 func (w *walker) after(f *frame, takes func(route.Step) bool) []*node {
 	depth := len(w.frames)
 	for len(w.spare) <= depth {

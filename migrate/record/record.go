@@ -27,7 +27,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Map is a migration that is ready to read and write documents. It is immutable
+// Map represents a migration that is ready to read and write documents. It is immutable
 // and safe for concurrent use.
 type Map struct {
 	Migration *keyspace.Migration
@@ -60,7 +60,7 @@ type Move struct {
 	rules  []keyspace.CompareRule
 }
 
-// Position is where something is in a document.
+// Position describes where something is in a document.
 type Position struct {
 	File   string
 	Line   int   // from 1
@@ -68,7 +68,7 @@ type Position struct {
 	Offset int64 // in bytes, from 0
 }
 
-// Error is a document that cannot be read, with the place.
+// Error represents a document that cannot be read, with the place.
 type Error struct {
 	At      Position
 	Path    string // of the value that was being read, as a JSON Pointer
@@ -88,15 +88,15 @@ var (
 	ErrNames     = errors.New("an object has too many members to tell whether one is there twice")
 )
 
-// Error is file:line:column: message.
+// Error returns file:line:column: message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.At.File, e.At.Line, e.At.Column, e.Message)
 }
 
-// Unwrap is the sentinel, or the error of the reader.
+// Unwrap returns the sentinel, or the error of the reader.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reject is a match that cannot become a record.
+// Reject represents a match that cannot become a record.
 type Reject struct {
 	Move   *Move
 	At     Position
@@ -116,12 +116,12 @@ func (e *Reject) Of() (id ID, whole bool) {
 	return e.id, e.known
 }
 
-// Error is file:line:column: reason.
+// Error returns file:line:column: reason.
 func (e *Reject) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
 }
 
-// Options are the bounds of reading. The zero value has the defaults.
+// Options holds the bounds of reading. The zero value has the defaults.
 type Options struct {
 	MaxDepth  int   // of nesting; 512
 	MaxRecord int64 // bytes of one match; 8 MiB
@@ -142,7 +142,7 @@ type Spill interface {
 	io.Closer
 }
 
-// Match is one place that a path names, with what is there. It is only valid
+// Match represents one place that a path names, with what is there. It is only valid
 // until the function that was given it returns; a Record made of it is not bound
 // to it.
 type Match struct {
@@ -155,7 +155,8 @@ type Match struct {
 	file    Captures
 	names   []string // what each capture of the path has captured, in its order
 	path    *node
-	members map[string][]byte // the members of an object, when they were asked for
+	members []named // those of an object, when they were asked for: split
+	split   bool
 	walk    *walker
 }
 
@@ -175,7 +176,7 @@ type ID struct {
 	Sub  string // of a hash its field, of a set or zset its member
 }
 
-// Record is one record, of either side.
+// Record represents one record, of either side.
 type Record struct {
 	Move   *Move
 	Key    string  // the Redis key
@@ -190,10 +191,10 @@ type Record struct {
 	At   Position  // in the document; zero for a record of Redis
 }
 
-// Field is one field of a hash, an item or an entry of a stream.
+// Field represents one field of a hash, an item or an entry of a stream.
 type Field struct{ Name, Value string }
 
-// Edit is one change of a document: the record is as given, or is not there.
+// Edit represents one change of a document: the record is as given, or is not there.
 // Elements of a list, a stream or a queue are not edited one by one: the edits of
 // one key replace all of them, in the order of Place.
 type Edit struct {
@@ -207,7 +208,7 @@ type Rewritten struct {
 	Changed, Added, Deleted, Same int64
 }
 
-// DiffKind is how two records differ in one place.
+// DiffKind describes how two records differ in one place.
 type DiffKind string
 
 // The kinds of differences.
@@ -222,7 +223,7 @@ const (
 	DiffMore    DiffKind = "more"  // there are more differences than are listed
 )
 
-// Difference is one place in which two records of an ID differ. It holds no
+// Difference represents one place in which two records of an ID differ. It holds no
 // value.
 type Difference struct {
 	ID   ID

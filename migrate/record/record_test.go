@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -63,20 +61,7 @@ migrations:
       - {entry: story, field: .at, as: instant}
 `
 
-func compile(t testing.TB, text string) *record.Map {
-	t.Helper()
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-	if finding.Count(findings).Errors > 0 {
-		t.Fatal(findings)
-	}
-	m, err := record.Compile(ks.Migrations[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// show is a record in one line.
+// show returns a record in one line.
 func show(r *record.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s", r.Move.Name, r.Key)
@@ -137,7 +122,7 @@ const state = `{
 }`
 
 func TestRecords(t *testing.T) {
-	m := compile(t, bot)
+	m := declared.Map(t, bot)
 	got, err := read(t, m.Source("state"), "state.json", state, record.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +147,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRecordsOfOtherKinds(t *testing.T) {
-	m := compile(t, bot)
+	m := declared.Map(t, bot)
 	doc := `{"games": {"g1": {"q": "?", "ends_at": 1795168800.75, "options": ["a"], "open": true, "answers": {"900": {"t": 1}}}, "g2": {"q": "?"}},
  "words": ["one", "two"], "daily": {"wordle": {"hour": 9, "minute": 30}}, "jobs": [{"article": {"a": 1.0}, "tries": 2}, {"article": 1}]}`
 	got, err := read(t, m.Source("guild"), "guilds/123.json", doc, record.Options{})
@@ -180,8 +165,11 @@ func TestRecordsOfOtherKinds(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got, err = read(t, m.Source("log"), "log.jsonl", "{\"guild\": \"123\", \"at\": 1, \"what\": \"x\"}\n\n{\"guild\": \"123\", \"at\": 2, \"what\": \"y\"}", record.Options{})
-	if diff := cmp.Diff([]string{`settings.log log:123 at=1 what=x`, `settings.log log:123 at=2 what=y`}, got); diff != "" || err != nil {
+	got, err = read(t, m.Source("log"), "log.jsonl",
+		"{\"guild\": \"123\", \"at\": 1, \"what\": \"x\"}\n\n{\"guild\": \"123\", \"at\": 2, \"what\": \"y\"}",
+		record.Options{})
+	if diff := cmp.Diff([]string{`settings.log log:123 at=1 what=x`, `settings.log log:123 at=2 what=y`},
+		got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }

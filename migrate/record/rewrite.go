@@ -18,7 +18,8 @@ import (
 //
 // The result is only good if the error is nil: write it beside the document, and
 // put it in its place then. An edit that cannot be written is a *Reject.
-func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit, names Names, opt Options) (Rewritten, error) {
+func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit, names Names, opt Options) (Rewritten,
+	error) {
 	w, err := s.newWalker(in, file, opt)
 	if err != nil {
 		return Rewritten{}, err
@@ -49,7 +50,7 @@ func (w *walker) empty() (bool, error) {
 	return w.pos == len(w.buf), err
 }
 
-// splice is a change of the bytes of the document: those from an offset to
+// splice represents a change of the bytes of the document: those from an offset to
 // another become others.
 type splice struct {
 	from, to int64
@@ -111,7 +112,7 @@ func (o *output) put(sp splice) {
 	o.splices = append(o.splices, sp)
 }
 
-// now is what is between two offsets, with the splices done.
+// now returns what is between two offsets, with the splices done.
 func (o *output) now(w *walker, from, to int64) []byte {
 	raw := w.buf[from-w.base : to-w.base]
 	first := slices.IndexFunc(o.splices, func(sp splice) bool { return sp.from >= from && sp.to <= to })
@@ -127,7 +128,7 @@ func (o *output) now(w *walker, from, to int64) []byte {
 	return append(out, raw[at-from:]...)
 }
 
-// level is what the editor knows of one open object or array.
+// level describes what the editor knows of one open object or array.
 type level struct {
 	segment int64  // after the opening bracket or the last comma
 	end     int64  // of the last value that is kept, or of the opening bracket
@@ -156,7 +157,7 @@ type editor struct {
 	result Rewritten
 }
 
-// pending is one edit, or all edits of one list.
+// pending represents one edit, or all edits of one list.
 type pending struct {
 	move    *Move
 	records []*Record // none: deleted
@@ -167,7 +168,8 @@ type pending struct {
 }
 
 func newEditor(s *Source, file string, edits []Edit, names Names) (*editor, error) {
-	e := &editor{source: s, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1, style: style{": ", " ", "  "}}
+	e := &editor{source: s, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1,
+		style: style{": ", " ", "  "}}
 	for i := range edits {
 		if err := e.take(&edits[i], file); err != nil {
 			return nil, err
@@ -188,7 +190,8 @@ func newEditor(s *Source, file string, edits []Edit, names Names) (*editor, erro
 func (e *editor) take(edit *Edit, file string) error {
 	r := edit.Record
 	if r == nil || r.Move == nil || r.Move.Source != e.source {
-		return &Error{At: Position{File: file, Line: 1, Column: 1}, Message: "an edit is of another source", Err: errOtherFile}
+		return &Error{At: Position{File: file, Line: 1, Column: 1}, Message: "an edit is of another source",
+			Err: errOtherFile}
 	}
 	list := isList(r.Move)
 	p := e.byID[r.ID()]
@@ -380,7 +383,7 @@ func empty(raw []byte) bool {
 	return string(raw) == "null"
 }
 
-// take is the record for the next match of the edit, if there is one.
+// take returns the record for the next match of the edit, if there is one.
 func (p *pending) take() (r *Record, there bool) {
 	p.done = true
 	if !p.list {
@@ -396,7 +399,7 @@ func (p *pending) take() (r *Record, there bool) {
 	return p.records[p.next-1], true
 }
 
-// of is the edit of the record that a move makes of a match: by its ID, or, where
+// of returns the edit of the record that a move makes of a match: by its ID, or, where
 // the match cannot be one now, by its place.
 func (e *editor) of(w *walker, mv *Move, m *Match) *pending {
 	if r, err := mv.identify(m); err == nil {
@@ -461,5 +464,6 @@ func (w *walker) failed(object bool) error {
 	if object {
 		want = "object"
 	}
-	return &Error{At: w.here(), Path: w.pointer(), Message: fmt.Sprintf("a record cannot be put here: there is no %s", want), Err: ErrPlace}
+	return &Error{At: w.here(), Path: w.pointer(),
+		Message: fmt.Sprintf("a record cannot be put here: there is no %s", want), Err: ErrPlace}
 }

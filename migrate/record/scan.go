@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,7 @@ func newScanner(in io.Reader, file string, opt Options) *scanner {
 	return &scanner{in: in, file: file, opt: opt, buf: make([]byte, 0, chunk), hold: -1, line: 1}
 }
 
-// offset is the place of the next byte.
+// offset returns the place of the next byte.
 func (s *scanner) offset() int64 { return s.base + int64(s.pos) }
 
 func (s *scanner) here() Position {
@@ -72,7 +73,7 @@ func (s *scanner) fault(err error, format string, args ...any) error {
 	return &Error{At: s.here(), Message: fmt.Sprintf(format, args...), Err: err}
 }
 
-// bytes are the held bytes from an offset to the next byte.
+// bytes returns the held bytes from an offset to the next byte.
 func (s *scanner) bytes(from int64) []byte { return s.buf[from-s.base : s.pos] }
 
 // ensure makes n bytes from the next one on available; false at the end of the
@@ -158,7 +159,7 @@ func (s *scanner) space() error {
 
 func (s *scanner) newLine() { s.line, s.lineStart, s.wide = s.line+1, s.offset(), 0 }
 
-// peek is the next byte after white space, 0 at the end.
+// peek returns the next byte after white space, 0 at the end.
 func (s *scanner) peek() (byte, error) {
 	if err := s.space(); err != nil {
 		return 0, err
@@ -187,7 +188,7 @@ func (s *scanner) unexpected(want string) error {
 	return s.fault(ErrSyntax, "%s where %s should be", shown(c), want)
 }
 
-// shown is a character as messages show it: no value of the document, and nothing
+// shown returns a character as messages show it: no value of the document, and nothing
 // that commands a terminal.
 func shown(c rune) string {
 	if c > ' ' && c < 0x7f {
@@ -196,7 +197,7 @@ func shown(c rune) string {
 	return fmt.Sprintf("%U", c)
 }
 
-// plain are the bytes of a string that need no look.
+// plain lists the bytes of a string that need no look.
 var plain = func() (t [256]bool) {
 	for c := 0x20; c < 0x80; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -204,11 +205,21 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// plain8 reports whether eight bytes of a string need no look.
+func plain8(b uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, escape := b^('"'*ones), b^('\\'*ones)
+	return (b|(b-' '*ones)|(quote-ones)|(escape-ones))&tops == 0
+}
+
 // text skips a string, which begins at the next byte, and says whether it has
 // escapes.
 func (s *scanner) text() (escaped bool, err error) {
 	s.pos++
 	for {
+		for len(s.buf)-s.pos >= 8 && plain8(binary.LittleEndian.Uint64(s.buf[s.pos:])) {
+			s.pos += 8
+		}
 		for s.pos < len(s.buf) && plain[s.buf[s.pos]] {
 			s.pos++
 		}
@@ -321,7 +332,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// mantissa is a number without its exponent.
+// mantissa returns a number without its exponent.
 func mantissa(text []byte) []byte {
 	if i := bytes.IndexAny(text, "eE"); i >= 0 {
 		return text[:i]
@@ -329,7 +340,7 @@ func mantissa(text []byte) []byte {
 	return text
 }
 
-// numberLength is how many bytes from the next one on may be of a number.
+// numberLength returns how many bytes from the next one on may be of a number.
 func (s *scanner) numberLength() (int, error) {
 	for n := 0; ; n++ {
 		if s.pos+n == len(s.buf) {

@@ -7,16 +7,17 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// nothing is what a test does that only reads.
+// nothing returns what a test does that only reads.
 func nothing(*record.Match) error { return nil }
 
 // TestDamagedDocuments: each fault is refused with line and column, whatever the
 // size of the reads.
 func TestDamagedDocuments(t *testing.T) {
-	s := compile(t, bot).Source("state")
+	s := declared.Map(t, bot).Source("state")
 	for _, c := range []struct {
 		doc, at string
 		is      error
@@ -52,9 +53,11 @@ func TestDamagedDocuments(t *testing.T) {
 		{strings.Repeat("[", 600) + strings.Repeat("]", 600), "1:513: nested deeper than 512", record.ErrDepth},
 		{strings.Repeat("{\"a\":", 600), "1:2561: nested deeper", record.ErrDepth},
 		{"{\"" + strings.Repeat("n", 70<<10) + "\": 1}", "1:2: the name of a member has more than", record.ErrTooLarge},
-		{"{\"guilds\": {\"g\": {\"persona\": \"" + strings.Repeat("x", 9<<20) + "\"}}}", "a record has more than 8388608 bytes", record.ErrTooLarge},
+		{"{\"guilds\": {\"g\": {\"persona\": \"" + strings.Repeat("x", 9<<20) + "\"}}}",
+			"a record has more than 8388608 bytes", record.ErrTooLarge},
 	} {
-		for name, in := range map[string]io.Reader{"whole": strings.NewReader(c.doc), "bytes": iotest.OneByteReader(strings.NewReader(c.doc))} {
+		for name, in := range map[string]io.Reader{"whole": strings.NewReader(c.doc),
+			"bytes": iotest.OneByteReader(strings.NewReader(c.doc))} {
 			if len(c.doc) > 100000 && name == "bytes" {
 				continue
 			}
@@ -69,7 +72,7 @@ func TestDamagedDocuments(t *testing.T) {
 
 // TestExactNumbers: what is no fault is kept to the last digit.
 func TestExactNumbers(t *testing.T) {
-	s := compile(t, bot).Source("state")
+	s := declared.Map(t, bot).Source("state")
 	doc := `{"guilds": {"456": {"feeds": {"f": [9007199254740993, 1e308, 123456789012345678901234567890, 0.1000, -0, 1.7976931348623157e308]}}}}`
 	got, err := read(t, s, "state.json", doc, record.Options{})
 	if want := `settings.feeds f:456 f = [9007199254740993,1e308,123456789012345678901234567890,0.1000,-0,1.7976931348623157e308]`; err != nil || len(got) != 1 || got[0] != want {
@@ -79,7 +82,7 @@ func TestExactNumbers(t *testing.T) {
 
 // TestLines: each line is a document, a torn last line is found.
 func TestLines(t *testing.T) {
-	s := compile(t, bot).Source("log")
+	s := declared.Map(t, bot).Source("log")
 	for _, c := range []struct {
 		doc, want string
 		matches   int64
@@ -90,15 +93,17 @@ func TestLines(t *testing.T) {
 		{"{}\n{\"guild\": \"1", "2:13: the document ends", 1},
 	} {
 		stats, err := s.Read(strings.NewReader(c.doc), "log.jsonl", record.Options{}, nothing)
-		if stats.Matches != c.matches || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if stats.Matches != c.matches || (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %+v %v", c.doc, stats, err)
 		}
 	}
 }
 
 func TestReaderErrorsAreKept(t *testing.T) {
-	s := compile(t, bot).Source("state")
-	_, err := s.Read(iotest.TimeoutReader(strings.NewReader(strings.Repeat(" ", 200000))), "state.json", record.Options{}, nothing)
+	s := declared.Map(t, bot).Source("state")
+	_, err := s.Read(iotest.TimeoutReader(strings.NewReader(strings.Repeat(" ", 200000))), "state.json", record.Options{},
+		nothing)
 	if !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}

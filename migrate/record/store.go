@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// store is a value as it is stored in a slot. There is none for nothing; the
+// store returns a value as it is stored in a slot. There is none for nothing; the
 // reason is "" if it could be.
 func (s *slot) store(d datum) (stored string, there bool, reason string) {
 	if d.kind == nothing {
@@ -22,7 +22,7 @@ func (s *slot) store(d datum) (stored string, there bool, reason string) {
 	return stored, reason == "", reason
 }
 
-// form is a value in the spelling of the type.
+// form returns a value in the spelling of the type.
 func (s *slot) form(d datum) (string, string) {
 	switch s.typ.Kind {
 	case scalar.JSON:
@@ -116,7 +116,7 @@ func formUnix(d datum, k scalar.Kind) (string, string) {
 	return strconv.FormatInt(d.time.UnixMilli(), 10), ""
 }
 
-// load is a stored value as a datum: what store was given, as far as it can be
+// load returns a stored value as a datum: what store was given, as far as it can be
 // told.
 func (s *slot) load(stored string) (datum, string) {
 	switch s.typ.Kind {

@@ -21,19 +21,19 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// Place is a record of an opened migration. Generated code makes it.
+// Place represents a record of an opened migration. Generated code makes it.
 type Place struct {
 	m   *migrate.Migration
 	id  record.ID
 	err error // why there is none
 }
 
-// At is the record of a move with that key, or the error of making the key.
+// At returns the record of a move with that key, or the error of making the key.
 func At(m *migrate.Migration, move, key string, err error) Place {
 	return Place{m, record.ID{Move: move, Key: key}, err}
 }
 
-// with is the record of a field or member of the key.
+// with returns the record of a field or member of the key.
 func with[S any](p Place, sub S, c *value.Codec[S]) Place {
 	text, err := c.Encode(sub)
 	if p.id.Sub = text; p.err == nil && err != nil {
@@ -46,7 +46,7 @@ func (p Place) wrong(err error) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: p.id.Move, Err: err}
 }
 
-// Value is a record as a Go value.
+// Value represents a record as a Go value.
 type Value[V any] struct {
 	Place
 	make func(v V, empty record.Record) ([]*record.Record, error)
@@ -111,10 +111,10 @@ func (r Value[V]) Update(ctx context.Context, do func(v V, found bool) (V, error
 	})
 }
 
-// Change is a write of the record, for Migration.Write with others.
+// Change returns a write of the record, for Migration.Write with others.
 func (r Value[V]) Change(v V) (migrate.Change, error) { return r.change(v, time.Time{}) }
 
-// Removal is a removal of the record, for Migration.Write with others.
+// Removal returns a removal of the record, for Migration.Write with others.
 func (r Value[V]) Removal() (migrate.Change, error) { return migrate.Change{ID: r.id}, r.err }
 
 func (r Value[V]) change(v V, ends time.Time) (migrate.Change, error) {
@@ -137,19 +137,19 @@ func (r Value[V]) records(v V, ends time.Time) ([]*record.Record, error) {
 	return out, nil
 }
 
-// Ending is r for a move whose records say themselves when they end.
+// Ending returns r for a move whose records say themselves when they end.
 func (r Value[V]) Ending() Ending[V] { return Ending[V]{r} }
 
-// Ending is a record whose TTL counts from a time in it: a write says when it ends.
+// Ending represents a record whose TTL counts from a time in it: a write says when it ends.
 type Ending[V any] struct{ v Value[V] }
 
-// Read is Value.Read.
+// Read does what Value.Read does.
 func (r Ending[V]) Read(ctx context.Context) (V, error) { return r.v.Read(ctx) }
 
-// Delete is Value.Delete.
+// Delete does what Value.Delete does.
 func (r Ending[V]) Delete(ctx context.Context) error { return r.v.Delete(ctx) }
 
-// Removal is Value.Removal.
+// Removal does what Value.Removal does.
 func (r Ending[V]) Removal() (migrate.Change, error) { return r.v.Removal() }
 
 // Write makes the record v until a time, which must be the one that its document tells.
@@ -161,10 +161,10 @@ func (r Ending[V]) Write(ctx context.Context, v V, ends time.Time) error {
 	return r.v.m.Write(ctx, c)
 }
 
-// Change is a write of the record, for Migration.Write with others.
+// Change returns a write of the record, for Migration.Write with others.
 func (r Ending[V]) Change(v V, ends time.Time) (migrate.Change, error) { return r.v.change(v, ends) }
 
-// NewValue is the value of a string.
+// NewValue returns the value of a string.
 func NewValue[V any](p Place, c *value.Codec[V]) Value[V] {
 	return Value[V]{p, func(v V, r record.Record) ([]*record.Record, error) {
 		text, err := c.Encode(v)
@@ -173,12 +173,12 @@ func NewValue[V any](p Place, c *value.Codec[V]) Value[V] {
 	}, func(records []*record.Record) (V, error) { return c.Parse(string(records[0].Value)) }}
 }
 
-// NewField is a field of a hash.
+// NewField returns a field of a hash.
 func NewField[F, V any](p Place, field F, fields *value.Codec[F], c *value.Codec[V]) Value[V] {
 	return NewValue(with(p, field, fields), c)
 }
 
-// NewFields is a hash with fixed fields.
+// NewFields returns a hash with fixed fields.
 func NewFields[V any](p Place, f *value.Fields[V]) Value[V] {
 	return Value[V]{p, func(v V, r record.Record) ([]*record.Record, error) {
 		args, err := f.Append(nil, &v)
@@ -195,7 +195,7 @@ func NewFields[V any](p Place, f *value.Fields[V]) Value[V] {
 	}}
 }
 
-// NewScore is the score of a member of a sorted set.
+// NewScore returns the score of a member of a sorted set.
 func NewScore[M, S any](p Place, member M, members *value.Codec[M], c *value.Score[S]) Value[S] {
 	return Value[S]{with(p, member, members), func(v S, r record.Record) ([]*record.Record, error) {
 		text, err := c.Append(nil, v)
@@ -210,7 +210,7 @@ func NewScore[M, S any](p Place, member M, members *value.Codec[M], c *value.Sco
 	}}
 }
 
-// NewList is the elements of a list.
+// NewList returns the elements of a list.
 func NewList[V any](p Place, c *value.Codec[V]) Value[[]V] {
 	return Value[[]V]{p, func(values []V, empty record.Record) (out []*record.Record, err error) {
 		for i, v := range values {
@@ -235,10 +235,10 @@ func NewList[V any](p Place, c *value.Codec[V]) Value[[]V] {
 	}}
 }
 
-// Member is whether a member is in a set.
+// Member describes whether a member is in a set.
 type Member struct{ v Value[struct{}] }
 
-// NewMember is a member of a set.
+// NewMember returns a member of a set.
 func NewMember[M any](p Place, member M, members *value.Codec[M]) Member {
 	return Member{Value[struct{}]{with(p, member, members), func(_ struct{}, r record.Record) ([]*record.Record, error) {
 		return []*record.Record{&r}, nil
@@ -260,8 +260,8 @@ func (r Member) Write(ctx context.Context) error { return r.v.Write(ctx, struct{
 // Delete takes the member out.
 func (r Member) Delete(ctx context.Context) error { return r.v.Delete(ctx) }
 
-// Change is an addition of the member, for Migration.Write with others.
+// Change returns an addition of the member, for Migration.Write with others.
 func (r Member) Change() (migrate.Change, error) { return r.v.Change(struct{}{}) }
 
-// Removal is a removal of the member, for Migration.Write with others.
+// Removal returns a removal of the member, for Migration.Write with others.
 func (r Member) Removal() (migrate.Change, error) { return r.v.Removal() }

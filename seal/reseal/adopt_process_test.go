@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
 )
 
-// adopted are records that were plain text at first. A third of them is never
+// adopted holds records that were plain text at first. A third of them is never
 // written: an adoption has to seal those itself, once. Each of the others has one
 // writer. The value of a record is a number that only grows.
 type adopted struct {
@@ -34,7 +35,8 @@ type adopted struct {
 func newAdopted(w *world, r *seal.Ring) *adopted {
 	all := &adopted{world: w, ring: r, reader: seal.Adopting{Ring: r}, cold: map[int]string{}}
 	for n := range 300 {
-		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("t:", n)}, keywright.Place{Schema: "shop", Key: fmt.Sprint("h:", n), Field: "phone"})
+		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("t:", n)},
+			keywright.Place{Schema: "shop", Key: fmt.Sprint("h:", n), Field: "phone"})
 	}
 	for n := range 3000 {
 		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("m:", n%30), Field: fmt.Sprint("f", n)})
@@ -189,7 +191,7 @@ func TestAdoptionIsKilled(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	w := newWorld(t, s.URL())
-	text := ringText("k1")
+	text := servertest.RingText("k1")
 	all := newAdopted(w, ring(t, "k1"))
 	ctx, stop := context.WithCancel(t.Context())
 	var live sync.WaitGroup
@@ -232,5 +234,6 @@ func TestAdoptionIsKilled(t *testing.T) {
 	if all.reads.Load() == 0 {
 		t.Error("nothing was read meanwhile")
 	}
-	t.Logf("%d kills after which %d of %d were sealed, %d reads, last value %d", kills, sealed, cold, all.reads.Load(), all.last[1].Load())
+	t.Logf("%d kills after which %d of %d were sealed, %d reads, last value %d", kills, sealed, cold, all.reads.Load(),
+		all.last[1].Load())
 }

@@ -50,7 +50,8 @@ func TestAdoption(t *testing.T) {
 		r, err := w.walk(ring).Adopt(w.Context())
 		w.equal("sealed", fmt.Sprint(r.Resealed, err), fmt.Sprint(texts, " <nil>"))
 		sum := r.Total()
-		w.equal("counted at last", fmt.Sprint(sum.Keys, sum.Plain, sum.NotSealed), fmt.Sprint(map[string]int64{"new": texts + 1}, 0, 2))
+		w.equal("counted at last", fmt.Sprint(sum.Keys, sum.Plain, sum.NotSealed),
+			fmt.Sprint(map[string]int64{"new": texts + 1}, 0, 2))
 		w.opens(ring, "t:1", "", w.do("GET", "t:1"), "secret")
 		w.opens(ring, "old:1", "", w.do("GET", "old:1"), "secret")
 		w.opens(ring, "h:1", "phone", w.do("HGET", "h:1", "phone"), "+81 90")

@@ -9,5 +9,5 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// parts are the scripts of this package and what they share.
+// parts lists the scripts of this package and what they share.
 var parts = lua.New(files)

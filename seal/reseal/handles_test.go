@@ -16,10 +16,17 @@ type mail struct{ To string }
 var (
 	plain  = value.Text(0)
 	hidden = value.Encrypt(plain)
-	object = value.SealedObject([]value.ObjectColumn[mail]{value.EncryptedMember(value.Member("to", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
-	phone  = value.SealedObject([]value.ObjectColumn[mail]{value.EncryptedMember(value.Member("phone", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
-	fields = value.Fields[mail]{Columns: []value.Column[mail]{value.Encrypted(value.Required("phone", plain, func(m *mail) *string { return &m.To }))}}
-	log    = value.Fields[mail]{Columns: []value.Column[mail]{value.Encrypted(value.Required("what", plain, func(m *mail) *string { return &m.To }))}}
+	object = value.SealedObject(
+		[]value.ObjectColumn[mail]{
+			value.EncryptedMember(value.Member("to", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
+	phone = value.SealedObject(
+		[]value.ObjectColumn[mail]{
+			value.EncryptedMember(value.Member("phone", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
+	fields = value.Fields[mail]{
+		Columns: []value.Column[mail]{
+			value.Encrypted(value.Required("phone", plain, func(m *mail) *string { return &m.To }))}}
+	log = value.Fields[mail]{
+		Columns: []value.Column[mail]{value.Encrypted(value.Required("what", plain, func(m *mail) *string { return &m.To }))}}
 )
 
 // TestWhatHandlesSeal: a walk looks for texts at the places that handles seal them
@@ -45,15 +52,15 @@ func TestWhatHandlesSeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	one, err := typed.NewString(at(c, "text", "t:old"), &hidden).Get(t.Context())
+	one, err := typed.NewString(at(c, "text", "t:old").Binding(), &hidden).Get().Do(t.Context())
 	w.equal("string", one+problem(err), "secret")
-	two, err := typed.NewString(at(c, "object", "o:old"), &phone).Get(t.Context())
+	two, err := typed.NewString(at(c, "object", "o:old").Binding(), &phone).Get().Do(t.Context())
 	w.equal("object", two.To+problem(err), "secret")
-	three, err := typed.NewHash(at(c, "fixed", "h:old"), &fields).Get(t.Context())
+	three, err := typed.NewHash(at(c, "fixed", "h:old").Binding(), &fields).Get().Do(t.Context())
 	w.equal("hash", three.To+problem(err), "secret")
-	four, err := typed.NewMap(at(c, "open", "m:old"), &plain, &hidden).Get(t.Context(), "f")
+	four, err := typed.NewMap(at(c, "open", "m:old").Binding(), &plain, &hidden).Get("f").Do(t.Context())
 	w.equal("open hash", four+problem(err), "secret")
-	five, err := typed.NewList(at(c, "line", "l:old"), &hidden).At(t.Context(), 0)
+	five, err := typed.NewList(at(c, "line", "l:old").Binding(), &hidden).At(0).Do(t.Context())
 	w.equal("list", five+problem(err), "secret")
 }
 
@@ -65,21 +72,28 @@ func problem(err error) string {
 }
 
 func at(c *keywright.Client, name, key string) typed.Key {
-	return typed.NewKey(c, &keywright.Entry{Name: name, Schema: "shop", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Hour, Max: time.Hour, Text: "1h"}}, key, nil)
+	return typed.NewKey(keywright.Binding{Client: c, Entry: &keywright.Entry{Name: name, Schema: "shop",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Hour, Max: time.Hour,
+			Text: "1h"}}, Key: key})
 }
 
 // handles writes one of everything.
 func handles(t *testing.T, c *keywright.Client, id string) {
 	t.Helper()
 	ctx := t.Context()
-	_, pushed := typed.NewList(at(c, "line", "l:"+id), &hidden).PushRight(ctx, "secret")
-	_, added := typed.NewStream(at(c, "log", "x:"+id), &log, 0).Add(ctx, mail{"secret"})
-	_, mapped := typed.NewMap(at(c, "open", "m:"+id), &plain, &hidden).Set(ctx, "f", "secret")
-	jobs := queue.New(c, at(c, "jobs", "jobs").Entry(), queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed", Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Runs: "{jobs}:runs", Channel: "{jobs}:ready",
-		Job: queue.Name{Before: "{jobs}:job:"}, Result: queue.Name{Before: "{jobs}:result:"}, Unique: queue.Name{Before: "{jobs}:unique:"}}, nil, &object, &queue.Options{})
+	_, pushed := typed.NewList(at(c, "line", "l:"+id).Binding(), &hidden).PushRight("secret").Do(ctx)
+	_, added := typed.NewStream(at(c, "log", "x:"+id).Binding(), &log, 0).Add(mail{"secret"}).Do(ctx)
+	_, mapped := typed.NewMap(at(c, "open", "m:"+id).Binding(), &plain, &hidden).Set("f", "secret").Do(ctx)
+	jobs := queue.New(keywright.Binding{Client: c, Entry: at(c, "jobs", "jobs").Entry()},
+		queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed",
+			Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Runs: "{jobs}:runs", Channel: "{jobs}:ready",
+			Job: queue.Name{Before: "{jobs}:job:"}, Result: queue.Name{Before: "{jobs}:result:"},
+			Unique: queue.Name{Before: "{jobs}:unique:"}}, &object, &queue.Options{})
 	_, queued := jobs.Enqueue(ctx, queue.Task[mail]{Payload: mail{"secret"}})
-	for _, err := range []error{pushed, added, mapped, queued, typed.NewString(at(c, "text", "t:"+id), &hidden).Set(ctx, "secret"), typed.NewString(at(c, "object", "o:"+id), &phone).Set(ctx, mail{"secret"}),
-		typed.NewHash(at(c, "fixed", "h:"+id), &fields).Set(ctx, mail{"secret"})} {
+	for _, err := range []error{pushed, added, mapped, queued,
+		typed.NewString(at(c, "text", "t:"+id).Binding(), &hidden).Set("secret").Do(ctx),
+		typed.NewString(at(c, "object", "o:"+id).Binding(), &phone).Set(mail{"secret"}).Do(ctx),
+		typed.NewHash(at(c, "fixed", "h:"+id).Binding(), &fields).Set(mail{"secret"}).Do(ctx)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/seal/reseal"
@@ -32,11 +33,13 @@ func TestWalkingProcess(t *testing.T) {
 	}
 	w := newWorld(t, url)
 	walk := w.walk(r)
-	if walk.Client, err = keywright.Open(t.Context(), url, keywright.Options{Wrap: func(inner rueidis.Client) rueidis.Client { return teller{inner} }}); err != nil {
+	if walk.Client, err = keywright.Open(t.Context(), url,
+		keywright.Options{Wrap: func(inner rueidis.Client) rueidis.Client { return teller{inner} }}); err != nil {
 		t.Fatal(err)
 	}
 	defer walk.Client.Close()
-	do := map[string]func(context.Context) (*reseal.Report, error){"rotate": walk.Rotate, "adopt": walk.Adopt}[os.Getenv("KEYWRIGHT_RESEAL_DO")]
+	do := map[string]func(context.Context) (*reseal.Report, error){"rotate": walk.Rotate,
+		"adopt": walk.Adopt}[os.Getenv("KEYWRIGHT_RESEAL_DO")]
 	report, err := do(t.Context())
 	fmt.Println("end", report, err)
 }
@@ -63,7 +66,8 @@ func (c teller) DoMulti(ctx context.Context, commands ...rueidis.Completed) []ru
 func walking(t *testing.T, do, url string, ring []byte, n int) (ended bool) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWalkingProcess$")
-	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_DO="+do, "KEYWRIGHT_RESEAL_URL="+url, "KEYWRIGHT_KEY_RING="+string(ring))
+	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_DO="+do, "KEYWRIGHT_RESEAL_URL="+url,
+		"KEYWRIGHT_KEY_RING="+string(ring))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -103,7 +107,8 @@ type records struct {
 func newRecords(w *world, r *seal.Ring) *records {
 	all := &records{world: w, ring: r}
 	for n := range 150 {
-		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("t:", n)}, keywright.Place{Schema: "shop", Key: fmt.Sprint("h:", n), Field: "phone"})
+		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("t:", n)},
+			keywright.Place{Schema: "shop", Key: fmt.Sprint("h:", n), Field: "phone"})
 	}
 	for n := range 3000 {
 		all.at = append(all.at, keywright.Place{Schema: "shop", Key: fmt.Sprint("m:", n%30), Field: fmt.Sprint("f", n)})
@@ -166,7 +171,7 @@ func (r *records) check(ring *seal.Ring, when string) {
 	}
 }
 
-// howOften is how many kills there are, if no other number is asked for.
+// howOften returns how many kills there are, if no other number is asked for.
 func howOften(kills int) int {
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		return n
@@ -183,8 +188,9 @@ func TestKills(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	w := newWorld(t, s.URL())
 	var mu sync.Mutex
-	text := ringText("k0")
-	live, err := seal.Open(t.Context(), func(context.Context) ([]byte, error) { mu.Lock(); defer mu.Unlock(); return text, nil })
+	text := servertest.RingText("k0")
+	live, err := seal.Open(t.Context(),
+		func(context.Context) ([]byte, error) { mu.Lock(); defer mu.Unlock(); return text, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,8 +213,8 @@ func TestKills(t *testing.T) {
 	defer func() { stop(); writers.Wait() }()
 	for killed, key := 0, 0; killed < kills; key++ {
 		before, after := fmt.Sprint("k", key), fmt.Sprint("k", key+1)
-		next(ringText(before, after)) // first everybody can open with the new key
-		both := ringText(after, before)
+		next(servertest.RingText(before, after)) // first everybody can open with the new key
+		both := servertest.RingText(after, before)
 		for n := range min(5, kills-killed) {
 			if walking(t, "rotate", s.URL(), both, 1+n%3) {
 				t.Fatal("it came to its end before it was killed")
@@ -224,7 +230,7 @@ func TestKills(t *testing.T) {
 		if got := w.status(live).Unused(); len(got) != 1 || got[0] != before {
 			t.Fatalf("removable: %q, want %s", got, before)
 		}
-		next(ringText(after))
+		next(servertest.RingText(after))
 		all.check(live, "without "+before)
 	}
 	t.Logf("%d kills, %d records, last values %d to %d", kills, len(all.at), all.last[0], all.last[len(all.last)-1])

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
-// job is one key to look at.
+// job represents one key to look at.
 type job struct {
 	*target
 	key string
@@ -22,7 +22,7 @@ func (t *target) walks() bool {
 	return t.kind == keyspace.List || t.kind == keyspace.Stream || t.kind == keyspace.Hash && t.parts[0].at.Each
 }
 
-// fields are the fields of a hash that hold something sealed, each once.
+// fields returns the fields of a hash that hold something sealed, each once.
 func (t *target) fields() (names []string) {
 	for _, part := range t.parts {
 		if len(names) == 0 || names[len(names)-1] != part.at.Field {
@@ -42,15 +42,16 @@ func (t *target) in(field string) (parts []*Part) {
 	return parts
 }
 
-// action is what an operation on the key is about.
-func (p *pass) action(j job, name string, effect keywright.Effect) keywright.Action {
-	return keywright.Action{Client: p.Client, Name: name, Entry: j.entry, Effect: effect, Key: j.key}
+// action returns what an operation on the key is about.
+func (p *pass) action(j job, name string, effect keywright.Effect) kernel.Action {
+	return kernel.Action{Client: p.Client, Name: name, Entry: j.entry, Effect: effect, Key: j.key}
 }
 
-// command is an operation that reads.
-func command[T any](p *pass, j job, decode func(rueidis.RedisResult) (T, error), name string, args ...string) keywright.Op[T] {
-	return keywright.NewOp(keywright.Spec[T]{Action: p.action(j, "read sealed", keywright.Reads), Decode: decode,
-		Build: func(b rueidis.Builder) rueidis.Completed { return b.Arbitrary(name).Keys(j.key).Args(args...).Build() }})
+// command returns an operation that reads.
+func command[T any](p *pass, j job, decode func(kernel.Reply) (T, error), name string,
+	args ...string) keywright.Op[T] {
+	return kernel.NewOp(kernel.Spec[T]{Action: p.action(j, "read sealed", keywright.Reads), Decode: decode,
+		Build: func(b kernel.Builder) kernel.Command { return b.Arbitrary(name).Keys(j.key).Args(args...).Build() }})
 }
 
 // together runs operations in one round trip per server; what fails there for a
@@ -68,7 +69,7 @@ func together[T any](ctx context.Context, c *keywright.Client, ops []keywright.O
 	for i, op := range ops {
 		pending[i] = keywright.Queue(&b, op)
 	}
-	_ = b.Run(ctx, c)
+	_ = b.Run(ctx)
 	out := make([]T, len(ops))
 	for i, op := range ops {
 		var err error
@@ -115,17 +116,17 @@ func (p *pass) read(ctx context.Context, jobs []job) error {
 	return p.replace(ctx, changes, changed)
 }
 
-// whole is the one text of a string, if it is still there.
-func whole(r rueidis.RedisResult) ([]*string, error) {
+// whole returns the one text of a string, if it is still there.
+func whole(r kernel.Reply) ([]*string, error) {
 	text, err := r.ToString()
-	if rueidis.IsRedisNil(err) {
+	if kernel.IsNil(err) {
 		return nil, nil
 	}
 	return []*string{&text}, err
 }
 
-// texts are those of a list of replies; nil is one that is not there.
-func texts(r rueidis.RedisResult) ([]*string, error) {
+// texts returns those of a list of replies; nil is one that is not there.
+func texts(r kernel.Reply) ([]*string, error) {
 	replies, err := r.ToArray()
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func texts(r rueidis.RedisResult) ([]*string, error) {
 	return out, nil
 }
 
-// change is the operation that replaces what has to be replaced in a key.
+// change returns the operation that replaces what has to be replaced in a key.
 func (p *pass) change(j job, cells []cell) (op keywright.Op[[]int64], changed []*Part, any bool) {
 	args := []string{string(j.kind)}
 	for _, c := range cells {
@@ -157,7 +158,8 @@ func (p *pass) change(j job, cells []cell) (op keywright.Op[[]int64], changed []
 	if len(changed) == 0 {
 		return op, nil, false
 	}
-	return keywright.NewOp(keywright.Spec[[]int64]{Action: p.action(j, "reseal", keywright.Idempotent), Script: script, Keys: []string{j.key}, Args: args, Decode: rueidis.RedisResult.AsIntSlice}), changed, true
+	return kernel.NewOp(kernel.Spec[[]int64]{Action: p.action(j, "reseal", keywright.Idempotent), Script: script,
+		Keys: []string{j.key}, Args: args, Decode: kernel.Reply.AsIntSlice}), changed, true
 }
 
 // replace carries out changes, and counts them.
@@ -262,13 +264,14 @@ func (p *pass) list(ctx context.Context, j job) error {
 // hash walks over the fields of an open hash.
 func (p *pass) hash(ctx context.Context, j job) error {
 	for cursor := "0"; ; {
-		page, err := command(p, j, rueidis.RedisResult.AsScanEntry, "HSCAN", cursor, "COUNT", strconv.Itoa(chunk)).Do(ctx)
+		page, err := command(p, j, kernel.Reply.AsScanEntry, "HSCAN", cursor, "COUNT", strconv.Itoa(chunk)).Do(ctx)
 		if err != nil {
 			return err
 		}
 		var cells []cell
 		for i := 0; i+1 < len(page.Elements); i += 2 {
-			cells = append(cells, cell{where: page.Elements[i], field: page.Elements[i], stored: page.Elements[i+1], parts: j.parts})
+			cells = append(cells,
+				cell{where: page.Elements[i], field: page.Elements[i], stored: page.Elements[i+1], parts: j.parts})
 		}
 		if err := p.page(ctx, j, cells); err != nil || page.Cursor == 0 {
 			return err
@@ -280,7 +283,7 @@ func (p *pass) hash(ctx context.Context, j job) error {
 // stream counts what is in the entries of a stream; they cannot be changed.
 func (p *pass) stream(ctx context.Context, j job) error {
 	for from := "-"; ; {
-		rows, err := command(p, j, rueidis.RedisResult.AsXRange, "XRANGE", from, "+", "COUNT", strconv.Itoa(chunk)).Do(ctx)
+		rows, err := command(p, j, kernel.Reply.AsXRange, "XRANGE", from, "+", "COUNT", strconv.Itoa(chunk)).Do(ctx)
 		if err != nil || len(rows) == 0 {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Report is what a walk has found.
+// Report describes what a walk has found.
 type Report struct {
 	Server     string         // "redis 7.0.15, single"
 	Endpoint   string         // without credentials
@@ -23,7 +23,7 @@ type Report struct {
 	known []string
 }
 
-// Part is one part of an entry that is declared encrypted.
+// Part represents one part of an entry that is declared encrypted.
 type Part struct {
 	Entry     string
 	Name      string // "phone", "" for a whole value
@@ -34,22 +34,23 @@ type Part struct {
 	Forged    map[string]int64 // they do not open with the key of the ring that they name
 	NotSealed int64            // plain, or sealed by something else
 	Plain     int64            // of those: plain text that Adopt seals
-	Misfits   int64            // of those: plain text that is not of the declared type, which no reader could read; Adopt leaves it
-	Fixed     int64            // of those under other keys: entries of streams cannot be changed
-	Examples  []Example        // of those that do not open, the first five
+	// of those: plain text that is not of the declared type, which no reader could read; Adopt leaves it
+	Misfits  int64
+	Fixed    int64     // of those under other keys: entries of streams cannot be changed
+	Examples []Example // of those that do not open, the first five
 
 	resealed, raced int64
 	at              keyspace.SealedPart
 }
 
-// Example is a text that does not open.
+// Example represents a text that does not open.
 type Example struct {
 	Key   string
 	Where string // in the key: a field, the index in a list, the id of a stream's entry
 	State State
 }
 
-// State is why a text does not open.
+// State describes why a text does not open.
 type State string
 
 // What may be wrong with a text.
@@ -70,7 +71,7 @@ func (p *Part) example(key, where string, s State) {
 	}
 }
 
-// Raced are the texts of the part that the last walk did not replace, since something
+// Raced returns the texts of the part that the last walk did not replace, since something
 // else was quicker.
 func (p *Part) Raced() int64 { return p.raced }
 
@@ -87,7 +88,8 @@ func (r *Report) Total() Part {
 	for _, p := range r.Parts {
 		sum.Texts, sum.NotSealed, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Fixed+p.Fixed
 		sum.Plain, sum.Misfits = sum.Plain+p.Plain, sum.Misfits+p.Misfits
-		for _, m := range []struct{ to, from map[string]int64 }{{sum.Keys, p.Keys}, {sum.Unknown, p.Unknown}, {sum.Forged, p.Forged}} {
+		for _, m := range []struct{ to, from map[string]int64 }{{sum.Keys, p.Keys}, {sum.Unknown, p.Unknown},
+			{sum.Forged, p.Forged}} {
 			for id, n := range m.from {
 				m.to[id] += n
 			}
@@ -96,7 +98,7 @@ func (r *Report) Total() Part {
 	return sum
 }
 
-// Closed are the texts that do not open.
+// Closed returns the texts that do not open.
 func (p *Part) Closed() int64 {
 	n := p.NotSealed
 	for _, m := range []map[string]int64{p.Unknown, p.Forged} {
@@ -107,7 +109,7 @@ func (p *Part) Closed() int64 {
 	return n
 }
 
-// Old are the texts that open, but with another key than the active one.
+// Old returns the texts that open, but with another key than the active one.
 func (p *Part) Old(active string) (n int64) {
 	for id, some := range p.Keys {
 		if id != active {
@@ -117,7 +119,7 @@ func (p *Part) Old(active string) (n int64) {
 	return n
 }
 
-// Unused are the keys of the ring, but the active one, that nothing on the server
+// Unused returns the keys of the ring, but the active one, that nothing on the server
 // is sealed with: none of them unless the walk saw everything. What does not open
 // counts for the key that it names. A key that was just added is one of them, and
 // one that a process with an older ring still seals with may be: see
@@ -135,8 +137,9 @@ func (r *Report) Unused() (ids []string) {
 	return ids
 }
 
-// String is the report in a line.
+// String returns the report in a line.
 func (r *Report) String() string {
 	sum := r.Total()
-	return fmt.Sprintf("%d texts, %d under other keys than %s, %d that do not open", sum.Texts, sum.Old(r.Active), r.Active, sum.Closed())
+	return fmt.Sprintf("%d texts, %d under other keys than %s, %d that do not open", sum.Texts, sum.Old(r.Active),
+		r.Active, sum.Closed())
 }

@@ -28,7 +28,7 @@ import (
 
 var script = keywright.NewScript("reseal", parts.Script("reseal"))
 
-// Walk is what to walk over, and with what.
+// Walk describes what to walk over, and with what.
 type Walk struct {
 	Keyspace *keyspace.Keyspace
 	Entries  []string // only these; nil: all that hold something sealed
@@ -79,7 +79,7 @@ func (w *Walk) passes(ctx context.Context, do action) (*Report, error) {
 	}
 }
 
-// action is what a walk does with what it finds.
+// action describes what a walk does with what it finds.
 type action uint8
 
 const (
@@ -88,7 +88,7 @@ const (
 	adopts
 )
 
-// pass is one walk over all keys.
+// pass represents one walk over all keys.
 type pass struct {
 	*Walk
 	do      action
@@ -100,7 +100,7 @@ type pass struct {
 	moving  source.Reasons // what could not be read whole
 }
 
-// target is a declared key with sealed parts.
+// target represents a declared key with sealed parts.
 type target struct {
 	entry *keywright.Entry
 	kind  keyspace.Kind
@@ -147,7 +147,8 @@ func (p *pass) prepare() (err error) {
 		}
 		t := &target{entry: bind.Entry(p.Keyspace, k), kind: k.Kind, lined: k.Headed}
 		for _, s := range parts {
-			part := &Part{Entry: k.Name, Name: s.Name(), Type: string(k.Kind), Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}, at: s}
+			part := &Part{Entry: k.Name, Name: s.Name(), Type: string(k.Kind), Keys: map[string]int64{},
+				Unknown: map[string]int64{}, Forged: map[string]int64{}, at: s}
 			t.parts = append(t.parts, part)
 			p.report.Parts = append(p.report.Parts, part)
 		}
@@ -156,7 +157,7 @@ func (p *pass) prepare() (err error) {
 	return nil
 }
 
-// chunk is how many keys are read in a round trip.
+// chunk says how many keys are read in a round trip.
 const chunk = 100
 
 // batch deals with keys that the source has found.
@@ -185,7 +186,7 @@ func (p *pass) batch(ctx context.Context, keys []source.Key) error {
 	return p.read(ctx, simple)
 }
 
-// of is what a key holds, nil for nothing sealed. Under a former name it is the
+// of returns what a key holds, nil for nothing sealed. Under a former name it is the
 // same.
 func (p *pass) of(key []byte, c *match.Captures) *target {
 	i := p.matcher.Match(key, c)

@@ -2,19 +2,17 @@ package reseal_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
@@ -26,7 +24,9 @@ import (
 
 // rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 const declaration = `keywright: 1
@@ -46,33 +46,7 @@ keys:
   mixed: {key: "j:{id}", type: string, value: {n: int encrypted, ok: bool encrypted, on: date encrypted, free: json encrypted}, ttl: any}
 `
 
-func declared(t testing.TB) *keyspace.Keyspace {
-	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
-	if c := finding.Count(found); c.Errors > 0 {
-		t.Fatal(found[0].Message)
-	}
-	return ks
-}
-
-func ringText(active string, ids ...string) []byte {
-	keys := map[string]string{}
-	for _, id := range append(ids, active) {
-		sum := sha256.Sum256([]byte("test key " + id))
-		keys[id] = base64.StdEncoding.EncodeToString(sum[:])
-	}
-	text, _ := json.Marshal(map[string]any{"ring": 1, "active": active, "keys": keys})
-	return text
-}
-
-func ring(t testing.TB, active string, ids ...string) *seal.Ring {
-	t.Helper()
-	r, err := seal.Parse(ringText(active, ids...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
+var ring = servertest.Ring
 
 type world struct {
 	testing.TB
@@ -104,12 +78,8 @@ func worlds(t *testing.T, run func(w *world)) {
 
 func newWorld(t testing.TB, url string) *world {
 	t.Helper()
-	c, err := keywright.Open(t.Context(), url, keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	w := &world{TB: t, url: url, client: c, ks: declared(t)}
+	c := servertest.Open(t, url)
+	w := &world{TB: t, url: url, client: c, ks: declared.Keyspace(t, declaration)}
 	w.do = func(args ...string) any {
 		raw := c.Raw()
 		reply, err := raw.Do(t.Context(), raw.B().Arbitrary(args[0]).Keys(args[1]).Args(args[2:]...).Build()).ToAny()
@@ -127,7 +97,8 @@ func (w *world) walk(r *seal.Ring) *reseal.Walk {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return &reseal.Walk{Keyspace: w.ks, Client: w.client, Ring: r, Source: server.New(config, server.Options{Role: server.Primary})}
+	return &reseal.Walk{Keyspace: w.ks, Client: w.client, Ring: r,
+		Source: server.New(config, server.Options{Role: server.Primary})}
 }
 
 func (w *world) sealed(r *seal.Ring, key, field, plain string) string {
@@ -149,7 +120,8 @@ func (w *world) fill(r *seal.Ring) (texts int64) {
 			w.do("SET", key, w.sealed(r, key, "", "secret"), "PX", "500000")
 		}
 		o, h, x, l, m := "o:"+id, "h:"+id, "x:"+id, "l:"+id, "m:"+id
-		w.do("SET", o, fmt.Sprintf(`{ "else" : [1, {"phone":"x"}],"phone":%q,  "name":"Ann<&>", "mail" : %q }`, base(w.sealed(r, o, "phone", `"secret"`)), base(w.sealed(r, o, "mail", `"secret"`))), "PX", "500000")
+		w.do("SET", o, fmt.Sprintf(`{ "else" : [1, {"phone":"x"}],"phone":%q,  "name":"Ann<&>", "mail" : %q }`,
+			base(w.sealed(r, o, "phone", `"secret"`)), base(w.sealed(r, o, "mail", `"secret"`))), "PX", "500000")
 		w.do("HSET", h, "name", "Ann", "phone", w.sealed(r, h, "phone", "secret"), "mail", w.sealed(r, h, "mail", "secret"))
 		w.do("XADD", x, "*", "who", "Ann", "what", w.sealed(r, x, "what", "secret"))
 		for n := range 250 {
@@ -221,7 +193,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("a job has become %q", job)
 		}
 		object, _ := w.do("GET", "o:1").(string)
-		if !strings.HasPrefix(object, `{ "else" : [1, {"phone":"x"}],"phone":"`) || !strings.Contains(object, `",  "name":"Ann<&>", "mail" : "`) || !strings.HasSuffix(object, `" }`) {
+		if !strings.HasPrefix(object, `{ "else" : [1, {"phone":"x"}],"phone":"`) ||
+			!strings.Contains(object, `",  "name":"Ann<&>", "mail" : "`) || !strings.HasSuffix(object, `" }`) {
 			t.Errorf("the rest of the object is %s", object)
 		}
 		w.equal("what is not declared", w.do("GET", "p:1"), "secret")
@@ -250,7 +223,8 @@ func TestWhatDoesNotOpen(t *testing.T) {
 			sum := r.Total()
 			w.equal("opens", sum.Keys, map[string]int64{"new": 1})
 			w.equal("forged", sum.Forged, map[string]int64{"old": 1})
-			w.equal("unknown ids", fmt.Sprint(len(sum.Unknown), sum.Unknown["lost"], sum.Unknown["others"], err), "22 1 10 <nil>")
+			w.equal("unknown ids", fmt.Sprint(len(sum.Unknown), sum.Unknown["lost"], sum.Unknown["others"], err),
+				"22 1 10 <nil>")
 			w.equal("not sealed", sum.NotSealed, 1+1+2+1)
 			w.equal("removable", len(r.Unused()), 0)
 		}
@@ -259,11 +233,12 @@ func TestWhatDoesNotOpen(t *testing.T) {
 	})
 }
 
-// interrupted is a client with which somebody writes a key just before it is
+// interrupted returns a client with which someone writes a key just before it is
 // changed, or a command sent, for the first time.
 func (w *world) interrupted(writes map[string]func()) *keywright.Client {
 	w.Helper()
-	c, err := keywright.Open(w.Context(), w.url, keywright.Options{Wrap: func(inner rueidis.Client) rueidis.Client { return &writer{Client: inner, writes: writes} }})
+	c, err := keywright.Open(w.Context(), w.url,
+		keywright.Options{Wrap: func(inner rueidis.Client) rueidis.Client { return &writer{Client: inner, writes: writes} }})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -303,7 +278,7 @@ func (c *writer) DoMulti(ctx context.Context, commands ...rueidis.Completed) []r
 	return c.Client.DoMulti(ctx, commands...)
 }
 
-// open is what a stored text says, if it is under the new key.
+// open returns what a stored text says, if it is under the new key.
 func (w *world) open(key, field string, stored any) string {
 	text, _ := stored.(string)
 	plain, err := ring(w, "new").Open(keywright.Place{Schema: "shop", Key: key, Field: field}, text)

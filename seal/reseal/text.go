@@ -15,7 +15,7 @@ import (
 // maxUnknown bounds how many unknown key ids a report names.
 const maxUnknown = 20
 
-// cell is one stored text of a key: it is sealed, or a JSON object with sealed
+// cell represents one stored text of a key: it is sealed, or a JSON object with sealed
 // members.
 type cell struct {
 	where  string // field of a hash, index of a list, id of a stream's entry
@@ -38,7 +38,8 @@ func (p *pass) look(t *target, key string, c cell) (text string, parts []*Part) 
 		}
 		part.Texts++
 		raw := text[from:to]
-		again, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed, raw)
+		again, changed := p.renew(part,
+			keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed, raw)
 		if !changed {
 			continue
 		}
@@ -137,9 +138,10 @@ func readable(at keyspace.SealedPart, raw string) bool {
 	return parses(t, text)
 }
 
-// parsed are the kinds of which not every text is a value to a reader.
+// parsed lists the kinds of which not every text is a value to a reader.
 var parsed = map[scalar.Kind]bool{
-	scalar.Int: true, scalar.Float: true, scalar.Bool: true, scalar.Date: true, scalar.Timestamp: true, scalar.UnixS: true, scalar.UnixMS: true, scalar.JSON: true,
+	scalar.Int: true, scalar.Float: true, scalar.Bool: true, scalar.Date: true, scalar.Timestamp: true, scalar.UnixS: true,
+	scalar.UnixMS: true, scalar.JSON: true,
 }
 
 func parses(t scalar.Type, text string) bool { return !parsed[t.Kind] || t.Is([]byte(text)) }

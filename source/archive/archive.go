@@ -62,7 +62,7 @@ const (
 	PerKey    Consistency = "per-key"
 )
 
-// Meta is the header of an archive: where it is from.
+// Meta represents the header of an archive: where it is from.
 type Meta struct {
 	ID          string         `json:"id"`                    // 128 random bits, in hex
 	Tool        string         `json:"tool"`                  // the program and its version
@@ -97,10 +97,11 @@ func (e *CutError) Unwrap() error { return e.Err }
 // Errors that a caller may want to tell apart.
 var (
 	ErrNotArchive = errors.New("this is no archive of keywright: it does not begin with KWARCH")
-	ErrNewer      = errors.New("the archive has another version of the format than this program: use the program that wrote it, or a newer one")
-	ErrDamaged    = errors.New("a checksum is wrong: bytes were changed")
-	ErrEnds       = errors.New("the file ends before the archive does")
-	ErrTooLarge   = errors.New("a section is larger than the format allows")
-	ErrCodec      = errors.New("a section is compressed in a way that this program does not know")
-	ErrSense      = errors.New("the bytes of a section make no sense")
+	ErrNewer      = errors.New(
+		"the archive has another version of the format than this program: use the program that wrote it, or a newer one")
+	ErrDamaged  = errors.New("a checksum is wrong: bytes were changed")
+	ErrEnds     = errors.New("the file ends before the archive does")
+	ErrTooLarge = errors.New("a section is larger than the format allows")
+	ErrCodec    = errors.New("a section is compressed in a way that this program does not know")
+	ErrSense    = errors.New("the bytes of a section make no sense")
 )

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"pgregory.net/rapid"
 )
 
-var meta = archive.Meta{ID: "00", Tool: "test", Taken: time.UnixMilli(1_700_000_000_000).UTC(), Consistency: archive.PerKey, Entries: []string{"user", "session"},
+var meta = archive.Meta{ID: "00", Tool: "test", Taken: time.UnixMilli(1_700_000_000_000).UTC(),
+	Consistency: archive.PerKey, Entries: []string{"user", "session"},
 	Shards: []source.Shard{{Address: "localhost:6379", Brand: "redis", Version: "7.0.15", Keys: 3}}}
 
 func must(t interface{ Fatal(...any) }, err error) {
@@ -56,7 +57,8 @@ func clone(r *archive.Record) archive.Record {
 }
 
 func same(a, b archive.Record) bool {
-	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Payload, b.Payload) && a.Entry == b.Entry && a.DB == b.DB && a.Expires == b.Expires && a.Kind == b.Kind &&
+	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Payload, b.Payload) && a.Entry == b.Entry && a.DB == b.DB &&
+		a.Expires == b.Expires && a.Kind == b.Kind &&
 		a.Form == b.Form && a.RDB == b.RDB && a.Part == b.Part && a.More == b.More
 }
 
@@ -70,10 +72,14 @@ func sorted(records []archive.Record) []archive.Record {
 func records(t *rapid.T) []archive.Record {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) archive.Record {
 		return archive.Record{
-			Entry: rapid.IntRange(archive.Undeclared, 1).Draw(t, "entry"), DB: rapid.IntRange(0, 3).Draw(t, "db"), Key: rapid.SliceOf(rapid.Byte()).Draw(t, "key"),
-			Expires: rapid.Int64Range(0, 1<<62).Draw(t, "expires"), Kind: source.Kind(rapid.IntRange(0, source.Kinds-1).Draw(t, "kind")),
-			Form: rapid.SampledFrom([]archive.Form{archive.Dump, archive.Elements, archive.Gone}).Draw(t, "form"), RDB: rapid.IntRange(0, 99).Draw(t, "rdb"),
-			Part: rapid.IntRange(0, 1<<20).Draw(t, "part"), More: rapid.Bool().Draw(t, "more"), Payload: rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(t, "payload"),
+			Entry: rapid.IntRange(archive.Undeclared, 1).Draw(t, "entry"), DB: rapid.IntRange(0, 3).Draw(t, "db"),
+			Key:     rapid.SliceOf(rapid.Byte()).Draw(t, "key"),
+			Expires: rapid.Int64Range(0, 1<<62).Draw(t, "expires"),
+			Kind:    source.Kind(rapid.IntRange(0, source.Kinds-1).Draw(t, "kind")),
+			Form:    rapid.SampledFrom([]archive.Form{archive.Dump, archive.Elements, archive.Gone}).Draw(t, "form"),
+			RDB:     rapid.IntRange(0, 99).Draw(t, "rdb"),
+			Part:    rapid.IntRange(0, 1<<20).Draw(t, "part"), More: rapid.Bool().Draw(t, "more"),
+			Payload: rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(t, "payload"),
 		}
 	}), 0, 40).Draw(t, "records")
 }
@@ -124,7 +130,8 @@ func TestBlocksClose(t *testing.T) {
 	must(t, err)
 	value := make([]byte, 10_000)
 	for i := range 1000 {
-		must(t, w.Add(&archive.Record{Entry: i % 2, DB: i % 40, Key: []byte{byte(i), byte(i >> 8)}, Form: archive.Dump, Payload: value}))
+		must(t, w.Add(
+			&archive.Record{Entry: i % 2, DB: i % 40, Key: []byte{byte(i), byte(i >> 8)}, Form: archive.Dump, Payload: value}))
 	}
 	if out.Len() > 0 && w.Offset() != int64(out.Len()) {
 		t.Errorf("offset %d of %d", w.Offset(), out.Len())
@@ -144,14 +151,17 @@ func TestBlocksClose(t *testing.T) {
 	}
 }
 
-// sample is an archive of every form of record, small enough to flip each bit.
+// sample returns an archive of every form of record, small enough to flip each bit.
 func sample(t testing.TB, codec archive.Codec) []byte {
 	var in []archive.Record
 	for i := range 6 {
-		in = append(in, archive.Record{Entry: i%3 - 1, DB: i % 2, Key: []byte{'k', byte(i)}, Expires: int64(i) * 1000, Kind: source.Hash, Form: archive.Dump, RDB: 10, Payload: bytes.Repeat([]byte{byte(i)}, 30)})
+		in = append(in, archive.Record{Entry: i%3 - 1, DB: i % 2, Key: []byte{'k', byte(i)}, Expires: int64(i) * 1000,
+			Kind: source.Hash, Form: archive.Dump, RDB: 10, Payload: bytes.Repeat([]byte{byte(i)}, 30)})
 	}
-	in = append(in, archive.Record{Key: []byte("big"), Kind: source.List, Form: archive.Elements, More: true, Payload: archive.AppendText(nil, []byte("one"))},
-		archive.Record{Key: []byte("big"), Kind: source.List, Form: archive.Elements, Part: 1, Payload: archive.AppendText(nil, []byte("two"))})
+	in = append(in, archive.Record{Key: []byte("big"), Kind: source.List, Form: archive.Elements, More: true,
+		Payload: archive.AppendText(nil, []byte("one"))},
+		archive.Record{Key: []byte("big"), Kind: source.List, Form: archive.Elements, Part: 1,
+			Payload: archive.AppendText(nil, []byte("two"))})
 	return write(t, codec, in)
 }
 
@@ -227,14 +237,16 @@ func TestSectionsOfAnotherArchive(t *testing.T) {
 
 // What is no archive, or a newer one, is told apart.
 func TestRefused(t *testing.T) {
-	for text, want := range map[string]error{"": archive.ErrNotArchive, "REDIS0010": archive.ErrNotArchive, "KWARCH2\n": archive.ErrNewer, "KWARCH1": archive.ErrNotArchive} {
+	for text, want := range map[string]error{"": archive.ErrNotArchive, "REDIS0010": archive.ErrNotArchive,
+		"KWARCH2\n": archive.ErrNewer, "KWARCH1": archive.ErrNotArchive} {
 		if _, err := archive.NewReader(bytes.NewReader([]byte(text))); !errors.Is(err, want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	w, err := archive.NewWriter(io.Discard, meta, archive.Plain)
 	must(t, err)
-	for _, r := range []archive.Record{{Entry: 2, Form: archive.Dump}, {Entry: -2, Form: archive.Dump}, {DB: -1, Form: archive.Dump}, {Form: 'Z'}, {Expires: -1, Form: archive.Dump}} {
+	for _, r := range []archive.Record{{Entry: 2, Form: archive.Dump}, {Entry: -2, Form: archive.Dump},
+		{DB: -1, Form: archive.Dump}, {Form: 'Z'}, {Expires: -1, Form: archive.Dump}} {
 		if w.Add(&r) == nil {
 			t.Errorf("%+v is written", r)
 		}
@@ -322,15 +334,5 @@ func TestManyRecordsNeedNoGarbage(t *testing.T) {
 		}
 	}
 	add()
-	before := allocated()
-	add()
-	if got := allocated() - before; got > 4<<20 {
-		t.Errorf("%d bytes were allocated for 100,000 records of 33 MB", got)
-	}
-}
-
-func allocated() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.TotalAlloc
+	expect.Allocates(t, 4<<20, add) // 100,000 records of 33 MB
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Chain is an archive, or an archive together with those that add to it: of each key it
+// Chain represents an archive, or an archive together with those that add to it: of each key it
 // has what the newest of them says, and no key that was deleted since.
 type Chain struct {
 	all []*Archive // newest first
@@ -24,7 +24,8 @@ type BaseError struct {
 
 // Error implements error.
 func (e *BaseError) Error() string {
-	return fmt.Sprintf("archive %s only has what has changed since another archive, which is not among those that were named", e.ID)
+	return fmt.Sprintf(
+		"archive %s only has what has changed since another archive, which is not among those that were named", e.ID)
 }
 
 // NewChain makes a chain that ends with an archive. Those that it adds to are found by
@@ -43,16 +44,16 @@ func NewChain(newest *Archive, others ...*Archive) (*Chain, error) {
 	return c, nil
 }
 
-// Newest is the archive that the chain ends with.
+// Newest returns the archive that the chain ends with.
 func (c *Chain) Newest() *Archive { return c.all[0] }
 
-// Archives are all of them, newest first.
+// Archives returns all of them, newest first.
 func (c *Chain) Archives() []*Archive { return slices.Clone(c.all) }
 
 // Alone reports whether the chain is one archive.
 func (c *Chain) Alone() bool { return len(c.all) == 1 }
 
-// Databases are those that have keys, in their order, and how many records at most.
+// Databases returns those that have keys, in their order, and how many records at most.
 func (c *Chain) Databases() (order []int, records map[int]int64) {
 	records = map[int]int64{}
 	for _, a := range c.all {
@@ -69,7 +70,7 @@ func (c *Chain) Databases() (order []int, records map[int]int64) {
 	return order, records
 }
 
-// entryAt is the entry of a place in the index.
+// entryAt returns the entry of a place in the index.
 func (a *Archive) entryAt(i int) int {
 	if i == len(a.Index.Entries)-1 {
 		return Undeclared
@@ -83,7 +84,7 @@ var errUnheld = errors.New("the archives that add to another one have more keys 
 // maxPasses bounds how often the blocks of a chain are read.
 const maxPasses = 1 << 12
 
-// passes is how often the blocks are read, so that no more than maxSeen keys are held.
+// passes returns how often the blocks are read, so that no more than maxSeen keys are held.
 func (c *Chain) passes() uint64 {
 	held := int64(0)
 	for i, a := range c.all {
@@ -132,7 +133,7 @@ func (c *Chain) alone(db int, skip map[string]bool, yield func(*Value, error) bo
 	}
 }
 
-// chainWalk is one reading of a chain.
+// chainWalk represents one reading of a chain.
 type chainWalk struct {
 	*Chain
 	db           int
@@ -173,7 +174,7 @@ func (w *chainWalk) in(key []byte) bool {
 	return (w.passes == 1 || w.passOf(key) == w.pass) && !w.said.has(w.id(key))
 }
 
-// passOf is the pass that a key is of: in each run the same, so that a run which was killed
+// passOf returns the pass that a key is of: in each run the same, so that a run which was killed
 // can be gone on with, and with the digest of the archive, so that none can be made in which
 // all keys are of one pass.
 func (w *chainWalk) passOf(key []byte) uint64 {

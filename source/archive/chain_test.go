@@ -32,9 +32,10 @@ func link(t testing.TB, base *archive.Archive, records ...archive.Record) ([]byt
 	return out.Bytes(), a
 }
 
-// text is a string as DUMP has it.
+// text returns a string as DUMP has it.
 func text(db, entry int, key, value string) archive.Record {
-	return archive.Record{DB: db, Entry: entry, Key: []byte(key), Kind: source.String, Form: archive.Dump, RDB: 10, Payload: []byte("\x00" + string(rune(len(value))) + value)}
+	return archive.Record{DB: db, Entry: entry, Key: []byte(key), Kind: source.String, Form: archive.Dump, RDB: 10,
+		Payload: []byte("\x00" + string(rune(len(value))) + value)}
 }
 
 func gone(db, entry int, key string) archive.Record {
@@ -49,7 +50,7 @@ func half(key string, part int, more bool, elements ...string) archive.Record {
 	return r
 }
 
-// values are the values of a chain; one that comes twice has the word twice.
+// values returns the values of a chain; one that comes twice has the word twice.
 func values(c *archive.Chain) (map[string]string, error) {
 	out := map[string]string{}
 	order, _ := c.Databases()
@@ -81,11 +82,16 @@ func values(c *archive.Chain) (map[string]string, error) {
 // Of each key a chain has what the newest archive says, whatever its entry was, and
 // nothing of what was deleted since; the archives are found in any order.
 func TestChain(t *testing.T) {
-	_, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), text(0, 1, "c", "1"), text(0, 0, "d", "1"), text(2, 0, "a", "other"),
-		text(0, 0, "scanned", "1"), text(0, 0, "scanned", "1"), half("h", 0, true, "f", "1"), half("h", 1, false, "g", "1"), half("kept", 0, false, "f", "1", "f", "1"))
-	_, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(0, 0, "c", "2"), half("h", 0, true, "f", "2"), half("h", 1, false, "g", "2"), half("cut", 0, true, "f", "2"))
-	_, third := link(t, second, gone(0, 0, "a"), text(0, 0, "b", "3"), text(0, 0, "e", "3"), half("h", 0, true, "never ended", "3"))
-	want := map[string]string{"0 b": "[3]", "0 c": "[2]", "0 d": "[1]", "0 e": "[3]", "2 a": "[other]", "0 scanned": "[1]", "0 h": "[f 2 g 2]", "0 kept": "[f 1]"}
+	_, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), text(0, 1, "c", "1"), text(0, 0, "d", "1"),
+		text(2, 0, "a", "other"),
+		text(0, 0, "scanned", "1"), text(0, 0, "scanned", "1"), half("h", 0, true, "f", "1"), half("h", 1, false, "g", "1"),
+		half("kept", 0, false, "f", "1", "f", "1"))
+	_, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(0, 0, "c", "2"), half("h", 0, true, "f", "2"),
+		half("h", 1, false, "g", "2"), half("cut", 0, true, "f", "2"))
+	_, third := link(t, second, gone(0, 0, "a"), text(0, 0, "b", "3"), text(0, 0, "e", "3"),
+		half("h", 0, true, "never ended", "3"))
+	want := map[string]string{"0 b": "[3]", "0 c": "[2]", "0 d": "[1]", "0 e": "[3]", "2 a": "[other]", "0 scanned": "[1]",
+		"0 h": "[f 2 g 2]", "0 kept": "[f 1]"}
 	for _, others := range [][]*archive.Archive{{first, second}, {second, first}, {third, second, second, first}} {
 		c, err := archive.NewChain(third, others...)
 		must(t, err)
@@ -133,7 +139,8 @@ func TestLongChain(t *testing.T) {
 
 // Each flipped bit and each cut of any archive of a chain is found by reading the chain.
 func TestEachFlippedBitOfAChainIsFound(t *testing.T) {
-	base, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), half("h", 0, true, "f", "1"), half("h", 1, false, "g", "1"))
+	base, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), half("h", 0, true, "f", "1"),
+		half("h", 1, false, "g", "1"))
 	added, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(3, 1, "c", "2"))
 	good, err := archive.NewChain(second, first)
 	must(t, err)

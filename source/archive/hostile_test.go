@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// forged is a section with right checksums.
+// forged returns a section with right checksums.
 func forged(kind byte, body []byte) []byte {
 	stored, _ := archive.Deflate.Pack(nil, body)
 	if kind == 'F' {
@@ -30,7 +30,7 @@ func forged(kind byte, body []byte) []byte {
 	return append(head, stored...)
 }
 
-// forgedArchive is one without blocks, with a header and an index of one's own.
+// forgedArchive returns one without blocks, with a header and an index of one's own.
 func forgedArchive(header, index string) []byte {
 	out := append([]byte(archive.Magic), forged('H', []byte(header))...)
 	foot := make([]byte, 24)

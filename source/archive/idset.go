@@ -1,6 +1,6 @@
 package archive
 
-// idSet is a set of the hashes of keys or elements: 21 to 43 bytes for each.
+// idSet represents a set of the hashes of keys or elements: 21 to 43 bytes for each.
 type idSet struct {
 	slots [][2]uint64 // a power of two of them; zero: empty
 	used  int
@@ -8,7 +8,7 @@ type idSet struct {
 
 const leastSlots = 1 << 8
 
-// find is where an ID is, or would be.
+// find returns where an ID is, or would be.
 func (s *idSet) find(id [2]uint64) (at int, there bool) {
 	mask := len(s.slots) - 1
 	for at = int(id[1]) & mask; ; at = (at + 1) & mask {
@@ -44,7 +44,7 @@ func (s *idSet) add(id [2]uint64) bool {
 	return !there
 }
 
-// never0 is an ID that is no empty slot.
+// never0 returns an ID that is no empty slot.
 func never0(id [2]uint64) [2]uint64 { return [2]uint64{id[0] | 1, id[1]} }
 
 func (s *idSet) grow() {

@@ -22,7 +22,7 @@ type Index struct {
 	Unsure int64 `json:"unsure,omitempty"`
 }
 
-// EntryIndex is what an archive has of one entry.
+// EntryIndex describes what an archive has of one entry.
 type EntryIndex struct {
 	Name   string       `json:"name"` // "": undeclared
 	Keys   int64        `json:"keys"`
@@ -31,14 +31,14 @@ type EntryIndex struct {
 	Blocks []BlockIndex `json:"blocks,omitempty"`
 }
 
-// BlockIndex is where a block is.
+// BlockIndex describes where a block is.
 type BlockIndex struct {
 	Offset  int64 `json:"at"`
 	Records int64 `json:"records"`
 	DB      int   `json:"db"`
 }
 
-// Totals are the keys and bytes of all entries.
+// Totals returns the keys and bytes of all entries.
 func (i *Index) Totals() (keys, bytes int64) {
 	for _, e := range i.Entries {
 		keys, bytes = keys+e.Keys, bytes+e.Bytes
@@ -46,7 +46,7 @@ func (i *Index) Totals() (keys, bytes int64) {
 	return keys, bytes
 }
 
-// Footer is the end of a complete archive.
+// Footer represents the end of a complete archive.
 type Footer struct {
 	Index   int64    // where the index begins
 	Blocks  int64    //
@@ -68,12 +68,13 @@ func decodeFooter(b []byte) (f Footer, err error) {
 	if len(b) != footerLen {
 		return f, fmt.Errorf("%w: a footer of %d bytes", ErrSense, len(b))
 	}
-	f = Footer{Index: int64(binary.LittleEndian.Uint64(b)), Blocks: int64(binary.LittleEndian.Uint64(b[8:])), Records: int64(binary.LittleEndian.Uint64(b[16:]))}
+	f = Footer{Index: int64(binary.LittleEndian.Uint64(b)), Blocks: int64(binary.LittleEndian.Uint64(b[8:])),
+		Records: int64(binary.LittleEndian.Uint64(b[16:]))}
 	copy(f.Sum[:], b[24:])
 	return f, nil
 }
 
-// Archive is a complete archive that is read by its index.
+// Archive represents a complete archive that is read by its index.
 type Archive struct {
 	Meta   Meta
 	Index  Index
@@ -130,7 +131,8 @@ func (a *Archive) consistent() error {
 		}
 	}
 	if blocks != a.Footer.Blocks || records != a.Footer.Records {
-		return fmt.Errorf("%w: %d blocks and %d records in the index, %d and %d in the footer", ErrSense, blocks, records, a.Footer.Blocks, a.Footer.Records)
+		return fmt.Errorf("%w: %d blocks and %d records in the index, %d and %d in the footer", ErrSense, blocks, records,
+			a.Footer.Blocks, a.Footer.Records)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (r *Reader) finish(body []byte) error {
 	return io.EOF
 }
 
-// Index is the index of a complete archive, once Next has returned io.EOF.
+// Index returns the index of a complete archive, once Next has returned io.EOF.
 func (r *Reader) Index() Index { return *r.index }
 
 // Verify reads a whole archive: every checksum, every record, and the counts and

@@ -19,7 +19,7 @@ const (
 	Gone     Form = 'X' // the key is not there any more: only in an archive with a base
 )
 
-// Record is a key with its value, or with a part of it.
+// Record represents a key with its value, or with a part of it.
 type Record struct {
 	Entry   int    // its place in Meta.Entries, or Undeclared
 	DB      int    //
@@ -121,7 +121,8 @@ func cutRecord(b *[]byte, r *Record) (err error) {
 
 // Of makes a record of a key's content. It is valid as long as the content is.
 func Of(c *source.Content, entry int) Record {
-	r := Record{Entry: entry, DB: c.DB, Key: c.Name, Expires: c.Expires, Kind: c.Kind, Form: Dump, RDB: c.RDB, Part: c.Part, More: c.More, Payload: c.Payload}
+	r := Record{Entry: entry, DB: c.DB, Key: c.Name, Expires: c.Expires, Kind: c.Kind, Form: Dump, RDB: c.RDB,
+		Part: c.Part, More: c.More, Payload: c.Payload}
 	if c.Payload == nil {
 		r.Form = Elements
 		size := 0

@@ -71,7 +71,7 @@ func inflate(dst, src []byte, max int) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// head is the head of a section.
+// head represents the head of a section.
 type head struct {
 	kind, codec byte
 	stored, raw uint32
@@ -87,20 +87,21 @@ func (h *head) encode() (b [headLen]byte) {
 }
 
 func decodeHead(b []byte) (h head, err error) {
-	h = head{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:]), binary.LittleEndian.Uint32(b[12:])}
+	h = head{b[0], b[1], binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:]),
+		binary.LittleEndian.Uint32(b[12:])}
 	if h.stored > MaxSection || h.raw > MaxSection {
 		return h, ErrTooLarge
 	}
 	return h, nil
 }
 
-// sum is the checksum of a head, whose own is not counted, and its body.
+// sum returns the checksum of a head, whose own is not counted, and its body.
 func (h *head) sum(body []byte) uint32 {
 	b := h.encode()
 	return crc32.Update(crc32.Update(0, castagnoli, b[:12]), castagnoli, body)
 }
 
-// section is one that was read.
+// section represents one that was read.
 type section struct {
 	kind byte
 	body []byte // decompressed; valid until the next is read

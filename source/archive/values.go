@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// Value is a key of an archive with its whole value. It is valid until the next one.
+// Value represents a key of an archive with its whole value. It is valid until the next one.
 type Value struct {
 	Record // its last; its Payload is not all if it has parts
 
@@ -22,7 +22,7 @@ type Value struct {
 	blocks  *blockCache // that the parts are read with
 }
 
-// partAt is where a part of a value is.
+// partAt describes where a part of a value is.
 type partAt struct {
 	block  int64
 	record int32
@@ -38,7 +38,7 @@ const (
 // Whole reports whether the value is in one record, Payload.
 func (v *Value) Whole() bool { return len(v.parts) == 0 }
 
-// EntryName is the name of its entry; "": no entry declares it.
+// EntryName returns the name of its entry; "": no entry declares it.
 func (v *Value) EntryName() string {
 	if v.Entry == Undeclared {
 		return ""
@@ -46,10 +46,10 @@ func (v *Value) EntryName() string {
 	return v.archive.Meta.Entries[v.Entry]
 }
 
-// Taken is when the archive that has the value was made, in Unix milliseconds.
+// Taken returns when the archive that has the value was made, in Unix milliseconds.
 func (v *Value) Taken() int64 { return v.archive.Meta.Taken.UnixMilli() }
 
-// ErrParts is returned for a value with more parts than can be followed.
+// ErrParts reports a value with more parts than can be followed.
 var ErrParts = errors.New("too many parts of values are open at the same time")
 
 // Values yields the values of one entry (its place in Meta.Entries, or Undeclared) in one
@@ -89,7 +89,7 @@ func (a *Archive) Some(entry, db int, in func(key []byte) bool) iter.Seq2[*Value
 	}
 }
 
-// Databases are those that an entry has keys in, and how many records of each.
+// Databases returns those that an entry has keys in, and how many records of each.
 func (a *Archive) Databases(entry int) map[int]int64 {
 	out := map[int]int64{}
 	for _, b := range a.Index.Entries[a.place(entry)].Blocks {
@@ -98,7 +98,7 @@ func (a *Archive) Databases(entry int) map[int]int64 {
 	return out
 }
 
-// place is where the index has an entry.
+// place returns where the index has an entry.
 func (a *Archive) place(entry int) int {
 	if entry == Undeclared {
 		return len(a.Index.Entries) - 1
@@ -110,7 +110,7 @@ func (a *Archive) place(entry int) int {
 // slots that move do so, too.
 func (a *Archive) repeats() bool { return a.Meta.Consistency != OneMoment || len(a.Meta.Shards) > 1 }
 
-// valueWalk is one pass over the blocks of an entry.
+// valueWalk represents one pass over the blocks of an entry.
 type valueWalk struct {
 	archive *Archive
 	entry   *EntryIndex
@@ -368,5 +368,5 @@ func (a *Archive) Continue(out io.Writer, end int64, codec Codec) (*Writer, erro
 	return w, nil
 }
 
-// Sum is the digest by which an archive that only has what changed names its base.
+// Sum returns the digest by which an archive that only has what changed names its base.
 func (a *Archive) Sum() string { return hex.EncodeToString(a.Footer.Sum[:]) }

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// buffered is how many bytes a Writer keeps for blocks that are not yet full, of all entries together.
+	// buffered says how many bytes a Writer keeps for blocks that are not yet full, of all entries together.
 	buffered = 6 << 20
-	// piece is how many bytes an open block grows by. A block that is nearly empty holds one of them.
+	// piece says how many bytes an open block grows by. A block that is nearly empty holds one of them.
 	piece = 16 << 10
 )
 
@@ -37,7 +37,7 @@ type Writer struct {
 	err    error
 }
 
-// place is what the records of a block have in common.
+// place describes what the records of a block have in common.
 type place struct{ entry, db int }
 
 // block is records in pieces of one length: a block grows without a copy, and what is kept is what is used.
@@ -53,7 +53,8 @@ func NewWriter(out io.Writer, meta Meta, codec Codec) (*Writer, error) {
 	if len(meta.Entries) > MaxEntries {
 		return nil, fmt.Errorf("%w: %d entries", ErrTooLarge, len(meta.Entries))
 	}
-	w := &Writer{out: out, codec: codec, meta: meta, open: map[place]*block{}, sum: sha256.New(), offset: int64(len(Magic))}
+	w := &Writer{out: out, codec: codec, meta: meta, open: map[place]*block{}, sum: sha256.New(),
+		offset: int64(len(Magic))}
 	for i := range meta.Entries {
 		w.index.Entries = append(w.index.Entries, EntryIndex{Name: meta.Entries[i]})
 	}
@@ -172,7 +173,7 @@ func (t *tally) add(e *EntryIndex, r *Record) []byte {
 	return t.encoded
 }
 
-// Digest is a digest of records that does not depend on their order.
+// Digest represents a digest of records that does not depend on their order.
 type Digest [16]byte
 
 // add adds 128 bits of a record's checksum, modulo 2^128.
@@ -196,7 +197,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// largest is the open block with most bytes.
+// largest returns the open block with most bytes.
 func (w *Writer) largest() (at place) {
 	most := -1
 	for p, b := range w.open {
@@ -299,14 +300,14 @@ func (w *Writer) Close() (Index, error) {
 	return w.index, nil
 }
 
-// Offset is how many bytes were written.
+// Offset returns how many bytes were written.
 func (w *Writer) Offset() int64 { return w.offset }
 
-// Keys is how many keys were added.
+// Keys returns how many keys were added.
 func (w *Writer) Keys() int64 {
 	keys, _ := w.index.Totals()
 	return keys
 }
 
-// Written is the index of what was added so far, for reports: it is not in the file.
+// Written returns the index of what was added so far, for reports: it is not in the file.
 func (w *Writer) Written() Index { return w.index }

@@ -13,7 +13,7 @@ const (
 	buffers    = 3 // one is parsed, one is ready, one is filled
 )
 
-// block is a piece of the input: buf[headroom:end].
+// block represents a piece of the input: buf[headroom:end].
 type block struct {
 	buf []byte
 	end int
@@ -32,7 +32,7 @@ type ahead struct {
 }
 
 // readAhead starts reading. end must be called, and waits until the reading has
-// stopped: nobody uses in behind it.
+// stopped: in is not used after it.
 func readAhead(in io.Reader, sums bool) *ahead {
 	a := &ahead{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}), make(chan struct{})}
 	for range buffers {

@@ -24,19 +24,20 @@ func TestABatchIsBounded(t *testing.T) {
 		c.b = append(c.b, blown("v", each)...)
 	}
 	n, most := 0, 0
-	_, err := rdb.New(bytes.NewReader(c.end()), rdb.Options{OnlyDB: -1}).Scan(context.Background(), source.Request{Values: everything}, func(batch []source.Key) error {
-		held := 0
-		for _, k := range batch {
-			n++
-			if k.Value == nil || len(k.Value.Str) != each {
-				t.Errorf("%s has another value", k.Name)
-				continue
+	_, err := rdb.New(bytes.NewReader(c.end()), rdb.Options{OnlyDB: -1}).Scan(context.Background(),
+		source.Request{Values: everything}, func(batch []source.Key) error {
+			held := 0
+			for _, k := range batch {
+				n++
+				if k.Value == nil || len(k.Value.Str) != each {
+					t.Errorf("%s has another value", k.Name)
+					continue
+				}
+				held += len(k.Value.Str)
 			}
-			held += len(k.Value.Str)
-		}
-		most = max(most, held)
-		return nil
-	})
+			most = max(most, held)
+			return nil
+		})
 	if err != nil || n != keys || most > 8<<20+2*each {
 		t.Errorf("%d keys, %d bytes of values at once, %v", n, most, err)
 	}
@@ -49,7 +50,8 @@ func TestATemplateOfItsOwnIsBounded(t *testing.T) {
 	in := append(snapshot("REDIS0015").db(0).key(29, "h").len(names).b, bytes.Repeat(blown("", 1<<20), names)...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := rdb.New(bytes.NewReader(in), rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(), source.Request{Values: everything}, func([]source.Key) error { return nil })
+	_, err := rdb.New(bytes.NewReader(in), rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(),
+		source.Request{Values: everything}, func([]source.Key) error { return nil })
 	runtime.ReadMemStats(&after)
 	if err == nil || !strings.Contains(err.Error(), "a hash template of more than 16777216 bytes") {
 		t.Error(err)

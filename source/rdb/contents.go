@@ -34,7 +34,8 @@ const (
 //
 // It holds the window, a batch of about one MiB, and of a value that is not given in parts
 // all of it. Contents are valid until each returns.
-func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
+	error) {
 	if req.Largest == 0 {
 		req.Largest = largest
 	}
@@ -182,7 +183,8 @@ func (c *contents) parts(p *parting, out source.Content) {
 
 // notWhole notes that a value is not in what is given, or not all of it.
 func (c *contents) notWhole(k *source.Content, why error) {
-	c.incomplete = c.incomplete.Add(source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", shorten(k.Name), why)).In(k.DB))
+	c.incomplete = c.incomplete.Add(
+		source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", shorten(k.Name), why)).In(k.DB))
 }
 
 // start tells where the snapshot is from, once.

@@ -7,28 +7,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 )
 
 // drainContents reads whole values, those of more than largest bytes in parts.
 func drainContents(p []byte, largest int64) (keys int, sum source.Summary, err error) {
-	sum, err = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: largest}, func(batch []source.Content) error {
-		for _, k := range batch {
-			for _, e := range k.Elements {
-				_ = bytes.Clone(e)
+	sum, err = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: largest},
+		func(batch []source.Content) error {
+			for _, k := range batch {
+				for _, e := range k.Elements {
+					_ = bytes.Clone(e)
+				}
+				_ = bytes.Clone(k.Payload)
+				if !k.More {
+					keys++
+				}
 			}
-			_ = bytes.Clone(k.Payload)
-			if !k.More {
-				keys++
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return keys, sum, err
 }
 
-// ways are the sizes above which values are given in parts.
+// ways lists the sizes above which values are given in parts.
 var ways = []int64{1 << 40, 1}
 
 // Contents of a snapshot that is cut anywhere are never called complete.
@@ -52,6 +54,9 @@ func TestContentsOfEveryTruncation(t *testing.T) {
 func TestContentsOfEveryBitFlip(t *testing.T) {
 	p := mixed()
 	for bit := range len(p) * 8 {
+		if !turned(bit) {
+			continue
+		}
 		broken := bytes.Clone(p)
 		broken[bit/8] ^= 1 << (bit % 8)
 		if n, sum, err := drainContents(broken, ways[bit%2]); err == nil && len(sum.Incomplete) == 0 {
@@ -72,35 +77,34 @@ func TestContentsOfALongString(t *testing.T) {
 	}
 	total := 1 + (len(body)-2)/3*264
 	file := p.len(uint64(len(body))).len(uint64(total)).raw(body...).end()
-	before := allocated()
 	got, bad := 0, 0
-	sum, err := read(file).Contents(context.Background(), rdb.ContentsRequest{}, func(batch []source.Content) error {
-		for _, k := range batch {
-			for _, e := range k.Elements {
-				got += len(e)
-				bad += len(e) - bytes.Count(e, []byte("x"))
+	expect.Allocates(t, 32<<20, func() {
+		sum, err := read(file).Contents(context.Background(), rdb.ContentsRequest{}, func(batch []source.Content) error {
+			for _, k := range batch {
+				for _, e := range k.Elements {
+					got += len(e)
+					bad += len(e) - bytes.Count(e, []byte("x"))
+				}
 			}
+			return nil
+		})
+		if err != nil || len(sum.Incomplete) > 0 || got != total || bad > 0 {
+			t.Errorf("%d of %d bytes, %d wrong: %v %q", got, total, bad, err, sum.Incomplete)
 		}
-		return nil
 	})
-	if err != nil || len(sum.Incomplete) > 0 || got != total || bad > 0 {
-		t.Errorf("%d of %d bytes, %d wrong: %v %q", got, total, bad, err, sum.Incomplete)
-	}
-	if used := allocated() - before; used > 32<<20 {
-		t.Errorf("it allocated %d bytes", used)
-	}
 }
 
 // FuzzElements reads whatever a payload claims to be, without a panic, and what it reads
 // it reads again.
 func FuzzElements(f *testing.F) {
 	for _, p := range [][]byte{mixed()} {
-		_, _ = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: 1 << 40}, func(batch []source.Content) error {
-			for _, k := range batch {
-				f.Add(bytes.Clone(k.Payload), k.RDB)
-			}
-			return nil
-		})
+		_, _ = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: 1 << 40},
+			func(batch []source.Content) error {
+				for _, k := range batch {
+					f.Add(bytes.Clone(k.Payload), k.RDB)
+				}
+				return nil
+			})
 	}
 	f.Fuzz(func(t *testing.T, value []byte, version int) {
 		n := 0

@@ -170,7 +170,7 @@ func intset(width uint32, values ...int64) string {
 	return string(p)
 }
 
-// node is a stream's node: the entries share its fields.
+// node returns a stream's node: the entries share its fields.
 func node(ms uint64, fields []string, entries ...[]string) (id, blob string) {
 	id = string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, ms), 0))
 	parts := []string{strconv.Itoa(len(entries)), "0", strconv.Itoa(len(fields))}

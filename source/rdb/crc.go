@@ -50,7 +50,7 @@ var tables = sync.OnceValue(func() *crcTables {
 	return t
 })
 
-// update is the CRC of what crc is of, followed by p.
+// update returns the CRC of what crc is of, followed by p.
 func (t *crcTables) update(crc uint64, p []byte) uint64 {
 	for len(p) >= 3*lane {
 		crc = t.lanes(crc, (*[lane]byte)(p), (*[lane]byte)(p[lane:]), (*[lane]byte)(p[2*lane:]))
@@ -66,9 +66,12 @@ func (t *crcTables) lanes(x uint64, p, q, r *[lane]byte) uint64 {
 		x ^= binary.LittleEndian.Uint64(p[i:])
 		y ^= binary.LittleEndian.Uint64(q[i:])
 		z ^= binary.LittleEndian.Uint64(r[i:])
-		x = s[7][byte(x)] ^ s[6][byte(x>>8)] ^ s[5][byte(x>>16)] ^ s[4][byte(x>>24)] ^ s[3][byte(x>>32)] ^ s[2][byte(x>>40)] ^ s[1][byte(x>>48)] ^ s[0][x>>56]
-		y = s[7][byte(y)] ^ s[6][byte(y>>8)] ^ s[5][byte(y>>16)] ^ s[4][byte(y>>24)] ^ s[3][byte(y>>32)] ^ s[2][byte(y>>40)] ^ s[1][byte(y>>48)] ^ s[0][y>>56]
-		z = s[7][byte(z)] ^ s[6][byte(z>>8)] ^ s[5][byte(z>>16)] ^ s[4][byte(z>>24)] ^ s[3][byte(z>>32)] ^ s[2][byte(z>>40)] ^ s[1][byte(z>>48)] ^ s[0][z>>56]
+		x = s[7][byte(x)] ^ s[6][byte(x>>8)] ^ s[5][byte(x>>16)] ^ s[4][byte(x>>24)] ^ s[3][byte(x>>32)] ^ s[2][byte(x>>40)] ^
+			s[1][byte(x>>48)] ^ s[0][x>>56]
+		y = s[7][byte(y)] ^ s[6][byte(y>>8)] ^ s[5][byte(y>>16)] ^ s[4][byte(y>>24)] ^ s[3][byte(y>>32)] ^ s[2][byte(y>>40)] ^
+			s[1][byte(y>>48)] ^ s[0][y>>56]
+		z = s[7][byte(z)] ^ s[6][byte(z>>8)] ^ s[5][byte(z>>16)] ^ s[4][byte(z>>24)] ^ s[3][byte(z>>32)] ^ s[2][byte(z>>40)] ^
+			s[1][byte(z>>48)] ^ s[0][z>>56]
 	}
 	return t.over(t.over(x)^y) ^ z
 }
@@ -86,7 +89,8 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	s := &t.slices
 	for ; len(p) >= 8; p = p[8:] {
 		crc ^= binary.LittleEndian.Uint64(p)
-		crc = s[7][byte(crc)] ^ s[6][byte(crc>>8)] ^ s[5][byte(crc>>16)] ^ s[4][byte(crc>>24)] ^ s[3][byte(crc>>32)] ^ s[2][byte(crc>>40)] ^ s[1][byte(crc>>48)] ^ s[0][crc>>56]
+		crc = s[7][byte(crc)] ^ s[6][byte(crc>>8)] ^ s[5][byte(crc>>16)] ^ s[4][byte(crc>>24)] ^ s[3][byte(crc>>32)] ^
+			s[2][byte(crc>>40)] ^ s[1][byte(crc>>48)] ^ s[0][crc>>56]
 	}
 	for _, b := range p {
 		crc = s[0][byte(crc)^b] ^ crc>>8
@@ -94,5 +98,5 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	return crc
 }
 
-// Sum is the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
+// Sum returns the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
 func Sum(p []byte) uint64 { return tables().update(0, p) }

@@ -36,21 +36,16 @@ func (p *parting) stream() {
 	p.settle()
 }
 
-// streamID is an ID of a stream's entry.
-type streamID struct{ ms, seq uint64 }
-
-func (i streamID) String() string {
-	return strconv.FormatUint(i.ms, 10) + "-" + strconv.FormatUint(i.seq, 10)
-}
+type streamID = source.StreamID
 
 func (w *window) rawID() (id streamID) {
 	if b := w.take(16); b != nil {
-		id = streamID{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
+		id = streamID{MS: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
 	}
 	return id
 }
 
-func (w *window) countedID() streamID { return streamID{w.count(), w.count()} }
+func (w *window) countedID() streamID { return streamID{MS: w.count(), Seq: w.count()} }
 
 // listpack visits the entries of a listpack one by one.
 type listpack struct {
@@ -66,7 +61,7 @@ func newListpack(p []byte) *listpack {
 	return &listpack{rest: p[listpackHead:]}
 }
 
-// next is the next entry; nil, and bad, if there is none.
+// next returns the next entry; nil, and bad, if there is none.
 func (l *listpack) next() []byte {
 	if l.bad || len(l.rest) == 0 || l.rest[0] == 0xff {
 		l.bad = true
@@ -116,7 +111,7 @@ func (p *parting) node(master streamID, blob []byte) bool {
 func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 	const deletedFlag, sameFlag = 1, 2
 	flags := l.number()
-	id := streamID{master.ms + uint64(l.number()), master.seq + uint64(l.number())}
+	id := streamID{MS: master.MS + uint64(l.number()), Seq: master.Seq + uint64(l.number())}
 	same := flags&sameFlag != 0
 	n := int64(len(names))
 	if !same {
@@ -154,7 +149,7 @@ func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 	return true
 }
 
-// pendingEntry is one that was given to a consumer.
+// pendingEntry represents one that was given to a consumer.
 type pendingEntry struct {
 	id         streamID
 	at         int64
@@ -244,7 +239,7 @@ func search(all []pendingEntry, id streamID) (int, bool) {
 	low, high := 0, len(all)
 	for low < high {
 		mid := (low + high) / 2
-		if at := all[mid].id; at.ms < id.ms || at.ms == id.ms && at.seq < id.seq {
+		if all[mid].id.Compare(id) < 0 {
 			low = mid + 1
 		} else {
 			high = mid

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"pgregory.net/rapid"
@@ -32,7 +32,7 @@ keys:
 // what one reports that has all keys before it begins, in another order and in batches of
 // another size.
 func TestTheFoldBesideTheReader(t *testing.T) {
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(folded)}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(folded)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -41,7 +41,8 @@ func TestTheFoldBesideTheReader(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		c := snapshot("REDIS0011").db(0)
 		for i := range random.IntN(3000) {
-			forms := []string{"app:album:%d", "app:albun:%d", "app:alb:%d", "once:%d", "bull:%d", "page/%d/x", "\xff%d", "zone%[1]d:%[1]d:x"}
+			forms := []string{"app:album:%d", "app:albun:%d", "app:alb:%d", "once:%d", "bull:%d", "page/%d/x", "\xff%d",
+				"zone%[1]d:%[1]d:x"}
 			c.key(0, fmt.Sprintf(forms[random.IntN(len(forms))], i)).str(fmt.Sprint(random.IntN(1000)))
 		}
 		p := c.end()
@@ -50,7 +51,8 @@ func TestTheFoldBesideTheReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := beside.Run(t.Context(), rdb.New(&uneven{in: bytes.NewReader(p)}, rdb.Options{OnlyDB: -1}), source.Request{Bytes: true})
+		got, err := beside.Run(t.Context(), rdb.New(&uneven{in: bytes.NewReader(p)}, rdb.Options{OnlyDB: -1}),
+			source.Request{Bytes: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,24 +70,25 @@ func TestTheFoldBesideTheReader(t *testing.T) {
 	})
 }
 
-// collected are copies of all keys of a snapshot, with the values that an audit asks for.
+// collected returns copies of all keys of a snapshot, with the values that an audit asks for.
 func collected(t *rapid.T, p []byte, a *audit.Audit) (keys []source.Key, sum source.Summary) {
-	sum, err := read(p).Scan(t.Context(), source.Request{Bytes: true, Values: a.WantsValue}, func(batch []source.Key) error {
-		for _, k := range batch {
-			k.Name = slices.Clone(k.Name)
-			if k.Value != nil {
-				v := *k.Value
-				v.Str = slices.Clone(v.Str)
-				k.Value = &v
+	sum, err := read(p).Scan(t.Context(), source.Request{Bytes: true, Values: a.WantsValue},
+		func(batch []source.Key) error {
+			for _, k := range batch {
+				k.Name = slices.Clone(k.Name)
+				if k.Value != nil {
+					v := *k.Value
+					v.Str = slices.Clone(v.Str)
+					k.Value = &v
+				}
+				if k.Facts != nil {
+					f := *k.Facts
+					k.Facts = &f
+				}
+				keys = append(keys, k)
 			}
-			if k.Facts != nil {
-				f := *k.Facts
-				k.Facts = &f
-			}
-			keys = append(keys, k)
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

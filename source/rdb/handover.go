@@ -2,7 +2,7 @@ package rdb
 
 import "github.com/keywright/keywright/source"
 
-// batch is the keys that are handed over at once, and what their names and
+// batch represents the keys that are handed over at once, and what their names and
 // values lie in besides the window.
 type batch struct {
 	keys   []source.Key
@@ -13,7 +13,8 @@ type batch struct {
 
 func newBatch() *batch {
 	chunk := make([]byte, 0, 1<<10)
-	return &batch{keys: make([]source.Key, 0, batchSize), facts: make([]source.Facts, batchSize), values: sink{chunk: chunk, free: chunk}}
+	return &batch{keys: make([]source.Key, 0, batchSize), facts: make([]source.Facts, batchSize),
+		values: sink{chunk: chunk, free: chunk}}
 }
 
 // maxNames bounds the bytes of names that a batch has besides the window, unless
@@ -28,7 +29,7 @@ func (b *batch) reset(reading *source.Value) {
 	b.values.reset(reading)
 }
 
-// batches is how many there are: one is filled, the others are on their way to
+// batches says how many there are: one is filled, the others are on their way to
 // the consumer or back.
 const batches = 4
 
@@ -44,7 +45,7 @@ type handover struct {
 	fail chan error // the consumer's, at most one
 }
 
-// job is a batch for the consumer, or a block to give back behind it.
+// job represents a batch for the consumer, or a block to give back after it.
 type job struct {
 	batch *batch
 	block []byte
@@ -52,7 +53,8 @@ type job struct {
 
 // hand starts the consumer. end must be called, and waits for it.
 func hand(each func([]source.Key) error, free chan<- []byte) *handover {
-	h := &handover{each: each, free: free, work: make(chan job, batches+buffers), idle: make(chan *batch, batches), done: make(chan struct{}), fail: make(chan error, 1)}
+	h := &handover{each: each, free: free, work: make(chan job, batches+buffers), idle: make(chan *batch, batches),
+		done: make(chan struct{}), fail: make(chan error, 1)}
 	for range batches {
 		h.idle <- newBatch()
 	}

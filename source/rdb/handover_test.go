@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// many is a snapshot of n keys in all ways to write a name, with values from
+// many returns a snapshot of n keys in all ways to write a name, with values from
 // nothing to more than a block.
 func many(n int) ([]byte, []string) {
 	c := snapshot("REDIS0011").db(0)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"go.uber.org/goleak"
@@ -25,9 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bit.
 const longest = "hash listpack"
 
-// mixed is a small snapshot with every type that a file may hold.
+// mixed returns a small snapshot with every type that a file may hold.
 func mixed() []byte {
-	c := snapshot("REDIS0015").aux("redis-ver", "8.10.0").aux("ctime", "1700000000").db(0).raw(251).len(40).len(3).raw(242).len(3).len(2).str("age").str("name")
+	c := snapshot("REDIS0015").aux("redis-ver", "8.10.0").aux("ctime", "1700000000").db(0).raw(251).len(40).len(3).raw(
+		242).len(3).len(2).str("age").str("name")
 	for _, e := range every {
 		if !e.valkey && e.name != longest {
 			c = e.body(c.raw(252).u64(1_700_000_100_000).key(e.typ, e.name))
@@ -79,11 +81,17 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
+// turned reports whether a bit is turned in this run: each in a soak, else one of each byte.
+func turned(bit int) bool { return os.Getenv("KEYWRIGHT_SOAK") != "" || bit%8 == bit/16*5%8 }
+
 // One bit turned anywhere is an error: what the parser does not find the
 // checksum does.
 func TestEveryBitFlip(t *testing.T) {
 	p := mixed()
 	for bit := range len(p) * 8 {
+		if !turned(bit) {
+			continue
+		}
 		broken := bytes.Clone(p)
 		broken[bit/8] ^= 1 << (bit % 8)
 		req := []source.Request{{}, {Values: everything, Bytes: true}}[(bit+bit/8)%2] // each byte in both
@@ -98,15 +106,16 @@ func TestEveryBitFlip(t *testing.T) {
 func TestLyingLengths(t *testing.T) {
 	const huge = 1<<63 + 5
 	cases := map[string][]byte{
-		"key":                 snapshot("REDIS0011").db(0).raw(0).len(huge).raw('x').b,
-		"key within limits":   snapshot("REDIS0011").db(0).raw(0).len(12 << 20).raw('x').b,
-		"string":              snapshot("REDIS0011").db(0).key(0, "k").len(huge).raw('x').b,
-		"string of a MB":      snapshot("REDIS0011").db(0).key(0, "k").len(1 << 20).raw('x').b,
-		"hash":                snapshot("REDIS0011").db(0).key(4, "k").len(huge).str("f").str("v").b,
-		"zset":                snapshot("REDIS0011").db(0).key(5, "k").len(huge).str("f").b,
-		"quicklist":           snapshot("REDIS0011").db(0).key(18, "k").len(huge).len(2).str(listpack("a")).b,
-		"stream":              stream(3)(snapshot("REDIS0011").db(0).key(21, "k").len(huge)).b,
-		"compressed, bomb":    snapshot("REDIS0011").db(0).key(0, "k").raw(0xc3).len(10).len(1 << 40).raw(make([]byte, 10)...).end(),
+		"key":               snapshot("REDIS0011").db(0).raw(0).len(huge).raw('x').b,
+		"key within limits": snapshot("REDIS0011").db(0).raw(0).len(12 << 20).raw('x').b,
+		"string":            snapshot("REDIS0011").db(0).key(0, "k").len(huge).raw('x').b,
+		"string of a MB":    snapshot("REDIS0011").db(0).key(0, "k").len(1 << 20).raw('x').b,
+		"hash":              snapshot("REDIS0011").db(0).key(4, "k").len(huge).str("f").str("v").b,
+		"zset":              snapshot("REDIS0011").db(0).key(5, "k").len(huge).str("f").b,
+		"quicklist":         snapshot("REDIS0011").db(0).key(18, "k").len(huge).len(2).str(listpack("a")).b,
+		"stream":            stream(3)(snapshot("REDIS0011").db(0).key(21, "k").len(huge)).b,
+		"compressed, bomb": snapshot("REDIS0011").db(0).key(0, "k").raw(0xc3).len(10).len(1 << 40).raw(make([]byte,
+			10)...).end(),
 		"compressed, nothing": snapshot("REDIS0011").db(0).key(0, "k").raw(0xc3).len(0).len(0).end(),
 		"compressed, early":   snapshot("REDIS0011").db(0).key(16, "k").raw(0xc3).len(3).len(200).raw(0xe0, 9, 9).end(),
 		"listpack":            snapshot("REDIS0011").db(0).key(16, "k").str("\xff\xff\xff\x7f\x02\x00\xff").end(),
@@ -129,22 +138,14 @@ func TestLyingLengths(t *testing.T) {
 	}
 	for name, p := range cases {
 		for _, req := range []source.Request{{}, {Values: everything, Bytes: true}} {
-			before := allocated()
-			n, sum, err := drain(p, req)
-			if err == nil || n > 0 || len(sum.Incomplete) == 0 {
-				t.Errorf("%s: %d keys, %v", name, n, err)
-			}
-			if grown := allocated() - before; grown > 128<<20 {
-				t.Errorf("%s: %d MiB allocated", name, grown>>20)
-			}
+			expect.Allocates(t, 128<<20, func() {
+				n, sum, err := drain(p, req)
+				if err == nil || n > 0 || len(sum.Incomplete) == 0 {
+					t.Errorf("%s: %d keys, %v", name, n, err)
+				}
+			})
 		}
 	}
-}
-
-func allocated() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.TotalAlloc
 }
 
 // A long key, a value of a gigabyte and a million small keys take the memory of
@@ -161,8 +162,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	head := snapshot("REDIS0011").db(0).key(0, "long").len(1 << 30).b
 	middle := snapshot("").key(0, strings.Repeat("k", 1<<20)).str("x").key(4, "hash").len(1 << 20).b
 	fields := bytes.Repeat(snapshot("").str("field").str("value").b, 1<<20)
-	in := io.MultiReader(bytes.NewReader(head), io.LimitReader(zeros{}, 1<<30), bytes.NewReader(middle), bytes.NewReader(fields), bytes.NewReader(snapshot("").open()))
-	sum, err := rdb.New(in, rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(), source.Request{Bytes: true, Values: everything}, watch)
+	in := io.MultiReader(bytes.NewReader(head), io.LimitReader(zeros{}, 1<<30), bytes.NewReader(middle),
+		bytes.NewReader(fields), bytes.NewReader(snapshot("").open()))
+	sum, err := rdb.New(in, rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(),
+		source.Request{Bytes: true, Values: everything}, watch)
 	if err != nil || sum.Keys != 3 {
 		t.Fatalf("%v, %+v", err, sum)
 	}
@@ -179,14 +182,16 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func TestOddReaders(t *testing.T) {
 	p := mixed()
 	want, _, _ := drain(p, source.Request{})
-	for name, in := range map[string]io.Reader{"one byte": iotest.OneByteReader(bytes.NewReader(p)), "half": iotest.HalfReader(bytes.NewReader(p)), "end with data": iotest.DataErrReader(bytes.NewReader(p))} {
+	for name, in := range map[string]io.Reader{"one byte": iotest.OneByteReader(bytes.NewReader(p)),
+		"half": iotest.HalfReader(bytes.NewReader(p)), "end with data": iotest.DataErrReader(bytes.NewReader(p))} {
 		got, sum, err := collect(t, rdb.New(in, rdb.Options{OnlyDB: -1}), source.Request{Values: everything})
 		if err != nil || len(got) != want || len(sum.Incomplete) > 0 {
 			t.Errorf("%s: %d keys of %d, %v, %+v", name, len(got), want, err, sum)
 		}
 	}
 	broken := errors.New("disk on fire")
-	if _, sum, err := collect(t, rdb.New(io.MultiReader(bytes.NewReader(p[:100]), iotest.ErrReader(broken)), rdb.Options{OnlyDB: -1}), source.Request{}); !errors.Is(err, broken) || len(sum.Incomplete) == 0 {
+	if _, sum, err := collect(t, rdb.New(io.MultiReader(bytes.NewReader(p[:100]), iotest.ErrReader(broken)),
+		rdb.Options{OnlyDB: -1}), source.Request{}); !errors.Is(err, broken) || len(sum.Incomplete) == 0 {
 		t.Errorf("%v, %+v", err, sum)
 	}
 }
@@ -195,12 +200,14 @@ func TestOddReaders(t *testing.T) {
 // so.
 func TestStopping(t *testing.T) {
 	enough := errors.New("enough")
-	if _, err := read(mixed()).Scan(context.Background(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+	if _, err := read(mixed()).Scan(context.Background(), source.Request{},
+		func([]source.Key) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if sum, err := read(mixed()).Scan(ctx, source.Request{}, func([]source.Key) error { return nil }); !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 {
+	if sum, err := read(mixed()).Scan(ctx, source.Request{},
+		func([]source.Key) error { return nil }); !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 {
 		t.Error(sum, err)
 	}
 }
@@ -211,7 +218,8 @@ func TestChecksum(t *testing.T) {
 	if _, _, err := drain(p, source.Request{}); !errors.Is(err, rdb.ErrChecksum) {
 		t.Error(err)
 	}
-	if _, err := rdb.New(bytes.NewReader(p), rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(), source.Request{}, func([]source.Key) error { return nil }); err != nil {
+	if _, err := rdb.New(bytes.NewReader(p), rdb.Options{OnlyDB: -1, NoCRC: true}).Scan(context.Background(),
+		source.Request{}, func([]source.Key) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	_, sum, err := drain(snapshot("REDIS0011").db(0).key(0, "k").str("x").open(), source.Request{})
@@ -276,15 +284,15 @@ func FuzzRead(f *testing.F) {
 			})
 			return names, err
 		}
-		before := allocated()
-		skipped, err := scan(source.Request{Bytes: true})
-		decoded, decodedErr := scan(source.Request{Bytes: true, Values: everything})
-		if _, wholeErr := scan(source.Request{Values: everything, Part: ignore}); (wholeErr == nil) != (decodedErr == nil) {
-			t.Fatalf("a sample says %v, whole values %v", decodedErr, wholeErr)
-		}
-		if grown := allocated() - before; grown > 256<<20 {
-			t.Fatalf("%d MiB allocated for %d bytes", grown>>20, len(p))
-		}
+		var skipped, decoded []string
+		var err, decodedErr error
+		expect.Allocates(t, 256<<20, func() {
+			skipped, err = scan(source.Request{Bytes: true})
+			decoded, decodedErr = scan(source.Request{Bytes: true, Values: everything})
+			if _, wholeErr := scan(source.Request{Values: everything, Part: ignore}); (wholeErr == nil) != (decodedErr == nil) {
+				t.Fatalf("a sample says %v, whole values %v", decodedErr, wholeErr)
+			}
+		})
 		if err == nil && decodedErr == nil && strings.Join(skipped, "\x00") != strings.Join(decoded, "\x00") {
 			t.Fatalf("skipping saw %q, decoding %q", skipped, decoded)
 		}

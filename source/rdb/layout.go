@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// layout is how values of one type byte are stored. read passes the value,
+// layout describes how values of one type byte are stored. read passes the value,
 // fills in the facts, puts it into r.want if that is not nil, and tells the
 // estimated bytes of the value in the server's memory, -1 if they are unknown.
 type layout struct {
@@ -19,7 +19,7 @@ type layout struct {
 	version  int // of streams, of packed hashes with TTLs
 }
 
-// scoreForm is how the score of a sorted set's member is written.
+// scoreForm describes how the score of a sorted set's member is written.
 type scoreForm int
 
 const (
@@ -28,7 +28,7 @@ const (
 	binaryScore
 )
 
-// layouts are the types of Redis. What a later table says takes precedence.
+// layouts lists the types of Redis. What a later table says takes precedence.
 var layouts = [256]layout{
 	0: {kind: source.String, read: (*reader).str},
 	1: {kind: source.List, encoding: "quicklist", read: (*reader).oldList, per: 1},
@@ -65,7 +65,7 @@ var layouts = [256]layout{
 	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2},
 }
 
-// valkeyLayouts are what Valkey's own versions mean differently: they share
+// valkeyLayouts say what Valkey's own versions mean differently: they share
 // numbers up to 21 with Redis, and no more.
 var valkeyLayouts = func() [256]layout {
 	own := layouts
@@ -81,7 +81,7 @@ func layoutsOf(valkey bool) *[256]layout {
 	return &layouts
 }
 
-// str is a string. Which encoding the server gives it depends on its bytes.
+// str returns a string. Which encoding the server gives it depends on its bytes.
 func (r *reader) str(_ *layout, f *source.Facts) int64 {
 	t := r.text()
 	f.Elements = int64(t.size)
@@ -110,7 +110,7 @@ func (r *reader) str(_ *layout, f *source.Facts) int64 {
 	return bytes
 }
 
-// maxEmbedded is the longest string that lies in one piece with its object.
+// maxEmbedded is the longest string that is in one piece with its object.
 const maxEmbedded = 44
 
 // isInteger is string2l of the server: what Redis stores as a number.
@@ -139,7 +139,7 @@ func isInteger(p []byte) bool {
 	return n < limit
 }
 
-// table is a set, hash or sorted set that is stored element by element.
+// table returns a set, hash or sorted set that is stored element by element.
 func (r *reader) table(l *layout, f *source.Facts) int64 {
 	n := r.count()
 	f.Elements = clamp(n)
@@ -177,7 +177,7 @@ func (r *reader) elementOf(t text, keep bool) uint64 {
 	return t.size
 }
 
-// oldList is a list as Redis before 3.2 wrote long ones.
+// oldList returns a list as Redis before 3.2 wrote long ones.
 func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 	n := r.count()
 	f.Elements = clamp(n)
@@ -190,7 +190,7 @@ func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 	return r.model.list([]uint64{sum})
 }
 
-// expiringTable is a hash some of whose fields expire. Version 1 writes the
+// expiringTable returns a hash some of whose fields expire. Version 1 writes the
 // expiry before the field, 2 relative to the least of them, which comes first;
 // 3 is Valkey's: it stands behind the value.
 func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
@@ -222,7 +222,7 @@ func (r *reader) expiringPacked(l *layout, f *source.Facts) int64 {
 	return r.packed(l, f)
 }
 
-// oldModule is what the release candidates of Redis 4 wrote: without framing.
+// oldModule returns what the release candidates of Redis 4 wrote: without framing.
 func (r *reader) oldModule(*layout, *source.Facts) int64 {
 	r.fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", ErrUnknown))
 	return -1
@@ -243,7 +243,7 @@ const (
 	arrayShort
 )
 
-// array is the type of Redis 8.8: a sparse sequence of strings.
+// array returns the type of Redis 8.8: a sparse sequence of strings.
 func (r *reader) array(_ *layout, f *source.Facts) int64 {
 	start := r.offset()
 	n := r.count()
@@ -269,7 +269,7 @@ func (r *reader) array(_ *layout, f *source.Facts) int64 {
 	return r.model.robj + r.offset() - start
 }
 
-// templateListpack is a hash whose field names lie in a template: in one of the
+// templateListpack returns a hash whose field names lie in a template: in one of the
 // snapshot's (version 2, whose listpack begins with its id), or before it.
 func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
 	var names []string
@@ -288,7 +288,7 @@ func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
 	return bytes
 }
 
-// templated is the number of fields of a hash, by the head of its listpack.
+// templated returns the number of fields of a hash, by the head of its listpack.
 func templated(l *layout, blob []byte) int64 {
 	entries := int64(uncounted)
 	if len(blob) >= listpackHead {
@@ -338,7 +338,7 @@ func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 	})
 }
 
-// templateArray is a hash whose values stand one by one.
+// templateArray returns a hash whose values stand one by one.
 func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 	if l.version != 2 {
 		n := r.count()
@@ -372,7 +372,7 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 	return bytes
 }
 
-// KindOf is the kind of a value whose encoding begins with a type byte, as in what
+// KindOf returns the kind of a value whose encoding begins with a type byte, as in what
 // DUMP returns; Unknown if this version does not know it.
 func KindOf(typeByte byte, valkey bool) source.Kind { return layoutsOf(valkey)[typeByte].kind }
 

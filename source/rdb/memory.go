@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// model is what one generation of servers spends on values, so that MEMORY
+// model describes what one generation of servers spends on values, so that MEMORY
 // USAGE can be estimated from a snapshot. Sizes are bytes. They were found by
 // holding the estimates against MEMORY USAGE … SAMPLES 0 of real servers that
 // had loaded the snapshot (TestMemory), on 64 bits with jemalloc's usual
@@ -31,11 +31,14 @@ type model struct {
 	streamConsumer int64
 }
 
-// models are the generations: Redis to 7.0, and what came from 7.2 on.
+// models lists the generations: Redis to 7.0, and what came from 7.2 on.
 var models = []model{
-	{robj: 16, keyEntry: 24, dict: 56, entry: 24, zset: 16 + 32 + 640, listHead: 16 + 48, listNode: 32, stream: 16 + 80, streamGroup: 40, streamPending: 24, streamConsumer: 24},
-	{robj: 16, keyEntry: 24, dict: 56, entry: 24, bareSets: true, zset: 16 + 32 + 640, listHead: 16 + 48, listNode: 32, smallLists: true, stream: 16 + 80, streamGroup: 40, streamPending: 24, streamConsumer: 32},
-	{robj: 16, keyEntry: 17, embedsKeys: true, dict: 56, entry: 24, bareSets: true, zset: 16 + 32 + 640, listHead: 16 + 48, listNode: 32, smallLists: true, stream: 16 + 80, streamGroup: 40, streamPending: 24, streamConsumer: 32},
+	{robj: 16, keyEntry: 24, dict: 56, entry: 24, zset: 16 + 32 + 640, listHead: 16 + 48, listNode: 32, stream: 16 + 80,
+		streamGroup: 40, streamPending: 24, streamConsumer: 24},
+	{robj: 16, keyEntry: 24, dict: 56, entry: 24, bareSets: true, zset: 16 + 32 + 640, listHead: 16 + 48, listNode: 32,
+		smallLists: true, stream: 16 + 80, streamGroup: 40, streamPending: 24, streamConsumer: 32},
+	{robj: 16, keyEntry: 17, embedsKeys: true, dict: 56, entry: 24, bareSets: true, zset: 16 + 32 + 640, listHead: 16 + 48,
+		listNode: 32, smallLists: true, stream: 16 + 80, streamGroup: 40, streamPending: 24, streamConsumer: 32},
 }
 
 // modelOf picks the generation by the version the snapshot says it is from.
@@ -53,7 +56,7 @@ func modelOf(brand, version string) *model {
 	return &models[0]
 }
 
-// key is what a name of n bytes costs in the main table.
+// key returns what a name of n bytes costs in the main table.
 func (m *model) key(n int) int64 {
 	if m.embedsKeys {
 		return class(m.keyEntry + sdsHead(uint64(n)) + int64(n) + 1)
@@ -65,7 +68,7 @@ func (m *model) key(n int) int64 {
 // where one in four has another level.
 const skiplistNode = 48 + 16.0/3
 
-// table is what a table of n elements costs without their strings.
+// table returns what a table of n elements costs without their strings.
 func (m *model) table(kind source.Kind, n uint64) int64 {
 	n = min(n, 1<<48) // a count that lies is found out by the strings that do not come
 	slots := uint64(4)
@@ -83,7 +86,7 @@ func (m *model) table(kind source.Kind, n uint64) int64 {
 	return bytes + int64(n)*m.entry
 }
 
-// list is what a list of these nodes costs.
+// list returns what a list of these nodes costs.
 func (m *model) list(nodes []uint64) int64 {
 	bytes := m.listHead
 	for _, n := range nodes {
@@ -92,7 +95,7 @@ func (m *model) list(nodes []uint64) int64 {
 	return bytes
 }
 
-// sdsHead is the head of a string of n bytes.
+// sdsHead returns the head of a string of n bytes.
 func sdsHead(n uint64) int64 {
 	switch {
 	case n < 1<<5:
@@ -107,10 +110,10 @@ func sdsHead(n uint64) int64 {
 	return 17
 }
 
-// sds is what a string of n bytes costs.
+// sds returns what a string of n bytes costs.
 func sds(n uint64) int64 { return class(sdsHead(n) + int64(min(n, 1<<48)) + 1) }
 
-// class is jemalloc's size class for n bytes: 8, then steps of 16 to 128, then
+// class returns jemalloc's size class for n bytes: 8, then steps of 16 to 128, then
 // four per doubling. See https://jemalloc.net/jemalloc.3.html#size_classes.
 func class(n int64) int64 {
 	if n <= 8 {

@@ -19,7 +19,7 @@ const (
 	opcode243 = 243
 )
 
-// opcodes are what may stand where a value's type could.
+// opcodes say what may be where a value's type could.
 var opcodes = [256]func(*reader){
 	opcode242: (*reader).hashTemplate,
 	opcode243: (*reader).keyMeta,
@@ -73,7 +73,7 @@ func (r *reader) sizes() {
 	}
 }
 
-// share is what a sample takes of the keys of one database: some of every so many, spread
+// share describes what a sample takes of the keys of one database: some of every so many, spread
 // evenly, beginning with the first.
 type share struct {
 	some, of int64
@@ -81,7 +81,7 @@ type share struct {
 	left     int64 // a file may have more keys than it says
 }
 
-// shareOf is the share of a database in a sample of all the keys that are known so far.
+// shareOf returns the share of a database in a sample of all the keys that are known so far.
 func shareOf(keys, sample, known int64) share {
 	hi, lo := bits.Mul64(uint64(keys), uint64(sample))
 	whole, rest := bits.Div64(hi, lo, uint64(known))
@@ -105,12 +105,17 @@ func (s *share) takes() bool {
 const maxAux = 64
 
 // auxiliary is a field about the snapshot itself, made by the server or by
-// modules; ones that nobody here knows are passed.
+// modules; ones that no one here knows are passed.
 func (r *reader) auxiliary() {
-	name := string(r.body(r.text(), nil, maxAux))
-	value := string(r.body(r.text(), nil, maxAux))
 	r.attributes = noAttributes
-	if r.err != nil || len(r.aux) == maxAux {
+	if len(r.aux) == maxAux {
+		r.skipText()
+		r.skipText()
+		return
+	}
+	name := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
+	value := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
+	if r.err != nil {
 		return
 	}
 	r.aux[name] = value
@@ -234,7 +239,8 @@ func (r *reader) finish() {
 	}
 	// 0 stands for a server that was told to write none.
 	if got := binary.LittleEndian.Uint64(p); r.sums && got != 0 && got != want {
-		r.err = &Error{Offset: r.offset() - 8, Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
+		r.err = &Error{Offset: r.offset() - 8,
+			Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
 		return
 	} else if r.sums && got == 0 {
 		r.note("the snapshot has no checksum (rdbchecksum no): damage would not be noticed")
@@ -242,7 +248,7 @@ func (r *reader) finish() {
 	r.trailing()
 }
 
-// trailing says what comes behind the snapshot.
+// trailing says what comes after the snapshot.
 func (r *reader) trailing() {
 	err := r.deliver()
 	r.stick(err)
@@ -288,7 +294,7 @@ func (r *reader) moduleValue() {
 
 const moduleAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// moduleName is the name in a module's id: nine letters of six bits, and ten
+// moduleName returns the name in a module's id: nine letters of six bits, and ten
 // bits of version. See https://redis.io/docs/latest/develop/reference/modules/modules-native-types/.
 func (r *reader) moduleName(id uint64) string {
 	if id == r.moduleID && r.module != "" {

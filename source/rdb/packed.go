@@ -21,7 +21,7 @@ const (
 // uncounted is the count that says: walk it.
 const uncounted = math.MaxUint16
 
-// packing is a form that many elements share one string in.
+// packing represents a form that many elements share one string in.
 type packing struct {
 	head int
 	size func(head []byte) uint64             // in bytes, as the head has it
@@ -46,7 +46,7 @@ func short(h []byte) (uint64, bool) {
 	return uint64(n), n != uncounted
 }
 
-// packed is a value whose elements share one string: a listpack, a ziplist, an
+// packed returns a value whose elements share one string: a listpack, a ziplist, an
 // intset or a zipmap.
 func (r *reader) packed(l *layout, f *source.Facts) int64 {
 	form := packings[l.encoding]
@@ -149,7 +149,7 @@ func (r *reader) takeOne(v []byte) {
 	r.want.Elements = append(r.want.Elements, r.values.copy(v))
 }
 
-// quicklist is a list of packed nodes: ziplists (version 1), or listpacks and
+// quicklist returns a list of packed nodes: ziplists (version 1), or listpacks and
 // single long elements (2).
 func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 	nodes := r.count()
@@ -242,7 +242,7 @@ func walkIntset(p []byte, each func([]byte) bool) bool {
 	return len(p) == 0
 }
 
-// walkZipmap: a length byte per string (254: four bytes follow), and behind a
+// walkZipmap: a length byte per string (254: four bytes follow), and after a
 // value's length one byte that says how many bytes lie unused after it.
 func walkZipmap(p []byte, each func([]byte) bool) bool {
 	if len(p) == 0 {
@@ -302,7 +302,7 @@ func walkListpack(p []byte, each func([]byte) bool) bool {
 	return len(p) > 0
 }
 
-// backSize is the bytes of the length behind an entry, seven bits each.
+// backSize returns the bytes of the length after an entry, seven bits each.
 func backSize(size int) int {
 	n := 1
 	for ; size > 127; size >>= 7 {
@@ -311,8 +311,8 @@ func backSize(size int) int {
 	return n
 }
 
-// listpackEntry is the entry p begins with, and its bytes without the length
-// behind it; 0 if it makes no sense.
+// listpackEntry returns the entry p begins with, and its bytes without the length
+// after it; 0 if it makes no sense.
 func listpackEntry(p []byte, space *[20]byte) ([]byte, int) {
 	b := p[0]
 	body := func(head, n int) ([]byte, int) {
@@ -425,5 +425,5 @@ func ziplistEntry(p []byte, space *[20]byte) ([]byte, int) {
 	return strconv.AppendInt(space[:0], int64(u<<shift)>>shift, 10), 1 + width
 }
 
-// ziplistWidths are the bytes of integers.
+// ziplistWidths lists the bytes of integers.
 var ziplistWidths = map[byte]int{0xc0: 2, 0xd0: 4, 0xe0: 8, 0xf0: 3, 0xfe: 1}

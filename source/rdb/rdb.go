@@ -9,7 +9,7 @@
 // the size. It opens no file and no connection; a caller hands it a reader. It
 // does not trust its input: no length allocates before the bytes have come, and
 // what it does not know it refuses with the offset, since a value of an unknown
-// type cannot be skipped and every count behind it would be a guess.
+// type cannot be skipped and every count after it would be a guess.
 //
 // The format is described by Redis' own loader (src/rdb.c of each version); the
 // two families give type 22 and opcode 243 different meanings, so the magic
@@ -51,7 +51,7 @@ func New(in io.Reader, options Options) *Source {
 	return &Source{options, in}
 }
 
-// Error is a snapshot that cannot be read further.
+// Error represents a snapshot that cannot be read further.
 type Error struct {
 	Offset int64  // of the first byte that makes no sense, in the uncompressed snapshot
 	Key    []byte // whose value it lies in; nil: in none
@@ -73,7 +73,7 @@ var (
 	ErrNotRDB    = errors.New("this is no RDB snapshot: it begins neither with REDIS nor with VALKEY")
 	ErrTruncated = errors.New("the snapshot ends in the middle: it was cut, or is still being written")
 	ErrChecksum  = errors.New("the checksum is wrong: the snapshot is damaged, and what was counted is not to be trusted")
-	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing behind it can be read")
+	ErrUnknown   = errors.New("unknown to this version of keywright, so that nothing after it can be read")
 )
 
 func shorten(key []byte) []byte { return key[:min(len(key), 100)] }

@@ -23,7 +23,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// key is what a test compares of one key.
+// key describes what a test compares of one key.
 type key struct {
 	source.Key
 	source.Facts
@@ -66,13 +66,14 @@ func clone(v source.Value) source.Value {
 
 func everything([]byte, source.Kind) bool { return true }
 
-// load fills a server with keys of every type and encoding that it has.
-func load(t testing.TB, s *keywrighttest.Server) {
+// loaded fills a server with keys of every type and encoding that it has.
+func loaded(t testing.TB, s *keywrighttest.Server) {
 	t.Helper()
 	long := strings.Repeat("0123456789abcdef", 300) // compressed
 	var commands [][]string
 	do := func(args ...string) { commands = append(commands, args) }
-	for i, v := range []string{"", "a", "12", "-129", "40000", "3000000000", "-9223372036854775808", "9223372036854775807", "9223372036854775808", "-0", "007", strings.Repeat("x", 44), strings.Repeat("y", 45), long} {
+	for i, v := range []string{"", "a", "12", "-129", "40000", "3000000000", "-9223372036854775808", "9223372036854775807",
+		"9223372036854775808", "-0", "007", strings.Repeat("x", 44), strings.Repeat("y", 45), long} {
 		do("SET", fmt.Sprintf("string:%d", i), v)
 	}
 	do("SET", "12345", "a number as a name")
@@ -111,7 +112,7 @@ func load(t testing.TB, s *keywrighttest.Server) {
 	s.Pipe(commands...)
 }
 
-// dump is what a server saves.
+// dump returns what a server saves.
 func dump(t testing.TB, s *keywrighttest.Server) []byte {
 	t.Helper()
 	s.Do("SAVE")
@@ -139,7 +140,7 @@ func TestSnapshotTellsWhatTheServerTells(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			s := keywrighttest.Start(t, brand, keywrighttest.Config("enable-debug-command", "yes"))
-			load(t, s)
+			loaded(t, s)
 			s.Do("DEBUG", "RELOAD") // so that tables have the size a fresh server gives them
 			req := source.Request{Bytes: true, Values: everything}
 			live, _, err := collect(t, scanner(t, s), req)
@@ -157,7 +158,8 @@ func TestSnapshotTellsWhatTheServerTells(t *testing.T) {
 			if int64(len(live)) != sum.Keys || sum.Expected != sum.Keys {
 				t.Errorf("%d keys live, summary %+v", len(live), sum)
 			}
-			if other := snapshot["3/another database"]; other.DB != 3 || other.Kind != source.String || live["3/another database"].Kind != source.String {
+			if other := snapshot["3/another database"]; other.DB != 3 || other.Kind != source.String ||
+				live["3/another database"].Kind != source.String {
 				t.Errorf("in database 3: %+v", other)
 			}
 			maps.DeleteFunc(live, func(name string, _ key) bool { return name[0] != '0' })
@@ -185,22 +187,29 @@ func zip(t *testing.T, path string, p []byte) {
 
 func compare(t *testing.T, s *keywrighttest.Server, name string, live, snapshot key) {
 	t.Helper()
-	if (live.TTL < 0) != (snapshot.TTL < 0) || math.Abs((live.TTL-snapshot.TTL).Seconds()) > 3 || live.Kind != snapshot.Kind {
+	if (live.TTL < 0) != (snapshot.TTL < 0) || math.Abs((live.TTL-snapshot.TTL).Seconds()) > 3 ||
+		live.Kind != snapshot.Kind {
 		t.Errorf("%s: live %v %v, snapshot %v %v", name, live.Kind, live.TTL, snapshot.Kind, snapshot.TTL)
 	}
 	bare := name[2:]
 	if encoding := s.Do("OBJECT", "ENCODING", bare); encoding != snapshot.Encoding {
 		t.Errorf("%s: encoding %v, snapshot says %s", name, encoding, snapshot.Encoding)
 	}
-	if n := s.Do(map[source.Kind]string{source.String: "STRLEN", source.List: "LLEN", source.Set: "SCARD", source.ZSet: "ZCARD", source.Hash: "HLEN", source.Stream: "XLEN"}[live.Kind], bare); fmt.Sprint(n) != fmt.Sprint(snapshot.Elements) {
+	if n := s.Do(map[source.Kind]string{source.String: "STRLEN", source.List: "LLEN", source.Set: "SCARD",
+		source.ZSet: "ZCARD", source.Hash: "HLEN", source.Stream: "XLEN"}[live.Kind],
+		bare); fmt.Sprint(n) != fmt.Sprint(snapshot.Elements) {
 		t.Errorf("%s: %v elements, snapshot says %d", name, n, snapshot.Elements)
 	}
-	exact := snapshot.Encoding != "skiplist" && snapshot.Encoding != "stream" && snapshot.Encoding != "quicklist" && !(snapshot.Encoding == "hashtable" && snapshot.Kind == source.Set)
-	if usage, ok := s.Do("MEMORY", "USAGE", bare, "SAMPLES", "0").(int64); !ok || exact && usage != snapshot.Bytes || math.Abs(float64(usage-snapshot.Bytes)) > 0.1*float64(usage) {
+	exact := snapshot.Encoding != "skiplist" && snapshot.Encoding != "stream" && snapshot.Encoding != "quicklist" &&
+		!(snapshot.Encoding == "hashtable" && snapshot.Kind == source.Set)
+	if usage, ok := s.Do("MEMORY", "USAGE", bare, "SAMPLES", "0").(int64); !ok || exact && usage != snapshot.Bytes ||
+		math.Abs(float64(usage-snapshot.Bytes)) > 0.1*float64(usage) {
 		t.Errorf("%s (%s): %d bytes, snapshot says %d", name, snapshot.Encoding, usage, snapshot.Bytes)
 	}
-	if l, s := live.value.Looked(live.Kind), snapshot.value.Looked(live.Kind); l != s || live.value.Of != snapshot.value.Of {
-		t.Errorf("%s (%s): looked at %d of %d, snapshot at %d of %d", name, snapshot.Encoding, l, live.value.Of, s, snapshot.value.Of)
+	if l, s := live.value.Looked(live.Kind), snapshot.value.Looked(live.Kind); l != s ||
+		live.value.Of != snapshot.value.Of {
+		t.Errorf("%s (%s): looked at %d of %d, snapshot at %d of %d", name, snapshot.Encoding, l, live.value.Of, s,
+			snapshot.value.Of)
 	}
 	if live.value.Partial && live.Kind != source.List && live.Kind != source.Stream {
 		return // other random members
@@ -210,7 +219,7 @@ func compare(t *testing.T, s *keywrighttest.Server, name string, live, snapshot 
 	}
 }
 
-// inOrder are the elements of a value, each as one text, sorted.
+// inOrder returns the elements of a value, each as one text, sorted.
 func inOrder(k key) []string {
 	out := []string{string(k.value.Str)}
 	start := 0

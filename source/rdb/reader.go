@@ -14,11 +14,11 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// batchSize is how many keys are handed over at once, at most: a batch also
+// batchSize says how many keys are handed over at once, at most: a batch also
 // ends when the window moves, since names lie in it.
 const batchSize = 256
 
-// reader is the parse of one snapshot.
+// reader represents the parse of one snapshot.
 type reader struct {
 	window
 	ctx     context.Context
@@ -65,7 +65,7 @@ type reader struct {
 	started, reported       time.Time
 }
 
-// attributes stand before a key and are about it only.
+// attributes holds before a key and are about it only.
 type attributes struct {
 	expiry int64 // Unix milliseconds; -1 never
 	idle   int64
@@ -75,8 +75,10 @@ type attributes struct {
 
 var noAttributes = attributes{-1, -1, -1, -1}
 
-func newReader(ctx context.Context, in io.Reader, options Options, req source.Request, each func([]source.Key) error) *reader {
-	r := &reader{window: window{blocks: readAhead(in, !options.NoCRC)}, sums: !options.NoCRC, ctx: ctx, options: options, req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
+func newReader(ctx context.Context, in io.Reader, options Options, req source.Request,
+	each func([]source.Key) error) *reader {
+	r := &reader{window: window{blocks: readAhead(in, !options.NoCRC)}, sums: !options.NoCRC, ctx: ctx, options: options,
+		req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
 	r.moving = r.move
 	if req.Values == nil { // who is asked about values must not work on keys meanwhile
 		r.consumer = hand(each, r.blocks.free)
@@ -142,7 +144,7 @@ type magic struct {
 	valkey bool
 }
 
-// magics are what snapshots begin with, and the digits of the version behind.
+// magics say what snapshots begin with, and the digits of the version after it.
 var magics = []magic{{"REDIS", false}, {"VALKEY", true}}
 
 const headerSize = 9
@@ -190,7 +192,8 @@ func (r *reader) begin(valkey bool, version int) {
 	r.valkey, r.version = valkey, version
 	r.layouts = layoutsOf(valkey)
 	if newest := map[bool]int{false: newestRedis, true: newestValkey}[valkey]; version > newest {
-		r.notes = append(r.notes, fmt.Sprintf("the snapshot's version %d is newer than %d, the last this keywright was made for", version, newest))
+		r.notes = append(r.notes,
+			fmt.Sprintf("the snapshot's version %d is newer than %d, the last this keywright was made for", version, newest))
 	}
 	if version < 5 {
 		r.sums = false // checksums came with version 5
@@ -305,7 +308,8 @@ func (r *reader) add(k source.Key) {
 	if len(b.keys) == batchSize {
 		r.stick(r.deliver())
 	}
-	if r.req.Sample > 0 && r.expected == 0 && r.keys >= r.req.Sample { // with sizes each database has its share of the sample
+	// with sizes each database has its share of the sample
+	if r.req.Sample > 0 && r.expected == 0 && r.keys >= r.req.Sample {
 		r.stick(errEnough)
 	}
 }
@@ -327,7 +331,7 @@ func (r *reader) wanted() bool {
 	return r.req.Match == "" || source.Glob([]byte(r.req.Match), r.key)
 }
 
-// name is a key's name: where it lies in the window, or expanded.
+// name returns a key's name: where it is in the window, or expanded.
 func (r *reader) name(t text) []byte {
 	if t.size > maxContiguous {
 		r.failf("a key of %d bytes is longer than the %d this reader takes", t.size, maxContiguous)
@@ -393,7 +397,9 @@ func (r *reader) summary() source.Summary {
 		Expired: r.expired, Estimated: r.req.Bytes, Notes: r.notes, Incomplete: r.incomplete,
 	}
 	if r.expires && r.aux["ctime"] == "" {
-		sum.Notes = append(sum.Notes, "the snapshot does not say when it was made: TTLs are what is left at "+time.UnixMilli(r.now).UTC().Format(time.RFC3339))
+		sum.Notes = append(sum.Notes,
+			"the snapshot does not say when it was made: TTLs are what is left at "+
+				time.UnixMilli(r.now).UTC().Format(time.RFC3339))
 	}
 	if r.options.Clock != nil {
 		sum.Elapsed = r.options.Clock().Sub(r.started)
@@ -401,7 +407,7 @@ func (r *reader) summary() source.Summary {
 	return sum
 }
 
-// server is who wrote the snapshot, for people.
+// server returns who wrote the snapshot, for people.
 func (r *reader) server() string {
 	name := "snapshot"
 	for _, brand := range []string{"valkey", "redis"} {

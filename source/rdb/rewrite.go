@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// VersionOf is the highest RDB version that a server loads, as RESTORE takes it.
+// VersionOf returns the highest RDB version that a server loads, as RESTORE takes it.
 // Source: RDB_VERSION in src/rdb.h of each release.
 func VersionOf(valkey bool, major, minor int) int {
 	at := major*100 + minor
@@ -27,7 +27,8 @@ func VersionOf(valkey bool, major, minor int) int {
 }
 
 // since is the first version of RDB that has a type.
-var since = map[byte]int{5: 8, 9: 2, 10: 2, 11: 2, 12: 2, 13: 4, 7: 8, 14: 7, 15: 9, 16: 10, 17: 10, 18: 10, 19: 10, 20: 11, 21: 11}
+var since = map[byte]int{5: 8, 9: 2, 10: 2, 11: 2, 12: 2, 13: 4, 7: 8, 14: 7, 15: 9, 16: 10, 17: 10, 18: 10, 19: 10,
+	20: 11, 21: 11}
 
 // Rewrite makes of a value, as DUMP returned it without its last ten bytes, one that a
 // server takes that loads RDB up to version to; from is the version that it was
@@ -39,7 +40,8 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 		return nil, 0, fmt.Errorf("an empty value of RDB version %d", from)
 	}
 	if (from >= newestValkey) != (to >= newestValkey) && value[0] > 21 { // the two families differ in what these mean
-		return nil, 0, fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", named(value[0]), from, to)
+		return nil, 0,
+			fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", named(value[0]), from, to)
 	}
 	if from <= to {
 		return value, from, nil
@@ -53,7 +55,8 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 	case value[0] == 21 && to >= 10:
 		out, err = olderStream(value)
 	default:
-		err = fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads up to version %d", named(value[0]), from, to)
+		err = fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads up to version %d", named(value[0]),
+			from, to)
 	}
 	return out, to, err
 }
@@ -98,7 +101,7 @@ func appendLength(b []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, 0x81), n)
 }
 
-// newWindow is a window over bytes that are all there.
+// newWindow returns a window over bytes that are all there.
 func newWindow(p []byte) *window {
 	return &window{buf: p, end: len(p), last: io.EOF, moving: func() error { return nil }, release: func([]byte) {}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// stream is a stream: nodes of entries, and groups with what they were given
+// stream returns a stream: nodes of entries, and groups with what they were given
 // and have not acknowledged. Version 2 knows what was deleted, 3 when a
 // consumer was active, 4 ids that make adding idempotent, 5 entries that were
 // handed back.
@@ -176,7 +176,7 @@ func (t *radix) close(l int) {
 	}
 }
 
-// bytes is what the server takes the tree to cost (streamRadixTreeMemoryUsage).
+// bytes returns what the server takes the tree to cost (streamRadixTreeMemoryUsage).
 func (t *radix) bytes() int64 {
 	nodes := int64(1)
 	if t.keys > 0 {

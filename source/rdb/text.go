@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// text is a string of the snapshot whose head has been read and whose body
+// text represents a string of the snapshot whose head has been read and whose body
 // comes next: plain bytes, an integer, or compressed bytes.
 type text struct {
 	encoding int
@@ -45,7 +45,7 @@ func (w *window) text() text {
 // maxRatio is more than LZF can do: three bytes become 264 at most.
 const maxRatio = 264/3 + 1
 
-// digits is the length of a number in decimal.
+// digits returns the length of a number in decimal.
 func digits(v int64) uint64 {
 	n := uint64(1)
 	u := uint64(v)
@@ -83,7 +83,7 @@ func (w *window) first(t text, dst []byte) []byte {
 		return dst[:copy(dst, w.buf[w.pos:w.pos+n])]
 	case encodedLZF:
 		// n bytes out of LZF need no more than n plus one in 32 of its own, and
-		// what a match refers to lies in them.
+		// what a match refers to is in them.
 		n := int(min(t.stored, uint64(len(dst))+uint64(len(dst))/32+4))
 		if !w.need(n) {
 			return nil
@@ -106,7 +106,8 @@ func (w *window) body(t text, dst []byte, limit int) []byte {
 	if t.encoding != plain && t.encoding != encodedLZF {
 		return strconv.AppendInt(dst, t.integer, 10)
 	}
-	if t.encoding == encodedLZF && !w.need(int(min(t.stored, uint64(n)+uint64(n)/32+4))) || t.encoding == plain && !w.need(n) {
+	if t.encoding == encodedLZF && !w.need(int(min(t.stored, uint64(n)+uint64(n)/32+4))) ||
+		t.encoding == plain && !w.need(n) {
 		return dst // the bytes did not come: nothing was allocated for them
 	}
 	dst = grow(dst, n)
@@ -178,7 +179,7 @@ func (w *window) pieces(t text, each func([]byte)) {
 	}
 }
 
-// history is how far back LZF refers.
+// history says how far back LZF refers.
 const history = 8 << 10
 
 // expand decompresses LZF a piece at a time, however long it is.

@@ -35,7 +35,7 @@ type sink struct {
 	space int    // capacity of chunk, then
 }
 
-// next is an empty value.
+// next returns an empty value.
 func (s *sink) next() *source.Value {
 	if s.used == len(s.list) {
 		s.list = append(s.list, &source.Value{})
@@ -133,7 +133,7 @@ func (r *reader) score(form scoreForm) float64 {
 
 func parseUint(p []byte) (uint64, error) { return strconv.ParseUint(string(p), 10, 64) }
 
-// limit is how many bytes of a string or of an element are read.
+// limit returns how many bytes of a string or of an element are read.
 func (r *reader) limit() uint64 {
 	if r.req.Part != nil {
 		return source.WholeString
@@ -169,7 +169,7 @@ func (r *reader) settle(elements, scores int) {
 	r.part()
 }
 
-// held is how much the value has: what settle goes back to.
+// held returns how much the value has: what settle goes back to.
 func (r *reader) held() (elements, scores int) {
 	if r.want == nil {
 		return 0, 0

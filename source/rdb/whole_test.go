@@ -30,7 +30,8 @@ func everythingOf(t *testing.T, src source.Source) (values map[string][]string, 
 			values[name] = append(values[name], inOrder(got)[1:]...)
 		}
 		if want := int64(len(values[name])); k.Value.From+k.Value.Looked(k.Kind) != want || k.Value.Partial {
-			t.Errorf("%s: %d elements, but From %d and %d more, partial %v", name, want, k.Value.From, k.Value.Looked(k.Kind), k.Value.Partial)
+			t.Errorf("%s: %d elements, but From %d and %d more, partial %v", name, want, k.Value.From, k.Value.Looked(k.Kind),
+				k.Value.Partial)
 		}
 		size := len(k.Value.Str)
 		for _, e := range k.Value.Elements {
@@ -41,15 +42,16 @@ func everythingOf(t *testing.T, src source.Source) (values map[string][]string, 
 		}
 		parts[name]++
 	}
-	sum, err := src.Scan(t.Context(), source.Request{Bytes: true, Values: everything, Part: take}, func(batch []source.Key) error {
-		for i := range batch {
-			take(&batch[i])
-			if k := &batch[i]; k.Value != nil && k.Value.Of != k.Value.From+k.Value.Looked(k.Kind) {
-				t.Errorf("%s: %d of %d elements", k.Name, k.Value.From+k.Value.Looked(k.Kind), k.Value.Of)
+	sum, err := src.Scan(t.Context(), source.Request{Bytes: true, Values: everything, Part: take},
+		func(batch []source.Key) error {
+			for i := range batch {
+				take(&batch[i])
+				if k := &batch[i]; k.Value != nil && k.Value.Of != k.Value.From+k.Value.Looked(k.Kind) {
+					t.Errorf("%s: %d of %d elements", k.Name, k.Value.From+k.Value.Looked(k.Kind), k.Value.Of)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil || len(sum.Incomplete) > 0 {
 		t.Fatal(err, sum)
 	}
@@ -65,16 +67,18 @@ func TestWholeValues(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			s := keywrighttest.Start(t, brand, keywrighttest.Config("enable-debug-command", "yes"))
-			load(t, s)
+			loaded(t, s)
 			big := map[string]int{"big:list": 5000, "big:set": 5000, "big:hash": 5000, "big:zset": 5000, "big:stream": 5000}
 			var commands [][]string
 			for i := range 5000 {
 				n := strconv.Itoa(i)
-				commands = append(commands, []string{"RPUSH", "big:list", "e" + n}, []string{"SADD", "big:set", "e" + n}, []string{"HSET", "big:hash", "f" + n, n},
+				commands = append(commands, []string{"RPUSH", "big:list", "e" + n}, []string{"SADD", "big:set", "e" + n},
+					[]string{"HSET", "big:hash", "f" + n, n},
 					[]string{"ZADD", "big:zset", n, "e" + n}, []string{"XADD", "big:stream", n + "-1", "f", n, "g", "x"})
 			}
 			long := strings.Repeat("long text ", 200_000)
-			commands = append(commands, []string{"SET", "big:string", long}, []string{"RPUSH", "big:elements", long, long, long}, []string{"HSET", "big:fields", "a", long, "b", long})
+			commands = append(commands, []string{"SET", "big:string", long}, []string{"RPUSH", "big:elements", long, long, long},
+				[]string{"HSET", "big:fields", "a", long, "b", long})
 			s.Pipe(commands...)
 			live, parts, most := everythingOf(t, scanner(t, s))
 			for name, n := range big {
@@ -83,7 +87,8 @@ func TestWholeValues(t *testing.T) {
 				}
 			}
 			if live["0/big:string"][0] != long || len(live["0/big:elements"]) != 3 || most > 8<<20 {
-				t.Errorf("%d bytes of a string, %d elements, parts of up to %d bytes", len(live["0/big:string"][0]), len(live["0/big:elements"]), most)
+				t.Errorf("%d bytes of a string, %d elements, parts of up to %d bytes", len(live["0/big:string"][0]),
+					len(live["0/big:elements"]), most)
 			}
 			snapshot, parts, most := everythingOf(t, rdb.New(bytes.NewReader(dump(t, s)), rdb.Options{OnlyDB: -1}))
 			if len(snapshot) != len(live) || parts["0/big:zset"] < 3 || most > 8<<20 {
@@ -105,7 +110,9 @@ func TestSampleIsFromEverywhere(t *testing.T) {
 	const n = 20_000
 	for i := range n {
 		e := strconv.Itoa(i)
-		commands = append(commands, []string{"RPUSH", "list", e}, []string{"SADD", "set", "m" + e}, []string{"HSET", "hash", "f" + e, e}, []string{"ZADD", "zset", e, "m" + e}, []string{"XADD", "stream", e + "-1", "n", e})
+		commands = append(commands, []string{"RPUSH", "list", e}, []string{"SADD", "set", "m" + e},
+			[]string{"HSET", "hash", "f" + e, e}, []string{"ZADD", "zset", e, "m" + e},
+			[]string{"XADD", "stream", e + "-1", "n", e})
 	}
 	s.Pipe(commands...)
 	live, _, err := collect(t, scanner(t, s), source.Request{Bytes: true, Values: everything})
@@ -124,7 +131,8 @@ func TestSampleIsFromEverywhere(t *testing.T) {
 			}
 		}
 		list, stream, zset := keys["0/list"].value.Elements, keys["0/stream"].value.Elements, keys["0/zset"].value.Scores
-		if string(list[0]) != "0" || !slices.ContainsFunc(list, is(n-1)) || !slices.ContainsFunc(stream, is(0)) || !slices.ContainsFunc(stream, is(n-1)) {
+		if string(list[0]) != "0" || !slices.ContainsFunc(list, is(n-1)) || !slices.ContainsFunc(stream, is(0)) ||
+			!slices.ContainsFunc(stream, is(n-1)) {
 			t.Errorf("%s: the ends are not looked at: %s %s", what, list, stream)
 		}
 		if slices.Min(zset) > n/4 || slices.Max(zset) < n*3/4 {

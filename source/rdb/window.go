@@ -11,7 +11,7 @@ import (
 // longer one is refused.
 const maxContiguous = 16 << 20
 
-// window is the part of the input that is in memory. The first error sticks:
+// window represents the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
 type window struct {
 	blocks *ahead
@@ -72,7 +72,7 @@ func (w *window) fill(n int) bool {
 	return true
 }
 
-// kept is where the bytes begin that must stay in the window. It is false if reading is
+// kept returns where the bytes begin that must stay in the window. It is false if reading is
 // to end.
 func (w *window) kept() (int, bool) {
 	if w.pin == 0 {
@@ -140,7 +140,7 @@ func (w *window) advance() bool {
 	return true
 }
 
-// sum is the checksum of all up to here.
+// sum returns the checksum of all up to here.
 func (w *window) sum() uint64 { return tables().update(w.crc, w.buf[w.fresh:w.pos]) }
 
 // skip passes n bytes, however many.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/keywright/keywright/source"
 )
@@ -95,8 +94,8 @@ func (w *Writer) Dump(name []byte, expires int64, value []byte) {
 	w.raw(value[1:])
 }
 
-// Value is a value whose elements are known, to be written as a snapshot has it. Elements
-// calls each with them, part by part, as source.Content has them, each time anew; of sets,
+// Value represents a value whose elements are known, to be written as a snapshot has it. Elements
+// calls each with them, part by part, as source.Content has them, each time again; of sets,
 // hashes and sorted sets no element twice.
 type Value struct {
 	Name     []byte
@@ -217,20 +216,9 @@ func Entries(elements [][]byte, each func(id []byte, fields [][]byte) error) err
 	return err
 }
 
-// parseStreamID reads an ID as 1700000000000-0; "" is 0-0.
-func parseStreamID(text string) (id streamID, err error) {
-	if text == "" {
-		return id, nil
-	}
-	ms, seq, _ := strings.Cut(text, "-")
-	if id.ms, err = strconv.ParseUint(ms, 10, 64); err == nil && seq != "" {
-		id.seq, err = strconv.ParseUint(seq, 10, 64)
-	}
-	return id, err
-}
-
-func (i streamID) raw() []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, i.ms), i.seq)
+// bytesOf returns an ID as a snapshot has it.
+func bytesOf(id streamID) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, id.MS), id.Seq)
 }
 
 // Bounds of a node of a stream: how many entries share it, and how many bytes.
@@ -239,7 +227,7 @@ const (
 	nodeBytes = 64 << 10
 )
 
-// streamParts is what must be known of a stream before its entries are written.
+// streamParts describes what must be known of a stream before its entries are written.
 type streamParts struct {
 	state       source.StreamState
 	entries     uint64
@@ -253,7 +241,7 @@ func (s *streamParts) count(elements [][]byte, more bool) error {
 		return lastPart(elements, &s.state)
 	}
 	_, err := entries(elements, func(name []byte, fields [][]byte) (err error) {
-		if s.last, err = parseStreamID(string(name)); s.entries == 0 {
+		if s.last, err = source.ParseStreamID(string(name)); s.entries == 0 {
 			s.first = s.last
 		}
 		s.entries++
@@ -283,7 +271,7 @@ func (w *Writer) stream(v Value, s *streamParts) error {
 			return nil
 		}
 		_, err := entries(elements, func(name []byte, fields [][]byte) error {
-			id, err := parseStreamID(string(name))
+			id, err := source.ParseStreamID(string(name))
 			if err != nil || len(nodes) == 0 && left == 0 {
 				return errors.Join(err, errChanged)
 			}
@@ -294,7 +282,7 @@ func (w *Writer) stream(v Value, s *streamParts) error {
 			}
 			node.entry(id, master, fields)
 			if left--; left == 0 {
-				w.text(master.raw())
+				w.text(bytesOf(master))
 				w.text(node.end())
 			}
 			return w.err
@@ -320,14 +308,14 @@ func (w *Writer) lengths(all ...uint64) {
 
 func (w *Writer) streamState(v Value, s *streamParts, second bool) error {
 	state := &s.state
-	last, err1 := parseStreamID(state.LastID)
-	deleted, err2 := parseStreamID(state.MaxDeleted)
+	last, err1 := source.ParseStreamID(state.LastID)
+	deleted, err2 := source.ParseStreamID(state.MaxDeleted)
 	if err1 != nil || err2 != nil {
 		return fmt.Errorf("the last ID of a stream, %q, makes no sense", state.LastID)
 	}
-	w.lengths(s.entries, last.ms, last.seq)
+	w.lengths(s.entries, last.MS, last.Seq)
 	if second {
-		w.lengths(s.first.ms, s.first.seq, deleted.ms, deleted.seq, uint64(max(state.Added, int64(s.entries))))
+		w.lengths(s.first.MS, s.first.Seq, deleted.MS, deleted.Seq, uint64(max(state.Added, int64(s.entries))))
 	}
 	w.lengths(uint64(len(state.Groups)))
 	for i := range state.Groups {
@@ -339,24 +327,24 @@ func (w *Writer) streamState(v Value, s *streamParts, second bool) error {
 }
 
 func (w *Writer) group(g *source.StreamGroup, taken int64, second bool) error {
-	last, err := parseStreamID(g.LastID)
+	last, err := source.ParseStreamID(g.LastID)
 	if err != nil {
 		return err
 	}
 	w.text(g.Name)
-	w.lengths(last.ms, last.seq)
+	w.lengths(last.MS, last.Seq)
 	if second {
 		w.lengths(uint64(g.Read))
 	}
 	own := map[string][]streamID{}
 	w.lengths(uint64(len(g.Pending)))
 	for _, p := range g.Pending {
-		id, err := parseStreamID(p.ID)
+		id, err := source.ParseStreamID(p.ID)
 		if err != nil {
 			return err
 		}
 		own[string(p.Consumer)] = append(own[string(p.Consumer)], id)
-		w.raw(id.raw())
+		w.raw(bytesOf(id))
 		w.raw(binary.LittleEndian.AppendUint64(nil, uint64(max(taken-p.Idle, 0))))
 		w.lengths(uint64(p.Deliveries))
 	}
@@ -366,7 +354,7 @@ func (w *Writer) group(g *source.StreamGroup, taken int64, second bool) error {
 		w.raw(binary.LittleEndian.AppendUint64(nil, uint64(taken)))
 		w.lengths(uint64(len(own[string(c)])))
 		for _, id := range own[string(c)] {
-			w.raw(id.raw())
+			w.raw(bytesOf(id))
 		}
 		delete(own, string(c))
 	}
@@ -408,8 +396,8 @@ func (l *listpackWriter) begin(entries uint64, fields [][]byte) {
 
 func (l *listpackWriter) entry(id, master streamID, fields [][]byte) {
 	l.integer(0) // no flags: with the names of its fields
-	l.integer(int64(id.ms - master.ms))
-	l.integer(int64(id.seq - master.seq))
+	l.integer(int64(id.MS - master.MS))
+	l.integer(int64(id.Seq - master.Seq))
 	l.integer(int64(len(fields) / 2))
 	for _, f := range fields {
 		l.string(f)

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// arena is the memory of the values of one page. It is used again for the next.
+// arena represents the memory of the values of one page. It is used again for the next.
 type arena struct {
 	chunk    []byte // what is being filled; full ones are kept by the values only
 	held     int    // bytes of all values
@@ -36,7 +36,7 @@ func (a *arena) reset() {
 	a.held, a.used = 0, 0
 }
 
-// value is an empty value.
+// value returns an empty value.
 func (a *arena) value() *source.Value {
 	if a.used == len(a.values) {
 		a.values = append(a.values, &source.Value{})
@@ -57,7 +57,7 @@ func (a *arena) keep(b []byte) []byte {
 	return a.chunk[at:len(a.chunk):len(a.chunk)]
 }
 
-// place is a moment of an arena, to which it can be taken back.
+// place represents a moment of an arena, to which it can be taken back.
 type place struct{ held, elements, scores, ends, used int }
 
 func (a *arena) mark() place {
@@ -72,7 +72,8 @@ func (a *arena) back(p place) {
 	if n := a.held - p.held; n <= len(a.chunk) {
 		a.chunk = a.chunk[:len(a.chunk)-n]
 	}
-	a.held, a.elements, a.scores, a.ends, a.used = p.held, a.elements[:p.elements], a.scores[:p.scores], a.ends[:p.ends], p.used
+	a.held, a.elements, a.scores, a.ends, a.used = p.held, a.elements[:p.elements], a.scores[:p.scores],
+		a.ends[:p.ends], p.used
 }
 
 // elements reads a reply with elements of the value, but for the first skip of
@@ -166,7 +167,7 @@ func (r *reading) entries(c *link, a *arena, from, n, skip int) error {
 	return nil
 }
 
-// otherwise is err, or what a reply of another form is.
+// otherwise returns err, or what a reply of another form is.
 func otherwise(err error, want string) error {
 	if err == nil {
 		err = &wire.ProtocolError{Got: "an array of another length", Want: want}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
@@ -17,14 +18,16 @@ func TestPagesThatAreReadAgain(t *testing.T) {
 	for cut := range 4 {
 		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(1_000_000 + 701_973*cut), CutTimes: 3})
 		given := map[string]int{}
-		sum, err := New(config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
-			for _, k := range batch {
-				if !k.More {
-					given[string(k.Name)]++
+		sum, err := New(servertest.Config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(),
+			ContentsRequest{},
+			func(batch []source.Content) error {
+				for _, k := range batch {
+					if !k.More {
+						given[string(k.Name)]++
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 		twice := 0
 		for _, n := range given {
 			twice += n - 1
@@ -45,21 +48,23 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 	for cut := range 8 {
 		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(40_000 + 9_973*cut), CutTimes: 3})
 		seen, given := map[string]bool{}, 0
-		sum, err := New(config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
-			for _, k := range batch {
-				value := ""
-				err := rdb.Elements(k.Payload, k.RDB, 0, func(elements [][]byte, _ bool) error {
-					value += string(elements[0])
-					return nil
-				})
-				if err != nil || value != "value of "+string(k.Name) {
-					t.Errorf("%q has %q, %v", k.Name, value, err)
+		sum, err := New(servertest.Config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(),
+			ContentsRequest{},
+			func(batch []source.Content) error {
+				for _, k := range batch {
+					value := ""
+					err := rdb.Elements(k.Payload, k.RDB, 0, func(elements [][]byte, _ bool) error {
+						value += string(elements[0])
+						return nil
+					})
+					if err != nil || value != "value of "+string(k.Name) {
+						t.Errorf("%q has %q, %v", k.Name, value, err)
+					}
+					seen[string(k.Name)] = true
+					given++
 				}
-				seen[string(k.Name)] = true
-				given++
-			}
-			return nil
-		})
+				return nil
+			})
 		if given != len(seen) {
 			t.Errorf("cut %d: %d keys were given %d times", cut, len(seen), given)
 		}
@@ -76,7 +81,8 @@ func TestSampleOverConnectionsThatBreak(t *testing.T) {
 	s.Do("EVAL", `for i = 1, 30000 do redis.call('SET', 'key'..i, 'x') end`, "0")
 	for cut := range 4 {
 		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(60_000 + 9_973*cut), CutTimes: 3})
-		got, sum, err := scan(t, config(t, "redis://"+proxy.Addr()), Options{Count: 100}, source.Request{Sample: 10_000})
+		got, sum, err := scan(t, servertest.Config(t, "redis://"+proxy.Addr()), Options{Count: 100},
+			source.Request{Sample: 10_000})
 		if err != nil || len(sum.Incomplete) > 0 || len(got) < 10_000 {
 			t.Errorf("cut %d: %d keys, %+v, %v", cut, len(got), sum, err)
 		}

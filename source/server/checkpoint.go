@@ -18,7 +18,7 @@ type Checkpoints struct {
 	Save func(Position) error // gets one, while the consumer is at rest; an error ends the scan
 }
 
-// Position is how far a scan has come: exactly what the consumer had. It is only
+// Position describes how far a scan has come: exactly what the consumer had. It is only
 // of use with the same servers, running and not flushed since.
 type Position struct {
 	Elapsed time.Duration   `json:"elapsed_ns"`
@@ -30,7 +30,7 @@ type Position struct {
 	Shards  []ShardPosition `json:"shards"`
 }
 
-// ShardPosition is how far a scan of one server has come, and how the server is known
+// ShardPosition describes how far a scan of one server has come, and how the server is known
 // again.
 type ShardPosition struct {
 	Address   string            `json:"address"`
@@ -39,7 +39,7 @@ type ShardPosition struct {
 	Databases []Place           `json:"databases"`
 }
 
-// Place is how far a scan of one database has come.
+// Place describes how far a scan of one database has come.
 type Place struct {
 	DB      int            `json:"db"`
 	Cursor  string         `json:"cursor"` // of SCAN
@@ -52,7 +52,7 @@ type Place struct {
 	Values  []PlaceInValue `json:"values,omitempty"`  // values of which the consumer had a part
 }
 
-// PlaceInValue is how far a value was read that comes in parts.
+// PlaceInValue describes how far a value was read that comes in parts.
 type PlaceInValue struct {
 	Key    []byte `json:"key"`
 	Kind   string `json:"kind"`
@@ -67,7 +67,7 @@ func (e *NotResumable) Error() string {
 	return "the scan cannot go on where it was: " + strings.Join(e.Reasons, "; ")
 }
 
-// track is the Place of a running walk. The run's mutex guards it.
+// track represents the Place of a running walk. The run's mutex guards it.
 type track struct {
 	Place
 	page   *page // the oldest, of which the consumer had some keys
@@ -86,7 +86,7 @@ func newTrack(p Place) *track {
 	return t
 }
 
-// place is what the consumer had, in a form that can be kept.
+// place returns what the consumer had, in a form that can be kept.
 func (t *track) place() Place {
 	out := t.Place
 	out.Had, out.Values = nil, nil
@@ -104,7 +104,7 @@ func (t *track) place() Place {
 	return out
 }
 
-// tracks are the places of the databases of a shard, as an earlier scan has left them
+// tracks returns the places of the databases of a shard, as an earlier scan has left them
 // or at the beginning.
 func (r *run) tracks(sh *shard, dbs []int) []*track {
 	r.mu.Lock()
@@ -119,9 +119,10 @@ func (r *run) tracks(sh *shard, dbs []int) []*track {
 	return sh.tracks
 }
 
-// position is where the scan is. The mutex is held, or all shards have ended.
+// position returns where the scan is. The mutex is held, or all shards have ended.
 func (r *run) position() Position {
-	out := Position{Elapsed: time.Since(r.started), Keys: r.keys, Gone: r.gone, Repeats: r.repeats, Notes: slices.Clone(r.notes), Slots: r.fleet.slots}
+	out := Position{Elapsed: time.Since(r.started), Keys: r.keys, Gone: r.gone, Repeats: r.repeats,
+		Notes: slices.Clone(r.notes), Slots: r.fleet.slots}
 	for _, sh := range r.fleet.shards {
 		s := ShardPosition{Address: sh.address, Identity: sh.before, Sizes: sh.dbs}
 		for _, t := range sh.tracks {
@@ -220,7 +221,7 @@ func addresses(shards []ShardPosition) string {
 	return strings.Join(out, ", ")
 }
 
-// addresses are the servers of a position, to be taken again.
+// addresses returns the servers of a position, to be taken again.
 func (c *Checkpoints) addresses() (out []string) {
 	if c != nil && c.From != nil {
 		for _, s := range c.From.Shards {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 )
@@ -52,7 +53,7 @@ func TestClosedValues(t *testing.T) {
 				if whole && strings.HasSuffix(c.rules, "-xrevrange") {
 					continue // whole values are read from the beginning
 				}
-				got, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, everything(whole, expect))
+				got, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, everything(whole, expect))
 				if err != nil || got["0/s"].Kind != source.Stream || got["0/h"].Kind != source.Hash {
 					t.Fatalf("%s: %v, %+v", c.rules, err, got)
 				}
@@ -81,7 +82,7 @@ func TestValuesOfKeysThatVanish(t *testing.T) {
 			}
 			return true
 		}
-		got, sum, err := scan(t, config(t, s.URL()), Options{}, req)
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, req)
 		if err != nil || len(sum.Incomplete) > 0 || len(got) != 4 {
 			t.Fatal(err, sum, got)
 		}
@@ -103,20 +104,21 @@ func TestDeadShard(t *testing.T) {
 	}
 	keys := c.Nodes[0].Do("DBSIZE").(int64) + c.Nodes[1].Do("DBSIZE").(int64)
 	c.Nodes[2].Kill()
-	got, sum, err := scan(t, config(t, c.URL()), Options{}, source.Request{})
+	got, sum, err := scan(t, servertest.Config(t, c.URL()), Options{}, source.Request{})
 	if err != nil || int64(len(got)) != keys || sum.Shards != 2 || len(sum.Incomplete) != 1 ||
 		sum.Incomplete[0].Code != source.Missing || sum.Incomplete[0].Server != c.Nodes[2].Addr() {
 		t.Errorf("%d of %d keys, %+v, %v", len(got), keys, sum, err)
 	}
 	n := int64(0)
-	sum, err = NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func(keys []source.Key) error {
-		n += int64(len(keys))
-		return nil
-	})
+	sum, err = NewSnapshot(servertest.Config(t, c.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{},
+		func(keys []source.Key) error {
+			n += int64(len(keys))
+			return nil
+		})
 	if err != nil || n != keys || len(sum.Incomplete) != 1 || sum.Incomplete[0].Code != source.Missing {
 		t.Errorf("snapshots: %d of %d keys, %+v, %v", n, keys, sum, err)
 	}
-	if _, err := Identify(t.Context(), config(t, c.URL()), Primary); err == nil {
+	if _, err := Identify(t.Context(), servertest.Config(t, c.URL()), Primary); err == nil {
 		t.Error("a plan was made for a cluster with a dead shard")
 	}
 }
@@ -130,7 +132,7 @@ func TestSampleIsSpreadOverDatabases(t *testing.T) {
 			for i = 1, tonumber(ARGV[2]) do redis.call('SET', 'key'..i, 'x') end`, "0", fmt.Sprint(db), fmt.Sprint(n))
 	}
 	for _, sample := range []int{100, 500, 2000} {
-		got, _, err := scan(t, config(t, s.URL()), Options{OnlyDB: -1}, source.Request{Sample: int64(sample)})
+		got, _, err := scan(t, servertest.Config(t, s.URL()), Options{OnlyDB: -1}, source.Request{Sample: int64(sample)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +160,14 @@ func TestSampleOfOneDatabase(t *testing.T) {
 	for db, n := range of {
 		for _, sample := range []int64{0, 500, 2000} {
 			url := s.URL()
-			got, sum, err := scan(t, config(t, url), Options{OnlyDB: db}, source.Request{Sample: sample})
+			got, sum, err := scan(t, servertest.Config(t, url), Options{OnlyDB: db}, source.Request{Sample: sample})
 			want := n
 			if sample > 0 {
 				want = min(n, sample)
 			}
 			// The last page of a sample may have a few keys more.
-			if err != nil || int64(len(got)) < want || int64(len(got)) > min(n, want+50) || sum.Expected != n || sum.Databases != 1 ||
+			if err != nil || int64(len(got)) < want || int64(len(got)) > min(n, want+50) || sum.Expected != n ||
+				sum.Databases != 1 ||
 				len(sum.Origins) != 1 || !slices.Equal(sum.Origins[0].Databases, []int{db}) {
 				t.Errorf("database %d, a sample of %d: %d keys, %+v, %v", db, sample, len(got), sum, err)
 			}
@@ -180,7 +183,8 @@ func TestSampleHasEachKeyOnce(t *testing.T) {
 		s.Do("SET", fmt.Sprint("key:", i), "v")
 	}
 	for sample, most := range map[int64]int{1000: 40, 40: 40, 39: 40, 10: 40} {
-		got, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{Sample: sample}) // which fails where a name comes twice
+		// which fails where a name comes twice
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Sample: sample})
 		if err != nil || len(got) > most || sum.Keys != int64(len(got)) || sample >= 40 && len(got) != 40 || len(got) == 0 {
 			t.Errorf("a sample of %d: %d keys, %+v, %v", sample, len(got), sum, err)
 		}

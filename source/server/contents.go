@@ -1,11 +1,11 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,14 +33,14 @@ type ContentsRequest struct {
 	Begin func(shards []source.Shard, now time.Time) error
 }
 
-// largest is what is read in one step unless the request says otherwise: DUMP of
+// largest says what is read in one step unless the request says otherwise: DUMP of
 // so much takes a server less than ten milliseconds.
 const largest = 512 << 10
 
 // inFlight bounds the bytes of values that are asked for at a time.
 const inFlight = 4 << 20
 
-// ContentCommands are what Contents sends beside the commands of a scan. It also tries
+// ContentCommands returns what Contents sends beside the commands of a scan. It also tries
 // CLIENT NO-TOUCH, which servers have from 7.2 (Redis) and 8.0 (Valkey) and which keeps
 // the idle times of keys: grant it there. Servers from 7.4 (Redis) and 9.0 (Valkey) also need
 // HPEXPIRETIME, for hashes in parts.
@@ -61,7 +61,7 @@ func ContentCommands() []Command {
 	}
 }
 
-// ContentsACL is the line that makes a user who may read all values, as ACL is for a
+// ContentsACL returns the line that makes a user who may read all values, as ACL is for a
 // scan.
 func ContentsACL() string {
 	line := ACL(true)
@@ -78,7 +78,8 @@ func ContentsACL() string {
 //
 // A key may come twice, as with SCAN. Values are those of their own moment: the
 // summary of a Scanner never claims one moment for all.
-func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary,
+	error) {
 	started := time.Now()
 	if req.Largest == 0 {
 		req.Largest = largest
@@ -112,7 +113,7 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 	return sum, err
 }
 
-// contentWalk is a walk that reads whole values.
+// contentWalk represents a walk that reads whole values.
 type contentWalk struct {
 	*walk
 	each   func([]source.Content) error
@@ -123,14 +124,14 @@ type contentWalk struct {
 	asks   []redirect
 	byName bool // the keys were asked for: those that moved are read where they are
 	names  [][]byte
-	ring   [3]page // one whose values are read, one whose sizes are, one whose names are
+	ring   [3]page // one whose values are read or handed over, one whose sizes are read, one whose names are
 	turns  int
 
 	handed map[string]bool // keys after w.cursor that the consumer has: their page may be read again
 	parted [][]byte        // keys whose last part is in the batch, or was handed over
 }
 
-// recycled is the page that was delivered longest ago, empty.
+// recycled returns the page that was delivered longest ago, empty.
 func (w *contentWalk) recycled() *page {
 	p := &w.ring[w.turns%len(w.ring)]
 	w.turns++
@@ -138,19 +139,20 @@ func (w *contentWalk) recycled() *page {
 	return p
 }
 
-// turn is a page on its way: first its sizes are asked for, then its values.
+// turn represents a page on its way: first its sizes are asked for, then its values.
 type turn struct {
 	page  *page
 	sizes []int64 // -1: gone, or out of reach
 	begun int     // keys whose values were asked for
+	steps []step  // of the values that are on their way
+	alone []int   // keys that are asked for again, each by itself
 }
 
-const (
-	multiCommand   = "*1\r\n$5\r\nMULTI\r\n"
-	execCommand    = "*1\r\n$4\r\nEXEC\r\n"
-	dumpCommand    = "*2\r\n$4\r\nDUMP\r\n"
-	expiresCommand = "*2\r\n$11\r\nPEXPIRETIME\r\n"
-)
+// whole reports whether all values of the page were read: it can be handed over while the server works for the next.
+func (t *turn) whole(most int64) bool {
+	return t.begun == len(t.sizes) && len(t.alone) == 0 &&
+		!slices.ContainsFunc(t.sizes, func(size int64) bool { return size > most })
+}
 
 // through walks from w.cursor to the end. The sizes of a page, and the page after it,
 // are asked for together with the values of the page before it.
@@ -163,10 +165,15 @@ func (w *contentWalk) through(ctx context.Context) error {
 	if err := w.begin(); err != nil {
 		return connect.Explain(w.sh.address, err)
 	}
-	var valued, sized *turn
-	for next, more := w.cursor, true; more || sized != nil || valued != nil; {
+	var ready, valued, sized *turn
+	for next, more := w.cursor, true; more || sized != nil || valued != nil || ready != nil; {
 		if err := w.ask(valued, sized, next, more); err != nil {
 			return connect.Explain(w.sh.address, err)
+		}
+		if ready != nil {
+			if err := w.finishTurn(ctx, ready); err != nil {
+				return w.explain(err)
+			}
 		}
 		var read *page
 		err := w.read(valued, sized)
@@ -179,8 +186,9 @@ func (w *contentWalk) through(ctx context.Context) error {
 				err = w.nameOnly(read)
 			}
 		}
-		if err == nil && valued != nil {
-			err = w.finishTurn(ctx, valued)
+		ready = valued
+		if err == nil && valued != nil && !valued.whole(w.wanted.Largest) {
+			ready, err = nil, w.finishTurn(ctx, valued)
 		}
 		if err != nil {
 			return w.explain(err)
@@ -215,7 +223,8 @@ func (w *contentWalk) begin() error {
 	var refused *wire.ServerError
 	if errors.As(err, &refused) {
 		w.mu.Lock()
-		w.notes = appendNew(w.notes, "idle times of the keys that were read begin again: the server has no CLIENT NO-TOUCH, or does not permit it")
+		w.notes = appendNew(w.notes,
+			"idle times of the keys that were read begin again: the server has no CLIENT NO-TOUCH, or does not permit it")
 		w.mu.Unlock()
 		return nil
 	}
@@ -228,7 +237,8 @@ func (w *contentWalk) keepWanted(p *page) {
 		return
 	}
 	wants := func(name []byte) bool {
-		return !w.handed[string(name)] && (w.wanted.Wants == nil || w.wanted.Wants(name)) && (w.wanted.Skip == nil || !w.wanted.Skip(w.db, name))
+		return !w.handed[string(name)] && (w.wanted.Wants == nil || w.wanted.Wants(name)) &&
+			(w.wanted.Skip == nil || !w.wanted.Skip(w.db, name))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,28 +271,10 @@ func (w *contentWalk) ask(valued, sized *turn, next string, more bool) error {
 	return w.sh.conn.Flush()
 }
 
-// askValues asks for the values of the next keys of a page, up to inFlight bytes.
-func (w *contentWalk) askValues(t *turn) {
-	c := w.sh.conn
-	for bytes := int64(0); t.begun < len(t.sizes) && bytes < inFlight; t.begun++ {
-		if size := t.sizes[t.begun]; size < 0 || size > w.wanted.Largest {
-			continue
-		}
-		bytes += t.sizes[t.begun]
-		name := t.page.name(t.begun)
-		c.Raw(multiCommand)
-		c.Raw(dumpCommand)
-		c.ArgBytes(name)
-		c.Raw(expiresCommand)
-		c.ArgBytes(name)
-		c.Raw(execCommand)
-	}
-}
-
 // read reads what ask asked for, but for the page.
 func (w *contentWalk) read(valued, sized *turn) error {
 	if valued != nil {
-		if err := w.readValues(valued, 0); err != nil {
+		if err := w.readValues(valued); err != nil {
 			return err
 		}
 	}
@@ -306,71 +298,6 @@ func (w *contentWalk) read(valued, sized *turn) error {
 		sized.sizes = append(sized.sizes, n)
 	}
 	return nil
-}
-
-// readValues reads the values that were asked for, from a key on.
-func (w *contentWalk) readValues(t *turn, from int) error {
-	for i := from; i < t.begun; i++ {
-		if size := t.sizes[i]; size < 0 || size > w.wanted.Largest {
-			continue
-		}
-		k := source.Content{Name: t.page.name(i), DB: w.db}
-		there, err := w.readValue(&k)
-		if err != nil {
-			return err
-		}
-		if !there {
-			w.gone++
-			continue
-		}
-		w.batch = append(w.batch, k)
-	}
-	return nil
-}
-
-// footer is the length of what follows the value in the reply of DUMP: two bytes of
-// RDB version, eight of a checksum.
-const footer = 10
-
-// readValue reads the replies about one key.
-func (w *contentWalk) readValue(k *source.Content) (there bool, err error) {
-	c := w.sh.conn
-	to, elsewhere := "", false
-	for range 3 { // MULTI, and twice QUEUED
-		if _, err := c.Status(); err != nil {
-			if at, is := redirected(err); is {
-				to, elsewhere = at, true
-			} else if _, err := refused(err); err != nil {
-				return false, err
-			}
-		}
-	}
-	n, err := c.Array()
-	if aborted(err) {
-		if elsewhere {
-			w.movedAway(k.Name, to)
-		} else {
-			w.denied++
-		}
-		w.gone--
-		return false, nil
-	}
-	if err != nil || n != 2 {
-		return false, cmp.Or[error](err, &wire.ProtocolError{Got: strconv.Itoa(n) + " elements", Want: "the two of EXEC"})
-	}
-	dump, ok, err := c.Bulk()
-	if err != nil {
-		return false, err
-	}
-	if ok {
-		err = w.keep(k, dump)
-	}
-	expires, _, wrong := c.Int()
-	if err = errors.Join(err, wrong); err != nil || !ok {
-		return false, err
-	}
-	k.Expires = max(expires, 0)
-	return true, nil
 }
 
 // aborted reports whether the server executed nothing of a transaction, since it refused one of its commands.
@@ -403,14 +330,12 @@ func (w *contentWalk) finishTurn(ctx context.Context, t *turn) error {
 		if err := w.hand(false); err != nil {
 			return err
 		}
-		from := t.begun
-		w.askValues(t)
-		if err := w.sh.conn.Flush(); err != nil {
+		if err := w.someValues(t); err != nil {
 			return err
 		}
-		if err := w.readValues(t, from); err != nil {
-			return err
-		}
+	}
+	if err := w.eachAlone(t); err != nil {
+		return err
 	}
 	for i, size := range t.sizes {
 		if size > w.wanted.Largest {

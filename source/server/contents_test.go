@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
@@ -33,14 +34,14 @@ func contents(t testing.TB, c connect.Config, req ContentsRequest) ([]source.Con
 	return got, sum
 }
 
-// client is a connection to one database.
+// client represents a connection to one database.
 type client struct {
 	testing.TB
 	conn *link
 }
 
 func in(t testing.TB, s *kt.Server, db int) client {
-	conn, err := dial(t.Context(), config(t, s.URL()))
+	conn, err := dial(t.Context(), servertest.Config(t, s.URL()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestContentsAreTheValues(t *testing.T) {
 		for _, db := range []int{0, 3} {
 			everyKind(in(t, from, db))
 		}
-		got, sum := contents(t, config(t, from.URL()), ContentsRequest{Largest: 1 << 40})
+		got, sum := contents(t, servertest.Config(t, from.URL()), ContentsRequest{Largest: 1 << 40})
 		if sum.Keys != int64(len(got)) || sum.Keys != from.Do("DBSIZE").(int64)*2 || len(sum.Incomplete) > 0 {
 			t.Fatalf("%d keys, %d contents: %+v", sum.Keys, len(got), sum)
 		}
@@ -129,8 +130,8 @@ func TestContentsInParts(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		everyKind(s)
-		whole, _ := contents(t, config(t, s.URL()), ContentsRequest{Largest: 1 << 40})
-		got, sum := contents(t, config(t, s.URL()), ContentsRequest{Largest: 1})
+		whole, _ := contents(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: 1 << 40})
+		got, sum := contents(t, servertest.Config(t, s.URL()), ContentsRequest{Largest: 1})
 		if int64(len(whole)) != sum.Keys || len(sum.Incomplete) > 0 {
 			t.Fatalf("%d keys in parts, %d whole: %+v", sum.Keys, len(whole), sum)
 		}
@@ -144,7 +145,8 @@ func TestContentsInParts(t *testing.T) {
 				t.Errorf("%q expires at %d", k.Name, k.Expires)
 			}
 		}
-		for name, n := range map[string]int{"hash:large": 4000, "list:large": 2000, "set:large": 2000, "zset:large": 4000, "hash": 4, "list": 3, "string:int": 1, "stream": 299*6 + 1} {
+		for name, n := range map[string]int{"hash:large": 4000, "list:large": 2000, "set:large": 2000, "zset:large": 4000,
+			"hash": 4, "list": 3, "string:int": 1, "stream": 299*6 + 1} {
 			if len(elements[name]) != n {
 				t.Errorf("%s: %d elements, not %d", name, len(elements[name]), n)
 			}
@@ -162,19 +164,20 @@ func TestContentsWrittenMeanwhile(t *testing.T) {
 	everyKind(s)
 	for _, writes := range []int{1, 1000} {
 		parts, torn, begun := 0, false, 0
-		_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1, Match: "hash:large"}, func(batch []source.Content) error {
-			for _, k := range batch {
-				if k.Part == 0 {
-					begun++
+		_, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(),
+			ContentsRequest{Largest: 1, Match: "hash:large"}, func(batch []source.Content) error {
+				for _, k := range batch {
+					if k.Part == 0 {
+						begun++
+					}
+					torn = torn || k.Torn
+					parts++
+					if parts <= writes {
+						s.Do("HSET", "hash:large", "field1", strconv.Itoa(parts))
+					}
 				}
-				torn = torn || k.Torn
-				parts++
-				if parts <= writes {
-					s.Do("HSET", "hash:large", "field1", strconv.Itoa(parts))
-				}
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,28 +191,31 @@ func TestContentsWrittenMeanwhile(t *testing.T) {
 // not end the run: it is read again, or is gone.
 func TestContentsExchangedMeanwhile(t *testing.T) {
 	for _, key := range []string{"hash:large", "list:large", "zset:large", "stream"} {
-		for what, commands := range map[string][][]string{"gone": {{"DEL", key}}, "a string": {{"DEL", key}, {"SET", key, "text"}}} {
+		for what, commands := range map[string][][]string{"gone": {{"DEL", key}},
+			"a string": {{"DEL", key}, {"SET", key, "text"}}} {
 			s := kt.Start(t, kt.Redis)
 			everyKind(s)
 			s.Do("SET", "other", "1")
 			done, others, last := false, 0, source.Content{}
-			sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1}, func(batch []source.Content) error {
-				for _, k := range batch {
-					if string(k.Name) == key {
-						last = k
-						if !done {
-							for _, c := range commands {
-								s.Do(c...)
+			sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(),
+				ContentsRequest{Largest: 1},
+				func(batch []source.Content) error {
+					for _, k := range batch {
+						if string(k.Name) == key {
+							last = k
+							if !done {
+								for _, c := range commands {
+									s.Do(c...)
+								}
+								done = true
 							}
-							done = true
+						}
+						if string(k.Name) == "other" && !k.More {
+							others++
 						}
 					}
-					if string(k.Name) == "other" && !k.More {
-						others++
-					}
-				}
-				return nil
-			})
+					return nil
+				})
 			if err != nil || len(sum.Incomplete) > 0 || others != 1 {
 				t.Errorf("%s, %s: %v, %q, %d others", key, what, err, sum.Incomplete, others)
 			}
@@ -229,21 +235,22 @@ func TestContentsOfUnevenElements(t *testing.T) {
 		for i = 1, 3000 do redis.call('HSET', 'uneven', 'small' .. i, i) end
 		redis.call('RPUSH', 'giant', 'small', string.rep('x', 34000000))`, "0")
 	seen := map[string]int{}
-	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
-		for _, k := range batch {
-			size := 0
-			for _, e := range k.Elements {
-				size += len(e)
+	sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{},
+		func(batch []source.Content) error {
+			for _, k := range batch {
+				size := 0
+				for _, e := range k.Elements {
+					size += len(e)
+				}
+				if size > 16<<20 || len(k.Elements)%2 != 0 && string(k.Name) == "uneven" {
+					t.Errorf("%s: a part of %d elements and %d bytes", k.Name, len(k.Elements), size)
+				}
+				if !k.More {
+					seen[string(k.Name)]++
+				}
 			}
-			if size > 16<<20 || len(k.Elements)%2 != 0 && string(k.Name) == "uneven" {
-				t.Errorf("%s: a part of %d elements and %d bytes", k.Name, len(k.Elements), size)
-			}
-			if !k.More {
-				seen[string(k.Name)]++
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil || seen["uneven"] != 1 || seen["other"] != 1 || seen["giant"] != 0 || len(sum.Incomplete) != 1 {
 		t.Errorf("%v, %v, %q", err, seen, sum.Incomplete)
 	}
@@ -253,12 +260,14 @@ func TestContentsOfUnevenElements(t *testing.T) {
 func TestContentsThatAreWanted(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)
 	everyKind(s)
-	got, sum := contents(t, config(t, s.URL()), ContentsRequest{Wants: func(name []byte) bool { return bytes.HasPrefix(name, []byte("set")) }})
+	got, sum := contents(t, servertest.Config(t, s.URL()),
+		ContentsRequest{Wants: func(name []byte) bool { return bytes.HasPrefix(name, []byte("set")) }})
 	if len(got) != 3 || sum.Keys != 3 {
 		t.Errorf("%d contents, %d keys", len(got), sum.Keys)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(ctx, ContentsRequest{}, func([]source.Content) error { cancel(); return nil })
+	sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Contents(ctx, ContentsRequest{},
+		func([]source.Content) error { cancel(); return nil })
 	if err != context.Canceled || len(sum.Incomplete) == 0 {
 		t.Errorf("%v, %+v", err, sum)
 	}

@@ -63,7 +63,7 @@ func (l *link) lacks(ctx context.Context, db int) (string, error) {
 	return fmt.Sprintf("%s has no database %d%s", l.address, db, countOf(reply)), nil
 }
 
-// countOf is what the setting databases says, as the end of a sentence.
+// countOf returns what the setting databases says, as the end of a sentence.
 func countOf(reply any) string {
 	pair, _ := reply.([]any)
 	if len(pair) < 2 {

@@ -14,93 +14,53 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// Diagnosis is what `keywright doctor` found.
-type Diagnosis struct {
-	Facts    []Fact   `json:"facts"`
-	Advice   []Advice `json:"advice"`
-	NotKnown []Fact   `json:"not_known"` // what could not be looked at, and why: no advice is given on it
-}
-
-// Fact is one thing that is so.
+// Fact represents one thing that is so.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Advice is one thing that should be otherwise. Level is "danger", "warning" or
-// "note".
-type Advice struct {
-	Level string `json:"level"`
-	What  string `json:"what"`
-	Why   string `json:"why"`
-	Fix   string `json:"fix"`
-}
+// Examination is what the servers of one keyspace say of themselves. It judges nothing.
+type Examination struct {
+	Patients     []*Patient
+	Nodes        topology.Nodes // of a cluster
+	NodesUnknown string         // why the nodes of a cluster are not known
+	Silent       []SilentNode
+	Unexamined   int // nodes, for there are too many
 
-// AdviceLevels are the levels of advice, the gravest first.
-var AdviceLevels = []string{"danger", "warning", "note"}
-
-// From is how many pieces of advice have a level, or a graver one.
-func (d Diagnosis) From(level string) (n int) {
-	for _, a := range d.Advice {
-		if slices.Index(AdviceLevels, a.Level) <= slices.Index(AdviceLevels, level) {
-			n++
-		}
-	}
-	return n
-}
-
-// patient is one server, and everything the checks look at. What the server does
-// not tell is absent, and absent is said, never assumed.
-type patient struct {
-	config  connect.Config
-	address string
-	info    topology.Info
-	setting map[string]string
-	blind   map[string]string // questions that were not answered, and why
-	open    bool              // a connection that does not log in may run commands
-	tried   trials
-	offset  time.Duration
-	rtt     time.Duration
-	user    string
-	noDB    string   // the database of the URL that it lacks
-	lost    string   // a command that a restart loses where a script or a transaction has written
-	silent  []string // questions that were answered with an error that is no refusal, and the error
-}
-
-// examination is all servers of one keyspace.
-type examination struct {
 	config   connect.Config
-	patients []*patient
-	nodes    topology.Nodes // of a cluster
-	advice   []Advice
 	notKnown []Fact
-	lost     int // primaries that do not answer
+}
+
+// SilentNode represents a node of a cluster that does not answer.
+type SilentNode struct {
+	Node  topology.Node
+	Cause string
 }
 
 // maxPatients bounds the nodes of a cluster that are examined.
 const maxPatients = 200
 
-// Diagnose examines a server, or every node of a cluster, in some sixty round
+// Examine asks a server, or every node of a cluster, in some sixty round
 // trips each. Only a keyspace of which no server answers is an error: what one of
-// them does not answer is part of the diagnosis. now is the local clock.
-func Diagnose(ctx context.Context, c connect.Config, now func() time.Time) (Diagnosis, error) {
+// them does not answer is part of the examination. now is the local clock.
+func Examine(ctx context.Context, c connect.Config, now func() time.Time) (*Examination, error) {
 	first, err := anyOf(ctx, &c)
 	if err != nil {
-		return Diagnosis{}, err
+		return nil, err
 	}
 	defer first.close()
-	x := &examination{config: c}
-	p := &patient{config: c, address: first.address}
+	x := &Examination{config: c}
+	p := &Patient{config: c, Address: first.address}
 	p.examine(ctx, first, now)
-	x.patients = append(x.patients, p)
+	x.Patients = append(x.Patients, p)
 	if err := ctx.Err(); err != nil {
-		return Diagnosis{}, err
+		return nil, err
 	}
-	if p.info.Clustered() {
+	if p.Info.Clustered() {
 		x.cluster(ctx, first, now)
 	}
-	d := Diagnosis{Facts: x.facts(), Advice: x.advise(), NotKnown: x.unknown()}
-	return d, ctx.Err()
+	return x, ctx.Err()
 }
 
 // anyOf connects to the first of the addresses that answers, under sentinels to
@@ -125,33 +85,33 @@ func anyOf(ctx context.Context, c *connect.Config) (l *link, err error) {
 	return nil, err
 }
 
-// question is something that a server is asked; what is the command, as an error names it.
+// question represents something that a server is asked; what is the command, as an error names it.
 type question struct {
 	what string
-	ask  func(*patient, context.Context, *link, func() time.Time) error
+	ask  func(*Patient, context.Context, *link, func() time.Time) error
 }
 
 // questions are asked in order.
-var questions = []question{{"INFO", (*patient).read}, {"TIME", (*patient).clock}, {"CONFIG GET", (*patient).settings},
-	{"ACL WHOAMI", (*patient).whoami}, {"SELECT", (*patient).database}, {"the permissions", (*patient).try},
-	{"ACL DRYRUN", (*patient).replay}, {"a login without a password", (*patient).stranger}}
+var questions = []question{{"INFO", (*Patient).read}, {"TIME", (*Patient).clock}, {"CONFIG GET", (*Patient).settings},
+	{"ACL WHOAMI", (*Patient).whoami}, {"SELECT", (*Patient).database}, {"the permissions", (*Patient).try},
+	{"ACL DRYRUN", (*Patient).replay}, {"a login without a password", (*Patient).stranger}}
 
 // examine asks everything, whatever of it is answered.
-func (p *patient) examine(ctx context.Context, l *link, now func() time.Time) {
-	p.setting, p.blind, p.offset = map[string]string{}, map[string]string{}, -1<<62
+func (p *Patient) examine(ctx context.Context, l *link, now func() time.Time) {
+	p.Settings, p.Blind, p.offset = map[string]string{}, map[string]string{}, -1<<62
 	for _, q := range questions {
 		err := q.ask(p, ctx, l, now)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		p.blind[q.what] = reason(err)
+		p.Blind[q.what] = reason(err)
 		if !denied(err) {
-			p.silent = append(p.silent, q.what+": "+err.Error())
+			p.Silent = append(p.Silent, q.what+": "+err.Error())
 		}
 	}
 }
 
-// reason is what a server answered, without what to do: that is said once.
+// reason returns what a server answered, without what to do: that is said once.
 func reason(err error) string {
 	if refused, ok := errors.AsType[*wire.ServerError](err); ok {
 		return refused.Error()
@@ -172,15 +132,15 @@ func denied(err error) bool {
 // errNotTold is that a server answers, and leaves out what is asked for.
 var errNotTold = errors.New("the server does not tell")
 
-// infoRead are the figures of INFO that the checks cannot do without.
+// infoRead lists the figures of INFO that the checks cannot do without.
 var infoRead = []string{"role", "used_memory", "maxmemory", "maxmemory_policy", "aof_enabled", "rdb_last_bgsave_status"}
 
-func (p *patient) read(ctx context.Context, l *link, _ func() time.Time) error {
+func (p *Patient) read(ctx context.Context, l *link, _ func() time.Time) error {
 	info, err := topology.ReadInfo(ctx, l.ask, "default", "commandstats")
 	if err != nil {
 		return l.strange(err)
 	}
-	p.info = info
+	p.Info = info
 	return lacks(infoRead, info)
 }
 
@@ -198,27 +158,21 @@ func lacks(names []string, of map[string]string) error {
 	return fmt.Errorf("%w %s", errNotTold, strings.Join(missing, ", "))
 }
 
-// cluster examines the other nodes, and says which slots nothing answers for.
-func (x *examination) cluster(ctx context.Context, first *link, now func() time.Time) {
+// cluster examines the other nodes.
+func (x *Examination) cluster(ctx context.Context, first *link, now func() time.Time) {
 	nodes, err := first.nodes(ctx)
 	if err != nil {
-		x.add("warning", "the nodes of the cluster are not known: "+err.Error(), "Only one of them could be looked at.", "run doctor as a user with +cluster|nodes")
+		x.NodesUnknown = err.Error()
 		x.dark("CLUSTER NODES", err.Error())
 		return
 	}
-	x.nodes = nodes
-	if covered := nodes.Covered(); covered < topology.Slots {
-		x.add("danger", fmt.Sprintf("%d of %d slots belong to no node", topology.Slots-covered, topology.Slots), "Keys in these slots can neither be read nor written; with cluster-require-full-coverage nothing can.", "give the slots to a node: valkey-cli or redis-cli --cluster fix")
-	}
-	if nodes.Moving() {
-		x.add("note", "slots are being moved between nodes", "An audit during that is incomplete.", "wait until the reshard has ended, or end it: --cluster fix")
-	}
+	x.Nodes = nodes
 	for i, n := range nodes {
 		if n.Is("myself") || n.Is("noaddr") || n.Is("handshake") {
 			continue
 		}
 		if i >= maxPatients {
-			x.add("note", fmt.Sprintf("only %d of %d nodes were looked at", maxPatients, len(nodes)), "That many are looked at in one run.", "name another node after -u")
+			x.Unexamined = len(nodes) - maxPatients
 			x.dark("nodes", fmt.Sprintf("%d more", len(nodes)-maxPatients))
 			return
 		}
@@ -227,7 +181,7 @@ func (x *examination) cluster(ctx context.Context, first *link, now func() time.
 }
 
 // node examines one more node of the cluster.
-func (x *examination) node(ctx context.Context, n topology.Node, now func() time.Time) {
+func (x *Examination) node(ctx context.Context, n topology.Node, now func() time.Time) {
 	config := x.config.At(n.Address)
 	l, err := dial(ctx, config)
 	if err != nil {
@@ -235,45 +189,28 @@ func (x *examination) node(ctx context.Context, n topology.Node, now func() time
 		return
 	}
 	defer l.close()
-	p := &patient{config: config, address: n.Address}
+	p := &Patient{config: config, Address: n.Address}
 	p.examine(ctx, l, now)
-	x.patients = append(x.patients, p)
+	x.Patients = append(x.Patients, p)
 }
 
-func (x *examination) unreachable(n topology.Node, err error) {
+func (x *Examination) unreachable(n topology.Node, err error) {
 	cause := err.Error()
 	x.dark("the node "+n.Address, cause)
-	if n.Primary() {
-		x.lost++
-		x.add("danger", fmt.Sprintf("the primary %s of the slots %s does not answer: %s", n.Address, rangesText(n.Slots), cause), "Its keys can neither be read nor written until it is back or a replica of it has taken over.", "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)")
-		return
-	}
-	x.add("warning", fmt.Sprintf("the node %s does not answer: %s", n.Address, cause), "It cannot take over when a primary fails.", "start it, or remove it: CLUSTER FORGET")
-}
-
-func rangesText(slots []topology.Range) string {
-	out := make([]string, len(slots))
-	for i, r := range slots {
-		out[i] = r.String()
-	}
-	return strings.Join(out, ", ")
-}
-
-func (x *examination) add(level, what, why, fix string) {
-	x.advice = append(x.advice, Advice{level, what, why, fix})
+	x.Silent = append(x.Silent, SilentNode{n, cause})
 }
 
 // dark notes what could not be looked at.
-func (x *examination) dark(what, why string) { x.notKnown = append(x.notKnown, Fact{what, why}) }
+func (x *Examination) dark(what, why string) { x.notKnown = append(x.notKnown, Fact{what, why}) }
 
-// unknown is what was not answered, by any of the servers. What several refuse alike is told once.
-func (x *examination) unknown() []Fact {
+// Unknown returns what was not answered, by any of the servers. What several refuse alike is told once.
+func (x *Examination) Unknown() []Fact {
 	out := append([]Fact{}, x.notKnown...)
 	for _, q := range questions {
 		at := map[string]int{}
 		var order []string
-		for _, p := range x.patients {
-			if why := p.blind[q.what]; why != "" && !slices.Contains(unasked, q.what) {
+		for _, p := range x.Patients {
+			if why := p.Blind[q.what]; why != "" && !slices.Contains(unasked, q.what) {
 				if at[why]++; at[why] == 1 {
 					order = append(order, why)
 				}
@@ -281,8 +218,8 @@ func (x *examination) unknown() []Fact {
 		}
 		for _, why := range order {
 			f := Fact{q.what, why}
-			if n := at[why]; len(x.patients) > 1 && n < len(x.patients) {
-				f.Value += fmt.Sprintf(" (%d of %d nodes)", n, len(x.patients))
+			if n := at[why]; len(x.Patients) > 1 && n < len(x.Patients) {
+				f.Value += fmt.Sprintf(" (%d of %d nodes)", n, len(x.Patients))
 			}
 			out = append(out, f)
 		}
@@ -290,40 +227,8 @@ func (x *examination) unknown() []Fact {
 	return out
 }
 
-// advise applies the checks to every server. What several say is said once, with
-// their addresses.
-func (x *examination) advise() []Advice {
-	at := map[Advice][]string{}
-	var order []Advice
-	for _, p := range x.patients {
-		for _, check := range checks {
-			if a, found := check(p); found {
-				if at[a] == nil {
-					order = append(order, a)
-				}
-				at[a] = append(at[a], p.address)
-			}
-		}
-	}
-	out := append([]Advice{}, x.advice...)
-	for _, a := range order {
-		if n := len(at[a]); len(x.patients) > 1 && n < len(x.patients) {
-			a.What += " (at " + strings.Join(at[a][:min(n, 5)], ", ")
-			if n > 5 {
-				a.What += fmt.Sprintf(" and %d more", n-5)
-			}
-			a.What += ")"
-		}
-		out = append(out, a)
-	}
-	slices.SortStableFunc(out, func(a, b Advice) int {
-		return slices.Index(AdviceLevels, a.Level) - slices.Index(AdviceLevels, b.Level)
-	})
-	return out
-}
-
-// clock compares the clocks; the truth lies within half a round trip.
-func (p *patient) clock(ctx context.Context, l *link, now func() time.Time) error {
+// clock compares the clocks; the truth is within half a round trip.
+func (p *Patient) clock(ctx context.Context, l *link, now func() time.Time) error {
 	start := now()
 	reply, err := l.ask(ctx, "TIME")
 	p.rtt = now().Sub(start)
@@ -340,45 +245,47 @@ func (p *patient) clock(ctx context.Context, l *link, now func() time.Time) erro
 	return nil
 }
 
-// settingsRead are the settings that the checks look at.
-var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind", "protected-mode",
+// settingsRead lists the settings that the checks look at.
+var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind",
+	"protected-mode",
 	"stop-writes-on-bgsave-error", "min-replicas-to-write"}
 
-func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) error {
+func (p *Patient) settings(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, name := range settingsRead {
 		reply, err := l.ask(ctx, "CONFIG", "GET", name)
 		if err != nil {
 			return err
 		}
 		if pair, ok := reply.([]any); ok && len(pair) >= 2 {
-			p.setting[name] = fmt.Sprint(pair[1])
+			p.Settings[name] = fmt.Sprint(pair[1])
 		}
 	}
-	return lacks(settingsRead, p.setting)
+	return lacks(settingsRead, p.Settings)
 }
 
-func (p *patient) database(ctx context.Context, l *link, _ func() time.Time) (err error) {
-	if !p.info.Clustered() {
-		p.noDB, err = l.lacks(ctx, p.config.DB)
+func (p *Patient) database(ctx context.Context, l *link, _ func() time.Time) (err error) {
+	if !p.Info.Clustered() {
+		p.NoDB, err = l.lacks(ctx, p.config.DB)
 	}
 	return err
 }
 
-func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error {
+func (p *Patient) whoami(ctx context.Context, l *link, _ func() time.Time) error {
 	reply, err := l.ask(ctx, "ACL", "WHOAMI")
 	p.user, _ = reply.(string)
 	return err
 }
 
 // written are commands that an AOF has between MULTI and EXEC, where a script has written.
-var written = [][]string{{"SET", "k", "v"}, {"HSET", "k", "f", "v"}, {"ZADD", "k", "0", "m"}, {"SADD", "k", "m"}, {"RPUSH", "k", "v"},
+var written = [][]string{{"SET", "k", "v"}, {"HSET", "k", "f", "v"}, {"ZADD", "k", "0", "m"}, {"SADD", "k", "m"},
+	{"RPUSH", "k", "v"},
 	{"XADD", "k", "*", "f", "v"}, {"DEL", "k"}, {"PEXPIREAT", "k", "0"}}
 
 // replay asks whether the default user may do what is in the AOF. A server that reads it at its
 // start runs each EXEC with the rights of that user, and leaves out one that is refused, without
 // a word in its log (https://github.com/redis/redis/issues/14541, newer versions do not).
-func (p *patient) replay(ctx context.Context, l *link, _ func() time.Time) error {
-	if p.info["aof_enabled"] != "1" {
+func (p *Patient) replay(ctx context.Context, l *link, _ func() time.Time) error {
+	if p.Info["aof_enabled"] != "1" {
 		return nil
 	}
 	for _, command := range written {
@@ -387,7 +294,7 @@ func (p *patient) replay(ctx context.Context, l *link, _ func() time.Time) error
 			return err
 		}
 		if reply != "OK" {
-			p.lost = command[0]
+			p.Lost = command[0]
 			return nil
 		}
 	}

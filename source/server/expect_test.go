@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 )
@@ -24,7 +25,8 @@ func TestValuesCostNoCommandMore(t *testing.T) {
 		s.Do("SET", "hash:wrong", "a")
 		s.Do("XADD", "hash:stream", "*", "a", "b")
 		s.Do("SET", "other", "a")
-		want := map[string]source.Kind{"text:1": source.String, "hash:1": source.Hash, "text:wrong": source.Set, "hash:wrong": source.String, "hash:stream": source.Stream, "other": source.String}
+		want := map[string]source.Kind{"text:1": source.String, "hash:1": source.Hash, "text:wrong": source.Set,
+			"hash:wrong": source.String, "hash:stream": source.Stream, "other": source.String}
 		calls := func(name string) (n int) {
 			for _, line := range strings.Split(s.Do("INFO", "commandstats").(string), "\n") {
 				if rest, ok := strings.CutPrefix(line, "cmdstat_"+name+":calls="); ok {
@@ -52,29 +54,33 @@ func TestValuesCostNoCommandMore(t *testing.T) {
 				req.Part = func(*source.Key) {}
 			}
 			got := map[string]source.Key{}
-			sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req, func(batch []source.Key) error {
-				for _, k := range batch {
-					got[string(k.Name)] = k
-				}
-				return nil
-			})
+			sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req,
+				func(batch []source.Key) error {
+					for _, k := range batch {
+						got[string(k.Name)] = k
+					}
+					return nil
+				})
 			if err != nil || len(sum.Incomplete) > 0 || len(got) != 2*keys+4 {
 				t.Fatal(len(got), sum, err)
 			}
 			for name, kind := range want {
 				k := got[name]
-				if valued := name == "text:1" || name == "hash:1"; k.Kind != kind || k.TTL != source.NoTTL || k.Bytes <= 0 || (k.Value != nil) != valued {
+				if valued := name == "text:1" || name == "hash:1"; k.Kind != kind || k.TTL != source.NoTTL || k.Bytes <= 0 ||
+					(k.Value != nil) != valued {
 					t.Errorf("%s: %+v, want a %s", name, k, kind)
 				}
 			}
 			if n := calls("type"); n != 4 {
-				t.Errorf("whole %t: TYPE was asked of %d keys, not of the three of another type and the one without a name that tells", whole, n)
+				t.Errorf("whole %t: TYPE was asked of %d keys, not of the three of another type and the one without a "+
+					"name that tells", whole, n)
 			}
 			read := "hrandfield"
 			if whole {
 				read = "hscan"
 			}
-			if facts, texts, hashes := calls("pttl"), calls("getrange"), calls(read); facts != 2*keys+4 || texts != keys+1 || hashes != keys+2 || calls("hlen") != 0 {
+			if facts, texts, hashes := calls("pttl"), calls("getrange"),
+				calls(read); facts != 2*keys+4 || texts != keys+1 || hashes != keys+2 || calls("hlen") != 0 {
 				t.Errorf("whole %t: %d PTTL, %d GETRANGE, %d %s", whole, facts, texts, hashes, read)
 			}
 		}
@@ -93,10 +99,11 @@ func TestPagesOfValuesAreSmall(t *testing.T) {
 				req.Values = func([]byte, source.Kind) bool { return true }
 			}
 			largest := 0
-			_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req, func(batch []source.Key) error {
-				largest = max(largest, len(batch))
-				return nil
-			})
+			_, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req,
+				func(batch []source.Key) error {
+					largest = max(largest, len(batch))
+					return nil
+				})
 			if err != nil || (largest < 400) != values {
 				t.Errorf("values %t: a page has %d keys: %v", values, largest, err)
 			}

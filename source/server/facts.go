@@ -8,20 +8,21 @@ import (
 )
 
 // unasked are questions that no figure of a server depends on: what they do not tell is an
-// advice, and the diagnosis is whole without it.
+// finding, and the examination is whole without it.
 var unasked = []string{"ACL DRYRUN"}
 
-// notKnown is what is said in place of a figure.
-func (p *patient) notKnown(question string) string {
-	return "not known: " + question + ": " + cmp.Or(p.blind[question], errNotTold.Error()+" it")
+// notKnown returns what is said in place of a figure.
+func (p *Patient) notKnown(question string) string {
+	return "not known: " + question + ": " + cmp.Or(p.Blind[question], errNotTold.Error()+" it")
 }
 
-// fact is a figure of INFO, or why there is none.
-func (p *patient) fact(name string) string { return cmp.Or(p.info[name], p.notKnown("INFO")) }
+// fact returns a figure of INFO, or why there is none.
+func (p *Patient) fact(name string) string { return cmp.Or(p.Info[name], p.notKnown("INFO")) }
 
-func (x *examination) facts() []Fact {
-	p := x.patients[0]
-	brand, version := p.info.Brand()
+// Facts returns what the servers are, in the order in which people ask.
+func (x *Examination) Facts() []Fact {
+	p := x.Patients[0]
+	brand, version := p.Info.Brand()
 	var out []Fact
 	add := func(name, format string, args ...any) { out = append(out, Fact{name, fmt.Sprintf(format, args...)}) }
 	if version == "" {
@@ -32,7 +33,7 @@ func (x *examination) facts() []Fact {
 	add("topology", "%s", x.topologyText())
 	add("user", "%s", cmp.Or(p.user, p.notKnown("ACL WHOAMI")))
 	add("tls", "%v", p.config.TLS != nil)
-	if uptime, told := p.info["uptime_in_seconds"]; told {
+	if uptime, told := p.Info["uptime_in_seconds"]; told {
 		add("uptime", "%s s", uptime)
 	} else {
 		add("uptime", "%s", p.notKnown("INFO"))
@@ -40,11 +41,12 @@ func (x *examination) facts() []Fact {
 	add("clients", "%s", p.fact("connected_clients"))
 	add("keys", "%s", x.keysText())
 	add("memory", "%s", p.memoryText())
-	add("eviction", "%s", cmp.Or(p.policy(), p.notKnown("INFO")))
+	add("eviction", "%s", cmp.Or(p.Policy(), p.notKnown("INFO")))
 	add("persistence", "%s", p.persistenceText())
 	add("round trip", "%s", p.rtt.Round(10*time.Microsecond))
 	if p.offset > -1<<61 {
-		add("clock", "%s ours, give or take %s", ahead(p.offset.Round(time.Millisecond)), (p.rtt / 2).Round(10*time.Microsecond))
+		add("clock", "%s ours, give or take %s", ahead(p.offset.Round(time.Millisecond)),
+			(p.rtt / 2).Round(10*time.Microsecond))
 	} else {
 		add("clock", "%s", p.notKnown("TIME"))
 	}
@@ -52,7 +54,7 @@ func (x *examination) facts() []Fact {
 	if denied := p.tried.denied(); len(denied) > 0 {
 		missing = strings.Join(denied, ", ")
 	}
-	if why := p.blind["the permissions"]; why != "" {
+	if why := p.Blind["the permissions"]; why != "" {
 		missing = "not known: " + why
 	}
 	add("missing permissions", "%s", missing)
@@ -60,52 +62,60 @@ func (x *examination) facts() []Fact {
 }
 
 // keysText counts the keys of the primaries that answered.
-func (x *examination) keysText() string {
+func (x *Examination) keysText() string {
 	all, keys, silent := map[int]bool{}, int64(0), 0
-	for _, p := range x.patients {
-		if len(p.info) == 0 {
+	for _, p := range x.Patients {
+		if len(p.Info) == 0 {
 			silent++
 		}
-		if len(x.patients) > 1 && p.info.Replica() {
+		if len(x.Patients) > 1 && p.Info.Replica() {
 			continue
 		}
-		for db, n := range p.info.Databases() {
+		for db, n := range p.Info.Databases() {
 			keys += n
 			all[db] = true
 		}
 	}
-	if silent == len(x.patients) {
-		return x.patients[0].notKnown("INFO")
+	if silent == len(x.Patients) {
+		return x.Patients[0].notKnown("INFO")
 	}
 	text := fmt.Sprintf("%d in %d database%s", keys, len(all), pluralEnding(len(all)))
-	if silent += x.lost; silent > 0 {
-		text = "at least " + text + fmt.Sprintf(", without those of %d node%s that could not be asked", silent, pluralEnding(silent))
-	} else if x.patients[0].info.Clustered() && len(x.nodes) == 0 {
+	for _, n := range x.Silent {
+		if n.Node.Primary() {
+			silent++
+		}
+	}
+	if silent > 0 {
+		text = "at least " + text + fmt.Sprintf(", without those of %d node%s that could not be asked", silent,
+			pluralEnding(silent))
+	} else if x.Patients[0].Info.Clustered() && len(x.Nodes) == 0 {
 		text = "at least " + text + ": the other nodes of the cluster are not known"
 	}
 	return text
 }
 
-func (p *patient) memoryText() string {
+func (p *Patient) memoryText() string {
 	limit := p.fact("maxmemory_human")
-	if n := p.number("maxmemory"); n == 0 {
+	if n := p.Number("maxmemory"); n == 0 {
 		limit = "none"
-	} else if p.info["maxmemory_human"] == "" && n > 0 {
+	} else if p.Info["maxmemory_human"] == "" && n > 0 {
 		limit = fmt.Sprintf("%d bytes", n)
 	}
 	return p.fact("used_memory_human") + " used, limit " + limit
 }
 
-func (x *examination) topologyText() string {
-	p := x.patients[0]
-	i := p.info
+func (x *Examination) topologyText() string {
+	p := x.Patients[0]
+	i := p.Info
 	switch {
-	case i.Clustered() && len(x.nodes) == 0:
+	case i.Clustered() && len(x.Nodes) == 0:
 		return "cluster, of which one node was looked at: the others are not known"
 	case i.Clustered():
-		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", len(x.nodes.Shards()), len(x.patients), max(len(x.nodes), 1))
+		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", len(x.Nodes.Shards()), len(x.Patients),
+			max(len(x.Nodes), 1))
 	case i.Replica():
-		return fmt.Sprintf("replica of %s:%s, link %s", p.fact("master_host"), p.fact("master_port"), p.fact("master_link_status"))
+		return fmt.Sprintf("replica of %s:%s, link %s", p.fact("master_host"), p.fact("master_port"),
+			p.fact("master_link_status"))
 	case i.Primary() && i["connected_slaves"] != "":
 		return fmt.Sprintf("primary with %s replicas (%d in step)", i["connected_slaves"], len(i.InStep()))
 	case i.Primary():
@@ -114,24 +124,15 @@ func (x *examination) topologyText() string {
 	return p.notKnown("INFO")
 }
 
-// aof says whether there is one; known is false if the server does not tell.
-func (p *patient) aof() (on, known bool) {
-	if v, told := p.info["aof_enabled"]; told {
-		return v == "1", true
-	}
-	v, told := p.setting["appendonly"]
-	return v == "yes", told
-}
-
-func (p *patient) persistenceText() string {
+func (p *Patient) persistenceText() string {
 	aof := "no AOF"
-	if on, known := p.aof(); !known {
+	if on, known := p.AOF(); !known {
 		aof = "AOF " + p.notKnown("INFO")
 	} else if on {
-		aof = "AOF, fsync " + cmp.Or(p.setting["appendfsync"], p.notKnown("CONFIG GET"))
+		aof = "AOF, fsync " + cmp.Or(p.Settings["appendfsync"], p.notKnown("CONFIG GET"))
 	}
 	rdb := "no snapshots"
-	if save, known := p.setting["save"]; !known {
+	if save, known := p.Settings["save"]; !known {
 		rdb = "snapshots " + p.notKnown("CONFIG GET")
 	} else if save != "" {
 		rdb = "snapshots " + save
@@ -150,7 +151,7 @@ func ahead(d time.Duration) string {
 	return "as"
 }
 
-// pluralEnding is that of a plural.
+// pluralEnding returns that of a plural.
 func pluralEnding(n int) string {
 	if n == 1 {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// fleet is what there is to scan, and what must stay as it is meanwhile.
+// fleet describes what there is to scan, and what must stay as it is meanwhile.
 type fleet struct {
 	through connect.Config // as it was named: maybe by sentinels
 	config  connect.Config
@@ -30,7 +30,7 @@ type fleet struct {
 	cause   error          // why the first of them cannot
 }
 
-// shard is one set of keys and the server from which it is read.
+// shard represents one set of keys and the server from which it is read.
 type shard struct {
 	config  connect.Config
 	address string
@@ -108,7 +108,7 @@ func discover(ctx context.Context, c connect.Config, role Role, again ...string)
 	return t, err
 }
 
-// discoverSome is discover for readers that say what is missing: one shard that can be
+// discoverSome returns discover for readers that say what is missing: one shard that can be
 // read is enough. Of a cluster it asks the shards of the part, and no other.
 func discoverSome(ctx context.Context, c connect.Config, role Role, part Part, again ...string) (*fleet, error) {
 	t, err := find(ctx, c, role, part, again...)
@@ -149,7 +149,8 @@ func find(ctx context.Context, c connect.Config, role Role, part Part, again ...
 	}
 	if c.Mode == connect.Cluster {
 		first.close()
-		return nil, &connect.Error{Kind: connect.Unsupported, Server: address, Err: errors.New("the server is not part of a cluster"), Hint: "write redis:// instead of redis+cluster://"}
+		return nil, &connect.Error{Kind: connect.Unsupported, Server: address,
+			Err: errors.New("the server is not part of a cluster"), Hint: "write redis:// instead of redis+cluster://"}
 	}
 	sh := &shard{config: c, address: address, conn: first, replica: info.Replica()}
 	t.shards = []*shard{sh}
@@ -157,7 +158,7 @@ func find(ctx context.Context, c connect.Config, role Role, part Part, again ...
 	return t, sh.start(ctx, t)
 }
 
-// Lowest are the oldest versions that are read, by brand.
+// Lowest returns the oldest versions that are read, by brand.
 func Lowest() map[string]string { return map[string]string{"redis": "6.2", "valkey": "7.2"} }
 
 // supported refuses servers that lack what the scan needs.
@@ -169,7 +170,9 @@ func supported(address string, info topology.Info) error {
 	all := Lowest()
 	lowest := all[brand]
 	if version != "" && lowest != "" && topology.Older(version, lowest) {
-		return &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("%s %s is older than %s", brand, version, lowest), Hint: "keywright supports Redis from " + all["redis"] + " and Valkey from " + all["valkey"]}
+		return &connect.Error{Kind: connect.Unsupported, Server: address,
+			Err:  fmt.Errorf("%s %s is older than %s", brand, version, lowest),
+			Hint: "keywright supports Redis from " + all["redis"] + " and Valkey from " + all["valkey"]}
 	}
 	return nil
 }
@@ -234,16 +237,18 @@ func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) err
 	case len(t.shards) == 0 && t.cause != nil:
 		return t.cause
 	case len(t.shards) == 0:
-		return &connect.Error{Kind: connect.Unsupported, Server: first.address, Err: errors.New("the cluster has no primary with slots"), Hint: "is the cluster created?"}
+		return &connect.Error{Kind: connect.Unsupported, Server: first.address,
+			Err: errors.New("the cluster has no primary with slots"), Hint: "is the cluster created?"}
 	}
 	return nil
 }
 
-// dealt are the shards of the part, by their first slot.
+// dealt returns the shards of the part, by their first slot.
 func (t *fleet) dealt(nodes topology.Nodes, address string) (out []topology.Shard, err error) {
 	all := nodes.Shards()
 	if n := t.part.Of; n > len(all) && len(all) > 0 {
-		return nil, &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("the cluster has %d shards, which cannot be read in %d parts", len(all), n),
+		return nil, &connect.Error{Kind: connect.Unsupported, Server: address,
+			Err:  fmt.Errorf("the cluster has %d shards, which cannot be read in %d parts", len(all), n),
 			Hint: fmt.Sprintf("make %d parts, or fewer", len(all))}
 	}
 	for i, of := range all {
@@ -254,7 +259,7 @@ func (t *fleet) dealt(nodes topology.Nodes, address string) (out []topology.Shar
 	return out, nil
 }
 
-// origins are the shards, as the summary has them.
+// origins returns the shards, as the summary has them.
 func (t *fleet) origins() (out []source.Origin) {
 	for _, s := range t.shards {
 		o := source.Origin{ID: s.before.ReplID, Address: s.address, Databases: slices.Sorted(maps.Keys(s.dbs))}
@@ -335,7 +340,7 @@ func (s *shard) start(ctx context.Context, t *fleet) error {
 	return nil
 }
 
-// settle is how long the nodes of a cluster are given to tell each other of a
+// settle says how long the nodes of a cluster are given to tell each other of a
 // failover before they are asked for the last time.
 const settle = 250 * time.Millisecond
 
@@ -373,11 +378,12 @@ func (t *fleet) moved(ctx context.Context) source.Reasons {
 	return nil
 }
 
-// describeShards are the servers that are read.
+// describeShards returns the servers that are read.
 func (t *fleet) describeShards() []source.Shard {
 	var out []source.Shard
 	for _, s := range t.shards {
-		out = append(out, source.Shard{Address: s.address, Brand: s.before.Brand, Version: s.before.Version, RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
+		out = append(out, source.Shard{Address: s.address, Brand: s.before.Brand, Version: s.before.Version,
+			RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
 	}
 	return out
 }

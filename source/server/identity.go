@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/connect"
 )
 
-// Identity is what a plan must find again: the primaries, and what tells that they are
+// Identity describes what a plan must find again: the primaries, and what tells that they are
 // the same with the same data.
 type Identity struct {
 	Cluster bool
@@ -17,7 +17,7 @@ type Identity struct {
 	Shards  []ShardIdentity
 }
 
-// ShardIdentity is one primary.
+// ShardIdentity represents one primary.
 type ShardIdentity struct {
 	Address, Brand, Version, RunID, ReplID string
 
@@ -25,7 +25,7 @@ type ShardIdentity struct {
 	Slots   []string // in a cluster
 }
 
-// agreement is how long the servers are given to agree on their primaries after a failover.
+// agreement says how long the servers are given to agree on their primaries after a failover.
 const agreement = 10 * time.Second
 
 // agreeWithin is agreement, and less in tests.
@@ -71,7 +71,8 @@ func identify(ctx context.Context, config connect.Config, role Role) (id Identit
 	}
 	for _, s := range t.shards {
 		b := &s.before
-		of := ShardIdentity{Address: s.address, Brand: b.Brand, Version: b.Version, RunID: b.RunID, ReplID: b.ReplID, Flushes: b.Flushes}
+		of := ShardIdentity{Address: s.address, Brand: b.Brand, Version: b.Version, RunID: b.RunID, ReplID: b.ReplID,
+			Flushes: b.Flushes}
 		for _, r := range s.slots {
 			of.Slots = append(of.Slots, r.String())
 		}
@@ -80,7 +81,7 @@ func identify(ctx context.Context, config connect.Config, role Role) (id Identit
 	return id, found, nil
 }
 
-// settled is an error unless the servers agree that these are the primaries.
+// settled returns an error unless the servers agree that these are the primaries.
 func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
 	others := map[string]bool{}
 	for _, s := range t.shards {
@@ -100,7 +101,7 @@ func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
 	return errors.Join(t.replicas(ctx, others), t.sentinels(ctx))
 }
 
-// sees is an error if a node has others than these for the holders of the slots. The
+// sees returns an error if a node has others than these for the holders of the slots. The
 // nodes that it knows are added to others.
 func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error {
 	nodes, err := l.nodes(ctx)
@@ -140,7 +141,7 @@ func unsettled(address, what, hint string) error {
 	return &connect.Error{Kind: connect.Unsettled, Server: address, Err: errors.New(what), Hint: hint}
 }
 
-// sentinels is an error if one of them names another primary. One that cannot be asked
+// sentinels returns an error if one of them names another primary. One that cannot be asked
 // does not count.
 func (t *fleet) sentinels(ctx context.Context) error {
 	if t.through.Mode != connect.Sentinel {

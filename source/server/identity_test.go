@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 )
 
-// primaries are the addresses of an identity, by shard.
+// primaries returns the addresses of an identity, by shard.
 func primaries(id Identity) (out []string) {
 	for _, s := range id.Shards {
 		out = append(out, s.Address)
@@ -23,7 +24,7 @@ func primaries(id Identity) (out []string) {
 func TestIdentifyWaitsUntilNodesAgree(t *testing.T) {
 	c := kt.StartCluster(t, kt.Redis, 3, 1) // Valkey tells all nodes of a FORGET
 	old, next := c.Nodes[0], c.Nodes[3]
-	whole, err := Identify(t.Context(), config(t, "redis://"+c.Nodes[1].Addr()), Primary)
+	whole, err := Identify(t.Context(), servertest.Config(t, "redis://"+c.Nodes[1].Addr()), Primary)
 	if err != nil || len(whole.Shards) != 3 {
 		t.Fatalf("%+v, %v", whole, err)
 	}
@@ -31,7 +32,7 @@ func TestIdentifyWaitsUntilNodesAgree(t *testing.T) {
 	next.Do("CLUSTER", "FAILOVER", "TAKEOVER")
 	next.Await("role", "master")
 
-	asked := config(t, "redis://"+old.Addr())
+	asked := servertest.Config(t, "redis://"+old.Addr())
 	short, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	if id, err := Identify(short, asked, Primary); err == nil {
@@ -64,7 +65,7 @@ func TestIdentifyOfAReplica(t *testing.T) {
 	p := kt.Start(t, kt.Redis)
 	r := kt.Start(t, kt.Redis, kt.ReplicaOf(p))
 	r.Await("master_link_status", "up")
-	c := config(t, "redis://"+r.Addr())
+	c := servertest.Config(t, "redis://"+r.Addr())
 	if id, err := Identify(t.Context(), c, Auto); err != nil || id.Shards[0].Address != r.Addr() {
 		t.Errorf("%+v, %v", id, err)
 	}
@@ -79,7 +80,7 @@ func TestIdentifyOfAReplica(t *testing.T) {
 // sentinels must name the same.
 func TestIdentifyBySentinel(t *testing.T) {
 	s := kt.StartSentinel(t, kt.Redis, 1, 1)
-	id, err := Identify(t.Context(), config(t, s.URL()), Primary)
+	id, err := Identify(t.Context(), servertest.Config(t, s.URL()), Primary)
 	if err != nil || id.Shards[0].Address != s.Primary.Addr() {
 		t.Fatalf("%+v, %v", id, err)
 	}
@@ -87,12 +88,13 @@ func TestIdentifyBySentinel(t *testing.T) {
 	t.Cleanup(func() { agreeWithin = agreement })
 	other := kt.StartSentinel(t, kt.Redis, 0, 1)
 	both := "redis+sentinel://" + s.Sentinels[0].Addr() + "," + other.Sentinels[0].Addr() + "/mymaster"
-	if id, err := Identify(t.Context(), config(t, both), Primary); !connect.IsKind(err, connect.Unsettled) {
+	if id, err := Identify(t.Context(), servertest.Config(t, both), Primary); !connect.IsKind(err, connect.Unsettled) {
 		t.Errorf("two sentinels, two primaries: %v, %v", primaries(id), err)
 	}
 	s.Primary.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(s.Replicas[0].Port))
 	s.Replicas[0].Do("REPLICAOF", "NO", "ONE") // the sentinel hears of it after seconds
-	if id, err := Identify(t.Context(), config(t, s.URL()), Primary); err == nil && s.Primary.Info("role") == "slave" &&
+	if id, err := Identify(t.Context(), servertest.Config(t, s.URL()), Primary); err == nil &&
+		s.Primary.Info("role") == "slave" &&
 		id.Shards[0].Address == s.Primary.Addr() {
 		t.Errorf("a replica is what a plan is for: %v", primaries(id))
 	}

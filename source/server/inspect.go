@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Facts are what the server knows of one key.
+// Facts describes what the server knows of one key.
 type Facts struct {
 	Exists   bool
 	Type     string
@@ -23,21 +23,35 @@ type Facts struct {
 // Inspect looks one key up, in a cluster at the node that holds it. It takes
 // four round trips.
 func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
-	t, err := discover(ctx, c, Primary)
+	t, sh, err := holding(ctx, c, key)
 	if err != nil {
 		return Facts{}, err
 	}
 	defer t.close()
+	return facts(ctx, sh, key)
+}
+
+// holding returns the shard that has a key, and selects the database.
+func holding(ctx context.Context, c connect.Config, key []byte) (*fleet, *shard, error) {
+	t, err := discover(ctx, c, Primary)
+	if err != nil {
+		return nil, nil, err
+	}
 	sh := t.shards[0]
 	if t.cluster {
-		if sh, err = t.holder(ctx, key); err != nil {
-			return Facts{}, err
-		}
-	} else if err := t.mustHave(ctx, c.DB); err != nil {
-		return Facts{}, err
-	} else if _, err := sh.conn.ask(ctx, "SELECT", itoa(c.DB)); err != nil {
-		return Facts{}, err
+		sh, err = t.holder(ctx, key)
+	} else if err = t.mustHave(ctx, c.DB); err == nil {
+		_, err = sh.conn.ask(ctx, "SELECT", itoa(c.DB))
 	}
+	if err != nil {
+		t.close()
+		return nil, nil, err
+	}
+	return t, sh, nil
+}
+
+// facts asks a server what it knows of one key.
+func facts(ctx context.Context, sh *shard, key []byte) (Facts, error) {
 	f := Facts{Node: sh.address, TTL: source.NoTTL, Bytes: -1}
 	kind, err := sh.conn.ask(ctx, "TYPE", string(key))
 	if err != nil {
@@ -63,7 +77,7 @@ func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
 	return f, nil
 }
 
-// holder is the shard that has the slot of key.
+// holder returns the shard that has the slot of key.
 func (t *fleet) holder(ctx context.Context, key []byte) (*shard, error) {
 	nodes, err := t.shards[0].conn.nodes(ctx)
 	if err != nil {
@@ -75,5 +89,6 @@ func (t *fleet) holder(ctx context.Context, key []byte) (*shard, error) {
 			return sh, nil
 		}
 	}
-	return nil, connect.Explain(t.shards[0].address, &wire.ServerError{Code: "CLUSTERDOWN", Message: "no node holds the slot of the key"})
+	return nil, connect.Explain(t.shards[0].address,
+		&wire.ServerError{Code: "CLUSTERDOWN", Message: "no node holds the slot of the key"})
 }

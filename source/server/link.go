@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/topology"
 )
 
-// link is a connection that only sends what Commands lists.
+// link represents a connection that only sends what Commands lists.
 type link struct {
 	*wire.Conn
 	address string
@@ -34,7 +34,7 @@ func (l *link) close() {
 	}
 }
 
-// allowed are the commands as they begin on the wire.
+// allowed lists the commands as they begin on the wire.
 var allowed = func() map[string]bool {
 	m := map[string]bool{}
 	for _, c := range Commands() {
@@ -51,7 +51,8 @@ func (l *link) ask(ctx context.Context, args ...string) (any, error) {
 		sub += "|" + strings.ToLower(args[1])
 	}
 	if !allowed[name] && !allowed[sub] && !onlyTried[name] && !onlyTried[sub] {
-		return nil, fmt.Errorf("%s is not a command this package may send: this is a bug in keywright, please report it", args[0])
+		return nil, fmt.Errorf("%s is not a command this package may send: this is a bug in keywright, please report it",
+			args[0])
 	}
 	stop := context.AfterFunc(ctx, l.Interrupt)
 	defer stop()
@@ -95,7 +96,7 @@ func atoi(s string) int {
 	return n
 }
 
-// clock is the server's time.
+// clock returns the server's time.
 func (l *link) clock(ctx context.Context) (time.Time, error) {
 	reply, err := l.ask(ctx, "TIME")
 	if err != nil {
@@ -103,7 +104,8 @@ func (l *link) clock(ctx context.Context) (time.Time, error) {
 	}
 	pair, _ := reply.([]any)
 	if len(pair) != 2 {
-		return time.Time{}, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of TIME"})
+		return time.Time{},
+			connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of TIME"})
 	}
 	seconds, err1 := strconv.ParseInt(fmt.Sprint(pair[0]), 10, 64)
 	micros, err2 := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)

@@ -18,7 +18,7 @@ type pacer struct {
 
 func newPacer(rate int) *pacer { return &pacer{rate: float64(rate), next: time.Now()} }
 
-// wait is how long to wait before n more keys.
+// wait returns how long to wait before n more keys.
 func (p *pacer) wait(n int) time.Duration {
 	if p.rate == 0 {
 		return 0
@@ -34,7 +34,7 @@ func (p *pacer) wait(n int) time.Duration {
 	return at.Sub(now)
 }
 
-// calibrateEvery is how many pages are read between two measurements of the server.
+// calibrateEvery says how many pages are read between two measurements of the server.
 const calibrateEvery = 100
 
 // keepPace waits until the rate allows what was read since.
@@ -110,7 +110,7 @@ const (
 	mostOfValue = 200
 )
 
-// most is how many keys a page should have at most.
+// most returns how many keys a page should have at most.
 func (w *walk) most() int {
 	if w.req.Values != nil {
 		return mostOfValue
@@ -118,7 +118,7 @@ func (w *walk) most() int {
 	return mostOfPage
 }
 
-// nextCount is the COUNT for a server that was held for so long by the last.
+// nextCount returns the COUNT for a server that was held for so long by the last.
 func nextCount(count int, held time.Duration) int {
 	if held <= 0 {
 		held = time.Microsecond

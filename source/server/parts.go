@@ -16,7 +16,7 @@ import (
 // partBytes is about how many bytes one part has, if its elements are of one size.
 const partBytes = 256 << 10
 
-// readings is how often a value that is written to is read before it is given as torn.
+// readings says how often a value that is written to is read before it is given as torn.
 const readings = 3
 
 // inParts reads a value that is too large for one step. WATCH tells whether it was
@@ -33,7 +33,7 @@ func (w *contentWalk) inParts(ctx context.Context, name []byte, size int64) erro
 	}
 }
 
-// parted is a value that is read in parts.
+// parted represents a value that is read in parts.
 type parted struct {
 	*contentWalk
 	name  []byte
@@ -72,7 +72,8 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 	p.count = p.perPart(key, size)
 	err = read(p, key)
 	switch no, wrong := refused(err); {
-	case errors.Is(err, errPending), errors.Is(err, errElement), errors.Is(err, errFieldEnds), errors.Is(err, errEndsDenied):
+	case errors.Is(err, errPending), errors.Is(err, errElement), errors.Is(err, errFieldEnds),
+		errors.Is(err, errEndsDenied):
 		w.notWhole(name, err)
 		_, err = w.command("UNWATCH")
 		return true, err
@@ -170,9 +171,10 @@ func (w *contentWalk) unchanged(key string) (bool, int64, error) {
 	return false, expires, err
 }
 
-// perPart is how many elements a part has.
+// perPart returns how many elements a part has.
 func (p *parted) perPart(key string, size int64) int {
-	length := map[source.Kind]string{source.Hash: "HLEN", source.Set: "SCARD", source.ZSet: "ZCARD", source.List: "LLEN", source.Stream: "XLEN"}[p.kind]
+	length := map[source.Kind]string{source.Hash: "HLEN", source.Set: "SCARD", source.ZSet: "ZCARD", source.List: "LLEN",
+		source.Stream: "XLEN"}[p.kind]
 	if length == "" {
 		return 0
 	}
@@ -218,7 +220,7 @@ func (p *parted) add(elements [][]byte) error {
 	return nil
 }
 
-// unit is how many of the next elements belong together: a field and its value, an entry
+// unit returns how many of the next elements belong together: a field and its value, an entry
 // of a stream.
 func (p *parted) unit(elements [][]byte) int {
 	n := 1
@@ -366,14 +368,16 @@ func (p *parted) stream(key string) error {
 // maxPending bounds what one group's pending entries take in memory.
 const maxPending = 1 << 20
 
-var errPending = errors.New("a group has more than a million pending entries: acknowledge some, or read the stream in one step")
+var errPending = errors.New(
+	"a group has more than a million pending entries: acknowledge some, or read the stream in one step")
 
 func (p *parted) streamState(key string) (s source.StreamState, err error) {
 	about, err := p.pairs("XINFO", "STREAM", key)
 	if err != nil {
 		return s, err
 	}
-	s = source.StreamState{LastID: about.text("last-generated-id"), MaxDeleted: about.text("max-deleted-entry-id"), Added: about.number("entries-added")}
+	s = source.StreamState{LastID: about.text("last-generated-id"), MaxDeleted: about.text("max-deleted-entry-id"),
+		Added: about.number("entries-added")}
 	groups, err := p.lists("XINFO", "GROUPS", key)
 	for i := 0; i < len(groups) && err == nil; i++ {
 		g := groups[i]
@@ -394,7 +398,7 @@ func (p *parted) streamState(key string) (s source.StreamState, err error) {
 	return s, err
 }
 
-// named is a reply of names and values.
+// named represents a reply of names and values.
 type named map[string]any
 
 func (f named) text(name string) string { s, _ := f[name].(string); return s }
@@ -457,16 +461,21 @@ func (p *parted) pending(key, group string) (out []source.StreamPending, err err
 func (w *contentWalk) wholeAfterAll(name []byte) error {
 	c := w.sh.conn
 	c.Raw(multiCommand)
-	c.Raw(dumpCommand)
-	c.ArgBytes(name)
-	c.Raw(expiresCommand)
-	c.ArgBytes(name)
+	w.askWhole(name)
 	c.Raw(execCommand)
 	if err := c.Flush(); err != nil {
 		return err
 	}
+	why, err := w.executed(1)
+	if err != nil {
+		return err
+	}
+	if why != nil {
+		w.outOfReach(name, why)
+		return nil
+	}
 	k := source.Content{Name: name, DB: w.db}
-	there, err := w.readValue(&k)
+	there, err := w.readWhole(&k)
 	if err != nil || !there {
 		return err
 	}
@@ -479,7 +488,7 @@ func (w *contentWalk) wholeAfterAll(name []byte) error {
 	return w.hand(false)
 }
 
-// texts are the strings of a reply.
+// texts returns the strings of a reply.
 func texts(list []any) [][]byte {
 	out := make([][]byte, 0, len(list))
 	for _, item := range list {

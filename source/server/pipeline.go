@@ -18,13 +18,13 @@ type pipeline struct {
 	owed  int      // keys and elements that were read since the pace was kept
 }
 
-// answer is what comes on the wire, and how it is read.
+// answer describes what comes on the wire, and how it is read.
 type answer struct {
 	read func(*walk, context.Context, *page) error
 	page *page
 }
 
-// page is what one SCAN returned: names in one slab, then the facts of the keys,
+// page describes what one SCAN returned: names in one slab, then the facts of the keys,
 // then their values.
 type page struct {
 	slab []byte
@@ -92,12 +92,13 @@ func (w *walk) restart() {
 	w.next, w.more, w.due = w.cursor, true, false
 }
 
-// page is an empty page at the end of the queue.
+// page returns an empty page at the end of the queue.
 func (w *walk) page() *page {
 	p := &page{}
 	if n := len(w.idle); n > 0 {
 		p, w.idle = w.idle[n-1], w.idle[:n-1]
-		*p = page{slab: p.slab[:0], ends: p.ends[:0], batch: p.batch[:0], wants: p.wants[:0], expects: p.expects[:0], guessed: p.guessed[:0], readings: p.readings[:0], arena: p.arena}
+		*p = page{slab: p.slab[:0], ends: p.ends[:0], batch: p.batch[:0], wants: p.wants[:0], expects: p.expects[:0],
+			guessed: p.guessed[:0], readings: p.readings[:0], arena: p.arena}
 	}
 	p.reset()
 	w.pages = append(w.pages, p)
@@ -125,7 +126,7 @@ func (w *walk) askNext(ctx context.Context) error {
 	return nil
 }
 
-// names reads the names of a page and asks for its facts, behind the next page:
+// names reads the names of a page and asks for its facts, after the next page:
 // so the server has work when the client has.
 func (w *walk) names(ctx context.Context, p *page) error {
 	if err := w.readNames(p); err != nil {

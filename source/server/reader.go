@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -55,13 +56,24 @@ func (r *Reader) Close() {
 	r.t = nil
 }
 
-// Now is the server's time in Unix milliseconds.
+// Now returns the server's time in Unix milliseconds.
 func (r *Reader) Now() int64 { return time.Now().Add(r.ahead).UnixMilli() }
 
-// Shards are the servers that are read.
+// Shards returns the servers that are read.
 func (r *Reader) Shards() []source.Shard { return r.t.describeShards() }
 
-// Config is the server that is read.
+// Databases returns those that had keys when it connected, in their order.
+func (r *Reader) Databases() []int {
+	all := map[int]bool{}
+	for _, sh := range r.t.shards {
+		for db := range sh.dbs {
+			all[db] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Config returns the server that is read.
 func (r *Reader) Config() connect.Config { return r.scanner.config }
 
 // connect finds the shards.
@@ -87,7 +99,7 @@ func (r *Reader) connect(ctx context.Context) error {
 // unowned is the shard of a slot that no node serves.
 const unowned = 1<<16 - 1
 
-// owners are the shards by slot.
+// owners returns the shards by slot.
 func owners(shards []*shard) *[16384]uint16 {
 	var all [16384]uint16
 	for i := range all {
@@ -106,27 +118,39 @@ func owners(shards []*shard) *[16384]uint16 {
 // All yields the values of all keys, one page ahead of the consumer. See
 // Scanner.Contents.
 func (r *Reader) All(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+	return pageAhead(ctx, func(p *copied) error { return each(p.batch) },
+		func(ctx context.Context, next func(func(*copied)) error) (source.Summary, error) {
+			return r.scanner.Contents(ctx, r.request, func(batch []source.Content) error {
+				return next(func(p *copied) { p.take(batch) })
+			})
+		})
+}
+
+// pageAhead has a consumer work on one page while the next one is read. read gives each page to next, which has it copied
+// into one that outlives the callback.
+func pageAhead[P any](ctx context.Context, each func(*P) error,
+	read func(ctx context.Context, next func(fill func(*P)) error) (source.Summary, error)) (source.Summary, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	pages, back := make(chan *copied, 1), make(chan *copied, 2)
+	pages, back := make(chan *P, 1), make(chan *P, 2)
 	for range cap(back) {
-		back <- &copied{}
+		back <- new(P)
 	}
 	var failed error // of the consumer
 	var group sync.WaitGroup
 	group.Go(func() {
 		for p := range pages {
 			if failed == nil {
-				if failed = each(p.batch); failed != nil {
+				if failed = each(p); failed != nil {
 					stop(failed)
 				}
 			}
 			back <- p
 		}
 	})
-	sum, err := r.scanner.Contents(ctx, r.request, func(batch []source.Content) error {
+	sum, err := read(ctx, func(fill func(*P)) error {
 		p := <-back
-		p.take(batch)
+		fill(p)
 		pages <- p
 		return context.Cause(ctx)
 	})
@@ -138,7 +162,7 @@ func (r *Reader) All(ctx context.Context, each func([]source.Content) error) (so
 	return sum, err
 }
 
-// copied is a page that outlives the callback.
+// copied represents a page that outlives the callback.
 type copied struct {
 	batch []source.Content
 	slab  []byte
@@ -166,14 +190,41 @@ func (p *copied) take(batch []source.Content) {
 	}
 }
 
-// Names yields the names of all keys, and no values.
+// Names yields the names of all keys, and no values, one page ahead of the consumer.
 func (r *Reader) Names(ctx context.Context, each func(db int, names [][]byte) error) (source.Summary, error) {
-	req := r.request
-	req.Names, req.Begin = each, nil
-	return r.scanner.Contents(ctx, req, func([]source.Content) error { return nil })
+	return pageAhead(ctx, func(p *copiedNames) error { return each(p.db, p.names) },
+		func(ctx context.Context, next func(func(*copiedNames)) error) (source.Summary, error) {
+			req := r.request
+			req.Begin = nil
+			req.Names = func(db int, names [][]byte) error { return next(func(p *copiedNames) { p.take(db, names) }) }
+			return r.scanner.Contents(ctx, req, func([]source.Content) error { return nil })
+		})
 }
 
-// askings is how often keys are asked for before they are given up: about half a
+// copiedNames represents the names of a page that outlives the callback.
+type copiedNames struct {
+	db    int
+	names [][]byte
+	slab  []byte
+}
+
+func (p *copiedNames) take(db int, names [][]byte) {
+	size := 0
+	for _, name := range names {
+		size += len(name)
+	}
+	if p.slab = p.slab[:0]; cap(p.slab) < size || cap(p.slab) > inFlight {
+		p.slab = make([]byte, 0, size)
+	}
+	p.db, p.names = db, p.names[:0]
+	for _, name := range names {
+		from := len(p.slab)
+		p.slab = append(p.slab, name...)
+		p.names = append(p.names, p.slab[from:len(p.slab):len(p.slab)])
+	}
+}
+
+// askings says how often keys are asked for before they are given up: about half a
 // minute, longer than a failover.
 const askings = 12
 
@@ -216,7 +267,8 @@ func passing(err error) bool {
 	if !errors.As(err, &answer) {
 		return !connect.IsKind(err, connect.Unsupported, connect.Denied)
 	}
-	return slices.Contains([]string{"LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "MOVED", "ASK", "BUSY"}, answer.Code)
+	return slices.Contains([]string{"LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "MOVED", "ASK", "BUSY"},
+		answer.Code)
 }
 
 // Ask yields the values of those of the keys that are there, each at least once; a key
@@ -255,7 +307,8 @@ func (r *Reader) There(ctx context.Context, db int, names [][]byte) (there []boo
 }
 
 // everywhere does something at each shard with the keys that it owns.
-func (r *Reader) everywhere(ctx context.Context, names [][]byte, do func(context.Context, *shard, [][]byte) error) error {
+func (r *Reader) everywhere(ctx context.Context, names [][]byte,
+	do func(context.Context, *shard, [][]byte) error) error {
 	if r.owner == nil {
 		return do(ctx, r.t.shards[0], names)
 	}
@@ -309,7 +362,8 @@ func (w *contentWalk) named(ctx context.Context, names [][]byte) error {
 		return w.explain(err)
 	}
 	if w.denied > 0 {
-		return connect.Explain(w.sh.address, &wire.ServerError{Code: "NOPERM", Message: fmt.Sprintf("NOPERM %d keys are out of the user's reach", w.denied)})
+		return connect.Explain(w.sh.address,
+			&wire.ServerError{Code: "NOPERM", Message: fmt.Sprintf("NOPERM %d keys are out of the user's reach", w.denied)})
 	}
 	return nil
 }
@@ -323,7 +377,7 @@ func (w *contentWalk) select1() error {
 	return w.begin()
 }
 
-// errElsewhere is why keys are asked for again: nobody says where they are.
+// errElsewhere is why keys are asked for again: no one says where they are.
 var errElsewhere = &wire.ServerError{Code: "MOVED", Message: "MOVED: the slots of the cluster have changed"}
 
 // elsewhere reads a key of a slot that moves at the node that it moves to.

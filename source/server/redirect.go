@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// redirect is a key that is at another node of the cluster.
+// redirect represents a key that is at another node of the cluster.
 type redirect struct {
 	name    []byte
 	address string // where it was said to be

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 )
@@ -16,43 +17,45 @@ func sizedCollections(s *kt.Server, n int) {
 	var commands [][]string
 	for i := range n {
 		e := strconv.Itoa(i)
-		commands = append(commands, []string{"RPUSH", fmt.Sprintf("list:%d", n), e}, []string{"SADD", fmt.Sprintf("set:%d", n), e},
+		commands = append(commands, []string{"RPUSH", fmt.Sprintf("list:%d", n), e},
+			[]string{"SADD", fmt.Sprintf("set:%d", n), e},
 			[]string{"ZADD", fmt.Sprintf("zset:%d", n), e, e}, []string{"HSET", fmt.Sprintf("hash:%d", n), e, e},
 			[]string{"XADD", fmt.Sprintf("stream:%d", n), fmt.Sprintf("%d-1", i+1), "n", e})
 	}
 	s.Pipe(commands...)
 }
 
-// looked are the elements of each key that a scan with values yields, as numbers.
+// looked returns the elements of each key that a scan with values yields, as numbers.
 func looked(t *testing.T, s *kt.Server) map[string][]int {
 	t.Helper()
 	out := map[string][]int{}
 	req := source.Request{Values: func([]byte, source.Kind) bool { return true }}
-	_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req, func(batch []source.Key) error {
-		for _, k := range batch {
-			step, from := 1, 0
-			switch k.Kind {
-			case source.Hash:
-				step = 2
-			case source.Stream:
-				step, from = 2, 1
-			}
-			for i := from; i < len(k.Value.Elements); i += step {
-				n, err := strconv.Atoi(string(k.Value.Elements[i]))
-				if err != nil {
-					return err
+	_, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req,
+		func(batch []source.Key) error {
+			for _, k := range batch {
+				step, from := 1, 0
+				switch k.Kind {
+				case source.Hash:
+					step = 2
+				case source.Stream:
+					step, from = 2, 1
 				}
-				out[string(k.Name)] = append(out[string(k.Name)], n)
+				for i := from; i < len(k.Value.Elements); i += step {
+					n, err := strconv.Atoi(string(k.Value.Elements[i]))
+					if err != nil {
+						return err
+					}
+					out[string(k.Name)] = append(out[string(k.Name)], n)
+				}
+				_, digits, _ := strings.Cut(string(k.Name), ":")
+				of := atoi(digits)
+				seen := k.Value.Looked(k.Kind)
+				if k.Value.Of != int64(of) || k.Value.Partial != (seen < int64(of)) || seen != int64(len(out[string(k.Name)])) {
+					t.Errorf("%s: %d looked at, of %d, partial %t", k.Name, seen, k.Value.Of, k.Value.Partial)
+				}
 			}
-			_, digits, _ := strings.Cut(string(k.Name), ":")
-			of := atoi(digits)
-			seen := k.Value.Looked(k.Kind)
-			if k.Value.Of != int64(of) || k.Value.Partial != (seen < int64(of)) || seen != int64(len(out[string(k.Name)])) {
-				t.Errorf("%s: %d looked at, of %d, partial %t", k.Name, seen, k.Value.Of, k.Value.Partial)
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,23 +116,26 @@ func TestSamples(t *testing.T) {
 // TestWholeStringsEndAtTheirBound: a string that is read whole is whole below the bound,
 // and is said to be partial from there on.
 func TestWholeStringsEndAtTheirBound(t *testing.T) {
-	s := kt.Start(t, kt.Brands()[0])
-	for _, n := range []int{source.SampleString - 1, source.SampleString, source.SampleString + 1, source.WholeString - 1, source.WholeString + 1} {
+	s := kt.Start(t, kt.Redis)
+	for _, n := range []int{source.SampleString - 1, source.SampleString, source.SampleString + 1, source.WholeString - 1,
+		source.WholeString + 1} {
 		s.Do("SETRANGE", fmt.Sprintf("string:%d", n), strconv.Itoa(n-1), "x")
 	}
 	req := source.Request{Values: func([]byte, source.Kind) bool { return true }, Part: func(*source.Key) {}}
 	keys := 0
-	_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req, func(batch []source.Key) error {
-		for _, k := range batch {
-			keys++
-			n := atoi(string(k.Name[len("string:"):]))
-			whole := n < source.WholeString
-			if k.Value.Partial == whole || whole && len(k.Value.Str) != n || len(k.Value.Str) > source.WholeString || k.Value.Looked(k.Kind) != map[bool]int64{true: 1}[whole] {
-				t.Errorf("%s: %d bytes, partial %t", k.Name, len(k.Value.Str), k.Value.Partial)
+	_, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req,
+		func(batch []source.Key) error {
+			for _, k := range batch {
+				keys++
+				n := atoi(string(k.Name[len("string:"):]))
+				whole := n < source.WholeString
+				if k.Value.Partial == whole || whole && len(k.Value.Str) != n || len(k.Value.Str) > source.WholeString ||
+					k.Value.Looked(k.Kind) != map[bool]int64{true: 1}[whole] {
+					t.Errorf("%s: %d bytes, partial %t", k.Name, len(k.Value.Str), k.Value.Partial)
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil || keys != 5 {
 		t.Fatalf("%d keys, %v", keys, err)
 	}

@@ -58,10 +58,10 @@ type walk struct {
 	pipeline
 }
 
-// retries bounds how often a broken connection is opened anew in one database.
+// retries bounds how often a broken connection is opened again in one database.
 const retries = 5
 
-// all walks the database; a broken connection is opened anew and the walk goes
+// all walks the database; a broken connection is opened again and the walk goes
 // on from the last page that was delivered, if the server is still the same.
 func (w *walk) all(ctx context.Context) error {
 	w.cursor = w.track.Cursor
@@ -120,7 +120,8 @@ func (w *walk) reconnect(ctx context.Context, cause error) bool {
 		return false
 	}
 	w.mu.Lock()
-	w.notes = appendNew(w.notes, "a connection to "+w.sh.address+" broke and was opened anew; the scan went on where it was")
+	w.notes = appendNew(w.notes,
+		"a connection to "+w.sh.address+" broke and was opened again; the scan went on where it was")
 	w.mu.Unlock()
 	return true
 }
@@ -159,7 +160,7 @@ func (w *walk) through(ctx context.Context) error {
 // hostile or broken server. Rehashing repeats keys, but not this often.
 const maxKeysPerExpected = 8
 
-// goesOn decides whether there is a page behind this one.
+// goesOn decides whether there is a page after this one.
 func (w *walk) goesOn(p *page) bool {
 	if w.dice != nil {
 		if w.seen >= w.share() || int64(w.named) > 4*w.share()/int64(w.count)+64 {
@@ -178,7 +179,7 @@ func (w *walk) goesOn(p *page) bool {
 	return true
 }
 
-// share is how many keys of the sample are of this database. Where no size is known, all may be.
+// share returns how many keys of the sample are of this database. Where no size is known, all may be.
 func (w *walk) share() int64 {
 	size := w.fleet.size()
 	if size == 0 {
@@ -187,7 +188,7 @@ func (w *walk) share() int64 {
 	return max(w.req.Sample*w.sh.dbs[w.db]/size, 1)
 }
 
-// pageCount is the COUNT of the next page: of a sample no more than what it lacks, or a small
+// pageCount returns the COUNT of the next page: of a sample no more than what it lacks, or a small
 // database would have a page where a large one has its share.
 func (w *walk) pageCount() int {
 	if w.dice == nil {
@@ -196,7 +197,7 @@ func (w *walk) pageCount() int {
 	return int(min(int64(w.count), max(w.share()-w.seen, 1)))
 }
 
-// randomCursor is a place in the hash table: a cursor is a bucket index with
+// randomCursor returns a place in the hash table: a cursor is a bucket index with
 // its bits reversed, and the server ignores the bits beyond its table.
 func (w *walk) randomCursor() string { return strconv.FormatUint(w.dice.Uint64()>>8, 10) }
 
@@ -252,7 +253,8 @@ func (w *walk) readNames(p *page) error {
 			return wrong(err)
 		}
 		if len(p.slab)+len(name) > wire.MaxReply {
-			return wrong(&wire.ProtocolError{Got: fmt.Sprintf("%d keys with more", n), Want: fmt.Sprintf("a page of at most %d bytes", wire.MaxReply)})
+			return wrong(&wire.ProtocolError{Got: fmt.Sprintf("%d keys with more", n),
+				Want: fmt.Sprintf("a page of at most %d bytes", wire.MaxReply)})
 		}
 		if len(w.track.had) > 0 && w.again(p, name) {
 			continue
@@ -316,7 +318,7 @@ func (w *walk) askFacts(p *page) {
 	}
 }
 
-// expected is the type that the next name of the page tells.
+// expected returns the type that the next name of the page tells.
 func (p *page) expected(w *walk, name []byte) source.Kind {
 	if w.req.Expect == nil {
 		return source.Unknown

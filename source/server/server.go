@@ -27,7 +27,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Role is which member of a shard is scanned.
+// Role describes which member of a shard is scanned.
 type Role string
 
 // Auto takes a replica in step with its primary where there is one.
@@ -56,10 +56,10 @@ type Part struct{ Number, Of int }
 
 func (p Part) has(i int) bool { return p.Of == 0 || i%p.Of == p.Number-1 }
 
-// stepBudget is how long one SCAN may hold the server.
+// stepBudget says how long one SCAN may hold the server.
 const stepBudget = 2 * time.Millisecond
 
-// Scanner is the Source.
+// Scanner represents the Source.
 type Scanner struct {
 	config  connect.Config
 	options Options
@@ -102,7 +102,7 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 	return sum, err
 }
 
-// run is one scan over all shards. Its fields below the mutex are shared.
+// run represents one scan over all shards. Its fields below the mutex are shared.
 type run struct {
 	*Scanner
 	req      source.Request
@@ -161,7 +161,8 @@ func (r *run) all(ctx context.Context) error {
 		})
 	}
 	group.Wait()
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) &&
+		!errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	if ctx.Err() == nil {
@@ -246,7 +247,8 @@ func (r *run) progress(paused bool) {
 		return
 	}
 	r.reported, r.paused = time.Now(), paused
-	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started), Shards: len(r.fleet.shards), Paused: paused})
+	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started),
+		Shards: len(r.fleet.shards), Paused: paused})
 }
 
 func (r *run) expected() int64 {
@@ -267,20 +269,21 @@ func (r *run) summary() source.Summary {
 	defer r.mu.Unlock()
 	t := r.fleet
 	return source.Summary{
-		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys, Expected: t.size(), Gone: r.gone,
+		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys,
+		Expected: t.size(), Gone: r.gone,
 		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Notes: append(t.notes, r.notes...),
 		Origins: t.origins(),
 	}
 }
 
-// Command is a row of the list of commands a scan may send.
+// Command represents a row of the list of commands a scan may send.
 type Command struct {
 	Name   string // as ACL writes it: "memory|usage"
 	Why    string
 	Values bool // only where values are looked at
 }
 
-// Commands is everything the audit, `doctor` and `explain --key` send. AUTH
+// Commands returns everything the audit, `doctor` and `explain --key` send. AUTH
 // needs no permission. Anything else is refused before it reaches the network.
 func Commands() []Command {
 	return []Command{
@@ -316,8 +319,8 @@ func Commands() []Command {
 	}
 }
 
-// ACL is the line that makes a least-privilege user for the audit, as ACL
-// SETUSER takes it behind the name and an ACL file behind `user NAME`. It loads
+// ACL returns the line that makes a least-privilege user for the audit, as ACL
+// SETUSER takes it after the name and an ACL file after `user NAME`. It loads
 // on Redis from 6.2 and Valkey from 7.2: a subcommand an old server does not
 // know would keep it from starting, so only ones that all know are named.
 func ACL(values bool) string {

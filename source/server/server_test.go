@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/topology"
 	"go.uber.org/goleak"
@@ -22,24 +24,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func each(t *testing.T, f func(*testing.T, kt.Brand)) {
-	for _, b := range kt.Brands() {
-		t.Run(string(b), func(t *testing.T) { t.Parallel(); f(t, b) })
-	}
-}
-
-func config(t testing.TB, url string) connect.Config {
-	t.Helper()
-	c, err := connect.New(connect.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+var each = servertest.Brands
 
 // scan gathers what a scan yields by database and name; a name that comes twice
 // fails the test.
-func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary, error) {
+func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary,
+	error) {
 	t.Helper()
 	if o.OnlyDB == 0 {
 		o.OnlyDB = -1
@@ -63,8 +53,10 @@ func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[st
 // and names that are not text.
 func everyType(s *kt.Server) {
 	for _, c := range [][]string{
-		{"SET", "string", "v", "PX", "3600000"}, {"HSET", "hash", "f", "1", "g", "2"}, {"RPUSH", "list", "a", "b"}, {"SADD", "set", "1", "2", "x"},
-		{"ZADD", "zset", "1.5", "m", "2", "n"}, {"XADD", "stream", "1-1", "f", "v"}, {"SET", "bin\xff\x00\r\n key", "v"}, {"SET", "", "empty name"},
+		{"SET", "string", "v", "PX", "3600000"}, {"HSET", "hash", "f", "1", "g", "2"}, {"RPUSH", "list", "a", "b"},
+		{"SADD", "set", "1", "2", "x"},
+		{"ZADD", "zset", "1.5", "m", "2", "n"}, {"XADD", "stream", "1-1", "f", "v"}, {"SET", "bin\xff\x00\r\n key", "v"},
+		{"SET", "", "empty name"},
 		{"PFADD", "hll", "a"}, {"GEOADD", "geo", "13.3", "38.1", "p"}, {"SET", strings.Repeat("long", 10_000), "v"},
 	} {
 		s.Do(c...)
@@ -75,7 +67,7 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		everyType(s)
-		other, err := dial(t.Context(), config(t, s.URL()))
+		other, err := dial(t.Context(), servertest.Config(t, s.URL()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,12 +77,14 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
 		if err != nil || len(sum.Incomplete) > 0 {
 			t.Fatalf("%v %+v", err, sum)
 		}
-		want := map[string]source.Kind{"0/string": source.String, "0/hash": source.Hash, "0/list": source.List, "0/set": source.Set, "0/zset": source.ZSet, "0/stream": source.Stream,
-			"0/bin\xff\x00\r\n key": source.String, "0/": source.String, "0/hll": source.String, "0/geo": source.ZSet, "0/" + strings.Repeat("long", 10_000): source.String, "9/elsewhere": source.String}
+		want := map[string]source.Kind{"0/string": source.String, "0/hash": source.Hash, "0/list": source.List,
+			"0/set": source.Set, "0/zset": source.ZSet, "0/stream": source.Stream,
+			"0/bin\xff\x00\r\n key": source.String, "0/": source.String, "0/hll": source.String, "0/geo": source.ZSet,
+			"0/" + strings.Repeat("long", 10_000): source.String, "9/elsewhere": source.String}
 		if len(got) != len(want) {
 			t.Errorf("got %d keys, want %d", len(got), len(want))
 		}
@@ -106,7 +100,8 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 		if got["0/hash"].TTL != source.NoTTL {
 			t.Errorf("TTL %s", got["0/hash"].TTL)
 		}
-		if z := got["0/zset"].Value; len(z.Elements) != 2 || z.Scores[slices.IndexFunc(z.Elements, func(m []byte) bool { return string(m) == "m" })] != 1.5 || z.Partial {
+		if z := got["0/zset"].Value; len(z.Elements) != 2 ||
+			z.Scores[slices.IndexFunc(z.Elements, func(m []byte) bool { return string(m) == "m" })] != 1.5 || z.Partial {
 			t.Errorf("zset value %+v", z)
 		}
 		if sum.Databases != 2 || sum.Keys != int64(len(want)) || sum.Expected != int64(len(want)) || sum.MaxRepeats != 0 {
@@ -122,16 +117,17 @@ func TestReadOnly(t *testing.T) {
 		s := kt.Start(t, b)
 		everyType(s)
 		s.Do(append([]string{"ACL", "SETUSER", "auditor", ">secret"}, strings.Fields(ACL(true))...)...)
-		c := config(t, "redis://auditor:secret@"+s.Addr())
+		c := servertest.Config(t, "redis://auditor:secret@"+s.Addr())
 		stop := s.Monitor()
 		got, sum, err := scan(t, c, Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
 		if err != nil || len(sum.Incomplete) > 0 || len(sum.Notes) > 0 || len(got) != 11 {
 			t.Fatalf("%v %+v, %d keys", err, sum, len(got))
 		}
-		if _, err := Diagnose(t.Context(), c, time.Now); err != nil {
+		if _, err := Examine(t.Context(), c, time.Now); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := Inspect(t.Context(), c, []byte("zset")); err != nil || f.Type != "zset" || f.Bytes <= 0 || f.Encoding == "" {
+		if f, err := Inspect(t.Context(), c, []byte("zset")); err != nil || f.Type != "zset" || f.Bytes <= 0 ||
+			f.Encoding == "" {
 			t.Fatalf("%+v %v", f, err)
 		}
 		seen := map[string]int{}
@@ -157,13 +153,15 @@ func TestReadOnly(t *testing.T) {
 
 func TestRefusesOtherCommands(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
-	l, err := dial(t.Context(), config(t, s.URL()))
+	l, err := dial(t.Context(), servertest.Config(t, s.URL()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.close()
-	for _, args := range [][]string{{"DEL", "a"}, {"KEYS", "*"}, {"CONFIG", "SET", "maxmemory", "1"}, {"MEMORY", "PURGE"}, {"EVAL", "return 1", "0"}} {
-		if _, err := l.ask(t.Context(), args...); err == nil || !strings.Contains(err.Error(), "not a command this package may send") {
+	for _, args := range [][]string{{"DEL", "a"}, {"KEYS", "*"}, {"CONFIG", "SET", "maxmemory", "1"}, {"MEMORY", "PURGE"},
+		{"EVAL", "return 1", "0"}} {
+		if _, err := l.ask(t.Context(), args...); err == nil ||
+			!strings.Contains(err.Error(), "not a command this package may send") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
@@ -182,16 +180,18 @@ func TestManyKeysOnceEach(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 20_000)
-		got, sum, err := scan(t, config(t, s.URL()), Options{Count: 10}, source.Request{})
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 10}, source.Request{})
 		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 {
 			t.Errorf("%d keys, %v, %+v", len(got), err, sum)
 		}
-		few, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{Match: "key:1999?"})
+		few, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{Match: "key:1999?"})
 		if err != nil || len(few) != 10 || sum.MaxRepeats != 0 {
 			t.Errorf("MATCH gave %d keys, %v, %+v", len(few), err, sum)
 		}
 		seen := 0
-		_, err = New(config(t, s.URL()), Options{OnlyDB: -1, Count: 50}).Scan(t.Context(), source.Request{Sample: 500}, func(k []source.Key) error { seen += len(k); return nil })
+		_, err = New(servertest.Config(t, s.URL()), Options{OnlyDB: -1, Count: 50}).Scan(t.Context(),
+			source.Request{Sample: 500},
+			func(k []source.Key) error { seen += len(k); return nil })
 		if err != nil || seen < 400 || seen > 1000 {
 			t.Errorf("a sample of 500 gave %d keys, %v", seen, err)
 		}
@@ -204,7 +204,8 @@ func TestValuesOfManyPages(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
-		got, sum, err := scan(t, config(t, s.URL()), Options{Count: 100}, source.Request{Bytes: true, Values: func(name []byte, _ source.Kind) bool { return name[len(name)-1] != '7' }})
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Count: 100},
+			source.Request{Bytes: true, Values: func(name []byte, _ source.Kind) bool { return name[len(name)-1] != '7' }})
 		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
 		}
@@ -226,14 +227,15 @@ func TestReplicaIsPreferred(t *testing.T) {
 			s.Do("PING")
 		}
 		primaryScans := func() string { return s.Info("cmdstat_scan") }
-		got, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{})
+		got, sum, err := scan(t, servertest.Config(t, s.URL()), Options{}, source.Request{})
 		if err != nil || len(got) != 100 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Server, "replica") {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
 		}
 		if primaryScans() != "" {
 			t.Error("the primary was scanned")
 		}
-		if _, _, err := scan(t, config(t, s.URL()), Options{Role: Primary}, source.Request{}); err != nil || primaryScans() == "" {
+		if _, _, err := scan(t, servertest.Config(t, s.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
+			primaryScans() == "" {
 			t.Errorf("the primary was not scanned: %v", err)
 		}
 	})
@@ -253,12 +255,12 @@ func TestClusterAllShards(t *testing.T) {
 			}
 		}
 		for _, role := range []Role{Auto, Primary} {
-			got, sum, err := scan(t, config(t, c.URL()), Options{Role: role}, source.Request{Bytes: true})
+			got, sum, err := scan(t, servertest.Config(t, c.URL()), Options{Role: role}, source.Request{Bytes: true})
 			if err != nil || len(got) != want || want != 2000 || sum.Shards != 3 || len(sum.Incomplete) > 0 {
 				t.Errorf("%s: %d of %d keys, %v, %+v", role, len(got), want, err, sum)
 			}
 		}
-		if f, err := Inspect(t.Context(), config(t, c.URL()), []byte("key:7")); err != nil || !f.Exists {
+		if f, err := Inspect(t.Context(), servertest.Config(t, c.URL()), []byte("key:7")); err != nil || !f.Exists {
 			t.Errorf("Inspect: %+v %v", f, err)
 		}
 	})
@@ -268,12 +270,14 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		sen := kt.StartSentinel(t, b, 1, 3)
 		fill(sen.Primary, 10)
-		if got, sum, err := scan(t, config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil || len(got) != 10 {
+		if got, sum, err := scan(t, servertest.Config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
+			len(got) != 10 {
 			t.Errorf("sentinel: %d keys, %v, %+v", len(got), err, sum)
 		}
 		s := kt.Start(t, b)
 		fill(s, 10)
-		if got, _, err := scan(t, config(t, "unix://"+s.Socket()), Options{}, source.Request{}); err != nil || len(got) != 10 {
+		if got, _, err := scan(t, servertest.Config(t, "unix://"+s.Socket()), Options{}, source.Request{}); err != nil ||
+			len(got) != 10 {
 			t.Errorf("unix: %d keys, %v", len(got), err)
 		}
 		certs := kt.NewCertificates(t)
@@ -285,7 +289,8 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 			hint string // "" works
 		}{
 			{"right", connect.Options{CAFile: certs.CA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey}, ""},
-			{"foreign CA", connect.Options{CAFile: certs.OtherCA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey}, "--tls-ca"},
+			{"foreign CA", connect.Options{CAFile: certs.OtherCA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey},
+				"--tls-ca"},
 			{"no client certificate", connect.Options{CAFile: certs.CA}, "client certificate"},
 		} {
 			c.o.URL = secure.URL()
@@ -294,16 +299,18 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, _, err := scan(t, conf, Options{}, source.Request{})
-			if c.hint == "" && (err != nil || len(got) != 10) || c.hint != "" && (err == nil || !strings.Contains(err.Error(), c.hint)) {
+			if c.hint == "" && (err != nil || len(got) != 10) ||
+				c.hint != "" && (err == nil || !strings.Contains(err.Error(), c.hint)) {
 				t.Errorf("TLS, %s: %d keys, %v", c.name, len(got), err)
 			}
 		}
-		if _, _, err := scan(t, config(t, "redis://"+secure.Addr()), Options{}, source.Request{}); err == nil {
+		if _, _, err := scan(t, servertest.Config(t, "redis://"+secure.Addr()), Options{}, source.Request{}); err == nil {
 			t.Error("plain text to a TLS port is no error")
 		}
-		plain := config(t, "rediss://"+s.Addr())
+		plain := servertest.Config(t, "rediss://"+s.Addr())
 		plain.Timeout = 300 * time.Millisecond
-		if _, _, err := scan(t, plain, Options{}, source.Request{}); err == nil || !strings.Contains(err.Error(), "redis://") {
+		if _, _, err := scan(t, plain, Options{}, source.Request{}); err == nil ||
+			!strings.Contains(err.Error(), "redis://") {
 			t.Errorf("TLS to a plain port: %v", err)
 		}
 	})
@@ -326,13 +333,15 @@ func TestNeverFalselyComplete(t *testing.T) {
 				s := kt.Start(t, b)
 				fill(s, 3000)
 				first := true
-				sum, err := New(config(t, s.URL()), Options{OnlyDB: -1, Count: 10 + 40*round}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
-					if first {
-						first = false
-						harms[name](s)
-					}
-					return nil
-				})
+				sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1, Count: 10 + 40*round}).Scan(t.Context(),
+					source.Request{},
+					func([]source.Key) error {
+						if first {
+							first = false
+							harms[name](s)
+						}
+						return nil
+					})
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -352,20 +361,32 @@ func TestClusterHarm(t *testing.T) {
 				_, _ = n.Try("SET", fmt.Sprintf("key:%d", k), "v")
 			}
 		}
+		there := "" // a key of the second shard, by its last slots
+		for k := 0; there == ""; k++ {
+			if at := slot.Of(fmt.Append(nil, "key:", k)); at > slot.Count/2 && at < slot.Count/3*2 {
+				there = fmt.Sprint("key:", k)
+			}
+		}
 		during := func(what string, role Role, harm func()) {
 			first := true
-			sum, err := New(config(t, c.URL()), Options{OnlyDB: -1, Count: 10, Role: role}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
-				if first {
-					first = false
-					harm()
-				}
-				return nil
-			})
+			sum, err := New(servertest.Config(t, c.URL()), Options{OnlyDB: -1, Count: 10, Role: role}).Scan(t.Context(),
+				source.Request{},
+				func([]source.Key) error {
+					if first {
+						first = false
+						harm()
+					}
+					return nil
+				})
 			if err != nil || len(sum.Incomplete) == 0 {
 				t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
 			}
 		}
 		during("slots moved", Primary, func() { c.MoveSlots(0, 1, 2) })
+		during("slots moved there and back", Primary, func() {
+			c.MoveSlotOf(there, 1, 2)
+			c.MoveSlotOf(there, 2, 1)
+		})
 		during("failover", Primary, func() { c.Failover(3) })
 		during("failover, read from replicas", Auto, func() { c.Failover(4) })
 	})
@@ -378,7 +399,7 @@ func TestCutConnectionGoesOn(t *testing.T) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
 		p := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: 60_000, CutTimes: 3})
-		got, sum, err := scan(t, config(t, "redis://"+p.Addr()), Options{Count: 100}, source.Request{Bytes: true})
+		got, sum, err := scan(t, servertest.Config(t, "redis://"+p.Addr()), Options{Count: 100}, source.Request{Bytes: true})
 		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 || p.Connections() < 3 {
 			t.Errorf("%d keys over %d connections, %v, %+v", len(got), p.Connections(), err, sum)
 		}
@@ -389,7 +410,7 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 5000)
 	p := kt.NewProxy(t, s.Addr(), kt.Rules{SwallowAfter: 16_000})
-	c := config(t, "redis://"+p.Addr())
+	c := servertest.Config(t, "redis://"+p.Addr())
 	c.Timeout = 300 * time.Millisecond
 	_, sum, err := scan(t, c, Options{Count: 100}, source.Request{})
 	if err != nil || len(sum.Incomplete) == 0 {
@@ -400,11 +421,12 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 func TestDatabaseThatDoesNotExist(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 10)
-	if _, sum, err := scan(t, config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil || len(sum.Incomplete) > 0 {
+	if _, sum, err := scan(t, servertest.Config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil ||
+		len(sum.Incomplete) > 0 {
 		t.Errorf("a database without keys: %v %+v", err, sum)
 	}
 	s.Do("CONFIG", "RESETSTAT")
-	c := config(t, s.URL())
+	c := servertest.Config(t, s.URL())
 	for name, read := range map[string]func() error{
 		"scan": func() error { _, _, err := scan(t, c, Options{OnlyDB: 99}, source.Request{}); return err },
 		"snapshot": func() error {
@@ -415,18 +437,23 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 			_, err := New(c, Options{OnlyDB: 99}).Contents(t.Context(), ContentsRequest{}, nil)
 			return err
 		},
-		"inspect": func() error { _, err := Inspect(t.Context(), config(t, s.URL()+"/99"), []byte("a")); return err },
+		"inspect": func() error {
+			_, err := Inspect(t.Context(), servertest.Config(t, s.URL()+"/99"), []byte("a"))
+			return err
+		},
 	} {
 		var refused *connect.ConfigError
-		if err := read(); !errors.As(err, &refused) || !strings.HasSuffix(refused.What, "has no database 99: it has 16, 0 to 15") {
+		if err := read(); !errors.As(err, &refused) ||
+			!strings.HasSuffix(refused.What, "has no database 99: it has 16, 0 to 15") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if stats := s.Do("INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_scan:") || strings.Contains(stats, "cmdstat_psync:") {
+	if stats := s.Do("INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_scan:") ||
+		strings.Contains(stats, "cmdstat_psync:") {
 		t.Errorf("something was read: %s", stats)
 	}
-	if d, err := Diagnose(t.Context(), config(t, s.URL()+"/99"), time.Now); err != nil || d.From("danger") == 0 || !strings.Contains(d.Advice[0].What, "no database 99") {
-		t.Errorf("doctor: %v %+v", err, d.Advice)
+	if x := examined(t, s.URL()+"/99"); !strings.Contains(x.Patients[0].NoDB, "no database 99") {
+		t.Errorf("doctor: %s", x.Patients[0].NoDB)
 	}
 }
 
@@ -434,7 +461,8 @@ func TestCancel(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)
 	fill(s, 5000)
 	ctx, cancel := context.WithCancel(t.Context())
-	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1, Count: 10}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
+	sum, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1, Count: 10}).Scan(ctx, source.Request{},
+		func([]source.Key) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 || sum.Keys == 0 {
 		t.Errorf("%v %+v", err, sum)
 	}
@@ -444,7 +472,8 @@ func TestConsumerErrorStops(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 100)
 	enough := errors.New("enough")
-	if _, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+	if _, err := New(servertest.Config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), source.Request{},
+		func([]source.Key) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("%v", err)
 	}
 }
@@ -453,10 +482,13 @@ func TestRate(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 1000)
 	started := time.Now()
-	if _, sum, err := scan(t, config(t, s.URL()), Options{Rate: 2000, Count: 100}, source.Request{}); err != nil || sum.Keys != 1000 {
+	if _, sum, err := scan(t, servertest.Config(t, s.URL()), Options{Rate: 2000, Count: 100},
+		source.Request{}); err != nil ||
+		sum.Keys != 1000 {
 		t.Fatalf("%v %+v", err, sum)
 	}
-	if took := time.Since(started); took < 300*time.Millisecond { // 1000 keys at 2000/s are half a second, less the first and the last page
+	// 1000 keys at 2000/s are half a second, less the first and the last page
+	if took := time.Since(started); took < 300*time.Millisecond {
 		t.Errorf("1000 keys at 2000/s took %s only", took)
 	}
 }
@@ -473,8 +505,9 @@ func TestRestrictedUsers(t *testing.T) {
 			{"on >pw ~mine -@all +ping +select +scan +type +pttl +info +dbsize +memory|usage", "", "out of the user's reach"},
 		} {
 			s.Do(append([]string{"ACL", "SETUSER", "u", "reset"}, strings.Fields(c.rules)...)...)
-			_, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
-			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) || (c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(sum.Incomplete.String(), c.incomplete) {
+			_, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
+			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) ||
+				(c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(sum.Incomplete.String(), c.incomplete) {
 				t.Errorf("%s: %v %+v", c.rules, err, sum)
 			}
 			if sum.Gone != 0 {
@@ -482,7 +515,9 @@ func TestRestrictedUsers(t *testing.T) {
 			}
 		}
 		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~*", "-@all", "+ping", "+info")
-		if _, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{}); !connect.IsKind(err, connect.Denied) {
+		if _, sum, err := scan(t, servertest.Config(t, "redis://u:pw@"+s.Addr()), Options{},
+			source.Request{}); !connect.IsKind(err,
+			connect.Denied) {
 			t.Errorf("a user who may not SCAN: %v %+v", err, sum)
 		}
 	})
@@ -492,7 +527,8 @@ func TestRestrictedUsers(t *testing.T) {
 func TestACLFileLoads(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
-		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		s := kt.Start(t, b, kt.Config("aclfile", file))
@@ -522,12 +558,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{"unix:///no/such/socket", connect.Unreachable, "socket does not exist"},
 		{"redis+cluster://:hunter2@" + s.Addr(), connect.Unsupported, "redis://"},
 	} {
-		_, _, err := scan(t, config(t, c.url), Options{}, source.Request{})
+		_, _, err := scan(t, servertest.Config(t, c.url), Options{}, source.Request{})
 		if !connect.IsKind(err, c.kind) || !strings.Contains(err.Error(), c.hint) || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%s: %v", c.url, err)
 		}
 	}
-	if _, _, err := scan(t, config(t, "redis://:hunter2@"+s.Addr()), Options{}, source.Request{}); err != nil {
+	if _, _, err := scan(t, servertest.Config(t, "redis://:hunter2@"+s.Addr()), Options{}, source.Request{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -536,7 +572,8 @@ func TestOlder(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
-	}{{"6.0.16", "6.2", true}, {"6.2.0", "6.2", false}, {"7.0.15", "6.2", false}, {"10.1", "7.2", false}, {"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
+	}{{"6.0.16", "6.2", true}, {"6.2.0", "6.2", false}, {"7.0.15", "6.2", false}, {"10.1", "7.2", false},
+		{"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
 		if topology.Older(c.a, c.b) != c.want {
 			t.Errorf("older(%s, %s) = %v", c.a, c.b, !c.want)
 		}
@@ -548,7 +585,8 @@ func TestNextCount(t *testing.T) {
 		count int
 		held  time.Duration
 		want  int
-	}{{500, 500 * time.Microsecond, 1000}, {500, 10 * time.Millisecond, 66}, {10, time.Second, 10}, {1000, 0, 1000}, {100, 2 * time.Millisecond, 66}} {
+	}{{500, 500 * time.Microsecond, 1000}, {500, 10 * time.Millisecond, 66}, {10, time.Second, 10}, {1000, 0, 1000},
+		{100, 2 * time.Millisecond, 66}} {
 		if got := nextCount(c.count, c.held); got != c.want {
 			t.Errorf("nextCount(%d, %s) = %d, want %d", c.count, c.held, got, c.want)
 		}

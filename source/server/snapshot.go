@@ -28,7 +28,7 @@ type SnapshotOptions struct {
 	Silence  time.Duration // how long a server may say nothing while it sends; 0: 60 s
 }
 
-// Snapshot is a source.Source over what servers send to their replicas. It costs
+// Snapshot represents a source.Source over what servers send to their replicas. It costs
 // a server a fork and next to nothing of its only thread. The keys are those of
 // one moment, on a cluster those of one moment for each shard.
 type Snapshot struct {
@@ -49,7 +49,8 @@ func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
 
 // Scan implements source.Source. A server that sends nothing at all is an error;
 // one that fails in between makes the summary incomplete.
-func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
+func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary,
+	error) {
 	started := time.Now()
 	t, err := discoverSome(ctx, s.scanner.config, Primary, s.options.Part)
 	if err != nil {
@@ -71,13 +72,13 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 	return sum, err
 }
 
-// SnapshotACL is the line that makes a user who may take snapshots and nothing
+// SnapshotACL returns the line that makes a user who may take snapshots and nothing
 // else, as ACL is for a scan. Such a user sees every key, though it names none.
 func SnapshotACL() string {
 	return "on resetkeys resetchannels -@all +ping +info +dbsize +cluster|nodes +replconf +psync +sync"
 }
 
-// snapshotRun is one run over all shards. What run guards by its mutex it guards
+// snapshotRun represents one run over all shards. What run guards by its mutex it guards
 // here too, and so the fields below.
 type snapshotRun struct {
 	*Snapshot
@@ -146,7 +147,7 @@ func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
 	return nil
 }
 
-// missed is a shard of which nothing could be read: an error if that holds for
+// missed returns a shard of which nothing could be read: an error if that holds for
 // all of them so far.
 func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
 	r.mu.Lock()
@@ -162,7 +163,7 @@ func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
 	return nil
 }
 
-// share is the request for one shard: its part of a sample, and no progress,
+// share returns the request for one shard: its part of a sample, and no progress,
 // which is told for all shards together.
 func (r *snapshotRun) share(sh *shard) source.Request {
 	req := r.req
@@ -221,7 +222,9 @@ func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, err
 			return stream, nil
 		}
 		if r.Snapshot.options.Role == Replica {
-			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.address, Err: errors.New("there is no replica in step that makes a snapshot"), Hint: "take the primary: its memory grows by what is written during the snapshot"}
+			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.address,
+				Err:  errors.New("there is no replica in step that makes a snapshot"),
+				Hint: "take the primary: its memory grows by what is written during the snapshot"}
 		}
 	}
 	return OpenSnapshot(ctx, sh.config, r.Snapshot.options.Silence)
@@ -257,7 +260,7 @@ func (r *snapshotRun) remark(note string) {
 	r.notes = appendNew(r.notes, note)
 }
 
-// patience is how long a replica is given to reach what its primary has.
+// patience says how long a replica is given to reach what its primary has.
 const patience = 2 * time.Second
 
 func inStep(ctx context.Context, replica connect.Config, offset string) error {
@@ -283,7 +286,8 @@ func (l *link) reaches(ctx context.Context, offset string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: l.address, Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
+			return &connect.Error{Kind: connect.Unreachable, Server: l.address,
+				Err: errors.New("it lacks what its primary has, or INFO is not allowed")}
 		}
 		if err := sleep(ctx, patience/200); err != nil {
 			return err
@@ -310,8 +314,8 @@ func (s *shard) again(ctx context.Context) (topology.Info, error) {
 	return conn.info(ctx)
 }
 
-// changes are the reasons why keys can have slipped between the snapshots. What
-// happens to a server behind the moment of its snapshot is none: a flush, other
+// changes returns the reasons why keys can have slipped between the snapshots. What
+// happens to a server after the moment of its snapshot is none: a flush, other
 // replicas. Nor is a new replication id: the first replica of a server, which we
 // may be, gives it one.
 func (r *snapshotRun) changes(ctx context.Context) (out source.Reasons) {

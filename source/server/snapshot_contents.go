@@ -12,7 +12,8 @@ import (
 // Contents reads whole values, as Scanner.Contents does, from what servers send to their
 // replicas: the values of one moment, on a cluster of one moment for each shard. No key
 // comes twice unless a slot moved, and no value is torn.
-func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest,
+	each func([]source.Content) error) (source.Summary, error) {
 	started := time.Now()
 	t, err := discover(ctx, s.scanner.config, Primary)
 	if err != nil {

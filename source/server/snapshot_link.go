@@ -17,8 +17,8 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
-// SnapshotStream is the RDB that one server makes for a replica: Read gives
-// exactly its bytes, without the framing around them, and io.EOF behind the last.
+// SnapshotStream represents the RDB that one server makes for a replica: Read gives
+// exactly its bytes, without the framing around them, and io.EOF after the last.
 // A stream that is cut ends in an error that is io.ErrUnexpectedEOF, never in
 // io.EOF. It is not safe for concurrent use.
 type SnapshotStream struct {
@@ -42,7 +42,7 @@ const (
 	streamBuffer   = 128 << 10
 )
 
-// greeting is what a replica says of itself. A server or proxy that knows none of
+// greeting says what a replica says of itself. A server or proxy that knows none of
 // it can still make a snapshot, so refusals are no errors.
 //
 // The port is none: a sentinel takes whatever connects like a replica for one it
@@ -242,7 +242,8 @@ var refusals = []struct {
 }{
 	{"NOMASTERLINK", connect.Unreachable, replicaAlone},
 	{"not connected with my master", connect.Unreachable, replicaAlone},
-	{"BGSAVE failed", connect.Broken, "the server could not make the snapshot: its log says why (memory for the fork, the disk)"},
+	{"BGSAVE failed", connect.Broken,
+		"the server could not make the snapshot: its log says why (memory for the fork, the disk)"},
 	{"NOPERM", connect.Denied, notAllowed},
 	{"unknown command", connect.Denied, notAllowed},
 	{"not allowed", connect.Denied, notAllowed},
@@ -252,7 +253,8 @@ var refusals = []struct {
 
 const (
 	replicaAlone = "the replica has lost its primary: take another replica, or the primary"
-	notAllowed   = "a snapshot needs a user with +ping +psync +sync +replconf, and managed services seldom allow it to anybody; audit with SCAN instead (without --snapshot)"
+	notAllowed   = "a snapshot needs a user with +ping +psync +sync +replconf, and managed services seldom allow it to " +
+		"anybody; audit with SCAN instead (without --snapshot)"
 )
 
 func (s *SnapshotStream) refused(message string) error {
@@ -260,7 +262,8 @@ func (s *SnapshotStream) refused(message string) error {
 	reply := &wire.ServerError{Code: code, Message: message}
 	for _, r := range refusals {
 		if strings.Contains(strings.ToLower(message), strings.ToLower(r.contains)) {
-			return &connect.Error{Kind: r.kind, Server: s.server, Err: fmt.Errorf("no snapshot: the server answers %q: %w", message, reply), Hint: r.hint}
+			return &connect.Error{Kind: r.kind, Server: s.server,
+				Err: fmt.Errorf("no snapshot: the server answers %q: %w", message, reply), Hint: r.hint}
 		}
 	}
 	return connect.Explain(s.server, reply)
@@ -276,8 +279,9 @@ func (s *SnapshotStream) failed(err error) error {
 		return s.ctx.Err()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &connect.Error{Kind: connect.Broken, Server: s.server, Err: fmt.Errorf("the connection was closed before the snapshot began: %w", io.ErrUnexpectedEOF),
-			Hint: "the fork or the saving failed (the server's log says why), or a proxy stands between that knows no replication"}
+		return &connect.Error{Kind: connect.Broken, Server: s.server,
+			Err:  fmt.Errorf("the connection was closed before the snapshot began: %w", io.ErrUnexpectedEOF),
+			Hint: "the fork or the saving failed (the server's log says why), or a proxy in between knows no replication"}
 	}
 	return connect.Explain(s.server, err)
 }
@@ -287,7 +291,9 @@ func (s *SnapshotStream) cut(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
 	}
-	what, hint := "was cut", "the server stopped or its saving failed (its log says why), or it dropped us because we read too slowly (client-output-buffer-limit replica, repl-timeout)"
+	what, hint := "was cut",
+		"the server stopped or its saving failed (its log says why), or it dropped us because we read too slowly "+
+			"(client-output-buffer-limit replica, repl-timeout)"
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		what, hint = "fell silent", "the server hangs, or the network between"
 	}
@@ -296,5 +302,6 @@ func (s *SnapshotStream) cut(err error) error {
 	} else {
 		err = fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
 	}
-	return &connect.Error{Kind: connect.Broken, Server: s.server, Err: fmt.Errorf("the snapshot %s after %d bytes: %w", what, s.read, err), Hint: hint}
+	return &connect.Error{Kind: connect.Broken, Server: s.server,
+		Err: fmt.Errorf("the snapshot %s after %d bytes: %w", what, s.read, err), Hint: hint}
 }

@@ -19,13 +19,15 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/topology"
 	"pgregory.net/rapid"
 )
 
-// transfers are the two ways in which a server sends a snapshot.
+// transfers lists the two ways in which a server sends a snapshot.
 var transfers = map[string][]kt.Option{
 	"disk":     {kt.Config("repl-diskless-sync", "no")},
 	"diskless": {kt.Config("repl-diskless-sync", "yes"), kt.Config("repl-diskless-sync-delay", "0")},
@@ -46,7 +48,8 @@ var slow = kt.Config("rdb-key-save-delay", "200")
 func with(options []kt.Option, more ...kt.Option) []kt.Option { return slices.Concat(options, more) }
 
 // snapshot gathers what a snapshot yields; a name that comes twice fails the test.
-func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Request) (map[string]source.Key, source.Summary, error) {
+func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Request) (map[string]source.Key,
+	source.Summary, error) {
 	t.Helper()
 	if o.OnlyDB == 0 {
 		o.OnlyDB = -1
@@ -68,13 +71,14 @@ func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Requ
 func TestSnapshot(t *testing.T) {
 	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
 		s := kt.Start(t, b, options...)
-		got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{})
+		got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{})
 		if err != nil || len(got) != 0 || len(sum.Incomplete) > 0 || sum.Shards != 1 {
 			t.Fatalf("empty: %d keys, %v, %+v", len(got), err, sum)
 		}
 		fill(s, 20_000)
-		got, sum, err = snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{})
-		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || sum.Keys != 20_000 || sum.Expected != 20_000 || sum.Databases != 1 || !strings.Contains(sum.Server, "single server") || sum.Endpoint != s.Addr() {
+		got, sum, err = snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{})
+		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || sum.Keys != 20_000 || sum.Expected != 20_000 ||
+			sum.Databases != 1 || !strings.Contains(sum.Server, "single server") || sum.Endpoint != s.Addr() {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
 		}
 		s.Await("connected_slaves", "0")
@@ -92,7 +96,8 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 		seconds := func() int { return atoi(fmt.Sprint(s.Do("TIME").([]any)[0])) }
 		was := seconds()
 		until(t, "the key has expired, by a clock that counts whole seconds", func() bool { return seconds() > was+2 })
-		if got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 12 || sum.Expired != 1 || sum.Expected != 13 {
+		if got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil ||
+			len(got) != 12 || sum.Expired != 1 || sum.Expected != 13 {
 			t.Errorf("%d keys, %v, %+v", len(got), err, sum)
 		}
 		s.Do("DEL", "expired")
@@ -100,18 +105,20 @@ func TestSnapshotAgreesWithScan(t *testing.T) {
 			"all":   {Values: func([]byte, source.Kind) bool { return true }},
 			"match": {Match: "*s*", Values: func(_ []byte, k source.Kind) bool { return k == source.Hash }},
 		} {
-			live, a, err1 := scan(t, config(t, s.URL()), Options{}, req)
-			snap, b, err2 := snapshot(t, config(t, s.URL()), SnapshotOptions{}, req)
-			if err1 != nil || err2 != nil || len(live) < 5 || len(live) != len(snap) || len(b.Incomplete) > 0 || a.Databases != b.Databases || a.Server != b.Server || a.Endpoint != b.Endpoint || a.Keys != b.Keys {
+			live, a, err1 := scan(t, servertest.Config(t, s.URL()), Options{}, req)
+			snap, b, err2 := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, req)
+			if err1 != nil || err2 != nil || len(live) < 5 || len(live) != len(snap) || len(b.Incomplete) > 0 ||
+				a.Databases != b.Databases || a.Server != b.Server || a.Endpoint != b.Endpoint || a.Keys != b.Keys {
 				t.Errorf("%s: %v %v\n%+v\n%+v", name, err1, err2, a, b)
 			}
 			for name, l := range live {
-				if s := snap[name]; s.Kind != l.Kind || (s.Value == nil) != (l.Value == nil) || (s.TTL == source.NoTTL) != (l.TTL == source.NoTTL) || (s.TTL-l.TTL).Abs() > 10*time.Second {
+				if s := snap[name]; s.Kind != l.Kind || (s.Value == nil) != (l.Value == nil) ||
+					(s.TTL == source.NoTTL) != (l.TTL == source.NoTTL) || (s.TTL-l.TTL).Abs() > 10*time.Second {
 					t.Errorf("%.40q: %+v, live %+v", name, s, l)
 				}
 			}
 		}
-		few, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{Sample: 3})
+		few, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{Sample: 3})
 		if err != nil || len(few) < 3 || len(few) == 12 || len(sum.Incomplete) > 0 {
 			t.Errorf("a sample of 3: %d keys, %v, %+v", len(few), err, sum)
 		}
@@ -124,13 +131,15 @@ func TestSnapshotBytes(t *testing.T) {
 	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
 		s := kt.Start(t, b, options...)
 		fill(s, 3000)
-		for name, pieces := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader} {
-			stream, err := OpenSnapshot(t.Context(), config(t, s.URL()), 0)
+		for name, pieces := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r },
+			"bytes": iotest.OneByteReader, "halves": iotest.HalfReader} {
+			stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all, err := io.ReadAll(pieces(stream))
-			if err != nil || len(all) < 30_000 || !strings.HasPrefix(string(all), "REDIS00") || all[len(all)-9] != 0xff || len(stream.ReplID) != 40 {
+			if err != nil || len(all) < 30_000 || !strings.HasPrefix(string(all), "REDIS00") || all[len(all)-9] != 0xff ||
+				len(stream.ReplID) != 40 {
 				t.Errorf("%s: %d bytes, %v, %q", name, len(all), err, stream.ReplID)
 			}
 			if n, err := stream.Read(make([]byte, 1)); n != 0 || err != io.EOF {
@@ -149,12 +158,14 @@ func TestSnapshotOfOneDatabase(t *testing.T) {
 	fill(s, 10)
 	s.Do("COPY", "key:1", "other", "DB", "3")
 	for db, want := range map[int]int64{3: 1, 5: 0} {
-		got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{OnlyDB: db}, source.Request{})
+		got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{OnlyDB: db}, source.Request{})
 		if err != nil || int64(len(got)) != want || sum.Expected != want || len(sum.Incomplete) > 0 || sum.Databases != 1 {
 			t.Errorf("database %d: %d keys, %v, %+v", db, len(got), err, sum)
 		}
 	}
-	if got, _, err := snapshot(t, config(t, s.URL()+"/3"), SnapshotOptions{OnlyDB: -1}, source.Request{}); err != nil || len(got) != 1 {
+	if got, _, err := snapshot(t, servertest.Config(t, s.URL()+"/3"), SnapshotOptions{OnlyDB: -1},
+		source.Request{}); err != nil ||
+		len(got) != 1 {
 		t.Errorf("the database of the URL: %d keys, %v", len(got), err)
 	}
 }
@@ -164,20 +175,24 @@ func TestSnapshotTLSAndPassword(t *testing.T) {
 		certs := kt.NewCertificates(t)
 		secure := kt.Start(t, b, with(transfers["diskless"], kt.TLS(certs))...)
 		fill(secure, 20_000)
-		c, err := connect.New(connect.Options{URL: secure.URL(), CAFile: certs.CA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey})
+		c, err := connect.New(connect.Options{URL: secure.URL(), CAFile: certs.CA, CertFile: certs.ClientCert,
+			KeyFile: certs.ClientKey})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, sum, err := snapshot(t, c, SnapshotOptions{}, source.Request{}); err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 {
+		if got, sum, err := snapshot(t, c, SnapshotOptions{}, source.Request{}); err != nil || len(got) != 20_000 ||
+			len(sum.Incomplete) > 0 {
 			t.Errorf("TLS: %d keys, %v, %+v", len(got), err, sum)
 		}
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Password("hunter2"))...)
 		fill(s, 10)
-		if got, _, err := snapshot(t, config(t, "redis://:hunter2@"+s.Addr()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 10 {
+		if got, _, err := snapshot(t, servertest.Config(t, "redis://:hunter2@"+s.Addr()), SnapshotOptions{},
+			source.Request{}); err != nil || len(got) != 10 {
 			t.Errorf("password: %d keys, %v", len(got), err)
 		}
 		for _, url := range []string{"redis://" + s.Addr(), "redis://:hunter3@" + s.Addr()} {
-			if _, _, err := snapshot(t, config(t, url), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Denied) || strings.Contains(err.Error(), "hunter") {
+			if _, _, err := snapshot(t, servertest.Config(t, url), SnapshotOptions{},
+				source.Request{}); !connect.IsKind(err, connect.Denied) || strings.Contains(err.Error(), "hunter") {
 				t.Errorf("%v", err)
 			}
 		}
@@ -189,12 +204,14 @@ func TestSnapshotTLSAndPassword(t *testing.T) {
 func TestSnapshotPermissions(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
-		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser file "+SnapshotACL()+" >secret\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser file "+SnapshotACL()+" >secret\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("aclfile", file))...)
 		fill(s, 50)
-		if got, _, err := snapshot(t, config(t, "redis://file:secret@"+s.Addr()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 50 {
+		if got, _, err := snapshot(t, servertest.Config(t, "redis://file:secret@"+s.Addr()), SnapshotOptions{},
+			source.Request{}); err != nil || len(got) != 50 {
 			t.Errorf("of an ACL file: %d keys, %v", len(got), err)
 		}
 		for _, c := range []struct {
@@ -208,11 +225,12 @@ func TestSnapshotPermissions(t *testing.T) {
 			{ACL(true), false},
 		} {
 			s.Do(append([]string{"ACL", "SETUSER", "u", "reset", ">secret"}, strings.Fields(c.rules)...)...)
-			got, sum, err := snapshot(t, config(t, "redis://u:secret@"+s.Addr()), SnapshotOptions{}, source.Request{})
+			got, sum, err := snapshot(t, servertest.Config(t, "redis://u:secret@"+s.Addr()), SnapshotOptions{}, source.Request{})
 			if c.works && (err != nil || len(got) != 50 || len(sum.Incomplete) > 0) {
 				t.Errorf("%s: %d keys, %v, %+v", c.rules, len(got), err, sum)
 			}
-			if !c.works && (!connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "+psync") || !strings.Contains(err.Error(), "--snapshot")) {
+			if !c.works && (!connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "+psync") ||
+				!strings.Contains(err.Error(), "--snapshot")) {
 				t.Errorf("%s: %v", c.rules, err)
 			}
 		}
@@ -224,11 +242,13 @@ func TestSnapshotWithoutPSYNC(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("rename-command", "PSYNC", ""))...)
 		fill(s, 50)
-		if got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 50 || len(sum.Incomplete) > 0 {
+		if got, sum, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil ||
+			len(got) != 50 || len(sum.Incomplete) > 0 {
 			t.Errorf("SYNC: %d keys, %v, %+v", len(got), err, sum)
 		}
 		s = kt.Start(t, b, kt.Config("rename-command", "PSYNC", ""), kt.Config("rename-command", "SYNC", ""))
-		if _, _, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "--snapshot") {
+		if _, _, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{},
+			source.Request{}); !connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "--snapshot") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -255,15 +275,18 @@ func TestSnapshotCluster(t *testing.T) {
 		}
 		before := forks()
 		for _, role := range []Role{Auto, Replica, Primary} {
-			got, sum, err := snapshot(t, config(t, c.URL()), SnapshotOptions{Role: role, MaxForks: 2}, source.Request{})
-			if err != nil || len(got) != 2000 || sum.Shards != 3 || len(sum.Incomplete) > 0 || !strings.Contains(fmt.Sprint(sum.Notes), "own moment") {
+			got, sum, err := snapshot(t, servertest.Config(t, c.URL()), SnapshotOptions{Role: role, MaxForks: 2},
+				source.Request{})
+			if err != nil || len(got) != 2000 || sum.Shards != 3 || len(sum.Incomplete) > 0 ||
+				!strings.Contains(fmt.Sprint(sum.Notes), "own moment") {
 				t.Errorf("%s: %d keys, %v, %+v", role, len(got), err, sum)
 			}
-			if fromReplicas := strings.Contains(sum.Server, "from 3 replicas"); fromReplicas != (role != Primary) || fromReplicas != (forks() == before) {
+			if fromReplicas := strings.Contains(sum.Server, "from 3 replicas"); fromReplicas != (role != Primary) ||
+				fromReplicas != (forks() == before) {
 				t.Errorf("%s: %s, %d snapshots of primaries", role, sum.Server, forks()-before)
 			}
 		}
-		clusterForks(t, config(t, c.URL()))
+		clusterForks(t, servertest.Config(t, c.URL()))
 		clusterHarm(t, c)
 	})
 }
@@ -285,10 +308,11 @@ func clusterForks(t *testing.T, c connect.Config) {
 func clusterHarm(t *testing.T, c *kt.Cluster) {
 	during := func(what string, harm func()) {
 		var once sync.Once
-		sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1, Role: Primary}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
-			once.Do(harm)
-			return nil
-		})
+		sum, err := NewSnapshot(servertest.Config(t, c.URL()), SnapshotOptions{OnlyDB: -1, Role: Primary}).Scan(t.Context(),
+			source.Request{}, func([]source.Key) error {
+				once.Do(harm)
+				return nil
+			})
 		if err != nil || len(sum.Incomplete) == 0 {
 			t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
 		}
@@ -298,7 +322,7 @@ func clusterHarm(t *testing.T, c *kt.Cluster) {
 	during("primaries are gone", func() { c.Nodes[1].Kill(); c.Nodes[2].Kill() })
 }
 
-// meeting is where snapshots wait until as many are open as can be.
+// meeting describes where snapshots wait until as many are open as can be.
 type meeting struct {
 	mu        sync.Mutex
 	now, most int
@@ -338,15 +362,16 @@ func TestSnapshotUnderSentinels(t *testing.T) {
 		p.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
 		fill(p, 20_000)
 		for _, role := range []Role{Auto, Primary} {
-			until(t, "the replica is in step", func() bool { return len(topology.ParseInfo(fmt.Sprint(p.Do("INFO", "replication"))).InStep()) == 1 })
-			got, sum, err := snapshot(t, config(t, sen.URL()), SnapshotOptions{Role: role}, source.Request{})
+			until(t, "the replica is in step",
+				func() bool { return len(topology.ParseInfo(fmt.Sprint(p.Do("INFO", "replication"))).InStep()) == 1 })
+			got, sum, err := snapshot(t, servertest.Config(t, sen.URL()), SnapshotOptions{Role: role}, source.Request{})
 			if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Endpoint, "mymaster") {
 				t.Errorf("%d keys, %v, %+v", len(got), err, sum)
 			}
 		}
 		p.Do("CONFIG", "SET", "rdb-key-save-delay", "200")
 		s.Do("SENTINEL", "DEBUG", "info-period", "50")
-		stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+p.Addr()), 0)
+		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, "redis://"+p.Addr()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -391,15 +416,16 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 		for name, harm := range harms {
 			s := kt.Start(t, b, with(transfers["diskless"], slow)...)
 			fill(s, 4000)
-			c := config(t, s.URL())
+			c := servertest.Config(t, s.URL())
 			c.Timeout = 300 * time.Millisecond
 			var once sync.Once
-			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Silence: time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
-				if harm != nil {
-					once.Do(func() { harm(s) })
-				}
-				return nil
-			})
+			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Silence: time.Second}).Scan(t.Context(), source.Request{},
+				func([]source.Key) error {
+					if harm != nil {
+						once.Do(func() { harm(s) })
+					}
+					return nil
+				})
 			if err != nil || sum.Keys == 0 || (len(sum.Incomplete) == 0) != (harm == nil) {
 				t.Errorf("%s: %d keys, %v, %q", name, sum.Keys, err, sum.Incomplete)
 			}
@@ -411,13 +437,16 @@ func TestSnapshotThroughABadNetwork(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], slow)...)
 		fill(s, 12_000)
-		for says, rules := range map[string]kt.Rules{"was cut after": {CutAfter: 40_000}, "fell silent after": {SwallowAfter: 40_000}} {
+		for says, rules := range map[string]kt.Rules{"was cut after": {CutAfter: 40_000},
+			"fell silent after": {SwallowAfter: 40_000}} {
 			var got map[string]source.Key
 			var sum source.Summary
 			var err error
-			for silence := time.Second; len(got) == 0 && silence < time.Minute; silence *= 3 { // a busy machine may need longer than a second
+			// a busy machine may need longer than a second
+			for silence := time.Second; len(got) == 0 && silence < time.Minute; silence *= 3 {
 				p := kt.NewProxy(t, s.Addr(), rules)
-				got, sum, err = snapshot(t, config(t, "redis://"+p.Addr()), SnapshotOptions{Silence: silence}, source.Request{})
+				got, sum, err = snapshot(t, servertest.Config(t, "redis://"+p.Addr()), SnapshotOptions{Silence: silence},
+					source.Request{})
 			}
 			if err != nil || len(got) == 0 || len(got) >= 12_000 || !strings.Contains(fmt.Sprint(sum.Incomplete), says) {
 				t.Errorf("%s: %d keys, %v, %+v", says, len(got), err, sum)
@@ -431,15 +460,17 @@ func TestSnapshotThroughABadNetwork(t *testing.T) {
 // the reason is named.
 func TestSnapshotReadTooSlowly(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
-		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("repl-timeout", "1"), kt.Config("rdbcompression", "no"), kt.Config("enable-debug-command", "yes"))...)
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("repl-timeout", "1"), kt.Config("rdbcompression", "no"),
+			kt.Config("enable-debug-command", "yes"))...)
 		s.Do("DEBUG", "POPULATE", "20000", "key", "4000")
-		stream, err := OpenSnapshot(t.Context(), config(t, s.URL()), 0)
+		stream, err := OpenSnapshot(t.Context(), servertest.Config(t, s.URL()), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer stream.Close()
 		s.Await("connected_slaves", "0")
-		if n, err := io.Copy(io.Discard, stream); n == 0 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "too slowly") {
+		if n, err := io.Copy(io.Discard, stream); n == 0 || !errors.Is(err, io.ErrUnexpectedEOF) ||
+			!strings.Contains(err.Error(), "too slowly") {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 	})
@@ -448,11 +479,14 @@ func TestSnapshotReadTooSlowly(t *testing.T) {
 func TestSnapshotOfALonelyReplica(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, kt.Config("replicaof", "127.0.0.1", "1"))
-		if _, _, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "lost its primary") {
+		if _, _, err := snapshot(t, servertest.Config(t, s.URL()), SnapshotOptions{},
+			source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "lost its primary") {
 			t.Errorf("%v", err)
 		}
 		alone := kt.Start(t, b)
-		if _, _, err := snapshot(t, config(t, alone.URL()), SnapshotOptions{Role: Replica}, source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "no replica in step") {
+		if _, _, err := snapshot(t, servertest.Config(t, alone.URL()), SnapshotOptions{Role: Replica},
+			source.Request{}); !connect.IsKind(err, connect.Unreachable) ||
+			!strings.Contains(err.Error(), "no replica in step") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -462,19 +496,22 @@ func TestSnapshotCancel(t *testing.T) {
 	s := kt.Start(t, kt.Valkey, with(transfers["diskless"], slow)...)
 	fill(s, 20_000)
 	ctx, cancel := context.WithCancel(t.Context())
-	sum, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
+	sum, err := NewSnapshot(servertest.Config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(ctx, source.Request{},
+		func([]source.Key) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 || sum.Keys == 0 {
 		t.Errorf("%v %+v", err, sum)
 	}
 	s.Await("connected_slaves", "0")
 	enough := errors.New("enough")
-	if _, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+	if _, err := NewSnapshot(servertest.Config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(),
+		source.Request{},
+		func([]source.Key) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("%v", err)
 	}
 	s.Await("connected_slaves", "0")
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := OpenSnapshot(ctx, config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
+	if _, err := OpenSnapshot(ctx, servertest.Config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -520,20 +557,23 @@ func TestSnapshotOfHostileServers(t *testing.T) {
 		{"http", "HTTP/1.1 400 Bad Request\r\n\r\n", true, "length of a snapshot"},
 	} {
 		got, err := streamed(t, pretender(t, c.sent, c.stay))
-		if c.says == "" && (err != nil || len(got) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || len(got) == 0) ||
+			c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
 		}
-		if within := strings.HasSuffix(c.says, " after") || strings.HasPrefix(c.says, "fell"); within && (!errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken)) {
+		if within := strings.HasSuffix(c.says, " after") || strings.HasPrefix(c.says, "fell"); within &&
+			(!errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken)) {
 			t.Errorf("%s: a cut that is none: %v", c.name, err)
 		}
 	}
 }
 
 // TestSnapshotMark: whatever the data, the pieces in which it arrives and those
-// in which it is read, what lies before the mark comes out, and nothing else.
+// in which it is read, what is before the mark comes out, and nothing else.
 func TestSnapshotMark(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		piece := rapid.OneOf(rapid.Map(rapid.IntRange(0, markLength-1), func(n int) string { return mark[:n] }), rapid.StringN(0, 30, -1))
+		piece := rapid.OneOf(rapid.Map(rapid.IntRange(0, markLength-1), func(n int) string { return mark[:n] }),
+			rapid.StringN(0, 30, -1))
 		data := strings.ReplaceAll(strings.Join(rapid.SliceOf(piece).Draw(t, "data"), ""), mark, "")
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 100), 1, 10)
 		s := &SnapshotStream{ctx: context.Background(), mark: []byte(mark)}
@@ -573,7 +613,7 @@ func (p *pieces) Read(to []byte) (int, error) {
 }
 
 func streamed(t *testing.T, address string) ([]byte, error) {
-	stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+address), 200*time.Millisecond)
+	stream, err := OpenSnapshot(t.Context(), servertest.Config(t, "redis://"+address), 200*time.Millisecond)
 	if err != nil {
 		return nil, err
 	}
@@ -620,17 +660,7 @@ func pretend(c net.Conn, sent string, stay bool) {
 	}
 }
 
-// until polls a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
+var until = expect.Eventually
 
 // Shards are read side by side, but whoever is asked about values and given keys
 // need not be safe for that: the race detector watches.
@@ -648,7 +678,8 @@ func TestValuesAreAskedOneAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, src := range map[string]source.Source{"scan": New(parsed, Options{OnlyDB: -1}), "snapshot": NewSnapshot(parsed, SnapshotOptions{MaxForks: 3, OnlyDB: -1})} {
+	for name, src := range map[string]source.Source{"scan": New(parsed, Options{OnlyDB: -1}),
+		"snapshot": NewSnapshot(parsed, SnapshotOptions{MaxForks: 3, OnlyDB: -1})} {
 		asked, given := 0, 0
 		sum, err := src.Scan(t.Context(), source.Request{Values: func([]byte, source.Kind) bool { asked += 1 + 0*given; return true }}, func(batch []source.Key) error {
 			given += len(batch)

@@ -2,10 +2,10 @@ package server_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source/server"
 	"github.com/keywright/keywright/topology"
@@ -22,12 +22,15 @@ func TestSupportedVersions(t *testing.T) {
 		name, version := topology.ParseInfo(fmt.Sprint(s.Do("INFO", "server"))).Brand()
 		major, minor, _ := strings.Cut(version, ".")
 		minor, _, _ = strings.Cut(minor, ".")
-		tested = append(tested, fmt.Sprintf("%s %s.%s", map[string]string{"redis": "Redis", "valkey": "Valkey"}[name], major, minor))
+		tested = append(tested,
+			fmt.Sprintf("%s %s.%s", map[string]string{"redis": "Redis", "valkey": "Valkey"}[name], major, minor))
 	}
 	rows := 0
-	for line := range strings.Lines(page(t, "../../docs/supported.md")) {
+	for line := range strings.Lines(expect.Text(t, "../../docs/supported.md")) {
 		cells := strings.Split(line, "|")
-		if len(cells) != 7 || !strings.Contains(cells[1], "audit") && !strings.Contains(cells[1], "--snapshot") && !strings.Contains(cells[4], "Valkey 8") {
+		if len(cells) != 7 ||
+			!strings.Contains(cells[1], "audit") && !strings.Contains(cells[1], "--snapshot") &&
+				!strings.Contains(cells[4], "Valkey 8") {
 			continue
 		}
 		rows++
@@ -43,16 +46,7 @@ func TestSupportedVersions(t *testing.T) {
 		t.Errorf("only %d rows were found: the search is broken", rows)
 	}
 	readme := fmt.Sprintf("tested on %s; an audit reads Redis from %s", strings.Join(tested, " and "), lowest["redis"])
-	if !strings.Contains(page(t, "../../README.md"), readme) {
+	if !strings.Contains(expect.Text(t, "../../README.md"), readme) {
 		t.Errorf("the README does not say %q", readme)
 	}
-}
-
-func page(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -11,20 +11,21 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
-// purpose is what a command is tried for.
-type purpose uint8
+// Purpose says what a command is tried for.
+type Purpose uint8
 
+// The purposes.
 const (
-	forAudit purpose = iota
-	forPrograms
+	ForAudit Purpose = iota
+	ForPrograms
 )
 
-// trial is a command in a form that changes nothing, sent to see whether the user
+// trial represents a command in a form that changes nothing, sent to see whether the user
 // may run it.
 type trial struct {
 	name    string // as shown
 	args    []string
-	purpose purpose
+	purpose Purpose
 	own     bool // on a connection of its own: it changes what the connection is for
 	cluster bool // a cluster only needs it
 }
@@ -61,25 +62,25 @@ var trialList = []trial{
 	{name: "XREVRANGE", args: []string{"XREVRANGE", nowhere, "+", "-", "COUNT", "1"}},
 	{name: "READONLY", args: []string{"READONLY"}, own: true, cluster: true},
 	{name: "CLUSTER NODES", args: []string{"CLUSTER", "NODES"}, cluster: true},
-	{name: "EVALSHA", args: []string{"EVALSHA", strings.Repeat("0", 40), "0"}, purpose: forPrograms},
-	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: forPrograms},
-	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: forPrograms, own: true},
+	{name: "EVALSHA", args: []string{"EVALSHA", strings.Repeat("0", 40), "0"}, purpose: ForPrograms},
+	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: ForPrograms},
+	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: ForPrograms, own: true},
 }
 
-// onlyTried are the commands that are tried and that this package does without.
+// onlyTried lists the commands that are tried and that this package does without.
 var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true, "acl|dryrun": true}
 
-// trials are the results.
+// trials holds the results.
 type trials struct {
 	refused []trial
 	fewKeys bool // the user may run a command, but not on every key
 }
 
 func (t *trials) denied() []string {
-	return append(t.deniedFor(forAudit), t.deniedFor(forPrograms)...)
+	return append(t.deniedFor(ForAudit), t.deniedFor(ForPrograms)...)
 }
 
-func (t *trials) deniedFor(p purpose) []string {
+func (t *trials) deniedFor(p Purpose) []string {
 	var out []string
 	for _, one := range t.refused {
 		if one.purpose == p {
@@ -91,9 +92,9 @@ func (t *trials) deniedFor(p purpose) []string {
 
 // try sends what the user may or may not run. A connection that breaks ends it; any
 // answer but NOPERM means that it may be run.
-func (p *patient) try(ctx context.Context, l *link, _ func() time.Time) error {
+func (p *Patient) try(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, t := range trialList {
-		if t.name == "SELECT" && p.info.Clustered() || t.cluster && !p.info.Clustered() {
+		if t.name == "SELECT" && p.Info.Clustered() || t.cluster && !p.Info.Clustered() {
 			continue
 		}
 		err := t.send(ctx, l, p)
@@ -112,7 +113,7 @@ func (p *patient) try(ctx context.Context, l *link, _ func() time.Time) error {
 	return nil
 }
 
-func (t trial) send(ctx context.Context, l *link, p *patient) error {
+func (t trial) send(ctx context.Context, l *link, p *Patient) error {
 	if t.own {
 		own, err := dial(ctx, p.config)
 		if err != nil {
@@ -127,7 +128,7 @@ func (t trial) send(ctx context.Context, l *link, p *patient) error {
 
 // stranger tries what a connection may do that does not log in. One that shows a certificate is
 // not anybody's.
-func (p *patient) stranger(ctx context.Context, _ *link, _ func() time.Time) error {
+func (p *Patient) stranger(ctx context.Context, _ *link, _ func() time.Time) error {
 	c := p.config
 	if c.TLS != nil && (len(c.TLS.Certificates) > 0 || c.TLS.GetClientCertificate != nil) {
 		return nil
@@ -140,11 +141,12 @@ func (p *patient) stranger(ctx context.Context, _ *link, _ func() time.Time) err
 	defer l.close()
 	_, err = l.ask(ctx, "TYPE", nowhere)
 	var answer *wire.ServerError
-	p.open = err == nil || errors.As(err, &answer) && answer.Code == "NOPERM" && aboutKeys(answer.Message)
+	p.Open = err == nil || errors.As(err, &answer) && answer.Code == "NOPERM" && aboutKeys(answer.Message)
 	return nil
 }
 
 // aboutKeys: the command is permitted, the key or channel is not.
 func aboutKeys(message string) bool {
-	return strings.Contains(message, "access") && (strings.Contains(message, "key") || strings.Contains(message, "channel"))
+	return strings.Contains(message, "access") &&
+		(strings.Contains(message, "key") || strings.Contains(message, "channel"))
 }

@@ -20,7 +20,7 @@ const (
 	stepFirst  = 100
 )
 
-// wish is what is to be read of a key.
+// wish describes what is to be read of a key.
 type wish uint8
 
 const (
@@ -65,7 +65,8 @@ func (w *walk) askValues(p *page) error {
 			continue
 		}
 		k := &p.batch[p.end]
-		p.readings = append(p.readings, reading{k: k, wish: p.wants[p.end], whole: w.req.Part != nil, guessed: p.guessed[p.end], access: accesses[k.Kind]})
+		p.readings = append(p.readings,
+			reading{k: k, wish: p.wants[p.end], whole: w.req.Part != nil, guessed: p.guessed[p.end], access: accesses[k.Kind]})
 		cost := k.Bytes
 		if cost < 0 {
 			cost = 4 << 10
@@ -142,7 +143,7 @@ func (w *walk) unreadable(why string) {
 	w.notes = appendNew(w.notes, "some values are unknown: "+why)
 }
 
-// reading is one value, as far as it was read.
+// reading represents one value, as far as it was read.
 type reading struct {
 	k      *source.Key
 	v      *source.Value
@@ -158,7 +159,7 @@ type reading struct {
 	text   []byte // of a string of several parts
 }
 
-// stage is what was asked for last.
+// stage describes what was asked for last.
 type stage uint8
 
 const (
@@ -170,7 +171,7 @@ const (
 	typing        // the type, after the value was not of the one that was expected
 )
 
-// access is how values of a kind are read. The key comes second in every command.
+// access describes how values of a kind are read. The key comes second in every command.
 type access struct {
 	size   string                          // the command that counts its elements
 	sample func(n int) []string            // reads n of them: at random, or from the beginning
@@ -273,7 +274,7 @@ func (r *reading) begin(w *walk) {
 	}
 }
 
-// sample is how many elements a sample has, or its half at one end.
+// sample returns how many elements a sample has, or its half at one end.
 func (r *reading) sample() int {
 	switch {
 	case r.access.nested:

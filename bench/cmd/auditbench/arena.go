@@ -13,14 +13,14 @@ import (
 	"github.com/keywright/keywright/bench/live"
 )
 
-// arena is the loaded server on which contestants run one at a time.
+// arena represents the loaded server on which contestants run one at a time.
 type arena struct {
 	server *live.Server
 	truth  *dataset.Manifest
 	count  int // COUNT of the loops' SCAN
 }
 
-// sample is one run of one contestant.
+// sample represents one run of one contestant.
 type sample struct {
 	wall   time.Duration
 	server time.Duration // CPU of the server's main thread

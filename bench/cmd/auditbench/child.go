@@ -15,22 +15,27 @@ import (
 	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/peers"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
 
-// children are the contestants that run inside this binary, one per process so
+// children lists the contestants that run inside this binary, one per process so
 // that CPU and memory are theirs alone.
 var children = map[string]func(ctx context.Context, o options) (any, error){
 	"audit":   func(ctx context.Context, o options) (any, error) { return auditInProcess(ctx, o.addr, audit.Options{}) },
 	"rueidis": func(ctx context.Context, o options) (any, error) { return peers.Rueidis(ctx, o.load()) },
 	"floor":   func(ctx context.Context, o options) (any, error) { return peers.Floor(ctx, o.load()) },
+	"values": func(ctx context.Context, o options) (any, error) {
+		load := o.load()
+		load.Values = true
+		return peers.Floor(ctx, load)
+	},
 }
 
-// auditInProcess is the audit as a Go program would do it.
+// auditInProcess returns the audit as a Go program would do it.
 func auditInProcess(ctx context.Context, addr string, options audit.Options) (*audit.Report, error) {
-	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: dataset.Declaration}}, "keyspace.yaml")
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: dataset.Declaration}}, "keyspace.yaml")
 	if len(findings) > 0 {
 		return nil, fmt.Errorf("the dataset's declaration has faults: %s", findings[0].Message)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/keywright/keywright/bench/verdict"
 )
 
-// contestant is one way through the whole keyspace, as a process.
+// contestant represents one way through the whole keyspace, as a process.
 type contestant struct {
 	name    string
 	command func(ctx context.Context, addr string, count int) *exec.Cmd
@@ -33,10 +33,11 @@ const (
 	auditChild = "keywright, in process"
 	rueidis    = "rueidis loop"
 	floor      = "tuned floor"
+	valueFloor = "tuned floor, with values"
 	memkeys    = "redis-cli --memkeys"
 )
 
-// tools are the programs the contestants need.
+// tools holds the programs the contestants need.
 type tools struct {
 	options
 	self string // this binary, for the contestants that are children
@@ -73,6 +74,7 @@ func (t *tools) contestants() []*contestant {
 		{name: auditChild, verify: verdict.Audit, command: t.child("audit")},
 		{name: rueidis, verify: verifyTally, command: t.child("rueidis")},
 		{name: floor, verify: verifyTally, command: t.child("floor")},
+		{name: valueFloor, verify: verifyTally, command: t.child("values")},
 		{name: memkeys, verify: verifyMemkeys, command: redisCLI},
 	}
 }

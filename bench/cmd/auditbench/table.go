@@ -59,13 +59,15 @@ func addGoals(out *report.Report, binary string, all []*contestant) {
 	goal("wall, audit ÷ rueidis loop", ratio(audit, peer, wall), 1.15, false)
 	goal("server CPU, audit ÷ rueidis loop", ratio(audit, peer, serverCPU), 1, false)
 	goal("wall, audit --values ÷ audit", ratio(find(all, valuesCLI), audit, wall), 1.5, false)
+	goal("wall, audit --values ÷ audit, by the same of the tuned floors",
+		ratio(find(all, valuesCLI), audit, wall)/ratio(find(all, valueFloor), find(all, floor), wall), 1.1, false)
 	goal("wall, redis-cli --memkeys ÷ audit", ratio(cli, audit, wall), 1.4, true)
 }
 
 func wall(s sample) time.Duration      { return s.wall }
 func serverCPU(s sample) time.Duration { return s.server }
 
-// ratio is the median over the rounds of a's figure by b's of the same round.
+// ratio returns the median over the rounds of a's figure by b's of the same round.
 func ratio(a, b *contestant, figure func(sample) time.Duration) float64 {
 	ratios := make([]float64, len(a.samples))
 	for i := range ratios {
@@ -74,7 +76,7 @@ func ratio(a, b *contestant, figure func(sample) time.Duration) float64 {
 	return report.Median(ratios)
 }
 
-// column is a figure of all rounds, sorted.
+// column returns a figure of all rounds, sorted.
 func column(c *contestant, figure func(sample) time.Duration) []time.Duration {
 	values := make([]time.Duration, len(c.samples))
 	for i, s := range c.samples {

@@ -19,13 +19,14 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// population is how many keys there are.
+// population says how many keys there are.
 const population = 10_000
 
 var (
 	page  = strings.Repeat("x", 256)
 	text  = value.Text(0)
-	entry = keywright.Entry{Name: "page", Pattern: "cache:page:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Hour, Max: time.Hour, Text: "1h"}}
+	entry = keywright.Entry{Name: "page", Pattern: "cache:page:{id}", Type: "string",
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Hour, Max: time.Hour, Text: "1h"}}
 	keys  = names("cache:page:")
 	peers = names("peer:page:") // go-redis/cache has a format of its own
 )
@@ -38,7 +39,7 @@ func names(prefix string) []string {
 	return out
 }
 
-// field is the clients, connected.
+// field represents the clients, connected.
 type field struct {
 	raw     rueidis.Client
 	client  *keywright.Client
@@ -66,10 +67,12 @@ func enter(ctx context.Context, addr string) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &field{raw: raw, client: client, otter: alone, goRedis: redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1})}
-	f.plain = cache.New(client, &entry, &text, cache.Options{})
-	f.local = cache.New(client, &entry, &text, cache.Options{Local: time.Hour})
-	f.tiered = cache.New(client, &entry, &text, cache.Options{Local: time.Hour}).Use(tier)
+	f := &field{raw: raw, client: client, otter: alone,
+		goRedis: redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1})}
+	f.plain = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text, cache.Options{})
+	f.local = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text, cache.Options{Local: time.Hour})
+	f.tiered = cache.New(keywright.Binding{Client: client, Entry: &entry}, &text,
+		cache.Options{Local: time.Hour}).Use(tier)
 	f.peer = peer.New(&peer.Options{Redis: f.goRedis})
 	f.peerLocal = peer.New(&peer.Options{Redis: f.goRedis, LocalCache: peer.NewTinyLFU(2*population, time.Hour)})
 	return f, nil
@@ -84,14 +87,15 @@ func (f *field) close() {
 func (f *field) fill(ctx context.Context) error {
 	for n := range population {
 		f.otter.Set(keys[n], page)
-		if err := errors.Join(f.plain.Key(keys[n], nil).Set(ctx, page), f.peer.Set(&peer.Item{Ctx: ctx, Key: peers[n], Value: page, TTL: time.Hour})); err != nil {
+		if err := errors.Join(f.plain.Key(keys[n], nil).Set(ctx, page),
+			f.peer.Set(&peer.Item{Ctx: ctx, Key: peers[n], Value: page, TTL: time.Hour})); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// race is one kind of hit, by each contestant in its own way. The first is ours,
+// race represents one kind of hit, by each contestant in its own way. The first is ours,
 // the second what it is measured by.
 type race struct {
 	name       string
@@ -150,7 +154,7 @@ var races = []race{
 	}},
 }
 
-// callers are the numbers of goroutines.
+// callers lists the numbers of goroutines.
 var callers = []int{1, 16, 128}
 
 // race lets the contestants run in turns, at each number of goroutines.
@@ -172,7 +176,8 @@ func (f *field) race(ctx context.Context, r race, settings options) (report.Tabl
 	}
 	var goals []report.Goal
 	for _, n := range callers {
-		goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ %s", r.name, n, all[1].Name), Value: rates.Ratio(0, 1, n), Bound: r.bound, AtLeast: true})
+		goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ %s", r.name, n, all[1].Name),
+			Value: rates.Ratio(0, 1, n), Bound: r.bound, AtLeast: true})
 	}
 	return rates.Table(r.name+", per second", 1), goals, nil
 }

@@ -34,7 +34,7 @@ var breeds = []struct {
 		if err != nil {
 			return nil, nil, err
 		}
-		x := cache.New(c, &entry, &text, cache.Options{})
+		x := cache.New(keywright.Binding{Client: c, Entry: &entry}, &text, cache.Options{})
 		return func(ctx context.Context, key string, load func() (string, error)) (string, error) {
 			return x.Key(key, nil).GetOrLoad(ctx, func(context.Context) (string, error) { return load() })
 		}, c.Close, nil
@@ -43,14 +43,16 @@ var breeds = []struct {
 		c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128})
 		x := peer.New(&peer.Options{Redis: c})
 		return func(ctx context.Context, key string, load func() (string, error)) (v string, err error) {
-			err = x.Once(&peer.Item{Ctx: ctx, Key: key, Value: &v, TTL: time.Hour, Do: func(*peer.Item) (any, error) { return load() }})
+			err = x.Once(
+				&peer.Item{Ctx: ctx, Key: key, Value: &v, TTL: time.Hour, Do: func(*peer.Item) (any, error) { return load() }})
 			return v, err
 		}, func() { c.Close() }, nil
 	}},
 	{"otter loader", func(context.Context, string) (herd, func(), error) {
 		x, err := otter.New(&otter.Options[string, string]{MaximumSize: 100})
 		return func(ctx context.Context, key string, load func() (string, error)) (string, error) {
-			return x.Get(ctx, key, otter.LoaderFunc[string, string](func(context.Context, string) (string, error) { return load() }))
+			return x.Get(ctx, key,
+				otter.LoaderFunc[string, string](func(context.Context, string) (string, error) { return load() }))
 		}, func() {}, err
 	}},
 	{"rueidis by hand: GET, load, SET", func(_ context.Context, addr string) (herd, func(), error) {
@@ -72,7 +74,8 @@ var breeds = []struct {
 }
 
 func stampedes(ctx context.Context, addr string, rounds int) (report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers, clients, rounds), Columns: []string{"contestant", "loads each time", "most", "all served, median ms"}}
+	t := report.Table{Title: fmt.Sprintf("A cold key: %d callers of %d clients, a loader of 20 ms, %d times", readers,
+		clients, rounds), Columns: []string{"contestant", "loads each time", "most", "all served, median ms"}}
 	var goals []report.Goal
 	for b, breed := range breeds {
 		var took []float64
@@ -93,7 +96,8 @@ func stampedes(ctx context.Context, addr string, rounds int) (report.Table, []re
 	return t, goals, nil
 }
 
-func stampede(ctx context.Context, addr, key string, breed func(context.Context, string) (herd, func(), error)) (int64, time.Duration, error) {
+func stampede(ctx context.Context, addr, key string, breed func(context.Context, string) (herd, func(), error)) (int64,
+	time.Duration, error) {
 	var loads atomic.Int64
 	var failed atomic.Pointer[error]
 	load := func() (string, error) {

@@ -7,7 +7,7 @@ import (
 
 //doc:begin tier
 
-// otterTier is a cache.Tier of otter: all that a program needs to write.
+// otterTier represents a cache.Tier of otter: all that a program needs to write.
 type otterTier[V any] struct {
 	store *otter.Cache[string, cache.Kept[V]]
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/entity"
 )
 
-// clusterCallers is how many goroutines write at once.
+// clusterCallers says how many goroutines write at once.
 const clusterCallers = 256
 
 // clusterSlice is the shortest turn: 256 writers need a while until all of them are at it.
@@ -41,7 +41,9 @@ func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []rep
 		round++
 		return func() {}, nil
 	}
-	mortal, forever := entity.New(c, spread("mortal", false), nil), entity.New(c, spread("forever", true), nil)
+	dying := entity.New(binding(c, keys{"mortal:"}, mortal), spread("mortal", false))
+	forever := entity.New(binding(c, keys{"forever:"}, keywright.TTL{Policy: keywright.Forever, Text: "none"}),
+		spread("forever", true))
 	creating := func(s *entity.Store[string, item]) func(context.Context, int, int) error {
 		return func(ctx context.Context, g, n int) error {
 			t := itemOf(g+clusterCallers*round, n, 0) // items are made once
@@ -51,24 +53,24 @@ func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []rep
 	}
 	all := []turns.Contestant{
 		{Name: "items that never expire", Do: creating(forever), Ready: ready},
-		{Name: "items with a TTL", Do: creating(mortal), Ready: ready},
+		{Name: "items with a TTL", Do: creating(dying), Ready: ready},
 	}
 	rates, err := turns.Race(ctx, all, []int{clusterCallers}, f.o.rounds, max(f.o.slice, clusterSlice))
 	if err != nil {
 		return nil, nil, fmt.Errorf("creations in a cluster: %w", err)
 	}
-	goal := report.Goal{What: fmt.Sprintf("Create in a cluster @%d, never expire ÷ with a TTL", clusterCallers), Value: rates.Ratio(0, 1, clusterCallers), Bound: 0.7, AtLeast: true}
-	return []report.Table{rates.Table("Create in a cluster of three, over its slots, per second by goroutines", 1)}, []report.Goal{goal}, nil
+	goal := report.Goal{What: fmt.Sprintf("Create in a cluster @%d, never expire ÷ with a TTL", clusterCallers),
+		Value: rates.Ratio(0, 1, clusterCallers), Bound: 0.7, AtLeast: true}
+	return []report.Table{rates.Table("Create in a cluster of three, over its slots, per second by goroutines", 1)},
+		[]report.Goal{goal}, nil
 }
 
-// spread is the entity with its books in one slot and all else in others.
+// spread returns the entity with its books in one slot and all else in others.
 func spread(name string, forever bool) *entity.Spec[string, item] {
 	s := spec(keys{name + ":"})
 	s.Expires, s.Ledger, s.Lease = "{"+name+"}:expiry", "{"+name+"}:ledger", "{"+name+"}:sweep"
 	if forever {
-		entry := *s.Entry
-		entry.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
-		s.Entry, s.Expires, s.Lease, s.IndexTTL = &entry, "", "", 0
+		s.Expires, s.Lease, s.IndexTTL = "", "", 0
 		s.Pending = "{" + name + "}:pending"
 	}
 	return s

@@ -16,7 +16,7 @@ import (
 // brief is the TTL of items that expire meanwhile.
 const brief = time.Second
 
-// remains is what is left of items that have expired.
+// remains describes what is left of items that have expired.
 type remains struct{ ids, bytes int64 }
 
 // left counts what the keys of one way hold: members of sets and fields of
@@ -49,7 +49,8 @@ func (f *field) size(ctx context.Context, key string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	count := map[string]rueidis.Completed{"set": raw.B().Scard().Key(key).Build(), "zset": raw.B().Zcard().Key(key).Build(), "hash": raw.B().Hlen().Key(key).Build()}[kind]
+	count := map[string]rueidis.Completed{"set": raw.B().Scard().Key(key).Build(),
+		"zset": raw.B().Zcard().Key(key).Build(), "hash": raw.B().Hlen().Key(key).Build()}[kind]
 	if kind == "string" || kind == "none" {
 		return 0, nil
 	}
@@ -80,7 +81,8 @@ func (f *field) expired(ctx context.Context, n int) error {
 
 // leaks lets items expire, stored in both ways, and counts what is left of them.
 func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("%d items expire: what is left of them", f.o.items), Columns: []string{"contestant", "ids", "bytes", "sweep ms"}}
+	t := report.Table{Title: fmt.Sprintf("%d items expire: what is left of them", f.o.items),
+		Columns: []string{"contestant", "ids", "bytes", "sweep ms"}}
 	naive, _, err := f.leak(ctx, func(i int) error { t := itemOf(0, i, 0); return f.bare.create(ctx, &t, brief) }, nil)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +102,8 @@ func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error
 	}, nil
 }
 
-func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration, err error) {
+func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration,
+	err error) {
 	if err = f.renew(ctx); err != nil {
 		return r, 0, err
 	}
@@ -125,7 +128,8 @@ func (f *field) leak(ctx context.Context, create func(i int) error, sweep func()
 // sweeps cleans up after many items at a rate and says what share of the
 // server's core that takes.
 func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("%d expiries are swept", f.o.expiries), Columns: []string{"contestant", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before"}}
+	t := report.Table{Title: fmt.Sprintf("%d expiries are swept", f.o.expiries),
+		Columns: []string{"contestant", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before"}}
 	var goals []report.Goal
 	at := func(rate int) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {
@@ -139,14 +143,16 @@ func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, erro
 		goal  bool
 	}{
 		{"keywright, 10,000/s", at(10_000), true}, {"by hand, looks at nothing, 10,000/s", f.blind(10_000), false},
-		{"keywright, at full speed", at(1_000_000), false}, {"by hand, looks at nothing, at full speed", f.blind(1_000_000), false},
+		{"keywright, at full speed", at(1_000_000), false},
+		{"by hand, looks at nothing, at full speed", f.blind(1_000_000), false},
 	} {
 		s, err := f.sweep(ctx, way.clean)
 		if err != nil {
 			return nil, nil, err
 		}
 		each := (s.cpu.Seconds()/s.took.Seconds() - s.idle) * s.took.Seconds() / float64(f.o.expiries) * 1e6
-		t.Add(way.name, fmt.Sprintf("%.0f", float64(f.o.expiries)/s.took.Seconds()), fmt.Sprintf("%.2f", each), fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", 100*s.idle))
+		t.Add(way.name, fmt.Sprintf("%.0f", float64(f.o.expiries)/s.took.Seconds()), fmt.Sprintf("%.2f", each),
+			fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", 100*s.idle))
 		if way.goal {
 			goals = append(goals, report.Goal{What: "sweeper, % of a server core per 10,000 expiries/s", Value: each, Bound: 5})
 		}
@@ -179,7 +185,9 @@ func (f *field) blind(rate int) func(context.Context) (int, error) {
 func (f *field) removeAll(ctx context.Context, ids []string) error {
 	k, b := f.own, f.bare.B()
 	ledger := k.prefix + "ledger"
-	commands := []rueidis.Completed{b.Hmget().Key(ledger).Field(ids...).Build(), b.Hdel().Key(ledger).Field(ids...).Build(), b.Zremrangebyrank().Key(k.expiry()).Start(0).Stop(int64(len(ids) - 1)).Build()}
+	commands := []rueidis.Completed{b.Hmget().Key(ledger).Field(ids...).Build(),
+		b.Hdel().Key(ledger).Field(ids...).Build(),
+		b.Zremrangebyrank().Key(k.expiry()).Start(0).Stop(int64(len(ids) - 1)).Build()}
 	sorted := map[string][]string{}
 	for _, id := range ids {
 		t, err := itemWith(id)

@@ -17,10 +17,10 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// callers are the numbers of goroutines.
+// callers lists the numbers of goroutines.
 var callers = []int{1, 16, 128}
 
-// field is a server and its clients.
+// field represents a server and its clients.
 type field struct {
 	o         options
 	server    *live.Server
@@ -43,7 +43,8 @@ func (f *field) open(ctx context.Context) error {
 		return err
 	}
 	f.server = server
-	if f.bare.Client, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{f.server.Addr}, DisableRetry: true}); err != nil {
+	if f.bare.Client, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{f.server.Addr},
+		DisableRetry: true}); err != nil {
 		return err
 	}
 	if f.client, err = keywright.Open(ctx, "redis://"+f.server.Addr, keywright.Options{}); err != nil {
@@ -51,7 +52,8 @@ func (f *field) open(ctx context.Context) error {
 	}
 	f.bare.keys = keys{"naive:"}
 	f.piped = piped{redis.NewClient(&redis.Options{Addr: f.server.Addr, PoolSize: 128, MaxRetries: -1}), f.bare.keys}
-	f.ours, f.announced = entity.New(f.client, spec(f.own), nil), entity.New(f.client, announcing(f.own), nil)
+	f.ours, f.announced = entity.New(binding(f.client, f.own, mortal), spec(f.own)),
+		entity.New(binding(f.client, f.own, mortal), announcing(f.own))
 	return nil
 }
 
@@ -71,13 +73,13 @@ func (f *field) renew(ctx context.Context) error {
 	return many(256, func(int) error { return f.piped.Ping(ctx).Err() })
 }
 
-// contestant is one way to do an operation.
+// contestant represents one way to do an operation.
 type contestant struct {
 	name string
 	do   func(ctx context.Context, goroutine, n int) error
 }
 
-// race is one operation, done in several ways. The first is ours, others of ours
+// race represents one operation, done in several ways. The first is ours, others of ours
 // may follow; by is what they are measured by.
 type race struct {
 	name     string
@@ -95,9 +97,10 @@ func (f *field) run(ctx context.Context, r race) ([]report.Table, []report.Goal,
 	racing, used := make([]turns.Contestant, len(r.all)), make([]map[int]*costs.Costs, len(r.all))
 	for i, who := range r.all {
 		used[i] = map[int]*costs.Costs{}
-		racing[i] = turns.Contestant{Name: who.name, Do: who.do, Ready: func(ctx context.Context, goroutines int) (func(), error) {
-			return f.ready(ctx, r.empty, goroutines, used[i])
-		}}
+		racing[i] = turns.Contestant{Name: who.name, Do: who.do,
+			Ready: func(ctx context.Context, goroutines int) (func(), error) {
+				return f.ready(ctx, r.empty, goroutines, used[i])
+			}}
 	}
 	rates, err := turns.Race(ctx, racing, callers, f.o.rounds, f.o.slice)
 	if err != nil {
@@ -112,7 +115,8 @@ func (f *field) run(ctx context.Context, r race) ([]report.Table, []report.Goal,
 	var goals []report.Goal
 	for _, i := range r.measured {
 		for _, n := range callers {
-			goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, %s ÷ %s", r.name, n, r.all[i].name, r.all[r.by].name), Value: rates.Ratio(i, r.by, n), Bound: r.bound, AtLeast: true})
+			goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, %s ÷ %s", r.name, n, r.all[i].name, r.all[r.by].name),
+				Value: rates.Ratio(i, r.by, n), Bound: r.bound, AtLeast: true})
 		}
 	}
 	return []report.Table{rates.Table(r.name+", per second by goroutines", r.by), bill}, goals, nil

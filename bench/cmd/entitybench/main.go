@@ -70,8 +70,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return f.profile(ctx, stdout)
 	}
 	out := &report.Report{Title: fmt.Sprintf("Entities on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
-		Notes: []string{"a hash of six fields with a TTL, in four indexes (by hand two sets and two sorted sets); keywright's items have a version, too", "ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
+		Notes: []string{
+			"a hash of six fields with a TTL, in four indexes (by hand two sets and two sorted sets); keywright's items have " +
+				"a version, too",
+			"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
 	err = out.Run(ctx, o.only, report.Part{Name: "writes", Run: f.writes}, report.Part{Name: "reads", Run: f.reads},
-		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps}, report.Part{Name: "cluster", Run: f.cluster})
+		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps},
+		report.Part{Name: "cluster", Run: f.cluster})
 	return errors.Join(err, out.Print(stdout, o.asJSON))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// bare is what programs do by hand over rueidis: index entries beside the hash,
+// bare describes what programs do by hand over rueidis: index entries beside the hash,
 // with MULTI, and nothing that takes them away when the hash expires.
 type bare struct {
 	rueidis.Client
@@ -30,7 +30,8 @@ func (c bare) do(ctx context.Context, commands ...rueidis.Completed) error {
 func (c bare) create(ctx context.Context, t *item, ttl time.Duration, events ...rueidis.Completed) error {
 	b, now, v := c.B(), time.Now(), t.values()
 	return c.do(ctx, append([]rueidis.Completed{
-		b.Hset().Key(c.item(t.ID)).FieldValue().FieldValue(names[0], v[0]).FieldValue(names[1], v[1]).FieldValue(names[2], v[2]).
+		b.Hset().Key(c.item(t.ID)).FieldValue().FieldValue(names[0], v[0]).FieldValue(names[1], v[1]).FieldValue(
+			names[2], v[2]).
 			FieldValue(names[3], v[3]).FieldValue(names[4], v[4]).FieldValue(names[5], v[5]).Build(),
 		b.Pexpire().Key(c.item(t.ID)).Milliseconds(ttl.Milliseconds()).Build(),
 		b.Sadd().Key(c.kind(t)).Member(t.ID).Build(),
@@ -40,7 +41,7 @@ func (c bare) create(ctx context.Context, t *item, ttl time.Duration, events ...
 	}, events...)...)
 }
 
-// announce is the event of a creation.
+// announce returns the event of a creation.
 func (c bare) announce(t *item) rueidis.Completed {
 	type data struct {
 		ID      string `json:"id"`
@@ -59,7 +60,8 @@ func (c bare) announce(t *item) rueidis.Completed {
 func (c bare) update(ctx context.Context, old, t *item) error {
 	b := c.B()
 	return c.do(ctx,
-		b.Hset().Key(c.item(t.ID)).FieldValue().FieldValue(names[1], t.Kind).FieldValue(names[4], strconv.FormatInt(t.Priority, 10)).Build(),
+		b.Hset().Key(c.item(t.ID)).FieldValue().FieldValue(names[1], t.Kind).FieldValue(names[4],
+			strconv.FormatInt(t.Priority, 10)).Build(),
 		b.Srem().Key(c.kind(old)).Member(t.ID).Build(),
 		b.Sadd().Key(c.kind(t)).Member(t.ID).Build(),
 		b.Zrem().Key(c.priority(old)).Member(t.ID).Build(),
@@ -92,7 +94,7 @@ func (c bare) cached(ctx context.Context, id string) (item, error) {
 	return itemFrom(m)
 }
 
-// list is the items of a set: two round trips, and ids whose item is gone.
+// list returns the items of a set: two round trips, and ids whose item is gone.
 func (c bare) list(ctx context.Context, index string) (out []item, gone int, err error) {
 	ids, err := c.Do(ctx, c.B().Smembers().Key(index).Build()).AsStrSlice()
 	if err != nil {
@@ -121,7 +123,7 @@ func (c bare) list(ctx context.Context, index string) (out []item, gone int, err
 	return out, gone, nil
 }
 
-// piped is the same over go-redis as the page of the example has it: a pipeline,
+// piped represents the same over go-redis as the page of the example has it: a pipeline,
 // without MULTI.
 type piped struct {
 	*redis.Client
@@ -131,7 +133,8 @@ type piped struct {
 func (c piped) create(ctx context.Context, t *item) error {
 	now, v := time.Now(), t.values()
 	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, c.item(t.ID), names[0], v[0], names[1], v[1], names[2], v[2], names[3], v[3], names[4], v[4], names[5], v[5])
+		p.HSet(ctx, c.item(t.ID), names[0], v[0], names[1], v[1], names[2], v[2], names[3], v[3], names[4], v[4],
+			names[5], v[5])
 		p.PExpire(ctx, c.item(t.ID), ttl)
 		p.SAdd(ctx, c.kind(t), t.ID)
 		p.SAdd(ctx, c.context(t.Context), t.ID)

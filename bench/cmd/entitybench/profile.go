@@ -45,7 +45,8 @@ func (f *field) profiled(ctx context.Context) (func(ctx context.Context, g, n in
 	case "get":
 		return func(ctx context.Context, g, n int) error { return second(f.ours.Get(ctx, id(g, n))) }, f.fill(ctx, 10)
 	case "cached":
-		return func(ctx context.Context, g, n int) error { return second(f.ours.Cached(ctx, id(g, n), time.Hour)) }, f.fill(ctx, 10)
+		return func(ctx context.Context, g, n int) error { return second(f.ours.Cached(ctx, id(g, n), time.Hour)) },
+			f.fill(ctx, 10)
 	case "list10":
 		return f.listing(10).all[0].do, f.fill(ctx, 10)
 	case "list100":

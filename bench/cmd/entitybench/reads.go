@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/entity"
 )
 
-// population is how many items there are to read.
+// population says how many items there are to read.
 const population = 10_000
 
 // fill makes items, with as many in each context as asked for.
@@ -38,7 +38,8 @@ func (f *field) reads(ctx context.Context) (tables []report.Table, goals []repor
 		}},
 		{name: "Cached get", each: 10, warm: true, by: 1, measured: []int{0}, bound: 0.9, all: []contestant{
 			{"keywright", func(ctx context.Context, g, n int) error { return second(f.ours.Cached(ctx, id(g, n), time.Hour)) }},
-			{"DoCache of HGETALL, rueidis", func(ctx context.Context, g, n int) error { return second(f.bare.cached(ctx, id(g, n))) }},
+			{"DoCache of HGETALL, rueidis",
+				func(ctx context.Context, g, n int) error { return second(f.bare.cached(ctx, id(g, n))) }},
 		}},
 		f.listing(10), f.listing(100),
 	}
@@ -69,7 +70,7 @@ func (f *field) prepare(ctx context.Context, r race) error {
 	return err
 }
 
-// listing is lists of so many items by their context.
+// listing returns lists of so many items by their context.
 func (f *field) listing(each int) race {
 	index := func(g, n int) string { return "ctx" + strconv.Itoa((g*31+n)%(population/each)) }
 	check := func(got int, err error) error {
@@ -78,14 +79,15 @@ func (f *field) listing(each int) race {
 		}
 		return err
 	}
-	return race{name: fmt.Sprintf("List of %d", each), each: each, warm: true, by: 1, measured: []int{0}, bound: 0.85, all: []contestant{
-		{"keywright", func(ctx context.Context, g, n int) error {
-			page, err := f.ours.List(ctx, entity.Query[item]{Of: f.ours.By("context", index(g, n))})
-			return check(len(page.Items), err)
-		}},
-		{"SMEMBERS + HGETALL, rueidis", func(ctx context.Context, g, n int) error {
-			items, _, err := f.bare.list(ctx, f.bare.context(index(g, n)))
-			return check(len(items), err)
-		}},
-	}}
+	return race{name: fmt.Sprintf("List of %d", each), each: each, warm: true, by: 1, measured: []int{0}, bound: 0.85,
+		all: []contestant{
+			{"keywright", func(ctx context.Context, g, n int) error {
+				page, err := f.ours.List(ctx, entity.Query[item]{Of: f.ours.By("context", index(g, n))})
+				return check(len(page.Items), err)
+			}},
+			{"SMEMBERS + HGETALL, rueidis", func(ctx context.Context, g, n int) error {
+				items, _, err := f.bare.list(ctx, f.bare.context(index(g, n)))
+				return check(len(items), err)
+			}},
+		}}
 }

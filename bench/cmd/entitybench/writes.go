@@ -15,8 +15,10 @@ func (f *field) writes(ctx context.Context) (tables []report.Table, goals []repo
 	for _, r := range []race{
 		{name: "Create", by: 1, measured: []int{0}, bound: 0.8, empty: true, all: []contestant{
 			{"keywright", func(ctx context.Context, g, n int) error { return f.create(ctx, f.ours, g, n) }},
-			{"naive MULTI, rueidis", func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.bare.create(ctx, &t, ttl) }},
-			{"pipeline, go-redis", func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.piped.create(ctx, &t) }},
+			{"naive MULTI, rueidis",
+				func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.bare.create(ctx, &t, ttl) }},
+			{"pipeline, go-redis",
+				func(ctx context.Context, g, n int) error { t := itemOf(g, n, 0); return f.piped.create(ctx, &t) }},
 		}},
 		{name: "Create, with an event", by: 1, empty: true, all: []contestant{
 			{"keywright", func(ctx context.Context, g, n int) error { return f.create(ctx, f.announced, g, n) }},

@@ -80,7 +80,7 @@ func (c *crowd) hold(ctx context.Context, m mutex, d time.Duration) (time.Durati
 	return held, m.unlock(ctx)
 }
 
-// traffic is what has been sent so far.
+// traffic describes what has been sent so far.
 type traffic struct{ calls, commands int64 }
 
 // traffic counts calls at the clients, and commands at the server.

@@ -19,7 +19,8 @@ import (
 // line in the process.
 func local(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
 	t := report.Table{Title: fmt.Sprintf("Local: %d waiters of one process, median of %d", o.local, o.shots),
-		Columns: []string{"contestant", "one gives up ms", "another lock meanwhile ms", "all are served ms", "server commands per lock"}}
+		Columns: []string{"contestant", "one gives up ms", "another lock meanwhile ms", "all are served ms",
+			"server commands per lock"}}
 	for _, mode := range []struct {
 		name   string
 		shared bool
@@ -31,9 +32,11 @@ func local(ctx context.Context, server *live.Server, o options) ([]report.Table,
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", mode.name, err)
 			}
-			gone, other, served, perLock = append(gone, r.gone), append(other, r.other), append(served, r.served), append(perLock, r.commands)
+			gone, other, served, perLock = append(gone, r.gone), append(other, r.other), append(served, r.served),
+				append(perLock, r.commands)
 		}
-		t.Add(mode.name, millis(turns.Median(gone)), millis(turns.Median(other)), millis(turns.Median(served)), fmt.Sprintf("%.1f", turns.Median(perLock)))
+		t.Add(mode.name, millis(turns.Median(gone)), millis(turns.Median(other)), millis(turns.Median(served)),
+			fmt.Sprintf("%.1f", turns.Median(perLock)))
 	}
 	return []report.Table{t}, nil, nil
 }

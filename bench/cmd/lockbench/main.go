@@ -54,7 +54,8 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.steady, "steady", 3*time.Second, "how long each of them is")
 	flags.IntVar(&o.local, "local", 40_000, "waiters of one process")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.profile, "cpuprofile", "", "lock and unlock with keywright alone, and write a CPU profile into this file")
+	flags.StringVar(&o.profile, "cpuprofile", "",
+		"lock and unlock with keywright alone, and write a CPU profile into this file")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return o, flags.Parse(args)
 }
@@ -72,9 +73,13 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.profile != "" {
 		return profile(ctx, server, o.profile, stdout)
 	}
-	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs", o.server, o.rounds, o.slice, o.shots, o.rushes),
-		Notes: []string{"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended, oneShot, steady, local} {
+	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs",
+		o.server, o.rounds, o.slice, o.shots, o.rushes),
+		Notes: []string{
+			"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO " +
+				"commandstats, those in scripts too"}}
+	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended,
+		oneShot, steady, local} {
 		tables, goals, err := part(ctx, server, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))

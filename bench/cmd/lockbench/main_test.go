@@ -13,10 +13,12 @@ import (
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2", "-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2",
+		"-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers"} {
+	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair",
+		"bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}
@@ -24,7 +26,8 @@ func TestEverybodyRuns(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}} {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"},
+		"no-such-server": {"-server", "no-such-server"}} {
 		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}
@@ -38,7 +41,8 @@ func TestALockThatIsNoneFailsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	open := contestant{"open door", func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
+	open := contestant{"open door",
+		func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
 	o, _ := parse([]string{"-clients", "2", "-waiters", "2", "-hold", "20ms", "-steady", "50ms"})
 	const want = "held by two at once"
 	if _, err := drain(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {

@@ -13,11 +13,13 @@ import (
 
 // queueing takes part where waiters wait.
 func queueing() []contestant {
-	return []contestant{ours("keywright, fair", lock.Fair), withRedsync("redsync", 16, 0), withRedsync("redsync, every 5 ms", 16, 5*time.Millisecond),
-		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRedislock("redislock, every 5 ms", 16, 5*time.Millisecond), withRueidislock()}
+	return []contestant{ours("keywright, fair", lock.Fair), withRedsync("redsync", 16, 0),
+		withRedsync("redsync, every 5 ms", 16, 5*time.Millisecond),
+		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond),
+		withRedislock("redislock, every 5 ms", 16, 5*time.Millisecond), withRueidislock()}
 }
 
-// shot is one drain of a full queue.
+// shot represents one drain of a full queue.
 type shot struct {
 	drain, ideal time.Duration
 	waits        []time.Duration // from the release to each waiter's turn
@@ -65,7 +67,7 @@ func drain(ctx context.Context, server *live.Server, who contestant, o options) 
 	return s, err
 }
 
-// turn is one waiter's: when it had the lock, for how long, and when it had given
+// turn represents one waiter's: when it had the lock, for how long, and when it had given
 // it back.
 type turn struct {
 	from, to time.Time
@@ -134,12 +136,15 @@ func oneShot(ctx context.Context, server *live.Server, o options) ([]report.Tabl
 			shots[i] = append(shots[i], s)
 		}
 	}
-	t := report.Table{Title: fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, of a lock that is then given back", o.clients, o.waiters, o.hold),
-		Columns: []string{"contestant", "drain ms", "÷ ideal", "wait p50 ms", "p99 ms", "calls per lock", "server commands per lock", "never served"}}
+	t := report.Table{Title: fmt.Sprintf("One-shot: %d clients × %d waiters, hold %v, of a lock that is then given back",
+		o.clients, o.waiters, o.hold),
+		Columns: []string{"contestant", "drain ms", "÷ ideal", "wait p50 ms", "p99 ms", "calls per lock",
+			"server commands per lock", "never served"}}
 	var goals []report.Goal
 	for i, who := range all {
 		f := figuresOf(shots[i])
-		t.Add(who.name, millis(f.drain), fmt.Sprintf("%.2f", f.ideal), millis(f.p50), millis(f.p99), fmt.Sprintf("%.1f", f.calls), fmt.Sprintf("%.1f", f.commands), f.never)
+		t.Add(who.name, millis(f.drain), fmt.Sprintf("%.2f", f.ideal), millis(f.p50), millis(f.p99),
+			fmt.Sprintf("%.1f", f.calls), fmt.Sprintf("%.1f", f.commands), f.never)
 		if i == 0 {
 			goals = f.goals()
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/wirecount"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/lock"
 	"github.com/redis/rueidis"
 )
@@ -21,7 +22,7 @@ func ours(name string, mode lock.Mode) contestant {
 		if err != nil {
 			return nil, err
 		}
-		return oursClient{keywright.New(raw, keywright.Options{}), mode}, nil
+		return oursClient{kernel.New(raw, keywright.Options{}), mode}, nil
 	}}
 }
 

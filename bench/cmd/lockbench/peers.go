@@ -17,17 +17,17 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-// lease is how long a lock is held at most, everywhere.
+// lease says how long a lock is held at most, everywhere.
 const lease = 30 * time.Second
 
-// contestant is one way to lock. open makes a client with connections of its
+// contestant represents one way to lock. open makes a client with connections of its
 // own, whose calls are counted if count is not nil.
 type contestant struct {
 	name string
 	open func(ctx context.Context, addr string, count *wirecount.Counter) (client, error)
 }
 
-// client is what one process would have.
+// client describes what one process would have.
 type client interface {
 	mutex(name string) mutex // for one goroutine
 	close()
@@ -77,7 +77,8 @@ type bareMutex struct {
 	name, token string
 }
 
-var compareAndDelete = rueidis.NewLuaScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
+var compareAndDelete = rueidis.NewLuaScript(
+	`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`)
 
 func (m *bareMutex) lock(ctx context.Context) error {
 	m.token = strconv.FormatUint(rand.Uint64(), 36)
@@ -88,7 +89,7 @@ func (m *bareMutex) unlock(ctx context.Context) error {
 	return compareAndDelete.Exec(ctx, m.client, []string{m.name}, []string{m.token}).Error()
 }
 
-// goRedis is the client of redsync and redislock. pool is its connections.
+// goRedis returns the client of redsync and redislock. pool is its connections.
 func goRedis(addr string, pool int, count *wirecount.Counter) *redis.Client {
 	o := &redis.Options{Addr: addr, PoolSize: pool, MaxRetries: -1}
 	if count != nil {
@@ -146,7 +147,8 @@ type redislockClient struct {
 
 func (c redislockClient) close() { c.redis.Close() }
 func (c redislockClient) mutex(name string) mutex {
-	return &redislockMutex{client: c.client, name: name, options: redislock.Options{RetryStrategy: redislock.LinearBackoff(c.wait)}}
+	return &redislockMutex{client: c.client, name: name,
+		options: redislock.Options{RetryStrategy: redislock.LinearBackoff(c.wait)}}
 }
 
 type redislockMutex struct {
@@ -167,10 +169,12 @@ func (m *redislockMutex) unlock(ctx context.Context) error { return m.held.Relea
 // not its default of two of three, and two seconds to get an answer, not 20 ms,
 // after which it takes a free lock for a held one.
 func withRueidislock() contestant {
-	return contestant{"rueidislock, 1 key", func(ctx context.Context, addr string, count *wirecount.Counter) (client, error) {
-		c, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: rueidisOption(addr, count), KeyMajority: 1, TryNextAfter: 2 * time.Second, KeyValidity: lease, NoLoopTracking: true})
-		return rueidislockClient{c}, err
-	}}
+	return contestant{"rueidislock, 1 key",
+		func(ctx context.Context, addr string, count *wirecount.Counter) (client, error) {
+			c, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: rueidisOption(addr, count), KeyMajority: 1,
+				TryNextAfter: 2 * time.Second, KeyValidity: lease, NoLoopTracking: true})
+			return rueidislockClient{c}, err
+		}}
 }
 
 type rueidislockClient struct{ rueidislock.Locker }

@@ -38,7 +38,10 @@ func profile(ctx context.Context, server *live.Server, file string, stdout io.Wr
 	if err := pprof.StartCPUProfile(out); err != nil {
 		return err
 	}
-	r, err := turns.Race(ctx, []turns.Contestant{{Name: "keywright", Do: func(ctx context.Context, g, _ int) error { return once(ctx, mutexes[g]) }}}, []int{len(mutexes)}, 1, 5*time.Second)
+	r, err := turns.Race(ctx,
+		[]turns.Contestant{{Name: "keywright",
+			Do: func(ctx context.Context, g, _ int) error { return once(ctx, mutexes[g]) }}}, []int{len(mutexes)},
+		1, 5*time.Second)
 	pprof.StopCPUProfile()
 	if err != nil {
 		return err

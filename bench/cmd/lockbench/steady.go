@@ -14,7 +14,8 @@ import (
 
 // relocking takes part where each caller wants the lock again at once.
 func relocking() []contestant {
-	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast), withRedsync("redsync", 16, 0),
+	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast),
+		withRedsync("redsync", 16, 0),
 		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRueidislock()}
 }
 
@@ -63,11 +64,13 @@ func rush(ctx context.Context, server *live.Server, who contestant, o options) (
 		return r, err
 	}
 	locks := float64(len(t.waits))
-	return steadyRun{rate: locks / elapsed.Seconds(), jain: turns.Jain(t.shares), calls: float64(after.calls-before.calls) / locks,
-		commands: float64(after.commands-before.commands) / locks, p99: turns.Percentile(t.waits, 0.99), worst: t.worst}, c.exclusive()
+	return steadyRun{rate: locks / elapsed.Seconds(), jain: turns.Jain(t.shares),
+			calls:    float64(after.calls-before.calls) / locks,
+			commands: float64(after.commands-before.commands) / locks, p99: turns.Percentile(t.waits, 0.99), worst: t.worst},
+		c.exclusive()
 }
 
-// tally is what the waiters report.
+// tally describes what the waiters report.
 type tally struct {
 	sync.Mutex
 	shares []float64 // acquisitions by client
@@ -102,8 +105,10 @@ func steady(ctx context.Context, server *live.Server, o options) ([]report.Table
 			runs[i] = append(runs[i], r)
 		}
 	}
-	t := report.Table{Title: fmt.Sprintf("Steady: %d clients × %d waiters, each locks again at once, hold %v, %v", o.clients, o.waiters, o.hold, o.steady),
-		Columns: []string{"contestant", "locks/s", "Jain over clients", "wait p99 ms", "worst ms", "calls per lock", "server commands per lock"}}
+	t := report.Table{Title: fmt.Sprintf("Steady: %d clients × %d waiters, each locks again at once, hold %v, %v",
+		o.clients, o.waiters, o.hold, o.steady),
+		Columns: []string{"contestant", "locks/s", "Jain over clients", "wait p99 ms", "worst ms", "calls per lock",
+			"server commands per lock"}}
 	median := func(i int, of func(steadyRun) float64) float64 {
 		var values []float64
 		for _, r := range runs[i] {
@@ -112,11 +117,16 @@ func steady(ctx context.Context, server *live.Server, o options) ([]report.Table
 		return turns.Median(values)
 	}
 	for i, who := range all {
-		t.Add(who.name, fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return r.rate })), fmt.Sprintf("%.3f", median(i, jain)),
-			fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return float64(r.p99) / 1e6 })), fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return float64(r.worst) / 1e6 })),
-			fmt.Sprintf("%.1f", median(i, func(r steadyRun) float64 { return r.calls })), fmt.Sprintf("%.1f", median(i, func(r steadyRun) float64 { return r.commands })))
+		t.Add(who.name, fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return r.rate })),
+			fmt.Sprintf("%.3f", median(i, jain)),
+			fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return float64(r.p99) / 1e6 })),
+			fmt.Sprintf("%.0f", median(i, func(r steadyRun) float64 { return float64(r.worst) / 1e6 })),
+			fmt.Sprintf("%.1f", median(i, func(r steadyRun) float64 { return r.calls })),
+			fmt.Sprintf("%.1f", median(i, func(r steadyRun) float64 { return r.commands })))
 	}
-	return []report.Table{t}, []report.Goal{{What: "steady, keywright, fair, Jain's index", Value: median(0, jain), Bound: 0.99, AtLeast: true}}, nil
+	return []report.Table{t},
+		[]report.Goal{{What: "steady, keywright, fair, Jain's index", Value: median(0, jain), Bound: 0.99,
+			AtLeast: true}}, nil
 }
 
 func jain(r steadyRun) float64 { return r.jain }

@@ -21,7 +21,7 @@ func free() []contestant {
 		withRedsync("redsync", 128, 0), withRedislock("redislock", 128, 5), withRueidislock()}
 }
 
-// uncontended is lock and unlock of a lock that each goroutine has for itself.
+// uncontended returns lock and unlock of a lock that each goroutine has for itself.
 func uncontended(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
 	var all []turns.Contestant
 	var bills []*account
@@ -37,15 +37,17 @@ func uncontended(ctx context.Context, server *live.Server, o options) ([]report.
 		}
 		b := &account{server: server}
 		bills = append(bills, b)
-		all = append(all, turns.Contestant{Name: who.name, Ready: b.open, Do: func(ctx context.Context, goroutine, _ int) error {
-			return once(ctx, mutexes[goroutine])
-		}})
+		all = append(all,
+			turns.Contestant{Name: who.name, Ready: b.open, Do: func(ctx context.Context, goroutine, _ int) error {
+				return once(ctx, mutexes[goroutine])
+			}})
 	}
 	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
 	if err != nil {
 		return nil, nil, err
 	}
-	bill := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines", Columns: append([]string{"contestant"}, costs.Columns...)}
+	bill := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines",
+		Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, b := range bills {
 		if b.err != nil {
 			return nil, nil, b.err
@@ -53,10 +55,11 @@ func uncontended(ctx context.Context, server *live.Server, o options) ([]report.
 		bill.Add(append([]any{all[i].Name}, b.Cells(r.Done(i, billed))...)...)
 	}
 	const ours, bare, redsync = 0, 2, 3
-	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), bill}, []report.Goal{
-		{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
-		{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
-	}, nil
+	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), bill},
+		[]report.Goal{
+			{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
+			{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
+		}, nil
 }
 
 func once(ctx context.Context, m mutex) error {
@@ -69,7 +72,7 @@ func once(ctx context.Context, m mutex) error {
 // billed is the number of goroutines at which costs are counted.
 const billed = 128
 
-// account is what a contestant has used up.
+// account describes what a contestant has used up.
 type account struct {
 	costs.Costs
 	server *live.Server

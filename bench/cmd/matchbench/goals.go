@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/bench/matchers"
 	"github.com/keywright/keywright/bench/patternset"
 	"github.com/keywright/keywright/bench/report"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 )
 
@@ -38,11 +38,13 @@ func compileCost(out *report.Report) error {
 		Title:   fmt.Sprintf("%d entries, %d runs", entries, compileRuns),
 		Columns: []string{"what", "median ms", "best ms", "MiB held", "MiB allocated"},
 	}
-	ms, held, err := costOf(&t, "parse the patterns and compile the matcher", func() (any, error) { return matchers.Compile(set) })
+	ms, held, err := costOf(&t, "parse the patterns and compile the matcher",
+		func() (any, error) { return matchers.Compile(set) })
 	if err != nil {
 		return err
 	}
-	if _, _, err := costOf(&t, "load the same from YAML and compile", func() (any, error) { return loadAndCompile(text) }); err != nil {
+	if _, _, err := costOf(&t, "load the same from YAML and compile",
+		func() (any, error) { return loadAndCompile(text) }); err != nil {
 		return err
 	}
 	out.Tables = append(out.Tables, t)
@@ -53,7 +55,7 @@ func compileCost(out *report.Report) error {
 }
 
 func loadAndCompile(text []byte) (any, error) {
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
+	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
 	if len(findings) > 0 {
 		return nil, fmt.Errorf("the generated file has faults: %s", findings[0].Message)
 	}

@@ -49,7 +49,7 @@ func run(args []string, stdout io.Writer) error {
 	return out.Print(stdout, *asJSON)
 }
 
-// rival is one way of matching and how it fares.
+// rival represents one way of matching and how it fares.
 type rival struct {
 	name   string
 	build  func(*patternset.Set) (matchers.Func, error)
@@ -114,7 +114,7 @@ func (r *rival) verify(keys []patternset.Key) error {
 	return nil
 }
 
-// countAllocs is the least of three counts: the counter is of the whole process,
+// countAllocs returns the least of three counts: the counter is of the whole process,
 // and the runtime allocates now and then too.
 func (r *rival) countAllocs(keys []patternset.Key) float64 {
 	least := ^uint64(0)
@@ -184,7 +184,7 @@ func tabulate(out *report.Report, n int, set *patternset.Set, keys []patternset.
 	out.Tables = append(out.Tables, t)
 }
 
-// ratio is how much faster the peer is, as the median of the rounds.
+// ratio returns how much faster the peer is, as the median of the rounds.
 func (r *rival) ratio(peer *rival) float64 {
 	ratios := make([]float64, len(r.rates))
 	for i := range ratios {

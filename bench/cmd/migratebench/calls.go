@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-// small is how many records the file has that is written and read.
+// small says how many records the file has that is written and read.
 const small = 100
 
 func (f *field) write(ctx context.Context, n int) error {
@@ -74,8 +74,9 @@ func (o options) writes(ctx context.Context, out *report.Report) error {
 		if r.Rate(0, n) < r.Rate(1, n) {
 			slower = r.Ratio(0, 2, n)
 		}
-		out.Goals = append(out.Goals, report.Goal{What: fmt.Sprintf("time of a write to both sides ÷ the slower side, %d callers", n),
-			Value: slower, Bound: 1.1})
+		out.Goals = append(out.Goals,
+			report.Goal{What: fmt.Sprintf("time of a write to both sides ÷ the slower side, %d callers", n),
+				Value: slower, Bound: 1.1})
 	}
 	return nil
 }
@@ -115,7 +116,8 @@ func (o options) reads(ctx context.Context, out *report.Report) error {
 		t.Add(name, report.Median(medians[i]), time.Duration(report.Median(p99[i])), s.Compared, s.Dropped)
 	}
 	out.Tables = append(out.Tables, t)
-	out.Goals = append(out.Goals, report.Goal{What: "p99 of a read that is compared ÷ one that is not", Value: report.Median(ratios), Bound: 1.05})
+	out.Goals = append(out.Goals,
+		report.Goal{What: "p99 of a read that is compared ÷ one that is not", Value: report.Median(ratios), Bound: 1.05})
 	if fields[1].m.Stats().Shadow.Unequal > 0 {
 		return errors.New("the sides differ")
 	}

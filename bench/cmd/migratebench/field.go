@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -38,10 +38,10 @@ var moves = map[string]string{
 	"hashes":  `{from: "state:/{id}", to: item}`,
 }
 
-// declared is the migration of one kind of records.
+// declared returns the migration of one kind of records.
 func declared(kind string) (*record.Map, error) {
 	text := strings.Replace(declaration, "MOVE", moves[kind], 1)
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
 	if finding.Count(findings).Errors > 0 {
 		return nil, fmt.Errorf("%v", findings)
 	}
@@ -62,8 +62,9 @@ func write(path string, records int, size int64) (err error) {
 		if n == 0 {
 			sep = "{"
 		}
-		k, err := fmt.Fprintf(out, `%s"r%d": {"title": "The %09d. story of the day", "url": "https://news.example.org/2026/11/%09d", `+
-			`"author": "Ann Example", "at": %d, "body": "What is known of it by now, in a few words that fill the record %09d"}`,
+		k, err := fmt.Fprintf(out,
+			`%s"r%d": {"title": "The %09d. story of the day", "url": "https://news.example.org/2026/11/%09d", `+
+				`"author": "Ann Example", "at": %d, "body": "What is known of it by now, in a few words that fill the record %09d"}`,
 			sep, n, n, n, 1795165200+n, n)
 		if written += int64(k); err != nil {
 			return err
@@ -73,7 +74,7 @@ func write(path string, records int, size int64) (err error) {
 	return errors.Join(err, out.Flush())
 }
 
-// field is a server and a migration of a folder.
+// field represents a server and a migration of a folder.
 type field struct {
 	server *live.Server
 	client *keywright.Client
@@ -83,7 +84,8 @@ type field struct {
 }
 
 // open makes a folder with records in a part that is in a phase.
-func (o options) open(ctx context.Context, server *live.Server, kind string, records int, at phase.Phase) (f *field, err error) {
+func (o options) open(ctx context.Context, server *live.Server, kind string, records int, at phase.Phase) (f *field,
+	err error) {
 	f = &field{server: server}
 	if f.root, err = os.MkdirTemp("", "keywright-migratebench-"); err != nil {
 		return f, err

@@ -35,6 +35,7 @@ type options struct {
 	asJSON  bool
 	size    int64
 	child   string
+	profile string
 }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
@@ -48,19 +49,26 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.Int64Var(&o.size, "size", 2<<30, "bytes of the file that is planned")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.child, "child", "", "plan the file state.json of this folder, for the memory that it takes")
+	flags.StringVar(&o.profile, "profile", "",
+		"write a profile of imports and verifications to this file; -only says of what: strings or hashes")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.profile != "" {
+		return o.profiled(ctx, o.only)
 	}
 	if o.child != "" {
 		return planned(ctx, o, stdout)
 	}
-	out := &report.Report{Title: fmt.Sprintf("A migration from files: %d records, %d rounds on %s", o.records, o.rounds, o.server)}
-	err := out.Run(ctx, o.only, report.Part{Name: "import", Run: part(o.imports)}, report.Part{Name: "write", Run: part(o.writes)},
+	out := &report.Report{
+		Title: fmt.Sprintf("A migration from files: %d records, %d rounds on %s", o.records, o.rounds, o.server)}
+	err := out.Run(ctx, o.only, report.Part{Name: "import", Run: part(o.imports)},
+		report.Part{Name: "write", Run: part(o.writes)},
 		report.Part{Name: "read", Run: part(o.reads)}, report.Part{Name: "plan", Run: part(o.plans)})
 	return errors.Join(err, out.Print(stdout, o.asJSON))
 }
 
-// part is a part of the report, with its tables and goals.
+// part returns a part of the report, with its tables and goals.
 func part(do func(context.Context, *report.Report) error) func(context.Context) ([]report.Table, []report.Goal, error) {
 	return func(ctx context.Context) ([]report.Table, []report.Goal, error) {
 		var r report.Report

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// plan is what a plan of a file took.
+// plan describes what a plan of a file took.
 type plan struct {
 	Records int64
 	Took    time.Duration
@@ -88,7 +88,7 @@ func planned(ctx context.Context, o options, stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(plan{p.Records, time.Since(began), memory})
 }
 
-// highest is the most that this process had in memory.
+// highest returns the most that this process had in memory.
 func highest() (int64, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(text)) {

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// kept is a key as the bare loops move it.
+// kept represents a key as the bare loops move it.
 type kept struct{ name, dump, expires string }
 
 // count is COUNT of SCAN in the bare loops.
@@ -197,7 +197,8 @@ func bareVerify(ctx context.Context, o options) error {
 // bareRename renames the keys with some beginnings, a page in flight.
 func bareRename(ctx context.Context, o options) error {
 	return renameBare(ctx, o.from, func(name string) (string, bool) {
-		return newPrefix + name, slices.ContainsFunc(renamedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		return newPrefix + name,
+			slices.ContainsFunc(renamedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 }
 
@@ -227,8 +228,9 @@ func renameBare(ctx context.Context, addr string, to func(string) (string, bool)
 	})
 }
 
-// children are the bare loops, one process each, so that CPU and memory are theirs alone.
-var children = map[string]func(context.Context, options) error{"backup": bareBackup, "copy": bareCopy, "verify": bareVerify, "rename": bareRename}
+// children lists the bare loops, one process each, so that CPU and memory are theirs alone.
+var children = map[string]func(context.Context, options) error{"backup": bareBackup, "copy": bareCopy,
+	"verify": bareVerify, "rename": bareRename}
 
 func runChild(ctx context.Context, o options, _ io.Writer) error {
 	child := children[o.child]

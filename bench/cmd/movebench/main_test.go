@@ -26,7 +26,9 @@ func TestMoves(t *testing.T) {
 	if err := run(t.Context(), []string{"-keys", "5000", "-rounds", "1", "-servers", "valkey-server"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"backup by SCAN", "backup by snapshot", "÷ redis-cli --rdb", "restore into an empty server", "copy to an empty server", "verify two servers", "speed of verify ÷ bare loop", "speed of rename ÷ bare loop", "redis-cli --pipe", "redis-benchmark SET"} {
+	for _, want := range []string{"backup by SCAN", "backup by snapshot", "÷ redis-cli --rdb",
+		"restore into an empty server", "copy to an empty server", "verify two servers", "speed of verify ÷ bare loop",
+		"speed of rename ÷ bare loop", "redis-cli --pipe", "redis-benchmark SET"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}

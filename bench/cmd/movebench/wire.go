@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// conn is a connection of the bare loops: commands are appended, and sent together.
+// conn represents a connection of the bare loops: commands are appended, and sent together.
 type conn struct {
 	net.Conn
 	in  *bufio.Reader

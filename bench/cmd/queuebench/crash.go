@@ -26,7 +26,7 @@ func crashing(o options) []contestant {
 	return all
 }
 
-// child is a worker in a process of its own that takes a job and never ends it.
+// child returns a worker in a process of its own that takes a job and never ends it.
 func child(ctx context.Context, o options, stdout io.Writer) error {
 	o.slow = true
 	for _, peer := range crashing(o) {

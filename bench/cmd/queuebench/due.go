@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// places are where jobs wait that are all to be handled at once.
+// places say where jobs wait that are all to be handled at once.
 var places = []string{"waiting", "due at once", "left by a frozen worker", "left by two workers in turn"}
 
 // leave moves waiting jobs to a worker that is gone. ARGV[2] is how many leases of each job had
@@ -123,7 +123,8 @@ func backlogs(ctx context.Context, o options) ([]report.Table, []report.Goal, er
 	var goals []report.Goal
 	for i, place := range places {
 		part := turns.Ratio(rates[i], rates[0])
-		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part), fmt.Sprintf("%.1f", turns.Median(lasts[i]))},
+		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part),
+			fmt.Sprintf("%.1f", turns.Median(lasts[i]))},
 			used[i].Cells(float64(o.backlog*o.drains))...)...)
 		if i > 0 {
 			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: part,

@@ -14,10 +14,10 @@ import (
 
 var callers = []int{1, 16, 128}
 
-// bulk is how many jobs a batch has.
+// bulk says how many jobs a batch has.
 const bulk = 100
 
-// enqueueing is jobs into a queue without workers.
+// enqueueing returns jobs into a queue without workers.
 func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	all := []*producer{{peer: ours("keywright", 1), size: 1}, {peer: ours("keywright, batches of 100", 1), size: bulk},
 		{peer: bareRueidis(), size: 1}, {peer: withAsynq("asynq", 0), size: 1}}

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// idleOf is one worker with nothing to do: the commands per second that it sends
+// idleOf returns one worker with nothing to do: the commands per second that it sends
 // then, and how long single jobs wait for it.
 func idleOf(ctx context.Context, peer contestant, o options) (commands float64, waits []time.Duration, err error) {
 	server, err := live.Start(ctx, o.server)
@@ -95,7 +95,8 @@ func delayed(ctx context.Context, o options) (late []time.Duration, err error) {
 	}()
 	defer func() { stop(); err = firstOf(err, <-ended) }()
 	for range max(o.singles, 100) {
-		due := time.Now().Add(20*time.Millisecond + time.Duration(rand.Int64N(int64(100*time.Millisecond)))).Truncate(time.Millisecond)
+		due := time.Now().Add(20*time.Millisecond + time.Duration(rand.Int64N(int64(100*time.Millisecond)))).Truncate(
+			time.Millisecond)
 		if _, err := q.Enqueue(ctx, queue.Task[string]{At: due}); err != nil {
 			return nil, err
 		}
@@ -144,7 +145,8 @@ func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("delayed jobs: %w", err)
 	}
-	d := report.Table{Title: "Delayed jobs on an idle queue, one at a time", Columns: []string{"due → handler p50 ms", "p99 ms"}}
+	d := report.Table{Title: "Delayed jobs on an idle queue, one at a time",
+		Columns: []string{"due → handler p50 ms", "p99 ms"}}
 	d.Add(millis(turns.Percentile(late, 0.5)), millis(turns.Percentile(late, 0.99)))
 	return []report.Table{t, d}, []report.Goal{
 		{What: "idle queue, keywright, due to handler p99 ms", Value: float64(turns.Percentile(late, 0.99)) / 1e6, Bound: 10},

@@ -85,7 +85,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server,
 		o.rounds, o.slice, o.drains, o.jobs),
-		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
+		Notes: []string{
+			"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
 	with := func(part func(context.Context, options) ([]report.Table, []report.Goal,
 		error)) func(context.Context) ([]report.Table, []report.Goal, error) {
 		return func(ctx context.Context) ([]report.Table, []report.Goal, error) { return part(ctx, o) }

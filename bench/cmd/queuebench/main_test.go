@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 func TestAllRun(t *testing.T) {
 	var out strings.Builder
 	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1",
-		"-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms", "-backlog", "500", "-rated", "100ms"}, &out); err != nil {
+		"-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms", "-backlog", "500", "-rated", "100ms"},
+		&out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue",

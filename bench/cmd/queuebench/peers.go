@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// contestant is one way to have a queue. open makes a client with connections of
+// contestant represents one way to have a queue. open makes a client with connections of
 // its own.
 type contestant struct {
 	name  string
@@ -20,7 +20,7 @@ type contestant struct {
 	open  func(ctx context.Context, addr string) (jobs, error)
 }
 
-// jobs is a queue of texts.
+// jobs represents a queue of texts.
 type jobs interface {
 	enqueue(ctx context.Context, payload string) error
 	enqueueAll(ctx context.Context, payloads []string) error // in one call, if it has one
@@ -65,7 +65,8 @@ func (b bare) work(ctx context.Context, concurrency, _ int, handle func(string))
 }
 
 func (b bare) one(ctx context.Context, handle func(string)) {
-	payload, err := b.Do(ctx, b.B().Blmove().Source("bare:{q}:ready").Destination("bare:{q}:active").Right().Left().Timeout(1).Build()).ToString()
+	payload, err := b.Do(ctx,
+		b.B().Blmove().Source("bare:{q}:ready").Destination("bare:{q}:active").Right().Left().Timeout(1).Build()).ToString()
 	if err == nil {
 		handle(payload)
 		b.Do(ctx, b.B().Lrem().Key("bare:{q}:active").Count(1).Element(payload).Build())

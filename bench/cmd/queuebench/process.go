@@ -14,10 +14,10 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-// payload is a hundred bytes that begin with the job's number.
+// payload returns a hundred bytes that begin with the job's number.
 func payload(i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", 92) }
 
-// ledger is what handlers have seen: every job once, from the first to the last.
+// ledger describes what handlers have seen: every job once, from the first to the last.
 type ledger struct {
 	seen        []atomic.Int32
 	left        atomic.Int64
@@ -45,7 +45,7 @@ func (l *ledger) handle(payload string) {
 	}
 }
 
-// rate is jobs per second, from the first handler's start to the last one's.
+// rate returns jobs per second, from the first handler's start to the last one's.
 func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -60,7 +60,7 @@ func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error)
 	return float64(len(l.seen)-1) / time.Duration(l.last.Load()-l.first.Load()).Seconds(), nil
 }
 
-// process is one worker with a full queue, from first to last job.
+// process returns one worker with a full queue, from first to last job.
 func process(ctx context.Context, peer contestant, concurrency int, o options) (rate float64, used costs.Costs,
 	err error) {
 	server, err := live.Start(ctx, o.server)

@@ -47,7 +47,7 @@ func rated(ctx context.Context, o options, rate int) ([]time.Time, error) {
 	return began, err
 }
 
-// fullest is the most jobs that began within any second.
+// fullest returns the most jobs that began within any second.
 func fullest(began []time.Time) (most int) {
 	from := 0
 	for to := range began {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/limit"
@@ -28,7 +29,7 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 	var turn atomic.Int64
 	next := func() string { return names[turn.Add(1)%keys] }
 	ours := func(name string, r limit.Rule) func(context.Context) error {
-		limits := limit.New(f.client, entry("rate", 2*time.Hour), r)
+		limits := limit.New(keywright.Binding{Client: f.client, Entry: entry("rate", 2*time.Hour)}, r)
 		return func(ctx context.Context) error {
 			got, err := limits.Of(next()+name, nil).Allow(ctx)
 			if err == nil && !got.Allowed {
@@ -43,7 +44,8 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 		return err
 	}
 	bare := func(ctx context.Context) error {
-		allowed, err := f.raw.Do(ctx, f.raw.B().Evalsha().Sha1(sha).Numkeys(1).Key(next()).Arg("360", "3600000000").Build()).AsInt64()
+		allowed, err := f.raw.Do(ctx, f.raw.B().Evalsha().Sha1(sha).Numkeys(1).Key(next()).Arg("360", "3600000000").Build()).
+			AsInt64()
 		if err == nil && allowed != 1 {
 			err = fmt.Errorf("refused")
 		}
@@ -51,19 +53,22 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 	}
 	const many = 10_000_000
 	who := []contestant{{"keywright GCRA", ours("gcra", limit.GCRA(many, time.Hour, 0))}, {"rueidis, minimal GCRA", bare},
-		{"keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))}, {"keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour))}}
+		{"keywright Fixed", ours("fixed", limit.Fixed(many, time.Hour))},
+		{"keywright Sliding", ours("sliding", limit.Sliding(many, time.Hour))}}
 	table, rates, err := f.race(ctx, "Allow, questions/s", []int{1, 16, 128}, who)
 	if err != nil {
 		return err
 	}
 	out.Tables = append(out.Tables, table)
-	out.Goals = append(out.Goals, report.Goal{What: "Allow @128, keywright GCRA ÷ minimal GCRA by EVALSHA", Value: rates.Ratio(0, 1, 128), Bound: 0.75, AtLeast: true})
+	out.Goals = append(out.Goals, report.Goal{What: "Allow @128, keywright GCRA ÷ minimal GCRA by EVALSHA",
+		Value: rates.Ratio(0, 1, 128), Bound: 0.75, AtLeast: true})
 	return nil
 }
 
 // race lets contestants run in turns, at each number of goroutines. The second
 // one is what the others are compared with.
-func (f *field) race(ctx context.Context, title string, callers []int, who []contestant) (report.Table, *turns.Result, error) {
+func (f *field) race(ctx context.Context, title string, callers []int, who []contestant) (report.Table, *turns.Result,
+	error) {
 	all := make([]turns.Contestant, len(who))
 	for i, w := range who {
 		all[i] = turns.Contestant{Name: w.name, Do: func(ctx context.Context, _, _ int) error { return w.do(ctx) }}

@@ -63,8 +63,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer f.close()
-	out := &report.Report{Title: fmt.Sprintf("Rankings and limits on %s: %d days of %d members, top %d", o.server, o.days, o.members, top),
-		Notes: []string{"ratios are medians of the ratios within a round; every contestant gets the same answer, which is checked"}}
+	out := &report.Report{
+		Title: fmt.Sprintf("Rankings and limits on %s: %d days of %d members, top %d", o.server, o.days, o.members, top),
+		Notes: []string{
+			"ratios are medians of the ratios within a round; every contestant gets the same answer, which is checked"}}
 	for _, measure := range []func(context.Context, *report.Report) error{f.window, f.cached, f.limits} {
 		if err := measure(ctx, out); err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))
@@ -73,7 +75,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return out.Print(stdout, o.asJSON)
 }
 
-// field is the clients, connected, and what they measure.
+// field represents the clients, connected, and what they measure.
 type field struct {
 	options
 	server *live.Server
@@ -85,7 +87,8 @@ type field struct {
 const patience = 2 * time.Minute
 
 func enter(ctx context.Context, server *live.Server, o options) (*field, error) {
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableRetry: true, ConnWriteTimeout: patience})
+	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableRetry: true,
+		ConnWriteTimeout: patience})
 	if err != nil {
 		return nil, err
 	}

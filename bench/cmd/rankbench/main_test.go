@@ -8,10 +8,12 @@ import (
 // Everybody gets through every measurement, small.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-builds", "1", "-days", "3", "-members", "2000", "-slice", "10ms"}, &out); err != nil {
+	if err := run(t.Context(),
+		[]string{"-rounds", "1", "-builds", "1", "-days", "3", "-members", "2000", "-slice", "10ms"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Building a window", "cached window, commands sent per read", "Allow, questions/s", "Sliding"} {
+	for _, want := range []string{"Building a window", "cached window, commands sent per read", "Allow, questions/s",
+		"Sliding"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}
@@ -19,7 +21,8 @@ func TestEverybodyRuns(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}} {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"},
+		"no-such-server": {"-server", "no-such-server"}} {
 		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// top is how many rows a read wants.
+// top says how many rows a read wants.
 const top = 100
 
 const (
@@ -32,7 +32,8 @@ var (
 func dayKey(t time.Time) (string, error) { return "bench:sales:" + t.Format(time.DateOnly), nil }
 
 func entry(name string, d time.Duration) *keywright.Entry {
-	return &keywright.Entry{Name: name, TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
+	return &keywright.Entry{Name: name,
+		TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
 }
 
 // days are the keys of the window, the newest first.
@@ -66,11 +67,14 @@ func (f *field) fill(ctx context.Context) error {
 
 func (f *field) view() (ranking.View[int64, int64], error) {
 	var none ranking.View[int64, int64]
-	b, err := ranking.New(ranking.Config[int64, int64]{Client: f.client, Entry: entry("sales", 40*24*time.Hour), Key: dayKey, Step: ranking.Day, Member: &member, Score: &score})
+	b, err := ranking.New(keywright.Binding{Client: f.client, Entry: entry("sales", 40*24*time.Hour)},
+		ranking.Config[int64, int64]{
+			Key: dayKey, Step: ranking.Day, Member: &member, Score: &score})
 	if err != nil {
 		return none, err
 	}
-	w, err := ranking.NewWindows(b, ranking.WindowConfig[int64]{Entry: entry("window", time.Hour), Key: func(time.Time) (string, error) { return oursKey, nil }, Score: &score, Weights: ranking.Same(f.days)})
+	w, err := ranking.NewWindows(keywright.Binding{Entry: entry("window", time.Hour)}, b, ranking.WindowConfig[int64]{
+		Key: func(time.Time) (string, error) { return oursKey, nil }, Score: &score, Weights: ranking.Same(f.days)})
 	if err != nil {
 		return none, err
 	}
@@ -91,7 +95,7 @@ func (f *field) ours(v ranking.View[int64, int64]) func(context.Context) error {
 	}
 }
 
-// store is the fairest bare command: the server keeps the union and sends the
+// store returns the fairest bare command: the server keeps the union and sends the
 // rows that are wanted. What it lacks is the rule for ties, and that it is one
 // step.
 func (f *field) store(ctx context.Context) error {
@@ -104,9 +108,10 @@ func (f *field) store(ctx context.Context) error {
 	return sized(len(rows), err)
 }
 
-// union is the command that keeps nothing, and sends all members.
+// union returns the command that keeps nothing, and sends all members.
 func (f *field) union(ctx context.Context) error {
-	rows, err := f.raw.Do(ctx, f.raw.B().Zunion().Numkeys(int64(f.days)).Key(f.dayKeys()...).Withscores().Build()).AsZScores()
+	rows, err := f.raw.Do(ctx, f.raw.B().Zunion().Numkeys(int64(f.days)).Key(f.dayKeys()...).Withscores().Build()).
+		AsZScores()
 	if err == nil && len(rows) != f.members {
 		err = fmt.Errorf("%d rows, not %d", len(rows), f.members)
 	}
@@ -119,7 +124,8 @@ func (f *field) window(ctx context.Context, out *report.Report) error {
 	if err != nil {
 		return err
 	}
-	who := []contestant{{"keywright", f.ours(v)}, {"rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store}, {"rueidis ZUNION WITHSCORES", f.union}}
+	who := []contestant{{"keywright", f.ours(v)}, {"rueidis ZUNIONSTORE + PEXPIRE + ZRANGE", f.store},
+		{"rueidis ZUNION WITHSCORES", f.union}}
 	took := make([][]float64, len(who))
 	for round := range f.builds {
 		for turn := range who {
@@ -134,13 +140,15 @@ func (f *field) window(ctx context.Context, out *report.Report) error {
 			took[i] = append(took[i], time.Since(began).Seconds()*1000)
 		}
 	}
-	t := report.Table{Title: "Building a window and reading its top", Columns: []string{"contestant", "ms", "÷ ZUNIONSTORE"}}
+	t := report.Table{Title: "Building a window and reading its top",
+		Columns: []string{"contestant", "ms", "÷ ZUNIONSTORE"}}
 	against := turns.Ratio(took[0], took[1])
 	for i, w := range who {
 		t.Add(w.name, fmt.Sprintf("%.1f", turns.Median(took[i])), fmt.Sprintf("%.3f", turns.Ratio(took[i], took[1])))
 	}
 	out.Tables = append(out.Tables, t)
-	out.Goals = append(out.Goals, report.Goal{What: "window built and read, keywright ÷ ZUNIONSTORE + PEXPIRE + ZRANGE", Value: against, Bound: 1.1})
+	out.Goals = append(out.Goals,
+		report.Goal{What: "window built and read, keywright ÷ ZUNIONSTORE + PEXPIRE + ZRANGE", Value: against, Bound: 1.1})
 	return nil
 }
 
@@ -157,20 +165,22 @@ func (f *field) cached(ctx context.Context, out *report.Report) error {
 		}
 	}
 	bare := func(ctx context.Context) error {
-		rows, err := f.raw.Do(ctx, f.raw.B().Arbitrary("ZRANGE").Keys(bareKey).Args("0", strconv.Itoa(top-1), "REV", "WITHSCORES").Build()).AsZScores()
+		rows, err := f.raw.Do(ctx,
+			f.raw.B().Arbitrary("ZRANGE").Keys(bareKey).Args("0", strconv.Itoa(top-1), "REV", "WITHSCORES").Build()).AsZScores()
 		return sized(len(rows), err)
 	}
 	calls, err := f.calls(ctx, ours)
 	if err != nil {
 		return err
 	}
-	table, _, err := f.race(ctx, "Reading the top of a cached window, reads/s", []int{1, 16}, []contestant{{"keywright", ours}, {"rueidis ZRANGE", bare}})
+	table, _, err := f.race(ctx, "Reading the top of a cached window, reads/s", []int{1, 16},
+		[]contestant{{"keywright", ours}, {"rueidis ZRANGE", bare}})
 	out.Tables = append(out.Tables, table)
 	out.Goals = append(out.Goals, report.Goal{What: "cached window, commands sent per read", Value: calls, Bound: 1})
 	return err
 }
 
-// calls is how many commands a client sends per read: the server counts scripts
+// calls returns how many commands a client sends per read: the server counts scripts
 // apart from what they call.
 func (f *field) calls(ctx context.Context, do func(context.Context) error) (float64, error) {
 	const times = 100

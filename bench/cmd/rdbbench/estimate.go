@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// tally is what one kind of value costs, as estimated and as the server says.
+// tally describes what one kind of value costs, as estimated and as the server says.
 type tally struct {
 	keys, exact     int64
 	estimated, real int64
@@ -87,8 +87,9 @@ func (t *tally) add(estimated, real int64) {
 
 func (t *tally) ratio() float64 { return float64(t.estimated) / float64(t.real) }
 
-// exactKinds are the encodings whose estimate is to be right for every key.
-var exactKinds = []string{"string int", "string embstr", "string raw", "hash listpack", "zset listpack", "set listpack", "set intset", "list listpack"}
+// exactKinds lists the encodings whose estimate is to be right for every key.
+var exactKinds = []string{"string int", "string embstr", "string raw", "hash listpack", "zset listpack", "set listpack",
+	"set intset", "list listpack"}
 
 // errorBounds say how far sums of estimates may be from the truth.
 var errorBounds = []struct {
@@ -97,19 +98,23 @@ var errorBounds = []struct {
 }{{"all", 0.02}, {"stream stream", 0.10}}
 
 func tabulate(out *report.Report, binary string, tallies map[string]*tally) {
-	table := report.Table{Title: "Estimated memory ÷ MEMORY USAGE SAMPLES 0 of a freshly loaded " + binary, Columns: []string{"type and encoding", "keys", "MB", "ratio of sums", "exact keys %"}}
+	table := report.Table{Title: "Estimated memory ÷ MEMORY USAGE SAMPLES 0 of a freshly loaded " + binary,
+		Columns: []string{"type and encoding", "keys", "MB", "ratio of sums", "exact keys %"}}
 	for _, name := range slices.Sorted(maps.Keys(tallies)) {
 		t := tallies[name]
 		exact := 100 * float64(t.exact) / float64(t.keys)
-		table.Add(name, t.keys, fmt.Sprintf("%.1f", float64(t.real)/1e6), fmt.Sprintf("%.4f", t.ratio()), fmt.Sprintf("%.2f", exact))
+		table.Add(name, t.keys, fmt.Sprintf("%.1f", float64(t.real)/1e6), fmt.Sprintf("%.4f", t.ratio()),
+			fmt.Sprintf("%.2f", exact))
 		if slices.Contains(exactKinds, name) {
-			out.Goals = append(out.Goals, report.Goal{What: binary + ": exact estimates of " + name + ", %", Value: exact, Bound: 100, AtLeast: true})
+			out.Goals = append(out.Goals,
+				report.Goal{What: binary + ": exact estimates of " + name + ", %", Value: exact, Bound: 100, AtLeast: true})
 		}
 	}
 	out.Tables = append(out.Tables, table)
 	for _, e := range errorBounds {
 		if t := tallies[e.name]; t != nil {
-			out.Goals = append(out.Goals, report.Goal{What: binary + ": error of the estimate, " + e.name, Value: max(t.ratio()-1, 1-t.ratio()), Bound: e.bound})
+			out.Goals = append(out.Goals, report.Goal{What: binary + ": error of the estimate, " + e.name,
+				Value: max(t.ratio()-1, 1-t.ratio()), Bound: e.bound})
 		}
 	}
 }
@@ -129,10 +134,11 @@ func dial(addr string) (*usage, error) {
 	return &usage{conn, bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10)}, nil
 }
 
-// of are the bytes of the keys; -1 for one that is gone.
+// of returns the bytes of the keys; -1 for one that is gone.
 func (u *usage) of(keys []source.Key) ([]int64, error) {
 	for _, k := range keys {
-		fmt.Fprintf(u.out, "*5\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n$%d\r\n%s\r\n$7\r\nSAMPLES\r\n$1\r\n0\r\n", len(k.Name), k.Name)
+		fmt.Fprintf(u.out, "*5\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n$%d\r\n%s\r\n$7\r\nSAMPLES\r\n$1\r\n0\r\n", len(k.Name),
+			k.Name)
 	}
 	if err := u.out.Flush(); err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.IntVar(&o.keys, "keys", 1_000_000, "keys of the dataset")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the dataset")
 	flags.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
-	flags.StringVar(&o.servers, "servers", "redis-server,valkey-server", "server binaries for the estimate; the first one's file is raced on")
+	flags.StringVar(&o.servers, "servers", "redis-server,valkey-server",
+		"server binaries for the estimate; the first one's file is raced on")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.read, "read", "", "be the bare reader of this snapshot: a contestant, not a race")
 	if err := flags.Parse(args); err != nil {
@@ -63,7 +64,8 @@ func compare(ctx context.Context, o options, stdout io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	t := &track{keys: o.keys, rounds: o.rounds, cli: filepath.Join(dir, "keywright"), declaration: filepath.Join(dir, "keyspace.yaml")}
+	t := &track{keys: o.keys, rounds: o.rounds, cli: filepath.Join(dir, "keywright"),
+		declaration: filepath.Join(dir, "keyspace.yaml")}
 	if err := errors.Join(os.WriteFile(t.declaration, dataset.Declaration, 0o644), live.BuildCLI(ctx, t.cli)); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func TestFileIsExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		if strings.Contains(line, "MISSED") && (strings.Contains(line, "exact estimates") || strings.Contains(line, "error of the estimate")) {
+		if strings.Contains(line, "MISSED") &&
+			(strings.Contains(line, "exact estimates") || strings.Contains(line, "error of the estimate")) {
 			t.Error(line)
 		}
 	}
@@ -84,7 +85,8 @@ func TestEstimateGoals(t *testing.T) {
 	tooSmall.add(89, 100)
 	for _, wrong := range []*tally{tooLarge, tooSmall} {
 		var out report.Report
-		tabulate(&out, "server", map[string]*tally{"all": wrong, "string raw": wrong, "stream stream": wrong, "set intset": exact})
+		tabulate(&out, "server",
+			map[string]*tally{"all": wrong, "string raw": wrong, "stream stream": wrong, "set intset": exact})
 		for _, g := range out.Goals {
 			if about := strings.Contains(g.What, "set intset"); g.Reached() != about {
 				t.Errorf("%s: %v, reached %v", g.What, g.Value, g.Reached())

@@ -15,13 +15,13 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// track is what a race over one file needs.
+// track describes what a race over one file needs.
 type track struct {
 	keys, rounds     int
 	cli, declaration string // files
 }
 
-// field is what runs.
+// field describes what runs.
 type field struct{ audit, quick, bare, infer, check, cat *contest.Contestant }
 
 // race runs everybody on one file.
@@ -60,7 +60,8 @@ func (t *track) field(self, file string, truth *dataset.Manifest) field {
 		audit: audit("keywright audit"),
 		quick: audit("keywright audit --no-crc", "--no-crc"),
 		bare:  says("source/rdb alone", fmt.Sprintf("%d keys\n", truth.Keys), self, "-read", file),
-		infer: says("keywright infer", fmt.Sprintf("drawn from %s keys", grouped(truth.Keys)), t.cli, "infer", file, "--progress", "none"),
+		infer: says("keywright infer", fmt.Sprintf("drawn from %s keys", grouped(truth.Keys)), t.cli, "infer", file,
+			"--progress", "none"),
 		check: &contest.Contestant{Name: "redis-check-rdb", Discard: true, Command: contest.Program("redis-check-rdb", file)},
 		cat:   &contest.Contestant{Name: "cat, the floor", Discard: true, Command: contest.Program("cat", file)},
 	}
@@ -87,14 +88,15 @@ func (f field) goals(keys int) []report.Goal {
 	return []report.Goal{
 		{What: "audit, million keys per second, checksum verified", Value: speed(f.audit), Bound: 3, AtLeast: true},
 		{What: "audit --no-crc, million keys per second", Value: speed(f.quick), Bound: 4, AtLeast: true},
-		{What: "wall, redis-check-rdb ÷ audit", Value: contest.Ratio(f.check, f.audit, contest.Wall), Bound: 4.5, AtLeast: true},
+		{What: "wall, redis-check-rdb ÷ audit", Value: contest.Ratio(f.check, f.audit, contest.Wall), Bound: 4.5,
+			AtLeast: true},
 		{What: "audit, peak RSS MiB", Value: max(f.audit.PeakRSS(), f.quick.PeakRSS()), Bound: 64},
 		{What: "wall, infer ÷ audit", Value: contest.Ratio(f.infer, f.audit, contest.Wall), Bound: 20},
 		{What: "infer, peak RSS MiB", Value: f.infer.PeakRSS(), Bound: 256},
 	}
 }
 
-// bareRead is the reader alone: the share of an audit that is
+// bareRead returns the reader alone: the share of an audit that is
 // not matching and counting.
 func bareRead(ctx context.Context, file string, stdout io.Writer) error {
 	in, err := os.Open(file)

@@ -18,7 +18,7 @@ var sink struct {
 	n   int64
 }
 
-// keyCases are the keys that are built and parsed: one number, and a UUID, a day
+// keyCases lists the keys that are built and parsed: one number, and a UUID, a day
 // and a number.
 var keyCases = []struct {
 	name string
@@ -29,7 +29,8 @@ var keyCases = []struct {
 	{"build cache:page:{id}", func() { sink.key, _ = benchkeys.PageKey(123456) }, 60, 1},
 	{"build visit:{user}:{day}:{id}", func() { sink.key, _ = benchkeys.VisitKey(visitor, visitDay, 123456) }, 0, 1},
 	{"parse cache:page:{id}", func() { sink.n, _ = benchkeys.ParsePageKey("cache:page:123456") }, 100, 0},
-	{"parse visit:{user}:{day}:{id}", func() { _, _, sink.n, _ = benchkeys.ParseVisitKey("visit:" + visitor + ":2026-11-20:123456") }, 100, 0},
+	{"parse visit:{user}:{day}:{id}",
+		func() { _, _, sink.n, _ = benchkeys.ParseVisitKey("visit:" + visitor + ":2026-11-20:123456") }, 100, 0},
 }
 
 var visitDay = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -48,7 +49,7 @@ func measureKeys() (report.Table, []report.Goal) {
 	return t, goals
 }
 
-// measure is the best of five times a million calls.
+// measure returns the best of five times a million calls.
 func measure(run func()) (ns, allocations float64) {
 	const calls = 1_000_000
 	var before, after runtime.MemStats

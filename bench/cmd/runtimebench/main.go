@@ -44,8 +44,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	out := &report.Report{Title: fmt.Sprintf("Generated code on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
-		Notes: []string{"values of 256 bytes, hashes of six fields, 10,000 keys; ratios are medians of the ratios within a round"}}
+	out := &report.Report{
+		Title: fmt.Sprintf("Generated code on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
+		Notes: []string{
+			"values of 256 bytes, hashes of six fields, 10,000 keys; ratios are medians of the ratios within a round"}}
 	keys, goals := measureKeys()
 	out.Tables, out.Goals = append(out.Tables, keys), append(out.Goals, goals...)
 	server, err := live.Start(ctx, o.server)

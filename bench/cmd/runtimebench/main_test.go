@@ -11,7 +11,8 @@ func TestEverybodyRuns(t *testing.T) {
 	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"build cache:page:{id}", "Get, operations/s", "Set, operations/s", "HGetAll, operations/s", "go-redis", "guarded"} {
+	for _, want := range []string{"build cache:page:{id}", "Get, operations/s", "Set, operations/s",
+		"HGetAll, operations/s", "go-redis", "guarded"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}
@@ -19,7 +20,8 @@ func TestEverybodyRuns(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}} {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"},
+		"no-such-server": {"-server", "no-such-server"}} {
 		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}

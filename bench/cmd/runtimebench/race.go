@@ -17,17 +17,17 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 )
 
-// population is how many keys there are of each kind.
+// population says how many keys there are of each kind.
 const population = 10_000
 
 var page = strings.Repeat("x", 256)
 
-// field is the clients, connected.
+// field represents the clients, connected.
 type field struct {
 	raw     rueidis.Client
 	goRedis *redis.Client
@@ -52,12 +52,13 @@ func enter(ctx context.Context, addr string) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &field{raw, redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1}), benchkeys.New(plain), benchkeys.New(guarded)}, nil
+	return &field{raw, redis.NewClient(&redis.Options{Addr: addr, PoolSize: 128, MaxRetries: -1}), benchkeys.New(plain),
+		benchkeys.New(guarded)}, nil
 }
 
 func newGuard() (*guard.Guard, error) {
 	var files fs.FS = fstest.MapFS{"keyspace.yaml": {Data: benchkeys.Declaration}}
-	ks, found := keyspace.Load(files, "keyspace.yaml")
+	ks, found := load.File(files, "keyspace.yaml")
 	if c := finding.Count(found); c.Errors > 0 {
 		return nil, errors.New(found[0].Message)
 	}
@@ -74,15 +75,16 @@ func (f *field) close() {
 func (f *field) fill(ctx context.Context) error {
 	moment := time.UnixMilli(1_795_167_000_000)
 	for id := int64(1); id <= population; id++ {
-		p := benchkeys.PersonValue{Name: "somebody", Mail: "somebody@example.com", Age: 42, Seen: moment, Score: 1.5, Active: true}
-		if err := errors.Join(f.keys.Page(id).Set(ctx, page), f.keys.Person(id).Set(ctx, p)); err != nil {
+		p := benchkeys.PersonValue{Name: "somebody", Mail: "somebody@example.com", Age: 42, Seen: moment, Score: 1.5,
+			Active: true}
+		if err := errors.Join(f.keys.Page(id).Set(page).Do(ctx), f.keys.Person(id).Set(p).Do(ctx)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// op is one operation, done by each contestant in its own way.
+// op represents one operation, done by each contestant in its own way.
 type op struct {
 	name       string
 	contestant []contestant
@@ -96,7 +98,7 @@ type contestant struct {
 func pageKey(id int64) string   { return "cache:page:" + strconv.FormatInt(id, 10) }
 func personKey(id int64) string { return "bench:person:" + strconv.FormatInt(id, 10) }
 
-// person is what a program by hand makes of a hash.
+// person describes what a program by hand makes of a hash.
 type person struct {
 	name, mail string
 	age, seen  int64
@@ -116,27 +118,39 @@ func personOf(m map[string]string) (p person, err error) {
 
 var ops = []op{
 	{"Get", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error { _, err := f.keys.Page(id).Get(ctx); return err }},
+		{"keywright", func(ctx context.Context, f *field, id int64) error {
+			_, err := f.keys.Page(id).Get().Do(ctx)
+			return err
+		}},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
 			return second(f.raw.Do(ctx, f.raw.B().Get().Key(pageKey(id)).Build()).ToString())
 		}},
 		{"go-redis", func(ctx context.Context, f *field, id int64) error {
 			return second(f.goRedis.Get(ctx, pageKey(id)).Result())
 		}},
-		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error { _, err := f.guarded.Page(id).Get(ctx); return err }},
+		{"keywright, guarded",
+			func(ctx context.Context, f *field, id int64) error {
+				_, err := f.guarded.Page(id).Get().Do(ctx)
+				return err
+			}},
 	}},
 	{"Set", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error { return f.keys.Page(id).Set(ctx, page) }},
+		{"keywright", func(ctx context.Context, f *field, id int64) error { return f.keys.Page(id).Set(page).Do(ctx) }},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
 			return f.raw.Do(ctx, f.raw.B().Set().Key(pageKey(id)).Value(page).ExSeconds(60).Build()).Error()
 		}},
 		{"go-redis", func(ctx context.Context, f *field, id int64) error {
 			return f.goRedis.Set(ctx, pageKey(id), page, time.Minute).Err()
 		}},
-		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error { return f.guarded.Page(id).Set(ctx, page) }},
+		{"keywright, guarded",
+			func(ctx context.Context, f *field, id int64) error { return f.guarded.Page(id).Set(page).Do(ctx) }},
 	}},
 	{"HGetAll", []contestant{
-		{"keywright", func(ctx context.Context, f *field, id int64) error { _, err := f.keys.Person(id).Get(ctx); return err }},
+		{"keywright",
+			func(ctx context.Context, f *field, id int64) error {
+				_, err := f.keys.Person(id).Get().Do(ctx)
+				return err
+			}},
 		{"rueidis", func(ctx context.Context, f *field, id int64) error {
 			m, err := f.raw.Do(ctx, f.raw.B().Hgetall().Key(personKey(id)).Build()).AsStrMap()
 			if err != nil {
@@ -152,7 +166,7 @@ var ops = []op{
 			return second(personOf(m))
 		}},
 		{"keywright, guarded", func(ctx context.Context, f *field, id int64) error {
-			_, err := f.guarded.Person(id).Get(ctx)
+			_, err := f.guarded.Person(id).Get().Do(ctx)
 			return err
 		}},
 	}},
@@ -160,7 +174,7 @@ var ops = []op{
 
 func second[T any](_ T, err error) error { return err }
 
-// callers are the numbers of goroutines.
+// callers lists the numbers of goroutines.
 var callers = []int{1, 16, 128}
 
 // race lets the contestants run in turns, at each number of goroutines.
@@ -183,11 +197,14 @@ func (f *field) race(ctx context.Context, o op, settings options) (report.Table,
 func goals(name string, r *turns.Result) []report.Goal {
 	var out []report.Goal
 	for _, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: r.Ratio(0, 1, n), Bound: 0.95, AtLeast: true})
+		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: r.Ratio(0, 1, n),
+			Bound: 0.95, AtLeast: true})
 	}
-	out = append(out, report.Goal{What: name + " @128, keywright ÷ go-redis", Value: r.Ratio(0, 2, 128), Bound: 1.5, AtLeast: true})
+	out = append(out,
+		report.Goal{What: name + " @128, keywright ÷ go-redis", Value: r.Ratio(0, 2, 128), Bound: 1.5, AtLeast: true})
 	for _, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: r.Ratio(3, 0, n), Bound: 0.7, AtLeast: true})
+		out = append(out,
+			report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: r.Ratio(3, 0, n), Bound: 0.7, AtLeast: true})
 	}
 	return out
 }

@@ -46,7 +46,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	out := &report.Report{Title: fmt.Sprintf("Sealing, %d rounds of %v; %d values on %s", o.rounds, o.slice, o.values, o.server)}
+	out := &report.Report{
+		Title: fmt.Sprintf("Sealing, %d rounds of %v; %d values on %s", o.rounds, o.slice, o.values, o.server)}
 	err := out.Run(ctx, o.only, report.Part{Name: "texts", Run: o.texts}, report.Part{Name: "walks", Run: o.walks})
 	return errors.Join(err, out.Print(stdout, o.asJSON))
 }

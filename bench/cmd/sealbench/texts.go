@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/seal"
 )
 
-// sizes are those of the texts, in bytes.
+// sizes lists those of the texts, in bytes.
 var sizes = []int{100, 64 << 10}
 
 // texts races sealing and opening against AES-GCM with a key that was made before: ours

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/seal/reseal"
 	"github.com/keywright/keywright/source/server"
@@ -25,16 +25,17 @@ keys:
   text: {key: "t:{id}", type: string, value: text encrypted, ttl: none}
 `
 
-// walk is one way to seal values again.
+// walk represents one way to seal values again.
 type walk struct {
 	name   string
 	before func(old *seal.Ring, at keywright.Place, plain string) (string, error)
 	do     func(context.Context, *reseal.Walk) (*reseal.Report, error)
 }
 
-// walkers are the walks that are measured.
+// walkers lists the walks that are measured.
 var walkers = []walk{
-	{"rotate", (*seal.Ring).Seal, func(ctx context.Context, w *reseal.Walk) (*reseal.Report, error) { return w.Rotate(ctx) }},
+	{"rotate", (*seal.Ring).Seal,
+		func(ctx context.Context, w *reseal.Walk) (*reseal.Report, error) { return w.Rotate(ctx) }},
 	{"adopt", plain, func(ctx context.Context, w *reseal.Walk) (*reseal.Report, error) { return w.Adopt(ctx) }},
 }
 
@@ -43,7 +44,8 @@ func plain(_ *seal.Ring, _ keywright.Place, text string) (string, error) { retur
 
 // walks seals many values again, once each way.
 func (o *options) walks(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
-	t := report.Table{Title: fmt.Sprintf("%d values of 100 bytes", o.values), Columns: []string{"walk", "values/s", "server CPU per value"}}
+	t := report.Table{Title: fmt.Sprintf("%d values of 100 bytes", o.values),
+		Columns: []string{"walk", "values/s", "server CPU per value"}}
 	for _, w := range walkers {
 		took, cpu, err := o.walked(ctx, w)
 		if err != nil {
@@ -84,7 +86,7 @@ func (o *options) walked(ctx context.Context, w walk) (took, cpu time.Duration, 
 	if err = o.fill(ctx, c, old, w); err != nil {
 		return 0, 0, err
 	}
-	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
+	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
 	config, err := connect.New(connect.Options{URL: url, Getenv: func(string) string { return "" }})
 	if err != nil {
 		return 0, 0, err
@@ -94,7 +96,8 @@ func (o *options) walked(ctx context.Context, w walk) (took, cpu time.Duration, 
 		return 0, 0, err
 	}
 	began := time.Now()
-	r, err := w.do(ctx, &reseal.Walk{Keyspace: ks, Client: c, Ring: now, Source: server.New(config, server.Options{Role: server.Primary})})
+	r, err := w.do(ctx,
+		&reseal.Walk{Keyspace: ks, Client: c, Ring: now, Source: server.New(config, server.Options{Role: server.Primary})})
 	took = time.Since(began)
 	if err != nil {
 		return 0, 0, err

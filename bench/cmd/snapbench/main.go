@@ -61,8 +61,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err := errors.Join(os.WriteFile(declaration, dataset.Declaration, 0o644), live.BuildCLI(ctx, cli)); err != nil {
 		return err
 	}
-	out := &report.Report{Title: fmt.Sprintf("Snapshot of a live server: %d keys, %d interleaved rounds", o.keys, o.rounds),
-		Notes: []string{"repl-diskless-sync-delay is 0; by default a server waits 5 s before it sends a snapshot diskless", "server CPU is that of its main thread: the child that writes the snapshot is not in it"}}
+	out := &report.Report{
+		Title: fmt.Sprintf("Snapshot of a live server: %d keys, %d interleaved rounds", o.keys, o.rounds),
+		Notes: []string{"repl-diskless-sync-delay is 0; by default a server waits 5 s before it sends a snapshot diskless",
+			"server CPU is that of its main thread: the child that writes the snapshot is not in it"}}
 	for binary := range strings.SplitSeq(o.servers, ",") {
 		if err := onServer(ctx, out, binary, cli, declaration, o); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", binary, err), out.Print(stdout, o.asJSON))
@@ -89,7 +91,8 @@ func onServer(ctx context.Context, out *report.Report, binary, cli, declaration 
 			return err
 		}
 		f := enter(server.Addr, cli, declaration, truth)
-		c := &contest.Contest{All: []*contest.Contestant{f.snapshot, f.dump, f.scan}, Meter: server.CPU, After: func() error { return idle(ctx, server) }}
+		c := &contest.Contest{All: []*contest.Contestant{f.snapshot, f.dump, f.scan}, Meter: server.CPU,
+			After: func() error { return idle(ctx, server) }}
 		if err := c.Run(ctx, o.rounds); err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)
 		}
@@ -100,7 +103,7 @@ func onServer(ctx context.Context, out *report.Report, binary, cli, declaration 
 	return nil
 }
 
-// field is what runs.
+// field describes what runs.
 type field struct{ snapshot, dump, scan *contest.Contestant }
 
 // enter makes the contestants. An audit finds the planted violations, so its
@@ -114,15 +117,18 @@ func enter(addr, cli, declaration string, truth *dataset.Manifest) field {
 	}
 	return field{
 		snapshot: audit("keywright audit --snapshot", "--snapshot"),
-		dump:     &contest.Contestant{Name: "redis-cli --rdb -", Discard: true, Command: contest.Program("redis-cli", "-h", host, "-p", port, "--rdb", "-")},
-		scan:     audit("keywright audit"),
+		dump: &contest.Contestant{Name: "redis-cli --rdb -", Discard: true,
+			Command: contest.Program("redis-cli", "-h", host, "-p", port, "--rdb", "-")},
+		scan: audit("keywright audit"),
 	}
 }
 
 func (f field) goals(title string) []report.Goal {
 	return []report.Goal{
-		{What: title + ": wall, snapshot audit ÷ redis-cli --rdb", Value: contest.Ratio(f.snapshot, f.dump, contest.Wall), Bound: 1.2},
-		{What: title + ": server's main thread, snapshot audit ÷ SCAN audit", Value: contest.Ratio(f.snapshot, f.scan, contest.Server), Bound: 0.2},
+		{What: title + ": wall, snapshot audit ÷ redis-cli --rdb", Value: contest.Ratio(f.snapshot, f.dump, contest.Wall),
+			Bound: 1.2},
+		{What: title + ": server's main thread, snapshot audit ÷ SCAN audit",
+			Value: contest.Ratio(f.snapshot, f.scan, contest.Server), Bound: 0.2},
 	}
 }
 

@@ -14,7 +14,8 @@ func TestSnapshotIsExact(t *testing.T) {
 	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk", "valkey-server, diskless", "valkey-server, from disk"} {
+	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk",
+		"valkey-server, diskless", "valkey-server, from disk"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}

@@ -78,7 +78,8 @@ func contestants(cli, dir string, entries int) ([]*contestant, error) {
 		if err := os.WriteFile(file, patternset.New(n).YAML(), 0o644); err != nil {
 			return nil, err
 		}
-		all = append(all, &contestant{name: fmt.Sprintf("keywright lint, %d entries", n), args: []string{cli, "lint", "-f", file}})
+		all = append(all,
+			&contestant{name: fmt.Sprintf("keywright lint, %d entries", n), args: []string{cli, "lint", "-f", file}})
 	}
 	return all, nil
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/keywright/keywright/examples/internal/program"
 )
 
-// version is what runs: global:stats:bot_version.
+// version says what runs: global:stats:bot_version.
 const version = "2.0.0"
 
 func main() {

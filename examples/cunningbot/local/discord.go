@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Message is what was posted.
+// Message describes what was posted.
 type Message struct {
 	ID, Channel, Ref string
 	Title, Text      string
@@ -207,28 +207,28 @@ func (d *Discord) list(w http.ResponseWriter, r *http.Request) {
 	say(w, 200, page)
 }
 
-// Messages are all that were posted, oldest first.
+// Messages returns all that were posted, oldest first.
 func (d *Discord) Messages() []Message {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.messages)
 }
 
-// Stopped is how many posts were those of a nonce that was there.
+// Stopped returns how many posts were those of a nonce that was there.
 func (d *Discord) Stopped() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.again
 }
 
-// TooSoon is how many requests came although their route had been told to wait.
+// TooSoon returns how many requests came although their route had been told to wait.
 func (d *Discord) TooSoon() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.tooSoon
 }
 
-// Commands are those that the bot has registered.
+// Commands returns those that the bot has registered.
 func (d *Discord) Commands() json.RawMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()

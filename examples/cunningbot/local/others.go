@@ -61,7 +61,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"content": text}}}})
 }
 
-// News is a site with feeds, at /NAME.rss and /NAME.atom.
+// News represents a site with feeds, at /NAME.rss and /NAME.atom.
 type News struct {
 	mu    sync.Mutex
 	items map[string][]NewsItem
@@ -69,7 +69,7 @@ type News struct {
 	same  int
 }
 
-// NewsItem is one item.
+// NewsItem represents one item.
 type NewsItem struct {
 	Title, URL, Text string
 	At               time.Time
@@ -85,7 +85,7 @@ func (n *News) Publish(feed string, i NewsItem) {
 	n.items[feed] = append(n.items[feed], i)
 }
 
-// Reads is how often feeds were asked for, and how often the answer was that nothing has changed.
+// Reads returns how often feeds were asked for, and how often the answer was that nothing has changed.
 func (n *News) Reads() (reads, same int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

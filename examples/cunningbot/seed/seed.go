@@ -80,7 +80,7 @@ func Write(dir string, o Options) error {
 	return nil
 }
 
-// snowflake is an id as Discord makes them: above 2^53.
+// snowflake returns an id as Discord makes them: above 2^53.
 func (m *maker) snowflake() string {
 	return strconv.FormatUint(800_000_000_000_000_000+m.r.Uint64N(400_000_000_000_000_000), 10)
 }
@@ -117,7 +117,7 @@ func (m *maker) article(feed string, queued time.Time) object {
 		"published": queued.Add(-time.Hour).Format(time.RFC3339), "queued_at": queued.Format(time.RFC3339Nano)}
 }
 
-// number is an id as the bot's old code wrote it: a number.
+// number returns an id as the bot's old code wrote it: a number.
 func number(id string) json.Number { return json.Number(id) }
 
 func (m *maker) state(guilds []string, channels map[string][]string) (state object, feeds map[string][]string) {
@@ -167,7 +167,7 @@ func (m *maker) state(guilds []string, channels map[string][]string) (state obje
 	return state, feeds
 }
 
-// games are one that runs and one that is over and has no result yet, and results of older ones.
+// games returns one that runs and one that is over and has no result yet, and results of older ones.
 func (m *maker) games(channel string) (games, results object) {
 	games, results = object{}, object{}
 	for i, ends := range []time.Duration{time.Hour, -10 * time.Minute, -72 * time.Hour} {
@@ -202,7 +202,7 @@ func (m *maker) pending(guilds []string, channels, feeds map[string][]string) ob
 	return out
 }
 
-// in is the object of a member, made if it is not there.
+// in returns the object of a member, made if it is not there.
 func in(o object, name string) object {
 	if o[name] == nil {
 		o[name] = object{}

@@ -93,7 +93,7 @@ func serve(ctx context.Context, f *flag.FlagSet, args []string) error {
 		return err
 	}
 	defer c.Close()
-	return program.Listen(ctx, *listen, githubbroker.New(c, o).Handler(), 7*time.Second)
+	return program.Listen(ctx, *listen, githubbroker.New(c, o).Handler(), githubbroker.Wait+2*time.Second)
 }
 
 func agent(ctx context.Context, f *flag.FlagSet, args []string) error {

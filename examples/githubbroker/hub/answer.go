@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// answer is what is sent.
+// answer describes what is sent.
 type answer struct {
 	status int
 	header http.Header

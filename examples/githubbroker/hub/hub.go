@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Server is one repository.
+// Server represents one repository.
 type Server struct {
 	Repo  string // owner/name
 	Token string // that is asked for; "": none
@@ -32,7 +32,7 @@ type Server struct {
 	at       func(Request)
 }
 
-// item is an issue or a pull request.
+// item represents an issue or a pull request.
 type item struct {
 	number  int64
 	title   string
@@ -56,7 +56,7 @@ type comment struct {
 	created time.Time
 }
 
-// Request is one that was made.
+// Request represents one that was made.
 type Request struct {
 	Method, Path string
 	Header       http.Header
@@ -70,7 +70,7 @@ func New(repo, token string) *Server {
 	return &Server{Repo: repo, Token: token, items: map[int64]*item{}, limits: limits{limit: 5000}}
 }
 
-// Requests are those that were made so far.
+// Requests returns those that were made so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Server) review(number int64, c comment) (id int64) {
 	return id
 }
 
-// Numbers are those of the open issues, without pull requests.
+// Numbers returns those of the open issues, without pull requests.
 func (s *Server) Numbers() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,7 +245,7 @@ func encoded(v any) json.RawMessage {
 	return text
 }
 
-// sorted are the open items in the order that GitHub has: newest first.
+// sorted returns the open items in the order that GitHub has: newest first.
 func (s *Server) sorted() []*item {
 	var all []*item
 	for _, i := range s.items {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Secondary is how GitHub refuses what is asked too fast: the documentation has all three.
+// Secondary describes how GitHub refuses what is asked too fast: the documentation has all three.
 type Secondary struct {
 	Status     int           // 403 or 429
 	RetryAfter time.Duration // 0: the header is not there
 	Times      int           // so many requests are refused
 }
 
-// limits are those of the token.
+// limits holds those of the token.
 type limits struct {
 	limit, used int
 	reset       time.Time
@@ -27,7 +27,7 @@ func (s *Server) Limit(n int, reset time.Time) {
 	s.limits.limit, s.limits.used, s.limits.reset = n, 0, reset
 }
 
-// Used is how many requests were counted since Limit.
+// Used returns how many requests were counted since Limit.
 func (s *Server) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/keywright/keywright/examples/internal/program"
 )
 
-// errPassword is a password where each user of the machine can read it.
+// errPassword reports a password where each user of the machine can read it.
 var errPassword = errors.New("-redis has a password; put it into REDIS_PASSWORD")
 
-// address is where Redis is: by the flag, else as keywright finds it, else by REDIS_HOST and
+// address returns where Redis is: by the flag, else as keywright finds it, else by REDIS_HOST and
 // REDIS_PORT; with the login of REDIS_USERNAME and REDIS_PASSWORD, unless the URL has a password.
 // A user in the URL goes with REDIS_PASSWORD. Sentinels get the same login. "" is the
 // environment of keywright without any of that.

@@ -24,7 +24,7 @@ func TestFailover(t *testing.T) {
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)
-	s.Primary.Do("WAIT", "1", "0") // the item is on the replica, which a failover can lose otherwise
+	s.Primary.Copied(s.Replicas...) // the item is on the replica, which a failover can lose otherwise
 	copies(t, c, 1)
 
 	s.Primary.Kill()

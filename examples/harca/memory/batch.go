@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Most is how many items a batch has at most.
+// Most says how many items a batch has at most.
 const Most = 1000
 
-// ErrMost is a batch without items, or with more than Most.
+// ErrMost reports a batch without items, or with more than Most.
 var ErrMost = fmt.Errorf("a batch has 1 to %d items", Most)
 
-// atOnce is how many items of a batch are under way: what is under way at the same time
+// atOnce says how many items of a batch are under way: what is under way at the same time
 // shares round trips, 64 items each.
 const atOnce = 128
 
@@ -32,7 +32,7 @@ func each(n int, do func(i int)) {
 	running.Wait()
 }
 
-// Result is what became of one item of a batch.
+// Result describes what became of one item of a batch.
 type Result struct {
 	Written
 	Err error
@@ -72,17 +72,17 @@ func (m *Memory) CreateMany(ctx context.Context, items []Item) ([]Result, error)
 	return results, nil
 }
 
-// Read is one item of a batch that was read.
+// Read represents one item of a batch that was read.
 type Read struct {
 	Item Item
 	Err  error // keywright.ErrNotFound: there is none
 }
 
-// mostRead is how many bytes of contents and metadata a batch gives, but for those that are
+// mostRead says how many bytes of contents and metadata a batch gives, but for those that are
 // under way when it has so many: atOnce of them.
 const mostRead = 32 << 20
 
-// ErrLarge is an item of a batch that has given mostRead already: ask for it again.
+// ErrLarge reports an item of a batch that has given mostRead already: ask for it again.
 var ErrLarge = fmt.Errorf("a batch gives no more than %d MB", mostRead>>20)
 
 // GetMany reads items as Get does, in few round trips and in the order of the ids. Those that

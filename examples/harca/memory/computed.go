@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 )
 
-// dear is the TTL of a result by how long it took to compute: a minute for what is cheap,
+// dear returns the TTL of a result by how long it took to compute: a minute for what is cheap,
 // five for a second, half an hour for ten seconds or more.
 func dear(spent time.Duration) time.Duration {
 	switch {
@@ -41,7 +41,7 @@ func (m *Memory) Outdate(ctx context.Context) (generation int64, err error) {
 	return m.generation.Bump(ctx)
 }
 
-// Digest is what a context holds.
+// Digest describes what a context holds.
 type Digest struct {
 	Items  int            `json:"items"`
 	ByType map[string]int `json:"byType"`
@@ -80,10 +80,10 @@ func (m *Memory) SetState(ctx context.Context, part string, state json.RawMessag
 	if ttl != 0 {
 		options = append(options, keywright.ExpiresIn(ttl))
 	}
-	return m.keys.SystemState(part).Set(ctx, state, options...)
+	return m.keys.SystemState(part).Set(state, options...).Do(ctx)
 }
 
 // State reads it.
 func (m *Memory) State(ctx context.Context, part string) (json.RawMessage, error) {
-	return m.keys.SystemState(part).Get(ctx)
+	return m.keys.SystemState(part).Get().Do(ctx)
 }

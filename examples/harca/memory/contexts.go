@@ -11,10 +11,10 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 )
 
-// patience is how long an item waits for its context to be prolonged.
+// patience says how long an item waits for its context to be prolonged.
 const patience = 500 * time.Millisecond
 
-// Context is what items belong to.
+// Context describes what items belong to.
 type Context struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -37,7 +37,7 @@ func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) 
 	}
 	var options []keywright.WriteOption
 	if c.TTL != 0 {
-		options = append(options, keywright.ExpiresIn(time.Duration(c.TTL)*time.Second))
+		options = append(options, keywright.ExpiresIn(lasting(c.TTL)))
 	}
 	store := m.keys.ContextStore()
 	// Until it is stamped it is the one that was used first: contexts are sorted by the clock of
@@ -81,7 +81,7 @@ func (c ContextChange) changes() (all []entity.Change[harcakeys.ContextValue]) {
 	return all
 }
 
-// ErrNoChange is an update that changes nothing.
+// ErrNoChange reports an update that changes nothing.
 var ErrNoChange = errors.New("an update names at least one field that it changes")
 
 // UpdateContext changes a context if it still has the version; 0 is any. A context that
@@ -124,7 +124,7 @@ func (m *Memory) DeleteContext(ctx context.Context, id string) (bool, error) {
 	return m.keys.ContextStore().Delete(ctx, id)
 }
 
-// Active are the contexts by their last use, the latest first; of one type, or of
+// Active returns the contexts by their last use, the latest first; of one type, or of
 // all with "". after is the next of the page before.
 func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Context, next string, err error) {
 	store := m.keys.ContextStore()

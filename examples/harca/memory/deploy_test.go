@@ -21,14 +21,14 @@ import (
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestDeployedUsers: the ACL file has the default user off, what `keywright acl print` prints
 // for the program, and the two users that replicas and sentinels need; none without a password.
 func TestDeployedUsers(t *testing.T) {
-	ks, findings := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
+	ks, findings := load.File(os.DirFS(".."), "keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
@@ -52,7 +52,7 @@ func TestDeployedUsers(t *testing.T) {
 	}
 }
 
-// site is a deployment on this machine: each file as it is, but for addresses and folders.
+// site represents a deployment on this machine: each file as it is, but for addresses and folders.
 type site struct {
 	t     *testing.T
 	brand keywrighttest.Brand
@@ -85,7 +85,7 @@ func newSite(t *testing.T, brand keywrighttest.Brand) *site {
 	return s
 }
 
-// port is the port of this machine that a host:port of the files is.
+// port returns the port of this machine that a host:port of the files is.
 func (s *site) port(at string) string {
 	if s.ports[at] == "" {
 		_, s.ports[at], _ = net.SplitHostPort(keywrighttest.Address(s.t))
@@ -111,7 +111,7 @@ func (s *site) moved(host, etc, data string) *strings.Replacer {
 	return strings.NewReplacer(words...)
 }
 
-// service is a program of a deployment, as a unit or a compose file has it.
+// service represents a program of a deployment, as a unit or a compose file has it.
 type service struct {
 	name, host string
 	commands   [][]string // the last one goes on
@@ -212,7 +212,7 @@ func (s *site) memory(v service) *client {
 	return &client{s.t, "http://" + strings.TrimSpace(strings.TrimPrefix(line, "listening on "))}
 }
 
-// composed are the services of a compose file, in the order in which they start.
+// composed returns the services of a compose file, in the order in which they start.
 func (s *site) composed(file string) (all []service) {
 	s.t.Helper()
 	o, err := cli.NewProjectOptions([]string{"../deploy/" + file},
@@ -240,7 +240,7 @@ func (s *site) composed(file string) (all []service) {
 	return all
 }
 
-// unit is a service as a unit has it, on a machine of some name.
+// unit returns a service as a unit has it, on a machine of some name.
 func (s *site) unit(file, host string) service {
 	s.t.Helper()
 	text, err := os.ReadFile("../deploy/" + file)
@@ -394,7 +394,7 @@ func (s *site) there(c *client, id string) {
 	})
 }
 
-// same is whether a figure of Prometheus is a whole number.
+// same reports whether a figure of Prometheus is a whole number.
 func same(figure, want string) bool {
 	var a, b float64
 	_, err1 := fmt.Sscan(figure, &a)

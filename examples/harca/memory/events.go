@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/event"
 )
 
-// Event is something that happened to an item or a context. It is announced in the
+// Event represents something that happened to an item or a context. It is announced in the
 // same step as the change; an expiry by the process that sweeps, once.
 type Event struct {
 	Name      string    `json:"name"` // "item created", "ctx expired", …; "missed"
@@ -59,7 +59,7 @@ func (m *Memory) Subscribe(ctx context.Context, handle func(Event)) (stop func()
 	return l.stop, nil
 }
 
-// listener is some subscriptions of one handler.
+// listener represents some subscriptions of one handler.
 type listener struct {
 	ctx    context.Context
 	handle func(Event)

@@ -377,7 +377,7 @@ func seen(t *testing.T, c *client, servers int) {
 	}
 }
 
-// metric is the value of one, "" if there is none yet.
+// metric returns the value of one, "" if there is none yet.
 func (c *client) metric(name string) string {
 	c.t.Helper()
 	for line := range strings.Lines(c.do(http.StatusOK, "GET", "/metrics", "", nil)) {
@@ -398,7 +398,7 @@ func ask(servers []*keywrighttest.Server, key string, command ...string) any {
 	return int64(-2)
 }
 
-// events are those that a client has heard.
+// events holds those that a client has heard.
 type events struct{ all chan memory.Event }
 
 // events listens; when it returns nothing is missed any more.

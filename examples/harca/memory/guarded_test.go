@@ -31,7 +31,8 @@ func TestGuarded(t *testing.T) {
 	c.do(http.StatusCreated, "POST", "/contexts", `{"name":"前","type":"conversation"}`, &made)
 	for path, body := range map[string]string{"/items/" + item: `{"content":2}`,
 		"/contexts/" + made.ID: `{"name":"後"}`} {
-		for version, want := range map[string]int{"1": http.StatusConflict, "x": http.StatusBadRequest} {
+		for version, want := range map[string]int{"1": http.StatusConflict, "x": http.StatusBadRequest,
+			"0": http.StatusBadRequest, "-1": http.StatusBadRequest} {
 			if status, text := c.try("PATCH", path, body, version, nil); status != want {
 				t.Errorf("PATCH %s of version %s: %d %s", path, version, status, text)
 			}
@@ -44,6 +45,8 @@ func TestGuarded(t *testing.T) {
 	if ids, _ := c.ids("type=many"); len(ids) > 0 {
 		t.Errorf("%d items of a batch that was refused", len(ids))
 	}
+
+	notUnderstood(t, c)
 
 	// What was computed of a context is void when an item leaves it.
 	digest := func(id string) (n int) {
@@ -60,6 +63,34 @@ func TestGuarded(t *testing.T) {
 		}
 	}
 	eventually(t, "the digest of its new context has it", func() bool { return digest(made.ID) == 1 })
+}
+
+// notUnderstood: a field with a wrong name, what follows the JSON, a TTL that no duration can hold, and a place of a
+// list that no list gave are refused, and nothing is written.
+func notUnderstood(t *testing.T, c *client) {
+	t.Helper()
+	const hours = "18446745073" // seconds: as nanoseconds in 64 bits they would be 17 minutes
+	for _, r := range []struct{ method, path, body string }{
+		{"POST", "/items", `{"type":"bad","content":1,"prority":8}`},
+		{"POST", "/items", `{"type":"bad","content":1}{"type":"bad"}`},
+		{"POST", "/items", `{"type":"bad","content":1,"ttl":` + hours + `}`},
+		{"POST", "/contexts", `{"name":"前","type":"bad","ttl":` + hours + `}`},
+		{"POST", "/contexts", `{"nam":"前","type":"bad"}`},
+		{"PUT", "/state/bad?ttl=" + hours, `1`},
+		{"PUT", "/state/bad?ttl=-" + hours, `1`},
+		{"PUT", "/state/bad", `1 2`},
+		{"GET", "/items?type=note&after=x", ""},
+		{"GET", "/items?type=note&after=x%00y", ""},
+		{"GET", "/contexts?after=x", ""},
+	} {
+		if status, text := c.try(r.method, r.path, r.body, "", nil); status != http.StatusBadRequest {
+			t.Errorf("%s %s %s: %d %s", r.method, r.path, r.body, status, text)
+		}
+	}
+	if ids, _ := c.ids("type=bad"); len(ids) > 0 {
+		t.Errorf("%d items were made", len(ids))
+	}
+	c.do(http.StatusNotFound, "GET", "/state/bad", "", nil)
 }
 
 // TestNotes: a read prolongs the context of an item now and then, a write always.

@@ -9,10 +9,11 @@ import (
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/metrics"
+	"github.com/keywright/keywright/notice"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Health is how the memory is doing. While Redis is away it is unhealthy, and
+// Health describes how the memory is doing. While Redis is away it is unhealthy, and
 // nevertheless answers what it has seen and accepts what it is given.
 type Health struct {
 	Status           string   `json:"status"`           // "healthy" or "unhealthy"
@@ -51,7 +52,7 @@ func (m *Memory) Health(ctx context.Context) Health {
 	return h
 }
 
-// figures are what this service counts itself; package metrics does the rest.
+// figures describes what this service counts itself; package metrics does the rest.
 type figures struct {
 	digests  prometheus.Counter
 	fallback *prometheus.CounterVec
@@ -70,11 +71,11 @@ func newFigures() figures {
 func (m *Memory) connection() keywright.Hook {
 	return keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
 		switch n.Kind {
-		case keywright.Disconnected:
+		case notice.Disconnected:
 			m.o.Logger.Error("Redis connection error", "error", n.Err)
-		case keywright.Reconnecting:
+		case notice.Reconnecting:
 			m.o.Logger.Warn("reconnecting to Redis", "attempt", n.Attempt, "away", n.Elapsed.Round(time.Millisecond))
-		case keywright.Reconnected:
+		case notice.Reconnected:
 			m.o.Logger.Info("Redis connection ready", "away", n.Elapsed.Round(time.Millisecond))
 		}
 	}}
@@ -106,7 +107,7 @@ func (m *Memory) observe() (keywright.Hook, error) {
 		m.metrics.Register(m.figures.fallback), m.metrics.Register(collector{m}))
 }
 
-// gauge is one figure of a server.
+// gauge represents one figure of a server.
 type gauge struct {
 	desc  *prometheus.Desc
 	value func(*keywright.ServerHealth) float64

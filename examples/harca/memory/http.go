@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// largest is how many bytes a request may have.
+// largest says how many bytes a request may have.
 const largest = 1 << 20
 
 // Handler serves the memory over HTTP; README.md has the paths. A request may take
@@ -70,7 +71,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// errRequest is a request that cannot be read.
+// errRequest reports a request that cannot be read.
 var errRequest = errors.New("the request")
 
 func statusOf(err error) int {
@@ -96,7 +97,12 @@ func statusOf(err error) int {
 }
 
 func read[T any](r *http.Request) (v T, err error) {
-	if err = json.NewDecoder(r.Body).Decode(&v); err != nil {
+	in := json.NewDecoder(r.Body)
+	in.DisallowUnknownFields()
+	if err = in.Decode(&v); err == nil && !errors.Is(in.Decode(new(json.RawMessage)), io.EOF) {
+		err = errors.New("something follows it")
+	}
+	if err != nil {
 		err = fmt.Errorf("%w is not the JSON it should be: %w", errRequest, err)
 	}
 	return v, err
@@ -113,6 +119,16 @@ func number(text, what string) (int64, error) {
 	return n, err
 }
 
+// version returns that of If-Match, 0 without.
+func version(r *http.Request) (int64, error) {
+	text := strings.Trim(r.Header.Get("If-Match"), `"`)
+	n, err := number(text, "If-Match")
+	if err == nil && text != "" && n < 1 {
+		err = fmt.Errorf("%w: If-Match is no version", errRequest)
+	}
+	return n, err
+}
+
 func (m *Memory) postItem(r *http.Request) (int, any, error) {
 	i, err := read[Item](r)
 	if err != nil {
@@ -122,7 +138,7 @@ func (m *Memory) postItem(r *http.Request) (int, any, error) {
 	return accepted(http.StatusCreated, made), made, err
 }
 
-// result is what an answer to a batch says of one item.
+// result describes what an answer to a batch says of one item.
 type result struct {
 	Written
 	Item   *Item  `json:"item,omitempty"` // of one that was read
@@ -130,7 +146,7 @@ type result struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// batch is the answer to one: 200, or 207 if some items have failed.
+// batch represents the answer to one: 200, or 207 if some items have failed.
 type batch struct {
 	Results []result `json:"results"`
 	Failed  int      `json:"failed"`
@@ -178,7 +194,7 @@ func (m *Memory) readItems(r *http.Request) (int, any, error) {
 	return b.status(), b, err
 }
 
-// accepted is 202 for a write that waits for Redis.
+// accepted returns 202 for a write that waits for Redis.
 func accepted(status int, w Written) int {
 	if w.Pending {
 		return http.StatusAccepted
@@ -195,7 +211,7 @@ func (m *Memory) getItem(r *http.Request) (int, any, error) {
 // it has.
 func (m *Memory) patchItem(r *http.Request) (int, any, error) {
 	c, err1 := read[Change](r)
-	version, err2 := number(strings.Trim(r.Header.Get("If-Match"), `"`), "If-Match")
+	version, err2 := version(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}
@@ -244,7 +260,7 @@ func (m *Memory) getContext(r *http.Request) (int, any, error) {
 // has.
 func (m *Memory) patchContext(r *http.Request) (int, any, error) {
 	c, err1 := read[ContextChange](r)
-	version, err2 := number(strings.Trim(r.Header.Get("If-Match"), `"`), "If-Match")
+	version, err2 := version(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, nil, err
 	}
@@ -282,7 +298,7 @@ func (m *Memory) putState(r *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	return http.StatusNoContent, nil, m.SetState(r.Context(), r.PathValue("part"), state,
-		time.Duration(seconds)*time.Second)
+		lasting(seconds))
 }
 
 func (m *Memory) getState(r *http.Request) (int, any, error) {

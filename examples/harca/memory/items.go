@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/keywright/keywright/entity"
@@ -16,10 +17,10 @@ import (
 // Global is the context of items that belong to none.
 const Global = "global"
 
-// ErrNoContext is an item for a context that is not there.
+// ErrNoContext reports an item for a context that is not there.
 var ErrNoContext = errors.New("there is no such context: it has expired, was deleted, or never was")
 
-// Item is one short-term memory (WorkingMemoryItem). Its content is sealed before
+// Item represents one short-term memory (WorkingMemoryItem). Its content is sealed before
 // it leaves this process, confidential or not.
 type Item struct {
 	ID        string          `json:"id"`
@@ -57,7 +58,7 @@ func (m *Memory) Create(ctx context.Context, i Item) (Written, error) {
 	return m.create(ctx, i)
 }
 
-// filled is the item with what its caller may leave out.
+// filled returns the item with what its caller may leave out.
 func (i Item) filled() Item {
 	if i.ID == "" {
 		i.ID = newID()
@@ -85,7 +86,13 @@ func lifetime(seconds int64) []fallback.WriteOption {
 	if seconds == 0 {
 		return nil
 	}
-	return []fallback.WriteOption{fallback.ExpiresIn(time.Duration(seconds) * time.Second)}
+	return []fallback.WriteOption{fallback.ExpiresIn(lasting(seconds))}
+}
+
+// lasting is so many seconds, or as many as a duration holds: more than any declared bound.
+func lasting(seconds int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Second)
+	return time.Duration(min(max(seconds, -most), most)) * time.Second
 }
 
 // Get reads an item and prolongs its context: one round trip. While Redis is away
@@ -170,7 +177,7 @@ func (m *Memory) Delete(ctx context.Context, id string) (Written, error) {
 	return Written{ID: id, Pending: r.Pending}, err
 }
 
-// Query is a page of items: those of all that is given.
+// Query represents a page of items: those of all that is given.
 type Query struct {
 	Type, ContextID string
 	Priority        int64
@@ -178,7 +185,7 @@ type Query struct {
 	After           string // the Next of the page before
 }
 
-// ErrQuery is a query of everything: there is no index over all items.
+// ErrQuery reports a query of everything: there is no index over all items.
 var ErrQuery = errors.New("a query names a type, a context or a priority")
 
 // List gives items, the newest first: one round trip. It needs Redis.
@@ -211,7 +218,7 @@ func (m *Memory) away(ctx context.Context) bool {
 	return err == nil && s.Phase == fallback.Away
 }
 
-// newID is a random UUID (version 4).
+// newID returns a random UUID (version 4).
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -20,7 +20,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// process is a harcad of its own.
+// process represents a harcad of its own.
 type process struct {
 	*client
 	cmd *exec.Cmd
@@ -60,7 +60,7 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
-// crew is some processes that clients write through, and that are killed.
+// crew represents some processes that clients write through, and that are killed.
 type crew struct {
 	t   *testing.T
 	url string
@@ -184,7 +184,7 @@ func TestEventsGoOn(t *testing.T) {
 	}
 }
 
-// writers are clients that create and change items until they are to end.
+// writers holds clients that create and change items until they are to end.
 type writers struct {
 	stop chan struct{}
 	work sync.WaitGroup
@@ -233,7 +233,7 @@ func (w *writers) one(p *process, i int) {
 	}
 }
 
-// many is how many items were created.
+// many returns how many items were created.
 func (w *writers) many() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -43,7 +43,7 @@ type Options struct {
 	Logger   *slog.Logger // nil: nothing
 }
 
-// Memory is a client of the memory. It is safe for concurrent use.
+// Memory represents a client of the memory. It is safe for concurrent use.
 type Memory struct {
 	client *keywright.Client
 	keys   *harcakeys.Keyspace

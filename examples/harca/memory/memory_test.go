@@ -18,18 +18,14 @@ import (
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/seal"
 )
 
 var must, eventually = sitetest.Must, sitetest.Await
 
-// nextMillisecond waits until the clock shows another millisecond.
-func nextMillisecond(t testing.TB) {
-	t.Helper()
-	now := time.Now().UnixMilli()
-	eventually(t, "a millisecond passes", func() bool { return time.Now().UnixMilli() > now+1 })
-}
+var nextMillisecond = expect.NextMillisecond
 
 // ringText is the key ring of all processes of these tests.
 var ringText = sync.OnceValue(func() []byte {
@@ -40,10 +36,10 @@ var ringText = sync.OnceValue(func() []byte {
 	return text
 })
 
-// options are those of a process whose guard refuses what is not declared.
+// options returns those of a process whose guard refuses what is not declared.
 func options(t *testing.T, url string) memory.Options {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
+	ks, findings := load.File(os.DirFS(".."), "keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
@@ -108,7 +104,7 @@ func (c *client) try(method, path, body, version string, into any) (status int, 
 	return response.StatusCode, string(bytes.TrimSpace(all))
 }
 
-// do is try that must have a status.
+// do returns try that must have a status.
 func (c *client) do(want int, method, path, body string, into any) string {
 	c.t.Helper()
 	status, text := c.try(method, path, body, "", into)
@@ -127,7 +123,7 @@ func (c *client) create(kind, contextID string, priority int) string {
 	return made.ID
 }
 
-// ids are those of a page of items.
+// ids returns those of a page of items.
 func (c *client) ids(query string) (ids []string, next string) {
 	c.t.Helper()
 	var page struct {

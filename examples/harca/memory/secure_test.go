@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 )
@@ -20,15 +20,15 @@ import (
 // user is that of the one program.
 const user = "short_term_memory"
 
-// as is the URL of servers for a user: that of the program, or test.
+// as returns the URL of servers for a user: that of the program, or test.
 func as(user, url string) string {
 	return strings.Replace(url, "://", "://"+user+":"+sitetest.Word+"@", 1)
 }
 
-// users are those that are printed for the declaration, and the default user, which is off.
+// users returns those that are printed for the declaration, and the default user, which is off.
 func users(t *testing.T) string {
 	t.Helper()
-	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
+	ks, _ := load.File(os.DirFS(".."), "keyspace.yaml")
 	files, err := acl.Generate(ks)
 	must(t, err)
 	return sitetest.Off + string(files[0].Text)
@@ -102,8 +102,7 @@ func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
 	}
 	level(.97)
 	eventually(t, "items of low priority go", func() bool {
-		ids,
-			_ := c.ids("priority=1&limit=1000")
+		ids, _ := c.ids("priority=1&limit=1000")
 		return len(ids) < each
 	})
 	s.Do("CONFIG", "SET", "maxmemory", "0")

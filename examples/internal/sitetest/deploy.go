@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// Unit is what a file of systemd says.
+// Unit describes what a file of systemd says.
 type Unit struct {
 	Run  []string // ExecStart: the program and its arguments
 	Env  []string // Environment
@@ -56,7 +56,7 @@ func (u Unit) Start(t testing.TB, files map[string][]string, moved *strings.Repl
 	return Start(t, env, Program(t, filepath.Base(u.Run[0])), args...)
 }
 
-// Configuration is deploy/redis.conf, but for where the server is and listens.
+// Configuration returns deploy/redis.conf, but for where the server is and listens.
 func Configuration(t testing.TB) (options []keywrighttest.Option) {
 	t.Helper()
 	text, err := os.ReadFile("deploy/redis.conf")
@@ -83,7 +83,7 @@ func DeployedUsers(t *testing.T, want string, update bool) {
 	}
 }
 
-// Deployed is deploy/users.acl.
+// Deployed returns deploy/users.acl.
 func Deployed(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile("deploy/users.acl")

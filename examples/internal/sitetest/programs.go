@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// programs are those of the tests of one example.
+// programs lists those of the tests of one example.
 var programs struct {
 	mu      sync.Mutex
 	folders map[string]string // by name
@@ -107,7 +107,7 @@ func Keywright(t testing.TB, url string, args ...string) string {
 	return string(out)
 }
 
-// Output is what a program has said, read while it runs.
+// Output describes what a program has said, read while it runs.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -120,14 +120,14 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String is all that was said so far.
+// String returns all that was said so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
 }
 
-// Process is a program that runs.
+// Process represents a program that runs.
 type Process struct {
 	*exec.Cmd
 	Said *Output

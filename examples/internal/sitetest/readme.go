@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Block is the console block of a README.md after a mark, line by line.
+// Block returns the console block of a README.md after a mark, line by line.
 func Block(t testing.TB, file, mark string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -23,7 +23,7 @@ func Block(t testing.TB, file, mark string) []string {
 	return strings.Split(strings.TrimSpace(part), "\n")
 }
 
-// Exchange is a request of a README and the answer that it shows.
+// Exchange represents a request of a README and the answer that it shows.
 type Exchange struct {
 	Line, Method, URL, Body string
 	Header                  http.Header
@@ -88,7 +88,7 @@ func (e *Exchange) option(t testing.TB, option, value string) {
 	}
 }
 
-// words are those of a shell, with single quotes.
+// words returns those of a shell, with single quotes.
 func words(command string) (out []string) {
 	for i, part := range strings.Split(command, "'") {
 		if i%2 == 1 {
@@ -135,7 +135,7 @@ func Play(t *testing.T, all []*Exchange, moved *strings.Replacer, names map[stri
 	}
 }
 
-// shows is whether an answer is the one that the README shows.
+// shows reports whether an answer is the one that the README shows.
 func (e *Exchange) shows(said string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(e.Want), "…", ".*") + "$").MatchString(said)
 }

@@ -8,52 +8,25 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// Must ends a test with an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// patience is how long Await waits for what must come.
-const patience = 2 * time.Minute
-
-// Await waits for a condition that must come to hold.
-func Await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("not in %v: %s", patience, what)
-		case <-tick.C:
-		}
-	}
-}
-
-// OnBrands runs a test for each brand of server, beside the others.
-func OnBrands(t *testing.T, run func(t *testing.T, brand keywrighttest.Brand)) {
-	t.Helper()
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			run(t, brand)
-		})
-	}
-}
+var (
+	// Must ends a test with an error.
+	Must = expect.NoError
+	// Await waits for a condition that must come to hold.
+	Await = expect.Eventually
+	// OnBrands runs a test for each brand of server, beside the others.
+	OnBrands = servertest.Brands
+)
 
 // Everywhere runs a test on a server and on a cluster of each brand.
 func Everywhere(t *testing.T, run func(t *testing.T, url string, servers []*keywrighttest.Server)) {
@@ -74,7 +47,7 @@ func Everywhere(t *testing.T, run func(t *testing.T, url string, servers []*keyw
 // Guard refuses what the declaration of a folder does not have.
 func Guard(t testing.TB, folder string) *guard.Guard {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS(folder), "keyspace.yaml")
+	ks, findings := load.File(os.DirFS(folder), "keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
@@ -90,7 +63,7 @@ const Word = "word"
 // read its AOF.
 const Off = "user default off ~* +@all\n"
 
-// Printed are the users that `keywright acl print` prints for the programs of a declaration,
+// Printed returns the users that `keywright acl print` prints for the programs of a declaration,
 // without passwords, after a default user that is off.
 func Printed(t *testing.T) string {
 	t.Helper()
@@ -106,7 +79,7 @@ func Protected(
 	return keywrighttest.Start(t, brand, append(options, Users(t, users)...)...)
 }
 
-// Users are the options of a server with these users, as Protected has them.
+// Users returns the options of a server with these users, as Protected has them.
 func Users(t *testing.T, users string) []keywrighttest.Option {
 	t.Helper()
 	with := "user test on >" + Word + " ~* &* +@all\n"
@@ -127,7 +100,7 @@ func Users(t *testing.T, users string) []keywrighttest.Option {
 	return []keywrighttest.Option{keywrighttest.Login("test", Word), keywrighttest.Config("aclfile", file)}
 }
 
-// URL is that of a user of a protected server.
+// URL returns that of a user of a protected server.
 func URL(s *keywrighttest.Server, user string) string {
 	return fmt.Sprintf("redis://%s:%s@%s", user, Word, s.Addr())
 }
@@ -144,4 +117,18 @@ func Refusals(t *testing.T, s *keywrighttest.Server) {
 			t.Errorf("a program was refused what it needs: %s", text)
 		}
 	}
+}
+
+// Kills returns how many programs a test of a system kills: usual, unless KEYWRIGHT_KILLS says more.
+func Kills(t testing.TB, usual int) int {
+	t.Helper()
+	text := os.Getenv("KEYWRIGHT_KILLS")
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

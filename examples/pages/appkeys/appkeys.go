@@ -51,11 +51,13 @@ func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
 // NewTuned is New with other options.
 func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
-	k.cache_ProductDetail = cache.New(c, &entry_ProductDetail, &value_ProductDetail, k.tuning.ProductDetail)
-	k.limit_Login = limit.New(c, &entry_Login, limit.GCRA(100, 1*time.Minute, 20))
+	k.cache_ProductDetail = cache.New(keywright.Binding{Client: k.client, Entry: &entry_ProductDetail},
+		&value_ProductDetail, k.tuning.ProductDetail)
+	k.limit_Login = limit.New(keywright.Binding{Client: k.client, Entry: &entry_Login},
+		limit.GCRA(100, 1*time.Minute, 20))
 	{
 		spec, err := spec_Memo()
-		k.store_Memo = MemoStore{entity.New(c, spec, err)}
+		k.store_Memo = MemoStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Memo, Err: err}, spec)}
 	}
 	return k
 }
@@ -63,7 +65,10 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_ProductDetail = keywright.Entry{Name: "product_detail", Pattern: "cache:product:detail:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
+var entry_ProductDetail = keywright.Entry{Name: "product_detail", Pattern: "cache:product:detail:{productId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Text: "30m"}}
 
 // ProductDetailKey builds the key cache:product:detail:{productId}.
 func ProductDetailKey(productID int64) (string, error) {
@@ -76,7 +81,8 @@ func ProductDetailKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductDetailKey reads the placeholders of a key cache:product:detail:{productId}; ok is false for any other
+// ParseProductDetailKey reads the placeholders of a key cache:product:detail:{productId}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func ParseProductDetailKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -90,7 +96,10 @@ func ParseProductDetailKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill", Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill",
+	Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // ProductDetailFillKey builds the key {#cache:product:detail:{productId}}:fill.
 func ProductDetailFillKey(productID int64) (string, error) {
@@ -104,7 +113,8 @@ func ProductDetailFillKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductDetailFillKey reads the placeholders of a key {#cache:product:detail:{productId}}:fill; ok is false for any other
+// ParseProductDetailFillKey reads the placeholders of a key {#cache:product:detail:{productId}}:fill; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -126,10 +136,13 @@ func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
 // Key {#cache:product:detail:{productId}}:fill, string, TTL 1m.
 func (k *Keyspace) ProductDetailFill(productID int64) typed.Key {
 	name, err := ProductDetailFillKey(productID)
-	return typed.NewKey(k.client, &entry_ProductDetailFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductDetailFill, Key: name, Err: err})
 }
 
-var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
+var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second,
+		Text: "3s"}}
 
 // CouponIssueKey builds the key lock:coupon:issue:{couponId}.
 func CouponIssueKey(couponID int64) (string, error) {
@@ -156,7 +169,10 @@ func ParseCouponIssueKey(text string) (couponID int64, ok bool) {
 	return couponID, true
 }
 
-var entry_CouponIssueFence = keywright.Entry{Name: "coupon_issue.fence", Pattern: "{#lock:coupon:issue:{couponId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueFence = keywright.Entry{Name: "coupon_issue.fence",
+	Pattern: "{#lock:coupon:issue:{couponId}}:fence", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueFenceKey builds the key {#lock:coupon:issue:{couponId}}:fence.
 func CouponIssueFenceKey(couponID int64) (string, error) {
@@ -170,7 +186,8 @@ func CouponIssueFenceKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueFenceKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:fence; ok is false for any other
+// ParseCouponIssueFenceKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:fence; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueFenceKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -192,10 +209,13 @@ func ParseCouponIssueFenceKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:fence, string, TTL 1d.
 func (k *Keyspace) CouponIssueFence(couponID int64) typed.Key {
 	name, err := CouponIssueFenceKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueFence, Key: name, Err: err})
 }
 
-var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters", Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters",
+	Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueWaitersKey builds the key {#lock:coupon:issue:{couponId}}:waiters.
 func CouponIssueWaitersKey(couponID int64) (string, error) {
@@ -209,7 +229,8 @@ func CouponIssueWaitersKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueWaitersKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:waiters; ok is false for any other
+// ParseCouponIssueWaitersKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:waiters; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueWaitersKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -231,10 +252,13 @@ func ParseCouponIssueWaitersKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) CouponIssueWaiters(couponID int64) typed.Key {
 	name, err := CouponIssueWaitersKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueWaiters, Key: name, Err: err})
 }
 
-var entry_CouponIssueShared = keywright.Entry{Name: "coupon_issue.shared", Pattern: "{#lock:coupon:issue:{couponId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueShared = keywright.Entry{Name: "coupon_issue.shared",
+	Pattern: "{#lock:coupon:issue:{couponId}}:shared", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueSharedKey builds the key {#lock:coupon:issue:{couponId}}:shared.
 func CouponIssueSharedKey(couponID int64) (string, error) {
@@ -248,7 +272,8 @@ func CouponIssueSharedKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueSharedKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:shared; ok is false for any other
+// ParseCouponIssueSharedKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:shared; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueSharedKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -270,10 +295,11 @@ func ParseCouponIssueSharedKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:shared, zset, TTL 1d.
 func (k *Keyspace) CouponIssueShared(couponID int64) typed.Key {
 	name, err := CouponIssueSharedKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueShared, Key: name, Err: err})
 }
 
-var entry_Report = keywright.Entry{Name: "report", Pattern: "report:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Report = keywright.Entry{Name: "report", Pattern: "report:{couponId}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // ReportKey builds the key report:{couponId}.
 func ReportKey(couponID int64) (string, error) {
@@ -307,10 +333,14 @@ var value_Report = value.Text(0)
 // Key report:{couponId}, string, TTL none.
 func (k *Keyspace) Report(couponID int64) typed.String[string] {
 	name, err := ReportKey(couponID)
-	return typed.NewString(typed.NewKey(k.client, &entry_Report, name, err), &value_Report)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Report, Key: name, Err: err},
+		&value_Report)
 }
 
-var entry_ReportSeen = keywright.Entry{Name: "report_seen", Pattern: "{#report:{couponId}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_ReportSeen = keywright.Entry{Name: "report_seen", Pattern: "{#report:{couponId}}:seen",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // ReportSeenKey builds the key {#report:{couponId}}:seen.
 func ReportSeenKey(couponID int64) (string, error) {
@@ -348,10 +378,14 @@ var value_ReportSeen = value.Int(0, math.MaxInt64)
 // Key {#report:{couponId}}:seen, string, TTL 1d.
 func (k *Keyspace) ReportSeen(couponID int64) typed.Counter {
 	name, err := ReportSeenKey(couponID)
-	return typed.NewCounter(typed.NewKey(k.client, &entry_ReportSeen, name, err), &value_ReportSeen)
+	return typed.NewCounter(keywright.Binding{Client: k.client, Entry: &entry_ReportSeen, Key: name, Err: err},
+		&value_ReportSeen)
 }
 
-var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
+var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Text: "7d"}}
 
 // DailySalesKey builds the key ranking:product:sales:{day}.
 func DailySalesKey(day time.Time) (string, error) {
@@ -378,7 +412,10 @@ func ParseDailySalesKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-var entry_DailySalesWindow = keywright.Entry{Name: "daily_sales.window", Pattern: "{#ranking:product:sales}:window:{window}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_DailySalesWindow = keywright.Entry{Name: "daily_sales.window",
+	Pattern: "{#ranking:product:sales}:window:{window}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // DailySalesWindowKey builds the key {#ranking:product:sales}:window:{window}.
 func DailySalesWindowKey(window string) (string, error) {
@@ -391,7 +428,8 @@ func DailySalesWindowKey(window string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseDailySalesWindowKey reads the placeholders of a key {#ranking:product:sales}:window:{window}; ok is false for any other
+// ParseDailySalesWindowKey reads the placeholders of a key {#ranking:product:sales}:window:{window}; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseDailySalesWindowKey(text string) (window string, ok bool) {
 	rest := text
@@ -411,10 +449,11 @@ func ParseDailySalesWindowKey(text string) (window string, ok bool) {
 // Key {#ranking:product:sales}:window:{window}, zset, TTL 1m.
 func (k *Keyspace) DailySalesWindow(window string) typed.Key {
 	name, err := DailySalesWindowKey(window)
-	return typed.NewKey(k.client, &entry_DailySalesWindow, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_DailySalesWindow, Key: name, Err: err})
 }
 
-var entry_Stock = keywright.Entry{Name: "stock", Pattern: "stock:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Stock = keywright.Entry{Name: "stock", Pattern: "stock:{productId}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // StockKey builds the key stock:{productId}.
 func StockKey(productID int64) (string, error) {
@@ -441,7 +480,9 @@ func ParseStockKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var entry_Login = keywright.Entry{Name: "login", Pattern: "login:{userId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute, Text: "5m"}}
+var entry_Login = keywright.Entry{Name: "login", Pattern: "login:{userId}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute,
+		Text: "5m"}}
 
 // LoginKey builds the key login:{userId}.
 func LoginKey(userID int64) (string, error) {
@@ -468,7 +509,8 @@ func ParseLoginKey(text string) (userID int64, ok bool) {
 	return userID, true
 }
 
-var entry_Settings = keywright.Entry{Name: "settings", Pattern: "user:{userId}:settings", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "appkeys"}
+var entry_Settings = keywright.Entry{Name: "settings", Pattern: "user:{userId}:settings", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "appkeys"}
 
 // SettingsKey builds the key user:{userId}:settings.
 func SettingsKey(userID int64) (string, error) {
@@ -508,9 +550,11 @@ var (
 	codec_SettingsValue_Phone = value.Text(0)
 )
 
-var fields_SettingsValue = value.Fields[SettingsValue]{Read: read_SettingsValue, Columns: []value.Column[SettingsValue]{
-	value.Encrypted(value.Optional("phone", codec_SettingsValue_Phone, func(v *SettingsValue) **string { return &v.Phone })),
-}}
+var fields_SettingsValue = value.Fields[SettingsValue]{Read: read_SettingsValue,
+	Columns: []value.Column[SettingsValue]{
+		value.Encrypted(value.Optional("phone", codec_SettingsValue_Phone,
+			func(v *SettingsValue) **string { return &v.Phone })),
+	}}
 
 func read_SettingsValue(fields map[string]string) (v SettingsValue, err error) {
 	if text, ok := fields["phone"]; ok {
@@ -531,17 +575,20 @@ type SettingsHandle struct{ typed.Hash[SettingsValue] }
 // Key user:{userId}:settings, hash, TTL none.
 func (k *Keyspace) Settings(userID int64) SettingsHandle {
 	name, err := SettingsKey(userID)
-	return SettingsHandle{typed.NewHash(typed.NewKey(k.client, &entry_Settings, name, err), &fields_SettingsValue)}
+	return SettingsHandle{typed.NewHash(keywright.Binding{Client: k.client, Entry: &entry_Settings, Key: name,
+		Err: err}, &fields_SettingsValue)}
 }
 
 var sealed_codec_SettingsValue_Phone = value.Encrypt(codec_SettingsValue_Phone)
 
 // Phone is the field phone.
 func (h SettingsHandle) Phone() typed.OptionalField[string] {
-	return typed.OptionalField[string]{Field: typed.NewField(h.Key, "phone", &sealed_codec_SettingsValue_Phone, true)}
+	return typed.OptionalField[string]{Field: typed.NewField(h.Key, "phone", &sealed_codec_SettingsValue_Phone,
+		true)}
 }
 
-var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "{#tasks}:{lane}", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "{#tasks}:{lane}", Type: "list",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksKey builds the key {#tasks}:{lane}.
 func TasksKey(lane Lane) (string, error) {
@@ -569,7 +616,8 @@ func ParseTasksKey(text string) (lane Lane, ok bool) {
 	return lane, true
 }
 
-var entry_TasksJob = keywright.Entry{Name: "tasks.job", Pattern: "{#tasks}:job:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksJob = keywright.Entry{Name: "tasks.job", Pattern: "{#tasks}:job:{job}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksJobKey builds the key {#tasks}:job:{job}.
 func TasksJobKey(job string) (string, error) {
@@ -597,15 +645,16 @@ func ParseTasksJobKey(text string) (job string, ok bool) {
 	return job, true
 }
 
-// TasksJob: One job of tasks: a line of the queue's, and behind it the payload.
+// TasksJob: One job of tasks: a line of the queue's, and after it the payload.
 //
 // Key {#tasks}:job:{job}, string, TTL none.
 func (k *Keyspace) TasksJob(job string) typed.Key {
 	name, err := TasksJobKey(job)
-	return typed.NewKey(k.client, &entry_TasksJob, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksJob, Key: name, Err: err})
 }
 
-var entry_TasksResult = keywright.Entry{Name: "tasks.result", Pattern: "{#tasks}:result:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TasksResult = keywright.Entry{Name: "tasks.result", Pattern: "{#tasks}:result:{job}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TasksResultKey builds the key {#tasks}:result:{job}.
 func TasksResultKey(job string) (string, error) {
@@ -638,10 +687,11 @@ func ParseTasksResultKey(text string) (job string, ok bool) {
 // Key {#tasks}:result:{job}, string, TTL any.
 func (k *Keyspace) TasksResult(job string) typed.Key {
 	name, err := TasksResultKey(job)
-	return typed.NewKey(k.client, &entry_TasksResult, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksResult, Key: name, Err: err})
 }
 
-var entry_TasksLeases = keywright.Entry{Name: "tasks.leases", Pattern: "{#tasks}:leases", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksLeases = keywright.Entry{Name: "tasks.leases", Pattern: "{#tasks}:leases", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksLeasesKey builds the key {#tasks}:leases.
 func TasksLeasesKey() (string, error) {
@@ -653,10 +703,11 @@ func TasksLeasesKey() (string, error) {
 // Key {#tasks}:leases, zset, TTL none.
 func (k *Keyspace) TasksLeases() typed.Key {
 	name, err := TasksLeasesKey()
-	return typed.NewKey(k.client, &entry_TasksLeases, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksLeases, Key: name, Err: err})
 }
 
-var entry_TasksDelayed = keywright.Entry{Name: "tasks.delayed", Pattern: "{#tasks}:delayed", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksDelayed = keywright.Entry{Name: "tasks.delayed", Pattern: "{#tasks}:delayed", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksDelayedKey builds the key {#tasks}:delayed.
 func TasksDelayedKey() (string, error) {
@@ -668,10 +719,11 @@ func TasksDelayedKey() (string, error) {
 // Key {#tasks}:delayed, zset, TTL none.
 func (k *Keyspace) TasksDelayed() typed.Key {
 	name, err := TasksDelayedKey()
-	return typed.NewKey(k.client, &entry_TasksDelayed, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksDelayed, Key: name, Err: err})
 }
 
-var entry_TasksDead = keywright.Entry{Name: "tasks.dead", Pattern: "{#tasks}:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksDead = keywright.Entry{Name: "tasks.dead", Pattern: "{#tasks}:dead", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksDeadKey builds the key {#tasks}:dead.
 func TasksDeadKey() (string, error) {
@@ -683,10 +735,12 @@ func TasksDeadKey() (string, error) {
 // Key {#tasks}:dead, zset, TTL none.
 func (k *Keyspace) TasksDead() typed.Key {
 	name, err := TasksDeadKey()
-	return typed.NewKey(k.client, &entry_TasksDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksDead, Key: name, Err: err})
 }
 
-var entry_TasksWorkers = keywright.Entry{Name: "tasks.workers", Pattern: "{#tasks}:workers", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_TasksWorkers = keywright.Entry{Name: "tasks.workers", Pattern: "{#tasks}:workers", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // TasksWorkersKey builds the key {#tasks}:workers.
 func TasksWorkersKey() (string, error) {
@@ -698,10 +752,11 @@ func TasksWorkersKey() (string, error) {
 // Key {#tasks}:workers, zset, TTL 1d.
 func (k *Keyspace) TasksWorkers() typed.Key {
 	name, err := TasksWorkersKey()
-	return typed.NewKey(k.client, &entry_TasksWorkers, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksWorkers, Key: name, Err: err})
 }
 
-var entry_TasksState = keywright.Entry{Name: "tasks.state", Pattern: "{#tasks}:state", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksState = keywright.Entry{Name: "tasks.state", Pattern: "{#tasks}:state", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksStateKey builds the key {#tasks}:state.
 func TasksStateKey() (string, error) {
@@ -713,10 +768,11 @@ func TasksStateKey() (string, error) {
 // Key {#tasks}:state, hash, TTL none.
 func (k *Keyspace) TasksState() typed.Key {
 	name, err := TasksStateKey()
-	return typed.NewKey(k.client, &entry_TasksState, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksState, Key: name, Err: err})
 }
 
-var entry_TasksRuns = keywright.Entry{Name: "tasks.runs", Pattern: "{#tasks}:runs", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_TasksRuns = keywright.Entry{Name: "tasks.runs", Pattern: "{#tasks}:runs", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksRunsKey builds the key {#tasks}:runs.
 func TasksRunsKey() (string, error) {
@@ -728,10 +784,11 @@ func TasksRunsKey() (string, error) {
 // Key {#tasks}:runs, hash, TTL none.
 func (k *Keyspace) TasksRuns() typed.Key {
 	name, err := TasksRunsKey()
-	return typed.NewKey(k.client, &entry_TasksRuns, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksRuns, Key: name, Err: err})
 }
 
-var entry_TasksUnique = keywright.Entry{Name: "tasks.unique", Pattern: "{#tasks}:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+var entry_TasksUnique = keywright.Entry{Name: "tasks.unique", Pattern: "{#tasks}:unique:{unique}",
+	Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
 
 // TasksUniqueKey builds the key {#tasks}:unique:{unique}.
 func TasksUniqueKey(unique string) (string, error) {
@@ -764,10 +821,12 @@ func ParseTasksUniqueKey(text string) (unique string, ok bool) {
 // Key {#tasks}:unique:{unique}, string, TTL any.
 func (k *Keyspace) TasksUnique(unique string) typed.Key {
 	name, err := TasksUniqueKey(unique)
-	return typed.NewKey(k.client, &entry_TasksUnique, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_TasksUnique, Key: name, Err: err})
 }
 
-var entry_Memo = keywright.Entry{Name: "memo", Pattern: "{#memo}:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}}
+var entry_Memo = keywright.Entry{Name: "memo", Pattern: "{#memo}:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour,
+		Text: "15m in 1m..1d"}}
 
 // MemoKey builds the key {#memo}:{id}.
 func MemoKey(id string) (string, error) {
@@ -865,7 +924,8 @@ type MemoHandle struct{ typed.HashReader[MemoValue] }
 // Key {#memo}:{id}, hash, TTL 15m in 1m..1d.
 func (k *Keyspace) Memo(id string) MemoHandle {
 	name, err := MemoKey(id)
-	return MemoHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Memo, name, err), &fields_MemoValue)}
+	return MemoHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Memo, Key: name,
+		Err: err}, &fields_MemoValue)}
 }
 
 // ID is the field id.
@@ -898,7 +958,9 @@ func (h MemoHandle) Version() typed.FieldReader[int64] {
 	return typed.NewFieldReader(h.Key, "version", &codec_MemoValue_Version)
 }
 
-var entry_MemoIndexKind = keywright.Entry{Name: "memo.index.kind", Pattern: "{#memo}:kind:{kind}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_MemoIndexKind = keywright.Entry{Name: "memo.index.kind", Pattern: "{#memo}:kind:{kind}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // MemoIndexKindKey builds the key {#memo}:kind:{kind}.
 func MemoIndexKindKey(kind MemoIndexKindKind) (string, error) {
@@ -931,10 +993,13 @@ func ParseMemoIndexKindKey(text string) (kind MemoIndexKindKind, ok bool) {
 // Key {#memo}:kind:{kind}, zset, TTL 2d sliding.
 func (k *Keyspace) MemoIndexKind(kind MemoIndexKindKind) typed.Key {
 	name, err := MemoIndexKindKey(kind)
-	return typed.NewKey(k.client, &entry_MemoIndexKind, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexKind, Key: name, Err: err})
 }
 
-var entry_MemoIndexPriorityCreated = keywright.Entry{Name: "memo.index.priority+created", Pattern: "{#memo}:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_MemoIndexPriorityCreated = keywright.Entry{Name: "memo.index.priority+created",
+	Pattern: "{#memo}:priority:{priority}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // MemoIndexPriorityCreatedKey builds the key {#memo}:priority:{priority}.
 func MemoIndexPriorityCreatedKey(priority int64) (string, error) {
@@ -947,7 +1012,8 @@ func MemoIndexPriorityCreatedKey(priority int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseMemoIndexPriorityCreatedKey reads the placeholders of a key {#memo}:priority:{priority}; ok is false for any other
+// ParseMemoIndexPriorityCreatedKey reads the placeholders of a key {#memo}:priority:{priority}; ok is false for
+// any other
 // key, and where a number has more than 64 bits.
 func ParseMemoIndexPriorityCreatedKey(text string) (priority int64, ok bool) {
 	rest := text
@@ -966,10 +1032,14 @@ func ParseMemoIndexPriorityCreatedKey(text string) (priority int64, ok bool) {
 // Key {#memo}:priority:{priority}, zset, TTL 2d sliding.
 func (k *Keyspace) MemoIndexPriorityCreated(priority int64) typed.Key {
 	name, err := MemoIndexPriorityCreatedKey(priority)
-	return typed.NewKey(k.client, &entry_MemoIndexPriorityCreated, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexPriorityCreated, Key: name,
+		Err: err})
 }
 
-var entry_MemoIndexExpires = keywright.Entry{Name: "memo.index.expires", Pattern: "{#memo}:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_MemoIndexExpires = keywright.Entry{Name: "memo.index.expires", Pattern: "{#memo}:expiry",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // MemoIndexExpiresKey builds the key {#memo}:expiry.
 func MemoIndexExpiresKey() (string, error) {
@@ -981,10 +1051,12 @@ func MemoIndexExpiresKey() (string, error) {
 // Key {#memo}:expiry, zset, TTL 2d sliding.
 func (k *Keyspace) MemoIndexExpires() typed.Key {
 	name, err := MemoIndexExpiresKey()
-	return typed.NewKey(k.client, &entry_MemoIndexExpires, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoIndexExpires, Key: name, Err: err})
 }
 
-var entry_MemoLedger = keywright.Entry{Name: "memo.ledger", Pattern: "{#memo}:expiry:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_MemoLedger = keywright.Entry{Name: "memo.ledger", Pattern: "{#memo}:expiry:ledger", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
 
 // MemoLedgerKey builds the key {#memo}:expiry:ledger.
 func MemoLedgerKey() (string, error) {
@@ -996,25 +1068,29 @@ func MemoLedgerKey() (string, error) {
 // Key {#memo}:expiry:ledger, hash, TTL 2d sliding.
 func (k *Keyspace) MemoLedger() typed.Key {
 	name, err := MemoLedgerKey()
-	return typed.NewKey(k.client, &entry_MemoLedger, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoLedger, Key: name, Err: err})
 }
 
-var entry_MemoSweep = keywright.Entry{Name: "memo.sweep", Pattern: "{#memo}:expiry:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_MemoSweep = keywright.Entry{Name: "memo.sweep", Pattern: "{#memo}:expiry:sweep", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // MemoSweepKey builds the key {#memo}:expiry:sweep.
 func MemoSweepKey() (string, error) {
 	return "{memo}:expiry:sweep", nil
 }
 
-// MemoSweep: Which process cleans up behind each memo that has expired.
+// MemoSweep: Which process cleans up after each memo that has expired.
 //
 // Key {#memo}:expiry:sweep, string, TTL 10m.
 func (k *Keyspace) MemoSweep() typed.Key {
 	name, err := MemoSweepKey()
-	return typed.NewKey(k.client, &entry_MemoSweep, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoSweep, Key: name, Err: err})
 }
 
-var entry_MemoPressure = keywright.Entry{Name: "memo.pressure", Pattern: "{#memo}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_MemoPressure = keywright.Entry{Name: "memo.pressure", Pattern: "{#memo}:pressure", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
 
 // MemoPressureKey builds the key {#memo}:pressure.
 func MemoPressureKey() (string, error) {
@@ -1026,17 +1102,22 @@ func MemoPressureKey() (string, error) {
 // Key {#memo}:pressure, string, TTL 10m.
 func (k *Keyspace) MemoPressure() typed.Key {
 	name, err := MemoPressureKey()
-	return typed.NewKey(k.client, &entry_MemoPressure, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_MemoPressure, Key: name, Err: err})
 }
 
-var entry_OrderPaid = keywright.Entry{Name: "order_paid", Pattern: "shop:order:paid", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Sliding: true, Text: "7d sliding"}}
+var entry_OrderPaid = keywright.Entry{Name: "order_paid", Pattern: "shop:order:paid", Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Sliding: true, Text: "7d sliding"}}
 
 // OrderPaidKey builds the key shop:order:paid.
 func OrderPaidKey() (string, error) {
 	return "shop:order:paid", nil
 }
 
-var entry_OrderPaidDead = keywright.Entry{Name: "order_paid.dead", Pattern: "{#shop:order:paid}:dead", Type: "stream", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Sliding: true, Text: "7d sliding"}}
+var entry_OrderPaidDead = keywright.Entry{Name: "order_paid.dead", Pattern: "{#shop:order:paid}:dead",
+	Type: "stream",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Sliding: true, Text: "7d sliding"}}
 
 // OrderPaidDeadKey builds the key {#shop:order:paid}:dead.
 func OrderPaidDeadKey() (string, error) {
@@ -1048,12 +1129,18 @@ func OrderPaidDeadKey() (string, error) {
 // Key {#shop:order:paid}:dead, stream, TTL 7d sliding.
 func (k *Keyspace) OrderPaidDead() typed.Key {
 	name, err := OrderPaidDeadKey()
-	return typed.NewKey(k.client, &entry_OrderPaidDead, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_OrderPaidDead, Key: name, Err: err})
 }
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_Report, entry_ReportSeen, entry_DailySales, entry_DailySalesWindow, entry_Stock, entry_Login, entry_Settings, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Memo, entry_MemoIndexKind, entry_MemoIndexPriorityCreated, entry_MemoIndexExpires, entry_MemoLedger, entry_MemoSweep, entry_MemoPressure, entry_OrderPaid, entry_OrderPaidDead}
+	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_CouponIssue,
+		entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_Report, entry_ReportSeen,
+		entry_DailySales, entry_DailySalesWindow, entry_Stock, entry_Login, entry_Settings, entry_Tasks,
+		entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers,
+		entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Memo, entry_MemoIndexKind,
+		entry_MemoIndexPriorityCreated, entry_MemoIndexExpires, entry_MemoLedger, entry_MemoSweep, entry_MemoPressure,
+		entry_OrderPaid, entry_OrderPaidDead}
 }
 
 // MemoExpiredChannel builds the channel memo:expired.
@@ -1103,7 +1190,8 @@ func PriceReplyChannel(caller string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParsePriceReplyChannel reads the placeholders of a channel {#shop:price:ask}:reply:{caller}; ok is false for any other
+// ParsePriceReplyChannel reads the placeholders of a channel {#shop:price:ask}:reply:{caller}; ok is false for
+// any other
 // channel, and where a number has more than 64 bits.
 func ParsePriceReplyChannel(text string) (caller string, ok bool) {
 	rest := text
@@ -1130,7 +1218,8 @@ func CouponIssueReleasedChannel(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueReleasedChannel reads the placeholders of a channel {#lock:coupon:issue:{couponId}}:released; ok is false for any other
+// ParseCouponIssueReleasedChannel reads the placeholders of a channel {#lock:coupon:issue:{couponId}}:released;
+// ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseCouponIssueReleasedChannel(text string) (couponID int64, ok bool) {
 	rest := text
@@ -1164,12 +1253,15 @@ var (
 )
 
 var members_ProductDetailValue = []value.ObjectColumn[ProductDetailValue]{
-	value.Member("name", value.Quoted, codec_ProductDetailValue_Name, func(v *ProductDetailValue) *string { return &v.Name }),
-	value.Member("price", value.Bare, codec_ProductDetailValue_Price, func(v *ProductDetailValue) *int64 { return &v.Price }),
+	value.Member("name", value.Quoted, codec_ProductDetailValue_Name,
+		func(v *ProductDetailValue) *string { return &v.Name }),
+	value.Member("price", value.Bare, codec_ProductDetailValue_Price,
+		func(v *ProductDetailValue) *int64 { return &v.Price }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v ProductDetailValue) MarshalJSON() ([]byte, error) {
+func (v ProductDetailValue) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_ProductDetailValue, &v)
 }
 
@@ -1201,7 +1293,9 @@ func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
 	waiters, err3 := CouponIssueWaitersKey(couponID)
 	shared, err4 := CouponIssueSharedKey(couponID)
 	channel, err5 := CouponIssueReleasedChannel(couponID)
-	return lock.New(k.client, &entry_CouponIssue, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.CouponIssue)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_CouponIssue,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, &k.tuning.CouponIssue)
 }
 
 var member_DailySales = value.Int(1, math.MaxInt64)
@@ -1213,7 +1307,8 @@ var score_DailySales = value.IntScore(0, math.MaxInt64)
 // Key ranking:product:sales:{day}, zset, TTL 7d.
 func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
 	name, err := DailySalesKey(day)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_DailySales, name, err), &member_DailySales, &score_DailySales)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_DailySales, Key: name, Err: err},
+		&member_DailySales, &score_DailySales)
 }
 
 // DailySalesBoard: Units sold per product on one day.
@@ -1222,9 +1317,11 @@ func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
 //
 // It is the whole ranking: every period of it, ranks, neighbours, windows.
 func (k *Keyspace) DailySalesBoard() (*ranking.Board[int64, int64], error) {
-	return ranking.New(ranking.Config[int64, int64]{Client: k.client, Entry: &entry_DailySales, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales, Score: &score_DailySales,
-		Key: func(t time.Time) (string, error) { return DailySalesKey(t) },
-	})
+	return ranking.New(keywright.Binding{Client: k.client, Entry: &entry_DailySales},
+		ranking.Config[int64, int64]{Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales,
+			Score: &score_DailySales,
+			Key:   func(t time.Time) (string, error) { return DailySalesKey(t) },
+		})
 }
 
 var sums_DailySales = value.FloatScore()
@@ -1235,9 +1332,10 @@ func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64,
 	if err != nil {
 		return nil, err
 	}
-	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_DailySalesWindow, Score: &sums_DailySales, Weights: weights,
-		Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
-	})
+	return ranking.NewWindows(keywright.Binding{Client: k.client, Entry: &entry_DailySalesWindow}, board,
+		ranking.WindowConfig[float64]{Score: &sums_DailySales, Weights: weights,
+			Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
+		})
 }
 
 // Stock: Units on the shelf.
@@ -1245,7 +1343,7 @@ func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64,
 // Key stock:{productId}, string, TTL none.
 func (k *Keyspace) Stock(productID int64) counter.Counter {
 	name, err := StockKey(productID)
-	return counter.New(k.client, &entry_Stock, name, err)
+	return counter.New(keywright.Binding{Client: k.client, Entry: &entry_Stock, Key: name, Err: err})
 }
 
 // Login: Attempts to log in, per user.
@@ -1271,7 +1369,8 @@ func (v TasksValue) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *TasksValue) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_TasksValue, text, v)
+	return value.UnmarshalObject(members_TasksValue, text,
+		v)
 }
 
 var payload_Tasks = value.JSON[TasksValue]()
@@ -1292,12 +1391,16 @@ func (k *Keyspace) Tasks() queue.Queue[TasksValue] {
 	job := queue.Name{Before: "{tasks}:job:", After: ""}
 	result := queue.Name{Before: "{tasks}:result:", After: ""}
 	unique := queue.Name{Before: "{tasks}:unique:", After: ""}
-	return queue.New(k.client, &entry_Tasks, queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "low", Key: lane2}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
-		if _, ok := ParseTasksJobKey(job.Of(id)); !ok {
-			return value.Bad("is no text")
-		}
-		return nil
-	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9), &payload_Tasks, &k.tuning.Tasks)
+	return queue.New(keywright.Binding{Client: k.client, Entry: &entry_Tasks,
+		Err: cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8, err9)},
+		queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "low", Key: lane2}}, Job: job,
+			Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers,
+			Runs: runs, Channel: channel, ID: func(id string) error {
+				if _, ok := ParseTasksJobKey(job.Of(id)); !ok {
+					return value.Bad("is no text")
+				}
+				return nil
+			}}, &payload_Tasks, &k.tuning.Tasks)
 }
 
 // MemoFields makes changes of single fields of memo.
@@ -1307,10 +1410,12 @@ var MemoFields = struct {
 	Text     entity.Field[MemoValue, string]
 	Priority entity.Field[MemoValue, int64]
 }{
-	ID:       entity.Field[MemoValue, string]{Name: "id", At: func(v *MemoValue) *string { return &v.ID }},
-	Kind:     entity.Field[MemoValue, MemoValueKind]{Name: "kind", At: func(v *MemoValue) *MemoValueKind { return &v.Kind }},
-	Text:     entity.Field[MemoValue, string]{Name: "text", At: func(v *MemoValue) *string { return &v.Text }},
-	Priority: entity.Field[MemoValue, int64]{Name: "priority", At: func(v *MemoValue) *int64 { return &v.Priority }},
+	ID: entity.Field[MemoValue, string]{Name: "id", At: func(v *MemoValue) *string { return &v.ID }},
+	Kind: entity.Field[MemoValue, MemoValueKind]{Name: "kind",
+		At: func(v *MemoValue) *MemoValueKind { return &v.Kind }},
+	Text: entity.Field[MemoValue, string]{Name: "text", At: func(v *MemoValue) *string { return &v.Text }},
+	Priority: entity.Field[MemoValue, int64]{Name: "priority",
+		At: func(v *MemoValue) *int64 { return &v.Priority }},
 }
 
 // MemoStore is all memo: what can be done with them.
@@ -1338,7 +1443,6 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 	ledgerKey, err2 := MemoLedgerKey()
 	leaseKey, err3 := MemoSweepKey()
 	spec := entity.Spec[string, MemoValue]{
-		Entry:  &entry_Memo,
 		Prefix: "{memo}:",
 		Key:    MemoKey,
 		Parse:  ParseMemoKey,
@@ -1347,9 +1451,10 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 			{Name: "kind", Field: "kind", Prefix: "{memo}:kind:", Key: func(v *MemoValue) (string, error) {
 				return MemoIndexKindKey(MemoIndexKindKind(v.Kind))
 			}},
-			{Name: "priority+created", Score: "created", Field: "priority", Prefix: "{memo}:priority:", Key: func(v *MemoValue) (string, error) {
-				return MemoIndexPriorityCreatedKey(v.Priority)
-			}},
+			{Name: "priority+created", Score: "created", Field: "priority", Prefix: "{memo}:priority:",
+				Key: func(v *MemoValue) (string, error) {
+					return MemoIndexPriorityCreatedKey(v.Priority)
+				}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
@@ -1358,7 +1463,8 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 		Created:  "created",
 		Version:  "version",
 		Identify: func(id string, v *MemoValue) { v.ID = id },
-		OnExpire: []entity.Event{{Mode: entity.Publish, Channel: "memo:expired", Data: []entity.Part{{Name: "id", Form: value.Quoted}}}},
+		OnExpire: []entity.Event{{Mode: entity.Publish, Channel: "memo:expired",
+			Data: []entity.Part{{Name: "id", Form: value.Quoted}}}},
 	}
 	return &spec, cmp.Or(err1, err2, err3)
 }
@@ -1373,11 +1479,13 @@ var (
 )
 
 var members_OrderPaidMessage = []value.ObjectColumn[OrderPaidMessage]{
-	value.Member("order", value.Bare, codec_OrderPaidMessage_Order, func(v *OrderPaidMessage) *int64 { return &v.Order }),
+	value.Member("order", value.Bare, codec_OrderPaidMessage_Order,
+		func(v *OrderPaidMessage) *int64 { return &v.Order }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v OrderPaidMessage) MarshalJSON() ([]byte, error) {
+func (v OrderPaidMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_OrderPaidMessage, &v)
 }
 
@@ -1394,7 +1502,9 @@ var message_OrderPaid = value.JSON[OrderPaidMessage]()
 func (k *Keyspace) OrderPaid() event.Stream[OrderPaidMessage] {
 	main, err1 := OrderPaidKey()
 	dead, err2 := OrderPaidDeadKey()
-	return event.NewStream(k.client, &entry_OrderPaid, &message_OrderPaid, event.StreamConfig{MaxLen: 100000, Age: 168 * time.Hour}, event.StreamKeys{Main: main, Dead: dead}, cmp.Or(err1, err2))
+	return event.NewStream(keywright.Binding{Client: k.client, Entry: &entry_OrderPaid, Err: cmp.Or(err1, err2)},
+		event.StreamKeys{Main: main, Dead: dead}, &message_OrderPaid,
+		event.StreamConfig{MaxLen: 100000, Age: 168 * time.Hour})
 }
 
 // OrderPaidMailGroup is the consumer group mail of OrderPaid.
@@ -1416,10 +1526,13 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 // Run it in any process; they take turns.
 func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
 	lease, err := MemoPressureKey()
-	return pressure.New(k.client, &entry_MemoPressure, lease, err, []pressure.Step{
-		{At: 0.80, Shorten: 5 * time.Minute, Entry: "memo", Target: k.store_Memo.Going("priority+created"), Values: []string{"1", "2", "3"}},
-		{At: 0.90, To: 0.85, Entry: "memo", Target: k.store_Memo.Going("priority+created"), Values: []string{"1", "2", "3"}},
-	}, o)
+	return pressure.New(keywright.Binding{Client: k.client, Entry: &entry_MemoPressure, Key: lease, Err: err},
+		[]pressure.Step{
+			{At: 0.80, Shorten: 5 * time.Minute, Entry: "memo", Target: k.store_Memo.Going("priority+created"),
+				Values: []string{"1", "2", "3"}},
+			{At: 0.90, To: 0.85, Entry: "memo", Target: k.store_Memo.Going("priority+created"),
+				Values: []string{"1", "2", "3"}},
+		}, o)
 }
 
 // MemoExpiredMessage is the message of memo_expired.
@@ -1432,11 +1545,13 @@ var (
 )
 
 var members_MemoExpiredMessage = []value.ObjectColumn[MemoExpiredMessage]{
-	value.Member("id", value.Quoted, codec_MemoExpiredMessage_ID, func(v *MemoExpiredMessage) *string { return &v.ID }),
+	value.Member("id", value.Quoted, codec_MemoExpiredMessage_ID,
+		func(v *MemoExpiredMessage) *string { return &v.ID }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v MemoExpiredMessage) MarshalJSON() ([]byte, error) {
+func (v MemoExpiredMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_MemoExpiredMessage, &v)
 }
 
@@ -1454,7 +1569,8 @@ var channel_MemoExpired = keywright.Entry{Name: "memo_expired", Pattern: "memo:e
 // Channel memo:expired.
 func (k *Keyspace) MemoExpiredTopic() event.Topic[MemoExpiredMessage] {
 	name, err := MemoExpiredChannel()
-	return event.New(k.client, &channel_MemoExpired, &message_MemoExpired, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_MemoExpired, Key: name, Err: err},
+		&message_MemoExpired, event.Config{})
 }
 
 // StockChangedMessage is the message of stock_changed.
@@ -1467,11 +1583,13 @@ var (
 )
 
 var members_StockChangedMessage = []value.ObjectColumn[StockChangedMessage]{
-	value.Member("left", value.Bare, codec_StockChangedMessage_Left, func(v *StockChangedMessage) *int64 { return &v.Left }),
+	value.Member("left", value.Bare, codec_StockChangedMessage_Left,
+		func(v *StockChangedMessage) *int64 { return &v.Left }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v StockChangedMessage) MarshalJSON() ([]byte, error) {
+func (v StockChangedMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_StockChangedMessage, &v)
 }
 
@@ -1489,13 +1607,15 @@ var channel_StockChanged = keywright.Entry{Name: "stock_changed", Pattern: "shop
 // Channel shop:stock:{sku}.
 func (k *Keyspace) StockChangedTopic(sku string) event.Topic[StockChangedMessage] {
 	name, err := StockChangedChannel(sku)
-	return event.New(k.client, &channel_StockChanged, &message_StockChanged, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_StockChanged, Key: name, Err: err},
+		&message_StockChanged, event.Config{})
 }
 
 // StockChangedTopics are all channels shop:stock:{sku}:
 // ParseStockChangedChannel reads the name of a message's channel.
 func (k *Keyspace) StockChangedTopics() event.Topics[StockChangedMessage] {
-	return event.Pattern(event.New(k.client, &channel_StockChanged, &message_StockChanged, event.Config{}, "", nil), "shop:stock:*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_StockChanged},
+		&message_StockChanged, event.Config{}), "shop:stock:*", func(name string) bool {
 		_, ok := ParseStockChangedChannel(name)
 		return ok
 	})
@@ -1521,7 +1641,8 @@ func (v PriceMessage) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *PriceMessage) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_PriceMessage, text, v)
+	return value.UnmarshalObject(members_PriceMessage,
+		text, v)
 }
 
 var message_Price = value.JSON[PriceMessage]()
@@ -1533,7 +1654,8 @@ var channel_Price = keywright.Entry{Name: "price", Pattern: "shop:price:ask", Ty
 // Channel shop:price:ask.
 func (k *Keyspace) PriceTopic() event.Topic[PriceMessage] {
 	name, err := PriceChannel()
-	return event.New(k.client, &channel_Price, &message_Price, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_Price, Key: name, Err: err},
+		&message_Price, event.Config{})
 }
 
 // PriceReply is the answer to price.
@@ -1554,7 +1676,8 @@ func (v PriceReply) MarshalJSON() ([]byte, error) { return value.MarshalObject(m
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (v *PriceReply) UnmarshalJSON(text []byte) error {
-	return value.UnmarshalObject(members_PriceReply, text, v)
+	return value.UnmarshalObject(members_PriceReply, text,
+		v)
 }
 
 var reply_Price = value.JSON[PriceReply]()
@@ -1564,16 +1687,17 @@ var reply_Price = value.JSON[PriceReply]()
 // Channel shop:price:ask.
 // Answers come on {#shop:price:ask}:reply:{caller}.
 func (k *Keyspace) PriceExchange() event.Exchange[PriceMessage, PriceReply] {
-	return event.NewExchange(k.PriceTopic(), &reply_Price, func(caller string) (string, error) { return PriceReplyChannel(caller) })
+	return event.NewExchange(k.PriceTopic(), &reply_Price,
+		func(caller string) (string, error) { return PriceReplyChannel(caller) })
 }
 
 // ProductUpdated: A product changed.
 // It deletes product_detail; one round trip per server. What fails for a passing
 // reason is tried again: deleting twice does no harm.
 func (k *Keyspace) ProductUpdated(ctx context.Context, productID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductDetail(productID).LaterInvalidate(),
-	)
+	var stale keywright.Batch
+	keywright.Queue(&stale, k.ProductDetail(productID).LaterInvalidate())
+	return stale.Run(ctx)
 }
 
 // Lane is one of the words of lane.

@@ -129,7 +129,7 @@ func options(o *poppobuilder.Options, args []string) (redis, listen, mirin strin
 	return redis, listen, mirin, answers, err
 }
 
-// approve is a Mirin that reads the prompt: what says please may be done.
+// approve returns a Mirin that reads the prompt: what says please may be done.
 func approve(q poppokeys.MirinRequestsMessage) (poppokeys.MirinRequestsReply, error) {
 	switch {
 	case strings.Contains(q.Prompt, "!"):

@@ -1236,7 +1236,7 @@ const $in_tasksJob = ($ns: string): Key<[params: TasksJobParams], TasksJobParams
 );
 
 /**
- * One job of tasks: a line of the queue's, and behind it the payload.
+ * One job of tasks: a line of the queue's, and after it the payload.
  * Key poppo:task:info:{task}: queue, a string; ttl none.
  */
 export const tasksJob: Key<[params: TasksJobParams], TasksJobParams, string, TtlNone> & { readonly payload: PayloadCodec<TasksJobPayload> } = $in_tasksJob("poppo");

@@ -62,7 +62,7 @@ func (m *Memory) Issued(coupon int64) int {
 	return len(m.issued[coupon])
 }
 
-// read is one row.
+// read returns one row.
 func read[K comparable, V any](m *Memory, in map[K]V, key K) (V, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func read[K comparable, V any](m *Memory, in map[K]V, key K) (V, error) {
 	return v, nil
 }
 
-// write is one transaction of a holder of a lock.
+// write returns one transaction of a holder of a lock.
 func (m *Memory) write(resource string, id, fence int64, fn func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/examples/shop"
 )
 
-// Handler is the catalog for shop.Remote.
+// Handler returns the catalog for shop.Remote.
 func (m *Memory) Handler() http.Handler {
 	r := shop.BareRoutes()
 	r.On("GET /products/{id}", func(r *http.Request) (any, error) {
@@ -51,7 +51,7 @@ func (m *Memory) Handler() http.Handler {
 	return r
 }
 
-// id is a number of the path; 0, which nothing has, for what is none.
+// id returns a number of the path; 0, which nothing has, for what is none.
 func id(r *http.Request, name string) int64 {
 	n, _ := strconv.ParseInt(r.PathValue(name), 10, 64)
 	return n

@@ -55,14 +55,19 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
 	k.tuning.ProductDetail.Fresh = cmp.Or(k.tuning.ProductDetail.Fresh, 25*time.Minute)
 	k.tuning.ProductDetail.Absent = cmp.Or(k.tuning.ProductDetail.Absent, 10*time.Second)
-	k.cache_ProductDetail = cache.New(c, &entry_ProductDetail, &value_ProductDetail, k.tuning.ProductDetail)
+	k.cache_ProductDetail = cache.New(keywright.Binding{Client: k.client, Entry: &entry_ProductDetail},
+		&value_ProductDetail, k.tuning.ProductDetail)
 	k.tuning.ProductOptions.Absent = cmp.Or(k.tuning.ProductOptions.Absent, 10*time.Second)
-	k.cache_ProductOptions = cache.New(c, &entry_ProductOptions, &value_ProductOptions, k.tuning.ProductOptions)
+	k.cache_ProductOptions = cache.New(keywright.Binding{Client: k.client, Entry: &entry_ProductOptions},
+		&value_ProductOptions, k.tuning.ProductOptions)
 	k.tuning.ProductOption.Absent = cmp.Or(k.tuning.ProductOption.Absent, 10*time.Second)
-	k.cache_ProductOption = cache.New(c, &entry_ProductOption, &value_ProductOption, k.tuning.ProductOption)
-	k.cache_Popular = cache.New(c, &entry_Popular, &value_Popular, k.tuning.Popular)
+	k.cache_ProductOption = cache.New(keywright.Binding{Client: k.client, Entry: &entry_ProductOption},
+		&value_ProductOption, k.tuning.ProductOption)
+	k.cache_Popular = cache.New(keywright.Binding{Client: k.client, Entry: &entry_Popular}, &value_Popular,
+		k.tuning.Popular)
 	k.tuning.Category.Absent = cmp.Or(k.tuning.Category.Absent, 10*time.Second)
-	k.cache_Category = cache.New(c, &entry_Category, &value_Category, k.tuning.Category)
+	k.cache_Category = cache.New(keywright.Binding{Client: k.client, Entry: &entry_Category}, &value_Category,
+		k.tuning.Category)
 	k.tuning.CouponIssue.Announce = true // others listen on the declared channel
 	return k
 }
@@ -70,7 +75,10 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_ProductDetail = keywright.Entry{Name: "product_detail", Pattern: "cache:product:detail:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
+var entry_ProductDetail = keywright.Entry{Name: "product_detail", Pattern: "cache:product:detail:{productId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Text: "30m"}}
 
 // ProductDetailKey builds the key cache:product:detail:{productId}.
 func ProductDetailKey(productID int64) (string, error) {
@@ -83,7 +91,8 @@ func ProductDetailKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductDetailKey reads the placeholders of a key cache:product:detail:{productId}; ok is false for any other
+// ParseProductDetailKey reads the placeholders of a key cache:product:detail:{productId}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func ParseProductDetailKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -97,7 +106,10 @@ func ParseProductDetailKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill", Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill",
+	Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // ProductDetailFillKey builds the key {#cache:product:detail:{productId}}:fill.
 func ProductDetailFillKey(productID int64) (string, error) {
@@ -111,7 +123,8 @@ func ProductDetailFillKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductDetailFillKey reads the placeholders of a key {#cache:product:detail:{productId}}:fill; ok is false for any other
+// ParseProductDetailFillKey reads the placeholders of a key {#cache:product:detail:{productId}}:fill; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -133,10 +146,13 @@ func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
 // Key {#cache:product:detail:{productId}}:fill, string, TTL 1m.
 func (k *Keyspace) ProductDetailFill(productID int64) typed.Key {
 	name, err := ProductDetailFillKey(productID)
-	return typed.NewKey(k.client, &entry_ProductDetailFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductDetailFill, Key: name, Err: err})
 }
 
-var entry_ProductOptions = keywright.Entry{Name: "product_options", Pattern: "cache:product:options:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
+var entry_ProductOptions = keywright.Entry{Name: "product_options",
+	Pattern: "cache:product:options:{productId}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Text: "30m"}}
 
 // ProductOptionsKey builds the key cache:product:options:{productId}.
 func ProductOptionsKey(productID int64) (string, error) {
@@ -149,7 +165,8 @@ func ProductOptionsKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductOptionsKey reads the placeholders of a key cache:product:options:{productId}; ok is false for any other
+// ParseProductOptionsKey reads the placeholders of a key cache:product:options:{productId}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func ParseProductOptionsKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -163,7 +180,10 @@ func ParseProductOptionsKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var entry_ProductOptionsFill = keywright.Entry{Name: "product_options.fill", Pattern: "{#cache:product:options:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_ProductOptionsFill = keywright.Entry{Name: "product_options.fill",
+	Pattern: "{#cache:product:options:{productId}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // ProductOptionsFillKey builds the key {#cache:product:options:{productId}}:fill.
 func ProductOptionsFillKey(productID int64) (string, error) {
@@ -177,7 +197,8 @@ func ProductOptionsFillKey(productID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductOptionsFillKey reads the placeholders of a key {#cache:product:options:{productId}}:fill; ok is false for any other
+// ParseProductOptionsFillKey reads the placeholders of a key {#cache:product:options:{productId}}:fill; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductOptionsFillKey(text string) (productID int64, ok bool) {
 	rest := text
@@ -199,10 +220,13 @@ func ParseProductOptionsFillKey(text string) (productID int64, ok bool) {
 // Key {#cache:product:options:{productId}}:fill, string, TTL 1m.
 func (k *Keyspace) ProductOptionsFill(productID int64) typed.Key {
 	name, err := ProductOptionsFillKey(productID)
-	return typed.NewKey(k.client, &entry_ProductOptionsFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductOptionsFill, Key: name, Err: err})
 }
 
-var entry_ProductOption = keywright.Entry{Name: "product_option", Pattern: "cache:product:option:{productId}:{optionId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
+var entry_ProductOption = keywright.Entry{Name: "product_option",
+	Pattern: "cache:product:option:{productId}:{optionId}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute,
+		Max: 30 * time.Minute, Text: "30m"}}
 
 // ProductOptionKey builds the key cache:product:option:{productId}:{optionId}.
 func ProductOptionKey(productID, optionID int64) (string, error) {
@@ -220,7 +244,8 @@ func ProductOptionKey(productID, optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductOptionKey reads the placeholders of a key cache:product:option:{productId}:{optionId}; ok is false for any other
+// ParseProductOptionKey reads the placeholders of a key cache:product:option:{productId}:{optionId}; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductOptionKey(text string) (productID, optionID int64, ok bool) {
 	rest := text
@@ -246,7 +271,10 @@ func ParseProductOptionKey(text string) (productID, optionID int64, ok bool) {
 	return productID, optionID, true
 }
 
-var entry_ProductOptionFill = keywright.Entry{Name: "product_option.fill", Pattern: "{#cache:product:option:{productId}:{optionId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_ProductOptionFill = keywright.Entry{Name: "product_option.fill",
+	Pattern: "{#cache:product:option:{productId}:{optionId}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // ProductOptionFillKey builds the key {#cache:product:option:{productId}:{optionId}}:fill.
 func ProductOptionFillKey(productID, optionID int64) (string, error) {
@@ -265,7 +293,8 @@ func ProductOptionFillKey(productID, optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductOptionFillKey reads the placeholders of a key {#cache:product:option:{productId}:{optionId}}:fill; ok is false for any other
+// ParseProductOptionFillKey reads the placeholders of a key
+// {#cache:product:option:{productId}:{optionId}}:fill; ok is false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductOptionFillKey(text string) (productID, optionID int64, ok bool) {
 	rest := text
@@ -299,10 +328,12 @@ func ParseProductOptionFillKey(text string) (productID, optionID int64, ok bool)
 // Key {#cache:product:option:{productId}:{optionId}}:fill, string, TTL 1m.
 func (k *Keyspace) ProductOptionFill(productID, optionID int64) typed.Key {
 	name, err := ProductOptionFillKey(productID, optionID)
-	return typed.NewKey(k.client, &entry_ProductOptionFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductOptionFill, Key: name, Err: err})
 }
 
-var entry_Popular = keywright.Entry{Name: "popular", Pattern: "cache:ranking:popular:{days}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute, Text: "5m"}}
+var entry_Popular = keywright.Entry{Name: "popular", Pattern: "cache:ranking:popular:{days}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute,
+		Text: "5m"}}
 
 // PopularKey builds the key cache:ranking:popular:{days}.
 func PopularKey(days int64) (string, error) {
@@ -329,7 +360,10 @@ func ParsePopularKey(text string) (days int64, ok bool) {
 	return days, true
 }
 
-var entry_PopularFill = keywright.Entry{Name: "popular.fill", Pattern: "{#cache:ranking:popular:{days}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_PopularFill = keywright.Entry{Name: "popular.fill", Pattern: "{#cache:ranking:popular:{days}}:fill",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // PopularFillKey builds the key {#cache:ranking:popular:{days}}:fill.
 func PopularFillKey(days int64) (string, error) {
@@ -343,7 +377,8 @@ func PopularFillKey(days int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParsePopularFillKey reads the placeholders of a key {#cache:ranking:popular:{days}}:fill; ok is false for any other
+// ParsePopularFillKey reads the placeholders of a key {#cache:ranking:popular:{days}}:fill; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func ParsePopularFillKey(text string) (days int64, ok bool) {
 	rest := text
@@ -365,10 +400,13 @@ func ParsePopularFillKey(text string) (days int64, ok bool) {
 // Key {#cache:ranking:popular:{days}}:fill, string, TTL 1m.
 func (k *Keyspace) PopularFill(days int64) typed.Key {
 	name, err := PopularFillKey(days)
-	return typed.NewKey(k.client, &entry_PopularFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_PopularFill, Key: name, Err: err})
 }
 
-var entry_Category = keywright.Entry{Name: "category", Pattern: "cache:product:category:{categoryId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
+var entry_Category = keywright.Entry{Name: "category", Pattern: "cache:product:category:{categoryId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
+		Text: "1h"}}
 
 // CategoryKey builds the key cache:product:category:{categoryId}.
 func CategoryKey(categoryID int64) (string, error) {
@@ -381,7 +419,8 @@ func CategoryKey(categoryID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCategoryKey reads the placeholders of a key cache:product:category:{categoryId}; ok is false for any other
+// ParseCategoryKey reads the placeholders of a key cache:product:category:{categoryId}; ok is false for any
+// other
 // key, and where a number has more than 64 bits.
 func ParseCategoryKey(text string) (categoryID int64, ok bool) {
 	rest := text
@@ -395,7 +434,10 @@ func ParseCategoryKey(text string) (categoryID int64, ok bool) {
 	return categoryID, true
 }
 
-var entry_CategoryFill = keywright.Entry{Name: "category.fill", Pattern: "{#cache:product:category:{categoryId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_CategoryFill = keywright.Entry{Name: "category.fill",
+	Pattern: "{#cache:product:category:{categoryId}}:fill", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // CategoryFillKey builds the key {#cache:product:category:{categoryId}}:fill.
 func CategoryFillKey(categoryID int64) (string, error) {
@@ -409,7 +451,8 @@ func CategoryFillKey(categoryID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCategoryFillKey reads the placeholders of a key {#cache:product:category:{categoryId}}:fill; ok is false for any other
+// ParseCategoryFillKey reads the placeholders of a key {#cache:product:category:{categoryId}}:fill; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseCategoryFillKey(text string) (categoryID int64, ok bool) {
 	rest := text
@@ -431,10 +474,13 @@ func ParseCategoryFillKey(text string) (categoryID int64, ok bool) {
 // Key {#cache:product:category:{categoryId}}:fill, string, TTL 1m.
 func (k *Keyspace) CategoryFill(categoryID int64) typed.Key {
 	name, err := CategoryFillKey(categoryID)
-	return typed.NewKey(k.client, &entry_CategoryFill, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CategoryFill, Key: name, Err: err})
 }
 
-var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
+var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second,
+		Text: "3s"}}
 
 // CouponIssueKey builds the key lock:coupon:issue:{couponId}.
 func CouponIssueKey(couponID int64) (string, error) {
@@ -461,7 +507,10 @@ func ParseCouponIssueKey(text string) (couponID int64, ok bool) {
 	return couponID, true
 }
 
-var entry_CouponIssueFence = keywright.Entry{Name: "coupon_issue.fence", Pattern: "{#lock:coupon:issue:{couponId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueFence = keywright.Entry{Name: "coupon_issue.fence",
+	Pattern: "{#lock:coupon:issue:{couponId}}:fence", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueFenceKey builds the key {#lock:coupon:issue:{couponId}}:fence.
 func CouponIssueFenceKey(couponID int64) (string, error) {
@@ -475,7 +524,8 @@ func CouponIssueFenceKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueFenceKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:fence; ok is false for any other
+// ParseCouponIssueFenceKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:fence; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueFenceKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -497,10 +547,13 @@ func ParseCouponIssueFenceKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:fence, string, TTL 1d.
 func (k *Keyspace) CouponIssueFence(couponID int64) typed.Key {
 	name, err := CouponIssueFenceKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueFence, Key: name, Err: err})
 }
 
-var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters", Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters",
+	Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueWaitersKey builds the key {#lock:coupon:issue:{couponId}}:waiters.
 func CouponIssueWaitersKey(couponID int64) (string, error) {
@@ -514,7 +567,8 @@ func CouponIssueWaitersKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueWaitersKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:waiters; ok is false for any other
+// ParseCouponIssueWaitersKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:waiters; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueWaitersKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -536,10 +590,13 @@ func ParseCouponIssueWaitersKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) CouponIssueWaiters(couponID int64) typed.Key {
 	name, err := CouponIssueWaitersKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueWaiters, Key: name, Err: err})
 }
 
-var entry_CouponIssueShared = keywright.Entry{Name: "coupon_issue.shared", Pattern: "{#lock:coupon:issue:{couponId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueShared = keywright.Entry{Name: "coupon_issue.shared",
+	Pattern: "{#lock:coupon:issue:{couponId}}:shared", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // CouponIssueSharedKey builds the key {#lock:coupon:issue:{couponId}}:shared.
 func CouponIssueSharedKey(couponID int64) (string, error) {
@@ -553,7 +610,8 @@ func CouponIssueSharedKey(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueSharedKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:shared; ok is false for any other
+// ParseCouponIssueSharedKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:shared; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseCouponIssueSharedKey(text string) (couponID int64, ok bool) {
 	rest := text
@@ -575,10 +633,13 @@ func ParseCouponIssueSharedKey(text string) (couponID int64, ok bool) {
 // Key {#lock:coupon:issue:{couponId}}:shared, zset, TTL 1d.
 func (k *Keyspace) CouponIssueShared(couponID int64) typed.Key {
 	name, err := CouponIssueSharedKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssueShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_CouponIssueShared, Key: name, Err: err})
 }
 
-var entry_OrderProcess = keywright.Entry{Name: "order_process", Pattern: "lock:order:process:{orderId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
+var entry_OrderProcess = keywright.Entry{Name: "order_process", Pattern: "lock:order:process:{orderId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second,
+		Text: "3s"}}
 
 // OrderProcessKey builds the key lock:order:process:{orderId}.
 func OrderProcessKey(orderID int64) (string, error) {
@@ -605,7 +666,10 @@ func ParseOrderProcessKey(text string) (orderID int64, ok bool) {
 	return orderID, true
 }
 
-var entry_OrderProcessFence = keywright.Entry{Name: "order_process.fence", Pattern: "{#lock:order:process:{orderId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_OrderProcessFence = keywright.Entry{Name: "order_process.fence",
+	Pattern: "{#lock:order:process:{orderId}}:fence", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // OrderProcessFenceKey builds the key {#lock:order:process:{orderId}}:fence.
 func OrderProcessFenceKey(orderID int64) (string, error) {
@@ -619,7 +683,8 @@ func OrderProcessFenceKey(orderID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseOrderProcessFenceKey reads the placeholders of a key {#lock:order:process:{orderId}}:fence; ok is false for any other
+// ParseOrderProcessFenceKey reads the placeholders of a key {#lock:order:process:{orderId}}:fence; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseOrderProcessFenceKey(text string) (orderID int64, ok bool) {
 	rest := text
@@ -641,10 +706,13 @@ func ParseOrderProcessFenceKey(text string) (orderID int64, ok bool) {
 // Key {#lock:order:process:{orderId}}:fence, string, TTL 1d.
 func (k *Keyspace) OrderProcessFence(orderID int64) typed.Key {
 	name, err := OrderProcessFenceKey(orderID)
-	return typed.NewKey(k.client, &entry_OrderProcessFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_OrderProcessFence, Key: name, Err: err})
 }
 
-var entry_OrderProcessWaiters = keywright.Entry{Name: "order_process.waiters", Pattern: "{#lock:order:process:{orderId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_OrderProcessWaiters = keywright.Entry{Name: "order_process.waiters",
+	Pattern: "{#lock:order:process:{orderId}}:waiters", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // OrderProcessWaitersKey builds the key {#lock:order:process:{orderId}}:waiters.
 func OrderProcessWaitersKey(orderID int64) (string, error) {
@@ -658,7 +726,8 @@ func OrderProcessWaitersKey(orderID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseOrderProcessWaitersKey reads the placeholders of a key {#lock:order:process:{orderId}}:waiters; ok is false for any other
+// ParseOrderProcessWaitersKey reads the placeholders of a key {#lock:order:process:{orderId}}:waiters; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseOrderProcessWaitersKey(text string) (orderID int64, ok bool) {
 	rest := text
@@ -680,10 +749,13 @@ func ParseOrderProcessWaitersKey(text string) (orderID int64, ok bool) {
 // Key {#lock:order:process:{orderId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) OrderProcessWaiters(orderID int64) typed.Key {
 	name, err := OrderProcessWaitersKey(orderID)
-	return typed.NewKey(k.client, &entry_OrderProcessWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_OrderProcessWaiters, Key: name, Err: err})
 }
 
-var entry_OrderProcessShared = keywright.Entry{Name: "order_process.shared", Pattern: "{#lock:order:process:{orderId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_OrderProcessShared = keywright.Entry{Name: "order_process.shared",
+	Pattern: "{#lock:order:process:{orderId}}:shared", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // OrderProcessSharedKey builds the key {#lock:order:process:{orderId}}:shared.
 func OrderProcessSharedKey(orderID int64) (string, error) {
@@ -697,7 +769,8 @@ func OrderProcessSharedKey(orderID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseOrderProcessSharedKey reads the placeholders of a key {#lock:order:process:{orderId}}:shared; ok is false for any other
+// ParseOrderProcessSharedKey reads the placeholders of a key {#lock:order:process:{orderId}}:shared; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseOrderProcessSharedKey(text string) (orderID int64, ok bool) {
 	rest := text
@@ -719,10 +792,13 @@ func ParseOrderProcessSharedKey(text string) (orderID int64, ok bool) {
 // Key {#lock:order:process:{orderId}}:shared, zset, TTL 1d.
 func (k *Keyspace) OrderProcessShared(orderID int64) typed.Key {
 	name, err := OrderProcessSharedKey(orderID)
-	return typed.NewKey(k.client, &entry_OrderProcessShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_OrderProcessShared, Key: name, Err: err})
 }
 
-var entry_ProductStock = keywright.Entry{Name: "product_stock", Pattern: "lock:product:stock:{optionId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Second, Min: 5 * time.Second, Max: 5 * time.Second, Text: "5s"}}
+var entry_ProductStock = keywright.Entry{Name: "product_stock", Pattern: "lock:product:stock:{optionId}",
+	Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Second, Min: 5 * time.Second, Max: 5 * time.Second,
+		Text: "5s"}}
 
 // ProductStockKey builds the key lock:product:stock:{optionId}.
 func ProductStockKey(optionID int64) (string, error) {
@@ -749,7 +825,10 @@ func ParseProductStockKey(text string) (optionID int64, ok bool) {
 	return optionID, true
 }
 
-var entry_ProductStockFence = keywright.Entry{Name: "product_stock.fence", Pattern: "{#lock:product:stock:{optionId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_ProductStockFence = keywright.Entry{Name: "product_stock.fence",
+	Pattern: "{#lock:product:stock:{optionId}}:fence", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // ProductStockFenceKey builds the key {#lock:product:stock:{optionId}}:fence.
 func ProductStockFenceKey(optionID int64) (string, error) {
@@ -763,7 +842,8 @@ func ProductStockFenceKey(optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductStockFenceKey reads the placeholders of a key {#lock:product:stock:{optionId}}:fence; ok is false for any other
+// ParseProductStockFenceKey reads the placeholders of a key {#lock:product:stock:{optionId}}:fence; ok is false
+// for any other
 // key, and where a number has more than 64 bits.
 func ParseProductStockFenceKey(text string) (optionID int64, ok bool) {
 	rest := text
@@ -785,10 +865,13 @@ func ParseProductStockFenceKey(text string) (optionID int64, ok bool) {
 // Key {#lock:product:stock:{optionId}}:fence, string, TTL 1d.
 func (k *Keyspace) ProductStockFence(optionID int64) typed.Key {
 	name, err := ProductStockFenceKey(optionID)
-	return typed.NewKey(k.client, &entry_ProductStockFence, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductStockFence, Key: name, Err: err})
 }
 
-var entry_ProductStockWaiters = keywright.Entry{Name: "product_stock.waiters", Pattern: "{#lock:product:stock:{optionId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_ProductStockWaiters = keywright.Entry{Name: "product_stock.waiters",
+	Pattern: "{#lock:product:stock:{optionId}}:waiters", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // ProductStockWaitersKey builds the key {#lock:product:stock:{optionId}}:waiters.
 func ProductStockWaitersKey(optionID int64) (string, error) {
@@ -802,7 +885,8 @@ func ProductStockWaitersKey(optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductStockWaitersKey reads the placeholders of a key {#lock:product:stock:{optionId}}:waiters; ok is false for any other
+// ParseProductStockWaitersKey reads the placeholders of a key {#lock:product:stock:{optionId}}:waiters; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductStockWaitersKey(text string) (optionID int64, ok bool) {
 	rest := text
@@ -824,10 +908,13 @@ func ParseProductStockWaitersKey(text string) (optionID int64, ok bool) {
 // Key {#lock:product:stock:{optionId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) ProductStockWaiters(optionID int64) typed.Key {
 	name, err := ProductStockWaitersKey(optionID)
-	return typed.NewKey(k.client, &entry_ProductStockWaiters, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductStockWaiters, Key: name, Err: err})
 }
 
-var entry_ProductStockShared = keywright.Entry{Name: "product_stock.shared", Pattern: "{#lock:product:stock:{optionId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_ProductStockShared = keywright.Entry{Name: "product_stock.shared",
+	Pattern: "{#lock:product:stock:{optionId}}:shared", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour,
+		Text: "1d"}}
 
 // ProductStockSharedKey builds the key {#lock:product:stock:{optionId}}:shared.
 func ProductStockSharedKey(optionID int64) (string, error) {
@@ -841,7 +928,8 @@ func ProductStockSharedKey(optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductStockSharedKey reads the placeholders of a key {#lock:product:stock:{optionId}}:shared; ok is false for any other
+// ParseProductStockSharedKey reads the placeholders of a key {#lock:product:stock:{optionId}}:shared; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseProductStockSharedKey(text string) (optionID int64, ok bool) {
 	rest := text
@@ -863,10 +951,13 @@ func ParseProductStockSharedKey(text string) (optionID int64, ok bool) {
 // Key {#lock:product:stock:{optionId}}:shared, zset, TTL 1d.
 func (k *Keyspace) ProductStockShared(optionID int64) typed.Key {
 	name, err := ProductStockSharedKey(optionID)
-	return typed.NewKey(k.client, &entry_ProductStockShared, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_ProductStockShared, Key: name, Err: err})
 }
 
-var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
+var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour,
+		Text: "7d"}}
 
 // DailySalesKey builds the key ranking:product:sales:{day}.
 func DailySalesKey(day time.Time) (string, error) {
@@ -893,7 +984,10 @@ func ParseDailySalesKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-var entry_DailySalesWindow = keywright.Entry{Name: "daily_sales.window", Pattern: "{#ranking:product:sales}:window:{window}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_DailySalesWindow = keywright.Entry{Name: "daily_sales.window",
+	Pattern: "{#ranking:product:sales}:window:{window}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // DailySalesWindowKey builds the key {#ranking:product:sales}:window:{window}.
 func DailySalesWindowKey(window string) (string, error) {
@@ -906,7 +1000,8 @@ func DailySalesWindowKey(window string) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseDailySalesWindowKey reads the placeholders of a key {#ranking:product:sales}:window:{window}; ok is false for any other
+// ParseDailySalesWindowKey reads the placeholders of a key {#ranking:product:sales}:window:{window}; ok is
+// false for any other
 // key, and where a number has more than 64 bits.
 func ParseDailySalesWindowKey(text string) (window string, ok bool) {
 	rest := text
@@ -926,10 +1021,13 @@ func ParseDailySalesWindowKey(text string) (window string, ok bool) {
 // Key {#ranking:product:sales}:window:{window}, zset, TTL 1m.
 func (k *Keyspace) DailySalesWindow(window string) typed.Key {
 	name, err := DailySalesWindowKey(window)
-	return typed.NewKey(k.client, &entry_DailySalesWindow, name, err)
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_DailySalesWindow, Key: name, Err: err})
 }
 
-var entry_TempSales = keywright.Entry{Name: "temp_sales", Pattern: "temp:ranking:sales:{ts}:{uuid8}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_TempSales = keywright.Entry{Name: "temp_sales", Pattern: "temp:ranking:sales:{ts}:{uuid8}",
+	Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // TempSalesKey builds the key temp:ranking:sales:{ts}:{uuid8}.
 func TempSalesKey(ts time.Time, uuid8 string) (string, error) {
@@ -983,10 +1081,13 @@ var score_TempSales = value.IntScore(0, math.MaxInt64)
 // Key temp:ranking:sales:{ts}:{uuid8}, zset, TTL 1m.
 func (k *Keyspace) TempSales(ts time.Time, uuid8 string) typed.ZSet[int64, int64] {
 	name, err := TempSalesKey(ts, uuid8)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_TempSales, name, err), &member_TempSales, &score_TempSales)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_TempSales, Key: name, Err: err},
+		&member_TempSales, &score_TempSales)
 }
 
-var entry_TempRank = keywright.Entry{Name: "temp_rank", Pattern: "temp:ranking:rank:{ts}:{uuid8}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+var entry_TempRank = keywright.Entry{Name: "temp_rank", Pattern: "temp:ranking:rank:{ts}:{uuid8}", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute,
+		Text: "1m"}}
 
 // TempRankKey builds the key temp:ranking:rank:{ts}:{uuid8}.
 func TempRankKey(ts time.Time, uuid8 string) (string, error) {
@@ -1040,12 +1141,18 @@ var score_TempRank = value.IntScore(0, math.MaxInt64)
 // Key temp:ranking:rank:{ts}:{uuid8}, zset, TTL 1m.
 func (k *Keyspace) TempRank(ts time.Time, uuid8 string) typed.ZSet[int64, int64] {
 	name, err := TempRankKey(ts, uuid8)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_TempRank, name, err), &member_TempRank, &score_TempRank)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_TempRank, Key: name, Err: err},
+		&member_TempRank, &score_TempRank)
 }
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_DailySalesWindow, entry_TempSales, entry_TempRank}
+	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions,
+		entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill,
+		entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters,
+		entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters,
+		entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters,
+		entry_ProductStockShared, entry_DailySales, entry_DailySalesWindow, entry_TempSales, entry_TempRank}
 }
 
 // CouponReleasedChannel builds the channel pubsub:lock:release:lock-coupon-issue-{couponId}.
@@ -1059,7 +1166,8 @@ func CouponReleasedChannel(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-coupon-issue-{couponId}; ok is false for any other
+// ParseCouponReleasedChannel reads the placeholders of a channel
+// pubsub:lock:release:lock-coupon-issue-{couponId}; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseCouponReleasedChannel(text string) (couponID int64, ok bool) {
 	rest := text
@@ -1084,7 +1192,8 @@ func OrderReleasedChannel(orderID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseOrderReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-order-process-{orderId}; ok is false for any other
+// ParseOrderReleasedChannel reads the placeholders of a channel
+// pubsub:lock:release:lock-order-process-{orderId}; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseOrderReleasedChannel(text string) (orderID int64, ok bool) {
 	rest := text
@@ -1109,7 +1218,8 @@ func StockReleasedChannel(optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseStockReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-product-stock-{optionId}; ok is false for any other
+// ParseStockReleasedChannel reads the placeholders of a channel
+// pubsub:lock:release:lock-product-stock-{optionId}; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseStockReleasedChannel(text string) (optionID int64, ok bool) {
 	rest := text
@@ -1134,7 +1244,8 @@ func CouponIssueReleasedChannel(couponID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseCouponIssueReleasedChannel reads the placeholders of a channel pubsub:lock:coupon:issue:{couponId}; ok is false for any other
+// ParseCouponIssueReleasedChannel reads the placeholders of a channel pubsub:lock:coupon:issue:{couponId}; ok
+// is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseCouponIssueReleasedChannel(text string) (couponID int64, ok bool) {
 	rest := text
@@ -1160,7 +1271,8 @@ func OrderProcessReleasedChannel(orderID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseOrderProcessReleasedChannel reads the placeholders of a channel {#lock:order:process:{orderId}}:released; ok is false for any other
+// ParseOrderProcessReleasedChannel reads the placeholders of a channel
+// {#lock:order:process:{orderId}}:released; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseOrderProcessReleasedChannel(text string) (orderID int64, ok bool) {
 	rest := text
@@ -1189,7 +1301,8 @@ func ProductStockReleasedChannel(optionID int64) (string, error) {
 	return key.String(b), nil
 }
 
-// ParseProductStockReleasedChannel reads the placeholders of a channel {#lock:product:stock:{optionId}}:released; ok is false for any other
+// ParseProductStockReleasedChannel reads the placeholders of a channel
+// {#lock:product:stock:{optionId}}:released; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseProductStockReleasedChannel(text string) (optionID int64, ok bool) {
 	rest := text
@@ -1235,8 +1348,10 @@ var value_ProductOption = value.Raw()
 // ProductOption: One option of a product.
 //
 // Key cache:product:option:{productId}:{optionId}, string, TTL 30m.
-func (k *Keyspace) ProductOption(productID, optionID int64) cache.Item[json.RawMessage] {
-	return k.cache_ProductOption.Key(ProductOptionKey(productID, optionID))
+func (k *Keyspace) ProductOption(productID,
+	optionID int64) cache.Item[json.RawMessage] {
+	return k.cache_ProductOption.Key(ProductOptionKey(productID,
+		optionID))
 }
 
 // ProductOptionCache is what all ProductOption have in common: several at once, tags, a tier of its own.
@@ -1256,7 +1371,8 @@ func (k *Keyspace) PopularCache() *cache.Cache[json.RawMessage] { return k.cache
 
 var value_Category = value.Raw()
 
-// Category: A product category (카테고리). The page has its TTL, one hour, but names no key; this is the one its naming law gives.
+// Category: A product category (카테고리). The page has its TTL, one hour, but names no key; this is the one its
+// naming law gives.
 //
 // Key cache:product:category:{categoryId}, string, TTL 1h.
 func (k *Keyspace) Category(categoryID int64) cache.Item[json.RawMessage] {
@@ -1266,7 +1382,8 @@ func (k *Keyspace) Category(categoryID int64) cache.Item[json.RawMessage] {
 // CategoryCache is what all Category have in common: several at once, tags, a tier of its own.
 func (k *Keyspace) CategoryCache() *cache.Cache[json.RawMessage] { return k.cache_Category }
 
-// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll. The page takes it by Redlock; here it is on one server, with a fencing token, which Redlock does not have.
+// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
+// The page takes it by Redlock; here it is on one server, with a fencing token, which Redlock does not have.
 //
 // Key lock:coupon:issue:{couponId}, string, TTL 3s.
 func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
@@ -1275,7 +1392,9 @@ func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
 	waiters, err3 := CouponIssueWaitersKey(couponID)
 	shared, err4 := CouponIssueSharedKey(couponID)
 	channel, err5 := CouponIssueReleasedChannel(couponID)
-	return lock.New(k.client, &entry_CouponIssue, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.CouponIssue)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_CouponIssue,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, &k.tuning.CouponIssue)
 }
 
 // OrderProcess: Held while an order is processed (주문 처리). The page's default for locks, 3 seconds.
@@ -1287,7 +1406,10 @@ func (k *Keyspace) OrderProcess(orderID int64) lock.Lock {
 	waiters, err3 := OrderProcessWaitersKey(orderID)
 	shared, err4 := OrderProcessSharedKey(orderID)
 	channel, err5 := OrderProcessReleasedChannel(orderID)
-	return lock.New(k.client, &entry_OrderProcess, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.OrderProcess)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_OrderProcess,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel},
+		&k.tuning.OrderProcess)
 }
 
 // ProductStock: Held while the stock of an option is reduced (재고 차감). 5 seconds, as it calculates more.
@@ -1299,30 +1421,40 @@ func (k *Keyspace) ProductStock(optionID int64) lock.Lock {
 	waiters, err3 := ProductStockWaitersKey(optionID)
 	shared, err4 := ProductStockSharedKey(optionID)
 	channel, err5 := ProductStockReleasedChannel(optionID)
-	return lock.New(k.client, &entry_ProductStock, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.ProductStock)
+	return lock.New(keywright.Binding{Client: k.client, Entry: &entry_ProductStock,
+		Err: cmp.Or(err1, err2, err3, err4, err5)},
+		lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel},
+		&k.tuning.ProductStock)
 }
 
 var member_DailySales = value.Int(1, math.MaxInt64)
 
 var score_DailySales = value.IntScore(0, math.MaxInt64)
 
-// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
+// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page
+// makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute,
+// written with its TTL in one step, so that a crash leaves nothing.
 //
 // Key ranking:product:sales:{day}, zset, TTL 7d.
 func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
 	name, err := DailySalesKey(day)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_DailySales, name, err), &member_DailySales, &score_DailySales)
+	return typed.NewZSet(keywright.Binding{Client: k.client, Entry: &entry_DailySales, Key: name, Err: err},
+		&member_DailySales, &score_DailySales)
 }
 
-// DailySalesBoard: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
+// DailySalesBoard: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The
+// page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a
+// minute, written with its TTL in one step, so that a crash leaves nothing.
 //
 // Key ranking:product:sales:{day}, zset, TTL 7d.
 //
 // It is the whole ranking: every period of it, ranks, neighbours, windows.
 func (k *Keyspace) DailySalesBoard() (*ranking.Board[int64, int64], error) {
-	return ranking.New(ranking.Config[int64, int64]{Client: k.client, Entry: &entry_DailySales, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales, Score: &score_DailySales,
-		Key: func(t time.Time) (string, error) { return DailySalesKey(t) },
-	})
+	return ranking.New(keywright.Binding{Client: k.client, Entry: &entry_DailySales},
+		ranking.Config[int64, int64]{Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales,
+			Score: &score_DailySales,
+			Key:   func(t time.Time) (string, error) { return DailySalesKey(t) },
+		})
 }
 
 var sums_DailySales = value.FloatScore()
@@ -1333,9 +1465,10 @@ func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64,
 	if err != nil {
 		return nil, err
 	}
-	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_DailySalesWindow, Score: &sums_DailySales, Weights: weights,
-		Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
-	})
+	return ranking.NewWindows(keywright.Binding{Client: k.client, Entry: &entry_DailySalesWindow}, board,
+		ranking.WindowConfig[float64]{Score: &sums_DailySales, Weights: weights,
+			Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
+		})
 }
 
 // CouponReleasedMessage is the message of coupon_released.
@@ -1348,11 +1481,13 @@ var (
 )
 
 var members_CouponReleasedMessage = []value.ObjectColumn[CouponReleasedMessage]{
-	value.Member("lock", value.Quoted, codec_CouponReleasedMessage_Lock, func(v *CouponReleasedMessage) *string { return &v.Lock }),
+	value.Member("lock", value.Quoted, codec_CouponReleasedMessage_Lock,
+		func(v *CouponReleasedMessage) *string { return &v.Lock }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v CouponReleasedMessage) MarshalJSON() ([]byte, error) {
+func (v CouponReleasedMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_CouponReleasedMessage, &v)
 }
 
@@ -1363,20 +1498,23 @@ func (v *CouponReleasedMessage) UnmarshalJSON(text []byte) error {
 
 var message_CouponReleased = value.JSON[CouponReleasedMessage]()
 
-var channel_CouponReleased = keywright.Entry{Name: "coupon_released", Pattern: "pubsub:lock:release:lock-coupon-issue-{couponId}", Type: "channel"}
+var channel_CouponReleased = keywright.Entry{Name: "coupon_released",
+	Pattern: "pubsub:lock:release:lock-coupon-issue-{couponId}", Type: "channel"}
 
 // CouponReleasedTopic: The lock of a coupon was released (일반 락 해제 알림). The message is the key of the lock.
 //
 // Channel pubsub:lock:release:lock-coupon-issue-{couponId}.
 func (k *Keyspace) CouponReleasedTopic(couponID int64) event.Topic[CouponReleasedMessage] {
 	name, err := CouponReleasedChannel(couponID)
-	return event.New(k.client, &channel_CouponReleased, &message_CouponReleased, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_CouponReleased, Key: name, Err: err},
+		&message_CouponReleased, event.Config{})
 }
 
 // CouponReleasedTopics are all channels pubsub:lock:release:lock-coupon-issue-{couponId}:
 // ParseCouponReleasedChannel reads the name of a message's channel.
 func (k *Keyspace) CouponReleasedTopics() event.Topics[CouponReleasedMessage] {
-	return event.Pattern(event.New(k.client, &channel_CouponReleased, &message_CouponReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-coupon-issue-*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_CouponReleased},
+		&message_CouponReleased, event.Config{}), "pubsub:lock:release:lock-coupon-issue-*", func(name string) bool {
 		_, ok := ParseCouponReleasedChannel(name)
 		return ok
 	})
@@ -1392,11 +1530,13 @@ var (
 )
 
 var members_OrderReleasedMessage = []value.ObjectColumn[OrderReleasedMessage]{
-	value.Member("lock", value.Quoted, codec_OrderReleasedMessage_Lock, func(v *OrderReleasedMessage) *string { return &v.Lock }),
+	value.Member("lock", value.Quoted, codec_OrderReleasedMessage_Lock,
+		func(v *OrderReleasedMessage) *string { return &v.Lock }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v OrderReleasedMessage) MarshalJSON() ([]byte, error) {
+func (v OrderReleasedMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_OrderReleasedMessage, &v)
 }
 
@@ -1407,20 +1547,23 @@ func (v *OrderReleasedMessage) UnmarshalJSON(text []byte) error {
 
 var message_OrderReleased = value.JSON[OrderReleasedMessage]()
 
-var channel_OrderReleased = keywright.Entry{Name: "order_released", Pattern: "pubsub:lock:release:lock-order-process-{orderId}", Type: "channel"}
+var channel_OrderReleased = keywright.Entry{Name: "order_released",
+	Pattern: "pubsub:lock:release:lock-order-process-{orderId}", Type: "channel"}
 
 // OrderReleasedTopic: The lock of an order was released.
 //
 // Channel pubsub:lock:release:lock-order-process-{orderId}.
 func (k *Keyspace) OrderReleasedTopic(orderID int64) event.Topic[OrderReleasedMessage] {
 	name, err := OrderReleasedChannel(orderID)
-	return event.New(k.client, &channel_OrderReleased, &message_OrderReleased, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_OrderReleased, Key: name, Err: err},
+		&message_OrderReleased, event.Config{})
 }
 
 // OrderReleasedTopics are all channels pubsub:lock:release:lock-order-process-{orderId}:
 // ParseOrderReleasedChannel reads the name of a message's channel.
 func (k *Keyspace) OrderReleasedTopics() event.Topics[OrderReleasedMessage] {
-	return event.Pattern(event.New(k.client, &channel_OrderReleased, &message_OrderReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-order-process-*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_OrderReleased},
+		&message_OrderReleased, event.Config{}), "pubsub:lock:release:lock-order-process-*", func(name string) bool {
 		_, ok := ParseOrderReleasedChannel(name)
 		return ok
 	})
@@ -1436,11 +1579,13 @@ var (
 )
 
 var members_StockReleasedMessage = []value.ObjectColumn[StockReleasedMessage]{
-	value.Member("lock", value.Quoted, codec_StockReleasedMessage_Lock, func(v *StockReleasedMessage) *string { return &v.Lock }),
+	value.Member("lock", value.Quoted, codec_StockReleasedMessage_Lock,
+		func(v *StockReleasedMessage) *string { return &v.Lock }),
 }
 
 // MarshalJSON implements json.Marshaler.
-func (v StockReleasedMessage) MarshalJSON() ([]byte, error) {
+func (v StockReleasedMessage) MarshalJSON() ([]byte,
+	error) {
 	return value.MarshalObject(members_StockReleasedMessage, &v)
 }
 
@@ -1451,20 +1596,23 @@ func (v *StockReleasedMessage) UnmarshalJSON(text []byte) error {
 
 var message_StockReleased = value.JSON[StockReleasedMessage]()
 
-var channel_StockReleased = keywright.Entry{Name: "stock_released", Pattern: "pubsub:lock:release:lock-product-stock-{optionId}", Type: "channel"}
+var channel_StockReleased = keywright.Entry{Name: "stock_released",
+	Pattern: "pubsub:lock:release:lock-product-stock-{optionId}", Type: "channel"}
 
 // StockReleasedTopic: The lock of an option's stock was released.
 //
 // Channel pubsub:lock:release:lock-product-stock-{optionId}.
 func (k *Keyspace) StockReleasedTopic(optionID int64) event.Topic[StockReleasedMessage] {
 	name, err := StockReleasedChannel(optionID)
-	return event.New(k.client, &channel_StockReleased, &message_StockReleased, event.Config{}, name, err)
+	return event.New(keywright.Binding{Client: k.client, Entry: &channel_StockReleased, Key: name, Err: err},
+		&message_StockReleased, event.Config{})
 }
 
 // StockReleasedTopics are all channels pubsub:lock:release:lock-product-stock-{optionId}:
 // ParseStockReleasedChannel reads the name of a message's channel.
 func (k *Keyspace) StockReleasedTopics() event.Topics[StockReleasedMessage] {
-	return event.Pattern(event.New(k.client, &channel_StockReleased, &message_StockReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-product-stock-*", func(name string) bool {
+	return event.Pattern(event.New(keywright.Binding{Client: k.client, Entry: &channel_StockReleased},
+		&message_StockReleased, event.Config{}), "pubsub:lock:release:lock-product-stock-*", func(name string) bool {
 		_, ok := ParseStockReleasedChannel(name)
 		return ok
 	})
@@ -1474,29 +1622,29 @@ func (k *Keyspace) StockReleasedTopics() event.Topics[StockReleasedMessage] {
 // It deletes product_detail, product_options; one round trip per server. What fails for a passing
 // reason is tried again: deleting twice does no harm.
 func (k *Keyspace) ProductUpdated(ctx context.Context, productID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductDetail(productID).LaterInvalidate(),
-		k.ProductOptions(productID).LaterInvalidate(),
-	)
+	var stale keywright.Batch
+	keywright.Queue(&stale, k.ProductDetail(productID).LaterInvalidate())
+	keywright.Queue(&stale, k.ProductOptions(productID).LaterInvalidate())
+	return stale.Run(ctx)
 }
 
 // OptionUpdated: An option changed (옵션 정보 수정).
 // It deletes product_option, product_options; one round trip per server. What fails for a passing
 // reason is tried again: deleting twice does no harm.
 func (k *Keyspace) OptionUpdated(ctx context.Context, productID, optionID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductOption(productID, optionID).LaterInvalidate(),
-		k.ProductOptions(productID).LaterInvalidate(),
-	)
+	var stale keywright.Batch
+	keywright.Queue(&stale, k.ProductOption(productID, optionID).LaterInvalidate())
+	keywright.Queue(&stale, k.ProductOptions(productID).LaterInvalidate())
+	return stale.Run(ctx)
 }
 
 // StockChanged: The stock of an option changed (재고 변경).
 // It deletes product_option; one round trip per server. What fails for a passing
 // reason is tried again: deleting twice does no harm.
 func (k *Keyspace) StockChanged(ctx context.Context, productID, optionID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductOption(productID, optionID).LaterInvalidate(),
-	)
+	var stale keywright.Batch
+	keywright.Queue(&stale, k.ProductOption(productID, optionID).LaterInvalidate())
+	return stale.Run(ctx)
 }
 
 var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")

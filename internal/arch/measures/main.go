@@ -42,7 +42,8 @@ func run(w io.Writer, all bool) error {
 		if err != nil {
 			return err
 		}
-		measures = append(measures, arch.Measure{Name: "modules linked by " + m.name, Is: fmt.Sprint(len(linked)), Goal: fmt.Sprintf("≤ %d", m.most), Missed: len(linked) > m.most, Beyond: linked})
+		measures = append(measures, arch.Measure{Name: "modules linked by " + m.name, Is: fmt.Sprint(len(linked)),
+			Goal: fmt.Sprintf("≤ %d", m.most), Missed: len(linked) > m.most, Beyond: linked})
 	}
 	missed := 0
 	for _, m := range measures {

@@ -16,31 +16,33 @@ import (
 	"github.com/keywright/keywright/internal/history"
 )
 
-// Spans are how long the chunks of a step are.
-var Spans = map[history.Step]time.Duration{history.Raw: 24 * time.Hour, history.Hour: 7 * 24 * time.Hour, history.Day: 64 * 24 * time.Hour}
+// Spans say how long the chunks of a step are.
+var Spans = map[history.Step]time.Duration{history.Raw: 24 * time.Hour, history.Hour: 7 * 24 * time.Hour,
+	history.Day: 64 * 24 * time.Hour}
 
-// units are what one point of a step means.
-var units = map[history.Step]time.Duration{history.Raw: time.Second, history.Hour: time.Hour, history.Day: 24 * time.Hour}
+// units say what one point of a step means.
+var units = map[history.Step]time.Duration{history.Raw: time.Second, history.Hour: time.Hour,
+	history.Day: 24 * time.Hour}
 
-// Steps are the steps, the finest first.
+// Steps lists the steps, the finest first.
 var Steps = []history.Step{history.Raw, history.Hour, history.Day}
 
-// ErrDamaged is returned for what is not what was written.
+// ErrDamaged reports what is not what was written.
 var ErrDamaged = errors.New("it is not what was written")
 
-// Begin is the time, in seconds, at which the chunk begins that has a moment.
+// Begin returns the time, in seconds, at which the chunk begins that has a moment.
 func Begin(t time.Time, step history.Step) int64 {
 	span := int64(Spans[step] / time.Second)
 	return t.Unix() / span * span
 }
 
-// Oldest is the begin before which the chunks of a step have been kept for long enough.
+// Oldest returns the begin before which the chunks of a step have been kept for long enough.
 func Oldest(now time.Time, step history.Step) int64 {
 	return now.Add(-history.Kept[step] - Spans[step]).Unix()
 }
 
-// Add is a chunk with one point more, which is after those that it has. One in the unit of the last point takes its
-// place: the violations are the most of both.
+// Add returns a chunk with one point more, which is after those that it has. One in the unit of the last point takes
+// its place: the violations are the most of both.
 func Add(chunk []byte, step history.Step, at time.Time, p history.Point) ([]byte, error) {
 	points, err := Decode(chunk)
 	if err != nil {
@@ -54,7 +56,7 @@ func Add(chunk []byte, step history.Step, at time.Time, p history.Point) ([]byte
 	return Encode(append(points, p)), nil
 }
 
-// most is the most of each code.
+// most returns the most of each code.
 func most(a, b map[string]int64) map[string]int64 {
 	all := map[string]int64{}
 	maps.Copy(all, a)
@@ -83,7 +85,7 @@ func Within(points []history.Point, chunk []byte, q history.Query) ([]history.Po
 	return points, nil
 }
 
-// LastBefore is the last point of a chunk that is not after a time.
+// LastBefore returns the last point of a chunk that is not after a time.
 func LastBefore(chunk []byte, at time.Time) (last history.Point, ok bool, err error) {
 	var codes reader
 	err = walk(chunk, func(p history.Point, violations reader) {
@@ -118,7 +120,7 @@ func Encode(points []history.Point) []byte {
 	return sealed(out)
 }
 
-// sealed is a chunk with this text.
+// sealed returns a chunk with this text.
 func sealed(body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{chunkForm}, crc32.ChecksumIEEE(body)), body...)
 }

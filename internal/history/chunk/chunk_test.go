@@ -10,7 +10,8 @@ import (
 
 // A chunk that is not what was written is an error, and never figures.
 func TestDamagedChunksAreTold(t *testing.T) {
-	points := []history.Point{{At: time.Unix(100, 0).UTC(), Keys: 5, Bytes: -3}, {At: time.Unix(900, 0).UTC(), Keys: 1 << 62, Violations: map[string]int64{"KW505": 3}}}
+	points := []history.Point{{At: time.Unix(100, 0).UTC(), Keys: 5, Bytes: -3},
+		{At: time.Unix(900, 0).UTC(), Keys: 1 << 62, Violations: map[string]int64{"KW505": 3}}}
 	whole := Encode(points)
 	if got, err := Decode(whole); err != nil || fmt.Sprint(got) != fmt.Sprint(points) {
 		t.Fatal(got, err)

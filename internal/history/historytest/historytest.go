@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/internal/history"
 )
 
-// start is when the points of the suite begin: a whole day.
+// start says when the points of the suite begin: a whole day.
 var start = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // Run shows an implementation of history.Store right. open gives a new and empty store for each test.
@@ -70,13 +70,15 @@ func comeBack(t *testing.T, s history.Store) {
 		}
 		add(t, s, "a", start.Add(time.Duration(i)*15*time.Minute), map[string]history.Point{"x": p, "y": point(1 << 60)})
 	}
-	all := ranged(t, s, history.Query{Target: "a", Entry: "x", Step: history.Raw, From: start, To: start.Add(n * time.Hour)})
+	all := ranged(t,
+		s, history.Query{Target: "a", Entry: "x", Step: history.Raw, From: start, To: start.Add(n * time.Hour)})
 	if len(all) != n {
 		t.Fatalf("%d points of %d", len(all), n)
 	}
 	for i, p := range all {
 		at := start.Add(time.Duration(i) * 15 * time.Minute)
-		if !p.At.Equal(at) || p.Keys != int64(i*i)-50 || p.Bytes != p.Keys*100 || (i%2 == 1) != (p.Violations["KW505"] == 2 && p.Total() == 3) {
+		if !p.At.Equal(at) || p.Keys != int64(i*i)-50 || p.Bytes != p.Keys*100 ||
+			(i%2 == 1) != (p.Violations["KW505"] == 2 && p.Total() == 3) {
 			t.Fatalf("point %d: %+v", i, p)
 		}
 	}
@@ -87,7 +89,8 @@ func comeBack(t *testing.T, s history.Store) {
 	if first, err := s.First(t.Context(), "a"); err != nil || !first.Equal(start) {
 		t.Error(first, err)
 	}
-	if big := ranged(t, s, history.Query{Target: "a", Entry: "y", Step: history.Raw, From: start, To: start}); len(big) != 1 || big[0].Keys != 1<<60 {
+	if big := ranged(t, s, history.Query{Target: "a", Entry: "y", Step: history.Raw, From: start,
+		To: start}); len(big) != 1 || big[0].Keys != 1<<60 {
 		t.Errorf("a large number: %+v", big)
 	}
 }
@@ -101,8 +104,10 @@ func downSampled(t *testing.T, s history.Store) {
 		}
 		add(t, s, "a", start.Add(time.Duration(i)*15*time.Minute), map[string]history.Point{"x": p})
 	}
-	hours := ranged(t, s, history.Query{Target: "a", Entry: "x", Step: history.Hour, From: start, To: start.AddDate(0, 0, 10)})
-	days := ranged(t, s, history.Query{Target: "a", Entry: "x", Step: history.Day, From: start, To: start.AddDate(0, 0, 10)})
+	hours := ranged(t, s,
+		history.Query{Target: "a", Entry: "x", Step: history.Hour, From: start, To: start.AddDate(0, 0, 10)})
+	days := ranged(t, s,
+		history.Query{Target: "a", Entry: "x", Step: history.Day, From: start, To: start.AddDate(0, 0, 10)})
 	if len(hours) != 72 || len(days) != 3 {
 		t.Fatalf("%d hours, %d days", len(hours), len(days))
 	}
@@ -118,7 +123,8 @@ func downSampled(t *testing.T, s history.Store) {
 func order(t *testing.T, s history.Store) {
 	add(t, s, "a", start, map[string]history.Point{"x": point(1)})
 	for _, at := range []time.Time{start, start.Add(-time.Hour)} {
-		if err := s.Append(t.Context(), "a", at, map[string]history.Point{"x": point(2), "z": point(2)}); !errors.Is(err, history.ErrOrder) {
+		if err := s.Append(t.Context(), "a", at, map[string]history.Point{"x": point(2), "z": point(2)}); !errors.Is(err,
+			history.ErrOrder) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
@@ -170,7 +176,8 @@ func apart(t *testing.T, s history.Store) {
 			}
 		}
 	}
-	if got := ranged(t, s, history.Query{Target: "nosuch", Entry: "a", Step: history.Raw, From: start, To: start}); len(got) != 0 {
+	if got := ranged(t, s,
+		history.Query{Target: "nosuch", Entry: "a", Step: history.Raw, From: start, To: start}); len(got) != 0 {
 		t.Error(got)
 	}
 }

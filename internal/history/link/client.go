@@ -15,7 +15,7 @@ import (
 // maxWaiting bounds the requests of a client that wait for their replies.
 const maxWaiting = 256
 
-// Client is a store at the other end of a connection.
+// Client represents a store at the other end of a connection.
 type Client struct {
 	conn io.ReadWriteCloser
 
@@ -136,7 +136,8 @@ func (c *Client) Range(ctx context.Context, q history.Query) ([]history.Point, e
 }
 
 // At implements history.Store.
-func (c *Client) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point, error) {
+func (c *Client) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point,
+	error) {
 	r, err := c.ask(ctx, &request{Do: "at", Target: []byte(target), Step: string(step), From: at.Unix()})
 	if err != nil {
 		return nil, err

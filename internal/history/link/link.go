@@ -22,7 +22,7 @@ const Form = 1
 // maxFrame bounds a message.
 const maxFrame = 32 << 20
 
-// ErrClosed is returned when the other end has gone: what was asked may have been done.
+// ErrClosed says that the other end has gone: what was asked may have been done.
 var ErrClosed = errors.New("the process that keeps the history has ended")
 
 // request asks for one thing. Names may be any bytes, so they are not JSON's strings.
@@ -54,10 +54,10 @@ type row struct {
 	Points []byte `json:"points"`
 }
 
-// codes are the errors that are the same on both ends.
+// codes lists the errors that are the same on both ends.
 var codes = map[string]error{"order": history.ErrOrder, "too-many": history.ErrTooMany, "in-use": history.ErrInUse}
 
-// told is an error of the other end.
+// told represents an error of the other end.
 type told struct {
 	text string
 	is   error
@@ -98,7 +98,7 @@ func read(r io.Reader, message any) error {
 	return json.Unmarshal(text, message)
 }
 
-// rowsOf are points by entry as rows.
+// rowsOf returns points by entry as rows.
 func rowsOf(points map[string]history.Point) []row {
 	out := make([]row, 0, len(points))
 	for name, p := range points {
@@ -107,7 +107,7 @@ func rowsOf(points map[string]history.Point) []row {
 	return out
 }
 
-// pointsOf are rows as points by entry.
+// pointsOf returns rows as points by entry.
 func pointsOf(rows []row) (map[string]history.Point, error) {
 	out := map[string]history.Point{}
 	for _, r := range rows {
@@ -120,7 +120,7 @@ func pointsOf(rows []row) (map[string]history.Point, error) {
 	return out, nil
 }
 
-// wholeSeconds are the first and last second that are within a time.
+// wholeSeconds returns the first and last second that are within a time.
 func wholeSeconds(from, to time.Time) (first, last int64) {
 	if first = from.Unix(); from.Nanosecond() > 0 {
 		first++

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/internal/history"
 )
 
-// held is a store whose range waits until its caller goes.
+// held represents a store whose range waits until its caller goes.
 type held struct {
 	history.Store
 	asked, left chan struct{}
@@ -32,7 +32,7 @@ func (h *held) First(context.Context, string) (time.Time, error) { return time.T
 
 func (h *held) Close() error { return nil }
 
-// served is a client of a store in a goroutine, and what Serve has returned.
+// served returns a client of a store in a goroutine, and what Serve has returned.
 func served(t *testing.T, store history.Store) (*Client, net.Conn, chan error) {
 	t.Helper()
 	here, there := net.Pipe()
@@ -82,7 +82,7 @@ func TestTheOtherEndGoes(t *testing.T) {
 	<-store.left
 }
 
-// both is an input and an output.
+// both represents an input and an output.
 type both struct {
 	io.Reader
 	io.Writer
@@ -103,14 +103,17 @@ func TestHostileRequests(t *testing.T) {
 		"no JSON":                    {"\x00\x00\x00\x01x", "invalid character", ""},
 		"nothing is open":            {frame(request{ID: 1, Do: "first"}), "nothing is open", ""},
 		"opened twice":               {open + open, "", "a store is open already"},
-		"another form":               {frame(request{ID: 1, Do: "open", Form: Form + 1}), "", "install both of the same version"},
-		"an unknown request":         {open + frame(request{ID: 2, Do: "x"}), "", "it is not known how to"},
-		"damaged points":             {open + frame(request{ID: 2, Do: "append", Rows: []row{{Points: []byte("x")}}}), "", "it is not what was written"},
-		"more than can be at once":   {open + many(), "more than 300 requests at once", ""},
+		"another form": {frame(request{ID: 1, Do: "open", Form: Form + 1}), "",
+			"install both of the same version"},
+		"an unknown request": {open + frame(request{ID: 2, Do: "x"}), "", "it is not known how to"},
+		"damaged points": {open + frame(request{ID: 2, Do: "append", Rows: []row{{Points: []byte("x")}}}), "",
+			"it is not what was written"},
+		"more than can be at once": {open + many(), "more than 300 requests at once", ""},
 	} {
 		var out bytes.Buffer
 		store := &waiting{}
-		err := Serve(t.Context(), both{strings.NewReader(c.in), &out}, func(context.Context, string) (history.Store, error) { return store, nil })
+		err := Serve(t.Context(), both{strings.NewReader(c.in), &out},
+			func(context.Context, string) (history.Store, error) { return store, nil })
 		if got := ""; err != nil {
 			got = err.Error()
 			if c.ends == "" || !strings.Contains(got, c.ends) {
@@ -125,7 +128,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// waiting is a store whose turns are had until their callers go.
+// waiting represents a store whose turns are had until their callers go.
 type waiting struct{ history.Store }
 
 func (*waiting) Turn(context.Context, string) (func(), error) { return func() {}, nil }

@@ -116,7 +116,7 @@ func (s *server) opened(ctx context.Context, q *request) error {
 	return s.send(failed(q.ID, err))
 }
 
-// failed is the reply that something has failed, or has not.
+// failed returns the reply that something has failed, or has not.
 func failed(id uint64, err error) *reply {
 	if err == nil {
 		return &reply{ID: id}
@@ -154,7 +154,7 @@ func (s *server) answer(ctx context.Context, q *request) {
 	}
 }
 
-// answers are what a client may ask for.
+// answers say what a client may ask for.
 var answers = map[string]func(ctx context.Context, s *server, q *request, r *reply) error{
 	"append": func(ctx context.Context, s *server, q *request, _ *reply) error {
 		points, err := pointsOf(q.Rows)
@@ -164,8 +164,9 @@ var answers = map[string]func(ctx context.Context, s *server, q *request, r *rep
 		return s.store.Append(ctx, string(q.Target), time.Unix(q.From, 0), points)
 	},
 	"range": func(ctx context.Context, s *server, q *request, r *reply) error {
-		points, err := s.store.Range(ctx, history.Query{Target: string(q.Target), Entry: string(q.Entry), Step: history.Step(q.Step),
-			From: time.Unix(q.From, 0), To: time.Unix(q.To, 0)})
+		points, err := s.store.Range(ctx,
+			history.Query{Target: string(q.Target), Entry: string(q.Entry), Step: history.Step(q.Step),
+				From: time.Unix(q.From, 0), To: time.Unix(q.To, 0)})
 		if err == nil && len(points) > 0 {
 			r.Rows = []row{{Points: chunk.Encode(points)}}
 		}

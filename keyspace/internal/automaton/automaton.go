@@ -1,7 +1,7 @@
 // Package automaton decides questions about regular languages of bytes
 // exactly: is this string in the language, have two languages a string in
 // common, is one inside the other, can a string be read in two ways. Patterns,
-// scalar types and the matcher stand on it.
+// scalar types and the matcher are on it.
 //
 // An Expr is built from byte sets, compiled to a position automaton (NFA, after
 // Glushkov: one state per byte set of the expression, no empty moves) and from
@@ -32,10 +32,10 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("needs more than %d automaton %s", e.Limit, e.What)
 }
 
-// Set is a set of bytes.
+// Set represents a set of bytes.
 type Set [4]uint64
 
-// Range is the set of the bytes lo to hi, both included.
+// Range returns the set of the bytes lo to hi, both included.
 func Range(lo, hi byte) Set {
 	var s Set
 	for b := int(lo); b <= int(hi); b++ {
@@ -44,7 +44,7 @@ func Range(lo, hi byte) Set {
 	return s
 }
 
-// Of is the set of the bytes of text.
+// Of returns the set of the bytes of text.
 func Of(text string) Set {
 	var s Set
 	for i := 0; i < len(text); i++ {
@@ -58,17 +58,17 @@ func (s *Set) add(b byte) { s[b>>6] |= 1 << (b & 63) }
 // Has reports whether b is in s.
 func (s Set) Has(b byte) bool { return s[b>>6]&(1<<(b&63)) != 0 }
 
-// Union is the set of bytes in s or t.
+// Union returns the set of bytes in s or t.
 func (s Set) Union(t Set) Set {
 	return Set{s[0] | t[0], s[1] | t[1], s[2] | t[2], s[3] | t[3]}
 }
 
-// Minus is the set of bytes in s and not in t.
+// Minus returns the set of bytes in s and not in t.
 func (s Set) Minus(t Set) Set {
 	return Set{s[0] &^ t[0], s[1] &^ t[1], s[2] &^ t[2], s[3] &^ t[3]}
 }
 
-// And is the set of bytes in s and in t.
+// And returns the set of bytes in s and in t.
 func (s Set) And(t Set) Set {
 	return Set{s[0] & t[0], s[1] & t[1], s[2] & t[2], s[3] & t[3]}
 }
@@ -83,7 +83,7 @@ var All = Set{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
 // key should look like a key.
 const readable = "a1bcdefghijklmnopqrstuvwxyz023456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:/@|+,;=~!#$%&()<>[]^`'\"*?\\{} "
 
-// Pick is the most readable byte of a non-empty set.
+// Pick returns the most readable byte of a non-empty set.
 func (s Set) Pick() byte {
 	for i := 0; i < len(readable); i++ {
 		if s.Has(readable[i]) {

@@ -25,7 +25,8 @@ func dfa(t interface{ Fatal(...any) }, e Expr) *DFA {
 // four bytes.
 func genRegexp(t *rapid.T, depth int) string {
 	if depth == 0 {
-		return rapid.SampledFrom([]string{"a", "b", "[ab]", "[^a]", ".", "é", "[à-é]", "가", "[一-龥]", "😀", "(?i)k", ""}).Draw(t, "leaf")
+		return rapid.SampledFrom([]string{"a", "b", "[ab]", "[^a]", ".", "é", "[à-é]", "가", "[一-龥]", "😀", "(?i)k", ""}).Draw(
+			t, "leaf")
 	}
 	sub := func(name string) string { return "(?:" + genRegexp(t, depth-1) + ")" }
 	switch rapid.IntRange(0, 5).Draw(t, "op") {
@@ -46,7 +47,9 @@ func genRegexp(t *rapid.T, depth int) string {
 // genText draws valid UTF-8: Go's regexp reads invalid bytes as U+FFFD, ours
 // does not match them.
 func genText(t *rapid.T) string {
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "é", "가", "😀", "K", "\u212a", "一"}), 0, 5).Draw(t, "text"), "")
+	return strings.Join(
+		rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "é", "가", "😀", "K", "\u212a", "一"}), 0, 5).Draw(t,
+			"text"), "")
 }
 
 func TestAgreesWithGoRegexp(t *testing.T) {

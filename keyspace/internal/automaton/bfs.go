@@ -2,7 +2,7 @@ package automaton
 
 import "slices"
 
-// bfs is a breadth-first search that remembers how it came to each node, so
+// bfs represents a breadth-first search that remembers how it came to each node, so
 // that the first node that answers a question yields the shortest string.
 type bfs[N comparable] struct {
 	nodes []N
@@ -34,7 +34,7 @@ func (s *bfs[N]) visit(n N, via byte) {
 	s.via = append(s.via, via)
 }
 
-// path is the string that leads to the node last returned by next.
+// path returns the string that leads to the node last returned by next.
 func (s *bfs[N]) path() []byte {
 	out := []byte{}
 	for i := int32(s.at); s.from[i] >= 0; i = s.from[i] {

@@ -42,7 +42,7 @@ func NewClasses(sets []Set) Classes {
 	return c
 }
 
-// DFA is a deterministic automaton; state 0 is the start.
+// DFA represents a deterministic automaton; state 0 is the start.
 type DFA struct {
 	Classes Classes
 	Next    []int32 // state*len(Classes.Rep)+class → state, or Dead
@@ -82,7 +82,7 @@ func Determinize(n *NFA) (*DFA, error) {
 	return d, nil
 }
 
-// Step is the sorted set of states that n reaches from a set of states by b.
+// Step returns the sorted set of states that n reaches from a set of states by b.
 func (n *NFA) Step(from []int32, b byte) []int32 {
 	var to []int32
 	for _, p := range from {
@@ -96,7 +96,7 @@ func (n *NFA) Step(from []int32, b byte) []int32 {
 	return slices.Compact(to)
 }
 
-// SubsetKey is a map key for a set of states.
+// SubsetKey returns a map key for a set of states.
 func SubsetKey(states []int32) string {
 	b := make([]byte, 0, 4*len(states))
 	for _, s := range states {
@@ -116,7 +116,7 @@ func Match[T string | []byte](d *DFA, text T) bool {
 	return d.Final[s]
 }
 
-// Shortest is the shortest string of the language.
+// Shortest returns the shortest string of the language.
 func Shortest(d *DFA) (text []byte, ok bool) { return Common(d, d) }
 
 // step is like a table look-up but total: from Dead everything leads to Dead.
@@ -131,7 +131,8 @@ func (d *DFA) final(s int32) bool { return s != Dead && d.Final[s] }
 
 // Common finds the shortest string of both languages.
 func Common(a, b *DFA) (witness []byte, ok bool) {
-	return product(a, b, func(inA, inB bool) bool { return inA && inB }, func(p, q int32) bool { return p != Dead && q != Dead })
+	return product(a, b, func(inA, inB bool) bool { return inA && inB },
+		func(p, q int32) bool { return p != Dead && q != Dead })
 }
 
 // Outside finds the shortest string of a that is not one of b.
@@ -159,7 +160,7 @@ func product(a, b *DFA, answer func(inA, inB bool) bool, alive func(p, q int32) 
 	}
 }
 
-// jointSteps is one readable byte for each pair of classes of a and b that have
+// jointSteps returns one readable byte for each pair of classes of a and b that have
 // a byte in common.
 func jointSteps(a, b *DFA) []byte {
 	var out []byte

@@ -39,7 +39,7 @@ func DifferenceWithin(budget *int, in, out []*DFA) (witness []byte, found, decid
 	}
 }
 
-// difference is a product of automata; a node is one state of each, as text.
+// difference represents a product of automata; a node is one state of each, as text.
 type difference struct {
 	in  int // so many must accept, the others must not
 	all []*DFA
@@ -71,7 +71,7 @@ func (s *difference) step(node string, b byte) (string, bool) {
 	return string(to), true
 }
 
-// steps is one readable byte for each set of bytes that no automaton tells apart.
+// steps returns one readable byte for each set of bytes that no automaton tells apart.
 func (s *difference) steps() []byte {
 	classes := map[string]Set{}
 	for b := range 256 {

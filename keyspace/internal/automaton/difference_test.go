@@ -51,7 +51,8 @@ func TestDifference(t *testing.T) {
 // TestDifferenceEnds: what takes too long is not decided, and takes no longer.
 func TestDifferenceEnds(t *testing.T) {
 	all := One(Of("abcd"))
-	long := func(last string) *DFA { return dfa(t, Seq(Star(all), One(Of(last)), Repeat(all, 10, 10))) } // remembers eleven letters
+	// remembers eleven letters
+	long := func(last string) *DFA { return dfa(t, Seq(Star(all), One(Of(last)), Repeat(all, 10, 10))) }
 	if _, _, decided := Difference([]*DFA{long("ab"), long("ac")}, []*DFA{dfa(t, Star(all))}); decided {
 		t.Error("decided")
 	}

@@ -1,56 +1,92 @@
 package automaton
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 type op uint8
 
 const (
-	opSet op = iota
+	opSet  op = iota
+	opText    // its bytes, one after the other
 	opSeq
 	opAlt
 	opStar // zero or more
 	opPlus // one or more
 )
 
-// Expr is a regular expression over bytes. The zero Expr is the empty set of
+// Expr represents a regular expression over bytes. The zero Expr is the empty set of
 // bytes, which matches nothing. Exprs are values: the functions below never
-// change their arguments.
+// change their arguments. An Expr is small, and that of a literal is its text: a large
+// declaration has very many.
 type Expr struct {
-	op  op
-	set Set
-	sub []Expr
-	tag int32
+	text string // a literal; else a node
+	n    *node
+}
+
+// node describes what an expression is.
+type node struct {
+	op   op
+	tag  int32
+	set  Set
+	text string
+	sub  []Expr
 }
 
 // Epsilon matches the empty string only.
-var Epsilon = Expr{op: opSeq}
+var Epsilon = Seq()
 
 // One matches one byte of s.
-func One(s Set) Expr { return Expr{op: opSet, set: s} }
+func One(s Set) Expr { return Expr{n: &node{op: opSet, set: s}} }
 
 // Literal matches exactly text.
 func Literal(text string) Expr {
-	sub := make([]Expr, len(text))
-	for i := range sub {
-		sub[i] = One(Of(text[i : i+1]))
+	if text == "" {
+		return Epsilon
 	}
-	return Expr{op: opSeq, sub: sub}
+	return Expr{text: text}
+}
+
+func (e Expr) node() node {
+	switch {
+	case e.n != nil:
+		return *e.n
+	case e.text != "":
+		return node{op: opText, text: e.text}
+	}
+	return node{}
+}
+
+// spelt returns a literal as one expression for each byte.
+func (n node) spelt() []Expr {
+	sub := make([]Expr, len(n.text))
+	for i := range sub {
+		sub[i] = Expr{n: &node{op: opSet, set: Of(n.text[i : i+1]), tag: n.tag}}
+	}
+	return sub
+}
+
+// String is equal for equal expressions only.
+func (e Expr) String() string {
+	n := e.node()
+	return fmt.Sprintf("%d %d %v %q %v", n.op, n.tag, n.set, n.text, n.sub)
 }
 
 // Seq matches its parts one after the other.
-func Seq(parts ...Expr) Expr { return Expr{op: opSeq, sub: parts} }
+func Seq(parts ...Expr) Expr { return Expr{n: &node{op: opSeq, sub: parts}} }
 
 // Alt matches any one of its parts; with none it matches nothing.
-func Alt(parts ...Expr) Expr { return Expr{op: opAlt, sub: parts} }
+func Alt(parts ...Expr) Expr { return Expr{n: &node{op: opAlt, sub: parts}} }
 
 // Optional matches e or nothing.
 func Optional(e Expr) Expr { return Alt(e, Epsilon) }
 
 // Plus matches e once or more often.
-func Plus(e Expr) Expr { return Expr{op: opPlus, sub: []Expr{e}} }
+func Plus(e Expr) Expr { return Expr{n: &node{op: opPlus, sub: []Expr{e}}} }
 
 // Star matches e any number of times.
-func Star(e Expr) Expr { return Expr{op: opStar, sub: []Expr{e}} }
+func Star(e Expr) Expr { return Expr{n: &node{op: opStar, sub: []Expr{e}}} }
 
 // Repeat matches e from min to max times; max < 0 means without bound.
 func Repeat(e Expr, min, max int) Expr {
@@ -71,34 +107,42 @@ func Repeat(e Expr, min, max int) Expr {
 // Tagged marks every byte of e with tag, so that a run of the automaton tells
 // which part of the expression consumed which byte.
 func (e Expr) Tagged(tag int) Expr {
-	return e.rewrite(func(leaf Expr) Expr { leaf.tag = int32(tag); return leaf })
+	mark := func(leaf node) Expr { leaf.tag = int32(tag); return Expr{n: &leaf} }
+	return e.rewrite(mark, mark)
 }
 
-// Without is the language of e less every string that holds a byte of s.
+// Without returns the language of e less every string that holds a byte of s.
 func (e Expr) Without(s Set) Expr {
-	return e.rewrite(func(leaf Expr) Expr { leaf.set = leaf.set.Minus(s); return leaf })
+	less := func(leaf node) Expr { leaf.set = leaf.set.Minus(s); return Expr{n: &leaf} }
+	return e.rewrite(less, func(text node) Expr { return Seq(text.spelt()...).rewrite(less, nil) })
 }
 
-// Bytes is the set of all bytes that the expression mentions.
+// Bytes returns the set of all bytes that the expression mentions.
 func (e Expr) Bytes() Set {
 	var all Set
-	e.rewrite(func(leaf Expr) Expr { all = all.Union(leaf.set); return leaf })
+	e.rewrite(func(leaf node) Expr { all = all.Union(leaf.set); return Expr{} },
+		func(text node) Expr { all = all.Union(Of(text.text)); return Expr{} })
 	return all
 }
 
-func (e Expr) rewrite(leaf func(Expr) Expr) Expr {
-	if e.op == opSet {
-		return leaf(e)
+// rewrite replaces the leaves of an expression: sets of bytes, and literals.
+func (e Expr) rewrite(leaf, text func(node) Expr) Expr {
+	out := e.node()
+	switch out.op {
+	case opSet:
+		return leaf(out)
+	case opText:
+		return text(out)
 	}
-	out := e
-	out.sub = make([]Expr, len(e.sub))
-	for i, s := range e.sub {
-		out.sub[i] = s.rewrite(leaf)
+	sub := make([]Expr, len(out.sub))
+	for i, s := range out.sub {
+		sub[i] = s.rewrite(leaf, text)
 	}
-	return out
+	out.sub = sub
+	return Expr{n: &out}
 }
 
-// NFA is a position automaton without empty moves. State 0 is the start; state
+// NFA represents a position automaton without empty moves. State 0 is the start; state
 // i > 0 has just read a byte of Sets[i].
 type NFA struct {
 	Sets   []Set
@@ -132,16 +176,18 @@ func Compile(e Expr) (*NFA, error) {
 	return n, nil
 }
 
-// part is what Glushkov's construction needs to know of a sub-expression.
+// part describes what Glushkov's construction needs to know of a sub-expression.
 type part struct {
 	first, last []int32
 	nullable    bool
 }
 
-func (n *NFA) build(e Expr) (part, error) {
-	switch e.op {
+func (n *NFA) build(expr Expr) (part, error) {
+	switch e := expr.node(); e.op {
 	case opSet:
 		return n.leaf(e)
+	case opText:
+		return n.seq(e.spelt())
 	case opSeq:
 		return n.seq(e.sub)
 	case opAlt:
@@ -156,7 +202,7 @@ func (n *NFA) build(e Expr) (part, error) {
 	}
 }
 
-func (n *NFA) leaf(e Expr) (part, error) {
+func (n *NFA) leaf(e node) (part, error) {
 	if e.set.Empty() {
 		return part{}, nil
 	}
@@ -247,15 +293,16 @@ func (n *NFA) Ambiguous() (witness []byte, ok bool) {
 
 // Nullable reports whether e matches the empty string.
 func (e Expr) Nullable() bool {
-	switch e.op {
-	case opSet:
+	n := e.node()
+	switch n.op {
+	case opSet, opText: // an empty literal is Epsilon
 		return false
 	case opStar:
 		return true
 	case opSeq:
-		return !slices.ContainsFunc(e.sub, func(s Expr) bool { return !s.Nullable() })
+		return !slices.ContainsFunc(n.sub, func(s Expr) bool { return !s.Nullable() })
 	case opAlt:
-		return slices.ContainsFunc(e.sub, Expr.Nullable)
+		return slices.ContainsFunc(n.sub, Expr.Nullable)
 	}
-	return e.sub[0].Nullable()
+	return n.sub[0].Nullable()
 }

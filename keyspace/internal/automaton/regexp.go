@@ -79,7 +79,7 @@ func literalRunes(re *syntax.Regexp) Expr {
 	return Seq(parts...)
 }
 
-// classRunes is the UTF-8 encoding of a class given as lo, hi pairs.
+// classRunes returns the UTF-8 encoding of a class given as lo, hi pairs.
 func classRunes(pairs []rune) Expr {
 	var alts []Expr
 	var ascii Set

@@ -20,7 +20,8 @@ import (
 // Options say what is exported.
 type Options struct {
 	Wants func(key []byte) bool // nil: all; asked by one goroutine
-	RDB   int                   // version that the RDB file is for, as rdb.VersionOf gives it; 0: that of the archive's servers
+	// version that the RDB file is for, as rdb.VersionOf gives it; 0: that of the archive's servers
+	RDB int
 
 	// Escape is applied to JSON text before it is written; nil: nothing is.
 	Escape func(json []byte) []byte
@@ -33,7 +34,7 @@ type Report struct {
 	Reasons []Named // of the first of these
 }
 
-// Named is a key that was not exported, and why.
+// Named represents a key that was not exported, and why.
 type Named struct {
 	Key    []byte
 	DB     int
@@ -52,7 +53,7 @@ func (r *Report) refuse(v *archive.Value, why error) {
 	}
 }
 
-// errRefused is a value that has no place in a form. Nothing of it was written.
+// errRefused represents a value that has no place in a form. Nothing of it was written.
 type errRefused struct{ error }
 
 // each calls write with each value that is wanted, database by database. begin is called
@@ -119,7 +120,7 @@ func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
 	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
 }
 
-// versionOf is the RDB version of the servers that an archive is from.
+// versionOf returns the RDB version of the servers that an archive is from.
 func versionOf(a *archive.Archive) int {
 	version := 0
 	for _, s := range a.Meta.Shards {
@@ -134,7 +135,7 @@ func versionOf(a *archive.Archive) int {
 	return version
 }
 
-// about are the fields of a snapshot that say where it is from.
+// about returns the fields of a snapshot that say where it is from.
 func about(a *archive.Archive) []string {
 	out := []string{"ctime", fmt.Sprint(a.Meta.Taken.Unix())}
 	if len(a.Meta.Shards) > 0 {

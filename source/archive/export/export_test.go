@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/wire"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -22,14 +23,9 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
-// client is one connection to a server.
+// client represents one connection to a server.
 type client struct {
 	t    testing.TB
 	conn *wire.Conn
@@ -85,7 +81,8 @@ func fill(t testing.TB, server *kt.Server) {
 			s.Do(append([]string{"ZADD", "zset:large"}, scored...)...)
 		}
 		for i := range 260 {
-			s.Do("XADD", "stream", fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i), fmt.Sprint("text", i%3), strings.Repeat("x", 70*(i%2)))
+			s.Do("XADD", "stream", fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i), fmt.Sprint("text", i%3),
+				strings.Repeat("x", 70*(i%2)))
 		}
 		s.Do("XDEL", "stream", "60-1", "260-1")
 		s.Do("XGROUP", "CREATE", "stream", "busy", "0")
@@ -96,6 +93,16 @@ func fill(t testing.TB, server *kt.Server) {
 		s.Do("PEXPIREAT", "stream", "4102444800999")
 		s.Do("XADD", "stream:empty", "7-7", "a", "b")
 		s.Do("XDEL", "stream:empty", "7-7")
+		for _, name := range []string{"stream:gone", "stream:all gone"} { // pending, and trimmed or deleted since
+			for i := range 40 {
+				s.Do("XADD", name, fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i))
+			}
+			s.Do("XGROUP", "CREATE", name, "busy", "0")
+			s.Do("XREADGROUP", "GROUP", "busy", "Ann", "COUNT", "25", "STREAMS", name, ">")
+			s.Do("XTRIM", name, "MAXLEN", "30")
+		}
+		s.Do("XDEL", "stream:gone", "1-1", "15-1", "16-1", "40-1")
+		s.Do("XTRIM", "stream:all gone", "MAXLEN", "0")
 	}
 	s.Do("SELECT", "0")
 }
@@ -109,7 +116,8 @@ func archived(t testing.TB, s *kt.Server, largest int64) *archive.Chain {
 	var w *archive.Writer
 	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest,
 		Begin: func(shards []source.Shard, now time.Time) (err error) {
-			w, err = archive.NewWriter(&out, archive.Meta{ID: "00", Taken: now, Shards: shards, Consistency: archive.PerKey}, archive.Deflate)
+			w, err = archive.NewWriter(&out, archive.Meta{ID: "00", Taken: now, Shards: shards, Consistency: archive.PerKey},
+				archive.Deflate)
 			return err
 		}}, func(batch []source.Content) error {
 		for i := range batch {
@@ -130,7 +138,7 @@ func archived(t testing.TB, s *kt.Server, largest int64) *archive.Chain {
 	return chain
 }
 
-// state is the digest, the expiry and, of streams, what is beside their entries.
+// state returns the digest, the expiry and, of streams, what is beside their entries.
 func state(t testing.TB, server *kt.Server) map[string]string {
 	s := dial(t, server)
 	out := map[string]string{}
@@ -181,17 +189,7 @@ func beside(s client, key string) string {
 	return out
 }
 
-func same(t testing.TB, want, got map[string]string) {
-	t.Helper()
-	for key, w := range want {
-		if got[key] != w {
-			t.Errorf("%s: %.300s, not %.300s", key, got[key], w)
-		}
-	}
-	if len(want) != len(got) {
-		t.Errorf("%d keys, not %d", len(got), len(want))
-	}
-}
+var same = expect.EqualMaps
 
 // loads puts what was exported into a server.
 var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Chain){
@@ -259,7 +257,7 @@ func pipe(t testing.TB, s *kt.Server, commands []byte) {
 	}
 }
 
-// text is a text of the JSON form.
+// text represents a text of the JSON form.
 type text string
 
 func (x *text) UnmarshalJSON(b []byte) error {
@@ -333,14 +331,16 @@ func readJSON(t testing.TB, s client, line []byte) {
 			send("XGROUP", "CREATE", key, "g", "$", "MKSTREAM")
 			send("XGROUP", "DESTROY", key, "g")
 		}
-		send("XSETID", key, v.State.LastID, "ENTRIESADDED", strconv.FormatInt(v.State.Added, 10), "MAXDELETEDID", v.State.MaxDeleted)
+		send("XSETID", key, v.State.LastID, "ENTRIESADDED", strconv.FormatInt(v.State.Added, 10), "MAXDELETEDID",
+			v.State.MaxDeleted)
 		for _, g := range v.State.Groups {
 			send("XGROUP", "CREATE", key, string(g.Name), g.LastID, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
 			for _, c := range g.Consumers {
 				send("XGROUP", "CREATECONSUMER", key, string(g.Name), string(c))
 			}
 			for _, p := range g.Pending {
-				send("XCLAIM", key, string(g.Name), string(p.Consumer), "0", p.ID, "RETRYCOUNT", strconv.FormatInt(p.Deliveries, 10), "FORCE", "JUSTID")
+				send("XCLAIM", key, string(g.Name), string(p.Consumer), "0", p.ID, "RETRYCOUNT",
+					strconv.FormatInt(p.Deliveries, 10), "FORCE", "JUSTID")
 			}
 		}
 	}
@@ -363,7 +363,16 @@ func TestExportLoads(t *testing.T) {
 						fill(t, s)
 						a := archived(t, s, largest)
 						load(t, target, a)
-						same(t, state(t, s), state(t, target))
+						want, got := state(t, s), state(t, target)
+						for _, db := range []string{"0", "3"} {
+							for _, name := range []string{"stream:gone", "stream:all gone"} {
+								if form == "JSON" { // readJSON makes no pending entry without its message
+									delete(want, db+" "+name+" beside")
+									delete(got, db+" "+name+" beside")
+								}
+							}
+						}
+						same(t, want, got)
 					})
 				}
 			}

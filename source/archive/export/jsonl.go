@@ -77,7 +77,7 @@ func (l *lines) quoted(text []byte) {
 	l.json(quoted[1 : len(quoted)-1])
 }
 
-// pieceOf is how many bytes of a text are written at once if more follow: whole runes, and
+// pieceOf returns how many bytes of a text are written at once if more follow: whole runes, and
 // no end that means something else together with what follows.
 func pieceOf(p []byte) int {
 	n := runes(p)
@@ -140,8 +140,10 @@ func (l *lines) head(v *archive.Value) {
 
 // What a value begins and ends with. The bytes of a string are one text, in parts too.
 var (
-	opening = map[source.Kind]string{source.List: "[", source.Set: "[", source.Hash: "[", source.ZSet: "[", source.Stream: `{"entries":[`}
-	closing = map[source.Kind]string{source.List: "]", source.Set: "]", source.Hash: "]", source.ZSet: "]", source.Stream: "}"}
+	opening = map[source.Kind]string{source.List: "[", source.Set: "[", source.Hash: "[", source.ZSet: "[",
+		source.Stream: `{"entries":[`}
+	closing = map[source.Kind]string{source.List: "]", source.Set: "]", source.Hash: "]", source.ZSet: "]",
+		source.Stream: "}"}
 )
 
 func (l *lines) part(kind source.Kind, elements [][]byte, more, first bool) error {
@@ -222,7 +224,7 @@ func isText(v *archive.Value) bool {
 	return valid && err == nil
 }
 
-// runes is how many bytes of a piece of text are whole runes.
+// runes returns how many bytes of a piece of text are whole runes.
 func runes(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if c := p[len(p)-n]; utf8.RuneStart(c) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/keywright/keywright/source"
@@ -26,7 +27,58 @@ func Commands(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (
 	return report, errors.Join(err, w.out.Flush())
 }
 
-type commands struct{ out *bufio.Writer }
+type commands struct {
+	out    *bufio.Writer
+	stream streamed
+}
+
+// streamed represents a stream that is written. XCLAIM makes no pending entry without its message:
+// for what was deleted or trimmed since there are placeholders, which go in the end.
+type streamed struct {
+	pending []source.StreamID // the next ones
+	lead    string            // the first entry; "": there is none
+	leading bool              // there are placeholders before it
+	within  []source.StreamID // placeholders after it
+}
+
+// look reads what is pending, which comes after the entries.
+func (s *streamed) look(v *archive.Value) error {
+	return v.Elements(func(elements [][]byte, more bool) error {
+		if more {
+			return nil
+		}
+		state, err := stateOf(elements)
+		if err == nil {
+			s.pending, err = state.Pending()
+		}
+		return err
+	})
+}
+
+// missing returns the pending IDs before an entry that have no message.
+func (s *streamed) missing(before source.StreamID) (out []source.StreamID) {
+	n := 0
+	for n < len(s.pending) && s.pending[n].Compare(before) < 0 {
+		n++
+	}
+	out, s.pending = s.pending[:n], s.pending[n:]
+	if len(s.pending) > 0 && s.pending[0] == before {
+		s.pending = s.pending[1:]
+	}
+	if s.lead == "" {
+		s.leading = s.leading || n > 0
+	} else {
+		s.within = append(s.within, out...)
+	}
+	return out
+}
+
+func stateOf(elements [][]byte) (s source.StreamState, err error) {
+	if len(elements) != 1 {
+		return s, errors.New("the last part of a stream has no state")
+	}
+	return s, json.Unmarshal(elements[0], &s)
+}
 
 // command writes one command.
 func (c *commands) command(name string, args ...[]byte) {
@@ -51,11 +103,18 @@ func (c *commands) send(name string, args ...string) {
 	c.command(name, raw...)
 }
 
-// adding are the commands that add elements to a value.
-var adding = map[source.Kind]string{source.String: "APPEND", source.List: "RPUSH", source.Set: "SADD", source.Hash: "HSET", source.ZSet: "ZADD"}
+// adding lists the commands that add elements to a value.
+var adding = map[source.Kind]string{source.String: "APPEND", source.List: "RPUSH", source.Set: "SADD",
+	source.Hash: "HSET", source.ZSet: "ZADD"}
 
 func (c *commands) value(v *archive.Value) error {
 	begun := false
+	c.stream = streamed{}
+	if v.Kind == source.Stream {
+		if err := c.stream.look(v); err != nil {
+			return errRefused{err}
+		}
+	}
 	err := v.Elements(func(elements [][]byte, more bool) error {
 		if !begun {
 			c.command("DEL", v.Key)
@@ -80,6 +139,14 @@ func (c *commands) part(v *archive.Value, elements [][]byte, more, first bool) e
 			return c.streamState(v, elements, first)
 		}
 		return rdb.Entries(elements, func(id []byte, fields [][]byte) error {
+			own, err := source.ParseStreamID(string(id))
+			if err != nil {
+				return err
+			}
+			c.placeholders(v, own)
+			if c.stream.lead == "" {
+				c.stream.lead = own.String()
+			}
 			c.command("XADD", append([][]byte{v.Key, id}, fields...)...)
 			return nil
 		})
@@ -100,13 +167,11 @@ func (c *commands) part(v *archive.Value, elements [][]byte, more, first bool) e
 }
 
 func (c *commands) streamState(v *archive.Value, elements [][]byte, empty bool) error {
-	var s source.StreamState
-	if len(elements) != 1 {
-		return errors.New("the last part of a stream has no state")
-	}
-	if err := json.Unmarshal(elements[0], &s); err != nil {
+	s, err := stateOf(elements)
+	if err != nil {
 		return err
 	}
+	c.placeholders(v, source.StreamID{MS: math.MaxUint64, Seq: math.MaxUint64})
 	key := string(v.Key)
 	if empty { // there is no entry: a group makes the stream
 		c.send("XGROUP", "CREATE", key, "keywright", "$", "MKSTREAM")
@@ -132,5 +197,31 @@ func (c *commands) streamState(v *archive.Value, elements [][]byte, empty bool) 
 				"RETRYCOUNT", strconv.FormatInt(p.Deliveries, 10), "FORCE", "JUSTID", "LASTID", g.LastID)
 		}
 	}
+	c.withoutPlaceholders(key, set)
 	return nil
+}
+
+// placeholders adds those that come before an entry.
+func (c *commands) placeholders(v *archive.Value, before source.StreamID) {
+	for _, id := range c.stream.missing(before) {
+		c.send("XADD", string(v.Key), id.String(), "", "")
+	}
+}
+
+// withoutPlaceholders ends them. What was before the first entry is trimmed, since that
+// leaves no trace in the stream; what is after it was deleted, so that it is in the
+// stream's own highest deleted ID.
+func (c *commands) withoutPlaceholders(key string, setID []string) {
+	switch {
+	case c.stream.lead != "" && c.stream.leading:
+		c.send("XTRIM", key, "MINID", c.stream.lead)
+	case c.stream.leading:
+		c.send("XTRIM", key, "MAXLEN", "0")
+	}
+	for _, id := range c.stream.within {
+		c.send("XDEL", key, id.String())
+	}
+	if len(c.stream.within) > 0 {
+		c.send("XSETID", setID...)
+	}
 }

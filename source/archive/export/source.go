@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// Source is a source.Source over a chain of archives: its keys are read like those of a snapshot
+// Source represents a source.Source over a chain of archives: its keys are read like those of a snapshot
 // file, with the same estimates of their sizes.
 type Source struct {
 	chain   *archive.Chain
@@ -41,13 +41,15 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 		refused, err = s.write(ctx, out)
 		out.CloseWithError(err)
 	}()
-	sum, err := rdb.New(in, rdb.Options{Name: s.options.Name, OnlyDB: s.options.OnlyDB, Taken: s.chain.Newest().Meta.Taken, Clock: s.options.Clock}).Scan(ctx, req, each)
+	sum, err := rdb.New(in, rdb.Options{Name: s.options.Name, OnlyDB: s.options.OnlyDB, Taken: s.chain.Newest().Meta.Taken,
+		Clock: s.options.Clock}).Scan(ctx, req, each)
 	in.CloseWithError(errors.New("nothing more is read"))
 	<-done
 	m := &s.chain.Newest().Meta
 	sum.Server, sum.Shards = "archive", max(len(m.Shards), 1)
 	if len(m.Shards) > 0 {
-		sum.Server = fmt.Sprintf("archive of %s %s, %s", m.Shards[0].Brand, m.Shards[0].Version, m.Taken.UTC().Format(time.RFC3339))
+		sum.Server = fmt.Sprintf("archive of %s %s, %s", m.Shards[0].Brand, m.Shards[0].Version,
+			m.Taken.UTC().Format(time.RFC3339))
 	}
 	if s.options.Cut != nil {
 		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Damaged, "", s.options.Cut))
@@ -72,9 +74,10 @@ func (s *Source) write(ctx context.Context, out io.Writer) (Report, error) {
 	}
 	w := rdb.NewWriter(out, newest, about(s.chain.Newest())...)
 	o := Options{}
-	report, err := o.each(ctx, s.chain, func(db int, keys int64) error { w.Database(db, keys); return nil }, func(v *archive.Value) error {
-		return writeRDB(w, v, max(newest, v.RDB))
-	})
+	report, err := o.each(ctx, s.chain, func(db int, keys int64) error { w.Database(db, keys); return nil },
+		func(v *archive.Value) error {
+			return writeRDB(w, v, max(newest, v.RDB))
+		})
 	if err != nil {
 		return report, err
 	}

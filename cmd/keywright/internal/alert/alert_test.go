@@ -21,9 +21,10 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
-// desk is a book with a clock that is moved by hand.
+// desk represents a book with a clock that is moved by hand.
 type desk struct {
 	*testing.T
 	*Book
@@ -41,7 +42,8 @@ func newDesk(t *testing.T) *desk {
 
 func (d *desk) restart() {
 	d.Helper()
-	b, err := Open(d.path, func() time.Time { return d.at }, func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) })
+	b, err := Open(d.path, func() time.Time { return d.at },
+		func(path string, text []byte) error { return os.WriteFile(path, text, 0o600) })
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -145,12 +147,14 @@ func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
 // TestLive: a queue is late by its own lease, not while it is paused; a server is away when it
 // could not be read for a minute; what was not read says nothing.
 func TestLive(t *testing.T) {
-	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nkeys:\n" +
-		"  jobs: {key: jobs, type: queue, lease: 30m, ttl: none}\n  mails: {key: mails, type: queue, ttl: none}\n")}}, "k.yaml")
+	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nkeys:\n" +
+		"  jobs: {key: jobs, type: queue, lease: 30m, ttl: none}\n  mails: {key: mails, type: queue, ttl: none}\n")}},
+		"k.yaml")
 	if ks == nil {
 		t.Fatal(findings)
 	}
-	target := &observe.Target{Options: observe.Options{ID: "t", Server: &observe.Server{}, Declaration: observe.Declaration{Keyspace: ks}}}
+	target := &observe.Target{
+		Options: observe.Options{ID: "t", Server: &observe.Server{}, Declaration: observe.Declaration{Keyspace: ks}}}
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	queue := func(name string, oldest float64, paused bool) answer.Queue {
 		return answer.Queue{Entry: name, Paused: paused, Lanes: []answer.Lane{{Jobs: 3, Oldest: oldest}}}
@@ -208,7 +212,8 @@ func TestSilences(t *testing.T) {
 	d.glance(time.Hour, "jobs")
 	d.told("begun queue/jobs")
 	path := filepath.Join(t.TempDir(), "silences")
-	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z moving house\n": true, "t/*": false, "t/* tomorrow": false,
+	for text, ok := range map[string]bool{"": true, "# none\n\nt/* 2026-12-01T00:00:00Z moving house\n": true,
+		"t/*": false, "t/* tomorrow": false,
 		strings.Repeat("t/* 2026-12-01T00:00:00Z\n", maxSilences+1):            false,
 		"t/* 2026-12-01T00:00:00Z\n" + strings.Repeat("#\n", maxSilenceFile/2): false} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -321,7 +326,7 @@ func TestAFileThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// receiver is a webhook that answers with each status in turn, and then with 200.
+// receiver represents a webhook that answers with each status in turn, and then with 200.
 type receiver struct {
 	mu     sync.Mutex
 	status []int
@@ -345,7 +350,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // other from it; redirects are not followed; and what is told never has the address.
 func TestWebhooks(t *testing.T) {
 	d := newDesk(t)
-	slack, plain, gone := &receiver{status: []int{500, 429, 503}}, &receiver{}, &receiver{status: slices.Repeat([]int{500}, mostTries)}
+	slack, plain, gone := &receiver{status: []int{500, 429, 503}}, &receiver{},
+		&receiver{status: slices.Repeat([]int{500}, mostTries)}
 	moved := &receiver{status: []int{http.StatusFound}}
 	text := ""
 	for form, r := range map[*receiver]string{slack: "slack", plain: "json", gone: "json", moved: "json"} {
@@ -397,24 +403,30 @@ func TestWebhooks(t *testing.T) {
 	}
 	stop()
 	<-ended
-	if len(said) != 3 || strings.Contains(strings.Join(said, ""), "secret-path") || !strings.Contains(strings.Join(said, ""), "status 302") {
+	if len(said) != 3 || strings.Contains(strings.Join(said, ""), "secret-path") ||
+		!strings.Contains(strings.Join(said, ""), "status 302") {
 		t.Errorf("%q", said)
 	}
-	if len(slack.bodies) != 4 || len(plain.bodies) != 1 || len(gone.bodies) != mostTries || len(moved.bodies) != 1 || len(pauses) != 3+2*(mostTries-1) {
-		t.Errorf("%d, %d, %d and %d tries, %v", len(slack.bodies), len(plain.bodies), len(gone.bodies), len(moved.bodies), pauses)
+	if len(slack.bodies) != 4 || len(plain.bodies) != 1 || len(gone.bodies) != mostTries || len(moved.bodies) != 1 ||
+		len(pauses) != 3+2*(mostTries-1) {
+		t.Errorf("%d, %d, %d and %d tries, %v", len(slack.bodies), len(plain.bodies), len(gone.bodies), len(moved.bodies),
+			pauses)
 	}
 	if want := `{"text":"BEGUN t: late"}`; slack.bodies[0] != want {
 		t.Errorf("%s, not %s", slack.bodies[0], want)
 	}
 	var m map[string]any
-	if err := json.Unmarshal([]byte(plain.bodies[0]), &m); err != nil || m["version"] != 1.0 || m["number"] != 1.0 || m["event"] != "begun" || m["kind"] != "queue-late" {
+	if err := json.Unmarshal([]byte(plain.bodies[0]), &m); err != nil || m["version"] != 1.0 || m["number"] != 1.0 ||
+		m["event"] != "begun" || m["kind"] != "queue-late" {
 		t.Errorf("%v %s", err, plain.bodies[0])
 	}
 	h := Webhook{Form: "slack"}
-	if body, _ := h.body(&Message{Event: "ended", Condition: Condition{Text: "<!channel> & x"}}); !strings.Contains(string(body), `\u0026lt;!channel\u0026gt; \u0026amp; x`) {
+	if body, _ := h.body(&Message{Event: "ended", Condition: Condition{Text: "<!channel> & x"}}); !strings.Contains(
+		string(body), `\u0026lt;!channel\u0026gt; \u0026amp; x`) {
 		t.Errorf("%s", body)
 	}
-	for _, bad := range []string{"", "slack", "mail https://x/", "json ftp://secret-path/", "json https://", "json :secret-path",
+	for _, bad := range []string{"", "slack", "mail https://x/", "json ftp://secret-path/", "json https://",
+		"json :secret-path",
 		"json https://x/\njson https://x/\n", "json https://x/\n" + strings.Repeat("#\n", maxWebhookFile/2)} {
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
@@ -496,7 +508,8 @@ func TestAFileOfAlerts(t *testing.T) {
 // done elsewhere or waits for a moment is not told; without a janitor nothing has ended.
 func TestJobsOfTheJanitor(t *testing.T) {
 	d := newDesk(t)
-	target, err := observe.New(observe.Options{ID: "t", Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}}, Server: &observe.Server{}, Now: func() time.Time { return d.at }})
+	target, err := observe.New(observe.Options{ID: "t", Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}},
+		Server: &observe.Server{}, Now: func() time.Time { return d.at }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const (
 	goneFor   = 2 * time.Minute // for how long something that comes and goes must be gone
 )
 
-// Message is what is sent: that something has begun, has grown since it was told, or ended.
+// Message describes what is sent: that something has begun, has grown since it was told, or ended.
 type Message struct {
 	Number int64     `json:"number"` // of this message: one that comes twice is the same
 	Event  string    `json:"event" enum:"begun,grown,ended,more"`
@@ -40,7 +40,7 @@ type Message struct {
 	Condition
 }
 
-// Book is what is wrong, and what is to be told of it.
+// Book describes what is wrong, and what is to be told of it.
 type Book struct {
 	path    string
 	now     func() time.Time
@@ -52,7 +52,7 @@ type Book struct {
 	posted map[string]chan struct{} // by hook: that there is something to send
 }
 
-// kept is the file.
+// kept represents the file.
 type kept struct {
 	Form  int                         `json:"keywright_alerts"`
 	Known map[string]map[string]int64 `json:"known"` // by target: violations of the time before, by code and entry
@@ -65,13 +65,13 @@ type kept struct {
 	Hooks  map[string]*position `json:"hooks,omitempty"`
 }
 
-// position is how far a hook is in the messages.
+// position describes how far a hook is in the messages.
 type position struct {
 	Sent int64 `json:"sent"`           // the number of the last message that it got, or that was given up
 	Left int   `json:"left,omitempty"` // messages that it did not get: there was no room for them
 }
 
-// open is a condition that holds.
+// open represents a condition that holds.
 type open struct {
 	Condition
 	Since  time.Time `json:"since"`
@@ -310,7 +310,7 @@ func (b *Book) connect(hooks []string) {
 	b.trim()
 }
 
-// first is the message that a hook gets next.
+// first returns the message that a hook gets next.
 func (b *Book) first(hook string) (m Message, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Kind is what an alert is about.
+// Kind describes what an alert is about.
 type Kind string
 
 // The kinds.
@@ -30,7 +30,7 @@ const (
 	JobFailed      Kind = "janitor-failed"  // the latest run of a job of the janitor failed
 )
 
-// Condition is something that is wrong, as long as it is there.
+// Condition represents something that is wrong, as long as it is there.
 type Condition struct {
 	ID     string `json:"id"` // the same as long as it holds, and when it comes back
 	Kind   Kind   `json:"kind" enum:"violation-new,violation-grown,queue-late,server-away,janitor-failed"`
@@ -41,7 +41,7 @@ type Condition struct {
 	Text   string `json:"text"`           // one sentence
 }
 
-// judged are the kinds that a state says something about, each with the entries that it says
+// judged holds the kinds that a state says something about, each with the entries that it says
 // nothing about: what it does not say has not ended.
 type judged map[Kind][]string
 
@@ -51,7 +51,7 @@ func (j judged) says(c *Condition) bool {
 	return judged && !slices.Contains(not, c.Entry)
 }
 
-// audited is what the violations of an audit are, by code and entry.
+// audited describes what the violations of an audit are, by code and entry.
 type audited map[string]count
 
 type count struct {
@@ -59,7 +59,7 @@ type count struct {
 	keys                 int64
 }
 
-// violations are those of a whole audit that is not a sample, nil without one.
+// violations returns those of a whole audit that is not a sample, nil without one.
 func violations(st *observe.State) audited {
 	if st.Audit == nil || !st.Audit.All() {
 		return nil
@@ -79,7 +79,7 @@ func violations(st *observe.State) audited {
 // grown says from when on there are more than there were: a tenth, and ten keys.
 func grown(known, now int64) bool { return now > known+max(known/10, 10) }
 
-// violated are the conditions of violations, compared with what is known.
+// violated returns the conditions of violations, compared with what is known.
 func violated(target string, now audited, known map[string]int64) (out []Condition) {
 	for name, c := range now {
 		before, was := known[name]
@@ -100,10 +100,10 @@ func violated(target string, now audited, known map[string]int64) (out []Conditi
 	return out
 }
 
-// awayFor is how long a server must be away.
+// awayFor says how long a server must be away.
 const awayFor = time.Minute
 
-// live are the conditions of the server and its queues.
+// live returns the conditions of the server and its queues.
 func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition, says judged) {
 	says = judged{}
 	if t.Server == nil {
@@ -133,10 +133,10 @@ func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	return out, says
 }
 
-// overdue is how long a job may wait until that is told.
+// overdue says how long a job may wait until that is told.
 const overdue = time.Hour
 
-// failed are the jobs of the janitor whose latest run failed, or that have waited for too long. A
+// failed returns the jobs of the janitor whose latest run failed, or that have waited for too long. A
 // job that runs, or waits for another program, says nothing new: it is as it was.
 func failed(t *observe.Target, st *observe.State) (out []Condition) {
 	for _, j := range st.Jobs {
@@ -145,7 +145,8 @@ func failed(t *observe.Target, st *observe.State) (out []Condition) {
 		case j.Failures > 0:
 			c.Text = fmt.Sprintf("the job %s of the janitor failed: %s", j.Name, j.Did)
 		case j.Waits != "" && t.Now().Sub(j.Next) >= overdue:
-			c.Text = fmt.Sprintf("the job %s of the janitor has waited since %s: %s", j.Name, j.Next.UTC().Format(time.RFC3339), j.Why)
+			c.Text = fmt.Sprintf("the job %s of the janitor has waited since %s: %s", j.Name,
+				j.Next.UTC().Format(time.RFC3339), j.Why)
 		default:
 			continue
 		}
@@ -154,7 +155,7 @@ func failed(t *observe.Target, st *observe.State) (out []Condition) {
 	return out
 }
 
-// late are the queues whose first job has waited for longer than a lease.
+// late returns the queues whose first job has waited for longer than a lease.
 func late(t *observe.Target, st *observe.State) (out []Condition) {
 	leases := map[string]time.Duration{}
 	for _, e := range t.Declaration.Keyspace.Entries {

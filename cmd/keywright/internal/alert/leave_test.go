@@ -12,7 +12,8 @@ import (
 // The file is written when something has changed, and only then.
 func TestLeaveForgetsAll(t *testing.T) {
 	written := 0
-	b, err := Open(filepath.Join(t.TempDir(), "alerts.json"), time.Now, func(string, []byte) error { written++; return nil })
+	b, err := Open(filepath.Join(t.TempDir(), "alerts.json"), time.Now,
+		func(string, []byte) error { written++; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,8 @@ func TestLeaveForgetsAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := slices.Sorted(maps.Keys(b.kept.Beyond)); !slices.Equal(left, []string{"a/b/" + string(NewViolation), "ab/" + string(NewViolation)}) {
+	if left := slices.Sorted(maps.Keys(b.kept.Beyond)); !slices.Equal(left,
+		[]string{"a/b/" + string(NewViolation), "ab/" + string(NewViolation)}) {
 		t.Errorf("beyond: %q", left)
 	}
 	if len(b.kept.Open) != 2 || len(b.kept.Known) != 2 || len(b.kept.Seen) != 2 {

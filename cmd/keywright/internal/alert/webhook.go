@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Webhook is where messages go. Its address is a secret: with it anyone can post.
+// Webhook describes where messages go. Its address is a secret: with it anyone can post.
 type Webhook struct {
 	Form string // "slack" or "json"
 	url  string
@@ -183,7 +183,7 @@ var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 var slackWord = map[string]string{"begun": "BEGUN", "grown": "GROWN", "ended": "ENDED", "more": "MORE"}
 
-// body is the message in the form of the webhook.
+// body returns the message in the form of the webhook.
 func (h *Webhook) body(m *Message) ([]byte, error) {
 	if h.Form == "json" {
 		return json.Marshal(struct {

@@ -25,16 +25,16 @@ func (f DeadFilter) In(text string) bool {
 	return f.Text == "" || strings.Contains(strings.ToLower(text), strings.ToLower(f.Text))
 }
 
-// digits are what errors of one kind differ by: ids, times, ports.
+// digits say what errors of one kind differ by: ids, times, ports.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// longError is how many runes of an error tell it from others.
+// longError says how many runes of an error tell it from others.
 const longError = 300
 
 // NoReason is the group of jobs of which no reason is known.
 const NoReason = "(no reason)"
 
-// ErrorOf is what groups dead jobs: their reason, without what is only in one of them.
+// ErrorOf returns what groups dead jobs: their reason, without what is only in one of them.
 func ErrorOf(reason string) string {
 	line, _, _ := strings.Cut(reason, "\n")
 	text := digits.ReplaceAllString(finding.Printable(line), "N")

@@ -8,13 +8,13 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Entities are the entities and what waits to be swept; its JSON names are stable.
+// Entities holds the entities and what waits to be swept; its JSON names are stable.
 type Entities struct {
 	Entities []Entity `json:"entities"`
 	Gaps
 }
 
-// Entity is one entity, or one part of it.
+// Entity represents one entity, or one part of it.
 type Entity struct {
 	Entry   string           `json:"entry"`
 	Of      *finding.JSONKey `json:"of,omitempty"` // what its keys share

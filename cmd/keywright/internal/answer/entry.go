@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Entry is what there is to say of an entry; its JSON names are stable.
+// Entry describes what there is to say of an entry; its JSON names are stable.
 type Entry struct {
 	Name      string     `json:"name"`
 	Type      string     `json:"type"`
@@ -26,7 +26,7 @@ type Entry struct {
 	ScriptFor []string   `json:"script_keys,omitempty"`
 }
 
-// EntryKey is one key of an entry.
+// EntryKey represents one key of an entry.
 type EntryKey struct {
 	Name    string `json:"name"`
 	Pattern string `json:"pattern"`
@@ -39,16 +39,19 @@ type EntryKey struct {
 
 // EntryOf says what an entry is. prefix is before the names of its files.
 func EntryOf(ks *keyspace.Keyspace, e *keyspace.Entry, prefix string) Entry {
-	answer := Entry{Name: e.Name, Type: e.Type, Doc: e.Doc, File: prefix + e.Pos.File, Line: e.Pos.Line, Owner: e.Owner, Readers: e.Readers, Keys: []EntryKey{}}
+	answer := Entry{Name: e.Name, Type: e.Type, Doc: e.Doc, File: prefix + e.Pos.File, Line: e.Pos.Line, Owner: e.Owner,
+		Readers: e.Readers, Keys: []EntryKey{}}
 	for _, k := range e.Keys {
-		answer.Keys = append(answer.Keys, EntryKey{k.Name, k.Pattern.String(), string(k.Kind), k.TTL.String(), k.Derived, string(k.Pattern.Example()), k.Doc})
+		answer.Keys = append(answer.Keys,
+			EntryKey{k.Name, k.Pattern.String(), string(k.Kind), k.TTL.String(), k.Derived, string(k.Pattern.Example()), k.Doc})
 	}
 	if e.TTLBy != nil {
 		for _, c := range e.TTLBy.Cases {
 			answer.Lives = append(answer.Lives, fmt.Sprintf("%s %s: %s", e.TTLBy.Field, c.Word, keyspace.FormatDuration(c.TTL)))
 		}
 	}
-	for _, stamp := range [][2]string{{"created", e.Stamps.Created}, {"updated", e.Stamps.Updated}, {"version", e.Stamps.Version}} {
+	for _, stamp := range [][2]string{{"created", e.Stamps.Created}, {"updated", e.Stamps.Updated},
+		{"version", e.Stamps.Version}} {
 		if stamp[1] != "" {
 			answer.Stamps = append(answer.Stamps, stamp[0]+": "+stamp[1])
 		}

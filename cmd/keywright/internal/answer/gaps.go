@@ -8,29 +8,29 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/finding"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Gaps are what a listing does not hold; their JSON names are stable.
+// Gaps describes what a listing does not hold; their JSON names are stable.
 type Gaps struct {
 	Cut    []Cut    `json:"cut,omitempty"`    // entries of which there is more than is listed
 	Unread []Unread `json:"unread,omitempty"` // entries that could not be read
 }
 
-// Cut is a limit that was reached.
+// Cut represents a limit that was reached.
 type Cut struct {
 	Entry  string `json:"entry"`
 	Listed int    `json:"listed"`
 }
 
-// Unread is an entry, or one key of it, that could not be read.
+// Unread represents an entry, or one key of it, that could not be read.
 type Unread struct {
 	Entry string           `json:"entry"`
 	Key   *finding.JSONKey `json:"key,omitempty"` // the part of the entry that could not be read; absent: all of it
 	Why   string           `json:"why"`
 }
 
-// String is what could not be read, and why.
+// String returns what could not be read, and why.
 func (u Unread) String() string {
 	if u.Key == nil {
 		return u.Entry + ": " + u.Why
@@ -48,7 +48,7 @@ func (g *Gaps) Pass(ctx context.Context, entry, key string, err error) error {
 	return nil
 }
 
-// inScript is where in a script a server was when it refused, which tells a user nothing.
+// inScript says where in a script a server was when it refused, which tells a user nothing.
 var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?`)
 
 // endsAll says whether a failure is not of one entry: the server is away, or refuses
@@ -58,11 +58,11 @@ func endsAll(err error) bool {
 	if !errors.As(err, &failed) {
 		return false
 	}
-	reply, refused := errors.AsType[*rueidis.RedisError](failed.Err)
+	reply, refused := errors.AsType[*kernel.ServerError](failed.Err)
 	return failed.Class != keywright.Invalid && !refused || refused && strings.HasPrefix(reply.Error(), "NO")
 }
 
-// KeyOf is a name in JSON, or nothing.
+// KeyOf returns a name in JSON, or nothing.
 func KeyOf(text string) *finding.JSONKey {
 	if text == "" {
 		return nil

@@ -14,34 +14,37 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// Located is what there is to say of one key; its JSON names are stable.
+// Located describes what there is to say of one key; its JSON names are stable.
 type Located struct {
-	Key      finding.JSONKey `json:"key"`
-	Status   string          `json:"status" enum:"declared,legacy,foreign,owned,undeclared"` // owned: under owns, but no entry declares it
-	Entry    string          `json:"entry,omitempty"`
-	Glob     string          `json:"glob,omitempty"`
-	Pattern  string          `json:"pattern,omitempty"`
-	Captures []Capture       `json:"captures,omitempty"`
-	Type     string          `json:"type,omitempty"`
-	TTL      string          `json:"ttl,omitempty"`
-	Owner    string          `json:"owner,omitempty"`
-	Doc      string          `json:"doc,omitempty"`
-	Near     []audit.Near    `json:"near,omitempty"` // declared keys that may have been meant
-	Slot     uint16          `json:"slot"`
-	Live     *Live           `json:"live,omitempty"`
-	Wrong    []string        `json:"wrong,omitempty"`
+	Key finding.JSONKey `json:"key"`
+	// owned: under owns, but no entry declares it
+	Status   string       `json:"status" enum:"declared,legacy,foreign,owned,undeclared"`
+	Entry    string       `json:"entry,omitempty"`
+	Glob     string       `json:"glob,omitempty"`
+	Pattern  string       `json:"pattern,omitempty"`
+	Captures []Capture    `json:"captures,omitempty"`
+	Type     string       `json:"type,omitempty"`
+	TTL      string       `json:"ttl,omitempty"`
+	Owner    string       `json:"owner,omitempty"`
+	Doc      string       `json:"doc,omitempty"`
+	Near     []audit.Near `json:"near,omitempty"` // declared keys that may have been meant
+	Slot     uint16       `json:"slot"`
+	Live     *Live        `json:"live,omitempty"`
+	Wrong    []string     `json:"wrong,omitempty"`
 
 	Declared *keyspace.Key `json:"-"`
+
+	was *keyspace.Entry // of a legacy key
 }
 
-// Capture is a placeholder and the part of the key that it matched.
+// Capture represents a placeholder and the part of the key that it matched.
 type Capture struct {
 	Name  string          `json:"name"`
 	Value finding.JSONKey `json:"value"`
 	Type  string          `json:"type"`
 }
 
-// Live is what the server says.
+// Live describes what the server says.
 type Live struct {
 	Exists   bool     `json:"exists"`
 	Node     string   `json:"node"`
@@ -78,7 +81,7 @@ func (f *Locator) Find(key []byte) *Located {
 	return l
 }
 
-// Target is what a key belongs to; false: to nothing.
+// Target returns what a key belongs to; false: to nothing.
 func (f *Locator) Target(key []byte) (keyspace.Target, bool) {
 	id := f.matcher.Match(key, nil)
 	if id == match.None {
@@ -94,7 +97,7 @@ func (l *Located) target(t keyspace.Target, c *match.Captures) {
 	case t.Owned != nil:
 		l.Status, l.Glob = "owned", t.Owned.Text
 	case t.Legacy != nil:
-		l.Status, l.Entry = "legacy", t.Legacy.Name
+		l.Status, l.Entry, l.was = "legacy", t.Legacy.Name, t.Legacy
 	default:
 		k := t.Key
 		l.Status, l.Declared, l.Entry, l.Pattern = "declared", k, k.Name, k.Pattern.String()
@@ -147,10 +150,10 @@ func liveFaults(k *keyspace.Key, f server.Facts) []string {
 	return out
 }
 
-// shownNear is how many proposals are made for a key that is not declared.
+// shownNear says how many proposals are made for a key that is not declared.
 const shownNear = 3
 
-// nearPatterns are the declared patterns that come nearest to a key.
+// nearPatterns returns the declared patterns that come nearest to a key.
 func nearPatterns(ks *keyspace.Keyspace, key []byte) []audit.Near {
 	var out []audit.Near
 	for _, k := range keyspace.NewNear(ks).To(key, shownNear) {

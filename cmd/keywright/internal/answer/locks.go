@@ -8,13 +8,13 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Locks are the locks that are held or waited for; its JSON names are stable.
+// Locks holds the locks that are held or waited for; its JSON names are stable.
 type Locks struct {
 	Locks []Lock `json:"locks"`
 	Gaps
 }
 
-// Lock is one lock.
+// Lock represents one lock.
 type Lock struct {
 	Entry   string           `json:"entry"`
 	Key     finding.JSONKey  `json:"key"`

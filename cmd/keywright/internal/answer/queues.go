@@ -8,13 +8,13 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// Queues is what the queues hold; its JSON names are stable.
+// Queues describes what the queues hold; its JSON names are stable.
 type Queues struct {
 	Queues []Queue `json:"queues"`
 	Gaps
 }
 
-// Queue is one queue. Its jobs are those of its lanes, running, zombies, delayed and
+// Queue represents one queue. Its jobs are those of its lanes, running, zombies, delayed and
 // dead.
 type Queue struct {
 	Entry   string            `json:"entry"`
@@ -40,14 +40,14 @@ func (q *Queue) Title() string {
 	return q.Entry + " " + finding.Key(*q.Queue)
 }
 
-// Lane is what waits in a lane.
+// Lane describes what waits in a lane.
 type Lane struct {
 	Lane   string  `json:"lane,omitempty"`
 	Jobs   int64   `json:"jobs"`
 	Oldest float64 `json:"oldest_seconds,omitempty"` // for how long the first job has waited
 }
 
-// DeadJob is a dead job.
+// DeadJob represents a dead job.
 type DeadJob struct {
 	ID       finding.JSONKey `json:"id"`
 	Reason   string          `json:"reason"`

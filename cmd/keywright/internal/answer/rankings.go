@@ -9,13 +9,13 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Rankings are the keys of rankings; its JSON names are stable.
+// Rankings holds the keys of rankings; its JSON names are stable.
 type Rankings struct {
 	Rankings []Ranking `json:"rankings"`
 	Gaps
 }
 
-// Ranking is one key of a ranking.
+// Ranking represents one key of a ranking.
 type Ranking struct {
 	Entry   string          `json:"entry"` // with .window: the kept sum over several periods
 	Key     finding.JSONKey `json:"key"`
@@ -24,20 +24,20 @@ type Ranking struct {
 	Expires float64         `json:"expires_in_seconds,omitempty"` // absent: it does not expire
 }
 
-// Row is a member of a ranking.
+// Row represents a member of a ranking.
 type Row struct {
 	Rank   int64           `json:"rank"` // 1 is the top
 	Member finding.JSONKey `json:"member"`
 	Scored
 }
 
-// Scored is a score as JSON has it, which has no infinite numbers.
+// Scored represents a score as JSON has it, which has no infinite numbers.
 type Scored struct {
 	Score    *float64 `json:"score,omitempty"`    // absent: it is infinite
 	Infinite string   `json:"infinite,omitempty"` // inf or -inf
 }
 
-// ScoreOf is a score for JSON.
+// ScoreOf returns a score for JSON.
 func ScoreOf(f float64) Scored {
 	if f-f != 0 {
 		return Scored{Infinite: map[bool]string{true: "inf", false: "-inf"}[f > 0]}
@@ -45,7 +45,7 @@ func ScoreOf(f float64) Scored {
 	return Scored{Score: &f}
 }
 
-// RowOf is a row for a report.
+// RowOf returns a row for a report.
 func RowOf(r bind.Row) Row { return Row{r.Rank, finding.JSONKey(r.Member), ScoreOf(r.Score)} }
 
 // ReadRankings reads the rankings of entries, each with its first member.
@@ -104,11 +104,11 @@ func rankingOf(ctx context.Context, r *bind.Ranking) (one Ranking, err error) {
 	return one, err
 }
 
-// ExpiresIn is when a ranking expires, in seconds; 0: never, or it is gone.
+// ExpiresIn returns when a ranking expires, in seconds; 0: never, or it is gone.
 func ExpiresIn(ctx context.Context, r *bind.Ranking) (float64, error) {
-	left, _, err := r.TTL(ctx)
+	left, err := r.TTL().Do(ctx)
 	if err == keywright.ErrNotFound {
 		err = nil
 	}
-	return left.Seconds(), err
+	return max(left, 0).Seconds(), err // typed.Never is below 0
 }

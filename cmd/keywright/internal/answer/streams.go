@@ -2,19 +2,20 @@ package answer
 
 import (
 	"context"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/finding"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/kernel"
 )
 
-// Streams are streams and their consumer groups; its JSON names are stable.
+// Streams holds streams and their consumer groups; its JSON names are stable.
 type Streams struct {
 	Streams []Stream `json:"streams"`
 	Gaps
 }
 
-// Stream is one stream.
+// Stream represents one stream.
 type Stream struct {
 	Entry  string          `json:"entry"`
 	Key    finding.JSONKey `json:"key"`
@@ -23,7 +24,7 @@ type Stream struct {
 	Groups []StreamGroup   `json:"groups"`
 }
 
-// StreamGroup is a consumer group of a stream.
+// StreamGroup represents a consumer group of a stream.
 type StreamGroup struct {
 	Name      finding.JSONKey `json:"name"`
 	Consumers int64           `json:"consumers"`
@@ -40,10 +41,10 @@ func (r *Reader) ReadStreams(ctx context.Context, keys []string, entries map[str
 			return report, err
 		}
 		one, err := r.stream(ctx, key)
-		if rueidis.IsRedisNil(err) {
+		if kernel.IsNil(err) {
 			continue
 		}
-		if refused, ok := rueidis.IsRedisErr(err); ok && refused.Error() == "ERR no such key" { // it is gone since
+		if refused, ok := kernel.IsServerError(err); ok && strings.HasSuffix(refused.Error(), "no such key") { // it is gone
 			continue
 		}
 		if err := report.Pass(ctx, entries[key], key, failedRead(r.Client, err)); err != nil {
@@ -57,13 +58,13 @@ func (r *Reader) ReadStreams(ctx context.Context, keys []string, entries map[str
 	return report, nil
 }
 
-// failedRead is an error of a command as other readings have it.
+// failedRead returns an error of a command as other readings have it.
 func failedRead(c *keywright.Client, err error) error {
 	if err == nil {
 		return nil
 	}
 	class := keywright.Retryable
-	if _, refused := rueidis.IsRedisErr(err); refused {
+	if _, refused := kernel.IsServerError(err); refused {
 		class = keywright.Refused
 	}
 	return &keywright.Error{Class: class, Op: "xinfo", Server: c.Server(), Err: err}
@@ -87,8 +88,9 @@ func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
 		if err != nil {
 			return out, err
 		}
-		one := StreamGroup{Name: finding.JSONKey(text(m["name"])), Consumers: number(m["consumers"]), Pending: number(m["pending"]),
-			LastID: text(m["last-delivered-id"])}
+		one := StreamGroup{Name: finding.JSONKey(text(m["name"])), Consumers: number(m["consumers"]),
+			Pending: number(m["pending"]),
+			LastID:  text(m["last-delivered-id"])}
 		if lag, ok := m["lag"]; ok && !lag.IsNil() {
 			n := number(lag)
 			one.Lag = &n
@@ -98,6 +100,6 @@ func (r *Reader) stream(ctx context.Context, key string) (Stream, error) {
 	return out, nil
 }
 
-func number(m rueidis.RedisMessage) int64 { n, _ := m.AsInt64(); return n }
+func number(m kernel.Value) int64 { n, _ := m.AsInt64(); return n }
 
-func text(m rueidis.RedisMessage) string { s, _ := m.ToString(); return s }
+func text(m kernel.Value) string { s, _ := m.ToString(); return s }

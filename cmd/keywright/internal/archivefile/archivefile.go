@@ -24,7 +24,8 @@ import (
 var Zstd = archive.Codec{ID: 2, Name: "zstd", Pack: pack, Unpack: unpack}
 
 var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 })
 
 func pack(dst, src []byte) ([]byte, error) {
@@ -36,7 +37,8 @@ func pack(dst, src []byte) ([]byte, error) {
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(archive.MaxSection))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(archive.MaxSection))
 })
 
 func unpack(dst, src []byte, limit int) ([]byte, error) {
@@ -51,13 +53,13 @@ func unpack(dst, src []byte, limit int) ([]byte, error) {
 	return out, err
 }
 
-// Codecs are those that archives may be written with beside the library's.
+// Codecs returns those that archives may be written with beside the library's.
 func Codecs() []archive.Codec { return []archive.Codec{Zstd} }
 
-// Part is what the name of a file ends with while it is written.
+// Part says what the name of a file ends with while it is written.
 const Part = ".part"
 
-// File is an archive that is being written. Until Finish it has a name that ends with
+// File represents an archive that is being written. Until Finish it has a name that ends with
 // Part.
 type File struct {
 	file       *os.File // not embedded: all that is written goes through Write
@@ -73,6 +75,9 @@ var ErrInUse = filelock.ErrInUse
 // if replace is set. What a killed run has left under the name that ends with Part is
 // written over, but not what a living one writes, and nothing that is no plain file.
 func Create(path string, replace bool) (*File, error) {
+	if path == "-" {
+		return nil, errors.New("standard output cannot be renamed once the archive is whole")
+	}
 	switch info, err := os.Lstat(path); {
 	case err == nil && !replace:
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrExist)

@@ -11,14 +11,10 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/internal/expect"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // Two backups to one name do not write into each other's file.
 func TestTwoWriters(t *testing.T) {

@@ -22,7 +22,7 @@ const ageMagic = "age-encryption.org/"
 // there is one; nil: there are none.
 type Keys func() ([]age.Identity, error)
 
-// ErrEncrypted is returned for an encrypted archive where there is no identity.
+// ErrEncrypted reports an encrypted archive where there is no identity.
 var ErrEncrypted = errors.New("the archive is encrypted")
 
 // ErrNoKey is returned where no identity opens an archive.
@@ -48,12 +48,12 @@ func Is(path string) bool {
 // Begins reports whether an archive, encrypted or not, begins with these bytes.
 func Begins(first []byte) bool { return archive.Is(first) || encrypted(first) }
 
-// Head is how many bytes Begins needs.
+// Head says how many bytes Begins needs.
 const Head = len(ageMagic)
 
 func encrypted(first []byte) bool { return bytes.HasPrefix(first, []byte(ageMagic)) }
 
-// Opened is an open archive.
+// Opened represents an open archive.
 type Opened struct {
 	*archive.Archive
 	Cut       error // why it is not whole; nil: it is
@@ -197,7 +197,7 @@ func (a *authentic) Read(p []byte) (int, error) {
 // ringStanza names the lines of an encrypted file's head that a key ring opens.
 const ringStanza = "github.com/keywright/key-ring"
 
-// ringPlace is what a file's key is sealed for.
+// ringPlace says what a file's key is sealed for.
 var ringPlace = keywright.Place{Schema: "keywright", Key: "archive", Field: "file key"}
 
 // Ring encrypts for the active key of a ring, and opens what any of its keys sealed.

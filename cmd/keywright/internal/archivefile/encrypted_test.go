@@ -27,7 +27,8 @@ func encrypted(t *testing.T, to ...age.Recipient) string {
 	w, err := archive.NewWriter(f, archive.Meta{ID: "00"}, archivefile.Zstd)
 	must(t, err)
 	for i := range 3 {
-		must(t, w.Add(&archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, "secret name ", i), Kind: source.String, Form: archive.Dump, RDB: 10, Payload: []byte("\x00\x05value")}))
+		must(t, w.Add(&archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, "secret name ", i), Kind: source.String,
+			Form: archive.Dump, RDB: 10, Payload: []byte("\x00\x05value")}))
 	}
 	_, err = w.Close()
 	must(t, err)
@@ -79,7 +80,8 @@ func TestEncrypted(t *testing.T) {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
 	must(t, byIndex(path, with(own)))
-	for name, k := range map[string]archivefile.Keys{"own": with(own), "ring": with(keys), "one of two": with(other, own)} {
+	for name, k := range map[string]archivefile.Keys{"own": with(own), "ring": with(keys),
+		"one of two": with(other, own)} {
 		if err := verify(path, k); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -19,7 +19,7 @@ type Table struct {
 	buf   [slotLen]byte
 }
 
-// Slot is what is held of a key.
+// Slot describes what is held of a key.
 type Slot struct {
 	Digest  [16]byte
 	Expires int64
@@ -28,7 +28,7 @@ type Slot struct {
 
 const slotLen = 16 + 16 + 8 + 8
 
-// ErrCrowded is returned for more keys than a table was made for.
+// ErrCrowded reports more keys than a table was made for.
 var ErrCrowded = errors.New("more keys than were expected")
 
 // NewTable makes a table for so many keys, in a folder.
@@ -37,7 +37,8 @@ func NewTable(folder string, keys int64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{file: f, seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, slots: 1 << bits.Len64(uint64(max(2*keys, 1024)))}
+	t := &Table{file: f, seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		slots: 1 << bits.Len64(uint64(max(2*keys, 1024)))}
 	_ = os.Remove(f.Name()) // some systems only do that in Close
 	if err := f.Truncate(int64(t.slots) * slotLen); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -52,7 +53,7 @@ func (t *Table) Close() error {
 	return err
 }
 
-// find is where a key is, or would be.
+// find returns where a key is, or would be.
 func (t *Table) find(db int, key []byte) (at int64, id [16]byte, there bool, err error) {
 	var h [2]uint64
 	for i := range h {
@@ -78,7 +79,7 @@ func (t *Table) find(db int, key []byte) (at int64, id [16]byte, there bool, err
 	}
 }
 
-// Get is what is held of a key.
+// Get returns what is held of a key.
 func (t *Table) Get(db int, key []byte) (s Slot, there bool, err error) {
 	_, _, there, err = t.find(db, key)
 	if there {

@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// preface is what holds for every command.
+// preface says what holds for every command.
 const preface = `# The command line
 
 <!-- Written by go generate from the commands. Do not edit. -->
@@ -51,7 +51,8 @@ variable: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + `. No
 %s| ` + "`KEYWRIGHT_KEY_RING`" + ` | the text of a key ring, for ` + "`keywright seal`" + ` |
 | ` + "`REDIS_URL`" + ` | the server, where ` + "`KEYWRIGHT_URL`" + ` is not set |
 | ` + "`REDISCLI_AUTH`" + ` | the password, where the URL has none |
-| ` + "`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`" + ` | no colour, colour also into a pipe, no colour and no progress bar |
+| ` + "`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`" +
+	` | no colour, colour also into a pipe, no colour and no progress bar |
 | ` + "`GITHUB_ACTIONS=true`" + ` | findings are printed as annotations unless ` + "`--output`" + ` says otherwise |
 
 ## Servers
@@ -66,8 +67,10 @@ variable: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + `. No
 | ` + "`redis+cluster://host:port[,host:port…]`" + ` | a cluster, by any of its nodes |
 | ` + "`redis+sentinel://host:port[,host:port…]/master[/db]`" + ` | the primary that sentinels name |
 
-` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. After ` + "`?`" + ` come
-` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and ` + "`sentinel_password=…`" + `. A special character in a password is percent-encoded. A password in the arguments is
+` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" +
+	`. After ` + "`?`" + ` come
+` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and ` + "`sentinel_password=…`" +
+	`. A special character in a password is percent-encoded. A password in the arguments is
 seen by every user that can list processes: put it into the environment.
 
 ## Commands
@@ -95,21 +98,22 @@ func document() string {
 var together = map[string]string{
 	"KEYWRIGHT_BACKUPS":         "the folder that keeps the janitor's backups",
 	"KEYWRIGHT_JANITOR_LATENCY": "the janitor's jobs wait while a server needs longer than this to answer a PING (0: any)",
-	"KEYWRIGHT_JANITOR_MEMORY":  "the janitor's jobs that free no memory wait while a server uses this percentage of its maxmemory",
-	"KEYWRIGHT_NULL":            "keys end with a zero byte, printed or read",
-	"KEYWRIGHT_LIMIT":           "how many rows, or problems, are listed",
-	"KEYWRIGHT_MOMENTARY":       "keys that only make sense in their moment, too",
-	"KEYWRIGHT_TO_DB":           "the database that keys go to, or are compared with (-1: that of each key)",
-	"KEYWRIGHT_OUTPUT":          "form of the result; each command says which it has",
-	"KEYWRIGHT_REPLACE_FILE":    "replace files that are there",
-	"KEYWRIGHT_RATE":            "keys per second at most (0: as fast as the server answers)",
-	"KEYWRIGHT_SNAPSHOT":        "a snapshot instead of a scan",
-	"KEYWRIGHT_TO":              "the file to write",
-	"KEYWRIGHT_USER":            "the one ACL user that is meant",
-	"KEYWRIGHT_VALUES":          "look at values, too",
+	"KEYWRIGHT_JANITOR_MEMORY": "the janitor's jobs that free no memory wait while a server uses this percentage of " +
+		"its maxmemory",
+	"KEYWRIGHT_NULL":         "keys end with a zero byte, printed or read",
+	"KEYWRIGHT_LIMIT":        "how many rows, or problems, are listed",
+	"KEYWRIGHT_MOMENTARY":    "keys that only make sense in their moment, too",
+	"KEYWRIGHT_TO_DB":        "the database that keys go to, or are compared with (-1: that of each key)",
+	"KEYWRIGHT_OUTPUT":       "form of the result; each command says which it has",
+	"KEYWRIGHT_REPLACE_FILE": "replace files that are there",
+	"KEYWRIGHT_RATE":         "keys per second at most (0: as fast as the server answers)",
+	"KEYWRIGHT_SNAPSHOT":     "a snapshot instead of a scan",
+	"KEYWRIGHT_TO":           "the file to write",
+	"KEYWRIGHT_USER":         "the one ACL user that is meant",
+	"KEYWRIGHT_VALUES":       "look at values, too",
 }
 
-// meanings are the texts of each variable's flags.
+// meanings returns the texts of each variable's flags.
 func meanings(root *cobra.Command, list []*cobra.Command) map[string][]string {
 	out := map[string][]string{}
 	add := func(f *pflag.Flag) {
@@ -126,7 +130,7 @@ func meanings(root *cobra.Command, list []*cobra.Command) map[string][]string {
 	return out
 }
 
-// variables are rows of a table, one per variable of a flag.
+// variables returns rows of a table, one per variable of a flag.
 func variables(root *cobra.Command, list []*cobra.Command) string {
 	var b strings.Builder
 	all := meanings(root, list)
@@ -175,11 +179,13 @@ func synopsis(c *cobra.Command) string {
 	return c.UseLine()
 }
 
-// paragraphs is the long text; cobra's own of completion is too long for here.
+// paragraphs returns the long text; cobra's own of completion is too long for here.
 func paragraphs(c *cobra.Command) string {
 	switch {
 	case c.Name() == "completion":
-		return "Prints the script with which a shell completes commands, flags and their values, the entries of the\ndeclaration and the codes of rules. `keywright completion bash --help` says where to put it.\n\n```sh\nsource <(keywright completion bash)\n```"
+		return "Prints the script with which a shell completes commands, flags and their values, the entries of " +
+			"the\ndeclaration and the codes of rules. `keywright completion bash --help` says where to put " +
+			"it.\n\n```sh\nsource <(keywright completion bash)\n```"
 	case c.Long != "":
 		return strings.TrimSpace(c.Long)
 	}
@@ -194,7 +200,7 @@ func unindent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// flags is the table of flags.
+// flags returns the table of flags.
 func flags(set *pflag.FlagSet) string {
 	var rows []string
 	set.VisitAll(func(f *pflag.Flag) {
@@ -217,7 +223,7 @@ func flags(set *pflag.FlagSet) string {
 	return "| flag | meaning | default |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
 }
 
-// standard is a flag's default, where there is one to speak of.
+// standard returns a flag's default, where there is one to speak of.
 func standard(f *pflag.Flag) string {
 	if f.DefValue == "" || f.DefValue == "[]" || f.DefValue == "false" {
 		return ""

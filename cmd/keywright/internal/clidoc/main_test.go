@@ -36,7 +36,8 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 				t.Errorf("%s --%s: %q is no usage", c.CommandPath(), f.Name, f.Usage)
 			}
 		})
-		if failing := []string{"audit", "lint", "doctor", "explain", "match", "fmt", "init", "demo"}; slices.Contains(failing, c.Name()) && !strings.Contains(c.Long, "Exit codes: 0 ") {
+		if failing := []string{"audit", "lint", "doctor", "explain", "match", "fmt", "init", "demo"}; slices.Contains(failing,
+			c.Name()) && !strings.Contains(c.Long, "Exit codes: 0 ") {
 			t.Errorf("%s does not say its exit codes", c.CommandPath())
 		}
 	}

@@ -26,7 +26,8 @@ func TestPagesCallThisProgram(t *testing.T) {
 			continue
 		}
 		for _, m := range call.FindAllStringSubmatch(p.Text, -1) {
-			words := strings.Fields(strings.NewReplacer("'", "", "[", "", "]", "", "…", "").Replace(strings.Split(m[1], " 2")[0]))
+			words := strings.Fields(
+				strings.NewReplacer("'", "", "[", "", "]", "", "…", "").Replace(strings.Split(m[1], " 2")[0]))
 			if len(words) == 0 {
 				continue
 			}
@@ -35,7 +36,8 @@ func TestPagesCallThisProgram(t *testing.T) {
 			found, rest, err := root.Find(words)
 			if err != nil || found == root && !strings.HasPrefix(words[0], "-") {
 				t.Errorf("%s: keywright%s calls no command: %v", p.Path, m[1], err)
-			} else if err := found.ParseFlags(rest); err != nil && !strings.Contains(err.Error(), "needs an argument") && !errors.Is(err, pflag.ErrHelp) {
+			} else if err := found.ParseFlags(rest); err != nil && !strings.Contains(err.Error(), "needs an argument") &&
+				!errors.Is(err, pflag.ErrHelp) {
 				t.Errorf("%s: keywright%s: %v", p.Path, m[1], err)
 			}
 		}

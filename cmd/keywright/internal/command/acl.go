@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/typo"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +32,7 @@ func (a *app) aclCommand() *cobra.Command {
 	return c
 }
 
-// aclPrinting are the flags of acl print.
+// aclPrinting holds the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
 	backup, restore, copy, change  bool
@@ -82,14 +82,16 @@ that is enough for what lists, saves and changes keys of one namespace.`,
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
 	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
 	f.BoolVar(&o.restore, "restore", false, "with --self: what restore needs instead")
-	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
+	f.BoolVar(&o.copy, "copy", false,
+		"with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
 	f.BoolVar(&o.rename, "rename", false, "with --self: what rename needs instead")
 	o.from.flags(c)
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
-	f.StringVar(&o.user, "user", "", "only this user; with --self and --repair its name (default: keywright, keywright-repair)")
+	f.StringVar(&o.user, "user", "",
+		"only this user; with --self and --repair its name (default: keywright, keywright-repair)")
 	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	outputs(c, &o.output, "acl", "commands", "json")
 	return c
@@ -121,7 +123,8 @@ func (a *app) aclSelf(o *aclPrinting) error {
 		rules = server.ACL(false) + " " + apply.ChangeACL()
 	}
 	if o.from.from != "" && (!o.rename || a.namespace == "") {
-		return usage("write --self --rename --from-namespace A --namespace B", "--from-namespace is for --rename with --namespace")
+		return usage("write --self --rename --from-namespace A --namespace B",
+			"--from-namespace is for --rename with --namespace")
 	}
 	rules, err := a.aclWithin(rules, o.from.from)
 	if err != nil {
@@ -145,8 +148,9 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 		return "", err
 	}
 	keys, spaces := "~keywright:*", d.Spaces
-	if from == keyspace.BeforeNamespaces {
-		return "", usage("leave --namespace and --from-namespace out", "names from before there was a namespace may begin with anything: the user needs ~*")
+	if from == load.BeforeNamespaces {
+		return "", usage("leave --namespace and --from-namespace out",
+			"names from before there was a namespace may begin with anything: the user needs ~*")
 	}
 	if from != "" {
 		old, err := a.declaredIn(from)
@@ -162,7 +166,7 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 	return strings.Replace(rules, "~*", keys, 1), nil
 }
 
-// bothACL is the line of a user who may do what two others may.
+// bothACL returns the line of a user who may do what two others may.
 func bothACL(one, other string) string {
 	for _, word := range strings.Fields(other) {
 		if strings.HasPrefix(word, "+") && !slices.Contains(strings.Fields(one), word) {
@@ -208,7 +212,7 @@ func withSelect(users []acl.User) []acl.User {
 	return out
 }
 
-// aclPrinted are the users that are printed.
+// aclPrinted returns the users that are printed.
 func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 	if !o.repair {
 		return a.aclUsers(o.user)
@@ -218,7 +222,9 @@ func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 		return nil, nil, err
 	}
 	if !acl.Repairs(d.Keyspace) {
-		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue, no entity, no lock and no ranking, so there is nothing to look at", path)
+		return nil, nil,
+			usage("leave out --repair: acl print prints the users of the components",
+				"%s declares no queue, no entity, no lock and no ranking, so there is nothing to look at", path)
 	}
 	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
 	if err != nil {
@@ -228,7 +234,7 @@ func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 	return d, []acl.User{u}, nil
 }
 
-// aclUsers are the users of the declaration, or one of them.
+// aclUsers returns the users of the declaration, or one of them.
 func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	d, path, err := a.usable()
 	if err != nil {
@@ -279,21 +285,24 @@ func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
 		if x.For == x.Reaches {
 			why = "an ACL cannot refuse only that"
 		}
-		a.say("warning: %s may %s %s of %s: %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule, f.more())
+		a.say("warning: %s may %s %s of %s: %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule,
+			f.more())
 	}
 	for _, u := range users {
 		if n := told[u.Name] - toldOfUser; n > 0 && !asked {
-			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name, terminal.Plural(int64(n), "thing"), u.Name)
+			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name,
+				terminal.Plural(int64(n), "thing"), u.Name)
 		}
 	}
 	for _, f := range said {
 		if x := f.Excess; x.Reaches == "" {
-			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Rule, f.more())
+			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", x.User, x.Command, finding.Key(x.Witness),
+				x.Rule, f.more())
 		}
 	}
 }
 
-// fold is what several rules of a user allow alike: the first one, and how many there are.
+// fold describes what several rules of a user allow alike: the first one, and how many there are.
 type fold struct {
 	acl.Excess
 	rules int
@@ -334,12 +343,12 @@ func quoteAll(words []string) []string {
 	return out
 }
 
-// aclUsers is what acl print prints as JSON; its names are stable.
+// aclUsers describes what acl print prints as JSON; its names are stable.
 type aclUsers struct {
 	Users []aclUser `json:"users"`
 }
 
-// aclUser is a user as JSON.
+// aclUser represents a user as JSON.
 type aclUser struct {
 	User     string   `json:"user"`
 	Commands []string `json:"commands"`
@@ -351,7 +360,8 @@ type aclUser struct {
 func aclJSON(users []acl.User) []aclUser {
 	out := make([]aclUser, len(users))
 	for i, u := range users {
-		out[i] = aclUser{u.Name, u.Commands, append([]string{}, u.KeyRules()...), append([]string{}, u.ChannelRules()...), u.Rules()}
+		out[i] = aclUser{u.Name, u.Commands, append([]string{}, u.KeyRules()...), append([]string{}, u.ChannelRules()...),
+			u.Rules()}
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -128,7 +128,7 @@ func (f *findings) users(s *aclServer, users []acl.User) (n int) {
 	return n
 }
 
-// rulesOf are differences of one user in words: what it has too much, and what it lacks.
+// rulesOf returns differences of one user in words: what it has too much, and what it lacks.
 func rulesOf(differs []acl.Change) (before, after string) {
 	words := map[bool][]string{}
 	for _, c := range differs {
@@ -162,11 +162,11 @@ func (s *aclServer) set(ctx context.Context, u acl.User, c *plan.Change) (plan.C
 	return "", aclStep(err)
 }
 
-// differs is how a user differs now, but for what is changed by hand.
+// differs returns how a user differs now, but for what is changed by hand.
 func (s *aclServer) differs(ctx context.Context, u acl.User) ([]acl.Change, error) {
 	var actual []acl.Actual
 	switch is, err := getUser(ctx, s.client, u.Name); {
-	case rueidis.IsRedisNil(err):
+	case kernel.IsNil(err):
 	case err != nil:
 		return nil, err
 	default:
@@ -190,14 +190,18 @@ func canSave(ctx context.Context, servers []aclServer) error {
 	for _, node := range servers {
 		config, err := node.client.Do(ctx, node.client.B().ConfigGet().Parameter("aclfile").Build()).AsStrMap()
 		if err != nil {
-			return aclRefused(node.Server, err, "nothing was changed; --save asks for the ACL file first, which needs +config|get")
+			return aclRefused(node.Server, err,
+				"nothing was changed; --save asks for the ACL file first, which needs +config|get")
 		}
 		if config["aclfile"] == "" {
-			return &exit{exitRefused, node.Server + " has no ACL file, so its users cannot be saved; nothing was changed", "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
+			return &exit{exitRefused, node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
+				"set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
 		}
-		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).ToString()
+		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).
+			ToString()
 		if err == nil && reply != "OK" {
-			return &exit{exitRefused, node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed", "the login needs +acl|save"}
+			return &exit{exitRefused, node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
+				"the login needs +acl|save"}
 		}
 	}
 	return nil
@@ -205,7 +209,7 @@ func canSave(ctx context.Context, servers []aclServer) error {
 
 // aclStep gives an error of a server its class, so that a refusal is told from a lost reply.
 func aclStep(err error) error {
-	if _, said := rueidis.IsRedisErr(err); said {
+	if _, said := kernel.IsServerError(err); said {
 		return &keywright.Error{Class: keywright.Refused, Op: "acl", Err: err}
 	}
 	return err

@@ -2,11 +2,9 @@ package command
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 
@@ -15,30 +13,29 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
-	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/topology"
-	"github.com/redis/rueidis"
 )
 
-// aclSession is the servers of a topology and the users that they should have.
+// aclSession represents the servers of a topology and the users that they should have.
 type aclSession struct {
-	nodes map[string]rueidis.Client
+	nodes map[string]kernel.Raw
 	users []acl.User
 	close func()
 }
 
-// aclDifference is what acl diff prints as JSON; its names are stable.
+// aclDifference describes what acl diff prints as JSON; its names are stable.
 type aclDifference struct {
 	Servers []aclServer `json:"servers"`
 }
 
-// aclServer is what one server has and lacks.
+// aclServer describes what one server has and lacks.
 type aclServer struct {
 	Server  string       `json:"server"`
 	Changes []acl.Change `json:"changes"`
 	Unknown []string     `json:"unknown_users"` // users that the declaration does not have
 	self    string
-	client  rueidis.Client
+	client  kernel.Raw
 
 	categories map[string][]string // which commands each category of this server has
 }
@@ -63,8 +60,10 @@ func (a *app) aclSession(ctx context.Context, user string, choose bool) (*aclSes
 
 // aclNodes connects to all servers of a topology.
 func (a *app) aclNodes(ctx context.Context, config connect.Config, users []acl.User) (*aclSession, error) {
-	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
+	c, err := keywright.Open(ctx, a.url,
+		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+			Getenv: a.Getenv})
 	if err != nil {
 		return nil, aclFailure(err)
 	}
@@ -78,16 +77,17 @@ func (a *app) aclNodes(ctx context.Context, config connect.Config, users []acl.U
 }
 
 // withReplicas adds to the primaries the replicas that they name.
-func withReplicas(ctx context.Context, config connect.Config, primaries map[string]rueidis.Client) (all map[string]rueidis.Client, closeAll func(), err error) {
+func withReplicas(ctx context.Context, config connect.Config,
+	primaries map[string]kernel.Raw) (all map[string]kernel.Raw, closeAll func(), err error) {
 	all = maps.Clone(primaries)
-	var opened []rueidis.Client
+	var opened []kernel.Raw
 	closeAll = func() {
 		for _, c := range opened {
 			c.Close()
 		}
 	}
 	for address, c := range primaries {
-		role, err := topology.ReadRole(ctx, keywright.AskNode(c))
+		role, err := topology.ReadRole(ctx, kernel.AskNode(c))
 		if err != nil {
 			return all, closeAll, aclRefused(address, err, "the login needs +role")
 		}
@@ -95,10 +95,10 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 			if all[replica] != nil {
 				continue
 			}
-			r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{replica}, Username: config.User, Password: config.Password.Reveal(), TLSConfig: config.TLS,
-				ForceSingleClient: true, DisableCache: true, DisableRetry: true, ConnWriteTimeout: config.Timeout, Dialer: net.Dialer{Timeout: config.Timeout}, DialCtxFn: guarded})
+			r, err := kernel.OpenNode(config, replica)
 			if err != nil {
-				return all, closeAll, aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
+				return all, closeAll,
+					aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
 			}
 			opened = append(opened, r)
 			all[replica] = r
@@ -107,21 +107,9 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 	return all, closeAll, nil
 }
 
-// guarded connects to a replica, whose replies are not believed either.
-func guarded(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
-	if t != nil {
-		conn, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", address)
-	} else {
-		conn, err = d.DialContext(ctx, "tcp", address)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return wire.Guard(conn), nil
-}
-
 func aclRefused(server string, err error, hint string) error {
-	return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server, Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
+	return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server,
+		Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
 }
 
 // aclFailure gives an error of the client its exit code.
@@ -131,7 +119,7 @@ func aclFailure(err error) error {
 		return err
 	}
 	code := exitUnreachable
-	if reply, ok := errors.AsType[*rueidis.RedisError](failed.Err); ok {
+	if reply, ok := errors.AsType[*kernel.ServerError](failed.Err); ok {
 		code = exitRefused
 		if strings.HasPrefix(reply.Error(), "ERR unknown") {
 			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
@@ -140,7 +128,8 @@ func aclFailure(err error) error {
 			return errDatabase0
 		}
 		if strings.Contains(reply.Error(), "DB index is out of range") {
-			return usage("name another one at the end of the URL; CONFIG GET databases says how many there are", "the server has no database of that number")
+			return usage("name another one at the end of the URL; CONFIG GET databases says how many there are",
+				"the server has no database of that number")
 		}
 	}
 	return &exit{code, "cannot use the server: " + failed.Err.Error(), failed.Hint}
@@ -160,7 +149,7 @@ func (s *aclSession) compare(ctx context.Context) ([]aclServer, error) {
 	return plan, nil
 }
 
-func compareServer(ctx context.Context, c rueidis.Client, users []acl.User) (out aclServer, err error) {
+func compareServer(ctx context.Context, c kernel.Raw, users []acl.User) (out aclServer, err error) {
 	if out.self, err = c.Do(ctx, c.B().AclWhoami().Build()).ToString(); err != nil {
 		return out, err
 	}
@@ -183,13 +172,13 @@ func compareServer(ctx context.Context, c rueidis.Client, users []acl.User) (out
 	return out, nil
 }
 
-// categoriesOfServer is which commands each category of this server has.
-func categoriesOfServer(ctx context.Context, c rueidis.Client) (map[string][]string, error) {
+// categoriesOfServer returns which commands each category of this server has.
+func categoriesOfServer(ctx context.Context, c kernel.Raw) (map[string][]string, error) {
 	names, err := c.Do(ctx, c.B().AclCat().Build()).AsStrSlice()
 	if err != nil {
 		return nil, err
 	}
-	asks := make([]rueidis.Completed, len(names))
+	asks := make([]kernel.Command, len(names))
 	for i, name := range names {
 		asks[i] = c.B().AclCat().Categoryname(name).Build()
 	}
@@ -202,7 +191,7 @@ func categoriesOfServer(ctx context.Context, c rueidis.Client) (map[string][]str
 	return out, nil
 }
 
-func getUser(ctx context.Context, c rueidis.Client, name string) (acl.Actual, error) {
+func getUser(ctx context.Context, c kernel.Raw, name string) (acl.Actual, error) {
 	u := acl.Actual{Name: name}
 	fields, err := c.Do(ctx, c.B().AclGetuser().Username(name).Build()).AsMap()
 	if err != nil {
@@ -211,12 +200,14 @@ func getUser(ctx context.Context, c rueidis.Client, name string) (acl.Actual, er
 	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
 		m := fields[field]
 		if *into, err = m.ToString(); err != nil {
-			return u, fmt.Errorf("the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+			return u, fmt.Errorf(
+				"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
 		}
 	}
 	flags := fields["flags"]
 	if u.Flags, err = flags.AsStrSlice(); err != nil {
-		return u, fmt.Errorf("the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
+		return u, fmt.Errorf(
+			"the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
 	}
 	selectors := fields["selectors"]
 	list, _ := selectors.ToArray()

@@ -27,10 +27,13 @@ func TestACLReachesReplicas(t *testing.T) {
 			diff := func(want int) {
 				t.Helper()
 				var out, errs strings.Builder
-				code := Main(t.Context(), []string{"acl", "diff", "-f", file, "-u", url, "-o", "json"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+				code := Main(t.Context(), []string{"acl", "diff", "-f", file, "-u", url, "-o", "json"},
+					Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 				var report struct{ Servers []struct{ Changes []any } }
-				if err := json.Unmarshal([]byte(out.String()), &report); err != nil || code != want || len(report.Servers) != servers {
-					t.Fatalf("exit code %d, %d servers, want %d and %d: %v\n%s%s", code, len(report.Servers), want, servers, err, out.String(), errs.String())
+				if err := json.Unmarshal([]byte(out.String()), &report); err != nil || code != want ||
+					len(report.Servers) != servers {
+					t.Fatalf("exit code %d, %d servers, want %d and %d: %v\n%s%s", code, len(report.Servers), want, servers, err,
+						out.String(), errs.String())
 				}
 				for _, s := range report.Servers {
 					if (len(s.Changes) > 0) != (want == 1) {
@@ -40,7 +43,8 @@ func TestACLReachesReplicas(t *testing.T) {
 			}
 			diff(1)
 			var out, errs strings.Builder
-			if code := Main(t.Context(), []string{"acl", "apply", "--apply", "-f", file, "-u", url}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != 0 {
+			if code := Main(t.Context(), []string{"acl", "apply", "--apply", "-f", file, "-u", url},
+				Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != 0 {
 				t.Fatalf("%d %s%s", code, out.String(), errs.String())
 			}
 			diff(0)
@@ -60,7 +64,8 @@ func TestTheRepairUserRepairs(t *testing.T) {
 	run := func(want int, args ...string) string {
 		t.Helper()
 		var out, errs strings.Builder
-		if code := Main(t.Context(), append(args, "-f", file), Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
+		if code := Main(t.Context(), append(args, "-f", file),
+			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
 			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 		return out.String()
@@ -84,7 +89,8 @@ func TestTheRepairUserRepairs(t *testing.T) {
 			t.Errorf("%s: %s", brand, got)
 		}
 		s.Do("ZADD", "board:2025-01-15", "3", "first", "2", "second")
-		for _, args := range [][]string{{"rankings"}, {"rankings", "top", "board:2025-01-15"}, {"rankings", "around", "board:2025-01-15", "second"}} {
+		for _, args := range [][]string{{"rankings"}, {"rankings", "top", "board:2025-01-15"},
+			{"rankings", "around", "board:2025-01-15", "second"}} {
 			if got := run(0, append(args, "-u", url)...); !strings.Contains(got, "first") {
 				t.Errorf("%s: %s", brand, got)
 			}

@@ -9,7 +9,8 @@ import (
 // each thing, of twenty things, and whole of the user that was asked for.
 func TestWarningsOfUsersAreFolded(t *testing.T) {
 	const head = "keywright: 1\nvars: {r: text rest, w: doc|note}\nkeys:\n"
-	wide := "  all: {key: \"doc:{r}\", type: string, ttl: 1d, owner: u}\n  more: {key: \"{w}:{r}\", type: string, ttl: 1d, owner: u}\n  odd: {key: \"doc:{x}:{r}\", type: string, ttl: 1d, owner: u}\n"
+	wide := "  all: {key: \"doc:{r}\", type: string, ttl: 1d, owner: u}\n  more: {key: \"{w}:{r}\", type: string, ttl: " +
+		"1d, owner: u}\n  odd: {key: \"doc:{x}:{r}\", type: string, ttl: 1d, owner: u}\n"
 	narrow := lined(50, "  e#: {key: \"doc:e#:{id}\", type: hash, ttl: 1d, owner: v}\n")
 	for _, c := range []struct {
 		args []string
@@ -26,7 +27,8 @@ func TestWarningsOfUsersAreFolded(t *testing.T) {
 				told[strings.SplitN(reached, ":", 2)[0]]++
 			}
 		}
-		if code != 0 || len(told) != c.most || strings.Contains(said, "u may do 30 things more") != c.more || strings.Count(said, "and 1 more rule") < c.most {
+		if code != 0 || len(told) != c.most || strings.Contains(said, "u may do 30 things more") != c.more ||
+			strings.Count(said, "and 1 more rule") < c.most {
 			t.Errorf("%q: code %d, %d things: %s", c.args, code, len(told), said)
 		}
 		for what, n := range told {

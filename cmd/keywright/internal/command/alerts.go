@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// alerting are the flags of serve about alerts.
+// alerting holds the flags of serve about alerts.
 type alerting struct {
 	webhooks string
 	silences string
@@ -21,11 +21,12 @@ type alerting struct {
 
 func (o *alerting) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.webhooks, "webhooks", "", "a file with where to send alerts: lines of slack or json, and an address")
-	f.StringVar(&o.silences, "silences", "", "a file with alerts that are not sent: lines of a glob for their ids, and an end; it is read again when it changes")
+	f.StringVar(&o.silences, "silences", "",
+		"a file with alerts that are not sent: lines of a glob for their ids, and an end; it is read again when it changes")
 	f.StringVar(&o.alerts, "alerts", "keywright-alerts.json", "with --webhooks: the file that keeps what was sent")
 }
 
-// alarm is the book of alerts, and what sends them.
+// alarm represents the book of alerts, and what sends them.
 type alarm struct {
 	*app
 	book  *alert.Book
@@ -59,7 +60,8 @@ func (a *app) alarm(o *serving) (*alarm, error) {
 	if l.lock, err = alone(o.alerts); err != nil {
 		return nil, err
 	}
-	l.book, err = alert.Open(o.alerts, a.now, func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
+	l.book, err = alert.Open(o.alerts, a.now,
+		func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
 	if err != nil {
 		l.lock.Close()
 		return nil, usage("name another file", "--alerts: %v", err)

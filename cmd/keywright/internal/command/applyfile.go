@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// applying are the flags of apply.
+// applying holds the flags of apply.
 type applying struct {
 	changing
 	drift int
@@ -19,10 +19,10 @@ type applying struct {
 	to    string
 }
 
-// journalName is what the name of a plan's journal ends with.
+// journalName says what the name of a plan's journal ends with.
 const journalName = ".journal"
 
-// undoName is what the name of the file ends with that says what a plan has renamed.
+// undoName says what the name of the file ends with that says what a plan has renamed.
 const undoName = ".undo"
 
 // usualDrift is the --drift of apply.
@@ -175,7 +175,7 @@ func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 		terminal.Plural(j.Total().Changed, unit)), j.Total()}, err)
 }
 
-// ended is the error of a plan that was executed to its end.
+// ended represents the error of a plan that was executed to its end.
 type ended struct {
 	error
 	total apply.KeyCounts
@@ -183,7 +183,7 @@ type ended struct {
 
 func (e *ended) Unwrap() error { return e.error }
 
-// tolerance is how far counts may have moved.
+// tolerance returns how far counts may have moved.
 func (o *applying) tolerance(done, maybe map[string]int64) plan.Tolerance {
 	t := plan.Tolerance{Share: float64(o.drift) / 100, Least: leastDrift, Done: done, Maybe: maybe}
 	if o.drift == 0 {

@@ -31,7 +31,8 @@ never called complete.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand(), a.archiveDiffCommand(), a.archiveExportCommand())
+	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand(), a.archiveDiffCommand(),
+		a.archiveExportCommand())
 	return c
 }
 
@@ -42,28 +43,29 @@ func oneArchive(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// archiveReport is what an archive says of itself; its JSON names are stable.
+// archiveReport describes what an archive says of itself; its JSON names are stable.
 type archiveReport struct {
-	File      string            `json:"file"`
-	Complete  bool              `json:"complete"`
-	Problem   string            `json:"problem,omitempty"` // why it is not complete
-	Verified  bool              `json:"verified"`          // every byte was read
-	Encrypted bool              `json:"encrypted,omitempty"`
-	Archive   string            `json:"archive"`
-	Tool      string            `json:"tool"`
-	Taken     time.Time         `json:"taken"`
-	Moment    string            `json:"consistency"`
-	Sum       string            `json:"sum,omitempty"`  // digest by which an archive that adds to it names it
-	Base      string            `json:"base,omitempty"` // digest of the archive that it adds to: it only has what has changed
-	Chosen    []string          `json:"selection,omitempty"`
-	Shards    []source.Shard    `json:"shards"`
-	Keys      int64             `json:"keys"`
-	Bytes     int64             `json:"bytes"`
-	Size      int64             `json:"file_bytes"`
-	Torn      int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
-	Unsure    int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
-	TornKeys  []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
-	Entries   []archivePart     `json:"entries"`
+	File      string    `json:"file"`
+	Complete  bool      `json:"complete"`
+	Problem   string    `json:"problem,omitempty"` // why it is not complete
+	Verified  bool      `json:"verified"`          // every byte was read
+	Encrypted bool      `json:"encrypted,omitempty"`
+	Archive   string    `json:"archive"`
+	Tool      string    `json:"tool"`
+	Taken     time.Time `json:"taken"`
+	Moment    string    `json:"consistency"`
+	Sum       string    `json:"sum,omitempty"` // digest by which an archive that adds to it names it
+	// digest of the archive that it adds to: it only has what has changed
+	Base     string            `json:"base,omitempty"`
+	Chosen   []string          `json:"selection,omitempty"`
+	Shards   []source.Shard    `json:"shards"`
+	Keys     int64             `json:"keys"`
+	Bytes    int64             `json:"bytes"`
+	Size     int64             `json:"file_bytes"`
+	Torn     int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
+	Unsure   int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
+	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
+	Entries  []archivePart     `json:"entries"`
 }
 
 func (a *app) archiveInfoCommand() *cobra.Command {
@@ -128,7 +130,9 @@ report says how far it is good.`,
 }
 
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *archiveReport {
-	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn, Unsure: index.Unsure}
+	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency),
+		Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index),
+		Torn: index.Torn, Unsure: index.Unsure}
 	r.Keys, r.Bytes = index.Totals()
 	for _, k := range index.TornKeys {
 		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
@@ -188,7 +192,7 @@ func verified(ctx context.Context, path string, keys archivefile.Keys) (*archive
 	return r, nil
 }
 
-// cancelled is a reader that ends with a context.
+// cancelled represents a reader that ends with a context.
 type cancelled struct {
 	ctx context.Context
 	in  io.Reader
@@ -217,7 +221,8 @@ func (a *app) showArchive(r *archiveReport, output string) error {
 func (a *app) printArchive(r *archiveReport) error {
 	a.tell("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
 	for _, s := range r.Shards {
-		a.tell("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version), finding.Printable(s.Address), terminal.Plural(s.Keys, "key"))
+		a.tell("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version),
+			finding.Printable(s.Address), terminal.Plural(s.Keys, "key"))
 	}
 	for _, s := range r.Chosen {
 		a.tell("chosen by %s", finding.Printable(s))
@@ -242,7 +247,8 @@ func (a *app) printArchive(r *archiveReport) error {
 	if r.Unsure > 0 {
 		a.tell("%s", unsure(r.Unsure))
 	}
-	what := fmt.Sprintf("%s (%s), %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), terminal.Bytes(r.Size))
+	what := fmt.Sprintf("%s (%s), %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes),
+		terminal.Bytes(r.Size))
 	switch {
 	case !r.Complete:
 		a.tell("%s", a.out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
@@ -257,10 +263,11 @@ func (a *app) printArchive(r *archiveReport) error {
 
 // unsure says that values in parts may be torn.
 func unsure(n int64) string {
-	return terminal.Plural(n, "value") + " in parts are of a run that was killed: whether they were written to meanwhile is not known"
+	return terminal.Plural(n, "value") +
+		" in parts are of a run that was killed: whether they were written to meanwhile is not known"
 }
 
-// listing are the flags of archive ls.
+// listing holds the flags of archive ls.
 type listing struct {
 	selecting
 	unlocking
@@ -301,7 +308,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 	return c
 }
 
-// archiveKey is a key of an archive, a line of JSON each.
+// archiveKey represents a key of an archive, a line of JSON each.
 type archiveKey struct {
 	Key     finding.JSONKey `json:"key"`
 	Entry   string          `json:"entry,omitempty"`
@@ -316,7 +323,8 @@ type archiveKey struct {
 const lastMoment = 253402300799999
 
 func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
-	if err := a.bare(o.output == "names", "-o names", "pipe it, as in `keywright archive ls A -o names | xargs -0 -n1 echo`"); err != nil {
+	if err := a.bare(o.output == "names", "-o names",
+		"pipe it, as in `keywright archive ls A -o names | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
 	sel, _, err := a.selection(&o.selecting)
@@ -388,13 +396,14 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 		} else if rec.Expires > 0 {
 			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
 		}
-		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n", terminal.Pad(terminal.Shorten(finding.Key(rec.Key), lsWidth), lsPad),
+		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n",
+			terminal.Pad(terminal.Shorten(finding.Key(rec.Key), lsWidth), lsPad),
 			typeOf(rec), rec.DB, expires, entry)
 	}
 	return err
 }
 
-// typeOf is the type of a key, or that an archive with a base says that it is not there.
+// typeOf returns the type of a key, or that an archive with a base says that it is not there.
 func typeOf(rec *archive.Record) string {
 	if rec.Form == archive.Gone {
 		return "deleted"

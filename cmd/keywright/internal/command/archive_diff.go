@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// telling are the flags of archive diff.
+// telling holds the flags of archive diff.
 type telling struct {
 	selecting
 	chaining
@@ -56,7 +56,8 @@ func (a *app) archiveDiff(ctx context.Context, paths []string, o *telling) error
 	if o.null && o.output != "table" {
 		return usage("leave one of them out", "--null and --output exclude each other")
 	}
-	if err := a.bare(o.null, "--null", "pipe it, as in `keywright archive diff A B --null | xargs -0 -n1 echo`"); err != nil {
+	if err := a.bare(o.null, "--null",
+		"pipe it, as in `keywright archive diff A B --null | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
 	for _, path := range paths {

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exporting are the flags of archive export.
+// exporting holds the flags of archive export.
 type exporting struct {
 	selecting
 	chaining
@@ -29,7 +29,7 @@ type exporting struct {
 	replace bool
 }
 
-// exportForms are what an archive is written as.
+// exportForms say what an archive is written as.
 var exportForms = map[string]func(context.Context, io.Writer, *archive.Chain, export.Options) (export.Report, error){
 	"rdb": export.RDB, "commands": export.Commands, "jsonl": export.JSONLines,
 }
@@ -74,7 +74,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 	return c
 }
 
-// rdbFor is the RDB version of "redis-7.0".
+// rdbFor returns the RDB version of "redis-7.0".
 func rdbFor(target string) (int, error) {
 	if target == "" {
 		return 0, nil
@@ -92,6 +92,9 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	write := exportForms[o.form]
 	if write == nil {
 		return usage("write --as rdb, --as commands or --as jsonl", "export needs a form")
+	}
+	if o.to == "-" {
+		o.to = ""
 	}
 	version, err := rdbFor(o.target)
 	if err == nil && o.target != "" && o.form != "rdb" {
@@ -113,7 +116,8 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	}
 	defer in.Close()
 	defer lean()()
-	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version, Escape: finding.EscapeJSON}
+	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
+		Escape: finding.EscapeJSON}
 	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err
@@ -133,12 +137,15 @@ func (a *app) exported(o *exporting, write func(io.Writer) (export.Report, error
 		return export.Report{}, usage("name another file, or say --replace-file", "%s is there already", o.to)
 	}
 	if err != nil {
-		return export.Report{}, usage("name a file in a folder that you may write to", "the export cannot be written: %v", err)
+		return export.Report{},
+			usage("name a file in a folder that you may write to", "the export cannot be written: %v", err)
 	}
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)
 	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
-		return report, errors.Join(&exit{exitPartial, fmt.Sprintf("%s could not be written: %v", o.to, err), "nothing was exported"}, file.Remove())
+		return report,
+			errors.Join(&exit{exitPartial, fmt.Sprintf("%s could not be written: %v", o.to, err), "nothing was exported"},
+				file.Remove())
 	}
 	return report, file.Finish()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unlocking are the flags of verbs that read archives.
+// unlocking holds the flags of verbs that read archives.
 type unlocking struct {
 	identities []string
 	keyring    ringing
@@ -44,7 +45,8 @@ func (a *app) archiveKeys(ctx context.Context, o *unlocking) archivefile.Keys {
 			some, err := age.ParseIdentities(f)
 			_ = f.Close()
 			if err != nil {
-				return nil, usage("name a file that age-keygen wrote", "%s has no identities of age", path) // the error may quote a secret
+				// the error may quote a secret
+				return nil, usage("name a file that age-keygen wrote", "%s has no identities of age", path)
 			}
 			out = append(out, some...)
 		}
@@ -65,12 +67,13 @@ const secretPrefix = "AGE-SECRET-KEY-"
 // withoutSecret keeps a secret that was given in place of a file out of an error.
 func withoutSecret(err error, path string) error {
 	if strings.HasPrefix(strings.ToUpper(path), "AGE-") {
-		return errors.New("--identity takes the name of a file: a key in an argument can be seen by every user of the machine")
+		return errors.New(
+			"--identity takes the name of a file: a key in an argument can be seen by every user of the machine")
 	}
 	return err
 }
 
-// encrypting are the flags of verbs that write archives.
+// encrypting holds the flags of verbs that write archives.
 type encrypting struct {
 	recipients     []string
 	recipientsFile string
@@ -91,11 +94,12 @@ func (o *encrypting) flags(c *cobra.Command) {
 	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
 }
 
-// archiveRecipients are those that an archive is encrypted for; none: it is not.
+// archiveRecipients returns those that an archive is encrypted for; none: it is not.
 func (a *app) archiveRecipients(ctx context.Context, o *encrypting) (out []age.Recipient, err error) {
 	for i, text := range o.recipients {
 		if strings.HasPrefix(strings.ToUpper(text), secretPrefix) {
-			return nil, usage("give the public key, which begins with age1", "--recipient %d is a secret key: who holds the archive needs the public one", i+1)
+			return nil, usage("give the public key, which begins with age1",
+				"--recipient %d is a secret key: who holds the archive needs the public one", i+1)
 		}
 		some, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
@@ -133,17 +137,32 @@ func noArchive(path string, err error) error {
 	switch {
 	case errors.As(err, &known):
 		return err
+	case errors.Is(err, fs.ErrNotExist) && begun(path) != nil:
+		return begun(path)
 	case errors.Is(err, archivefile.ErrEncrypted):
 		return usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
 	case errors.Is(err, archivefile.ErrNoKey):
 		return usage("name another --identity", "%s is encrypted for other keys", path)
 	case errors.Is(err, archive.ErrDamaged):
-		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)), "take another copy of the archive: nothing of this one can be read"}
+		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)),
+			"take another copy of the archive: nothing of this one can be read"}
 	}
 	return usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
 }
 
-// named is an error that names its file, once.
+// begun says of an archive that is not there that its backup has not ended; nil: there is none
+// that has begun.
+func begun(path string) error {
+	part := path + archivefile.Part
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || !archivefile.Is(part) {
+		return nil
+	}
+	return usage("run the backup again (--resume goes on with it), or wait for it if it runs; "+
+		"`keywright archive info "+shellWord(part)+"` says what that file has, and it can be read as far as it is good",
+		"there is no archive %s: its backup has not ended, and %s has what was saved until then", path, part)
+}
+
+// named returns an error that names its file, once.
 func named(path string, err error) error {
 	if strings.Contains(err.Error(), path) {
 		return err

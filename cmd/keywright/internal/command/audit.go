@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditing are the flags of audit.
+// auditing holds the flags of audit.
 type auditing struct {
 	judging
 	sourcing
@@ -88,7 +88,8 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 				return err
 			}
 			o.output = form
-			if err := o.offending.check(form, c.Flags().Changed("output"), o.values != "none" && o.values != "false"); err != nil {
+			if err := o.offending.check(form, c.Flags().Changed("output"),
+				o.values != "none" && o.values != "false"); err != nil {
 				return err
 			}
 			o.name = append(args, "")[0]
@@ -107,26 +108,30 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 	return c
 }
 
-// auditForms are the forms of an audit's report.
+// auditForms lists the forms of an audit's report.
 var auditForms = []string{"table", "json", "jsonl", "csv", "html", "sarif", "github", "junit", "partial"}
 
 func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&o.audit.Include, "include", nil, "only these entries or key globs")
 	f.StringSliceVar(&o.audit.Exclude, "exclude", nil, "all but these entries or key globs")
-	f.StringVar(&o.values, "values", "none", "check values against their types, fields and members: none, sample (both ends, random members) or all")
+	f.StringVar(&o.values, "values", "none",
+		"check values against their types, fields and members: none, sample (both ends, random members) or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
 	f.IntVar(&o.audit.Groups, "groups", 50, "how many groups of undeclared keys to report")
-	f.StringSliceVar(&o.offending.codes, "keys-of", nil, "print every key that has this code, as it is met, instead of a report")
-	f.BoolVar(&o.offending.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
+	f.StringSliceVar(&o.offending.codes, "keys-of", nil,
+		"print every key that has this code, as it is met, instead of a report")
+	f.BoolVar(&o.offending.null, "null", false,
+		"with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "keep in this file how far the scan is, and go on from it if it is there")
-	f.StringVar(&o.part, "part", "", "with -o partial: which part of how many this is, as in 3/16; of a cluster its shards are dealt out to the parts")
+	f.StringVar(&o.part, "part", "",
+		"with -o partial: which part of how many this is, as in 3/16; of a cluster its shards are dealt out to the parts")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
 
-// valueWords are what --values may be; the last two are what it was.
+// valueWords say what --values may be; the last two are what it was.
 var valueWords = []string{"none", "sample", "all", "true", "false"}
 
 // prepare checks what flags cannot check themselves.
@@ -138,10 +143,12 @@ func (o *auditing) prepare() error {
 	o.audit.Whole = o.values == "all"
 	o.audit.Values = o.audit.Whole || o.values == "sample" || o.values == "true"
 	if o.top < 0 || o.examples < 0 || o.audit.Groups < 1 {
-		return usage("write a positive number, or leave it out", "--top and --examples cannot be negative, --groups is at least 1")
+		return usage("write a positive number, or leave it out",
+			"--top and --examples cannot be negative, --groups is at least 1")
 	}
 	if max(o.top, o.examples, o.audit.Groups) > maxKept {
-		return usage("--keys-of CODE prints all keys, --include all of fewer", "--top, --examples and --groups keep at most %s", terminal.Count(maxKept))
+		return usage("--keys-of CODE prints all keys, --include all of fewer",
+			"--top, --examples and --groups keep at most %s", terminal.Count(maxKept))
 	}
 	if o.audit.MinKeys < 0 {
 		return usage("write --min-keys 0, or leave it out", "--min-keys cannot be negative")
@@ -166,7 +173,8 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	schemas := sha256.New()
 	o.audit.Schema = schemaChecker(path, schemas)
 	keys := bufio.NewWriter(a.out.Raw())
-	if err := a.bare(o.offending.null, "--null", "pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`"); err != nil {
+	if err := a.bare(o.offending.null, "--null",
+		"pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`"); err != nil {
 		return err
 	}
 	if len(o.offending.codes) > 0 {
@@ -229,7 +237,8 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	r.Findings, r.NoBytes = a.silenced(d, r.Findings), r.NoBytes || o.noBytes
 	if scanErr != nil {
 		r.Complete = false
-		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
+		// the others were not counted
+		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" })
 		if len(r.Incomplete) == 0 {
 			r.Incomplete = source.Reasons{source.Why(source.Failed, "", scanErr)}
 		}
@@ -305,7 +314,7 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		if r.Sampled || !r.Complete {
 			a.say("%s", (&reportTable{r: r}).scope())
 		}
-		return r.CSV(a.out.Raw())
+		return writeCSV(a.out.Raw(), r.Rows())
 	case "html":
 		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
 			Program: "keywright " + version().Version, Rules: audit.Rules()})

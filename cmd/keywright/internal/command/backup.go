@@ -14,7 +14,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
@@ -24,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// backing are the flags of backup.
+// backing holds the flags of backup.
 type backing struct {
 	selecting
 	sourcing
@@ -91,8 +90,10 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "", "the file to write")
-	f.StringArrayVar(&o.base, "since", nil, "store only what has changed since this archive (again: which this one adds to; oldest first)")
-	f.StringArrayVar(&o.identities, "identity", nil, "a file with age identities that open an encrypted archive (again: this one, too)")
+	f.StringArrayVar(&o.base, "since", nil,
+		"store only what has changed since this archive (again: which this one adds to; oldest first)")
+	f.StringArrayVar(&o.identities, "identity", nil,
+		"a file with age identities that open an encrypted archive (again: this one, too)")
 	f.BoolVar(&o.resume, "resume", false, "go on with what a run that was killed has left in FILE.part")
 	f.BoolVar(&o.replace, "replace-file", false, "replace the file if it is there")
 	return c
@@ -103,7 +104,8 @@ func (o *sourcing) contentFlags(c *cobra.Command) {
 	f := c.Flags()
 	o.snapshotFlags(c)
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency",
+		0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
@@ -111,7 +113,7 @@ func (o *sourcing) contentFlags(c *cobra.Command) {
 	choices(c, "progress", "auto", "plain", "none")
 }
 
-// backupReport is what was saved; its JSON names are stable.
+// backupReport describes what was saved; its JSON names are stable.
 type backupReport struct {
 	File        string         `json:"file"`
 	Archive     string         `json:"archive"` // its ID
@@ -129,13 +131,14 @@ type backupReport struct {
 	Unsure      int64          `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
 	Base        string         `json:"base,omitempty"`      // digest of the archive that this one adds to
 	Unchanged   int64          `json:"unchanged,omitempty"` // keys that the archives before have as they are
-	Deleted     int64          `json:"deleted,omitempty"`   // of keys: those that the archives before have, and the server has not
-	Earlier     int64          `json:"resumed,omitempty"`   // keys that a run before this one had saved
-	Size        int64          `json:"file_bytes"`
-	Entries     []archivePart  `json:"entries"`
+	// of keys: those that the archives before have, and the server has not
+	Deleted int64         `json:"deleted,omitempty"`
+	Earlier int64         `json:"resumed,omitempty"` // keys that a run before this one had saved
+	Size    int64         `json:"file_bytes"`
+	Entries []archivePart `json:"entries"`
 }
 
-// archivePart is what an archive has of one entry.
+// archivePart describes what an archive has of one entry.
 type archivePart struct {
 	Entry  string `json:"entry"` // "" for keys that no entry declares
 	Keys   int64  `json:"keys"`
@@ -182,14 +185,16 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	}
 	if len(recipients) > 0 {
 		if err := b.file.Encrypt(recipients); err != nil {
-			return errors.Join(usage("see `keywright backup --help`", "the archive cannot be encrypted: %v", err), b.file.Remove())
+			return errors.Join(usage("see `keywright backup --help`", "the archive cannot be encrypted: %v", err),
+				b.file.Remove())
 		}
 	}
 	sum, err := b.read(ctx, read)
 	if err == nil && b.since != nil && len(sum.Incomplete) == 0 {
 		err = b.deletions(ctx)
 	}
-	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint, Consistency: string(b.meta.Consistency), Shards: sum.Shards,
+	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint,
+		Consistency: string(b.meta.Consistency), Shards: sum.Shards,
 		Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone, Base: b.meta.Base}
 	if b.since != nil {
 		r.Unchanged, r.Deleted = b.since.equal, b.since.deleted
@@ -207,7 +212,8 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		return errors.Join(err, b.file.Remove())
 	}
 	if left := errors.Join(b.w.Flush(), b.file.Abandon()); sum.Keys > 0 && left == nil {
-		a.say("%s has %s, which are good as far as they go%s", o.to+archivefile.Part, terminal.Plural(b.w.Keys(), "key"), o.canGoOn())
+		a.say("%s has %s, which are good as far as they go%s", o.to+archivefile.Part, terminal.Plural(b.w.Keys(), "key"),
+			o.canGoOn())
 	}
 	return err
 }
@@ -235,7 +241,7 @@ func (o *backing) checkBackup() error {
 	return nil
 }
 
-// backupRun is one backup.
+// backupRun represents one backup.
 type backupRun struct {
 	*backing
 	*app
@@ -266,7 +272,8 @@ func (a *app) contents(o *sourcing) (read contentReader, done func(), err error)
 	}
 	read = server.New(config, o.scan).Contents
 	if o.snapshot {
-		read = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
+		read = server.NewSnapshot(config,
+			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
 	}
 	return read, func() {}, nil
 }
@@ -289,7 +296,8 @@ func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentRe
 	if options.Taken.IsZero() {
 		options.Taken = a.now()
 	}
-	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
+		error) {
 		sum, err := rdb.New(f, options).Contents(ctx, rdb.ContentsRequest{
 			Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
 			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
@@ -329,8 +337,9 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 	if b.snapshot || b.isFile() {
 		moment = archive.OneMoment
 	}
-	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now, Consistency: moment,
-		Entries: b.sel.Names(), Selection: b.askedFor(b.ks, &b.selecting), Shards: shards, Declaration: b.declaration}
+	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now,
+		Consistency: moment,
+		Entries:     b.sel.Names(), Selection: b.askedFor(b.ks, &b.selecting), Shards: shards, Declaration: b.declaration}
 	if b.since != nil {
 		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
 	}
@@ -404,95 +413,8 @@ func (b *backupRun) kept(err error) error {
 	return notWritten(b.to, err)
 }
 
-// notWritten is an archive that could not be written to its end.
+// notWritten returns an archive that could not be written to its end.
 func notWritten(path string, err error) error {
 	return &exit{exitPartial, fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
 		"is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
-}
-
-// partsOf are the entries of which an archive has keys.
-func partsOf(index *archive.Index) []archivePart {
-	out := []archivePart{}
-	for _, e := range index.Entries {
-		if e.Keys > 0 {
-			digest, _ := e.Digest.MarshalText()
-			out = append(out, archivePart{e.Name, e.Keys, e.Bytes, string(digest)})
-		}
-	}
-	return out
-}
-
-func (a *app) printBackup(r *backupReport) error {
-	if err := a.printParts(r.Entries); err != nil {
-		return err
-	}
-	for _, n := range r.Notes {
-		a.tell("note: %s", finding.Printable(n))
-	}
-	if r.Gone > 0 {
-		a.tell("%s expired or were deleted while they were read", terminal.Plural(r.Gone, "key"))
-	}
-	if r.Torn > 0 {
-		a.tell("%s", a.out.Paint(terminal.Yellow, fmt.Sprintf("%s were written to each time they were read in parts: `keywright archive info %s` names them", terminal.Plural(r.Torn, "key"), r.File)))
-	}
-	if r.Base != "" {
-		a.tell("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
-		if r.Deleted > 0 {
-			a.tell("%s saved as deleted: not there any more", terminal.Plural(r.Deleted, "key"))
-		}
-	}
-	if r.Earlier > 0 {
-		a.tell("%s were saved by the run before", terminal.Plural(r.Earlier, "key"))
-	}
-	if r.Unsure > 0 {
-		a.tell("%s", unsure(r.Unsure))
-	}
-	a.tell("%s", momentOf(r.Consistency, r.Shards))
-	what := fmt.Sprintf("%s (%s) in %s, %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), r.File, terminal.Bytes(r.Size))
-	if r.Complete {
-		a.tell("%s", a.out.Paint(terminal.Green, "Saved "+what+"."))
-		return nil
-	}
-	a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String())))
-	a.tell("saved so far: %s", what)
-	return nil
-}
-
-// momentOf says of which moment values are.
-func momentOf(consistency string, shards int) string {
-	switch {
-	case consistency != string(archive.OneMoment):
-		return "values are those of their own moment each"
-	case shards > 1:
-		return "values are those of one moment for each shard"
-	}
-	return "values are those of one moment"
-}
-
-// printParts is the table of an archive's entries.
-func (a *app) printParts(parts []archivePart) error {
-	var rows [][]string
-	for _, p := range parts {
-		name := p.Entry
-		if name == "" {
-			name = undeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), terminal.Bytes(p.Bytes)})
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 24}, {Title: "keys", Right: true}, {Title: "bytes", Right: true}}, rows); err != nil {
-		return err
-	}
-	a.tell("")
-	return nil
-}
-
-// progressMode is none where the user wants quiet.
-func (a *app) progressMode(mode string) string {
-	if a.quiet {
-		return "none"
-	}
-	return mode
 }

@@ -17,7 +17,7 @@ const (
 	markMet
 )
 
-// since is what a backup of what has changed knows of the archives before it.
+// since describes what a backup of what has changed knows of the archives before it.
 type since struct {
 	chain  []*archivefile.Opened // oldest first
 	before *archive.Chain
@@ -47,7 +47,7 @@ func (s *since) remember(batch []source.Content) error {
 	return nil
 }
 
-// waiting is a value in parts that earlier archives may have as it is.
+// waiting represents a value in parts that earlier archives may have as it is.
 type waiting struct {
 	parts *archivefile.Spool
 	first archive.Record // without its payload

@@ -36,7 +36,9 @@ func openChain(paths []string, keys archivefile.Keys) (chain []*archivefile.Open
 		chain = append(chain, in)
 		switch {
 		case in.Cut != nil:
-			return chain, &exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut), "take another copy of it: of several archives each must be whole"}
+			return chain,
+				&exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut),
+					"take another copy of it: of several archives each must be whole"}
 		case i == 0 && in.Meta.Base != "":
 			return chain, hasBase(path)
 		case in.Meta.Base != base:
@@ -55,7 +57,8 @@ func closeAll(chain []*archivefile.Opened) {
 
 // hasBase refuses an archive that only has what changed.
 func hasBase(path string) error {
-	return usage("`keywright restore` takes it after the archives that it adds to, oldest first", "%s only has what has changed since another archive", path)
+	return usage("`keywright restore` takes it after the archives that it adds to, oldest first",
+		"%s only has what has changed since another archive", path)
 }
 
 // eachValue calls each with the values of an archive.
@@ -152,7 +155,7 @@ func (b *backupRun) deletion(v *archive.Value) error {
 	return nil
 }
 
-// resumed is what a killed run has left.
+// resumed describes what a killed run has left.
 type resumed struct {
 	*archive.Archive
 	keys  int64 // that it has; the index goes on counting

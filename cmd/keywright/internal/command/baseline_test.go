@@ -30,7 +30,7 @@ func TestABaselineKeepsWhatWasNotLookedFor(t *testing.T) {
 		}
 	}
 	write("keyspace.yaml", baselineKeyspace)
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("SET", "app:user:1", "x")       // KW505, in database 0
 	s.Do("SET", "app:page:1", "not int") // KW508, with --values
 	s.Do("SET", "app:stray", "x")        // KW501
@@ -71,10 +71,12 @@ func TestABaselineKeepsWhatWasNotLookedFor(t *testing.T) {
 	} {
 		write("copy.json", string(whole))
 		code, out, errs := runLine(t, "audit --baseline copy.json --progress none "+c.args)
-		if code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, c.unseen) || !strings.Contains(errs, " of the baseline not looked for") {
+		if code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, c.unseen) ||
+			!strings.Contains(errs, " of the baseline not looked for") {
 			t.Errorf("%s: exit code %d\n%s\n%s", c.args, code, out, errs)
 		}
-		if _, json, _ := runLine(t, "audit -o json --baseline copy.json --progress none "+c.args); !strings.Contains(json, `"not_looked_at": `) || !strings.Contains(json, `"gone": 0`) {
+		if _, json, _ := runLine(t, "audit -o json --baseline copy.json --progress none "+c.args); !strings.Contains(json,
+			`"not_looked_at": `) || !strings.Contains(json, `"gone": 0`) {
 			t.Errorf("%s: %s", c.args, json)
 		}
 		if code, _, errs := runLine(t, "audit --baseline copy.json --update-baseline --progress none "+c.args); code != 0 {
@@ -84,11 +86,13 @@ func TestABaselineKeepsWhatWasNotLookedFor(t *testing.T) {
 			t.Errorf("%s: the baseline has lost what was not looked for:\n%s\n%s", c.args, whole, after)
 		}
 	}
-	if code, _, errs := runLine(t, "lint --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "4 findings of the baseline not looked for") {
+	if code, _, errs := runLine(t, "lint --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") ||
+		!strings.Contains(errs, "4 findings of the baseline not looked for") {
 		t.Errorf("lint: exit code %d\n%s", code, errs)
 	}
 	s.Do("DEL", "app:user:1")
-	if code, _, errs := runLine(t, "audit --values=all --baseline b.json --progress none -u "+s.URL()); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") || strings.Contains(errs, "not looked for") {
+	if code, _, errs := runLine(t, "audit --values=all --baseline b.json --progress none -u "+s.URL()); code != 0 ||
+		!strings.Contains(errs, "1 finding of the baseline gone") || strings.Contains(errs, "not looked for") {
 		t.Errorf("what was looked for is gone: exit code %d\n%s", code, errs)
 	}
 }
@@ -110,7 +114,8 @@ func TestABaselineOfTwoDeclarations(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
 	whole, _ := os.ReadFile("b.json")
-	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 || strings.Contains(errs, "gone (") || !strings.Contains(errs, "1 finding of the baseline not looked for") {
+	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 ||
+		strings.Contains(errs, "gone (") || !strings.Contains(errs, "1 finding of the baseline not looked for") {
 		t.Errorf("exit code %d\n%s", code, errs)
 	}
 	if code, _, errs := runLine(t, "lint a --baseline b.json --update-baseline"); code != 0 {
@@ -122,7 +127,8 @@ func TestABaselineOfTwoDeclarations(t *testing.T) {
 	if err := os.RemoveAll("b"); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 || !strings.Contains(errs, "1 finding of the baseline gone") {
+	if code, _, errs := runLine(t, "lint a --fail-on note --baseline b.json"); code != 0 ||
+		!strings.Contains(errs, "1 finding of the baseline gone") {
 		t.Errorf("a declaration that is deleted: exit code %d\n%s", code, errs)
 	}
 }

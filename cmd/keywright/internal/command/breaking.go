@@ -14,10 +14,11 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/spf13/cobra"
 )
 
-// comparing are the flags of breaking.
+// comparing holds the flags of breaking.
 type comparing struct {
 	judging
 	against    string
@@ -78,7 +79,8 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	found := d.moved(breaking.Run(old, d.Keyspace, categories...))
 	found = finding.Ignore(found, d.sources, AllRules(), breaking.Rules(), a.now())
 	looked := func(e finding.BaselineEntry) bool {
-		return len(o.categories) == 0 && slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
+		return len(o.categories) == 0 &&
+			slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
 	}
 	if found, err = o.settle(a, found, looked); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	return o.verdict(counts)
 }
 
-// breaks is the summary by category.
+// breaks returns the summary by category.
 func breaks(found []finding.Finding) string {
 	var parts []string
 	for _, category := range breaking.Categories() {
@@ -136,7 +138,7 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 		if info.IsDir() {
 			against = filepath.Join(against, declarationName)
 		}
-		d, err := load(against, nil)
+		d, err := readDeclaration(against, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +157,7 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 		dir, name = filepath.Split(filepath.FromSlash(inner))
 		tree = tree.In(filepath.ToSlash(dir))
 	}
-	ks, found := keyspace.Load(tree, filepath.ToSlash(name))
+	ks, found := load.File(tree, filepath.ToSlash(name))
 	d := &declaration{Keyspace: ks, findings: found, sources: map[string][]byte{}, prefix: ""}
 	if len(ks.Files) == 0 {
 		if _, err := tree.Open(filepath.ToSlash(name)); errors.Is(err, gitfile.ErrLarge) {
@@ -174,12 +176,12 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 func (a *app) sound(d *declaration, name string) error {
 	if c := finding.Count(d.findings); c.Errors > 0 {
 		_ = finding.Text(a.err, d.findings, a.printing(d, a.err))
-		return usage("compare with one that is sound", "the older declaration, %s, has %s", name, finding.Summary(c))
+		return usage("compare with one that is sound", "%s has %s", name, finding.Summary(c))
 	}
 	return nil
 }
 
-// diffing are the flags of diff.
+// diffing holds the flags of diff.
 type diffing struct {
 	output   string
 	exitCode bool
@@ -241,27 +243,27 @@ func (a *app) sides(ctx context.Context, args []string) (old, new *keyspace.Keys
 		}
 		new, path = d.Keyspace, at
 	}
-	load := func(side string) (*keyspace.Keyspace, error) {
+	one := func(side string) (*keyspace.Keyspace, error) {
 		if _, err := os.Stat(side); err != nil && missing != nil && !strings.Contains(side, ":") {
 			return nil, missing
 		}
 		return a.older(ctx, side, path)
 	}
 	if len(args) == 2 {
-		if new, err = load(args[1]); err != nil {
+		if new, err = one(args[1]); err != nil {
 			return nil, nil, err
 		}
 	}
-	old, err = load(args[0])
+	old, err = one(args[0])
 	return old, new, err
 }
 
-// difference is what diff has found; its JSON names are stable.
+// difference describes what diff has found; its JSON names are stable.
 type difference struct {
 	Changes []breaking.Change `json:"changes"`
 }
 
-// signs are the styles of the lines of a diff.
+// signs lists the styles of the lines of a diff.
 var signs = map[byte]terminal.Style{'+': terminal.Green, '-': terminal.Red, '~': terminal.Yellow}
 
 func (a *app) showDiff(form string, changes []breaking.Change) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// chaining are the flags of verbs that read archives, also those that add to others.
+// chaining holds the flags of verbs that read archives, also those that add to others.
 type chaining struct {
 	unlocking
 	bases []string
@@ -30,7 +30,7 @@ func (o *chaining) flags(c *cobra.Command) {
 	f.Lookup("base").Annotations = map[string][]string{noVariable: {"files of each run"}}
 }
 
-// chained is an archive together with those that it adds to.
+// chained represents an archive together with those that it adds to.
 type chained struct {
 	*archive.Chain
 	Cut   error // why it is not whole; nil: it is
@@ -63,7 +63,8 @@ func (a *app) spooledChain(ctx context.Context, in io.Reader, o *chaining, other
 }
 
 // complete opens what an archive adds to, if it does.
-func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefile.Keys, others []string) (_ *chained, err error) {
+func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefile.Keys, others []string) (_ *chained,
+	err error) {
 	c := &chained{Cut: in.Cut, files: []*archivefile.Opened{in}}
 	defer func() {
 		if err != nil {
@@ -75,7 +76,8 @@ func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefil
 		return c, err
 	}
 	var older []*archive.Archive
-	for _, other := range slices.Concat(slices.DeleteFunc(others, func(name string) bool { return !archivefile.Is(name) }), o.bases) {
+	for _, other := range slices.Concat(slices.DeleteFunc(others, func(name string) bool { return !archivefile.Is(name) }),
+		o.bases) {
 		base, err := archivefile.Open(other, keys)
 		if err != nil {
 			return nil, noArchive(other, err)
@@ -86,10 +88,12 @@ func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefil
 		}
 	}
 	if in.Cut != nil {
-		return nil, &exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut), "take another copy of it: of several archives each must be whole"}
+		return nil, &exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut),
+			"take another copy of it: of several archives each must be whole"}
 	}
 	if c.Chain, err = archive.NewChain(in.Archive, older...); errors.As(err, new(*archive.BaseError)) {
-		return nil, usage("name the archives that it adds to with --base FILE, each of them whole", "%s only has what has changed since another archive", path)
+		return nil, usage("name the archives that it adds to with --base FILE, each of them whole",
+			"%s only has what has changed since another archive", path)
 	}
 	return c, err
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// changing are the flags of every command that changes a server by a plan.
+// changing holds the flags of every command that changes a server by a plan.
 type changing struct {
 	selecting // of verbs with a rule
 	pacing
@@ -36,7 +36,7 @@ type changing struct {
 	ring   ringing // of those that seal
 }
 
-// pacing are the flags that bound how fast keys are changed.
+// pacing holds the flags that bound how fast keys are changed.
 type pacing struct {
 	rate       int
 	byteRate   int
@@ -92,12 +92,12 @@ are held, loads, workers and queues that work are left alone; items of entities 
 through their store with their indexes, caches with the load that is under way.
 Twice is as once: a run that was interrupted or killed is run again.`
 
-// exitCodesOfChanges are those of all these verbs.
+// exitCodesOfChanges lists those of all these verbs.
 const exitCodesOfChanges = `Exit codes: 0 planned or done, 1 the server refused some changes, 2 usage, 3 the
 server cannot be reached, 4 it refuses, or the plan does not hold any more, 5 not all
 keys were seen or changed, 130 interrupted.`
 
-// changeRun is one run of a verb: a plan, and its execution where that was asked for.
+// changeRun represents one run of a verb: a plan, and its execution where that was asked for.
 type changeRun struct {
 	*changing
 	*app
@@ -182,7 +182,7 @@ func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *chang
 	return r, nil
 }
 
-// database is what the URL names, where it names one, else what was asked for. A plan is for one,
+// database returns what the URL names, where it names one, else what was asked for. A plan is for one,
 // or for all, and does not hold for another one.
 func (r *changeRun) database(asked int) int {
 	switch named := r.config.DB > 0; {
@@ -203,7 +203,7 @@ func (r *changeRun) close() {
 	_ = r.undoing.Close()
 }
 
-// client is the client of the database that the verb is about.
+// client returns the client of the database that the verb is about.
 func (r *changeRun) client() (*keywright.Client, error) {
 	return r.clients.client(max(r.request.DB, 0))
 }
@@ -221,20 +221,20 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	return p.Seal()
 }
 
-// empty is the plan without what it counts.
+// empty returns the plan without what it counts.
 func (r *changeRun) empty() *plan.Plan {
 	return &plan.Plan{Format: plan.Format, Verb: r.name, Made: r.app.now().UTC().Truncate(time.Millisecond),
 		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks), Request: r.request,
 		Entries: []plan.Part{}}
 }
 
-// bare is the plan without what it counts, sealed.
+// bare returns the plan without what it counts, sealed.
 func (r *changeRun) bare() (*plan.Plan, error) {
 	p := r.empty()
 	return p, p.Seal()
 }
 
-// planServer is the identity of a server as plans have it.
+// planServer returns the identity of a server as plans have it.
 func planServer(config connect.Config, id server.Identity) plan.Server {
 	s := plan.Server{Name: config.String(), Cluster: id.Cluster, Shards: []plan.Shard{}}
 	for _, sh := range id.Shards {
@@ -285,7 +285,7 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 	return r.showDone(ctx, p, &report, err)
 }
 
-// notBegun is why nothing of a plan was done.
+// notBegun describes why nothing of a plan was done.
 type notBegun struct{ error }
 
 func (n *notBegun) Unwrap() error { return n.error }
@@ -312,7 +312,8 @@ func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Jo
 }
 
 // act takes the right to change keys, on servers that are still those that were looked at.
-func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting, error) {
+func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
+	error) {
 	acting, err := apply.Act(ctx, c)
 	for began := time.Now(); errors.Is(err, apply.ErrActing) && time.Since(began) < a.patience; acting,
 		err = apply.Act(ctx, c) {
@@ -333,10 +334,10 @@ func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Confi
 	return acting, nil
 }
 
-// actingAgain is how long it is until the right to change keys is asked for again.
+// actingAgain says how long it is until the right to change keys is asked for again.
 const actingAgain = 500 * time.Millisecond
 
-// unmoved is an error if the servers are not those that were looked at: there may have been
+// unmoved returns an error if the servers are not those that were looked at: there may have been
 // a failover since. nil: none were.
 func (a *app) unmoved(ctx context.Context, config connect.Config, was *plan.Server) error {
 	id, err := server.Identify(ctx, config, server.Primary)
@@ -351,7 +352,8 @@ func (a *app) unmoved(ctx context.Context, config connect.Config, was *plan.Serv
 	for _, d := range why {
 		a.tell("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &exit{exitRefused, "the servers are not those that were looked at: " + why[0].What + "; nothing was changed", "run it again"}
+	return &exit{exitRefused, "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
+		"run it again"}
 }
 
 // onePlan takes the file of a plan.

@@ -23,7 +23,7 @@ import (
 // checkpointForm is the version of the form of checkpoint files.
 const checkpointForm = 1
 
-// checkpoint is a file with an audit that has not come to its end.
+// checkpoint represents a file with an audit that has not come to its end.
 type checkpoint struct {
 	Form      int             `json:"keywright_checkpoint"`
 	Program   string          `json:"program"` // whose rules judged the keys
@@ -64,7 +64,9 @@ func (o *auditing) resumes(a *app, d *declaration, schemas []byte, fold *audit.A
 	if err := writable(o.checkpoint); err != nil {
 		return nil, usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
 	}
-	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace + o.part, now: a.now, most: maxCheckpoint, say: a.say}
+	c := &checkpointing{path: o.checkpoint, fold: fold,
+		asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace + o.part, now: a.now, most: maxCheckpoint,
+		say: a.say}
 	from, err := c.read()
 	if err != nil {
 		return nil, err
@@ -81,7 +83,8 @@ func (o *auditing) mayResume() error {
 	leaveOut := "leave out one of them"
 	switch {
 	case o.isFile() || o.snapshot:
-		return usage("leave out --checkpoint: a file and a snapshot are read from their beginning", "--checkpoint is for the scan of a server")
+		return usage("leave out --checkpoint: a file and a snapshot are read from their beginning",
+			"--checkpoint is for the scan of a server")
 	case o.sample > 0:
 		return usage(leaveOut, "--checkpoint and --sample exclude each other")
 	case len(o.offending.codes) > 0:
@@ -90,7 +93,7 @@ func (o *auditing) mayResume() error {
 	return nil
 }
 
-// asked is a digest of all that decides what an audit keeps of the keys.
+// asked returns a digest of all that decides what an audit keeps of the keys.
 func (o *auditing) asked(d *declaration, schemas []byte, db int) string {
 	h := sha256.New()
 	for _, file := range slices.Sorted(maps.Keys(d.sources)) {
@@ -127,7 +130,7 @@ func tooLarge(text []byte) bool {
 	return len(text) > maxCheckpoint || jsonbound.Check(text, maxMade, 4*maxMade) != nil
 }
 
-// read is the position of the file, nil if there is none. The fold goes on where it was.
+// read returns the position of the file, nil if there is none. The fold goes on where it was.
 func (c *checkpointing) read() (*server.Position, error) {
 	fresh := "delete " + shellWord(c.path) + " to begin from the start, or name another file"
 	text, err := readCheckpoint(c.path)
@@ -144,7 +147,8 @@ func (c *checkpointing) read() (*server.Position, error) {
 	case kept.Form != checkpointForm || kept.Program != program():
 		return nil, usage(fresh, "%s is of another version of keywright (%s)", c.path, kept.Program)
 	case kept.Asked != c.asked:
-		return nil, usage(fresh+"; for the same audit write the same flags", "%s is of an audit with another declaration or other flags", c.path)
+		return nil, usage(fresh+"; for the same audit write the same flags",
+			"%s is of an audit with another declaration or other flags", c.path)
 	}
 	if err := c.fold.Restore(kept.Judgement); err != nil {
 		return nil, usage(fresh, "%s: %v", c.path, err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
@@ -18,7 +18,7 @@ import (
 // A checkpoint that would not be read is not written: the last one stays, the audit goes
 // on, and says so once.
 func TestLargeCheckpointIsNotWritten(t *testing.T) {
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\nowner: o\nkeys:\n  a: {key: a, type: set, ttl: 1d}\n")}}, "k.yaml")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\nowner: o\nkeys:\n  a: {key: a, type: set, ttl: 1d}\n")}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -30,7 +30,8 @@ func TestLargeCheckpointIsNotWritten(t *testing.T) {
 		return fold
 	}
 	var said bytes.Buffer
-	c := &checkpointing{path: filepath.Join(t.TempDir(), "c"), fold: begin(), most: 8 << 10, now: func() time.Time { return time.Time{} },
+	c := &checkpointing{path: filepath.Join(t.TempDir(), "c"), fold: begin(), most: 8 << 10,
+		now: func() time.Time { return time.Time{} },
 		say: func(format string, args ...any) { fmt.Fprintf(&said, format+"\n", args...) }}
 	if err := c.save(server.Position{Keys: 7}); err != nil || !c.wrote || said.Len() > 0 {
 		t.Fatal(err, said.String())
@@ -40,7 +41,8 @@ func TestLargeCheckpointIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		c.fold.Add([]source.Key{{Name: fmt.Appendf(bytes.Repeat([]byte("x"), 100), "%d", i), Kind: source.String, TTL: source.NoTTL, Bytes: 1}})
+		c.fold.Add([]source.Key{{Name: fmt.Appendf(bytes.Repeat([]byte("x"), 100), "%d", i), Kind: source.String,
+			TTL: source.NoTTL, Bytes: 1}})
 	}
 	for range 2 {
 		if err := c.save(server.Position{Keys: 107}); err != nil {
@@ -62,7 +64,8 @@ func TestLargeCheckpointIsNotWritten(t *testing.T) {
 // Text that has too many objects is as unreadable as one that has too many bytes.
 func TestTooLarge(t *testing.T) {
 	objects := append(bytes.Repeat([]byte("{},"), maxMade+1), "{}]"...)
-	for name, text := range map[string][]byte{"objects": append([]byte("["), objects...), "bytes": bytes.Repeat([]byte(" "), maxCheckpoint+1)} {
+	for name, text := range map[string][]byte{"objects": append([]byte("["), objects...),
+		"bytes": bytes.Repeat([]byte(" "), maxCheckpoint+1)} {
 		if !tooLarge(text) {
 			t.Errorf("%s: not too large", name)
 		}

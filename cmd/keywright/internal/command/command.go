@@ -27,7 +27,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Streams is the world a command lives in.
+// Streams represents the world a command lives in.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -35,7 +35,7 @@ type Streams struct {
 	Environ  func() []string // all variables, for names that nothing reads; nil: none is looked at
 }
 
-// app is what the verbs share: the streams and the persistent flags.
+// app describes what the verbs share: the streams and the persistent flags.
 type app struct {
 	keyspace *keyspace.Keyspace // of withConstructs
 	In       io.Reader
@@ -61,7 +61,8 @@ type app struct {
 }
 
 func newApp(args []string, s Streams) *app {
-	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv), Getenv: s.Getenv, environ: s.Environ, args: args, now: time.Now}
+	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv),
+		Getenv: s.Getenv, environ: s.Environ, args: args, now: time.Now}
 }
 
 // Main runs the command line and returns the exit code.
@@ -91,9 +92,10 @@ func (a *app) run(ctx context.Context) (err error) {
 	return err
 }
 
-// New is the tree of commands, for documentation.
+// New returns the tree of commands, for documentation.
 func New() *cobra.Command {
-	root := newApp(nil, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}).root()
+	root := newApp(nil, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+		Getenv: func(string) string { return "" }}).root()
 	root.InitDefaultCompletionCmd()
 	return root
 }
@@ -129,12 +131,17 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
 	choices(root, "color", "auto", "always", "never")
-	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(), a.mergeCommand(), a.topCommand(), a.inferCommand(), a.genCommand(), a.breakingCommand(), a.diffCommand(),
-		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(), a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(), a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(), a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(), a.versionCommand())
+	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(),
+		a.matchCommand(), a.auditCommand(), a.mergeCommand(), a.topCommand(), a.inferCommand(), a.genCommand(),
+		a.breakingCommand(), a.diffCommand(),
+		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(),
+		a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(),
+		a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(),
+		a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(), a.versionCommand())
 	return root
 }
 
-// helpCommand is cobra's, except that a topic there is not is an error.
+// helpCommand returns cobra's, except that a topic there is not is an error.
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [command]",
@@ -170,7 +177,8 @@ func (a *app) environment(cmd *cobra.Command) error {
 			a.variables = append(a.variables, [2]string{name, value})
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil { // err shows the value
-			failed = usage("correct or unset "+name, "the value of %s does not fit --%s, which takes %s", name, f.Name, kindOfFlag(f.Value.Type()))
+			failed = usage("correct or unset "+name, "the value of %s does not fit --%s, which takes %s", name, f.Name,
+				kindOfFlag(f.Value.Type()))
 		}
 	})
 	if failed != nil {
@@ -254,12 +262,13 @@ func (a *app) misread(name, value string) {
 // withoutVariable are flags that no variable sets: those that change something,
 // which must be said each time, and those that mean different things to different
 // commands.
-var withoutVariable = []string{"help", "version", "activate", "apply", "break", "check", "discard", "pause", "remove", "repair", "resume", "retry", "save"}
+var withoutVariable = []string{"help", "version", "activate", "apply", "break", "check", "discard", "pause", "remove",
+	"repair", "resume", "retry", "save"}
 
 // noVariable marks a flag that no variable sets although others of its name have one.
 const noVariable = "keywright_no_variable"
 
-// Variable is the environment variable of a flag, "" if it has none.
+// Variable returns the environment variable of a flag, "" if it has none.
 func Variable(flag *pflag.Flag) string {
 	if slices.Contains(withoutVariable, flag.Name) || flag.Annotations[noVariable] != nil {
 		return ""
@@ -267,13 +276,13 @@ func Variable(flag *pflag.Flag) string {
 	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
-// kindsOfFlags are what flags take, in words.
+// kindsOfFlags say what flags take, in words.
 var kindsOfFlags = map[string]string{
 	"bool": "true or false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0",
 	"duration": "a duration like 5s", "float64": "a number", "stringSlice": "words with commas between them",
 }
 
-// kindOfFlag is what a flag takes, in words.
+// kindOfFlag returns what a flag takes, in words.
 func kindOfFlag(kind string) string { return cmp.Or(kindsOfFlags[kind], "a "+kind) }
 
 // oneOf checks a flag that takes a word of a list.

@@ -29,14 +29,18 @@ func TestExitCodes(t *testing.T) {
 		{context.Background(), &exit{code: exitFindings}, 1, ""},
 		{context.Background(), usage("do so", "that is wrong"), 2, "keywright: that is wrong\nhint: do so\n"},
 		{context.Background(), errors.New("some error"), 2, "keywright: some error\n"},
-		{context.Background(), &connect.ConfigError{What: "no URL", Hint: "write one"}, 2, "keywright: no URL\nhint: write one\n"},
+		{context.Background(), &connect.ConfigError{What: "no URL", Hint: "write one"},
+			2, "keywright: no URL\nhint: write one\n"},
 		{context.Background(), down, 3, "keywright: cannot use the server h:1: refused\nhint: start it\n"},
-		{context.Background(), &connect.Error{Kind: connect.Broken, Server: "h:1", Err: errors.New("cut")}, 3, "keywright: cannot use the server h:1: cut\n"},
-		{context.Background(), &connect.Error{Kind: connect.Denied, Server: "h:1", Err: errors.New("NOPERM")}, 4, "keywright: cannot use the server h:1: NOPERM\n"},
+		{context.Background(), &connect.Error{Kind: connect.Broken, Server: "h:1", Err: errors.New("cut")},
+			3, "keywright: cannot use the server h:1: cut\n"},
+		{context.Background(), &connect.Error{Kind: connect.Denied, Server: "h:1", Err: errors.New("NOPERM")}, 4,
+			"keywright: cannot use the server h:1: NOPERM\n"},
 		{context.Background(), &exit{exitPartial, "incomplete", ""}, 5, "keywright: incomplete\n"},
 		{ended, down, 130, "keywright: interrupted\n"},
 		{ended, usage("", "wrong before that"), 2, "keywright: wrong before that\n"},
-		{context.Background(), &bug{"nil map"}, 2, "keywright: this is a bug in keywright: nil map\nhint: please report it with the command that led to it\n"},
+		{context.Background(), &bug{"nil map"},
+			2, "keywright: this is a bug in keywright: nil map\nhint: please report it with the command that led to it\n"},
 	} {
 		var out bytes.Buffer
 		a := newApp(nil, Streams{Err: &out, Getenv: func(string) string { return "" }})
@@ -123,7 +127,8 @@ func TestSchemaChecker(t *testing.T) {
 		"tags.json":           {`["a","b"]`: true, `["long"]`: false, `{}`: false, `no`: false, `[]x`: false},
 		"many.json#/$defs/n":  {`1`: true, `"1"`: false},
 		"./sub/../tags.json":  {`[]`: true},
-		"sub/../../tags.json": nil, "web.json": nil, "file.json": nil, "host.json": nil, "broken.json": nil, "wrong.json": nil, "link.json": nil, "none.json": nil, "sub": nil, "/etc/hostname": nil,
+		"sub/../../tags.json": nil, "web.json": nil, "file.json": nil, "host.json": nil, "broken.json": nil,
+		"wrong.json": nil, "link.json": nil, "none.json": nil, "sub": nil, "/etc/hostname": nil,
 	} {
 		judge, err := check(file)
 		if (err == nil) != (values != nil) {

@@ -17,8 +17,10 @@ import (
 
 // commanding are texts that a terminal, a CI system or a spreadsheet would obey.
 var commanding = []string{
-	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "##vso[task.setvariable]x", "##teamcity[x]", "a\n::error::b",
-	"\x1b]0;title\x07", "\x1b[2J", "\u009b31m", "\u202eabc", "a\rb", "\x7f", "\xff", "=1+1", "\uff1d1+1", "@SUM(A1)", "\x00", strings.Repeat("long", 80) + "\x1b[2J",
+	"::add-mask::x", "  ::error::x", "\t::stop-commands::x", "##[error]x", "##vso[task.setvariable]x", "##teamcity[x]",
+	"a\n::error::b",
+	"\x1b]0;title\x07", "\x1b[2J", "\u009b31m", "\u202eabc", "a\rb", "\x7f", "\xff", "=1+1", "\uff1d1+1", "@SUM(A1)",
+	"\x00", strings.Repeat("long", 80) + "\x1b[2J",
 }
 
 var inlineCommand = regexp.MustCompile(`##[A-Za-z]*\[`)
@@ -59,19 +61,23 @@ func fillCommanding(s *keywrighttest.Server) {
 	for i, c := range commanding {
 		n := fmt.Sprint(100 + i)
 		for _, command := range [][]string{
-			{"SET", c, "x"}, {"SET", "app:" + c, "x"}, {"HSET", "app:album:" + c, "title", "x"}, {"HSET", "app:album:" + n, "title", c, c, c},
+			{"SET", c, "x"}, {"SET", "app:" + c, "x"}, {"HSET", "app:album:" + c, "title", "x"},
+			{"HSET", "app:album:" + n, "title", c, c, c},
 			{"HSET", "app:alb:" + c, "title", "x"}, {"SET", "bull:" + c, "x"}, {"SET", "user:" + c, "x"},
-			{"SET", "lock:" + n, c + "/1", "PX", "600000"}, {"SET", "lock:" + c, "x/1"}, {"ZADD", "{lock:" + n + "}:waiters", "1", c},
-			{"HSET", "item:" + c, "n", "1"}, {"HSET", "item:" + n, "n", c}, {"SADD", "secret:" + c, "wrong type"}, {"SET", "secret:a" + c, c},
+			{"SET", "lock:" + n, c + "/1", "PX", "600000"}, {"SET", "lock:" + c, "x/1"},
+			{"ZADD", "{lock:" + n + "}:waiters", "1", c},
+			{"HSET", "item:" + c, "n", "1"}, {"HSET", "item:" + n, "n", c}, {"SADD", "secret:" + c, "wrong type"},
+			{"SET", "secret:a" + c, c},
 			{"RPUSH", "jobs:high", c}, {"SET", "{jobs}:job:" + c, "q1 1 high 0 - -\n{}"}, {"ZADD", "{jobs}:dead", "1", c},
-			{"HSET", "{jobs}:runs", c, "- 6 5 1 0 0 r1\n" + c}, {"ZADD", "{jobs}:leases", "1", "l" + c}, {"ZADD", "{jobs}:workers", "1", "w" + c},
+			{"HSET", "{jobs}:runs", c, "- 6 5 1 0 0 r1\n" + c}, {"ZADD", "{jobs}:leases", "1", "l" + c},
+			{"ZADD", "{jobs}:workers", "1", "w" + c},
 		} {
 			_, _ = s.Try(command...) // some names are of no use to a construct
 		}
 	}
 }
 
-// asForm is a command line with another form of output.
+// asForm returns a command line with another form of output.
 func asForm(args, form string) string {
 	for _, other := range []string{"-o jsonl", "-o json"} {
 		if strings.Contains(args, other) {
@@ -85,9 +91,10 @@ func asForm(args, form string) string {
 // over names and values that command a terminal, a CI log or a spreadsheet. Names as
 // they are (-o names, --null) are for other programs: a terminal gets none of them.
 func TestNoCommandPassesACommandOn(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"keyspace.yaml": documentKeyspace, "old.yaml": documentKeyspace, "bad.yaml": documentKeyspace + "  \"::add-mask::x\": {key: \"\\e]0;x\"}\n"} {
+	for name, text := range map[string]string{"keyspace.yaml": documentKeyspace, "old.yaml": documentKeyspace,
+		"bad.yaml": documentKeyspace + "  \"::add-mask::x\": {key: \"\\e]0;x\"}\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +117,8 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 		for i, w := range words {
 			words[i] = strings.ReplaceAll(w, "HOSTILE", "\x1b]0;x\a ##[x]")
 		}
-		code := Main(t.Context(), words, Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		code := Main(t.Context(), words,
+			Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 		if code > 5 {
 			t.Errorf("%s: exit code %d: %s", args, code, errs.String())
 		}
@@ -134,10 +142,14 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
-		"audit -u URL --keys-of KW501,KW502", "verify all.kwa URL --db 0 --to-db 9 --keys-of all", "verify all.kwa empty.rdb", "seal status -u URL --keys-file ring.json -v",
-		"infer -u URL", "infer dump.rdb", "infer --from-doc -", "explain --key ::add-mask::x", "queues jobs -u URL --dead", "fmt bad.yaml", "lint HOSTILE", "audit HOSTILE",
-		"archive info HOSTILE", "archive export HOSTILE --as jsonl", "archive export all.kwa --as jsonl", "restore HOSTILE -u URL", "apply HOSTILE -u URL", "top HOSTILE", "breaking --against HOSTILE",
-		"delete -u URL --match HOSTILE", "ls -u URL --entry HOSTILE", "HOSTILE", "audit --HOSTILE", "gen HOSTILE", "explain HOSTILE", "audit -u redis://HOSTILE:1", "locks --break HOSTILE -u URL",
+		"audit -u URL --keys-of KW501,KW502", "verify all.kwa URL --db 0 --to-db 9 --keys-of all", "verify all.kwa empty.rdb",
+		"seal status -u URL --keys-file ring.json -v",
+		"infer -u URL", "infer dump.rdb", "infer --from-doc -", "explain --key ::add-mask::x", "queues jobs -u URL --dead",
+		"fmt bad.yaml", "lint HOSTILE", "audit HOSTILE",
+		"archive info HOSTILE", "archive export HOSTILE --as jsonl", "archive export all.kwa --as jsonl",
+		"restore HOSTILE -u URL", "apply HOSTILE -u URL", "top HOSTILE", "breaking --against HOSTILE",
+		"delete -u URL --match HOSTILE", "ls -u URL --entry HOSTILE", "HOSTILE", "audit --HOSTILE", "gen HOSTILE",
+		"explain HOSTILE", "audit -u redis://HOSTILE:1", "locks --break HOSTILE -u URL",
 	} {
 		run(args, "")
 	}
@@ -151,7 +163,8 @@ func TestEveryCommandWithFormsIsTried(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		path := strings.Join(strings.Fields(c.CommandPath())[1:], " ")
-		if len(formsOf(c)) > 0 && !slices.ContainsFunc(documentRuns, func(r documentRun) bool { return strings.HasPrefix(r.args+" ", path+" ") }) {
+		if len(formsOf(c)) > 0 &&
+			!slices.ContainsFunc(documentRuns, func(r documentRun) bool { return strings.HasPrefix(r.args+" ", path+" ") }) {
 			t.Errorf("%s prints %v and is tried with no hostile name", path, formsOf(c))
 		}
 		for _, s := range c.Commands() {

@@ -12,7 +12,7 @@ func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	d, err := load(path, nil)
+	d, err := readDeclaration(path, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -32,7 +32,7 @@ func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra
 func (a *app) completeComponents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if path, err := a.find(); err == nil {
-		if d, err := load(path, nil); err == nil {
+		if d, err := readDeclaration(path, nil); err == nil {
 			users, _ := acl.Users(d.Keyspace)
 			for _, u := range users {
 				out = append(out, u.Name)
@@ -47,7 +47,7 @@ func (a *app) completeConstructs(of keyspace.Construct) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var out []string
 		if path, err := a.find(); err == nil {
-			if d, err := load(path, nil); err == nil {
+			if d, err := readDeclaration(path, nil); err == nil {
 				for _, e := range d.Entries {
 					if e.Construct == of {
 						out = append(out, cobra.CompletionWithDesc(e.Name, firstLine(e.Doc)))

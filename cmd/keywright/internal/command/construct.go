@@ -14,7 +14,8 @@ import (
 
 // withConstructs loads the declaration, finds its entries of one type (all, or
 // those named), connects, and runs.
-func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names []string, run func(*keywright.Client, []*keyspace.Entry) error) error {
+func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names []string,
+	run func(*keywright.Client, []*keyspace.Entry) error) error {
 	d, path, err := a.usable()
 	if err != nil {
 		return err
@@ -27,8 +28,10 @@ func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names [
 	if _, err := a.server(); err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
+	c, err := keywright.Open(ctx, a.url,
+		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+			Getenv: a.Getenv})
 	if err != nil {
 		return aclFailure(err)
 	}
@@ -36,7 +39,8 @@ func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names [
 	return aclFailure(run(c, entries))
 }
 
-func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, path string) (out []*keyspace.Entry, err error) {
+func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, path string) (out []*keyspace.Entry,
+	err error) {
 	var all []string
 	for _, e := range ks.Entries {
 		if e.Construct == of {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// copying are the flags of copy.
+// copying holds the flags of copy.
 type copying struct {
 	selecting
 	mapping
@@ -82,7 +82,8 @@ takes no more, 130 interrupted.`,
   keywright copy redis://old:6379 redis+cluster://new:6379 --entry user --existing different --apply`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || !isURL(args[0]) || !isURL(args[1]) {
-				return usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file", "%s takes the URLs of two servers", c.CommandPath())
+				return usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file",
+					"%s takes the URLs of two servers", c.CommandPath())
 			}
 			return nil
 		},
@@ -101,7 +102,8 @@ takes no more, 130 interrupted.`,
 	f.IntVar(&o.toDB, "to-db", -1, "write the keys of --db into this database (-1: into the one that each is in)")
 	f.BoolVar(&o.momentary, "momentary", false, "copy what only makes sense in its moment, too")
 	f.IntVar(&o.writers, "writers", 4, "how many connections write")
-	f.IntVar(&o.rounds, "rounds", 5, "how often both are compared, and what differs is copied again, at most (0: not at all)")
+	f.IntVar(&o.rounds, "rounds", 5,
+		"how often both are compared, and what differs is copied again, at most (0: not at all)")
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
 	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
@@ -115,16 +117,20 @@ takes no more, 130 interrupted.`,
 
 func (o *copying) check() error {
 	o.scan.Role = server.Role(o.role)
-	err := cmp.Or(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...), oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	err := cmp.Or(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...),
+		oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"),
+		oneOf("read-from", o.role, "auto", "primary", "replica"))
 	switch {
 	case err != nil:
 		return err
 	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.scan.Rate < 0 || o.scan.MaxLatency < 0:
-		return usage("see `keywright copy --help`", "--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
+		return usage("see `keywright copy --help`",
+			"--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
 	case o.forks < 1:
 		return usage("write --forks 1", "--forks must be above zero")
 	case o.apply && o.plan != "":
-		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it", "--plan and --apply exclude each other")
+		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
+			"--plan and --apply exclude each other")
 	case o.scan.OnlyDB < -1 || o.toDB < -1:
 		return usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.scan.OnlyDB < 0:
@@ -133,7 +139,7 @@ func (o *copying) check() error {
 	return nil
 }
 
-// copyRun is one copy.
+// copyRun represents one copy.
 type copyRun struct {
 	*copying
 	*app
@@ -226,7 +232,67 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 	if r.sel.names == nil && sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
 		return usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
 	}
+	return r.reachable(ctx)
+}
+
+// reachable opens each database that keys go to, before the first of them is written.
+func (r *copyRun) reachable(ctx context.Context) error {
+	if r.toDB >= 0 {
+		_, err := r.client(r.toDB)
+		return err
+	}
+	for _, db := range r.from.reader.Databases() {
+		_, err := r.client(db)
+		if err == nil {
+			continue
+		}
+		if has, failed := r.has(ctx, db); failed != nil || !has {
+			err = failed
+		} else {
+			err = noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.name), r.to.name, fmt.Sprintf(
+				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// has reports whether a database of the source has a key that would be copied.
+func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
+	sel, err := r.mapped(&r.selecting, &r.mapping)
+	if err != nil {
+		return false, err
+	}
+	o := r.scan
+	o.OnlyDB = db
+	in, err := server.NewReader(ctx, r.from.reader.Config(), o, sel.request(false))
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	_, err = in.Names(ctx, func(_ int, names [][]byte) error {
+		for _, name := range names {
+			if _, left := r.place(&archive.Record{Key: name, DB: db}); left == nil {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}
+
+// noDatabase says of a database that a server does not have what would have gone there.
+func noDatabase(err error, what, target, hint string) error {
+	var why *exit
+	if !errors.As(err, &why) || why.code != exitUsage {
+		return err
+	}
+	return usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.message)
 }
 
 // sameServer tells whether two readers read the same servers.
@@ -285,7 +351,7 @@ func (r *copyRun) place(rec *archive.Record) (apply.Place, error) {
 	return p, nil
 }
 
-// clockSlack is how much expiries may differ where they are told by the difference of two
+// clockSlack says how much expiries may differ where they are told by the difference of two
 // clocks, in milliseconds.
 const clockSlack = 1000
 

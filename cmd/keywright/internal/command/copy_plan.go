@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// asPlan is a copy that was planned, as a plan. It has no passwords.
+// asPlan returns a copy that was planned, as a plan. It has no passwords.
 func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, error) {
 	var sides [2]plan.Server
 	var urls [2]string
@@ -30,13 +30,18 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 	for i := range sides[0].Shards { // a server gets another one with its first replica, which a snapshot is
 		sides[0].Shards[i].ReplID = ""
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.now().UTC().Truncate(time.Millisecond), Tool: version().Version,
+	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.now().UTC().Truncate(time.Millisecond),
+		Tool:   version().Version,
 		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.sel.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared, Anywhere: r.anywhere,
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
+		Undeclared: r.undeclared, Anywhere: r.anywhere,
 		DB: r.scan.OnlyDB, Namespace: r.app.namespace}
-	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl, "to-db": strconv.Itoa(r.toDB),
-		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.snapshot), "forks": strconv.Itoa(r.forks),
-		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role, "from-namespace": r.mapping.from}
+	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl,
+		"to-db":     strconv.Itoa(r.toDB),
+		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.snapshot),
+		"forks":   strconv.Itoa(r.forks),
+		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role,
+		"from-namespace": r.mapping.from}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
@@ -48,7 +53,7 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 	return p, p.Seal()
 }
 
-// withoutPassword is a URL as a plan keeps it.
+// withoutPassword returns a URL as a plan keeps it.
 func withoutPassword(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -60,7 +65,7 @@ func withoutPassword(text string) (string, error) {
 	return u.String(), nil
 }
 
-// databaseIn is the database that a URL names, -1 if it names none.
+// databaseIn returns the database that a URL names, -1 if it names none.
 func databaseIn(text string) int {
 	if config, err := connect.New(connect.Options{URL: text}); err == nil && config.DB > 0 {
 		return config.DB
@@ -75,9 +80,11 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 		return usage("name the servers with --from and --to", "a plan of copy is for two servers")
 	}
 	q := p.Request
-	again := copying{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]}, existing: q.Options["existing"], ttl: q.Options["ttl"],
+	again := copying{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
+		existing: q.Options["existing"], ttl: q.Options["ttl"],
 		momentary: q.Options["momentary"] == "true", output: o.output, progress: o.progress}
-	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds, "forks": &again.forks}
+	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds,
+		"forks": &again.forks}
 	for name, into := range numbers {
 		n, err := strconv.Atoi(q.Options[name])
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// copyReport is what was copied, or would be; its JSON names are stable.
+// copyReport describes what was copied, or would be; its JSON names are stable.
 type copyReport struct {
 	From        verifiedPlace   `json:"from"`
 	To          verifiedPlace   `json:"to"`
@@ -41,7 +41,7 @@ type copyReport struct {
 	leftOut     map[plan.Code]int64
 }
 
-// copiedPart is what became of the keys of one entry.
+// copiedPart describes what became of the keys of one entry.
 type copiedPart struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
 	apply.Counts
@@ -49,8 +49,10 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
-	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
-		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{}, DurationMS: r.now().Sub(r.started).Milliseconds()}
+	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
+		Kept: in.Kept, Last: in.Checked.Figures,
+		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
+		DurationMS: r.now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
 	read := in.Read
@@ -60,7 +62,8 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	out.Incomplete = source.Reasons{}.Add(read.Incomplete...)
 	if failed != nil {
 		if !errors.Is(failed, context.Canceled) { // else it was the failure that ended the scan
-			out.Incomplete = slices.DeleteFunc(out.Incomplete, func(why source.Reason) bool { return why.Code == source.Interrupted })
+			out.Incomplete = slices.DeleteFunc(out.Incomplete,
+				func(why source.Reason) bool { return why.Code == source.Interrupted })
 		}
 		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
 	}
@@ -104,10 +107,13 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 	case errors.As(failed, new(*exit)):
 		return failed
 	case !out.Complete && !out.Applied:
-		return &exit{exitPartial, "not all keys were seen: " + out.Incomplete.String(), "nothing was changed; it was only a plan"}
+		return &exit{exitPartial, "not all keys were seen: " + out.Incomplete.String(),
+			"nothing was changed; it was only a plan"}
 	case !out.Complete:
-		return &exit{exitPartial, out.Incomplete.String(), "what was copied is right; run it again with --existing different to go on"}
-	case t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0), out.Applied && out.Rounds > 0 && !out.Settled:
+		return &exit{exitPartial, out.Incomplete.String(),
+			"what was copied is right; run it again with --existing different to go on"}
+	case t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
+		out.Applied && out.Rounds > 0 && !out.Settled:
 		return &exit{code: exitFindings}
 	}
 	return nil
@@ -131,7 +137,8 @@ func (r *copyRun) print(out *copyReport) error {
 	}
 	a.tellReasons(out.Reasons, out.MoreReasons)
 	if out.TargetOnly > 0 {
-		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some", terminal.Plural(out.TargetOnly, "key"))
+		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
+			terminal.Plural(out.TargetOnly, "key"))
 	}
 	for _, n := range out.From.Notes {
 		a.tell("note: %s: %s", finding.Printable(out.From.Name), finding.Printable(n))
@@ -147,16 +154,19 @@ func (r *copyRun) verdict(out *copyReport) {
 	if out.Repaired > 0 {
 		again = fmt.Sprintf(", %s again since they were written to meanwhile", terminal.Count(out.Repaired))
 	}
-	done := fmt.Sprintf("Copied %s (%s) in %s%s; compared %s", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), took, again, terminal.Plural(int64(out.Rounds), "time"))
+	done := fmt.Sprintf("Copied %s (%s) in %s%s; compared %s", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes),
+		took, again, terminal.Plural(int64(out.Rounds), "time"))
 	switch {
 	case !out.Complete:
 		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
 	case !out.Applied:
 		next := "--apply does it; --plan FILE keeps the plan"
 		if out.File != "" {
-			next = fmt.Sprintf("the plan is in %s, `keywright apply %s` executes it", finding.Printable(out.File), shellWord(out.File))
+			next = fmt.Sprintf("the plan is in %s, `keywright apply %s` executes it", finding.Printable(out.File),
+				shellWord(out.File))
 		}
-		a.tell("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), next)
+		a.tell("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
+			terminal.Bytes(t.Bytes), next)
 	case out.Rounds == 0:
 		a.tell("%s. What was written meanwhile is not known.", done)
 	case out.Settled && out.Kept == 0:
@@ -164,6 +174,7 @@ func (r *copyRun) verdict(out *copyReport) {
 	case out.Settled:
 		a.tell("%s; %s there before with another value, and left.", done, terminal.Plural(out.Kept, "key"))
 	default:
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
+		a.tell("%s",
+			a.out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
 	}
 }

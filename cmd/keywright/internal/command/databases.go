@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// databases are the clients of a server, by database.
+// databases holds the clients of a server, by database.
 type databases struct {
 	*app
 	open map[int]*keywright.Client
@@ -25,7 +25,8 @@ func (d *databases) client(db int) (*keywright.Client, error) {
 	}
 	o := d.connect
 	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile,
-		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: d.Getenv})
+		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2,
+		Getenv: d.Getenv})
 	if err != nil {
 		return nil, aclFailure(err)
 	}

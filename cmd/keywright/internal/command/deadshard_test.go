@@ -20,7 +20,7 @@ cleanup:
   - {match: "junk:*", idle: 1h}
 `
 
-// withDeadShard is a cluster of three shards with keys, of which one is dead. The others answer.
+// withDeadShard returns a cluster of three shards with keys, of which one is dead. The others answer.
 func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -33,7 +33,8 @@ func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 	}
 	for i := range 60 {
 		for _, name := range []string{fmt.Sprint("user:", i), fmt.Sprint("junk:", i)} {
-			if !slices.ContainsFunc(c.Nodes, func(n *keywrighttest.Server) bool { _, err := n.Try("SET", name, "v"); return err == nil }) {
+			if !slices.ContainsFunc(c.Nodes,
+				func(n *keywrighttest.Server) bool { _, err := n.Try("SET", name, "v"); return err == nil }) {
 				t.Fatalf("no node takes %s", name)
 			}
 		}
@@ -43,7 +44,8 @@ func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 			break
 		}
 	}
-	if code, out, errs := runLine(t, "audit --baseline old.json --update-baseline --progress none -u "+c.URL()); code != exitClean {
+	if code, out, errs := runLine(t,
+		"audit --baseline old.json --update-baseline --progress none -u "+c.URL()); code != exitClean {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
 	c.Nodes[2].Kill()
@@ -53,7 +55,7 @@ func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 // TestADeadShardIsSaid: what reads without a shard says so in the table, in the document and on the
 // exit line; nothing is clean, and nothing of a baseline is gone.
 func TestADeadShardIsSaid(t *testing.T) {
-	b := keywrighttest.Brands()[0] // what is done without a shard is the client's doing, whatever the servers are
+	b := keywrighttest.Redis // what is done without a shard is the client's doing, whatever the servers are
 	c := withDeadShard(t, b)
 	old, err := os.ReadFile("old.json")
 	if err != nil || !strings.Contains(string(old), "KW504") {
@@ -64,17 +66,21 @@ func TestADeadShardIsSaid(t *testing.T) {
 		{"ls", "INCOMPLETE: " + missing}, {"ls -o jsonl", ""}, {"ls -o names", ""},
 		{"top", "INCOMPLETE: " + missing}, {"top -o json", `"complete": false`}, {"top -o csv", ""},
 		{"infer", "# INCOMPLETE: " + missing},
-		{"audit", "INCOMPLETE: " + missing}, {"audit -o json", `"verdict": "incomplete"`}, {"audit -o jsonl", `"verdict":"incomplete"`},
+		{"audit", "INCOMPLETE: " + missing}, {"audit -o json", `"verdict": "incomplete"`},
+		{"audit -o jsonl", `"verdict":"incomplete"`},
 		{"audit -o html", "Incomplete: " + missing}, {"audit -o junit", missing}, {"audit -o sarif", missing},
 		{"audit -o github", "::error title=incomplete::" + missing}, {"audit -o csv", ""}, {"audit --keys-of KW505", ""},
 		{"audit --baseline none.json --update-baseline", "INCOMPLETE: " + missing},
-		{"audit --baseline old.json", "INCOMPLETE: " + missing}, {"audit --baseline old.json --update-baseline", "INCOMPLETE: " + missing},
+		{"audit --baseline old.json", "INCOMPLETE: " + missing},
+		{"audit --baseline old.json --update-baseline", "INCOMPLETE: " + missing},
 	} {
 		code, out, errs := runLine(t, r.args+" --progress none -u "+c.URL())
-		if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) || !strings.Contains(errs, "start the node") {
+		if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) ||
+			!strings.Contains(errs, "start the node") {
 			t.Errorf("%s: exit code %d\n%s\n%s", r.args, code, out, errs)
 		}
-		if strings.Contains(out, "Clean") || strings.Contains(strings.NewReplacer(`"gone_keys"`, "", "are not gone", "").Replace(out+errs), "gone") {
+		if strings.Contains(out, "Clean") ||
+			strings.Contains(strings.NewReplacer(`"gone_keys"`, "", "are not gone", "").Replace(out+errs), "gone") {
 			t.Errorf("%s: says more than it knows\n%s\n%s", r.args, out, errs)
 		}
 	}
@@ -84,7 +90,8 @@ func TestADeadShardIsSaid(t *testing.T) {
 	if _, err := os.Stat("none.json"); err == nil {
 		t.Error("an incomplete audit was made a baseline")
 	}
-	if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings || !strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
+	if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings ||
+		!strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
 		t.Errorf("doctor: exit code %d\n%s", code, out)
 	}
 }
@@ -92,11 +99,12 @@ func TestADeadShardIsSaid(t *testing.T) {
 // TestADeadShardChangesNothing: what changes or copies keys is refused while a shard is dead, before
 // it has changed any.
 func TestADeadShardChangesNothing(t *testing.T) {
-	b := keywrighttest.Brands()[0] // what is done without a shard is the client's doing, whatever the servers are
+	b := keywrighttest.Redis // what is done without a shard is the client's doing, whatever the servers are
 	c := withDeadShard(t, b)
 	other := keywrighttest.Start(t, b)
 	state := func() string {
-		return fmt.Sprint(c.Nodes[0].Do("DBSIZE"), c.Nodes[1].Do("DBSIZE"), c.Nodes[0].Info("expires"), c.Nodes[0].Do("INFO", "keyspace"), c.Nodes[1].Do("INFO", "keyspace"))
+		return fmt.Sprint(c.Nodes[0].Do("DBSIZE"), c.Nodes[1].Do("DBSIZE"), c.Nodes[0].Info("expires"),
+			c.Nodes[0].Do("INFO", "keyspace"), c.Nodes[1].Do("INFO", "keyspace"))
 	}
 	before := state()
 	for _, args := range []string{
@@ -124,10 +132,11 @@ func TestADeadShardChangesNothing(t *testing.T) {
 	}
 }
 
-// runLine is a command in this process.
+// runLine returns a command in this process.
 func runLine(t *testing.T, line string) (code int, out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
-	code = Main(t.Context(), strings.Fields(line), Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
+	code = Main(t.Context(), strings.Fields(line),
+		Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
 	return code, o.String(), e.String()
 }

@@ -13,17 +13,19 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/breaking"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // declarationName is the file that is looked for.
 const declarationName = "keyspace.yaml"
 
-// find is the declaration to use: --file, else the nearest keyspace.yaml.
+// find returns the declaration to use: --file, else the nearest keyspace.yaml.
 func (a *app) find() (string, error) {
 	if a.file != "" {
 		return a.file, nil
@@ -42,12 +44,13 @@ func (a *app) find() (string, error) {
 			return path, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", usage("write one with `keywright init`, or name it with --file", "there is no %s here or in a folder above", declarationName)
+			return "", usage("write one with `keywright init`, or name it with --file",
+				"there is no %s here or in a folder above", declarationName)
 		}
 	}
 }
 
-// declaration is a loaded file with the findings of loading it. Positions in
+// declaration represents a loaded file with the findings of loading it. Positions in
 // the model are relative to the folder of the first file; findings and sources
 // have the names of files as the user would write them.
 type declaration struct {
@@ -69,7 +72,7 @@ const (
 // read for nothing else; its imports are looked for here.
 func (a *app) load(path string) (*declaration, error) {
 	if path != standardInput {
-		return load(path, a.chosen)
+		return readDeclaration(path, a.chosen)
 	}
 	text, err := readAll(a.In, "standard input")
 	if err != nil {
@@ -93,7 +96,7 @@ type choosing func(*keyspace.Keyspace) (map[string]string, error)
 
 // loadIn loads a declaration, and once more if other namespaces are asked for.
 func loadIn(fsys fs.FS, name string, choose choosing) (*keyspace.Keyspace, []finding.Finding, error) {
-	ks, found := keyspace.Load(fsys, name)
+	ks, found := load.File(fsys, name)
 	if choose == nil || finding.Count(found).Errors > 0 {
 		return ks, found, nil
 	}
@@ -101,7 +104,7 @@ func loadIn(fsys fs.FS, name string, choose choosing) (*keyspace.Keyspace, []fin
 	if err != nil || names == nil {
 		return ks, found, err
 	}
-	ks, found = keyspace.LoadIn(fsys, name, names)
+	ks, found = load.In(fsys, name, names)
 	return ks, found, nil
 }
 
@@ -112,7 +115,7 @@ func (taken) Read([]byte) (int, error) {
 	return 0, usage("put one of them into a file", "standard input is read for the declaration already")
 }
 
-// withInput is a folder with the text of standard input in it.
+// withInput represents a folder with the text of standard input in it.
 type withInput struct {
 	fs.FS
 	text []byte
@@ -125,8 +128,8 @@ func (f withInput) Open(name string) (fs.File, error) {
 	return f.FS.Open(name)
 }
 
-// load reads a declaration. Files are opened below the folder of the first one.
-func load(path string, choose choosing) (*declaration, error) {
+// readDeclaration reads a declaration. Files are opened below the folder of the first one.
+func readDeclaration(path string, choose choosing) (*declaration, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -142,7 +145,8 @@ func load(path string, choose choosing) (*declaration, error) {
 	case err != nil:
 		return nil, usage("", "%v", err)
 	case info.IsDir():
-		return nil, usage("name the file in it: --file "+shellWord(filepath.Join(path, declarationName)), "%s is a folder", path)
+		return nil, usage("name the file in it: --file "+shellWord(filepath.Join(path, declarationName)),
+			"%s is a folder", path)
 	case !info.Mode().IsRegular():
 		return nil, usage("name a file", "%s is no regular file", path)
 	}
@@ -153,7 +157,7 @@ func load(path string, choose choosing) (*declaration, error) {
 	return loaded(ks, found, dir, name), nil
 }
 
-// loaded is the declaration that was loaded from a file of a folder.
+// loaded returns the declaration that was loaded from a file of a folder.
 func loaded(ks *keyspace.Keyspace, found []finding.Finding, dir, name string) *declaration {
 	d := &declaration{Keyspace: ks, sources: map[string][]byte{}}
 	if prefix := filepath.ToSlash(filepath.Clean(dir)); prefix != "." {
@@ -166,7 +170,7 @@ func loaded(ks *keyspace.Keyspace, found []finding.Finding, dir, name string) *d
 	return d
 }
 
-// moved are findings with file names as seen from here.
+// moved returns findings with file names as seen from here.
 func (d *declaration) moved(findings []finding.Finding) []finding.Finding {
 	move := func(p *finding.Position) {
 		if p.File != "" {
@@ -202,19 +206,21 @@ func (a *app) usable() (*declaration, string, error) {
 	return d, path, nil
 }
 
-// printing are the options of the printers of findings.
+// printing returns the options of the printers of findings.
 func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
-	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color, File: d.root}
+	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color,
+		File: d.root}
 }
 
-// AllRules is every rule of the product, in the order of the codes.
+// AllRules returns every rule of the product, in the order of the codes.
 func AllRules() []finding.Rule {
-	all := slices.Concat(keyspace.Rules(), finding.Rules(), lint.Rules(), breaking.Rules(), audit.Rules())
+	all := slices.Concat(load.Rules(), finding.Rules(), lint.Rules(), breaking.Rules(), audit.Rules(),
+		doctor.Rules())
 	slices.SortFunc(all, func(a, b finding.Rule) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }
 
-// declarations are the files that arguments name.
+// declarations returns the files that arguments name.
 func (a *app) declarations(args []string) ([]string, error) {
 	if len(args) == 0 {
 		p, err := a.find()
@@ -246,7 +252,7 @@ func (a *app) declarations(args []string) ([]string, error) {
 	return out, nil
 }
 
-// below is every keyspace.yaml in a folder and the folders in it.
+// below returns every keyspace.yaml in a folder and the folders in it.
 func below(dir string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -282,9 +288,9 @@ func readText(path string) ([]byte, error) {
 
 // readAll reads as much as a declaration may have.
 func readAll(r io.Reader, name string) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, keyspace.MaxFileBytes+1))
-	if err == nil && len(text) > keyspace.MaxFileBytes {
-		err = fmt.Errorf("%s is larger than %d KiB; divide it and use imports", name, keyspace.MaxFileBytes>>10)
+	text, err := io.ReadAll(io.LimitReader(r, load.MaxFileBytes+1))
+	if err == nil && len(text) > load.MaxFileBytes {
+		err = fmt.Errorf("%s is larger than %d KiB; divide it and use imports", name, load.MaxFileBytes>>10)
 	}
 	return text, err
 }
@@ -293,7 +299,7 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 // the old or the new text, never a half. A link stays a link, and the mode stays.
 func replaceText(path string, text []byte) error { return replaceTextAs(path, text, 0o644) }
 
-// replaceTextAs is replaceText with the mode of a file that is not there yet.
+// replaceTextAs returns replaceText with the mode of a file that is not there yet.
 func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target

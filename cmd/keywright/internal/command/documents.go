@@ -14,10 +14,9 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/shape"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/source/server"
 )
 
-// Document is one form of JSON that a command prints. docs/json.md says what its
+// Document represents one form of JSON that a command prints. docs/json.md says what its
 // version promises.
 type Document struct {
 	Name    string // the command, and jsonl for that form: "entities check", "audit jsonl"
@@ -26,7 +25,7 @@ type Document struct {
 	of      reflect.Type
 }
 
-// Documents are all of them. What is printed by app.json must be here.
+// Documents lists all of them. What is printed by app.json must be here.
 var Documents = []Document{
 	{"acl apply", 1, "Which ACL users would be changed, or were.", reflect.TypeFor[changeReport]()},
 	{"acl diff", 1, "The users of every server, compared with the declaration.", reflect.TypeFor[aclDifference]()},
@@ -38,14 +37,15 @@ var Documents = []Document{
 	{"archive ls jsonl", 1, "One key of an archive.", reflect.TypeFor[archiveKey]()},
 	{"archive verify", 1, "Whether an archive is whole.", reflect.TypeFor[archiveReport]()},
 	{"audit", 1, "The report of an audit.", reflect.TypeFor[audit.Report]()},
-	{"audit jsonl", 1, "One line of the report of an audit, or one key that --keys-of asks for.", reflect.TypeFor[audit.Line]()},
+	{"audit jsonl", 1, "One line of the report of an audit, or one key that --keys-of asks for.",
+		reflect.TypeFor[audit.Line]()},
 	{"backup", 1, "What was saved.", reflect.TypeFor[backupReport]()},
 	{"breaking", 1, "What a change of the declaration breaks.", reflect.TypeFor[finding.Document]()},
 	{"clean", 1, "What would be cleaned up, or was.", reflect.TypeFor[changeReport]()},
 	{"copy", 1, "What was copied, or would be.", reflect.TypeFor[copyReport]()},
 	{"delete", 1, "What would be deleted, or was.", reflect.TypeFor[changeReport]()},
 	{"diff", 1, "What has changed between two declarations.", reflect.TypeFor[difference]()},
-	{"doctor", 1, "What a server is, and what is dangerous about it.", reflect.TypeFor[server.Diagnosis]()},
+	{"doctor", 2, "What a server is, and what is dangerous about it.", reflect.TypeFor[diagnosis]()},
 	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[answer.Entities]()},
 	{"entities check", 1, "What is wrong in the indexes of the entities.", reflect.TypeFor[checkReport]()},
 	{"entities index", 1, "Which indexes would be built or removed, or were.", reflect.TypeFor[changeReport]()},
@@ -61,13 +61,15 @@ var Documents = []Document{
 	{"match jsonl", 1, "One key of the input, and its entry.", reflect.TypeFor[matched]()},
 	{"merge", 1, "The report of an audit in parts.", reflect.TypeFor[audit.Report]()},
 	{"merge jsonl", 1, "One line of the report of an audit in parts.", reflect.TypeFor[audit.Line]()},
-	{"migrate advance", 1, "What a part lacks for its next phase, or the step that it took.", reflect.TypeFor[migrationStep]()},
+	{"migrate advance", 1, "What a part lacks for its next phase, or the step that it took.",
+		reflect.TypeFor[migrationStep]()},
 	{"migrate diff", 1, "The classes of differences that reads have found.", reflect.TypeFor[migrationDifferences]()},
 	{"migrate export", 1, "The files that were written as Redis has their records.", reflect.TypeFor[migrationExported]()},
 	{"migrate import", 1, "What was imported, or would be.", reflect.TypeFor[importReport]()},
 	{"migrate plan", 1, "What an import would do.", reflect.TypeFor[importReport]()},
 	{"migrate repair", 1, "Which records were repaired, or would be.", reflect.TypeFor[migrationRepaired]()},
-	{"migrate rollback", 1, "What is between a part and its phase before, or the step that it took.", reflect.TypeFor[migrationStep]()},
+	{"migrate rollback", 1, "What is between a part and its phase before, or the step that it took.",
+		reflect.TypeFor[migrationStep]()},
 	{"migrate status", 1, "Where each part of a migration is.", reflect.TypeFor[migrationStatus]()},
 	{"migrate verify", 1, "How files and Redis compare.", reflect.TypeFor[migrationVerified]()},
 	{"queues", 1, "What the queues hold.", reflect.TypeFor[answer.Queues]()},
@@ -96,10 +98,10 @@ var Documents = []Document{
 // module is the path that the packages of the outputs begin with.
 const module = "github.com/keywright/keywright"
 
-// schemaHome is where the published schemas are.
+// schemaHome says where the published schemas are.
 const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/cmd/keywright/internal/command/schemas/"
 
-// Schema is the JSON Schema of a document, with the comments of the source in root.
+// Schema returns the JSON Schema of a document, with the comments of the source in root.
 func (d Document) Schema(root fs.FS) ([]byte, error) {
 	s, err := shape.Of(d.of, shape.Source(root, module))
 	if err != nil {
@@ -123,13 +125,13 @@ func required(s shape.Schema) []string {
 	return list
 }
 
-// File is the name of the document's schema file.
+// File returns the name of the document's schema file.
 func (d Document) File() string { return strings.ReplaceAll(d.Name, " ", "-") + ".schema.json" }
 
 //go:embed schemas/*.schema.json
 var schemas embed.FS
 
-// published is the schema of a document as it was generated.
+// published returns the schema of a document as it was generated.
 func (d Document) published() ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
 
 // documentNamed finds the document of a command; the form may be left out where
@@ -158,7 +160,7 @@ func (a *app) printJSON(v any, indent string) error {
 	return finding.WriteJSON(a.out.Raw(), json.RawMessage(text), indent)
 }
 
-// withVersion is a document as JSON; its version comes first.
+// withVersion returns a document as JSON; its version comes first.
 func withVersion(v any) ([]byte, error) {
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {

@@ -24,7 +24,7 @@ func eachCommand(c *cobra.Command, visit func(c *cobra.Command, name string)) {
 	}
 }
 
-// documentsOf are the names of what a command prints as JSON.
+// documentsOf returns the names of what a command prints as JSON.
 func documentsOf(c *cobra.Command, name string) (out []string) {
 	for _, form := range formsOf(c) {
 		switch form {
@@ -90,7 +90,7 @@ migrations:
       bad: {moves: [{from: "state:/bad/[]", to: worse, with: {n: .n}, value: .}]}
 `
 
-// documentRun is a command whose output is held against its schema.
+// documentRun represents a command whose output is held against its schema.
 type documentRun struct {
 	document string
 	code     int
@@ -202,11 +202,20 @@ var documentRuns = []documentRun{
 // fillForDocuments writes what makes every command have something to say.
 func fillForDocuments(s *keywrighttest.Server) {
 	for _, c := range [][]string{
-		{"HSET", "app:album:1", "title", "x", "year", "many", "extra", "y"}, {"SET", "app:album:2", "x"}, {"HSET", "app:alb:3", "title", "x"}, {"SET", "app:albun:1", "x"},
-		{"SET", "bull:1", "x"}, {"SET", "\xff\xfe\x00", "x"}, {"SET", "::add-mask::x", "x"}, {"SET", "a b\"c\\\u202e\n", "x", "EX", "1000"}, {"SET", "user:1", "x"}, {"SET", "user:2", "x"}, {"SET", "zz", "x"},
-		{"SET", "lock:7", "w\xff/1", "PX", "60000"}, {"ZADD", "{lock:7}:waiters", "1", "x1000 a"}, {"SET", "lock:8", "w/1"}, {"SET", "{lock:8}:waiters", "not a lock's"}, {"ZADD", "{lock:9}:shared", "99999999999999", "r1"}, {"SET", "secret:1", "plain"}, {"HSET", "item:1", "n", "1"}, {"PEXPIRE", "item:1", "600000"}, {"SADD", "secret:2", "wrong type"},
-		{"RPUSH", "jobs:high", "t1", "\xfe"}, {"SET", "{jobs}:job:t1", "q1 1 high 0 - -\n{}"}, {"SET", "{jobs}:job:t2", "q1 1 high 0 - -\n{}"},
-		{"HSET", "{jobs}:runs", "t2", "- 6 5 1 0 0 r1\nno such \x1b host\n"}, {"ZADD", "sales:2025-01-15", "3", "a", "inf", "b\xff", "-inf", "c"}, {"ZADD", "sales:2025-01-16", "0", "a"}, {"ZADD", "{jobs}:dead", "1", "t2"}, {"ZADD", "{jobs}:leases", "1", "t9"}, {"ZADD", "{jobs}:workers", "1", "old-1", "99999999999999", "new-\xff"},
+		{"HSET", "app:album:1", "title", "x", "year", "many", "extra", "y"}, {"SET", "app:album:2", "x"},
+		{"HSET", "app:alb:3", "title", "x"}, {"SET", "app:albun:1", "x"},
+		{"SET", "bull:1", "x"}, {"SET", "\xff\xfe\x00", "x"}, {"SET", "::add-mask::x", "x"},
+		{"SET", "a b\"c\\\u202e\n", "x", "EX", "1000"}, {"SET", "user:1", "x"}, {"SET", "user:2", "x"}, {"SET", "zz", "x"},
+		{"SET", "lock:7", "w\xff/1", "PX", "60000"}, {"ZADD", "{lock:7}:waiters", "1", "x1000 a"}, {"SET", "lock:8", "w/1"},
+		{"SET", "{lock:8}:waiters", "not a lock's"}, {"ZADD", "{lock:9}:shared", "99999999999999", "r1"},
+		{"SET", "secret:1", "plain"}, {"HSET", "item:1", "n", "1"}, {"PEXPIRE", "item:1", "600000"},
+		{"SADD", "secret:2", "wrong type"},
+		{"RPUSH", "jobs:high", "t1", "\xfe"}, {"SET", "{jobs}:job:t1", "q1 1 high 0 - -\n{}"},
+		{"SET", "{jobs}:job:t2", "q1 1 high 0 - -\n{}"},
+		{"HSET", "{jobs}:runs", "t2", "- 6 5 1 0 0 r1\nno such \x1b host\n"},
+		{"ZADD", "sales:2025-01-15", "3", "a", "inf", "b\xff", "-inf", "c"}, {"ZADD", "sales:2025-01-16", "0", "a"},
+		{"ZADD", "{jobs}:dead", "1", "t2"}, {"ZADD", "{jobs}:leases", "1", "t9"},
+		{"ZADD", "{jobs}:workers", "1", "old-1", "99999999999999", "new-\xff"},
 	} {
 		s.Do(c...)
 	}
@@ -237,10 +246,10 @@ func TestDocumentsAreAsTheirSchemas(t *testing.T) {
 	}
 }
 
-// documentWorld is a folder and a server of which every command has something to say.
+// documentWorld returns a folder and a server of which every command has something to say.
 func documentWorld(t *testing.T) *keywrighttest.Server {
 	t.Helper()
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write := func(name, text string) {
@@ -250,7 +259,9 @@ func documentWorld(t *testing.T) *keywrighttest.Server {
 		}
 	}
 	write("keyspace.yaml", documentKeyspace)
-	write("old.yaml", strings.NewReplacer("year: int", "year: int, gone: int", "1h", "2h", "app:album", "app:disc").Replace(documentKeyspace))
+	write("old.yaml",
+		strings.NewReplacer("year: int", "year: int, gone: int", "1h", "2h", "app:album", "app:disc").Replace(
+			documentKeyspace))
 	write("state.json", `{"good": {"1": [], "2": null}, "bad": [{"x": 1}]}`)
 	write("bad.yaml", strings.Repeat("x: y\n", 3)+documentKeyspace+"  q: {key: [x], type: strin}\n")
 	s.Do("SAVE")
@@ -291,14 +302,15 @@ func runDocument(t *testing.T, s *keywrighttest.Server, r documentRun) string {
 	t.Helper()
 	var out, errs strings.Builder
 	args := strings.Fields(strings.ReplaceAll(r.args, "URL", s.URL()))
-	code := Main(t.Context(), args, Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+	code := Main(t.Context(), args,
+		Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	if r.code >= 0 && code != r.code {
 		t.Fatalf("exit code %d, not %d\n%s%s", code, r.code, out.String(), errs.String())
 	}
 	return out.String()
 }
 
-// strictSchema is the published schema of a document, which here allows nothing that
+// strictSchema returns the published schema of a document, which here allows nothing that
 // it does not name: a later version may add.
 func strictSchema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
@@ -354,7 +366,8 @@ func TestWhatHasNoSchemaIsNotPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back map[string]any
-	if err := json.Unmarshal(out.Bytes(), &back); err != nil || fmt.Sprint(back["version"]) != "1" || !strings.HasPrefix(out.String(), "{\n  \"version\": 1,\n") {
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || fmt.Sprint(back["version"]) != "1" ||
+		!strings.HasPrefix(out.String(), "{\n  \"version\": 1,\n") {
 		t.Errorf("%v %s", err, out.String())
 	}
 }
@@ -365,8 +378,9 @@ func TestSchemasAreListed(t *testing.T) {
 	run := func(want int, args ...string) string {
 		t.Helper()
 		var out, errs strings.Builder
-		if code := Main(t.Context(), append([]string{"schema"}, args...), Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
-			Getenv: func(name string) string { return map[string]string{"KEYWRIGHT_OUTPUT": "json"}[name] }}); code != want {
+		if code := Main(t.Context(), append([]string{"schema"}, args...),
+			Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+				Getenv: func(name string) string { return map[string]string{"KEYWRIGHT_OUTPUT": "json"}[name] }}); code != want {
 			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 		return out.String() + errs.String()
@@ -376,7 +390,8 @@ func TestSchemasAreListed(t *testing.T) {
 		if !strings.Contains(list, d.Name+" ") {
 			t.Errorf("%s is not listed:\n%s", d.Name, list)
 		}
-		if text := run(0, append([]string{"--output"}, strings.Fields(d.Name)...)...); text != run(0, "--output="+d.Name) || !strings.Contains(text, `"const": 1`) {
+		if text := run(0, append([]string{"--output"}, strings.Fields(d.Name)...)...); text != run(0, "--output="+d.Name) ||
+			!strings.Contains(text, fmt.Sprintf(`"const": %d`, d.Version)) {
 			t.Errorf("%s: %.200s", d.Name, text)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
@@ -11,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fromUsage is what --from-namespace means to every command that has it.
+// fromUsage says what --from-namespace means to every command that has it.
 const fromUsage = "the keys have the names of this namespace, and get those of the one in effect (see --namespace)"
 
-// mapping are the flags of verbs that give keys the names of another namespace.
+// mapping holds the flags of verbs that give keys the names of another namespace.
 type mapping struct {
 	from string // a namespace
 }
@@ -31,7 +32,7 @@ are written with the new names. What is encrypted is bound to its name and is le
 out, and so is what no entry declares; each with a reason. --match is about the names
 in A.`
 
-// mapped is a selection of keys in one namespace, and their names in another one. It is for
+// mapped represents a selection of keys in one namespace, and their names in another one. It is for
 // one goroutine at a time.
 type mapped struct {
 	*selection.Selection
@@ -45,7 +46,7 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 	if err != nil || o.from == "" {
 		return &mapped{Selection: sel, ks: ks}, err
 	}
-	if o.from == keyspace.BeforeNamespaces {
+	if o.from == load.BeforeNamespaces {
 		return nil, usage("use rename, where the keys are", "--from-namespace - is for rename")
 	}
 	if s.anywhere {
@@ -57,7 +58,8 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 	}
 	for i, n := range ks.Spaces {
 		if len(ks.Spaces) == len(old.Spaces) && n.Name == old.Spaces[i].Name && len(ks.Spaces) == 1 {
-			return nil, usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name, n.Name)
+			return nil, usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name,
+				n.Name)
 		}
 	}
 	request, err := s.request()
@@ -72,7 +74,7 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 	return m, refusedSelection(err)
 }
 
-// request is what a server is asked for: the keys that are meant, or those with their names
+// request returns what a server is asked for: the keys that are meant, or those with their names
 // in the other namespace.
 func (m *mapped) request(target bool) server.ContentsRequest {
 	if !target || m.names == nil {
@@ -87,7 +89,7 @@ func (m *mapped) request(target bool) server.ContentsRequest {
 	}}
 }
 
-// place is where a key is written; what only makes sense in its moment is left out unless
+// place returns where a key is written; what only makes sense in its moment is left out unless
 // that was asked for.
 func (m *mapped) place(p *apply.Place, momentary bool) (declared *keyspace.Key, err error) {
 	_, declared, _ = m.Find(p.Key)
@@ -105,7 +107,7 @@ func (m *mapped) place(p *apply.Place, momentary bool) (declared *keyspace.Key, 
 	return declared, nil
 }
 
-// to is the new name of a key; false: it has none.
+// to returns the new name of a key; false: it has none.
 func (m *mapped) to(name []byte) ([]byte, bool) {
 	if m.names == nil {
 		return name, true
@@ -114,7 +116,7 @@ func (m *mapped) to(name []byte) ([]byte, bool) {
 	return to, left == ""
 }
 
-// old is the reverse.
+// old returns the reverse.
 func (m *mapped) old(name []byte) ([]byte, bool) {
 	if m.names == nil {
 		return name, true
@@ -122,13 +124,13 @@ func (m *mapped) old(name []byte) ([]byte, bool) {
 	return m.names.Old(name)
 }
 
-// content is how the value of a key is written under its new name.
+// content returns how the value of a key is written under its new name.
 func (m *mapped) content(name []byte) *plan.Content {
 	_, content, _ := m.names.Name(name)
 	return content
 }
 
-// shown is a place whose values are as they are under the new names.
+// shown returns a place whose values are as they are under the new names.
 func (m *mapped) shown(side compare.Side) compare.Side {
 	if m.names == nil {
 		return side

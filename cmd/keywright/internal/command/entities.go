@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// entities are the flags of entities.
+// entities holds the flags of entities.
 type entities struct {
 	output string
 	limit  int
@@ -37,9 +37,10 @@ sweeps keeps the index entries of expired items, and announces no expiry.`,
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.entities(c.Context(), client, entries, &o)
-			})
+			return a.withConstructs(c.Context(), keyspace.Entity, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.entities(c.Context(), client, entries, &o)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
@@ -78,9 +79,10 @@ keywright entities repair puts it right. Exit code 1 means that something is wro
 			if o.rate < 1 || o.limit < 0 {
 				return usage("as in --rate 5000 --limit 20", "--rate must be at least 1 and --limit at least 0")
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.checkEntities(c.Context(), client, entries, &o)
-			})
+			return a.withConstructs(c.Context(), keyspace.Entity, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.checkEntities(c.Context(), client, entries, &o)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
@@ -115,11 +117,12 @@ func (a *app) printEntities(report *answer.Entities) error {
 		rows[i] = []string{r.Entry, shownOf(r.Of), terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
 	}
 	defer a.tellGaps(&report.Gaps)
-	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
-		{Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
+	return terminal.Table(a.out,
+		[]terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
+			{Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
 }
 
-// problemReport is something wrong; its JSON names are stable.
+// problemReport represents something wrong; its JSON names are stable.
 type problemReport struct {
 	Entry string           `json:"entry"`
 	Item  finding.JSONKey  `json:"item"` // its key
@@ -127,7 +130,7 @@ type problemReport struct {
 	Index *finding.JSONKey `json:"index,omitempty"` // the key of the index
 }
 
-// checkReport is what a check has found; its JSON names are stable.
+// checkReport describes what a check has found; its JSON names are stable.
 type checkReport struct {
 	Items    int             `json:"items"`
 	Entries  int             `json:"index_entries"`
@@ -140,16 +143,19 @@ type checkReport struct {
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Problems: []problemReport{}}
-	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		shown := 0
-		done, err := s.Check(ctx, entity.CheckOptions{Rate: o.rate, Found: func(p entity.Problem) {
-			if shown++; shown <= o.limit {
-				report.Problems = append(report.Problems, problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, answer.KeyOf(p.Key)})
-			}
-		}})
-		report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries, report.Expired+done.Expired, report.Wrong+done.Problems
-		return err
-	})
+	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps,
+		func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
+			shown := 0
+			done, err := s.Check(ctx, entity.CheckOptions{Rate: o.rate, Found: func(p entity.Problem) {
+				if shown++; shown <= o.limit {
+					report.Problems = append(report.Problems,
+						problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, answer.KeyOf(p.Key)})
+				}
+			}})
+			report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries,
+				report.Expired+done.Expired, report.Wrong+done.Problems
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -160,7 +166,8 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 		err = a.printCheck(&report)
 	}
 	if err == nil && report.Wrong > 0 {
-		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)), "`keywright entities repair` puts them right"}
+		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)),
+			"`keywright entities repair` puts them right"}
 	}
 	return cmp.Or(err, partly(&report.Gaps, "entities"))
 }
@@ -175,7 +182,8 @@ func (a *app) printCheck(r *checkReport) error {
 			}
 			rows[i] = []string{p.What, finding.Key(p.Item), index, p.Entry}
 		}
-		columns := []terminal.Column{{Title: "what"}, {Title: "item", Least: 24}, {Title: "index", Least: 16}, {Title: "entity", Drop: 1}}
+		columns := []terminal.Column{{Title: "what"}, {Title: "item", Least: 24}, {Title: "index", Least: 16},
+			{Title: "entity", Drop: 1}}
 		if err := terminal.Table(a.out, columns, rows); err != nil {
 			return err
 		}
@@ -184,9 +192,11 @@ func (a *app) printCheck(r *checkReport) error {
 		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
 	a.tellGaps(&r.Gaps)
-	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
+	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"),
+		cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
 	if r.Expired > 0 {
-		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep", terminal.Count(int64(r.Expired)))
+		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep",
+			terminal.Count(int64(r.Expired)))
 	}
 	return nil
 }

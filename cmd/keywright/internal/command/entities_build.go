@@ -48,7 +48,7 @@ more. keywright entities indexes lists what is there.
 	return c
 }
 
-// building is the work of `entities index`. Its plan lists the indexes, and counts items.
+// building represents the work of `entities index`. Its plan lists the indexes, and counts items.
 type building struct {
 	entityWork
 	remove []string

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// indexReport is one index; its JSON names are stable.
+// indexReport represents one index; its JSON names are stable.
 type indexReport struct {
 	Entry    string           `json:"entry"`
 	Of       *finding.JSONKey `json:"of,omitempty"` // what its keys share
@@ -27,7 +27,7 @@ type indexReport struct {
 	Missing  int              `json:"missing"` // items that are not in it yet
 }
 
-// indexesReport is what `entities indexes` has found; its JSON names are stable.
+// indexesReport describes what `entities indexes` has found; its JSON names are stable.
 type indexesReport struct {
 	Items   int           `json:"items"`
 	Indexes []indexReport `json:"indexes"`
@@ -54,9 +54,10 @@ Exit code 1 means that an index is not complete.`,
 			if o.rate < 1 {
 				return usage("as in --rate 5000", "--rate must be at least 1")
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.listIndexes(c.Context(), client, entries, &o)
-			})
+			return a.withConstructs(c.Context(), keyspace.Entity, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.listIndexes(c.Context(), client, entries, &o)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
@@ -69,15 +70,16 @@ Exit code 1 means that an index is not complete.`,
 
 func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := indexesReport{Indexes: []indexReport{}}
-	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		r, err := s.Indexes(ctx, entity.IndexOptions{Rate: o.rate})
-		report.Items += r.Items
-		for _, ix := range r.Indexes {
-			report.Indexes = append(report.Indexes, indexReport{e.Name, of, finding.JSONKey(ix.Name),
-				finding.JSONKey(ix.Pattern), ix.Declared, ix.Complete, ix.Items, ix.Missing})
-		}
-		return err
-	})
+	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps,
+		func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
+			r, err := s.Indexes(ctx, entity.IndexOptions{Rate: o.rate})
+			report.Items += r.Items
+			for _, ix := range r.Indexes {
+				report.Indexes = append(report.Indexes, indexReport{e.Name, of, finding.JSONKey(ix.Name),
+					finding.JSONKey(ix.Pattern), ix.Declared, ix.Complete, ix.Items, ix.Missing})
+			}
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*k
 	return cmp.Or(err, report.verdict(), partly(&report.Gaps, "entities"))
 }
 
-// verdict is exit code 1 where an index is not complete.
+// verdict returns exit code 1 where an index is not complete.
 func (r *indexesReport) verdict() error {
 	incomplete := 0
 	for _, ix := range r.Indexes {
@@ -115,15 +117,18 @@ func (a *app) printIndexes(r *indexesReport) error {
 		case !ix.Complete:
 			state = "not complete"
 		}
-		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing))}
+		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state,
+			terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing))}
 	}
-	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}}
+	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2},
+		{Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}}
 	if err := terminal.Table(a.out, columns, rows); err != nil {
 		return err
 	}
 	a.tellGaps(&r.Gaps)
 	if others {
-		a.tell("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows it any more")
+		a.tell("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows " +
+			"it any more")
 	}
 	return nil
 }

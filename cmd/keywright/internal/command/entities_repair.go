@@ -48,7 +48,7 @@ entities index.
 
 func loadEntities(_ context.Context, r *changeRun) error { return r.loadConstructs(keyspace.Entity) }
 
-// entityWork is the work of the verbs that go through the stores of entities.
+// entityWork represents the work of the verbs that go through the stores of entities.
 type entityWork struct{ *changeRun }
 
 // each runs for each store of the request, and gives what could not be read.
@@ -77,7 +77,7 @@ func summaryOf(g *answer.Gaps) (sum source.Summary) {
 	return sum
 }
 
-// repairing is the work of `entities repair`.
+// repairing represents the work of `entities repair`.
 type repairing struct{ entityWork }
 
 func openRepair(_ context.Context, r *changeRun) (work, error) { return &repairing{entityWork{r}}, nil }
@@ -145,7 +145,7 @@ func (w *repairing) sweep(ctx context.Context, run *apply.Run, e *keyspace.Entry
 	return err
 }
 
-// wrongItem is an item with problems: its id, and the indexes that they are in.
+// wrongItem represents an item with problems: its id, and the indexes that they are in.
 type wrongItem struct {
 	id   string
 	keys []string

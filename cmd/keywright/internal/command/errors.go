@@ -26,7 +26,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exit is an error that carries an exit code; without a message it has been
+// exit represents an error that carries an exit code; without a message it has been
 // said already.
 type exit struct {
 	code    int
@@ -40,7 +40,7 @@ func usage(hint, format string, args ...any) error {
 	return &exit{exitUsage, fmt.Sprintf(format, args...), hint}
 }
 
-// bug is what cannot happen. It is ours, not the user's.
+// bug describes what cannot happen. It is ours, not the user's.
 type bug struct{ what any }
 
 func (b *bug) Error() string {
@@ -103,7 +103,9 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 	case errors.Is(err, rdb.ErrUnknown):
 		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", exitPartial
 	case errors.As(err, &damaged):
-		return err.Error(), "let the server write it again (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail", exitPartial
+		return err.Error(),
+			"let the server write it again (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail",
+			exitPartial
 	case errors.As(err, &ours):
 		return ours.Error(), "please report it with the command that led to it", exitUsage
 	}
@@ -162,7 +164,7 @@ func withoutLogin(url string) string {
 	return url
 }
 
-// secrets are the pieces of the passwords this run was given. A piece shorter
+// secrets returns the pieces of the passwords this run was given. A piece shorter
 // than three bytes gives nothing away and may be part of any word.
 func (a *app) secrets() []string {
 	var out []string

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explaining are the flags of explain.
+// explaining holds the flags of explain.
 type explaining struct {
 	key    string
 	output string
@@ -113,7 +113,7 @@ func entryNames(ks *keyspace.Keyspace) []string {
 	return out
 }
 
-// explanation is what explain has found: one of the three.
+// explanation describes what explain has found: one of the three.
 type explanation struct {
 	Rule  *ruleAnswer     `json:"rule,omitempty"`
 	Entry *answer.Entry   `json:"entry,omitempty"`
@@ -121,7 +121,8 @@ type explanation struct {
 }
 
 func (a *app) printEntry(e answer.Entry) error {
-	fmt.Fprintf(a.out, "%s: %s, declared at %s:%d\n", a.out.Paint(terminal.Bold, e.Name), e.Type, finding.Printable(e.File), e.Line)
+	fmt.Fprintf(a.out, "%s: %s, declared at %s:%d\n", a.out.Paint(terminal.Bold, e.Name), e.Type,
+		finding.Printable(e.File), e.Line)
 	for _, l := range terminal.Wrap(e.Doc, 80) {
 		fmt.Fprintln(a.out, finding.Printable(l))
 	}
@@ -135,14 +136,17 @@ func (a *app) printEntry(e answer.Entry) error {
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(a.out)
-		columns := []terminal.Column{{Title: "key", Least: 16}, {Title: "pattern", Least: 24}, {Title: "type"}, {Title: "ttl", Least: 12}, {Title: "", Style: terminal.Faint}, {Title: "example", Least: 20, Drop: 1}}
+		columns := []terminal.Column{{Title: "key", Least: 16}, {Title: "pattern", Least: 24}, {Title: "type"},
+			{Title: "ttl", Least: 12}, {Title: "", Style: terminal.Faint}, {Title: "example", Least: 20, Drop: 1}}
 		if err := terminal.Table(a.out, columns, rows); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintln(a.out)
 	for _, l := range []struct{ name, value string }{
-		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")}, {"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")}, {"deleted by", strings.Join(e.Deletes, ", ")},
+		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")},
+		{"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")},
+		{"deleted by", strings.Join(e.Deletes, ", ")},
 		{"was", strings.Join(e.Was, ", ")}, {"script", e.Script}, {"keys", strings.Join(e.ScriptFor, ", ")},
 	} {
 		a.line(l.name, l.value)

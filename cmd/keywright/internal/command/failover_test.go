@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -60,7 +61,8 @@ func (f *failing) run(args ...string) (int, string) {
 	if args[0] != "seal" || args[1] != "key" {
 		args = append(args, "-f", "keyspace.yaml", "-u", f.cluster.URL())
 	}
-	code := Main(f.t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+	code := Main(f.t.Context(), args,
+		Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	return code, out.String() + errs.String()
 }
 
@@ -79,11 +81,7 @@ func (f *failing) failover() {
 // until waits for a condition.
 func (f *failing) until(what string, holds func() bool) {
 	f.t.Helper()
-	for began := time.Now(); !holds(); {
-		if time.Since(began) > 3*time.Minute {
-			f.t.Fatalf("not within three minutes: %s", what)
-		}
-	}
+	expect.Eventually(f.t, what, holds)
 }
 
 // settle waits until all nodes know the primaries, and each replica is in step.
@@ -109,12 +107,12 @@ func (f *failing) settle() {
 	}
 }
 
-// many is how many things a verb changes here, and number the name of one.
+// many says how many things a verb changes here, and number the name of one.
 const many = 60
 
 func number(i int) string { return strconv.Itoa(100 + i) }
 
-// failoverCase is a verb: what it finds, and how much is left to do.
+// failoverCase represents a verb: what it finds, and how much is left to do.
 type failoverCase struct {
 	args []string
 	fill func(f *failing, i string)
@@ -178,11 +176,7 @@ func TestVerbsOnAClusterThatFailsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
-	c, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, cluster.URL())
 	f := &failing{t: t, cluster: cluster, client: c}
 	if code, said := f.run("seal", "key", "ring.json"); code != 0 {
 		t.Fatal(said)

@@ -29,7 +29,7 @@ const (
 	brokenEvery    = 15              // looks, between attempts at what is broken
 )
 
-// spec is a target as the file has it.
+// spec represents a target as the file has it.
 type spec struct {
 	Name        string            `yaml:"name"`
 	URL         string            `yaml:"url"`
@@ -38,7 +38,7 @@ type spec struct {
 	Labels      map[string]string `yaml:"labels"`
 }
 
-// targetsFile is the file of --targets.
+// targetsFile represents the file of --targets.
 type targetsFile struct {
 	Form    int    `yaml:"keywright_targets"`
 	Targets []spec `yaml:"targets"`
@@ -104,14 +104,15 @@ func parseTargets(text []byte) ([]spec, error) {
 		seen[s.Name] = true
 		for name, value := range s.Labels {
 			if !labelName.MatchString(name) || len(value) > maxLabel {
-				return nil, fmt.Errorf("the target %s: a label is a name of a-z, 0-9 and _, and a text of at most %d bytes", s.Name, maxLabel)
+				return nil, fmt.Errorf("the target %s: a label is a name of a-z, 0-9 and _, and a text of at most %d bytes", s.Name,
+					maxLabel)
 			}
 		}
 	}
 	return file.Targets, nil
 }
 
-// member is a target that is watched.
+// member represents a target that is watched.
 type member struct {
 	target *observe.Target
 	stop   context.CancelFunc
@@ -132,7 +133,8 @@ type fleet struct {
 }
 
 func (a *app) fleet(o *serving, h *house) *fleet {
-	return &fleet{app: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{}, now: map[string]*member{}}
+	return &fleet{app: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{},
+		now: map[string]*member{}}
 }
 
 // follow makes the targets those of the file, again and again until ctx ends. A file that cannot
@@ -180,7 +182,8 @@ func (f *fleet) take(ctx context.Context, all []spec) {
 	for _, s := range begin {
 		m, why := f.begin(ctx, s)
 		if why != "" {
-			f.broken = append(f.broken, serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: why})
+			f.broken = append(f.broken,
+				serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: why})
 			if !slices.ContainsFunc(before, func(b serve.Broken) bool { return b.ID == s.Name && b.Why == why }) {
 				f.say("the target %s is not watched: %s", s.Name, why)
 			}
@@ -204,7 +207,8 @@ func (f *fleet) take(ctx context.Context, all []spec) {
 }
 
 func same(a, b spec) bool {
-	if a.Name != b.Name || a.URL != b.URL || a.Declaration != b.Declaration || a.Namespace != b.Namespace || len(a.Labels) != len(b.Labels) {
+	if a.Name != b.Name || a.URL != b.URL || a.Declaration != b.Declaration || a.Namespace != b.Namespace ||
+		len(a.Labels) != len(b.Labels) {
 		return false
 	}
 	for name, value := range a.Labels {
@@ -256,7 +260,8 @@ func (f *fleet) expand(text string) (string, error) {
 	out := variable.ReplaceAllStringFunc(text, func(name string) string {
 		value := f.Getenv(name[2 : len(name)-1])
 		if value == "" {
-			missing = usage("set it where keywright serve is started", "the variable %s of its url is not set", name[2:len(name)-1])
+			missing = usage("set it where keywright serve is started", "the variable %s of its url is not set",
+				name[2:len(name)-1])
 		}
 		return value
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formatting are the flags of fmt.
+// formatting holds the flags of fmt.
 type formatting struct{ write, check bool }
 
 func (a *app) fmtCommand() *cobra.Command {

@@ -22,11 +22,13 @@ keys:
 	if err := os.WriteFile("keyspace.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cluster := keywrighttest.StartCluster(t, keywrighttest.Brands()[0], 3, 0)
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	for _, form := range []string{"json", "table"} {
 		var out, errs strings.Builder
-		code := Main(t.Context(), []string{"queues", "-u", cluster.URL(), "-o", form}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
-		if code != exitPartial || !strings.Contains(errs.String(), "not all queues are listed: apart") || !strings.Contains(out.String(), "apart") || !strings.Contains(out.String(), "together") {
+		code := Main(t.Context(), []string{"queues", "-u", cluster.URL(), "-o", form},
+			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		if code != exitPartial || !strings.Contains(errs.String(), "not all queues are listed: apart") ||
+			!strings.Contains(out.String(), "apart") || !strings.Contains(out.String(), "together") {
 			t.Errorf("%s: exit code %d\n%s%s", form, code, out.String(), errs.String())
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/internal/history"
 )
 
-// house is what the targets of serve share.
+// house describes what the targets of serve share.
 type house struct {
 	app    *app
 	server *serve.Server
@@ -39,7 +39,8 @@ func (h *house) join(a *app, o *serving, t *observe.Target) error {
 		}
 		t.Turn = func(ctx context.Context) (func(), error) { return shared.Turn(ctx, t.ID) }
 	}
-	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" { // without a declaration a plan would look for one
+	// without a declaration a plan would look for one
+	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" {
 		return nil
 	}
 	p := &planner{a, o.ring, o.pace, o.scan.OnlyDB}
@@ -79,7 +80,8 @@ func (h *house) run(ctx context.Context, m *member) {
 	h.work.Go(func() {
 		defer close(m.ended)
 		var work sync.WaitGroup
-		watched, end := context.WithCancel(context.WithoutCancel(ctx)) // it has the connection with which a job gives its turn back
+		// it has the connection with which a job gives its turn back
+		watched, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		work.Go(func() { m.target.Run(watched) })
 		if h.alarm != nil {

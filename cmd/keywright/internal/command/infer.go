@@ -17,11 +17,13 @@ import (
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/format"
+	"github.com/keywright/keywright/keyspace/load"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
 )
 
-// inferring are the flags of infer.
+// inferring holds the flags of infer.
 type inferring struct {
 	sourcing
 	merge string
@@ -158,9 +160,11 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 			return nil, err
 		}
 	}
-	a.sayDrafted(d, sum.Server, known != nil)
+	a.sayDrafted(d, sum, err, known != nil)
 	if len(sum.Incomplete) > 0 && known == nil { // what is merged into goes on as it was
-		text = append([]byte("# INCOMPLETE: "+finding.Printable(sum.Incomplete.String())+"\n# Keys that were not seen are not in this draft.\n"), text...)
+		text = append(
+			[]byte("# INCOMPLETE: "+finding.Printable(sum.Incomplete.String())+
+				"\n# Keys that were not seen are not in this draft.\n"), text...)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -180,18 +184,21 @@ func entries(n int) string {
 	return terminal.Count(int64(n)) + " entries"
 }
 
-// mostLeft is how many lines about undeclared keys are said of a merge, whose
+// mostLeft says how many lines about undeclared keys are said of a merge, whose
 // result has no comment about them.
 const mostLeft = 10
 
 // sayDrafted says how much of the keyspace the draft covers, and what it does not.
-func (a *app) sayDrafted(d *infer.Draft, server string, merged bool) {
-	about := ""
+func (a *app) sayDrafted(d *infer.Draft, sum source.Summary, err error, merged bool) {
+	about, seen := "", ""
 	if d.About {
 		about = "about "
 	}
-	a.say("drafted %s from %s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"),
-		finding.Printable(server))
+	if err != nil || len(sum.Incomplete) > 0 {
+		seen = " that could be seen,"
+	}
+	a.say("drafted %s from %s%s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"), seen,
+		finding.Printable(sum.Server))
 	var ours, foreign, left infer.Count
 	for _, e := range d.Entries {
 		ours.Keys, ours.Bytes = ours.Keys+e.Keys, ours.Bytes+e.Bytes
@@ -222,7 +229,7 @@ func (a *app) sayDrafted(d *infer.Draft, server string, merged bool) {
 	}
 }
 
-// share is a part of all keys and bytes.
+// share returns a part of all keys and bytes.
 func share(part, all infer.Count) string {
 	s := terminal.Plural(part.Keys, "key") + " (" + terminal.Percent(float64(part.Keys)/float64(all.Keys)) + ")"
 	if all.Bytes > 0 {
@@ -319,7 +326,7 @@ func (a *app) merged(d *infer.Draft, original []byte, seen error) ([]byte, error
 			text = formatted
 		}
 	}
-	_, findings := keyspace.Load(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+	_, findings := load.File(fstest.MapFS{declarationName: {Data: text}}, declarationName)
 	for _, f := range findings {
 		if f.Code == "KW008" || f.Severity.String() != "error" { // imports are not there
 			continue

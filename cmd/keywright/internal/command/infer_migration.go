@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/files"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -68,13 +69,13 @@ func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) 
 func loader(path string) func([]byte) (*keyspace.Keyspace, []finding.Finding) {
 	return func(text []byte) (*keyspace.Keyspace, []finding.Finding) {
 		if path == "" {
-			return keyspace.Load(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+			return load.File(fstest.MapFS{declarationName: {Data: text}}, declarationName)
 		}
-		return keyspace.Load(withInput{os.DirFS(filepath.Dir(path)), text}, standardName)
+		return load.File(withInput{os.DirFS(filepath.Dir(path)), text}, standardName)
 	}
 }
 
-// nameLoaded is what loader calls the text.
+// nameLoaded returns what loader calls the text.
 func nameLoaded(path string) string {
 	if path == "" {
 		return declarationName
@@ -94,7 +95,7 @@ func openRegular(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// jsonFiles are the JSON files below a folder, but for those of the engine.
+// jsonFiles returns the JSON files below a folder, but for those of the engine.
 func jsonFiles(ctx context.Context, root *os.Root) (out []files.File, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// schemaFile is where editors find the JSON Schema of the language.
+// schemaFile says where editors find the JSON Schema of the language.
 const schemaFile = ".keywright/keyspace.schema.json"
 
 // schemaLines are for editors: yaml-language-server and JetBrains read different
@@ -99,7 +99,7 @@ written, but not everything was seen.`,
 	return c
 }
 
-// existing is a folder, or the nearest above it that exists.
+// existing returns a folder, or the nearest above it that exists.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -109,9 +109,10 @@ func existing(dir string) string {
 	}
 }
 
-// exists is the refusal to overwrite a declaration.
+// exists returns the refusal to overwrite a declaration.
 func exists(path string) error {
-	return &exit{exitRefused, path + " exists already and is left as it is", "edit it, add to it with `keywright infer --merge " + path + "`, or remove it first"}
+	return &exit{exitRefused, path + " exists already and is left as it is",
+		"edit it, add to it with `keywright infer --merge " + path + "`, or remove it first"}
 }
 
 func (a *app) initialise(dir, text string) error {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
@@ -69,7 +70,7 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 		if len(s.open) >= maxStores {
 			clear(s.open)
 		}
-		s.open[name] = entity.New(c, spec, nil)
+		s.open[name] = entity.New(keywright.Binding{Client: c, Entry: bind.Entry(s.ks, e.Keys[0])}, spec)
 	}
 	return s.open[name], id, nil
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// tidying are the flags of what does the jobs of the janitor.
+// tidying holds the flags of what does the jobs of the janitor.
 type tidying struct {
 	backups string
 	limits  janitor.Limits
@@ -60,7 +60,7 @@ scheduler of their own there is keywright janitor run.`,
 	return c
 }
 
-// tidyOnce are the flags of janitor run.
+// tidyOnce holds the flags of janitor run.
 type tidyOnce struct {
 	tidying
 	apply bool
@@ -112,14 +112,15 @@ func (a *app) completeJobs(_ *cobra.Command, args []string, _ string) ([]string,
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// job is the job of that name.
+// job returns the job of that name.
 func job(ks *keyspace.Keyspace, name string) (*keyspace.Job, error) {
 	for _, j := range ks.Janitor {
 		if j.Name == name {
 			return j, nil
 		}
 	}
-	return nil, usage("`keywright janitor next` lists them", "there is no job %q in the declaration", finding.Printable(name))
+	return nil, usage("`keywright janitor next` lists them", "there is no job %q in the declaration",
+		finding.Printable(name))
 }
 
 func (a *app) janitorRun(ctx context.Context, name string, o *tidyOnce) error {
@@ -156,13 +157,16 @@ func (a *app) janitorRun(ctx context.Context, name string, o *tidyOnce) error {
 }
 
 // janitorApply does a job in its turn.
-func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *keyspace.Keyspace, j *keyspace.Job, o *tidyOnce) error {
+func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *keyspace.Keyspace, j *keyspace.Job,
+	o *tidyOnce) error {
 	if err := janitor.Ready(ctx, client, j, o.limits); err != nil {
 		return waits(j, err)
 	}
-	turn := &janitor.ServerTurn{Of: ks.Package, Client: func(context.Context) (*keywright.Client, error) { return client, nil }}
+	turn := &janitor.ServerTurn{Of: ks.Package,
+		Client: func(context.Context) (*keywright.Client, error) { return client, nil }}
 	now := a.now()
-	held, end, err := turn.Take(ctx, j.Name, now.Add(time.Hour), now) // it is asked for: when it was done last does not matter
+	// it is asked for: when it was done last does not matter
+	held, end, err := turn.Take(ctx, j.Name, now.Add(time.Hour), now)
 	if err != nil {
 		return waits(j, err)
 	}
@@ -182,7 +186,7 @@ func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *ke
 	return err
 }
 
-// waits is why a job is not done now.
+// waits returns why a job is not done now.
 func waits(j *keyspace.Job, err error) error {
 	if w, ok := errors.AsType[*janitor.Wait](err); ok {
 		code := exitRefused
@@ -194,7 +198,7 @@ func waits(j *keyspace.Job, err error) error {
 	return err
 }
 
-// jobRequest is what the verb of a job is asked for.
+// jobRequest returns what the verb of a job is asked for.
 func jobRequest(j *keyspace.Job) plan.Request {
 	ask := operate.Ask{Verb: jobVerbs[j.Do], Select: map[string]string{}}
 	if j.Entry != nil {
@@ -212,8 +216,10 @@ func jobFlags(j *keyspace.Job, apply bool) *changing {
 }
 
 func (a *app) janitorClient(ctx context.Context) (*keywright.Client, error) {
-	return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-janitor", CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Connections: -1, Attempts: 2, Getenv: a.Getenv})
+	return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-janitor", CAFile: a.connect.CAFile,
+		CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+		Connections: -1, Attempts: 2, Getenv: a.Getenv})
 }
 
 func (a *app) janitorNextCommand() *cobra.Command {
@@ -241,12 +247,12 @@ zone. It asks no server.`,
 	return c
 }
 
-// dueJobs are the jobs of the janitor, and when each is due.
+// dueJobs holds the jobs of the janitor, and when each is due.
 type dueJobs struct {
 	Jobs []dueJob `json:"jobs"`
 }
 
-// dueJob is a job of the janitor.
+// dueJob represents a job of the janitor.
 type dueJob struct {
 	Name  string      `json:"name"`
 	Doc   string      `json:"doc,omitempty"`
@@ -318,10 +324,11 @@ func (a *app) printDue(jobs []dueJob, zones map[string]*time.Location) error {
 			rows = append(rows, []string{j.Name, next.Format("2006-01-02 15:04:05Z"), local, j.When})
 		}
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "job"}, {Title: "next"}, {Title: "there", Drop: 2}, {Title: "what", Drop: 1}}, rows)
+	return terminal.Table(a.out,
+		[]terminal.Column{{Title: "job"}, {Title: "next"}, {Title: "there", Drop: 2}, {Title: "what", Drop: 1}}, rows)
 }
 
-// quietly is a command line of its own, which prints nothing.
+// quietly returns a command line of its own, which prints nothing.
 func (a *app) quietly() *app { return (&planner{app: a}).quiet() }
 
 // janitor gives what does the jobs of a target of serve; nil: it does none.

@@ -22,7 +22,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// jobVerbs are the verbs that do the works that go through a plan.
+// jobVerbs lists the verbs that do the works that go through a plan.
 var jobVerbs = map[keyspace.Work]string{keyspace.WorkClean: "clean", keyspace.WorkTTL: "ttl"}
 
 // janitorUser is the user that its plans are by.
@@ -75,7 +75,8 @@ func (w *worker) audit(ctx context.Context) (string, error) {
 // change makes a plan and executes it, or goes on with one that a killed run has left.
 func (w *worker) change(ctx context.Context, j *keyspace.Job, resume string, begun func(string) error) (string, error) {
 	id := resume
-	if d, there := w.desk.Get(w.target.ID, id); id == "" || !there || d.State == observe.Refused || d.State == observe.Done && d.Did == nil {
+	if d, there := w.desk.Get(w.target.ID, id); id == "" || !there || d.State == observe.Refused ||
+		d.State == observe.Done && d.Did == nil {
 		var err error
 		if id, err = w.plan(ctx, j); err != nil {
 			return "", err
@@ -145,7 +146,7 @@ func lacking(d *operate.Detail) string {
 	return ", of what was seen"
 }
 
-// unseen is an error where not all keys were seen.
+// unseen returns an error where not all keys were seen.
 func unseen(d *operate.Detail) error {
 	if len(d.Incomplete) == 0 {
 		return nil
@@ -162,11 +163,12 @@ func (a *app) sweepOnce(ctx context.Context, j *keyspace.Job) (did string, err e
 	gone, left := int64(0), time.Duration(0)
 	err = a.withConstructs(ctx, keyspace.Entity, names, func(c *keywright.Client, entries []*keyspace.Entry) error {
 		g := &answer.Gaps{}
-		err := a.constructReader(c).EachEntity(ctx, entries, g, func(_ *keyspace.Entry, _ *finding.JSONKey, s *bind.Items) error {
-			done, err := s.Sweep(ctx, entity.SweepOptions{})
-			gone, left = gone+int64(done.Gone), max(left, done.Busy)
-			return err
-		})
+		err := a.constructReader(c).EachEntity(ctx, entries, g,
+			func(_ *keyspace.Entry, _ *finding.JSONKey, s *bind.Items) error {
+				done, err := s.Sweep(ctx, entity.SweepOptions{})
+				gone, left = gone+int64(done.Gone), max(left, done.Busy)
+				return err
+			})
 		return errors.Join(err, partly(g, "entities"))
 	})
 	if err != nil {
@@ -181,7 +183,8 @@ func (a *app) sweepOnce(ctx context.Context, j *keyspace.Job) (did string, err e
 
 // backupOnce writes a backup, reads it again, and deletes those that are too many. note is the
 // name of a file that a killed run has begun.
-func (a *app) backupOnce(ctx context.Context, j *keyspace.Job, dir, target, note string, begun func(string) error) (string, error) {
+func (a *app) backupOnce(ctx context.Context, j *keyspace.Job, dir, target, note string,
+	begun func(string) error) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -235,7 +238,7 @@ func keepsBackups(jobs []*keyspace.Job) bool {
 	return false
 }
 
-// fileWord is an id of a target as a part of the name of a file.
+// fileWord returns an id of a target as a part of the name of a file.
 func fileWord(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {

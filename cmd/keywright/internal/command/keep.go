@@ -96,9 +96,11 @@ func (r *changeRun) keeper() (*keeper, error) {
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: r.id.Time, Consistency: archive.PerKey,
-		Entries: r.rule.Names(), Selection: append([]string{r.name}, r.askedFor(r.ks, selected(&r.request))...), Declaration: declarationDigest(r.ks),
-		Shards: r.shards()}
+	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: r.id.Time,
+		Consistency: archive.PerKey,
+		Entries:     r.rule.Names(), Selection: append([]string{r.name}, r.askedFor(r.ks, selected(&r.request))...),
+		Declaration: declarationDigest(r.ks),
+		Shards:      r.shards()}
 	w, err := archive.NewWriter(file, meta, archivefile.Zstd)
 	if err != nil {
 		return nil, notWritten(r.keep, err)
@@ -106,10 +108,11 @@ func (r *changeRun) keeper() (*keeper, error) {
 	return &keeper{file, w}, nil
 }
 
-// shards are the servers that keys are deleted from.
+// shards returns the servers that keys are deleted from.
 func (r *changeRun) shards() (out []source.Shard) {
 	for _, s := range r.id.Shards {
-		out = append(out, source.Shard{Address: s.Address, Brand: s.Brand, Version: s.Version, RunID: s.RunID, ReplID: s.ReplID})
+		out = append(out,
+			source.Shard{Address: s.Address, Brand: s.Brand, Version: s.Version, RunID: s.RunID, ReplID: s.ReplID})
 	}
 	return out
 }

@@ -75,7 +75,7 @@ func (a *app) printLocated(l *answer.Located) {
 	}
 }
 
-// liveText is what the server says, in a line.
+// liveText returns what the server says, in a line.
 func liveText(l *answer.Live) string {
 	if !l.Exists {
 		return "does not exist at " + l.Node

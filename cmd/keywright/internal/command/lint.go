@@ -12,12 +12,12 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/spf13/cobra"
 )
 
-// judging are the flags of the verbs that end with findings.
+// judging holds the flags of the verbs that end with findings.
 type judging struct {
 	output         string
 	failOn         string
@@ -37,7 +37,7 @@ func (j *judging) flags(c *cobra.Command, forms ...string) {
 	choices(c, "fail-on", "error", "warning", "note", "never")
 }
 
-// severities are the words of --fail-on.
+// severities lists the words of --fail-on.
 var severities = map[string]finding.Severity{"error": finding.Error, "warning": finding.Warning, "note": finding.Note}
 
 // check refuses what cannot be used, before the work: also a baseline that cannot be
@@ -80,14 +80,16 @@ func (j *judging) readBaseline() error {
 
 // settle applies the baseline: it returns the findings that count, or writes
 // the baseline and returns none. What looked says was not looked for is not gone: it stays.
-func (j *judging) settle(a *app, findings []finding.Finding, looked func(finding.BaselineEntry) bool) ([]finding.Finding, error) {
+func (j *judging) settle(a *app, findings []finding.Finding,
+	looked func(finding.BaselineEntry) bool) ([]finding.Finding, error) {
 	if j.baseline == "" {
 		return findings, nil
 	}
 	settled := j.known.Apply(findings, looked)
 	j.accepted = &settled
 	if n := len(settled.Unseen); n > 0 {
-		a.say("%s of the baseline not looked for in this run: they stay in it, and are not gone", terminal.Plural(int64(n), "finding"))
+		a.say("%s of the baseline not looked for in this run: they stay in it, and are not gone",
+			terminal.Plural(int64(n), "finding"))
 	}
 	if j.updateBaseline {
 		settled.Known, settled.Fresh, settled.Grown, settled.Gone = findings, nil, nil, nil
@@ -102,10 +104,12 @@ func (j *judging) settle(a *app, findings []finding.Finding, looked func(finding
 		return nil, nil
 	}
 	if len(settled.Known) > 0 {
-		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), violationsOf(settled.Violations()))
+		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"),
+			violationsOf(settled.Violations()))
 	}
 	for _, g := range settled.Grown {
-		a.say("grown: %s %s: %s, accepted were %s", g.Code, finding.Printable(g.Message), terminal.Plural(g.Count, "key"), terminal.Count(g.Accepted))
+		a.say("grown: %s %s: %s, accepted were %s", g.Code, finding.Printable(g.Message), terminal.Plural(g.Count, "key"),
+			terminal.Count(g.Accepted))
 	}
 	if len(settled.Gone) > 0 {
 		a.say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(settled.Gone)), "finding"))
@@ -121,7 +125,7 @@ func violationsOf(n int64) string {
 	return ", " + terminal.Plural(n, "violation")
 }
 
-// acceptance is how many findings a baseline accepts, as the end of a sentence.
+// acceptance returns how many findings a baseline accepts, as the end of a sentence.
 func (j *judging) acceptance() string {
 	if j.accepted == nil || len(j.accepted.Known) == 0 {
 		return ""
@@ -137,7 +141,7 @@ func (j *judging) verdict(c finding.Counts) error {
 	return nil
 }
 
-// printers are the forms of findings, other than JSON.
+// printers lists the forms of findings, other than JSON.
 var printers = map[string]func(io.Writer, []finding.Finding, finding.Options) error{
 	"text": finding.Text, "sarif": finding.SARIF, "github": finding.GitHub, "junit": finding.JUnit,
 }
@@ -205,7 +209,8 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		if len(findings) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"), j.acceptance())
+		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"),
+			j.acceptance())
 	}
 	a.annotated(form, counts)
 	return j.verdict(counts)
@@ -230,7 +235,8 @@ func (d *declaration) looked(e finding.BaselineEntry) bool {
 		_, err := os.Stat(e.File)
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return !slices.Contains(d.unread, e.File) || slices.ContainsFunc(keyspace.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
+	return !slices.Contains(d.unread, e.File) ||
+		slices.ContainsFunc(load.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
 }
 
 // lintOne checks one declaration, and adds its texts to all.
@@ -239,7 +245,7 @@ func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	found, ran := d.findings, keyspace.Rules()
+	found, ran := d.findings, load.Rules()
 	whole := finding.Count(found).Errors == 0
 	if whole {
 		ran = append(ran, lint.Rules()...)

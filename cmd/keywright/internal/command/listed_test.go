@@ -31,10 +31,12 @@ func TestAListIsBounded(t *testing.T) {
 		t.Fatal(err, code, errs.String())
 	}
 	p := &got.Plan
-	if len(p.Changes) != plan.MaxChanges || p.Total.Change != plan.MaxChanges || len(p.Incomplete) != 1 || p.Incomplete[0].Code != "cut" {
+	if len(p.Changes) != plan.MaxChanges || p.Total.Change != plan.MaxChanges || len(p.Incomplete) != 1 ||
+		p.Incomplete[0].Code != "cut" {
 		t.Errorf("%d changes of %+v, %v", len(p.Changes), p.Total, p.Incomplete)
 	}
-	if code != exitPartial || !strings.Contains(errs.String(), "more dead jobs than the 100,000 of one plan") || out.Len() > 64<<20 {
+	if code != exitPartial || !strings.Contains(errs.String(), "more dead jobs than the 100,000 of one plan") ||
+		out.Len() > 64<<20 {
 		t.Errorf("exit code %d, %d bytes, %s", code, out.Len(), errs.String())
 	}
 }

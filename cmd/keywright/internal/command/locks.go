@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// locking are the flags of locks.
+// locking holds the flags of locks.
 type locking struct {
 	output string
 }
@@ -36,9 +36,10 @@ keywright locks break takes a lock from its holder.`,
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Lock, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.locks(c.Context(), client, entries, &o)
-			})
+			return a.withConstructs(c.Context(), keyspace.Lock, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.locks(c.Context(), client, entries, &o)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Lock)
@@ -49,7 +50,7 @@ keywright locks break takes a lock from its holder.`,
 	return c
 }
 
-// holderOf is the holder that has the lock alone.
+// holderOf returns the holder that has the lock alone.
 func holderOf(l *answer.Lock) string {
 	if l.Token == nil {
 		return ""
@@ -57,7 +58,7 @@ func holderOf(l *answer.Lock) string {
 	return finding.Key(*l.Holder)
 }
 
-// shownOf is a name in a table.
+// shownOf returns a name in a table.
 func shownOf(name *finding.JSONKey) string {
 	if name == nil {
 		return ""
@@ -89,7 +90,8 @@ func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspac
 func (a *app) printLocks(report *answer.Locks) error {
 	rows := make([][]string, len(report.Locks))
 	for i, l := range report.Locks {
-		rows[i] = []string{finding.Key(l.Key), holderOf(&l), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10),
+		rows[i] = []string{finding.Key(l.Key), holderOf(&l), seconds(l.Since), seconds(l.Left),
+			strconv.FormatInt(l.Fence, 10),
 			countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
 		if l.Token == nil {
 			rows[i][2], rows[i][4] = "", ""

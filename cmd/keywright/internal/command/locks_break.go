@@ -56,7 +56,7 @@ func (r *changeRun) loadConstructs(of keyspace.Construct) error {
 	return err
 }
 
-// constructs are the entries that the request names.
+// constructs returns the entries that the request names.
 func (r *changeRun) constructs(of keyspace.Construct) []*keyspace.Entry {
 	entries, _ := constructsOf(r.ks, of, r.request.Entries, "") // that they are there was checked
 	return entries
@@ -75,7 +75,7 @@ func loadLocks(_ context.Context, r *changeRun) error {
 	return nil
 }
 
-// lockOf is the entry of a lock, and the values in its key; nil for no lock.
+// lockOf returns the entry of a lock, and the values in its key; nil for no lock.
 func (r *changeRun) lockOf(key string) (*keyspace.Entry, bind.Values) {
 	for _, e := range r.constructs(keyspace.Lock) {
 		if values, ok := bind.Read(e.Keys[0].Pattern, key); ok {
@@ -124,7 +124,7 @@ func heldBy(h *lock.Holder) string {
 	return text
 }
 
-// tokenIs is the condition that a lock has a token, which is not in the plan itself: with
+// tokenIs returns the condition that a lock has a token, which is not in the plan itself: with
 // it anyone could give the lock back.
 func tokenIs(token string) string {
 	sum := sha256.Sum256([]byte(token))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lsing are the flags of ls.
+// lsing holds the flags of ls.
 type lsing struct {
 	selecting
 	sourcing
@@ -58,7 +58,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 	return c
 }
 
-// listedKey is a line of ls -o jsonl; its names are stable.
+// listedKey represents a line of ls -o jsonl; its names are stable.
 type listedKey struct {
 	Key   finding.JSONKey `json:"key"`
 	Entry string          `json:"entry,omitempty"`
@@ -74,7 +74,8 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	if o.limit < 0 {
 		return usage("write --limit 100", "--limit cannot be negative")
 	}
-	if err := a.bare(o.output == "names", "-o names", "pipe it, as in `keywright ls -o names | xargs -0 -n1 echo`"); err != nil {
+	if err := a.bare(o.output == "names", "-o names",
+		"pipe it, as in `keywright ls -o names | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
 	sel, _, err := a.selection(&o.selecting)
@@ -156,7 +157,8 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 		if k.Bytes >= 0 {
 			size = terminal.Bytes(k.Bytes)
 		}
-		_, err = fmt.Fprintf(out, "%s  %-7s %9s  %9s  db %-2d  %s\n", terminal.Pad(terminal.Shorten(finding.Key(k.Name), lsWidth), lsPad),
+		_, err = fmt.Fprintf(out, "%s  %-7s %9s  %9s  db %-2d  %s\n",
+			terminal.Pad(terminal.Shorten(finding.Key(k.Name), lsWidth), lsPad),
 			k.Kind, ttl, size, k.DB, entry)
 	}
 	return err

@@ -99,7 +99,8 @@ func (a *app) match(form string, null bool) error {
 		}
 	}
 	if unnamed > 0 {
-		a.say("note: the last %s that no entry declares were not compared with what is declared: there are too many", terminal.Plural(int64(unnamed), "key"))
+		a.say("note: the last %s that no entry declares were not compared with what is declared: there are too many",
+			terminal.Plural(int64(unnamed), "key"))
 	}
 	if err := errors.Join(in.Err(), out.Flush()); err != nil {
 		return err
@@ -123,7 +124,7 @@ func until(end byte) bufio.SplitFunc {
 	}
 }
 
-// matched is a key of the input; its JSON names are stable.
+// matched represents a key of the input; its JSON names are stable.
 type matched struct {
 	Entry string          `json:"entry"` // "-": no entry declares the key; "foreign": it is other software's
 	Key   finding.JSONKey `json:"key"`

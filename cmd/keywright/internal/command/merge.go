@@ -18,7 +18,7 @@ import (
 // maxParts bounds the parts of one report, and the files that are merged at once.
 const maxParts = 100_000
 
-// merging are the flags of merge, and what it has of the files so far.
+// merging holds the flags of merge, and what it has of the files so far.
 type merging struct {
 	auditing
 	parts int
@@ -294,7 +294,7 @@ func (o *merging) lacks(format string, args ...any) {
 	o.read.Incomplete = o.read.Incomplete.Add(source.Why(source.PartMissing, "", fmt.Sprintf(format, args...)))
 }
 
-// some are the first of a list, and how many more there are.
+// some returns the first of a list, and how many more there are.
 func some(list []string) string {
 	const shown = 5
 	if len(list) <= shown {
@@ -303,7 +303,7 @@ func some(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:shown], ", "), len(list)-shown)
 }
 
-// summary is what was read in all parts together.
+// summary returns what was read in all parts together.
 func (o *merging) summary() source.Summary {
 	r := &o.read
 	dbs, names, servers := map[int]bool{}, []string{}, map[string]bool{}

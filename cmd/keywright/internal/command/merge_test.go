@@ -41,7 +41,8 @@ func (m *merges) run(code int, line string) (out, errs string) {
 	m.Helper()
 	line, to, _ := strings.Cut(line, " > ")
 	var o, e strings.Builder
-	if got := Main(m.Context(), strings.Fields(line), Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }}); got != code {
+	if got := Main(m.Context(), strings.Fields(line),
+		Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }}); got != code {
 		m.Fatalf("%s: exit code %d, not %d\n%s%s", line, got, code, o.String(), e.String())
 	}
 	if to != "" {
@@ -50,7 +51,7 @@ func (m *merges) run(code int, line string) (out, errs string) {
 	return o.String(), e.String()
 }
 
-// report is the JSON of a report without what cannot be alike.
+// report returns the JSON of a report without what cannot be alike.
 func (m *merges) report(text string) string {
 	m.Helper()
 	var r map[string]any
@@ -69,7 +70,7 @@ func (m *merges) report(text string) string {
 // moved between two audits.
 func TestMergedClusterIsWhole(t *testing.T) {
 	m := newMerges(t)
-	c := keywrighttest.StartCluster(t, keywrighttest.Brands()[0], 3, 0)
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	for i := range 900 {
 		key := fmt.Sprintf([]string{"app:album:%d", "app:albun:%d", "tmp:%d:x"}[i%3], i)
 		for _, n := range c.Nodes {
@@ -79,7 +80,8 @@ func TestMergedClusterIsWhole(t *testing.T) {
 		}
 	}
 	audit := func(part string) {
-		m.run(0, fmt.Sprintf("audit -u %s --values=all --part %s -o partial > %s.part", c.URL(), part, strings.ReplaceAll(part, "/", "-")))
+		m.run(0, fmt.Sprintf("audit -u %s --values=all --part %s -o partial > %s.part", c.URL(), part,
+			strings.ReplaceAll(part, "/", "-")))
 	}
 	whole, _ := m.run(1, "audit -u "+c.URL()+" --values=all -o json")
 	for _, part := range []string{"1/3", "2/3", "3/3"} {
@@ -143,7 +145,7 @@ func (m *merges) says(text, words string) {
 // server or file twice, or of a number that is not known.
 func TestPartsThatDoNotFit(t *testing.T) {
 	m := newMerges(t)
-	one, other := keywrighttest.Start(t, keywrighttest.Brands()[0]), keywrighttest.Start(t, keywrighttest.Brands()[0])
+	one, other := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Redis)
 	for i, s := range []*keywrighttest.Server{one, other} {
 		s.Do("HSET", fmt.Sprintf("app:album:%d", i), "title", "x")
 	}
@@ -177,7 +179,8 @@ func TestPartsThatDoNotFit(t *testing.T) {
 		{"merge file.part file.part --parts 2", "a part that was there before: dump.rdb"},
 		{"merge 1.part 2.part", "a part that was there before: dump.rdb"},
 		{"merge 1.part --parts 3", "there are 2 of them, not 3"},
-		{"merge one.part top.part --parts 2", "top.part is of an audit with another declaration or other flags than one.part"},
+		{"merge one.part top.part --parts 2",
+			"top.part is of an audit with another declaration or other flags than one.part"},
 		{"merge one.part --parts 1 -f other.yaml", "one.part is of another declaration"},
 		{"merge newer.part --parts 1", "newer.part is of another version of keywright"},
 		{"merge program.part --parts 1", "program.part is of another version of keywright"},

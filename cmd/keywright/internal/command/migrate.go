@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,15 +15,15 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
-// migrating are the flags that all verbs of migrate have.
+// migrating holds the flags that all verbs of migrate have.
 type migrating struct {
 	ring     ringing
 	name     string
@@ -73,7 +71,8 @@ func (a *app) migrateFlags(c *cobra.Command, o *migrating) {
 	f.StringVar(&o.name, "migration", "", "which migration, where more than one is declared")
 	f.StringVar(&o.root, "root", "", "the folder of the sources (default: that of the declaration)")
 	o.ring.flags(c)
-	f.DurationVar(&o.lease, "lease", 10*time.Second, "for how long a process of the migration may say nothing; as the programs have it")
+	f.DurationVar(&o.lease, "lease", 10*time.Second,
+		"for how long a process of the migration may say nothing; as the programs have it")
 	outputs(c, &o.output, "table", "json")
 	c.ValidArgsFunction = a.completeParts(o)
 }
@@ -121,7 +120,7 @@ func (a *app) completeParts(o *migrating) func(*cobra.Command, []string, string)
 	}
 }
 
-// migrationRun is one run of a verb of migrate.
+// migrationRun represents one run of a verb of migrate.
 type migrationRun struct {
 	*app
 	*migrating
@@ -138,13 +137,13 @@ type migrationRun struct {
 	part     meter
 }
 
-// meter is how much of a part was read.
+// meter describes how much of a part was read.
 type meter struct {
 	bytes, records, total, baseBytes, baseRecords int64
 	began                                         time.Time
 }
 
-// need is what a verb needs of the server.
+// need describes what a verb needs of the server.
 type need uint8
 
 const (
@@ -216,7 +215,7 @@ func (r *migrationRun) connect(ctx context.Context, n need) error {
 	return nil
 }
 
-// sealed is whether an entry of a migration has something that is encrypted.
+// sealed reports whether an entry of a migration has something that is encrypted.
 func sealed(m *keyspace.Migration) bool {
 	for _, p := range m.Parts {
 		if slices.ContainsFunc(p.Moves, func(mv *keyspace.Move) bool { return mv.To.HoldsSealed() }) {
@@ -238,7 +237,7 @@ func (r *migrationRun) close() {
 	}
 }
 
-// chooseMigration is the migration of that name, or the only one.
+// chooseMigration returns the migration of that name, or the only one.
 func chooseMigration(ks *keyspace.Keyspace, name, path string) (*keyspace.Migration, error) {
 	var names []string
 	for _, m := range ks.Migrations {
@@ -258,7 +257,7 @@ func chooseMigration(ks *keyspace.Keyspace, name, path string) (*keyspace.Migrat
 	return nil, usage(didYouMean(name, names), "%s declares no migration %q", path, name)
 }
 
-// partsNamed are the parts that are named, or all, in their order.
+// partsNamed returns the parts that are named, or all, in their order.
 func partsNamed(m *keyspace.Migration, args []string) (out []string, err error) {
 	var all []string
 	for _, p := range m.Parts {
@@ -282,7 +281,7 @@ func didYouMean(name string, names []string) string {
 	return "there is " + strings.Join(names, ", ")
 }
 
-// onePart is the part of a verb that changes one: the named one, or the only one.
+// onePart returns the part of a verb that changes one: the named one, or the only one.
 func (r *migrationRun) onePart(c *cobra.Command) (string, error) {
 	if len(r.parts) != 1 {
 		return "", usage("write `"+c.CommandPath()+" "+r.parts[0]+"`", "%s takes one part: %s", c.CommandPath(),
@@ -307,14 +306,18 @@ func (r *migrationRun) progressed(bytes, records int64) {
 		Elapsed: now.Sub(r.part.began), Note: terminal.Plural(records-r.part.baseRecords, "record")}, now)
 }
 
-// migrateRefusals are what a migration refuses, and what to do then.
+// migrateRefusals say what a migration refuses, and what to do then.
 var migrateRefusals = []struct {
 	is   error
 	hint string
 }{
-	{phase.ErrLost, "Redis has lost data, or is another one: `keywright migrate repair PART --from files` or `--from redis` goes on"},
-	{phase.ErrAhead, "Redis is ahead of the files: bring .keywright back, or `keywright migrate repair PART --from redis` goes on"},
-	{migrate.ErrUnseen, "bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"},
+	{phase.ErrLost,
+		"Redis has lost data, or is another one: `keywright migrate repair PART --from files` or `--from redis` goes on"},
+	{phase.ErrAhead,
+		"Redis is ahead of the files: bring .keywright back, or `keywright migrate repair PART --from redis` goes on"},
+	{migrate.ErrUnseen,
+		"bring the file back, or `keywright migrate repair PART --from files|redis --accept-marks` sets it aside"},
+	{migrate.ErrOtherwise, "restart it with the same declaration: `keywright migrate status` lists the processes"},
 	{phase.ErrChanging, "another process changes the phase; try again"},
 	{phase.ErrEpoch, "the phase was changed meanwhile; try again"},
 	{phase.ErrStep, "`keywright migrate status` says where each part is"},
@@ -325,7 +328,7 @@ var migrateRefusals = []struct {
 	{migrate.ErrWrittenMeanwhile, "stop the program that writes the file in its place, or run again when it has ended"},
 }
 
-// migrateFailure is an error of the engine with its exit code.
+// migrateFailure returns an error of the engine with its exit code.
 func migrateFailure(err error) error {
 	var said *exit
 	var bad *record.Error
@@ -357,9 +360,7 @@ func migrateFailure(err error) error {
 
 // unreachable tells whether the server did not answer.
 func unreachable(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rueidis.ErrClosing)
+	return kernel.Broken(err) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func hintOf(err error) string {
@@ -370,7 +371,7 @@ func hintOf(err error) string {
 	return ""
 }
 
-// partOff is a part that a verb left out, and why.
+// partOff represents a part that a verb left out, and why.
 type partOff struct {
 	Part string `json:"part"`
 	Why  string `json:"why"`
@@ -399,7 +400,7 @@ func (r *migrationRun) in(verb, part string, off *[]partOff, phases ...phase.Pha
 	return false, nil
 }
 
-// nothingDone is the error of a verb that had to leave every part out.
+// nothingDone returns the error of a verb that had to leave every part out.
 func nothingDone(verb string, off []partOff, parts int) error {
 	if len(off) < parts {
 		return nil

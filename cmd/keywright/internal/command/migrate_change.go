@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/migrate"
@@ -14,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// stepping are the flags of migrate advance and rollback.
+// stepping holds the flags of migrate advance and rollback.
 type stepping struct {
 	migrating
 	force bool
 }
 
-// forceable are the gates that --force goes on without: they are about trust. Without the
+// forceable lists the gates that --force goes on without: they are about trust. Without the
 // others records would be lost.
 var forceable = []phase.Gate{phase.Compared, phase.Unequal, phase.For, phase.Backup, phase.Fit}
 
@@ -77,22 +78,22 @@ func (a *app) stepFlags(c *cobra.Command, o *stepping) {
 	withoutVariables(c, "force")
 }
 
-// migrationStep is a step of a part, taken or not; its JSON names are stable.
+// migrationStep represents a step of a part, taken or not; its JSON names are stable.
 type migrationStep struct {
-	Migration string       `json:"migration"`
-	Part      string       `json:"part"`
-	From      string       `json:"from"`
-	To        string       `json:"to"`
-	Applied   bool         `json:"applied"`
-	Gates     []gateReport `json:"gates"`
-	Order     string       `json:"order,omitempty"`  // the part that must go first
-	Forced    []string     `json:"forced,omitempty"` // gates that were closed
-	Epoch     int64        `json:"epoch"`
-	Marks     int64        `json:"marks"`               // records that may differ; a change makes them equal
-	Drained   int          `json:"drained"`             // records that were made equal while no process wrote
-	PausedMS  float64      `json:"paused_ms,omitempty"` // for how long no process could write
-	Late      []string     `json:"late,omitempty"`      // processes that have not confirmed in time
-	At        *time.Time   `json:"at,omitempty"`
+	Migration string                 `json:"migration"`
+	Part      string                 `json:"part"`
+	From      string                 `json:"from"`
+	To        string                 `json:"to"`
+	Applied   bool                   `json:"applied"`
+	Gates     []answer.MigrationGate `json:"gates"`
+	Order     string                 `json:"order,omitempty"`  // the part that must go first
+	Forced    []string               `json:"forced,omitempty"` // gates that were closed
+	Epoch     int64                  `json:"epoch"`
+	Marks     int64                  `json:"marks"`               // records that may differ; a change makes them equal
+	Drained   int                    `json:"drained"`             // records that were made equal while no process wrote
+	PausedMS  float64                `json:"paused_ms,omitempty"` // for how long no process could write
+	Late      []string               `json:"late,omitempty"`      // processes that have not confirmed in time
+	At        *time.Time             `json:"at,omitempty"`
 }
 
 func (a *app) migrateStep(c *cobra.Command, args []string, o *stepping, forward bool) error {
@@ -117,7 +118,7 @@ func (a *app) migrateStep(c *cobra.Command, args []string, o *stepping, forward 
 			if !forward {
 				gates = phase.Of(closed.From).Back
 			}
-			out.Gates, err = gatesOf(gates, closed.Closed), nil
+			out.Gates, err = answer.GatesOf(gates, closed.Closed), nil
 		}
 		if err != nil {
 			return migrateFailure(err)
@@ -129,7 +130,7 @@ func (a *app) migrateStep(c *cobra.Command, args []string, o *stepping, forward 
 	return r.opens(out, o)
 }
 
-// stepOf is the next step of a part, with its gates.
+// stepOf returns the next step of a part, with its gates.
 func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*migrationStep, phase.Phase, error) {
 	_, all, err := r.statusOf(ctx)
 	if err != nil {
@@ -139,22 +140,35 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	s := &all[at]
 	rule := phase.Of(s.State.Phase)
 	to, ok := s.State.Phase.Previous()
-	gates := gatesOf(rule.Back, s.Back)
+	gates := answer.GatesOf(rule.Back, s.Back)
 	if forward {
 		to, ok = s.State.Phase.Next()
-		gates = gatesOf(rule.Forward, s.Forward)
+		gates = answer.GatesOf(rule.Forward, s.Forward)
 	}
 	if !ok {
-		return nil, 0, &exit{exitRefused, "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", ""}
+		return nil, 0,
+			&exit{exitRefused, "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", ""}
 	}
-	out := &migrationStep{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(), Gates: gates,
-		Epoch: int64(s.State.Epoch), Marks: s.Facts.Marks}
-	for i, other := range all {
-		if i < at && to > other.State.Phase || i > at && to < other.State.Phase {
-			out.Order = other.Part
+	out := &migrationStep{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(),
+		Gates: gates,
+		Epoch: int64(s.State.Epoch), Marks: s.Facts.Marks, Order: goesFirst(all, at, to)}
+	return out, to, nil
+}
+
+// goesFirst returns the part that must change its phase before part at may go to one, the outermost of them;
+// "": none.
+func goesFirst(all []migrate.PartStatus, at int, to phase.Phase) string {
+	for i := range at {
+		if to > all[i].State.Phase {
+			return all[i].Part
 		}
 	}
-	return out, to, nil
+	for i := len(all) - 1; i > at; i-- {
+		if to < all[i].State.Phase {
+			return all[i].Part
+		}
+	}
+	return ""
 }
 
 // opens is nil if a step can be taken.
@@ -187,7 +201,8 @@ func (r *migrationRun) opens(out *migrationStep, o *stepping) error {
 	if forced {
 		hint += "; --force goes on without"
 	}
-	return &exit{exitRefused, "part " + out.Part + " does not go to " + out.To + ": closed is " + strings.Join(closed, ", "), hint}
+	return &exit{exitRefused,
+		"part " + out.Part + " does not go to " + out.To + ": closed is " + strings.Join(closed, ", "), hint}
 }
 
 func phaseNamed(name string) phase.Phase {
@@ -215,7 +230,8 @@ func (r *migrationRun) take(ctx context.Context, out *migrationStep, to phase.Ph
 	if err != nil {
 		return err
 	}
-	out.Applied, out.Epoch, out.Drained, out.Forced, out.Late = true, int64(done.Epoch), done.Drained, done.Forced, done.Late
+	out.Applied, out.Epoch, out.Drained, out.Forced, out.Late = true, int64(done.Epoch), done.Drained, done.Forced,
+		done.Late
 	out.PausedMS, out.At = float64(done.Paused.Microseconds())/1000, &done.At
 	return nil
 }
@@ -225,7 +241,8 @@ func (r *migrationRun) printStep(out *migrationStep, o *stepping) error {
 	for _, g := range out.Gates {
 		state, lacks := "open", ""
 		if !g.Open {
-			if state = "closed"; o.force && slices.ContainsFunc(forceable, func(f phase.Gate) bool { return f.String() == g.Gate }) {
+			if state = "closed"; o.force &&
+				slices.ContainsFunc(forceable, func(f phase.Gate) bool { return f.String() == g.Gate }) {
 				state = "forced"
 			}
 			lacks = g.Has + ", must be " + g.Want
@@ -233,7 +250,8 @@ func (r *migrationRun) printStep(out *migrationStep, o *stepping) error {
 		rows = append(rows, []string{g.Gate, state, lacks})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(r.out, []terminal.Column{{Title: "gate"}, {Title: "state"}, {Title: "has", Least: 20, Wrap: true}}, rows); err != nil {
+		if err := terminal.Table(r.out,
+			[]terminal.Column{{Title: "gate"}, {Title: "state"}, {Title: "has", Least: 20, Wrap: true}}, rows); err != nil {
 			return err
 		}
 		r.tell("")

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// migrateExporting are the flags of migrate export.
+// migrateExporting holds the flags of migrate export.
 type migrateExporting struct {
 	migrating
 	to      string
@@ -77,7 +77,7 @@ func (o *migrateExporting) refuse() error {
 	return nil
 }
 
-// migrationExported is what was exported; its JSON names are stable.
+// migrationExported describes what was exported; its JSON names are stable.
 type migrationExported struct {
 	Migration  string         `json:"migration"`
 	Folder     string         `json:"folder"`
@@ -88,7 +88,7 @@ type migrationExported struct {
 	DurationMS int64          `json:"duration_ms"`
 }
 
-// exportedPart is a part that was exported.
+// exportedPart represents a part that was exported.
 type exportedPart struct {
 	Part    string `json:"part"`
 	Files   int64  `json:"files"`
@@ -180,15 +180,17 @@ func (r *migrationRun) printExported(out *migrationExported) error {
 		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed),
 			terminal.Count(p.Rejected)})
 	}
-	if err := terminal.Table(r.out, []terminal.Column{{Title: "part"}, {Title: "files", Right: true}, {Title: "records", Right: true},
-		{Title: "changed", Right: true}, {Title: "rejected", Right: true}}, rows); err != nil {
+	if err := terminal.Table(r.out,
+		[]terminal.Column{{Title: "part"}, {Title: "files", Right: true}, {Title: "records", Right: true},
+			{Title: "changed", Right: true}, {Title: "rejected", Right: true}}, rows); err != nil {
 		return err
 	}
 	for _, p := range out.Parts {
 		r.printRejects(p.Part, p.Rejects, p.Rejected)
 	}
 	r.tellOff(out.Off)
-	r.tell("\nWrote %s into %s: %s equal to the sources byte by byte, %s.", terminal.Plural(out.Equal+out.Different, "file"),
+	r.tell("\nWrote %s into %s: %s equal to the sources byte by byte, %s.",
+		terminal.Plural(out.Equal+out.Different, "file"),
 		finding.Printable(out.Folder), terminal.Count(out.Equal), terminal.Plural(out.Different, "other"))
 	return nil
 }

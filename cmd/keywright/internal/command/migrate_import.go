@@ -88,7 +88,7 @@ interrupted.`,
 	return c
 }
 
-// importReport is what was imported, or would be; its JSON names are stable.
+// importReport describes what was imported, or would be; its JSON names are stable.
 type importReport struct {
 	Migration  string         `json:"migration"`
 	Applied    bool           `json:"applied"`
@@ -98,16 +98,17 @@ type importReport struct {
 	DurationMS int64          `json:"duration_ms"`
 }
 
-// importedPart is a part. Of an import that came to its end its records are written, same
+// importedPart represents a part. Of an import that came to its end its records are written, same
 // and newer; those that were rejected are none of them.
 type importedPart struct {
-	Part      string         `json:"part"`
-	Phase     string         `json:"phase"`
-	Files     int64          `json:"files"`
-	Bytes     int64          `json:"bytes"`                // of the files
-	Records   int64          `json:"records"`              // a list is one
-	Moves     []movedRecords `json:"moves,omitempty"`      // of a plan
-	RoundTrip *bool          `json:"round_trip,omitempty"` // of a plan: files, Redis and files again are equal, byte by byte
+	Part    string         `json:"part"`
+	Phase   string         `json:"phase"`
+	Files   int64          `json:"files"`
+	Bytes   int64          `json:"bytes"`           // of the files
+	Records int64          `json:"records"`         // a list is one
+	Moves   []movedRecords `json:"moves,omitempty"` // of a plan
+	// of a plan: files, Redis and files again are equal, byte by byte
+	RoundTrip *bool          `json:"round_trip,omitempty"`
 	Written   int64          `json:"written"`
 	Same      int64          `json:"same"`  // were there already
 	Newer     int64          `json:"newer"` // were written by a program meanwhile
@@ -118,7 +119,7 @@ type importedPart struct {
 	Faults    []faultReport  `json:"faults,omitempty"`  // at most 100
 }
 
-// movedRecords are the records of a move.
+// movedRecords holds the records of a move.
 type movedRecords struct {
 	Move    string `json:"move"`
 	Entry   string `json:"entry"`
@@ -126,7 +127,7 @@ type movedRecords struct {
 	Bytes   int64  `json:"bytes"` // of keys and values as Redis would have them
 }
 
-// rejectReport is a record that cannot be moved. It has no value.
+// rejectReport represents a record that cannot be moved. It has no value.
 type rejectReport struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -135,7 +136,7 @@ type rejectReport struct {
 	Reason string `json:"reason"`
 }
 
-// faultReport is why a file or a move cannot be used.
+// faultReport describes why a file or a move cannot be used.
 type faultReport struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
@@ -376,7 +377,7 @@ func (r *migrationRun) printRejects(part string, some []rejectReport, all int64)
 	}
 }
 
-// placeIn is file:line:column.
+// placeIn returns file:line:column.
 func placeIn(file string, line, column int) string {
 	if line == 0 {
 		return file

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mending are the flags of migrate repair.
+// mending holds the flags of migrate repair.
 type mending struct {
 	migrating
 	class  string
@@ -88,7 +88,8 @@ func (o *mending) refuse(c *cobra.Command) error {
 		}
 	}
 	if ways != 1 {
-		return usage("write --class MOVE:PATH:KIND, --all or --from files", "%s takes one of --class, --all and --from", c.CommandPath())
+		return usage("write --class MOVE:PATH:KIND, --all or --from files", "%s takes one of --class, --all and --from",
+			c.CommandPath())
 	}
 	if o.from != "" {
 		return oneOf("from", o.from, "files", "redis")
@@ -101,12 +102,13 @@ func classNamed(text string) (move, path string, kind record.DiffKind, err error
 	move, rest, first := strings.Cut(text, ":")
 	at := strings.LastIndexByte(rest, ':')
 	if !first || at < 0 {
-		return "", "", "", usage("diff and verify name them: history.history_story:.title:value", "%q is no class of differences", text)
+		return "", "", "",
+			usage("diff and verify name them: history.history_story:.title:value", "%q is no class of differences", text)
 	}
 	return move, rest[:at], record.DiffKind(rest[at+1:]), nil
 }
 
-// migrationRepaired is what was repaired, or would be; its JSON names are stable.
+// migrationRepaired describes what was repaired, or would be; its JSON names are stable.
 type migrationRepaired struct {
 	Migration  string       `json:"migration"`
 	Part       string       `json:"part"`
@@ -177,7 +179,8 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 	if err != nil {
 		return migrateFailure(err)
 	}
-	out := &migrationRepaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply, Was: is.Phase.String(),
+	out := &migrationRepaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply,
+		Was:   is.Phase.String(),
 		Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
 	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: byCommand, Look: !r.apply})
 	if err != nil {
@@ -207,10 +210,11 @@ func (r *migrationRun) showRepaired(out *migrationRepaired, table func() error) 
 	if err != nil {
 		return migrateFailure(err)
 	}
-	out.Phase, out.Epoch, out.DurationMS = cmp.Or(out.Phase, is.Phase.String()), cmp.Or(out.Epoch, int64(is.Epoch)), r.durationMS()
+	out.Phase, out.Epoch, out.DurationMS = cmp.Or(out.Phase, is.Phase.String()), cmp.Or(out.Epoch, int64(is.Epoch)),
+		r.durationMS()
 	return r.printOr(out, table)
 }
 
-// byCommand is what the history says of steps of the command line. It names no user: no
+// byCommand says what the history says of steps of the command line. It names no user: no
 // value of an environment variable is stored.
 const byCommand = "keywright migrate"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// migrateVerifying are the flags of migrate verify.
+// migrateVerifying holds the flags of migrate verify.
 type migrateVerifying struct {
 	migrating
 	unlocking
@@ -58,7 +58,7 @@ reached, 4 refused, as in another phase, 5 the backup is not whole, 130 interrup
 	return c
 }
 
-// migrationVerified is how both sides compare; its JSON names are stable.
+// migrationVerified describes how both sides compare; its JSON names are stable.
 type migrationVerified struct {
 	Migration  string        `json:"migration"`
 	Equal      bool          `json:"equal"` // of all parts that were compared
@@ -68,14 +68,14 @@ type migrationVerified struct {
 	DurationMS int64         `json:"duration_ms"`
 }
 
-// backupNoted is the archive that was noted as the backup.
+// backupNoted represents the archive that was noted as the backup.
 type backupNoted struct {
 	File  string    `json:"file"`
 	Taken time.Time `json:"taken"`
 	Keys  int64     `json:"keys"`
 }
 
-// sidesOfPart is how the sides of a part compare. The records of the files are equal,
+// sidesOfPart describes how the sides of a part compare. The records of the files are equal,
 // missing, unequal and marked; some of those marked may be in Redis alone.
 type sidesOfPart struct {
 	Part     string            `json:"part"`
@@ -95,7 +95,7 @@ type sidesOfPart struct {
 	Cut      int64             `json:"classes_cut,omitempty"` // differences of classes beyond the most that are listed
 }
 
-// differenceClass is a kind of difference. It has no key and no value.
+// differenceClass represents a kind of difference. It has no key and no value.
 type differenceClass struct {
 	Class   string    `json:"class"` // as --class takes it
 	Move    string    `json:"move"`
@@ -110,13 +110,14 @@ type differenceClass struct {
 func classesOf(in []migrate.Class) []differenceClass {
 	out := []differenceClass{}
 	for _, c := range in {
-		out = append(out, differenceClass{c.Move + ":" + c.Path + ":" + string(c.Kind), c.Move, c.Path, string(c.Kind), c.Count,
-			c.First, c.Last, c.Example})
+		out = append(out,
+			differenceClass{c.Move + ":" + c.Path + ":" + string(c.Kind), c.Move, c.Path, string(c.Kind), c.Count,
+				c.First, c.Last, c.Example})
 	}
 	return out
 }
 
-// verifiable are the phases in which both sides are written.
+// verifiable lists the phases in which both sides are written.
 var verifiable = []phase.Phase{phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown}
 
 func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) error {
@@ -149,7 +150,8 @@ func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) err
 	return r.showVerified(out)
 }
 
-func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.VerifyOptions, out *migrationVerified) error {
+func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.VerifyOptions,
+	out *migrationVerified) error {
 	if err := r.begin(ctx, part); err != nil {
 		return migrateFailure(err)
 	}
@@ -158,8 +160,9 @@ func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.Ve
 		return migrateFailure(err)
 	}
 	is, err := r.Phase(part)
-	out.Parts = append(out.Parts, sidesOfPart{part, is.Phase.String(), v.Files, v.Bytes, v.Records, v.Equal, v.Missing, v.Extra,
-		v.Unequal, v.Marked, v.Passing, v.Rejected, v.Repaired, classesOf(v.Classes), v.Cut})
+	out.Parts = append(out.Parts,
+		sidesOfPart{part, is.Phase.String(), v.Files, v.Bytes, v.Records, v.Equal, v.Missing, v.Extra,
+			v.Unequal, v.Marked, v.Passing, v.Rejected, v.Repaired, classesOf(v.Classes), v.Cut})
 	return err
 }
 
@@ -256,10 +259,12 @@ func (r *migrationRun) printClasses(classes []differenceClass) error {
 	r.tell("")
 	var rows [][]string
 	for _, c := range classes {
-		rows = append(rows, []string{c.Class, terminal.Count(c.Count), terminal.Duration(r.now().Sub(c.Last)) + " ago", c.Example})
+		rows = append(rows,
+			[]string{c.Class, terminal.Count(c.Count), terminal.Duration(r.now().Sub(c.Last)) + " ago", c.Example})
 	}
-	return terminal.Table(r.out, []terminal.Column{{Title: "class of difference", Least: 24}, {Title: "records", Right: true},
-		{Title: "last", Right: true}, {Title: "such as", Drop: 1}}, rows)
+	return terminal.Table(r.out,
+		[]terminal.Column{{Title: "class of difference", Least: 24}, {Title: "records", Right: true},
+			{Title: "last", Right: true}, {Title: "such as", Drop: 1}}, rows)
 }
 
 func (a *app) migrateDiffCommand() *cobra.Command {
@@ -290,13 +295,13 @@ Exit codes: 0 there is none, 1 there are some, 2 usage, 130 interrupted.`,
 	return c
 }
 
-// migrationDifferences are the classes of differences; its JSON names are stable.
+// migrationDifferences holds the classes of differences; its JSON names are stable.
 type migrationDifferences struct {
 	Migration string          `json:"migration"`
 	Parts     []differingPart `json:"parts"`
 }
 
-// differingPart are the differences of a part.
+// differingPart holds the differences of a part.
 type differingPart struct {
 	Part    string            `json:"part"`
 	Phase   string            `json:"phase"`

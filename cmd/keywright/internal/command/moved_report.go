@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// movedTable is what became of keys that are written to a server, by entry: the one form of
+// movedTable describes what became of keys that are written to a server, by entry: the one form of
 // restore and copy. did is what was done with them, "restored", and would what it would be.
 type movedTable struct {
 	did, would string
@@ -23,8 +23,9 @@ func (m *movedTable) add(entry string, c *apply.Counts, more ...string) {
 	if entry == "" {
 		entry = undeclaredName
 	}
-	m.rows = append(m.rows, append([]string{entry, terminal.Count(c.Keys), countOrNone(c.Restored), countOrNone(c.Replaces), countOrNone(c.Same),
-		countOrNone(c.Existing), countOrNone(c.Expired), countOrNone(c.Left), countOrNone(c.Refused + c.Unknown)}, more...))
+	m.rows = append(m.rows,
+		append([]string{entry, terminal.Count(c.Keys), countOrNone(c.Restored), countOrNone(c.Replaces), countOrNone(c.Same),
+			countOrNone(c.Existing), countOrNone(c.Expired), countOrNone(c.Left), countOrNone(c.Refused + c.Unknown)}, more...))
 }
 
 func (m *movedTable) print(a *app) error {
@@ -35,8 +36,10 @@ func (m *movedTable) print(a *app) error {
 	if !m.applied {
 		done = m.would
 	}
-	columns := append([]terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: done, Right: true}, {Title: "replaces", Right: true},
-		{Title: "same", Right: true}, {Title: "there", Right: true}, {Title: "expired", Right: true}, {Title: "left out", Right: true},
+	columns := append([]terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true},
+		{Title: done, Right: true}, {Title: "replaces", Right: true},
+		{Title: "same", Right: true}, {Title: "there", Right: true}, {Title: "expired", Right: true},
+		{Title: "left out", Right: true},
 		{Title: "failed", Right: true, Style: terminal.Red}}, m.more...)
 	if err := terminal.Table(a.out, columns, m.rows); err != nil {
 		return err

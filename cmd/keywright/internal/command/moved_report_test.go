@@ -25,7 +25,8 @@ func TestReasonsAreToldOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for i, want := range map[int]string{
 		0: "it only made sense in its moment: lock:0, lock:1, lock:2 and 87 more keys",
-		2: "reason 0: k", 10: "and 4 more reasons, which -o json lists", 11: "and 900 more keys with a reason; -o json lists the first 103",
+		2: "reason 0: k", 10: "and 4 more reasons, which -o json lists",
+		11: "and 900 more keys with a reason; -o json lists the first 103",
 	} {
 		if len(lines) != 12 || lines[i] != want {
 			t.Errorf("line %d of %d is not %q:\n%s", i, len(lines), want, out.String())

@@ -6,24 +6,26 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/spf13/cobra"
 )
 
 // namespaceFlag lets a command look at another namespace than the declared one.
 func (a *app) namespaceFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.namespace, "namespace", "", "the namespace of keys and channels, or DECLARED=NAME (default: as declared)")
+	c.Flags().StringVar(&a.namespace, "namespace", "",
+		"the namespace of keys and channels, or DECLARED=NAME (default: as declared)")
 }
 
-// chosen are the names of namespaces that the flag says, nil for the declared ones.
+// chosen returns the names of namespaces that the flag says, nil for the declared ones.
 func (a *app) chosen(ks *keyspace.Keyspace) (map[string]string, error) {
 	if a.namespace == "" {
 		return nil, nil
 	}
-	if a.namespace == keyspace.BeforeNamespaces && a.namedBy != "" {
+	if a.namespace == load.BeforeNamespaces && a.namedBy != "" {
 		before := map[string]string{}
 		for _, n := range ks.Spaces {
-			before[n.Default] = keyspace.BeforeNamespaces
+			before[n.Default] = load.BeforeNamespaces
 		}
 		return before, nil
 	}
@@ -31,7 +33,8 @@ func (a *app) chosen(ks *keyspace.Keyspace) (map[string]string, error) {
 	if err != nil {
 		return nil, usage("see namespace in docs/language.md", "%s: %v", cmp.Or(a.namedBy, "--namespace"), err)
 	}
-	a.variables = slices.DeleteFunc(a.variables, func(v [2]string) bool { return v[0] == "KEYWRIGHT_NAMESPACE" }) // it is a part of names now
+	// it is a part of names now
+	a.variables = slices.DeleteFunc(a.variables, func(v [2]string) bool { return v[0] == "KEYWRIGHT_NAMESPACE" })
 	return names, nil
 }
 

@@ -18,20 +18,24 @@ const (
 	none       = "no namespace"
 )
 
-// ruleOfNamespaces is what each command means. The lists of the first three are in
+// ruleOfNamespaces says what each command means. The lists of the first three are in
 // docs/language.md.
 var ruleOfNamespaces = map[string][]string{
-	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "janitor run", "entities check", "entities index",
+	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "janitor run", "entities check",
+		"entities index",
 		"entities indexes", "entities repair", "explain", "locks", "locks break", "match", "migrate advance", "migrate diff",
-		"migrate export", "migrate import", "migrate plan", "migrate repair", "migrate rollback", "migrate status", "migrate verify", "queues", "queues cancel",
+		"migrate export", "migrate import", "migrate plan", "migrate repair", "migrate rollback", "migrate status",
+		"migrate verify", "queues", "queues cancel",
 		"queues discard",
-		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top", "rename",
+		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top",
+		"rename",
 		"seal adopt", "seal rotate",
 		"seal status", "ttl"},
 	orBeyond:   {"archive diff", "archive export", "archive ls", "backup", "copy", "ls", "restore", "verify"},
 	everything: {"audit", "merge", "serve", "top"},
 	asPlanned:  {"apply"},
-	none: {"acl", "archive", "archive info", "archive verify", "breaking", "demo", "diff", "doctor", "fmt", "gen", "infer", "init",
+	none: {"acl", "archive", "archive info", "archive verify", "breaking", "demo", "diff", "doctor", "fmt", "gen", "infer",
+		"init",
 		"janitor", "janitor next", "serve check",
 		"lint", "migrate", "rules", "schema", "seal", "seal key", "serve token", "version"},
 }
@@ -79,7 +83,7 @@ func TestEveryCommandHasOneRuleOfNamespaces(t *testing.T) {
 	}
 }
 
-// rowOf is the row of a table that begins with a text.
+// rowOf returns the row of a table that begins with a text.
 func rowOf(text, first string) string {
 	_, row, _ := strings.Cut(text, "\n| "+first)
 	row, _, _ = strings.Cut(row, "\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// offending are the flags that ask for the keys of findings instead of a report.
+// offending holds the flags that ask for the keys of findings instead of a report.
 type offending struct {
 	codes []string
 	null  bool
@@ -37,15 +37,18 @@ func (o *offending) check(form string, formGiven, values bool) error {
 	}
 	for i, code := range o.codes {
 		o.codes[i] = strings.ToUpper(code)
-		known := slices.ContainsFunc(audit.Rules(), func(r finding.Rule) bool { return r.Code == o.codes[i] && r.Code != "KW513" })
+		known := slices.ContainsFunc(audit.Rules(),
+			func(r finding.Rule) bool { return r.Code == o.codes[i] && r.Code != "KW513" })
 		if !known {
-			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx", "--keys-of %q is no code of an audit with keys", code)
+			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx",
+				"--keys-of %q is no code of an audit with keys", code)
 		}
 	}
 	unseen := slices.IndexFunc(o.codes, func(code string) bool { return audit.NeedsValues(code) && !values })
 	switch {
 	case unseen >= 0:
-		return usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at", o.codes[unseen])
+		return usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at",
+			o.codes[unseen])
 	case form == "jsonl" && o.null:
 		return usage("leave out one of them", "--null and -o jsonl exclude each other")
 	case form == "jsonl":
@@ -91,7 +94,8 @@ func (o *offending) lines(out *bufio.Writer, codes []string, entry string, k *so
 		if !slices.Contains(o.codes, code) {
 			continue
 		}
-		text, err := withVersion(audit.Line{Kind: "offender", Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
+		text, err := withVersion(audit.Line{Kind: "offender",
+			Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
 		if err != nil {
 			return err
 		}
@@ -113,7 +117,8 @@ func (o *offending) looked(r *audit.Report) string {
 }
 
 // conclude says on standard error what was printed and what was not.
-func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *audit.Report, scanErr error, again string) error {
+func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *audit.Report, scanErr error,
+	again string) error {
 	if err := errors.Join(o.failed, out.Flush()); err != nil {
 		return err
 	}
@@ -124,7 +129,8 @@ func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *
 			a.say("%s in database %d not printed: run it with --db %d", terminal.Plural(o.counts[db], "key"), db, db)
 		}
 	}
-	a.say("%s of %s have %s%s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "), o.looked(r))
+	a.say("%s of %s have %s%s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "),
+		o.looked(r))
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: the keys were seen until then", ""}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// namesOfKeys are the members of documents that are keys of a server, or lists of them.
+// namesOfKeys lists the members of documents that are keys of a server, or lists of them.
 var namesOfKeys = []string{"key", "example", "item", "of", "queue", "torn_keys", "workers"}
 
 // noKeys are members of such a name that are something else, by the definition they are in.

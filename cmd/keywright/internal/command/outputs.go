@@ -84,7 +84,7 @@ func (a *app) outputSchema(name string) error {
 	return err
 }
 
-// formsOf are the forms of output of a command.
+// formsOf returns the forms of output of a command.
 func formsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
 
 // tellGaps says in the table what it does not hold.
@@ -105,7 +105,7 @@ func (a *app) none(g *answer.Gaps, text string) {
 	a.tell("%s", text)
 }
 
-// partly is the exit line of a listing that does not hold everything.
+// partly returns the exit line of a listing that does not hold everything.
 func partly(g *answer.Gaps, what string) error {
 	var why []string
 	for i, u := range g.Unread {

@@ -24,7 +24,7 @@ import (
 // program that wrote them.
 const partialForm = 1
 
-// partial is what an audit has made of some of the keys: what a report is made of. It has
+// partial describes what an audit has made of some of the keys: what a report is made of. It has
 // names of keys and fields, and no values.
 type partial struct {
 	Form    int            `json:"keywright_partial"`
@@ -36,7 +36,7 @@ type partial struct {
 	Audit   []byte         `json:"audit"` // the state of the audit, compressed
 }
 
-// partialOptions are the flags that decide what is kept.
+// partialOptions holds the flags that decide what is kept.
 type partialOptions struct {
 	Include  []string `json:"include,omitempty"`
 	Exclude  []string `json:"exclude,omitempty"`
@@ -47,7 +47,7 @@ type partialOptions struct {
 	DB       int      `json:"db"`
 }
 
-// partRead is one part: what was read in one run of audit.
+// partRead represents one part: what was read in one run of audit.
 type partRead struct {
 	Number  int             `json:"number,omitempty"` // of --part
 	Of      int             `json:"of,omitempty"`
@@ -56,7 +56,7 @@ type partRead struct {
 	Origins []source.Origin `json:"origins,omitempty"`
 }
 
-// summaryRead is a source.Summary, without its origins.
+// summaryRead represents a source.Summary, without its origins.
 type summaryRead struct {
 	Server     string         `json:"server"`
 	Endpoint   string         `json:"endpoint"`

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// liveKey is a random key of a random keyspace.
+// liveKey represents a random key of a random keyspace.
 type liveKey struct {
 	DB      int
 	Name    string
@@ -29,14 +29,17 @@ type liveKey struct {
 // liveNames are names that end in different rows of a report: declared, nearly
 // declared, former, foreign, of known software, in groups over every limit, and bytes.
 var liveNames = []string{
-	"app:album:%[1]d", "app:albun:%[1]d", "app:alb:%[1]d", "bull:mail:%[1]d", "bull:mail:wait%[1]d", "app:%[2]s:%[1]d", "%[2]s:x", "%[2]s",
-	"celery-task-meta-%[1]d", "{t%[1]d}:%[2]s", "item:%[1]d", "page/%[1]d/%[2]s", "\xff\xfe\x00%[1]d", "::add-mask::%[1]d", "a b\"c\\\u202e\n%[1]d", "상품:%[1]d", "secret:%[1]d",
+	"app:album:%[1]d", "app:albun:%[1]d", "app:alb:%[1]d", "bull:mail:%[1]d", "bull:mail:wait%[1]d", "app:%[2]s:%[1]d",
+	"%[2]s:x", "%[2]s",
+	"celery-task-meta-%[1]d", "{t%[1]d}:%[2]s", "item:%[1]d", "page/%[1]d/%[2]s", "\xff\xfe\x00%[1]d", "::add-mask::%[1]d",
+	"a b\"c\\\u202e\n%[1]d", "상품:%[1]d", "secret:%[1]d",
 }
 
 var genLive = rapid.Custom(func(t *rapid.T) liveKey {
 	n := rapid.IntRange(0, 300).Draw(t, "n")
 	word := strings.Repeat(string(rune('a'+n%26)), 1+n/26)
-	k := liveKey{DB: rapid.SampledFrom([]int{0, 0, 3, 15}).Draw(t, "db"), Kind: rapid.IntRange(0, 5).Draw(t, "kind"), Expires: rapid.Bool().Draw(t, "expires")}
+	k := liveKey{DB: rapid.SampledFrom([]int{0, 0, 3, 15}).Draw(t, "db"), Kind: rapid.IntRange(0, 5).Draw(t, "kind"),
+		Expires: rapid.Bool().Draw(t, "expires")}
 	form := rapid.SampledFrom(liveNames).Draw(t, "form")
 	k.Name = fmt.Sprintf(form+"%[3]s", n, word, "")
 	return k
@@ -44,7 +47,8 @@ var genLive = rapid.Custom(func(t *rapid.T) liveKey {
 
 // commands make the key, if there is none.
 func (k liveKey) commands() [][]string {
-	make := [][]string{{"SET", k.Name, "v"}, {"HSET", k.Name, "title", "t", "year", "1"}, {"RPUSH", k.Name, "1"}, {"SADD", k.Name, "1"}, {"ZADD", k.Name, "1", "m"}, {"XADD", k.Name, "*", "n", "1"}}[k.Kind]
+	make := [][]string{{"SET", k.Name, "v"}, {"HSET", k.Name, "title", "t", "year", "1"}, {"RPUSH", k.Name, "1"},
+		{"SADD", k.Name, "1"}, {"ZADD", k.Name, "1", "m"}, {"XADD", k.Name, "*", "n", "1"}}[k.Kind]
 	out := [][]string{{"DEL", k.Name}, make}
 	if k.Expires {
 		out = append(out, []string{"EXPIRE", k.Name, "1000000"})
@@ -52,7 +56,7 @@ func (k liveKey) commands() [][]string {
 	return out
 }
 
-// reports is what one command says of one keyspace, read in three ways.
+// reports returns what one command says of one keyspace, read in three ways.
 func reports[T any](t *testing.T, s *keywrighttest.Server, command string) map[string]*T {
 	t.Helper()
 	out := map[string]*T{}
@@ -67,7 +71,7 @@ func reports[T any](t *testing.T, s *keywrighttest.Server, command string) map[s
 	return out
 }
 
-// auditRows are the parts of an audit's report that JSON has.
+// auditRows holds the parts of an audit's report that JSON has.
 type auditRows struct {
 	Verdict    string
 	Total      audit.Figures
@@ -173,10 +177,13 @@ func TestReportsAddUpOnServers(t *testing.T) {
 		for way, r := range found {
 			all, undeclared := r.sums()
 			if r.Total.Keys != int64(len(names)) || all.Keys != r.Total.Keys || all.Bytes != r.Total.Bytes {
-				t.Errorf("seed %d, %s: the rows have %d keys and %d bytes, the total %d and %d, the server %d", seed, way, all.Keys, all.Bytes, r.Total.Keys, r.Total.Bytes, len(names))
+				t.Errorf("seed %d, %s: the rows have %d keys and %d bytes, the total %d and %d, the server %d", seed, way, all.Keys,
+					all.Bytes, r.Total.Keys, r.Total.Bytes, len(names))
 			}
-			if undeclared.Keys != r.Undeclared.Owned+r.Undeclared.Other || undeclared.Bytes != r.Undeclared.Bytes || len(r.Undeclared.Suggestions) > limit {
-				t.Errorf("seed %d, %s: the groups have %d keys and %d bytes of %+v", seed, way, undeclared.Keys, undeclared.Bytes, r.Undeclared)
+			if undeclared.Keys != r.Undeclared.Owned+r.Undeclared.Other || undeclared.Bytes != r.Undeclared.Bytes ||
+				len(r.Undeclared.Suggestions) > limit {
+				t.Errorf("seed %d, %s: the groups have %d keys and %d bytes of %+v", seed, way, undeclared.Keys, undeclared.Bytes,
+					r.Undeclared)
 			}
 		}
 		if d := cmp.Diff(found["snapshot"].timeless(), found["file"].timeless()); d != "" {
@@ -202,16 +209,19 @@ func TestReportsAddUpOnServers(t *testing.T) {
 				keys, size, forever = keys+g.Keys, size+g.Bytes, forever+g.NoTTL
 			}
 			if forever != r.NoTTL || r.NoTTL != whole["live"].NoTTL {
-				t.Errorf("seed %d, %s: the rows have %d keys that never expire, the total %d, the server %d", seed, way, forever, r.NoTTL, whole["live"].NoTTL)
+				t.Errorf("seed %d, %s: the rows have %d keys that never expire, the total %d, the server %d", seed, way, forever,
+					r.NoTTL, whole["live"].NoTTL)
 			}
-			if keys != r.Keys || size != r.Bytes || r.Keys != int64(len(names)) || r.OtherKeys < 0 || r.OtherBytes < 0 || len(r.Groups) > limit {
-				t.Errorf("seed %d, %s: top has %d keys and %d bytes in its rows, %d and %d in all, the server %d keys", seed, way, keys, size, r.Keys, r.Bytes, len(names))
+			if keys != r.Keys || size != r.Bytes || r.Keys != int64(len(names)) || r.OtherKeys < 0 || r.OtherBytes < 0 ||
+				len(r.Groups) > limit {
+				t.Errorf("seed %d, %s: top has %d keys and %d bytes in its rows, %d and %d in all, the server %d keys", seed, way,
+					keys, size, r.Keys, r.Bytes, len(names))
 			}
 		}
 	}
 }
 
-// names are the groups, without their bytes.
+// names returns the groups, without their bytes.
 func (t *topReport) names() (out []string) {
 	for _, g := range t.Groups {
 		out = append(out, fmt.Sprintf("%q %q %s: %d, %d never expire", g.Entry, g.Pattern, g.Type, g.Keys, g.NoTTL))
@@ -227,7 +237,7 @@ func TestListingsAddUp(t *testing.T) {
 	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	runDocument(t, s, documentRun{"", 0, "seal key ring.json", ""})
 	amount := rapid.SliceOfN(rapid.IntRange(0, 40), 12, 12)
 	for seed := range 4 {
@@ -288,7 +298,8 @@ func TestListingsAddUp(t *testing.T) {
 				}
 			}
 			if p.Texts != int64(n[7]+n[8]) || sum != p.Texts || p.NotSealed != int64(n[8]) {
-				t.Errorf("seed %d: %d texts are counted, their states are %d, there are %d, of these %d plain", seed, p.Texts, sum, n[7]+n[8], n[8])
+				t.Errorf("seed %d: %d texts are counted, their states are %d, there are %d, of these %d plain", seed, p.Texts, sum,
+					n[7]+n[8], n[8])
 			}
 		}
 	}
@@ -305,7 +316,8 @@ func locksAddUp(t *testing.T, s *keywrighttest.Server, held, waited, shared int)
 		s.Do("ZADD", fmt.Sprintf("{lock:%d}:waiters", 1000+i), "1", "x9999999 a", "2", "x9999999 b")
 	}
 	for i := range shared {
-		s.Do("ZADD", fmt.Sprintf("{lock:%d}:shared", 2000+i), "99999999999999", "r1", "99999999999999", "r2", "99999999999999", "r3")
+		s.Do("ZADD", fmt.Sprintf("{lock:%d}:shared", 2000+i), "99999999999999", "r1", "99999999999999", "r2",
+			"99999999999999", "r3")
 	}
 	var report answer.Locks
 	decode(t, s, "locks hold -o json -u URL", &report)
@@ -316,8 +328,10 @@ func locksAddUp(t *testing.T, s *keywrighttest.Server, held, waited, shared int)
 		}
 		waiting, sharing = waiting+l.Waiting, sharing+l.Sharing
 	}
-	if len(report.Locks) != held+waited+shared || tokens != held || waiting != int64(2*waited) || sharing != int64(3*shared) || report.Cut != nil {
-		t.Errorf("%d locks, %d held, %d waiting, %d sharing; there are %d held, %d waited for by 2, %d shared by 3", len(report.Locks), tokens, waiting, sharing, held, waited, shared)
+	if len(report.Locks) != held+waited+shared || tokens != held || waiting != int64(2*waited) ||
+		sharing != int64(3*shared) || report.Cut != nil {
+		t.Errorf("%d locks, %d held, %d waiting, %d sharing; there are %d held, %d waited for by 2, %d shared by 3",
+			len(report.Locks), tokens, waiting, sharing, held, waited, shared)
 	}
 }
 
@@ -328,7 +342,7 @@ func TestLimitsAreSaid(t *testing.T) {
 	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	var locks [][]string
 	for i := range bind.MaxInstances + 3 {
 		locks = append(locks, []string{"SET", fmt.Sprintf("lock:%d", i), "w/1", "PX", "9000000"})
@@ -344,20 +358,24 @@ func TestLimitsAreSaid(t *testing.T) {
 		code             int
 		table, json, err string
 	}{
-		{"locks hold", exitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`, "not all locks are listed: hold has more than 10,000"},
+		{"locks hold", exitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`,
+			"not all locks are listed: hold has more than 10,000"},
 		{"queues --dead --limit 3", 0, "and 4 more dead jobs, which --limit leaves out", `"not_listed": 4`, ""},
-		{"entities check --limit 2", exitFindings, "more problems, which --limit leaves out", `"not_listed": `, "not listed: --limit)"},
+		{"entities check --limit 2", exitFindings, "more problems, which --limit leaves out", `"not_listed": `,
+			"not listed: --limit)"},
 		{"top --limit 1", 0, "which --limit 1 leaves out", `"other_groups": 3`, ""},
 	} {
 		for _, form := range []string{"table", "json"} {
 			var out, errs strings.Builder
 			args := append(strings.Fields(c.args), "-u", s.URL(), "-o", form)
-			code := Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+			code := Main(t.Context(), args,
+				Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 			want := map[string]string{"table": c.table, "json": c.json}[form]
 			if code != c.code || !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), c.err) {
 				t.Errorf("%s -o %s: exit code %d, standard error %s", c.args, form, code, errs.String())
 			}
-			left := map[bool]string{true: "not listed: 4 more dead jobs (--limit)", false: " more groups (--limit)"}[strings.HasPrefix(c.args, "queues")]
+			left := map[bool]string{true: "not listed: 4 more dead jobs (--limit)",
+				false: " more groups (--limit)"}[strings.HasPrefix(c.args, "queues")]
 			if c.code == 0 && form == "json" && !strings.Contains(errs.String(), left) {
 				t.Errorf("%s: %q", c.args, errs.String())
 			}

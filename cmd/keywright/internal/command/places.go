@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// place is where keys are: a server, an archive or a snapshot.
+// place describes where keys are: a server, an archive or a snapshot.
 type place struct {
 	Side   compare.Side
 	name   string // without a password
@@ -26,7 +26,7 @@ type place struct {
 	close  func()
 }
 
-// placing are the flags that say how places are read.
+// placing holds the flags that say how places are read.
 type placing struct {
 	scan     server.Options
 	role     string
@@ -40,7 +40,7 @@ type placing struct {
 // isURL tells a server from a file.
 func isURL(name string) bool { return strings.Contains(name, "://") }
 
-// serverAt is the Config of a server that is named in the arguments; "": of the flags.
+// serverAt returns the Config of a server that is named in the arguments; "": of the flags.
 func (a *app) serverAt(url string) (connect.Config, error) {
 	inner := *a
 	if url != "" {
@@ -59,7 +59,8 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 		return nil, err
 	}
 	if o.snapshot {
-		return &place{Side: sideOnce(snapshotOf(config, &o), req), name: config.String(), kind: "snapshot", url: name, close: func() {}}, nil
+		return &place{Side: sideOnce(snapshotOf(config, &o), req), name: config.String(), kind: "snapshot", url: name,
+			close: func() {}}, nil
 	}
 	r, err := server.NewReader(ctx, config, o.scan, req)
 	if err != nil {
@@ -70,10 +71,11 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 
 // snapshotOf reads what a server sends its replicas.
 func snapshotOf(config connect.Config, o *placing) contentReader {
-	return server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
+	return server.NewSnapshot(config,
+		server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
 }
 
-// sideOnce is a Side that is read once.
+// sideOnce returns a Side that is read once.
 func sideOnce(read contentReader, req server.ContentsRequest) *compare.Once {
 	moment := int64(0)
 	req.Begin = func(_ []source.Shard, taken time.Time) error {
@@ -99,6 +101,9 @@ func (a *app) openFile(ctx context.Context, name string, o placing, req server.C
 		return a.openDump(name, in, o, req)
 	}
 	if _, err := os.Stat(name); err != nil {
+		if why := begun(name); why != nil {
+			return nil, why
+		}
 		return nil, usage("name an archive, a snapshot file or the URL of a server", "%v", err)
 	}
 	if archivefile.Is(name) {
@@ -107,7 +112,7 @@ func (a *app) openFile(ctx context.Context, name string, o placing, req server.C
 	return a.openDump(name, a.In, o, req)
 }
 
-// archivePlace is an archive that was opened as a place.
+// archivePlace returns an archive that was opened as a place.
 func archivePlace(name string, db int) func(*chained, error) (*place, error) {
 	return func(in *chained, err error) (*place, error) {
 		if err != nil {
@@ -125,10 +130,11 @@ func (a *app) openDump(name string, in io.Reader, o placing, req server.Contents
 	if err != nil {
 		return nil, err
 	}
-	return &place{Side: sideOnce(a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), name: f.Name, kind: "snapshot", close: f.Close}, nil
+	return &place{Side: sideOnce(a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), name: f.Name, kind: "snapshot",
+		close: f.Close}, nil
 }
 
-// spill is a file without a name, for what has no room in memory.
+// spill returns a file without a name, for what has no room in memory.
 func spill() (compare.Spill, error) {
 	f, err := os.CreateTemp("", "keywright-*")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// changeReport is what would be changed, or was; its JSON names are stable.
+// changeReport describes what would be changed, or was; its JSON names are stable.
 type changeReport struct {
 	Verb    string        `json:"verb"` // the command, as in "queues retry"
 	Server  string        `json:"server"`
@@ -28,7 +28,7 @@ type changeReport struct {
 	Copied  *namesCopied  `json:"copied,omitempty"`                               // of a rename's phases copy and verify
 }
 
-// changeResult is what was done.
+// changeResult describes what was done.
 type changeResult struct {
 	Total    apply.KeyCounts `json:"total"`
 	Entries  []changedPart   `json:"entries"`              // their counts add up to those of total
@@ -42,7 +42,7 @@ type changedPart struct {
 	apply.KeyCounts
 }
 
-// report is what each report of the run has.
+// report returns what each report of the run has.
 func (r *changeRun) report() *changeReport {
 	out := &changeReport{Verb: r.name, Server: r.config.String(), Undoes: r.undo}
 	if r.name == "rename" {
@@ -51,7 +51,7 @@ func (r *changeRun) report() *changeReport {
 	return out
 }
 
-// words are how the verb is told.
+// words returns how the verb is told.
 func (r *changeRun) words() *verb {
 	v := *r.verb
 	switch {
@@ -101,7 +101,8 @@ func (a *app) printPlan(p *plan.Plan, v *verb) error {
 			bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
 	}
 	columns := []terminal.Column{{Title: v.column(), Least: 16}, {Title: v.unit + "s", Right: true}, {Title: "to change",
-		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}
+		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true},
+		{Title: "example", Least: 16, Drop: 1}}
 	if len(rows) > 0 {
 		if err := terminal.Table(a.out, columns, rows); err != nil {
 			return err
@@ -117,7 +118,7 @@ func (a *app) printPlan(p *plan.Plan, v *verb) error {
 	return nil
 }
 
-// column is the title of what a plan is counted by.
+// column returns the title of what a plan is counted by.
 func (v *verb) column() string {
 	if v.unit == "user" {
 		return "server"
@@ -125,7 +126,7 @@ func (v *verb) column() string {
 	return "entry"
 }
 
-// memory is an amount of memory after a count, nothing where it is not known.
+// memory returns an amount of memory after a count, nothing where it is not known.
 func memory(n int64) string {
 	if n == 0 {
 		return ""
@@ -133,7 +134,7 @@ func memory(n int64) string {
 	return " (" + terminal.Bytes(n) + ")"
 }
 
-// shownChanges is how many changes are printed; -o json has all.
+// shownChanges says how many changes are printed; -o json has all.
 const shownChanges = 20
 
 // printChanges prints the first of the changes that a plan lists.
@@ -165,7 +166,7 @@ func (a *app) printLeft(left []plan.Left, unit string) {
 	}
 }
 
-// exampleOf is the name of a key, and its new one.
+// exampleOf returns the name of a key, and its new one.
 func exampleOf(e *plan.Example) string {
 	if len(e.To) == 0 {
 		return finding.Key(e.Key)
@@ -187,7 +188,7 @@ func bytesOrNone(n int64) string {
 	return terminal.Bytes(n)
 }
 
-// verdict is the exit code of a plan: that it may lack keys, or that something which is
+// verdict returns the exit code of a plan: that it may lack keys, or that something which is
 // left alone is not in order.
 func (r *changeRun) verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
@@ -196,7 +197,7 @@ func (r *changeRun) verdict(p *plan.Plan) error {
 	return r.faults(p.Left)
 }
 
-// faults is exit code 1 if something that was left alone is not in order.
+// faults returns exit code 1 if something that was left alone is not in order.
 func (r *changeRun) faults(left []plan.Left) error {
 	if slices.ContainsFunc(left, func(l plan.Left) bool { return slices.Contains(r.verb.wrong, l.Code) }) {
 		return &exit{code: exitFindings}
@@ -204,7 +205,7 @@ func (r *changeRun) faults(left []plan.Left) error {
 	return nil
 }
 
-// result is what was done, in short.
+// result returns what was done, in short.
 func (r *changeRun) result(ctx context.Context, report *apply.KeysReport, failed error) *changeResult {
 	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
 		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
@@ -254,13 +255,15 @@ func (r *changeRun) printDone(res *changeResult) error {
 	var rows [][]string
 	for _, p := range res.Entries {
 		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed),
-			bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused), countOrNone(p.Unknown)})
+			bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused),
+			countOrNone(p.Unknown)})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out, []terminal.Column{{Title: r.verb.column(), Least: 16}, {Title: r.verb.unit + "s", Right: true},
-			{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
-			{Title: "left alone", Right: true}, {Title: "refused", Right: true,
-				Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
+		if err := terminal.Table(a.out,
+			[]terminal.Column{{Title: r.verb.column(), Least: 16}, {Title: r.verb.unit + "s", Right: true},
+				{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
+				{Title: "left alone", Right: true}, {Title: "refused", Right: true,
+					Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
 			return err
 		}
 		a.tell("")

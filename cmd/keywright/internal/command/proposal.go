@@ -54,7 +54,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	return usage(hint, "%s has no flag %s", cmd.CommandPath(), given)
 }
 
-// corrected is the command line with one word replaced, to be copied.
+// corrected returns the command line with one word replaced, to be copied.
 func (a *app) corrected(wrong, right string) string {
 	words := []string{"keywright"}
 	for _, arg := range a.args {
@@ -69,7 +69,8 @@ func (a *app) corrected(wrong, right string) string {
 // shellWord quotes what a shell would take apart.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
-		return r > 127 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+=:,./@%", r)
+		return r > 127 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-+=:,./@%", r)
 	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

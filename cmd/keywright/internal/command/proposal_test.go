@@ -9,7 +9,8 @@ import (
 
 func TestShellWord(t *testing.T) {
 	for _, c := range []struct{ word, want string }{
-		{"lint", "lint"}, {"", "''"}, {"a b", "'a b'"}, {"cache:*", "'cache:*'"}, {"it's", `'it'\''s'`}, {"redis://h:1/0", "redis://h:1/0"}, {"$(rm)", "'$(rm)'"}, {"상품", "상품"},
+		{"lint", "lint"}, {"", "''"}, {"a b", "'a b'"}, {"cache:*", "'cache:*'"}, {"it's", `'it'\''s'`},
+		{"redis://h:1/0", "redis://h:1/0"}, {"$(rm)", "'$(rm)'"}, {"상품", "상품"},
 	} {
 		if got := shellWord(c.word); got != c.want {
 			t.Errorf("shellWord(%q) = %s, not %s", c.word, got, c.want)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// queueing are the flags of queues.
+// queueing holds the flags of queues.
 type queueing struct {
 	output string
 	dead   bool
@@ -46,9 +46,10 @@ hand; pause and resume stop and start the claiming of jobs.`,
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Queue, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.queues(c.Context(), client, entries, &o)
-			})
+			return a.withConstructs(c.Context(), keyspace.Queue, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.queues(c.Context(), client, entries, &o)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
@@ -107,8 +108,9 @@ func (a *app) printQueues(report *answer.Queues) error {
 					state = "paused"
 				}
 				row[0] = q.Title()
-				copy(row[4:], []string{terminal.Count(q.Running), countOrNone(q.Zombies), countOrNone(q.Delayed), countOrNone(q.Dead),
-					terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
+				copy(row[4:],
+					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), countOrNone(q.Delayed), countOrNone(q.Dead),
+						terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
 			}
 			rows = append(rows, row)
 		}
@@ -118,13 +120,14 @@ func (a *app) printQueues(report *answer.Queues) error {
 		a.none(&report.Gaps, "no queue has a key")
 		return nil
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
-		{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
-		{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
-		{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
+	return terminal.Table(a.out,
+		[]terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
+			{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
+			{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
+			{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
 }
 
-// printable is a foreign text as a terminal may show it.
+// printable returns a foreign text as a terminal may show it.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -139,7 +142,8 @@ func (a *app) printDead(report *answer.Queues) error {
 	left := int64(0)
 	for _, q := range report.Queues {
 		for _, j := range q.Buried {
-			rows = append(rows, []string{q.Title(), finding.Key(j.ID), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
+			rows = append(rows,
+				[]string{q.Title(), finding.Key(j.ID), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
 		}
 		left += q.Left
 	}
@@ -148,8 +152,9 @@ func (a *app) printDead(report *answer.Queues) error {
 		a.none(&report.Gaps, "no job is dead")
 		return nil
 	}
-	err := terminal.Table(a.out, []terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
-		{Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
+	err := terminal.Table(a.out,
+		[]terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
+			{Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
 	if left > 0 {
 		a.tell("and %s, which --limit leaves out", terminal.Plural(left, "more dead job"))
 	}

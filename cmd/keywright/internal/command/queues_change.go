@@ -19,7 +19,8 @@ func (a *app) queuesDeadCommand(verb string) *cobra.Command {
 	var o changing
 	var which matchingJobs
 	does := map[string][2]string{
-		"retry":   {"Bring dead jobs back into their lanes", "Brings dead jobs back into their lanes, with all their attempts"},
+		"retry": {"Bring dead jobs back into their lanes",
+			"Brings dead jobs back into their lanes, with all their attempts"},
 		"discard": {"Remove dead jobs", "Removes dead jobs, with what is known of them"},
 	}[verb]
 	c := &cobra.Command{
@@ -168,7 +169,7 @@ func (f *findings) gaps(g *answer.Gaps) {
 	}
 }
 
-// pageOfDead is how many dead jobs are read in a round trip.
+// pageOfDead says how many dead jobs are read in a round trip.
 const pageOfDead = 1000
 
 // findDead finds the dead jobs that were asked for.

@@ -32,7 +32,7 @@ const (
 	optionUntil    = "until" // Unix time in milliseconds of the last death that is meant
 )
 
-// matchingJobs are the flags that say which jobs are meant.
+// matchingJobs holds the flags that say which jobs are meant.
 type matchingJobs struct {
 	all   bool
 	error string
@@ -55,7 +55,7 @@ func (o *matchingJobs) flags(c *cobra.Command, what string, dead bool) {
 	}
 }
 
-// request is the request for some jobs of an entry.
+// request returns the request for some jobs of an entry.
 func (o *matchingJobs) request(verb string, args []string) (plan.Request, error) {
 	if len(args) == 0 {
 		return plan.Request{}, usage("name it: keywright queues "+verb+" ENTRY --all", "queues %s takes one queue",
@@ -77,7 +77,7 @@ func (o *matchingJobs) request(verb string, args []string) (plan.Request, error)
 	return q, nil
 }
 
-// filterOf is what a request says of the jobs that it means.
+// filterOf returns what a request says of the jobs that it means.
 func filterOf(q *plan.Request) answer.DeadFilter {
 	return answer.DeadFilter{Error: q.Options[optionError], Text: q.Options[optionText]}
 }
@@ -118,7 +118,7 @@ func (w *matching) each(ctx context.Context, found *findings, until string, run 
 	})
 }
 
-// dead are the dead jobs of a queue that match, each once.
+// dead returns the dead jobs of a queue that match, each once.
 func (w *matching) dead(ctx context.Context, q queue.Queue[string], last time.Time, most int) (jobs []queue.Dead,
 	err error) {
 	filter := filterOf(&w.request)

@@ -32,9 +32,10 @@ with those above and below it.`,
 			if err := oneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Ranking, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.rankings(c.Context(), client, entries, output)
-			})
+			return a.withConstructs(c.Context(), keyspace.Ranking, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return a.rankings(c.Context(), client, entries, output)
+				})
 		},
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Ranking)
@@ -61,18 +62,20 @@ func (a *app) rankings(ctx context.Context, c *keywright.Client, entries []*keys
 func (a *app) printRankings(report *answer.Rankings) error {
 	rows := make([][]string, len(report.Rankings))
 	for i, r := range report.Rankings {
-		rows[i] = []string{finding.Key(r.Key), terminal.Count(r.Members), finding.Key(r.First.Member), scoreText(r.First.Scored), seconds(r.Expires), r.Entry}
+		rows[i] = []string{finding.Key(r.Key), terminal.Count(r.Members), finding.Key(r.First.Member),
+			scoreText(r.First.Scored), seconds(r.Expires), r.Entry}
 	}
 	defer a.tellGaps(&report.Gaps)
 	if len(rows) == 0 {
 		a.none(&report.Gaps, "no ranking has a key")
 		return nil
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "ranking", Least: 24}, {Title: "members", Right: true}, {Title: "first", Least: 8},
-		{Title: "score", Right: true}, {Title: "expires in", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
+	return terminal.Table(a.out,
+		[]terminal.Column{{Title: "ranking", Least: 24}, {Title: "members", Right: true}, {Title: "first", Least: 8},
+			{Title: "score", Right: true}, {Title: "expires in", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
 }
 
-// scoreText is a score in a table.
+// scoreText returns a score in a table.
 func scoreText(s answer.Scored) string {
 	if s.Score == nil {
 		return s.Infinite

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reading are the flags of what reads one ranking.
+// reading holds the flags of what reads one ranking.
 type reading struct {
 	output string
 	limit  int
@@ -108,11 +108,12 @@ refused.`,
 }
 
 func noMember(member string, r *bind.Ranking) error {
-	return &exit{exitFindings, fmt.Sprintf("%s is no member of %s", finding.Key([]byte(member)), finding.Key([]byte(r.Name()))),
+	return &exit{exitFindings,
+		fmt.Sprintf("%s is no member of %s", finding.Key([]byte(member)), finding.Key([]byte(r.Name()))),
 		"`keywright rankings top` gives members"}
 }
 
-// rowsReport is some rows of one ranking; its JSON names are stable.
+// rowsReport represents some rows of one ranking; its JSON names are stable.
 type rowsReport struct {
 	Entry   string          `json:"entry"` // with .window: the kept sum over several periods
 	Key     finding.JSONKey `json:"key"`
@@ -123,7 +124,8 @@ type rowsReport struct {
 }
 
 // readRanking reads rows of the ranking with a key, and prints them.
-func (a *app) readRanking(ctx context.Context, key string, o *reading, read func(context.Context, *bind.Ranking) ([]bind.Row, error)) error {
+func (a *app) readRanking(ctx context.Context, key string, o *reading,
+	read func(context.Context, *bind.Ranking) ([]bind.Row, error)) error {
 	return a.withConstructs(ctx, keyspace.Ranking, nil, func(c *keywright.Client, entries []*keyspace.Entry) error {
 		k := rankingWith(entries, key)
 		if k == nil {
@@ -135,7 +137,8 @@ func (a *app) readRanking(ctx context.Context, key string, o *reading, read func
 			return err
 		}
 		if len(rows) == 0 {
-			return &exit{exitFindings, finding.Key([]byte(key)) + " is not there", "`keywright rankings` lists those that there are"}
+			return &exit{exitFindings, finding.Key([]byte(key)) + " is not there",
+				"`keywright rankings` lists those that there are"}
 		}
 		report := rowsReport{Entry: k.Name, Key: finding.JSONKey(key)}
 		for _, row := range rows {
@@ -152,7 +155,7 @@ func (a *app) readRanking(ctx context.Context, key string, o *reading, read func
 	})
 }
 
-// rankingWith is the declared key of a ranking that a key is one of, nil if it is of none.
+// rankingWith returns the declared key of a ranking that a key is one of, nil if it is of none.
 func rankingWith(entries []*keyspace.Entry, key string) *keyspace.Key {
 	for _, e := range entries {
 		for _, k := range e.Keys {
@@ -172,7 +175,8 @@ func (a *app) printRows(report *rowsReport, o *reading) error {
 	for i, r := range report.Rows {
 		rows[i] = []string{terminal.Count(r.Rank), finding.Key(r.Member), scoreText(r.Scored)}
 	}
-	err := terminal.Table(a.out, []terminal.Column{{Title: "rank", Right: true}, {Title: "member", Least: 12}, {Title: "score", Right: true}}, rows)
+	err := terminal.Table(a.out,
+		[]terminal.Column{{Title: "rank", Right: true}, {Title: "member", Least: 12}, {Title: "score", Right: true}}, rows)
 	if report.Left > 0 {
 		a.tell("and %s", terminal.Plural(report.Left, "more member"))
 	}

@@ -14,7 +14,7 @@ import (
 // server counts what it was asked.
 func TestRefusedBeforeTheScan(t *testing.T) {
 	t.Chdir(t.TempDir())
-	server := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	server := keywrighttest.Start(t, keywrighttest.Redis)
 	server.Do("SET", "a", "1")
 	for name, text := range map[string]string{
 		"keyspace.yaml": "keywright: 1\nkeys: {a: {key: a, type: string, ttl: any}}\n",
@@ -35,7 +35,8 @@ func TestRefusedBeforeTheScan(t *testing.T) {
 	}{
 		{"audit --baseline nosuch.json", "the baseline cannot be read", exitUsage},
 		{"audit --baseline broken.json", "broken.json: ", exitUsage},
-		{"audit --baseline nodir/b.json --update-baseline", "the baseline cannot be written: nodir: no such file or directory", exitUsage},
+		{"audit --baseline nodir/b.json --update-baseline",
+			"the baseline cannot be written: nodir: no such file or directory", exitUsage},
 		{"audit --baseline sub --update-baseline", "sub is no regular file", exitUsage},
 		{"audit --update-baseline", "needs a baseline to write", exitUsage},
 		{"audit --fail-on nosuch", `--fail-on "nosuch"`, exitUsage},
@@ -70,7 +71,8 @@ func refusedFirst(t *testing.T, server *keywrighttest.Server, args []string, wan
 	t.Helper()
 	server.Do("CONFIG", "RESETSTAT")
 	var out, errs strings.Builder
-	code := Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+	code := Main(t.Context(), args,
+		Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	if code != want || !strings.Contains(errs.String(), says) {
 		t.Errorf("%s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
 	}
@@ -82,30 +84,42 @@ func refusedFirst(t *testing.T, server *keywrighttest.Server, args []string, wan
 	}
 }
 
-// badFlags are what each flag with a text, or with limits, is refused for. A flag of
+// badFlags say what each flag with a text, or with limits, is refused for. A flag of
 // another type has no limits but those of its type, which are tried for all. After a dash:
 // why no text is refused.
 var badFlags = map[string][]string{
-	"url": {"-u=nosuch://x"}, "tls-ca": {"--tls-ca=nosuch.pem"}, "tls-cert": {"--tls-cert=nosuch.pem"}, "tls-key": {"--tls-key=nosuch.pem"},
-	"tls-server-name": {"- any name may be in a certificate"}, "timeout": {"--timeout=0s", "--timeout=-1s"}, "namespace": {"--namespace=nosuch"},
-	"snapshot": {"--snapshot --rate=5", "--snapshot --max-latency=5ms", "--snapshot --no-crc"}, "forks": {"--forks=2", "--snapshot --forks=0"}, "no-crc": {"--no-crc"},
-	"identity": {"- it is read with an archive"}, "keys-file": {"- it is read with an archive"}, "base": {"- it is read with an archive"},
-	"sample": {"--sample=-1"}, "rate": {"--rate=-1"}, "max-latency": {"--max-latency=-1s"}, "read-from": {"--read-from=nosuch", "--read-from="}, "db": {"--db=-2", "--db=99"},
-	"progress": {"--progress=nosuch", "--progress="}, "output": {"-o=nosuch", "-o="}, "file": {"-f=nosuch.yaml", "-f=broken.yaml"}, "color": {"--color=nosuch", "--color="},
+	"url": {"-u=nosuch://x"}, "tls-ca": {"--tls-ca=nosuch.pem"}, "tls-cert": {"--tls-cert=nosuch.pem"},
+	"tls-key":         {"--tls-key=nosuch.pem"},
+	"tls-server-name": {"- any name may be in a certificate"}, "timeout": {"--timeout=0s", "--timeout=-1s"},
+	"namespace": {"--namespace=nosuch"},
+	"snapshot":  {"--snapshot --rate=5", "--snapshot --max-latency=5ms", "--snapshot --no-crc"},
+	"forks":     {"--forks=2", "--snapshot --forks=0"}, "no-crc": {"--no-crc"},
+	"identity": {"- it is read with an archive"}, "keys-file": {"- it is read with an archive"},
+	"base":   {"- it is read with an archive"},
+	"sample": {"--sample=-1"}, "rate": {"--rate=-1"}, "max-latency": {"--max-latency=-1s"},
+	"read-from": {"--read-from=nosuch", "--read-from="}, "db": {"--db=-2", "--db=99"},
+	"progress": {"--progress=nosuch", "--progress="}, "output": {"-o=nosuch", "-o="},
+	"file": {"-f=nosuch.yaml", "-f=broken.yaml"}, "color": {"--color=nosuch", "--color="},
 	"by": {"--by=nosuch", "--by="}, "limit": {"--limit=-1", "--limit=99999999999999999999"},
-	"fail-on": {"--fail-on=nosuch", "--fail-on="}, "baseline": {"--baseline=nosuch.json", "--baseline=broken.json"}, "update-baseline": {"--update-baseline"},
-	"include": {"--include=nosuch", "--include="}, "exclude": {"--exclude=nosuch", "--exclude="}, "values": {"--values=nosuch", "--values="}, "min-keys": {"--min-keys=-1"},
-	"groups": {"--groups=0", "--groups=-1", "--groups=100000"}, "top": {"--top=-1", "--top=100000"}, "examples": {"--examples=-1", "--examples=100000"},
-	"keys-of": {"--keys-of=KW999", "--keys-of=", "--keys-of=KW508"}, "null": {"--null"}, "checkpoint": {"--checkpoint=nodir/c"}, "part": {"--part=0/3 -o=partial", "--part=x -o=partial", "--part=1/3"},
-	"merge": {"--merge=nosuch.yaml", "--merge=broken.yaml"}, "to": {"--to=nodir/k.yaml"}, "from-doc": {"--from-doc=nosuch.md", "--from-doc="}, "migration": {"--migration=nosuch"},
-	"entry": {"--entry=nosuch", "--entry="}, "owner": {"--owner=nosuch", "--owner="}, "match": {"--match="}, "where": {"--where=nosuch", "--where=nosuch=1", "--where="},
+	"fail-on": {"--fail-on=nosuch", "--fail-on="}, "baseline": {"--baseline=nosuch.json", "--baseline=broken.json"},
+	"update-baseline": {"--update-baseline"},
+	"include":         {"--include=nosuch", "--include="}, "exclude": {"--exclude=nosuch", "--exclude="},
+	"values": {"--values=nosuch", "--values="}, "min-keys": {"--min-keys=-1"},
+	"groups": {"--groups=0", "--groups=-1", "--groups=100000"}, "top": {"--top=-1", "--top=100000"},
+	"examples": {"--examples=-1", "--examples=100000"},
+	"keys-of":  {"--keys-of=KW999", "--keys-of=", "--keys-of=KW508"}, "null": {"--null"},
+	"checkpoint": {"--checkpoint=nodir/c"}, "part": {"--part=0/3 -o=partial", "--part=x -o=partial", "--part=1/3"},
+	"merge": {"--merge=nosuch.yaml", "--merge=broken.yaml"}, "to": {"--to=nodir/k.yaml"},
+	"from-doc": {"--from-doc=nosuch.md", "--from-doc="}, "migration": {"--migration=nosuch"},
+	"entry": {"--entry=nosuch", "--entry="}, "owner": {"--owner=nosuch", "--owner="}, "match": {"--match="},
+	"where": {"--where=nosuch", "--where=nosuch=1", "--where="},
 }
 
 // TestEveryFlagIsRefusedFirst: the flags are those that the commands have, so that a new
 // one has its errors here, or a word why it has none.
 func TestEveryFlagIsRefusedFirst(t *testing.T) {
 	t.Chdir(t.TempDir())
-	server := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	server := keywrighttest.Start(t, keywrighttest.Redis)
 	server.Do("SET", "a", "1")
 	for name, text := range map[string]string{"keyspace.yaml": "keywright: 1\nkeys: {a: {key: a, type: string, ttl: any}}\n", "broken.json": "{", "broken.yaml": "keys: ["} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {

@@ -9,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
-// renaming are the flags of rename alone.
+// renaming holds the flags of rename alone.
 type renaming struct {
 	maps       []string
 	from       string // a namespace
@@ -80,10 +81,14 @@ each old key that is the same under its new name.
 	f.StringArrayVar(&o.maps, "map", nil, "old and new pattern, as in 'user:{id}=usr:{id}' (again: this one, too)")
 	f.StringVar(&o.from, "from-namespace", "", fromUsage)
 	f.StringVar(&o.phase, "phase", phaseMove, "move, or of a live namespace: copy, verify, unlink")
-	f.BoolVar(&o.superseded, "superseded", false, "with --phase unlink: also old keys that have another value under the new name")
-	f.StringVar(&o.existing, "existing", "fail", "with --phase copy: what becomes of new names that are there: fail, skip or different")
-	f.IntVar(&o.rounds, "rounds", 5, "with --phase copy: how often both are compared, and what differs is copied again, at most")
-	f.StringVar(&o.undoFile, "undo-file", "", "with --apply: write what is renamed into this file, for `keywright apply FILE`")
+	f.BoolVar(&o.superseded, "superseded", false,
+		"with --phase unlink: also old keys that have another value under the new name")
+	f.StringVar(&o.existing, "existing", "fail",
+		"with --phase copy: what becomes of new names that are there: fail, skip or different")
+	f.IntVar(&o.rounds, "rounds", 5,
+		"with --phase copy: how often both are compared, and what differs is copied again, at most")
+	f.StringVar(&o.undoFile, "undo-file", "",
+		"with --apply: write what is renamed into this file, for `keywright apply FILE`")
 	f.StringVar(&o.undo, "undo", "", "bring back what this file of a rename or of ttl says was changed")
 	for _, name := range []string{"undo-file", "undo"} {
 		f.Lookup(name).Annotations = map[string][]string{noVariable: {"a file of each run"}}
@@ -170,14 +175,14 @@ func (o *renaming) options() map[string]string {
 	return out
 }
 
-// renamingOf is the reverse.
+// renamingOf returns the reverse.
 func renamingOf(q map[string]string) (o renaming) {
 	o.phase, o.from, o.superseded = cmp.Or(q["phase"], phaseMove), q["from-namespace"], q["superseded"] != ""
 	_ = json.Unmarshal([]byte(q["map"]), &o.maps)
 	return o
 }
 
-// pairs are the old and new patterns that were asked for.
+// pairs returns the old and new patterns that were asked for.
 func (r *changeRun) pairs() (*plan.Pairs, error) {
 	var pairs *plan.Pairs
 	var err error
@@ -202,12 +207,12 @@ func (r *changeRun) pairs() (*plan.Pairs, error) {
 	return pairs, nil
 }
 
-// declaredIn is the declaration in another namespace.
+// declaredIn returns the declaration in another namespace.
 func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
 	inner := *a
 	inner.namespace, inner.namedBy = namespace, "--from-namespace"
 	ks, err := inner.declaredOrNot()
-	if err == nil && len(ks.Spaces) == 0 && namespace != keyspace.BeforeNamespaces {
+	if err == nil && len(ks.Spaces) == 0 && namespace != load.BeforeNamespaces {
 		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
 	}
 	return ks, err
@@ -227,13 +232,14 @@ func (r *changeRun) renameRule() (plan.Rule, error) {
 // reader reads values of the server's primaries, whole only if they are small: a script
 // compares those.
 func (r *changeRun) reader(ctx context.Context, req server.ContentsRequest) (*server.Reader, error) {
-	return server.NewReader(ctx, r.config, server.Options{Role: server.Primary, OnlyDB: r.request.DB, MaxLatency: r.maxLatency}, req)
+	return server.NewReader(ctx, r.config,
+		server.Options{Role: server.Primary, OnlyDB: r.request.DB, MaxLatency: r.maxLatency}, req)
 }
 
 // comparedAtOnce is the size of values that a script compares.
 const comparedAtOnce = 64 << 10
 
-// values is the reader of a rename, opened once.
+// values returns the reader of a rename, opened once.
 func (r *changeRun) values(ctx context.Context) (apply.Asker, error) {
 	if r.asker == nil {
 		asker, err := r.reader(ctx, server.ContentsRequest{Largest: comparedAtOnce})
@@ -273,7 +279,7 @@ func (r *changeRun) names(rule *plan.Rename) apply.Scan {
 	}
 }
 
-// toChange is what is scanned when keys are changed.
+// toChange returns what is scanned when keys are changed.
 func (r *changeRun) toChange() apply.Scan {
 	rule, ok := r.rule.(*plan.Rename)
 	if !ok || rule.Typed() && rule.Kind() == "" {
@@ -348,7 +354,7 @@ func (r *changeRun) planUndo(ctx context.Context, path string,
 
 // there leaves out keys that are gone, and finds what is in the way of the others.
 func (r *changeRun) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
-	all, err := r.numbers(ctx, batch, func(b rueidis.Builder, key string) rueidis.Completed {
+	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
 		return b.Exists().Key(key).Build()
 	})
 	if err != nil {

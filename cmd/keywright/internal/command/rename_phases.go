@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// namesCopied is what a rename of a live namespace copied, or compared; its JSON names are
+// namesCopied describes what a rename of a live namespace copied, or compared; its JSON names are
 // stable.
 type namesCopied struct {
 	Total       *copiedNames    `json:"total,omitempty"` // of the first pass; absent: it was only compared
@@ -29,7 +29,7 @@ type namesCopied struct {
 	More        int64           `json:"more_differences,omitempty"`
 }
 
-// copiedNames are the counts of a copy.
+// copiedNames holds the counts of a copy.
 type copiedNames struct{ apply.Counts }
 
 // newNames tells which keys are copied, and where to. It is for one goroutine at a time.
@@ -50,14 +50,14 @@ func (r *changeRun) newNames() (*newNames, error) {
 	return &newNames{rule.(*plan.Rename), back}, err
 }
 
-// meant is the entry and the new name of a key that is copied. What goes as a whole, or
+// meant returns the entry and the new name of a key that is copied. What goes as a whole, or
 // while nothing works on it, is left for the phase move.
 func (n *newNames) meant(name []byte) (to string, entry int, ok bool) {
 	d := n.rule.Decide(&source.Key{Name: name})
 	return d.Step.To, d.Entry, d.Meant && d.Leave == "" && len(d.Step.Busy)+len(d.Step.Absent)+len(d.Step.Rivals) == 0
 }
 
-// content is how the value of a key is written under its new name.
+// content returns how the value of a key is written under its new name.
 func (n *newNames) content(name []byte) *plan.Content {
 	return n.rule.Decide(&source.Key{Name: name}).Step.Content
 }
@@ -159,7 +159,8 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	if err == nil {
 		err = tell() // of what was tagged meanwhile
 	}
-	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired, Kept: report.Kept,
+	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired,
+		Kept:     report.Kept,
 		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
 	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
 	return r.showCopied(ctx, out, &report.Checked, err)
@@ -200,7 +201,8 @@ func (r *changeRun) verifyNames(ctx context.Context) error {
 		},
 		To: n.to, From: n.from, Ways: compare.Forward, Momentary: true,
 	})
-	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0, Last: report.Figures, More: report.More}
+	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0, Last: report.Figures,
+		More: report.More}
 	out.Settled = out.Complete && report.Differ() == 0
 	return r.showCopied(ctx, out, &report, err)
 }
@@ -246,9 +248,12 @@ func (r *changeRun) printCopied(out *namesCopied, last *compare.Report) {
 		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
 	}
 	if t := out.Total; t != nil {
-		a.tell("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be written); %s again.",
-			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing), terminal.Count(t.Refused+t.Unknown),
+		a.tell("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be "+
+			"written); %s again.",
+			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing),
+			terminal.Count(t.Refused+t.Unknown),
 			terminal.Count(out.Repaired))
 	}
-	a.tell("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()), terminal.Plural(last.Keys, "key"))
+	a.tell("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()),
+		terminal.Plural(last.Keys, "key"))
 }

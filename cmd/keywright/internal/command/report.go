@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// reportTable is the report of an audit for people: what was read, the findings,
+// reportTable represents the report of an audit for people: what was read, the findings,
 // what is not declared, a table of the entries, the largest keys, and last what the
 // figures are worth and the verdict.
 type reportTable struct {
@@ -46,7 +46,8 @@ func (t *reportTable) head() {
 	if t.bytes {
 		size = ", " + terminal.Bytes(r.Total.Bytes)
 	}
-	fmt.Fprintf(t.s, "%s in %s%s, read in %s (%s keys/s)\n\n", terminal.Plural(r.Total.Keys, "key"), terminal.Plural(int64(r.Databases), "database"), size,
+	fmt.Fprintf(t.s, "%s in %s%s, read in %s (%s keys/s)\n\n", terminal.Plural(r.Total.Keys, "key"),
+		terminal.Plural(int64(r.Databases), "database"), size,
 		terminal.Duration(audit.Duration(r.Seconds)), terminal.Count(int64(float64(r.Total.Keys)/max(r.Seconds, 0.001))))
 }
 
@@ -76,9 +77,10 @@ func without(columns []terminal.Column, rows [][]string, title string) ([]termin
 	return slices.Delete(columns, i, i+1), rows
 }
 
-// figureColumns are the columns of figures.
+// figureColumns returns the columns of figures.
 func figureColumns() []terminal.Column {
-	return []terminal.Column{{Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "share", Right: true, Drop: 1}, {Title: "no ttl", Right: true}, {Title: "ttl p50–max"}}
+	return []terminal.Column{{Title: "keys", Right: true}, {Title: "bytes", Right: true},
+		{Title: "share", Right: true, Drop: 1}, {Title: "no ttl", Right: true}, {Title: "ttl p50–max"}}
 }
 
 func figures(f audit.Figures) []string {
@@ -103,15 +105,18 @@ func (t *reportTable) entries() error {
 			empty++
 			continue
 		}
-		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures), []string{lookedAt(e.Values), violations(e.Violations)}))
+		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures),
+			[]string{lookedAt(e.Values), violations(e.Violations)}))
 	}
 	for _, e := range t.r.Legacy {
 		if e.Keys > 0 {
-			rows = append(rows, slices.Concat([]string{e.Name + " (old name)", e.Pattern, ""}, figures(e.Figures), []string{"", violations(e.Violations)}))
+			rows = append(rows, slices.Concat([]string{e.Name + " (old name)", e.Pattern, ""}, figures(e.Figures),
+				[]string{"", violations(e.Violations)}))
 		}
 	}
 	columns := columnsOfEntries()
-	slices.SortStableFunc(rows, func(a, b []string) int { return violated(a[len(columns)-1]) - violated(b[len(columns)-1]) })
+	slices.SortStableFunc(rows,
+		func(a, b []string) int { return violated(a[len(columns)-1]) - violated(b[len(columns)-1]) })
 	if t.r.Values == nil {
 		columns, rows = without(columns, rows, "looked at")
 	}
@@ -120,14 +125,15 @@ func (t *reportTable) entries() error {
 	}
 	switch {
 	case empty > 0 && (!t.r.Complete || t.r.Sampled):
-		fmt.Fprintf(t.s, "of %s no key was seen, but not all keys were looked at\n\n", terminal.Plural(int64(empty), "declared pattern"))
+		fmt.Fprintf(t.s, "of %s no key was seen, but not all keys were looked at\n\n",
+			terminal.Plural(int64(empty), "declared pattern"))
 	case empty > 0:
 		fmt.Fprintf(t.s, "%s without keys\n\n", terminal.Plural(int64(empty), "declared pattern"))
 	}
 	return nil
 }
 
-// lookedAt is a cell: how many elements of how many.
+// lookedAt returns a cell: how many elements of how many.
 func lookedAt(v *audit.Coverage) string {
 	switch {
 	case v == nil || v.Keys == 0:
@@ -153,7 +159,8 @@ func (t *reportTable) values() string {
 	case v.Elements == 0:
 		return "no value of " + terminal.Plural(v.Unread, "key") + " could be read"
 	}
-	line := fmt.Sprintf("%s of %s of values were looked at (%s)", terminal.Count(v.Looked), terminal.Plural(v.Elements, "element"), terminal.Percent(v.Share))
+	line := fmt.Sprintf("%s of %s of values were looked at (%s)", terminal.Count(v.Looked),
+		terminal.Plural(v.Elements, "element"), terminal.Percent(v.Share))
 	if v.Unread > 0 {
 		line += fmt.Sprintf(", none of %s", terminal.Plural(v.Unread, "key"))
 	}
@@ -172,10 +179,13 @@ func (t *reportTable) seen() string {
 	return out
 }
 
-// columnsOfEntries are the columns of the table of entries.
+// columnsOfEntries returns the columns of the table of entries.
 func columnsOfEntries() []terminal.Column {
-	return slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3}, {Title: "type", Drop: 2}},
-		figureColumns(), []terminal.Column{{Title: "looked at", Right: true}, {Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+	return slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3},
+		{Title: "type", Drop: 2}},
+		figureColumns(),
+		[]terminal.Column{{Title: "looked at", Right: true},
+			{Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
 }
 
 // violated puts rows with violations before the others.
@@ -204,7 +214,7 @@ func (t *reportTable) foreign() error {
 	return t.table(append([]terminal.Column{{Title: "foreign, not judged", Least: 20}}, figureColumns()...), rows)
 }
 
-// shownSuggestions is how many groups of undeclared keys the table lists.
+// shownSuggestions says how many groups of undeclared keys the table lists.
 const shownSuggestions = 15
 
 func (t *reportTable) suggestions() error {
@@ -216,9 +226,11 @@ func (t *reportTable) suggestions() error {
 		if s.Near != nil {
 			meant = s.Near.Pattern
 		}
-		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3], finding.Key(s.Example), meant})
+		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3],
+			finding.Key(s.Example), meant})
 	}
-	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1}, {Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
+	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1},
+		{Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
 		{Title: "example", Least: 16, Drop: 3}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
 	if err := t.table(columns, rows); err != nil {
 		return err
@@ -233,9 +245,11 @@ func (t *reportTable) suggestions() error {
 	}
 	how := "-o json lists them"
 	if left := t.rest().Groups; left > 0 {
-		how = fmt.Sprintf("-o json lists %s of all, --groups %d all of them", terminal.Count(int64(len(all))), min(left+len(all), maxKept))
+		how = fmt.Sprintf("-o json lists %s of all, --groups %d all of them", terminal.Count(int64(len(all))),
+			min(left+len(all), maxKept))
 	}
-	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", t.amount(rest), terminal.Plural(int64(rest.Groups), "more group"), how)
+	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", t.amount(rest),
+		terminal.Plural(int64(rest.Groups), "more group"), how)
 	return err
 }
 
@@ -247,7 +261,8 @@ func (t *reportTable) largest() error {
 	if !t.bytes {
 		return nil
 	}
-	return t.table([]terminal.Column{{Title: "largest keys", Least: 24}, {Title: "type"}, {Title: "bytes", Right: true}, {Title: "entry", Least: 16}}, rows)
+	return t.table([]terminal.Column{{Title: "largest keys", Least: 24}, {Title: "type"}, {Title: "bytes", Right: true},
+		{Title: "entry", Least: 16}}, rows)
 }
 
 // amount says how many keys there are in what is not listed, and their bytes.
@@ -259,7 +274,7 @@ func (t *reportTable) amount(rest audit.Rest) string {
 	return out
 }
 
-// rest is what the report leaves out of the undeclared keys.
+// rest returns what the report leaves out of the undeclared keys.
 func (t *reportTable) rest() audit.Rest {
 	if t.r.Undeclared.Rest == nil {
 		return audit.Rest{}
@@ -275,10 +290,12 @@ func (t *reportTable) worth() {
 	}
 	switch {
 	case r.Sampled:
-		p("sample: the figures are of %s from random places, not of all %s", terminal.Plural(r.Total.Keys+r.Filtered, "key"), terminal.Count(r.Expected))
+		p("sample: the figures are of %s from random places, not of all %s", terminal.Plural(r.Total.Keys+r.Filtered, "key"),
+			terminal.Count(r.Expected))
 	case r.MaxRepeats > 0:
 		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
-		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
+		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile",
+			terminal.Count(r.MaxRepeats), terminal.Percent(share))
 	case r.Complete && r.Estimated:
 		p("a snapshot: each key is counted once")
 	case r.Complete:
@@ -302,12 +319,13 @@ func (t *reportTable) worth() {
 func (t *reportTable) scope() string {
 	out := terminal.Plural(t.r.Total.Keys, "key") + t.seen() + "; " + t.values()
 	if rest := t.rest(); rest.Groups > 0 {
-		out += fmt.Sprintf("; not listed: %s of undeclared keys with %s", terminal.Plural(int64(rest.Groups), "group"), terminal.Plural(rest.Keys, "key"))
+		out += fmt.Sprintf("; not listed: %s of undeclared keys with %s", terminal.Plural(int64(rest.Groups), "group"),
+			terminal.Plural(rest.Keys, "key"))
 	}
 	return out
 }
 
-// verdict is the last line: it alone says whether all is well.
+// verdict returns the last line: it alone says whether all is well.
 func (t *reportTable) verdict() error {
 	r := t.r
 	var line string
@@ -316,9 +334,12 @@ func (t *reportTable) verdict() error {
 		line = t.s.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String()))
 		line += "\nseen so far: " + finding.Summary(r.Summary)
 	case r.Verdict == "clean":
-		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
+		line = t.s.Paint(terminal.Green,
+			fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
 	case r.Verdict == "accepted":
-		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: %s accepted by the baseline%s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"), violationsOf(r.Baseline.Violations)))
+		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new on %s%s: %s accepted by the baseline%s.",
+			terminal.Plural(r.Total.Keys, "key"), t.seen(), terminal.Plural(int64(r.Baseline.Accepted), "finding"),
+			violationsOf(r.Baseline.Violations)))
 		line += "\n" + t.values()
 	default:
 		read := "Complete"
@@ -328,7 +349,8 @@ func (t *reportTable) verdict() error {
 		line = t.s.Paint(terminal.Bold, read+": "+finding.Summary(r.Summary)+"; "+t.values())
 	}
 	if rest := t.rest(); rest.Groups > 0 {
-		line += fmt.Sprintf("\nNot in this report: %s of undeclared keys with %s (--groups %d lists them).", terminal.Plural(int64(rest.Groups), "group"),
+		line += fmt.Sprintf("\nNot in this report: %s of undeclared keys with %s (--groups %d lists them).",
+			terminal.Plural(int64(rest.Groups), "group"),
 			t.amount(rest), min(rest.Groups+len(t.r.Undeclared.Suggestions), maxKept))
 	}
 	_, err := io.WriteString(t.s, line+"\n")

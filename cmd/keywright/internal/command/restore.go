@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// restoring are the flags of restore.
+// restoring holds the flags of restore.
 type restoring struct {
 	selecting
 	mapping
@@ -79,10 +80,10 @@ is not whole or the server takes no more, 130 interrupted.`,
   keywright restore all.kwa --entry user --existing different --apply
   keywright restore all.kwa --from-namespace app --namespace app-test --apply`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				args = args[:1]
+			if slices.ContainsFunc(args, isURL) {
+				return usage("name the server with -u", "%s takes archives, not the URL of a server", c.CommandPath())
 			}
-			return oneArchive(c, args)
+			return oneArchive(c, args[:min(len(args), 1)])
 		},
 		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args, &o) },
 	}
@@ -115,7 +116,7 @@ var (
 	ttlModes      = []string{"absolute", "remaining", "declared"}
 )
 
-// restoreReport is what was restored, or would be; its JSON names are stable.
+// restoreReport describes what was restored, or would be; its JSON names are stable.
 type restoreReport struct {
 	File       string         `json:"file"`
 	Archive    string         `json:"archive"`
@@ -145,7 +146,8 @@ type reasonedKey struct {
 }
 
 func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
-	err := errors.Join(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...), oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"))
+	err := errors.Join(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...),
+		oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"))
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,8 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 		return usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
 	}
 	if o.apply && o.plan != "" {
-		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it", "--plan and --apply exclude each other")
+		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
+			"--plan and --apply exclude each other")
 	}
 	r, err := a.openRestore(ctx, paths, o)
 	if err != nil {
@@ -215,7 +218,11 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 	}
 	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
 		names: sel.Names(), lavish: lean()}
-	if err := r.open(ctx, paths); err != nil {
+	err = r.open(ctx, paths)
+	if err == nil {
+		err = r.reachable(ctx, paths[len(paths)-1])
+	}
+	if err != nil {
 		r.close()
 		return nil, err
 	}
@@ -273,7 +280,7 @@ func (c closerOf) Close() error {
 	return nil
 }
 
-// restoreRun is one run.
+// restoreRun represents one run.
 type restoreRun struct {
 	*restoring
 	*app
@@ -326,7 +333,9 @@ func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
 		return nil, err
 	}
 	o := a.connect
-	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
+	c, err := keywright.Open(context.Background(), at,
+		keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName,
+			Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
 	switch {
 	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
 		return nil, errDatabase0
@@ -347,7 +356,8 @@ func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 	}
 	config := r.config
 	config.DB = 0
-	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1}, server.ContentsRequest{})
+	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
+		server.ContentsRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +365,7 @@ func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 	return reader, nil
 }
 
-// withDatabase is the URL of a server with another database.
+// withDatabase returns the URL of a server with another database.
 func withDatabase(text string, getenv func(string) string, db int) (string, error) {
 	for _, name := range []string{"KEYWRIGHT_URL", "REDIS_URL"} {
 		if text == "" {
@@ -401,7 +411,9 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan, Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan,
+		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
+		NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
 		out.Problem = problem(ctx, err)
 	}
@@ -417,7 +429,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	return out, err
 }
 
-// problem is an error as reports have it.
+// problem returns an error as reports have it.
 func problem(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return "interrupted"

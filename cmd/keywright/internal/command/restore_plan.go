@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// asPlan is a restore that was planned, as a plan.
+// asPlan returns a restore that was planned, as a plan.
 func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreReport) (*plan.Plan, error) {
 	id, err := server.Identify(ctx, r.config, server.Primary)
 	if err != nil {
@@ -27,7 +27,8 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.sel.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
 		Undeclared: r.undeclared, Anywhere: r.anywhere, DB: r.db, Archive: r.meta.ID, Namespace: r.app.namespace}
-	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]), "existing": r.existing, "ttl": r.ttl,
+	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]),
+		"existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary), "from-namespace": r.from}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
@@ -44,7 +45,8 @@ func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Count
 		e := entries[name]
 		c := plan.Counts{Keys: e.Keys, Change: e.Restored, Leave: e.Keys - e.Restored, Bytes: e.Bytes}
 		p.Entries = append(p.Entries, plan.Part{Entry: name, Counts: c})
-		p.Total.Keys, p.Total.Change, p.Total.Leave, p.Total.Bytes = p.Total.Keys+c.Keys, p.Total.Change+c.Change, p.Total.Leave+c.Leave, p.Total.Bytes+c.Bytes
+		p.Total.Keys, p.Total.Change, p.Total.Leave, p.Total.Bytes = p.Total.Keys+c.Keys, p.Total.Change+c.Change,
+			p.Total.Leave+c.Leave, p.Total.Bytes+c.Bytes
 	}
 	type leaving struct {
 		code plan.Code
@@ -75,6 +77,9 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		return err
 	}
 	defer journal.Close()
+	if len(files) == 0 {
+		return usage("make the plan again: keywright restore ARCHIVE --plan "+path, "the plan %s names no archive", path)
+	}
 	now, err := a.replan(ctx, files, *again)
 	if err != nil {
 		return err
@@ -121,7 +126,7 @@ func (a *app) replan(ctx context.Context, files []string, o restoring) (*plan.Pl
 	return r.asPlan(ctx, files, out)
 }
 
-// absolute are the same files from any folder.
+// absolute returns the same files from any folder.
 func absolute(files []string) ([]string, error) {
 	for i, file := range files {
 		full, err := filepath.Abs(file)

@@ -3,15 +3,17 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source/archive"
 )
 
-// records are those that are meant. Entries are those of this declaration: the archive
+// records returns those that are meant. Entries are those of this declaration: the archive
 // may have been made with another one.
 func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
@@ -32,6 +34,51 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 			yield(nil, err)
 		}
 	}
+}
+
+// reachable opens each database that keys go to, before the first of them is written. What
+// cannot be read by its index is found when it is restored.
+func (r *restoreRun) reachable(ctx context.Context, path string) error {
+	if r.db >= 0 {
+		return nil // it is opened first
+	}
+	chain := r.chain
+	if chain == nil {
+		in, err := archivefile.Open(path, r.archiveKeys(ctx, &r.unlocking))
+		if err != nil {
+			return nil
+		}
+		defer in.Close()
+		if chain, err = archive.NewChain(in.Archive); err != nil {
+			return nil
+		}
+	}
+	order, _ := chain.Databases()
+	for _, db := range order {
+		_, err := r.client(db)
+		if err == nil || !r.has(ctx, chain, db) {
+			continue
+		}
+		return noDatabase(err, fmt.Sprintf("%s has keys of database %d", path, db), r.config.String(),
+			"--to-db 0 writes the keys of all databases into that one")
+	}
+	return ctx.Err()
+}
+
+// has reports whether a database of archives has a key that would be restored.
+func (r *restoreRun) has(ctx context.Context, chain *archive.Chain, db int) bool {
+	for v, err := range chain.Values(db, nil) {
+		if err != nil || ctx.Err() != nil {
+			return false
+		}
+		if _, ok := r.sel.Moves(v.Key); !ok {
+			continue
+		}
+		if _, left := r.place(&archive.Record{Key: v.Key, DB: db}); left == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // errEnough ends a reading whose consumer wants no more.
@@ -97,7 +144,7 @@ func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 // 140,000 years from now.
 const farthest = 1 << 52
 
-// shifted is an expiry that leaves from now on what was left at a moment. An archive may
+// shifted returns an expiry that leaves from now on what was left at a moment. An archive may
 // be forged: what is beyond all reason ends at farthest.
 func shifted(expires, moment, now int64) int64 {
 	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)

@@ -78,16 +78,23 @@ func (r *restoreRun) verdict(out *restoreReport) error {
 		if !out.Applied {
 			done = "that were read would be written, and nothing was changed"
 		}
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
+		a.tell("%s",
+			a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored),
+				terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
 	case !out.Applied:
-		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
+			terminal.Bytes(t.Bytes))
 		if r.plan != "" {
 			a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(r.plan), shellWord(r.plan))
 		}
 	case failed > 0:
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
+		a.tell("%s",
+			a.out.Paint(terminal.Red,
+				fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
 	default:
-		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
+		a.tell("%s",
+			a.out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
+				terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
 	}
 	return nil
 }

@@ -41,15 +41,16 @@ func (a *app) rules(form string) error {
 	for _, r := range AllRules() {
 		rows = append(rows, []string{r.Code, r.Severity.String(), r.Name, r.Summary})
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"}, {Title: "what it says", Least: 20, Wrap: true}}, rows)
+	return terminal.Table(a.out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"},
+		{Title: "what it says", Least: 20, Wrap: true}}, rows)
 }
 
-// rulesReport is every rule, in the order of the codes.
+// rulesReport represents every rule, in the order of the codes.
 type rulesReport struct {
 	Rules []ruleAnswer `json:"rules"`
 }
 
-// ruleAnswer is a rule as JSON; its names are stable.
+// ruleAnswer represents a rule as JSON; its names are stable.
 type ruleAnswer struct {
 	Code     string `json:"code"` // never changes its meaning
 	Name     string `json:"name"`
@@ -74,7 +75,8 @@ func findRule(word string) (finding.Rule, bool) {
 }
 
 func (a *app) printRule(r finding.Rule) error {
-	_, err := fmt.Fprintf(a.out, "%s\n%s.\n\n%s\n\nfix: %s\n", a.out.Paint(terminal.Bold, fmt.Sprintf("%s %s (%s)", r.Code, r.Name, r.Severity)),
+	_, err := fmt.Fprintf(a.out, "%s\n%s.\n\n%s\n\nfix: %s\n",
+		a.out.Paint(terminal.Bold, fmt.Sprintf("%s %s (%s)", r.Code, r.Name, r.Severity)),
 		r.Summary, strings.Join(terminal.Wrap(r.Explain, 80), "\n"), r.Fix)
 	return err
 }

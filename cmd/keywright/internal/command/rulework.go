@@ -24,7 +24,7 @@ func (o *changing) ruleFlags(a *app, c *cobra.Command) {
 	c.Flags().IntVar(&o.db, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 }
 
-// asked is what the flags of a verb with a rule ask for.
+// asked returns what the flags of a verb with a rule ask for.
 func (o *changing) asked(verb string) plan.Request {
 	q := plan.Request{Entries: o.entries, Owners: o.owners, Globs: o.globs, Where: o.where,
 		Undeclared: o.undeclared, DB: o.db}
@@ -44,7 +44,7 @@ func (o *changing) asIn(q *plan.Request) {
 	o.selecting, o.renaming, o.db = *selected(q), renamingOf(q.Options), q.DB
 }
 
-// selected is what a request selects.
+// selected returns what a request selects.
 func selected(q *plan.Request) *selecting {
 	return &selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared, q.Anywhere}
 }
@@ -182,7 +182,7 @@ func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (a
 	return apply.Keys(ctx, r.clients.client, scan, r.rule, o)
 }
 
-// incomplete is why not all was seen, as plans have it.
+// incomplete returns why not all was seen, as plans have it.
 func incomplete(all source.Reasons) (out []plan.Reason) {
 	for _, why := range all {
 		out = append(out, plan.Reason{Code: plan.Code(why.Code), What: why.String()})

@@ -19,11 +19,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// officialSARIF is the JSON Schema of OASIS, which the library that reads SARIF in this
+// officialSARIF returns the JSON Schema of OASIS, which the library that reads SARIF in this
 // test carries as a constant.
 func officialSARIF(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3").Output()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/owenrumney/go-sarif/v3").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,8 @@ func checkResult(t *testing.T, r *sarif.Result, rules []*sarif.ReportingDescript
 		t.Fatalf("%s: %d locations, %d fingerprints", *r.RuleID, len(r.Locations), len(r.PartialFingerprints))
 	}
 	at := r.Locations[0].PhysicalLocation
-	if at == nil || at.ArtifactLocation == nil || *at.ArtifactLocation.URI == "" || at.Region == nil || *at.Region.StartLine < 1 {
+	if at == nil || at.ArtifactLocation == nil || *at.ArtifactLocation.URI == "" || at.Region == nil ||
+		*at.Region.StartLine < 1 {
 		t.Errorf("%s has no place in a file", *r.RuleID)
 	}
 	if r.RuleIndex < 0 || r.RuleIndex >= len(rules) || *rules[r.RuleIndex].ID != *r.RuleID {
@@ -102,7 +104,8 @@ func checkResult(t *testing.T, r *sarif.Result, rules []*sarif.ReportingDescript
 		return
 	}
 	rule := rules[r.RuleIndex]
-	if *rule.ShortDescription.Text == "" || *rule.FullDescription.Text == "" || *rule.Help.Text == "" || len(*rule.Name) > 255 {
+	if *rule.ShortDescription.Text == "" || *rule.FullDescription.Text == "" || *rule.Help.Text == "" ||
+		len(*rule.Name) > 255 {
 		t.Errorf("%s is not described", *r.RuleID)
 	}
 }
@@ -111,7 +114,7 @@ func checkResult(t *testing.T, r *sarif.Result, rules []*sarif.ReportingDescript
 // places and without, complete and not, by the official schema and by GitHub's rules.
 func TestSARIFIsAccepted(t *testing.T) {
 	official := officialSARIF(t)
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	s := keywrighttest.Start(t, keywrighttest.Redis)
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"keyspace.yaml": documentKeyspace,

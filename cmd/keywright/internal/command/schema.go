@@ -29,7 +29,8 @@ func schemaChecker(declaration string, read io.Writer) func(file string) (func([
 	compiler.AssertFormat()
 	return func(file string) (func([]byte) error, error) {
 		path, fragment, _ := strings.Cut(file, "#")
-		schema, err := compiler.Compile((&url.URL{Scheme: schemaScheme, Path: "/" + filepath.ToSlash(path), Fragment: fragment}).String())
+		schema, err := compiler.Compile(
+			(&url.URL{Scheme: schemaScheme, Path: "/" + filepath.ToSlash(path), Fragment: fragment}).String())
 		if err != nil {
 			return nil, err
 		}

@@ -14,13 +14,13 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml "go.yaml.in/yaml/v4"
 )
 
-// editorSchema is the schema as an editor applies it.
+// editorSchema returns the schema as an editor applies it.
 func editorSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -38,15 +38,15 @@ func editorSchema(t *testing.T, text []byte) *jsonschema.Schema {
 	return s
 }
 
-// structural are the codes of faults that a schema can see: unknown properties, wrong
+// structural lists the codes of faults that a schema can see: unknown properties, wrong
 // kinds, what is missing, words that are none of a list. All others are about what
-// a text means or refers to: keyspace.Load alone knows.
+// a text means or refers to: load.File alone knows.
 var structural = []string{"KW003", "KW005", "KW006", "KW103", "KW202", "KW302"}
 
-// semantic are the messages of structural codes that are about what a text means.
+// semantic lists the messages of structural codes that are about what a text means.
 var semantic = regexp.MustCompile(`is neither a type nor a var|the type is empty`)
 
-// verdicts are what the loader and the schema say of a text; ok is false for a text
+// verdicts returns what the loader and the schema say of a text; ok is false for a text
 // that is not comparable: no YAML, or one that the loader refuses before it looks.
 func verdicts(t *testing.T, s *jsonschema.Schema, text []byte) (loads, structured, valid, ok bool, why string) {
 	t.Helper()
@@ -54,7 +54,7 @@ func verdicts(t *testing.T, s *jsonschema.Schema, text []byte) (loads, structure
 	if err := yaml.Unmarshal(text, &value); err != nil {
 		return false, false, false, false, ""
 	}
-	_, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
+	_, found := load.File(fstest.MapFS{"k.yaml": {Data: text}}, "k.yaml")
 	loads, structured = true, true
 	for _, f := range found {
 		if f.Severity != finding.Error {
@@ -76,7 +76,7 @@ func verdicts(t *testing.T, s *jsonschema.Schema, text []byte) (loads, structure
 	return loads, structured, err == nil, true, why
 }
 
-// plainJSON is a value of YAML as JSON has it.
+// plainJSON returns a value of YAML as JSON has it.
 func plainJSON(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -186,7 +186,7 @@ func TestTheCampaignSeesABrokenSchema(t *testing.T) {
 	}
 }
 
-// disagreements are mutants of real declarations that a schema and the loader judge
+// disagreements returns mutants of real declarations that a schema and the loader judge
 // differently, one of each kind.
 func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) (differ []string) {
 	t.Helper()
@@ -222,7 +222,8 @@ func disagreements(t *testing.T, s *jsonschema.Schema, rounds int, seed uint64) 
 				if !seen[key] && len(seen) < 40 {
 					seen[key] = true
 					file := filepath.Base(filepath.Dir(path))
-					differ = append(differ, fmt.Sprintf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " ")))
+					differ = append(differ,
+						fmt.Sprintf("%s, %s: loads %v, valid %v: %s", file, what, loads, valid, strings.ReplaceAll(why, "\n", " ")))
 				}
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sealing are the flags of seal status.
+// sealing holds the flags of seal status.
 type sealing struct {
 	ring     ringing
 	scan     server.Options
@@ -27,7 +27,7 @@ type sealing struct {
 	output   string
 }
 
-// ringing are the flags that say where the key ring is.
+// ringing holds the flags that say where the key ring is.
 type ringing struct {
 	keysFile string
 	keysExec []string
@@ -37,8 +37,11 @@ type ringing struct {
 func (o *ringing) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
-	f.StringArrayVar(&o.keysExec, "keys-exec", nil, "a program that prints the key ring; repeat the flag for each of its arguments")
-	f.StringArrayVar(&o.keysEnv, "keys-env", nil, "a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
+	f.StringArrayVar(&o.keysExec, "keys-exec", nil,
+		"a program that prints the key ring; repeat the flag for each of its arguments")
+	f.StringArrayVar(&o.keysEnv, "keys-env", nil,
+		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the "+
+			"flag for each")
 }
 
 // given tells whether a flag says where the ring is.
@@ -57,7 +60,8 @@ func (a *app) sealCommand() *cobra.Command {
 		Short: "What is declared encrypted: which keys it is sealed with, sealing it again, key rings",
 		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
 ` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals again what is not
-sealed with the active key, ` + "`seal adopt`" + ` seals what is there as plain text. The order of things is in docs/encryption.md.`,
+sealed with the active key, ` + "`seal adopt`" +
+			` seals what is there as plain text. The order of things is in docs/encryption.md.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -105,7 +109,8 @@ func (a *app) sealFlags(c *cobra.Command, o *sealing) {
 	f := c.Flags()
 	o.ring.flags(c)
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency",
+		0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	choices(c, "progress", "auto", "plain", "none")
 }
@@ -137,7 +142,8 @@ func (a *app) keyRing(ctx context.Context, o *ringing) (*seal.Ring, error) {
 	}
 	r, err := seal.Open(ctx, from)
 	if err != nil {
-		return nil, usage("name one with --keys-file or --keys-exec, or set "+ringVariable+"; `keywright seal key` makes one", "%v", err)
+		return nil, usage("name one with --keys-file or --keys-exec, or set "+ringVariable+"; `keywright seal key` makes one",
+			"%v", err)
 	}
 	return r, nil
 }
@@ -162,8 +168,10 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 	if err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
+	c, err := keywright.Open(ctx, a.url,
+		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+			Getenv: a.Getenv})
 	if err != nil {
 		return aclFailure(err)
 	}
@@ -175,9 +183,10 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 	}
 	bar := terminal.NewProgress(mode, a.err, a.now())
 	defer bar.Clear()
-	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan), Request: source.Request{Progress: func(p source.Progress) {
-		bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
-	}}}
+	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
+		Request: source.Request{Progress: func(p source.Progress) {
+			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
+		}}}
 	r, err := w.Status(ctx)
 	bar.Clear()
 	return a.sealed(ctx, r, err, o)
@@ -221,18 +230,21 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 	closed := total.Closed()
 	switch {
 	case ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: what is counted was seen until then", "run it again: what is done is passed over"}
+		return &exit{exitInterrupted, "interrupted: what is counted was seen until then",
+			"run it again: what is done is passed over"}
 	case err != nil || failed != nil:
 		return errors.Join(err, aclFailure(failed))
 	case len(r.Incomplete) > 0:
-		return &exit{exitPartial, "the count is incomplete: " + r.Incomplete.String(), "run it again when the server is at rest"}
+		return &exit{exitPartial, "the count is incomplete: " + r.Incomplete.String(),
+			"run it again when the server is at rest"}
 	case closed > 0:
-		return &exit{exitFindings, terminal.Plural(closed, "text") + " did not open", "docs/encryption.md says what the reasons mean"}
+		return &exit{exitFindings, terminal.Plural(closed, "text") + " did not open",
+			"docs/encryption.md says what the reasons mean"}
 	}
 	return nil
 }
 
-// sealReport is what was counted; its JSON names are stable.
+// sealReport describes what was counted; its JSON names are stable.
 type sealReport struct {
 	Server     string         `json:"server"`
 	Endpoint   string         `json:"endpoint"`
@@ -243,23 +255,24 @@ type sealReport struct {
 	Unused     []string       `json:"unused_keys"` // of the ring; nothing is sealed with them
 }
 
-// sealedPart is a part of an entry that is declared encrypted. Its texts are those
+// sealedPart represents a part of an entry that is declared encrypted. Its texts are those
 // of keys, unknown_keys, not_opened and not_sealed.
 type sealedPart struct {
 	Entry     string           `json:"entry"`
 	Part      string           `json:"part,omitempty"` // the field; absent: the whole value
 	Texts     int64            `json:"texts"`
-	Keys      map[string]int64 `json:"keys"`                     // texts that open, by the id of their key
-	Unknown   map[string]int64 `json:"unknown_keys,omitempty"`   // by ids that the ring does not have
-	Forged    map[string]int64 `json:"not_opened,omitempty"`     // texts that do not open with the key that they name
-	NotSealed int64            `json:"not_sealed,omitempty"`     // plain, or sealed by something else
-	Plain     int64            `json:"plain,omitempty"`          // of not_sealed, what seal adopt seals
-	Misfits   int64            `json:"not_of_type,omitempty"`    // of not_sealed, plain text that is not of the declared type
-	Fixed     int64            `json:"stream_entries,omitempty"` // of the texts, entries of streams, which cannot be changed
-	Examples  []sealedExample  `json:"examples,omitempty"`       // of those that do not open
+	Keys      map[string]int64 `json:"keys"`                   // texts that open, by the id of their key
+	Unknown   map[string]int64 `json:"unknown_keys,omitempty"` // by ids that the ring does not have
+	Forged    map[string]int64 `json:"not_opened,omitempty"`   // texts that do not open with the key that they name
+	NotSealed int64            `json:"not_sealed,omitempty"`   // plain, or sealed by something else
+	Plain     int64            `json:"plain,omitempty"`        // of not_sealed, what seal adopt seals
+	// of not_sealed, plain text that is not of the declared type
+	Misfits  int64           `json:"not_of_type,omitempty"`
+	Fixed    int64           `json:"stream_entries,omitempty"` // of the texts, entries of streams, which cannot be changed
+	Examples []sealedExample `json:"examples,omitempty"`       // of those that do not open
 }
 
-// sealedExample is a text that does not open.
+// sealedExample represents a text that does not open.
 type sealedExample struct {
 	Key   finding.JSONKey  `json:"key"`
 	Where *finding.JSONKey `json:"where,omitempty"` // names of fields may be any bytes
@@ -267,9 +280,11 @@ type sealedExample struct {
 }
 
 func sealReportOf(r *reseal.Report) sealReport {
-	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, append([]string{}, r.Unused()...)}
+	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{},
+		append([]string{}, r.Unused()...)}
 	for _, p := range r.Parts {
-		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Misfits, p.Fixed, nil}
+		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Misfits,
+			p.Fixed, nil}
 		for _, e := range p.Examples {
 			one := sealedExample{Key: finding.JSONKey(e.Key), State: e.State}
 			if where := finding.JSONKey(e.Where); e.Where != "" {
@@ -287,7 +302,8 @@ func (a *app) printSealed(r *reseal.Report) error {
 	for _, p := range r.Parts {
 		rows = append(rows, sealedRows(r.Active, p)...)
 	}
-	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8}, {Title: "key"}, {Title: "texts", Right: true}, {Title: "state", Least: 12}}, rows); err != nil {
+	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8},
+		{Title: "key"}, {Title: "texts", Right: true}, {Title: "state", Least: 12}}, rows); err != nil {
 		return err
 	}
 	if err := a.printClosed(r); err != nil {
@@ -295,10 +311,12 @@ func (a *app) printSealed(r *reseal.Report) error {
 	}
 	total := r.Total()
 	if total.Fixed > 0 {
-		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
+		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed",
+			plural(total.Fixed, "entry", "entries"))
 	}
 	for _, id := range r.Unused() {
-		a.tell("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, when no process seals with it any more", id)
+		a.tell("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, "+
+			"when no process seals with it any more", id)
 	}
 	return nil
 }
@@ -315,7 +333,8 @@ func (a *app) printClosed(r *reseal.Report) error {
 		return nil
 	}
 	a.tell("\nthe first that do not open")
-	return terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "key", Least: 16}, {Title: "where", Least: 8}, {Title: "state", Least: 12}}, rows)
+	return terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "key", Least: 16},
+		{Title: "where", Least: 8}, {Title: "state", Least: 12}}, rows)
 }
 
 func shown(where string) string {
@@ -332,7 +351,7 @@ func plural(n int64, one, many string) string {
 	return terminal.Count(n) + " " + many
 }
 
-// sealedRows are a part's counts, one row per key.
+// sealedRows returns a part's counts, one row per key.
 func sealedRows(active string, p *reseal.Part) (rows [][]string) {
 	add := func(key string, n int64, state string) {
 		rows = append(rows, []string{p.Entry, p.Name, key, terminal.Count(n), state})

@@ -62,7 +62,7 @@ left as it is.`,
 	return c
 }
 
-// sealFaults are why a text that should be sealed is not in order.
+// sealFaults say why a text that should be sealed is not in order.
 var sealFaults = []plan.Code{plan.NoSuchKey, plan.DoesNotOpen, plan.NotSealed, plan.NotAsTyped}
 
 // loadSealed reads the declaration and the ring.
@@ -89,12 +89,12 @@ func loadSealed(ctx context.Context, r *changeRun) error {
 	return nil
 }
 
-// sealer is the work of `seal rotate` and `seal adopt`.
+// sealer represents the work of `seal rotate` and `seal adopt`.
 type sealer struct{ *changeRun }
 
 func openSealing(_ context.Context, r *changeRun) (work, error) { return &sealer{r}, nil }
 
-// walk is the walk over what is declared encrypted.
+// walk returns the walk over what is declared encrypted.
 func (w *sealer) walk(bar *terminal.Progress) (*reseal.Walk, error) {
 	c, err := w.client()
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *sealer) plan(ctx context.Context, p *plan.Plan, bar *terminal.Progress)
 	return nil
 }
 
-// left is what is left alone of a part. What is sealed with the active key, and for
+// left returns what is left alone of a part. What is sealed with the active key, and for
 // adopt with any, is not meant.
 func (w *sealer) left(part *reseal.Part) (out []plan.Left) {
 	add := func(code plan.Code, n int64, state reseal.State) {

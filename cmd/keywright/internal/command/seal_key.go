@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keying are the flags of seal key.
+// keying holds the flags of seal key.
 type keying struct {
 	activate string
 	remove   string

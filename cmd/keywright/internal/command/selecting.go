@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// selecting are the flags that say which keys are meant.
+// selecting holds the flags that say which keys are meant.
 type selecting struct {
 	entries    []string
 	owners     []string
@@ -32,11 +32,12 @@ func (s *selecting) flags(c *cobra.Command) {
 	f.StringSliceVarP(&s.entries, "entry", "e", nil, "these entries only")
 	f.StringSliceVar(&s.owners, "owner", nil, "entries of these owners only")
 	f.StringArrayVar(&s.globs, "match", nil, "keys that match this glob only (again: or this one)")
-	f.StringArrayVar(&s.where, "where", nil, "keys whose placeholder has this value only, as in issue=123 (again: and this one)")
+	f.StringArrayVar(&s.where, "where", nil,
+		"keys whose placeholder has this value only, as in issue=123 (again: and this one)")
 	f.BoolVar(&s.undeclared, "undeclared", false, "only keys that no entry declares and that are not foreign")
 }
 
-// asked is what was asked for, in words that an archive keeps.
+// asked returns what was asked for, in words that an archive keeps.
 func (s *selecting) asked() (out []string) {
 	for _, part := range []struct {
 		flag   string
@@ -79,10 +80,10 @@ func refusedSelection(err error) error {
 	return err
 }
 
-// undeclaredName is what reports call keys that no entry declares.
+// undeclaredName says what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
 
-// askedFor is what was asked for with the namespaces in effect, in words that an archive
+// askedFor returns what was asked for with the namespaces in effect, in words that an archive
 // keeps.
 func (a *app) askedFor(ks *keyspace.Keyspace, s *selecting) []string {
 	out := s.asked()
@@ -94,7 +95,7 @@ func (a *app) askedFor(ks *keyspace.Keyspace, s *selecting) []string {
 	return out
 }
 
-// request is what the flags ask for.
+// request returns what the flags ask for.
 func (s *selecting) request() (selection.Request, error) {
 	r := selection.Request{Entries: s.entries, Owners: s.owners, Globs: s.globs, Undeclared: s.undeclared}
 	for _, text := range s.where {
@@ -107,7 +108,7 @@ func (s *selecting) request() (selection.Request, error) {
 	return r, nil
 }
 
-// everything is whether the flags do not narrow what is meant.
+// everything reports whether the flags do not narrow what is meant.
 func (s *selecting) everything() bool {
 	return len(s.entries)+len(s.owners)+len(s.globs)+len(s.where) == 0 && !s.undeclared
 }

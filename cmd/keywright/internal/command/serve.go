@@ -32,7 +32,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serving are the flags of serve.
+// serving holds the flags of serve.
 type serving struct {
 	sourcing
 	alerting
@@ -47,6 +47,7 @@ type serving struct {
 	hosts  []string
 
 	allow bool   // plans may be applied
+	show  bool   // operators may look at values
 	plans string // the folder that keeps them
 	pace  int    // keys per second at most that they change
 	ring  ringing
@@ -61,7 +62,7 @@ type serving struct {
 	operators  []string
 }
 
-// auditKinds are how serve may audit.
+// auditKinds say how serve may audit.
 var auditKinds = []string{"scan", "snapshot", "sample"}
 
 func (a *app) serveCommand() *cobra.Command {
@@ -79,6 +80,9 @@ SQLite or in a PostgreSQL that several instances share (--store postgres://…).
 It changes nothing on the server, unless --allow-apply lets operators make plans, look
 at them, apply and stop them: clean-ups, TTLs, dead jobs by error, entities, seals. The
 plans, their journals and a log of who did what are in the folder of --plans.
+
+It shows no value of a key, unless --show-values lets operators look at them, one key at a
+time; each look is noted in the folder of --plans. What is encrypted is never shown.
 
 With the name of a snapshot file or an archive it shows that file, without a server.
 
@@ -114,21 +118,29 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	o.chaining.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7380", "address and port to listen at; port 0 is any free one")
-	f.StringVar(&o.tokens, "tokens", "", "a file with the users that may look, made by keywright serve token; needed to listen at more than this machine")
+	f.StringVar(&o.tokens, "tokens", "",
+		"a file with the users that may look, made by keywright serve token; needed to listen at more than this machine")
 	f.StringVar(&o.cert, "https-cert", "", "PEM file with the certificate to serve HTTPS with")
 	f.StringVar(&o.key, "https-key", "", "PEM file with its key")
-	f.BoolVar(&o.plain, "proxy-has-tls", false, "a proxy before this server has the TLS: serve plain HTTP at more than this machine")
-	f.StringSliceVar(&o.hosts, "host", nil, "host names that browsers may use for this server, beside the address it listens at")
+	f.BoolVar(&o.plain, "proxy-has-tls", false,
+		"a proxy before this server has the TLS: serve plain HTTP at more than this machine")
+	f.StringSliceVar(&o.hosts, "host", nil,
+		"host names that browsers may use for this server, beside the address it listens at")
 	f.BoolVar(&o.allow, "allow-apply", false,
 		"operators may change the server, by plans; without it nothing can be changed")
+	f.BoolVar(&o.show, "show-values", false,
+		"operators may look at values of keys, each look is noted; without it no value is shown")
 	f.StringVar(&o.plans, "plans", "keywright.plans",
-		"with --allow-apply or --janitor: the folder that keeps plans, their journals and the log of changes")
-	f.IntVar(&o.pace, "apply-rate", 0, "with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
+		"with --allow-apply, --janitor or --show-values: the folder that keeps plans, their journals and the logs of who "+
+			"did what")
+	f.IntVar(&o.pace, "apply-rate", 0,
+		"with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
 		"do the jobs of the declaration when they are due; without it none is done")
 	f.Lookup("janitor").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
 	o.tidying.flags(f, "with --janitor: ")
-	f.StringVar(&o.targets, "targets", "", "a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
+	f.StringVar(&o.targets, "targets", "",
+		"a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
 	f.IntVar(&o.atOnce, "audits-at-once", 4, "with --targets: how many servers are audited at once, at most")
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
@@ -136,12 +148,16 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): the header of any other is not read")
 	f.StringSliceVar(&o.operators, "proxy-operators", nil, "users of the proxy that are operators; others are viewers")
 	f.StringVar(&o.store, "store", "keywright.db",
-		"what keeps figures over time: a file, or with keywrightd sqlite:FILE or postgres://user@host:5432/database; none: keep none")
+		"what keeps figures over time: a file, or with keywrightd sqlite:FILE or postgres://user@host:5432/database; "+
+			"none: keep none")
 	f.DurationVar(&o.every, "audit-every", 15*time.Minute, "how long it is from one audit to the next")
-	f.StringVar(&o.by, "audit-by", "scan", "how to audit: scan, snapshot (what the server sends a replica) or sample (keys from random places)")
+	f.StringVar(&o.by, "audit-by", "scan",
+		"how to audit: scan, snapshot (what the server sends a replica) or sample (keys from random places)")
 	f.Int64Var(&o.sample, "sample", 100_000, "look at about so many keys from random places only")
-	f.IntVar(&o.scan.Rate, "rate", 20_000, "with --audit-by scan: keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 20*time.Millisecond, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.IntVar(&o.scan.Rate, "rate", 20_000,
+		"with --audit-by scan: keys per second at most, over all shards (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 20*time.Millisecond,
+		"pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	o.alerting.flags(f)
@@ -149,7 +165,9 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringArrayVar(&o.ring.keysExec, "keys-exec", nil,
 		"a program that prints the key ring; repeat the flag for each of its arguments")
 	f.StringArrayVar(&o.ring.keysEnv, "keys-env", nil,
-		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
+		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the "+
+			"flag for each")
+	f.Lookup("show-values").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
 	f.Lookup("allow-apply").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
 	choices(c, "audit-by", auditKinds...)
 	choices(c, "read-from", "auto", "primary", "replica")
@@ -190,9 +208,12 @@ func (o *serving) prepare(a *app) error {
 func (o *serving) checkFleet(a *app) error {
 	switch {
 	case o.targets != "" && (o.isFile() || a.given("url", "-u") || a.given("file", "-f") || a.given("namespace")):
-		return usage("write them into the file", "--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
+		return usage("write them into the file",
+			"--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
 	case o.atOnce < 1 || o.atOnce > 100:
 		return usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
+	case o.show && o.isFile():
+		return usage("leave out --show-values", "a snapshot file is shown: there is no server to ask for a value")
 	case o.janitor && o.isFile():
 		return usage("leave out --janitor", "a snapshot file is shown: there is nothing to do")
 	}
@@ -221,7 +242,8 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 	if h.desk != nil {
 		defer func() { err = errors.Join(err, h.desk.Close()) }()
 	}
-	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(), Version: version().Version, Now: a.now,
+	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(),
+		Version: version().Version, Now: a.now,
 		Guard: guard, Desk: h.desk})
 	watch, err := a.watching(o, h)
 	if err != nil {
@@ -262,9 +284,9 @@ func (a *app) watching(o *serving, h *house) (watch func(context.Context), err e
 	}, nil
 }
 
-// openDesk opens the folder of --plans; nil: no plan may be applied.
+// openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
 func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
-	if !o.allow && !o.janitor {
+	if !o.allow && !o.janitor && !o.show {
 		return nil, nil
 	}
 	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Told: h.told})
@@ -320,16 +342,21 @@ func (a *app) openDaemon(ctx context.Context, name string) (history.Store, error
 	return s, nil
 }
 
-// watched is the target that the flags name, or one of the file of targets.
+// watched returns the target that the flags name, or one of the file of targets.
 func (a *app) watched(o *serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
 	d := &declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
+	folder := ""
 	if id == "" || a.file != "" {
 		var err error
 		if d, err = a.declaredIfAny(); err != nil {
 			return nil, err
 		}
+		if path, err := a.find(); err == nil {
+			folder = filepath.Dir(path)
+		}
 	}
-	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery, Now: a.now,
+	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery,
+		Now:   a.now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
 	if o.isFile() {
 		options.ID, options.Name = "snapshot", filepath.Base(o.name)
@@ -347,25 +374,28 @@ func (a *app) watched(o *serving, id string, labels map[string]string, turns cha
 		config.DB = db
 	}
 	options.ID, options.Name = cmp.Or(id, "default"), config.String()
-	options.Labels, options.Turns = labels, turns
+	options.Labels, options.Turns, options.Migrations = labels, turns, a.migrations(d, folder)
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-		return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-serve", CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Connections: -1, Attempts: 2, Getenv: a.Getenv})
+		return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-serve", CAFile: a.connect.CAFile,
+			CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+			Connections: -1, Attempts: 2, Getenv: a.Getenv})
 	}}
 	return observe.New(options)
 }
 
-// live is the source of one audit of a server.
+// live returns the source of one audit of a server.
 func (o *serving) live(config connect.Config) (source.Source, source.Request, func(), error) {
 	req := source.Request{Bytes: true, Sample: o.sample}
 	if o.snapshot {
-		return server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}), req, func() {}, nil
+		return server.NewSnapshot(config,
+			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}), req, func() {}, nil
 	}
 	return server.New(config, o.scan), req, func() {}, nil
 }
 
-// declaredIfAny is the declaration; an empty one where there is no file.
+// declaredIfAny returns the declaration; an empty one where there is no file.
 func (a *app) declaredIfAny() (*declaration, error) {
 	if _, err := a.find(); err != nil && a.file == "" {
 		a.say("no %s here or in a folder above: all keys are shown as undeclared, with declarations to copy", declarationName)
@@ -375,16 +405,18 @@ func (a *app) declaredIfAny() (*declaration, error) {
 	return d, err
 }
 
-// observed is a declaration as a target has it.
+// observed returns a declaration as a target has it.
 func (a *app) observed(d *declaration) observe.Declaration {
-	return observe.Declaration{Keyspace: d.Keyspace, Prefix: d.prefix, File: d.root, Schema: schemaChecker(d.root, io.Discard),
-		Judge: func(found []finding.Finding) []finding.Finding { return a.silenced(d, found) }}
+	return observe.Declaration{Keyspace: d.Keyspace, Prefix: d.prefix, File: d.root,
+		Schema: schemaChecker(d.root, io.Discard),
+		Judge:  func(found []finding.Finding) []finding.Finding { return a.silenced(d, found) }}
 }
 
-// silenced are the findings of an audit without those that comments silence.
+// silenced returns the findings of an audit without those that comments silence.
 func (a *app) silenced(d *declaration, found []finding.Finding) []finding.Finding {
 	kept := finding.Ignore(finding.WithFixes(d.moved(found), AllRules()), d.sources, AllRules(), nil, a.now())
-	return slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
+	// lint's to say
+	return slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") })
 }
 
 // What a request may take.
@@ -397,8 +429,10 @@ const (
 )
 
 // listenAndWatch serves until ctx ends.
-func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h *house, targets func(context.Context)) (err error) {
-	web := &http.Server{Handler: h.server, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
+func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h *house,
+	targets func(context.Context)) (err error) {
+	web := &http.Server{Handler: h.server, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
+		WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup

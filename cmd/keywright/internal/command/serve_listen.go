@@ -32,7 +32,8 @@ func (o *serving) checkListen() error {
 	}
 	switch {
 	case o.tokens == "" && o.userHeader == "":
-		return usage("write --tokens FILE (`keywright serve token` makes one), or --listen 127.0.0.1:7380 and ssh -L 7380:127.0.0.1:7380",
+		return usage(
+			"write --tokens FILE (`keywright serve token` makes one), or --listen 127.0.0.1:7380 and ssh -L 7380:127.0.0.1:7380",
 			"--listen %s lets other machines read the names of keys, and no --tokens says which users may", o.listen)
 	case o.cert == "" && !o.plain:
 		return usage("write --https-cert and --https-key, or --proxy-has-tls where a proxy has the TLS",
@@ -60,7 +61,7 @@ func (o *serving) checkProxy() error {
 	return err
 }
 
-// proxy is the proxy that knows its users; nil: there is none.
+// proxy returns the proxy that knows its users; nil: there is none.
 func (o *serving) proxy() (*serve.Proxy, error) {
 	if o.userHeader == "" {
 		return nil, nil
@@ -126,7 +127,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&role, "role", string(serve.Viewer), "viewer (looks) or operator (may also apply plans, where that is allowed)")
+	c.Flags().StringVar(&role, "role", string(serve.Viewer),
+		"viewer (looks) or operator (may also apply plans, where that is allowed)")
 	choices(c, "role", string(serve.Viewer), string(serve.Operator))
 	return c
 }
@@ -135,7 +137,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 // before a file is made.
 func (o *serving) listener() (guard serve.Guard, l net.Listener, err error) {
 	host, _, _ := net.SplitHostPort(o.listen)
-	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "", AllowApply: o.allow}
+	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "", AllowApply: o.allow,
+		ShowValues: o.show}
 	if guard.Tokens, err = o.readTokens(); err != nil {
 		return guard, nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// servedVerbs are the verbs whose plans serve makes, and what each may be asked to select.
+// servedVerbs lists the verbs whose plans serve makes, and what each may be asked to select.
 // Those that write files or need another server are for the command line alone.
 var servedVerbs = map[string][]string{
 	"clean": {"entry", "owner", "match", "where"}, "ttl": {"entry", "owner", "match", "where"},
@@ -30,7 +30,7 @@ var servedVerbs = map[string][]string{
 	"seal adopt": {"entry"},
 }
 
-// needsOne are the verbs that are about one entry, which must be named.
+// needsOne lists the verbs that are about one entry, which must be named.
 var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true,
 	"queues pause": true, "queues resume": true}
 
@@ -42,11 +42,11 @@ type planner struct {
 	db   int // of --db; -1: the one the URL names, all if it names none
 }
 
-// actingPatience is how long a plan waits for the right to change keys: a process that was
+// actingPatience says how long a plan waits for the right to change keys: a process that was
 // killed has it for some seconds more.
 const actingPatience = 20 * time.Second
 
-// quiet is a command line of its own, which prints nothing.
+// quiet returns a command line of its own, which prints nothing.
 func (p *planner) quiet() *app {
 	a := *p.app
 	a.out, a.err, a.quiet = terminal.NewScreen(io.Discard, a.Getenv), terminal.NewScreen(io.Discard, a.Getenv), true
@@ -55,7 +55,7 @@ func (p *planner) quiet() *app {
 	return &a
 }
 
-// flags are those that a verb would be given.
+// flags returns those that a verb would be given.
 func (p *planner) flags(q *plan.Request) *changing {
 	o := &changing{output: "json", ring: p.ring}
 	o.pacing = pacing{progress: "none", rate: p.rate, maxLatency: usualLatency}
@@ -106,7 +106,7 @@ func knownOptions(ask *operate.Ask) error {
 	return nil
 }
 
-// requestOf is an ask as the request of a plan, as the flags of the command would make it.
+// requestOf returns an ask as the request of a plan, as the flags of the command would make it.
 func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 	one := func(name string) []string {
 		if ask.Select[name] == "" {
@@ -136,7 +136,7 @@ func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 	return q
 }
 
-// noInstance is what paths have for the only queue of an entry.
+// noInstance says what paths have for the only queue of an entry.
 const noInstance = "-"
 
 // usualSpread is the --spread of ttl.
@@ -202,7 +202,7 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 	return out, nil
 }
 
-// refusal is an error in words that may be shown.
+// refusal returns an error in words that may be shown.
 func (a *app) refusal(ctx context.Context, err error) error {
 	if errors.Is(err, apply.ErrActing) {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),

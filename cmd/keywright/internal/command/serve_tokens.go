@@ -9,7 +9,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// tokensEvery is how often the file of --tokens is looked at.
+// tokensEvery says how often the file of --tokens is looked at.
 const tokensEvery = 2 * time.Second
 
 // watchTokens reads the file of --tokens again when it changes, until ctx ends: a token that is

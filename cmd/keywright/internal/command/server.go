@@ -8,6 +8,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/demo"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -16,11 +17,13 @@ import (
 // serverFlags are the flags of the verbs that need a server.
 func (a *app) serverFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&a.url, "url", "u", "", "the server (default: $KEYWRIGHT_URL, $REDIS_URL, "+connect.DefaultURL+"); a password belongs into the environment")
+	f.StringVarP(&a.url, "url", "u", "",
+		"the server (default: $KEYWRIGHT_URL, $REDIS_URL, "+connect.DefaultURL+"); a password belongs into the environment")
 	f.StringVar(&a.connect.CAFile, "tls-ca", "", "PEM file with the CA of the server's certificate")
 	f.StringVar(&a.connect.CertFile, "tls-cert", "", "PEM file with the client certificate")
 	f.StringVar(&a.connect.KeyFile, "tls-key", "", "PEM file with the key of the client certificate")
-	f.StringVar(&a.connect.ServerName, "tls-server-name", "", "the name in the server's certificate, if it is not the host's")
+	f.StringVar(&a.connect.ServerName, "tls-server-name", "",
+		"the name in the server's certificate, if it is not the host's")
 	f.BoolVar(&a.connect.Insecure, "tls-insecure", false, "do not verify the server's certificate")
 	f.DurationVar(&a.connect.Timeout, "timeout", 5*time.Second, "how long to wait for the server, each time")
 }
@@ -30,19 +33,36 @@ func (a *app) server() (connect.Config, error) {
 	o := a.connect
 	o.URL, o.Getenv = a.url, a.Getenv
 	if connect.HasPassword(a.url) {
-		a.say("warning: a password in the arguments is seen by every user that can list processes; put the URL into KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
+		a.say("warning: a password in the arguments is seen by every user that can list processes; put the URL into " +
+			"KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
 	}
 	if o.Timeout <= 0 {
 		return connect.Config{}, usage("write --timeout 5s", "--timeout must be above zero")
 	}
 	if o.Insecure {
-		a.say("warning: the server's certificate is not verified (--tls-insecure): anything between here and there can pose as it")
+		a.say("warning: the server's certificate is not verified (--tls-insecure): anything between here and there " +
+			"can pose as it")
 	}
 	config, err := connect.New(o)
 	if err == nil {
 		a.detail("server: %s", config)
 	}
 	return config, err
+}
+
+// doctorForms lists the forms of a diagnosis.
+var doctorForms = []string{"table", "json", "sarif", "github", "junit"}
+
+// danger is what error was called in doctor before its advice were findings; scripts may have it.
+const danger = "danger"
+
+// diagnosis describes what doctor found; its JSON names are stable.
+type diagnosis struct {
+	Facts    []server.Fact     `json:"facts"`
+	Findings []finding.Finding `json:"findings"`
+	More     []finding.More    `json:"more,omitempty"` // how many of which rule are not in findings
+	Summary  finding.Counts    `json:"summary"`        // of all
+	NotKnown []server.Fact     `json:"not_known"`      // what could not be looked at, and why: no finding is about it
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -52,30 +72,33 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Say what server this is and what is dangerous about it",
 		Long: `Asks a server for its version, topology, persistence, eviction policy, clock
 and permissions, and says what is missing for an audit and what is dangerous.
-What the server does not tell is not known: it is listed, and no advice is given on it.
+What the server does not tell is not known: it is listed, and no finding is about it.
 
-Exit codes: 0 nothing from the level of --fail-on on (danger, unless it is given),
+Exit codes: 0 nothing from the severity of --fail-on on (error, unless it is given),
 1 something is, 2 usage, 3 the server cannot be reached, 4 it refuses, 5 nothing is
 in what was looked at, but not all could be.`,
 		Args: noArgs,
 		Example: `  keywright doctor -u redis://localhost:6379
   keywright doctor -o json --fail-on warning`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			form, err := a.form(c, output, "table", "json")
+			form, err := a.form(c, output, doctorForms...)
 			if err != nil {
 				return err
 			}
-			if err := oneOf("fail-on", failOn, append(server.AdviceLevels, "never")...); err != nil {
+			if failOn == danger {
+				failOn = "error"
+			}
+			if err := oneOf("fail-on", failOn, "error", "warning", "note", "never"); err != nil {
 				return err
 			}
 			return a.doctor(c.Context(), form, failOn)
 		},
 	}
 	a.serverFlags(c)
-	outputs(c, &output, "table", "json")
-	c.Flags().StringVar(&failOn, "fail-on", "danger", "exit with 1 from this level on: danger, warning, note or never")
-	c.Flags().Lookup("fail-on").Annotations = map[string][]string{noVariable: {"elsewhere it takes other words"}}
-	choices(c, "fail-on", append(server.AdviceLevels, "never")...)
+	outputs(c, &output, doctorForms...)
+	c.Flags().StringVar(&failOn, "fail-on", "error", "exit with 1 from this severity on: error, warning, note or never")
+	c.Flags().Lookup("fail-on").Annotations = map[string][]string{noVariable: {"elsewhere it is warning unless it is given"}}
+	choices(c, "fail-on", "error", "warning", "note", "never")
 	return c
 }
 
@@ -84,47 +107,63 @@ func (a *app) doctor(ctx context.Context, form, failOn string) error {
 	if err != nil {
 		return err
 	}
-	d, err := server.Diagnose(ctx, config, a.now)
+	x, err := server.Examine(ctx, config, a.now)
 	if err != nil {
 		return err
 	}
-	if form == "json" {
-		err = a.json(d)
-	} else {
+	d := doctor.Of(x)
+	switch form {
+	case "json":
+		told := finding.NewDocument(d.Findings, doctor.Rules())
+		err = a.json(diagnosis{append([]server.Fact{}, d.Facts...), told.Findings, told.More, told.Summary,
+			append([]server.Fact{}, d.NotKnown...)})
+	case "table":
 		err = a.printDiagnosis(d)
+	default:
+		err = printers[form](a.out.Raw(), d.Findings, a.printing(&declaration{}, a.out))
 	}
 	switch {
 	case err != nil:
 		return err
-	case failOn != "never" && d.From(failOn) > 0:
+	case failOn != "never" && finding.Count(d.Findings).Failing(severities[failOn]):
 		return &exit{code: exitFindings}
 	case len(d.NotKnown) > 0:
-		return &exit{exitPartial, "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value, "run doctor as a user that may ask for it"}
+		return &exit{exitPartial, "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value,
+			"run doctor as a user that may ask for it"}
 	}
 	return nil
 }
 
-// levels are the styles of doctor's advice.
-var levels = map[string]terminal.Style{"danger": terminal.Red, "warning": terminal.Yellow}
+// levels lists the styles of severities in a diagnosis.
+var levels = map[finding.Severity]terminal.Style{finding.Error: terminal.Red, finding.Warning: terminal.Yellow}
 
-func (a *app) printDiagnosis(d server.Diagnosis) error {
+func (a *app) printDiagnosis(d doctor.Diagnosis) error {
 	var rows [][]string
 	for _, f := range d.Facts {
 		rows = append(rows, []string{f.Name, f.Value})
 	}
-	if err := terminal.Table(a.out, []terminal.Column{{Title: "what"}, {Title: "found", Least: 20, Wrap: true}}, rows); err != nil {
+	if err := terminal.Table(a.out, []terminal.Column{{Title: "what"}, {Title: "found", Least: 20, Wrap: true}},
+		rows); err != nil {
 		return err
 	}
-	for _, w := range d.Advice {
-		fmt.Fprintf(a.out, "\n%s %s\n  %s\n  fix: %s\n", a.out.Paint(levels[w.Level], w.Level+":"), finding.Printable(w.What), finding.Printable(w.Why), finding.Printable(w.Fix))
+	why := map[string]string{}
+	for _, r := range doctor.Rules() {
+		why[r.Code] = r.Explain
+	}
+	for _, f := range d.Findings {
+		fmt.Fprintf(a.out, "\n%s %s\n  %s\n  fix: %s\n", a.out.Paint(levels[f.Severity], f.Severity.String()+" "+f.Code+":"),
+			finding.Printable(f.Message), why[f.Code], finding.Printable(f.Fix))
 	}
 	for _, f := range d.NotKnown {
 		fmt.Fprintf(a.out, "\n%s %s\n", a.out.Paint(terminal.Bold, "not known:"), finding.Printable(f.Name+": "+f.Value))
 	}
+	c := finding.Count(d.Findings)
 	switch {
-	case len(d.NotKnown) > 0 && d.From("danger") == 0:
+	case len(d.NotKnown) > 0 && c.Warnings > 0 && c.Errors == 0:
+		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Bold, "Warnings, but no danger, in what was looked at."))
+	case len(d.NotKnown) > 0 && c.Errors == 0:
 		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Bold, "Nothing dangerous in what was looked at."))
-	case len(d.Advice) == 0:
+	case len(d.Findings) == 0:
 		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil
@@ -138,7 +177,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Starts valkey-server or redis-server from PATH on a free port, else an embedded
 server that can do less, fills it with data made from the five example
 declarations and with planted faults, and audits it. Run it in the root of
-keywright's source. Nothing is left behind.
+keywright's source. Nothing is left.
 
 Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 		Example: `  keywright demo
@@ -163,7 +202,7 @@ Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 	return c
 }
 
-// auditDemo is `keywright audit` of the demo's server; findings are what the
+// auditDemo returns `keywright audit` of the demo's server; findings are what the
 // demo is for and no failure.
 func (a *app) auditDemo(ctx context.Context, url, file string) error {
 	inner := *a
@@ -175,7 +214,8 @@ func (a *app) auditDemo(ctx context.Context, url, file string) error {
 		return a.Getenv(name)
 	}
 	inner.connect.Timeout = 10 * time.Second
-	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"}, values: "none", top: 5, examples: 2}
+	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"},
+		values: "none", top: 5, examples: 2}
 	o.audit.Groups = 50
 	o.scan.OnlyDB = -1
 	return inner.audit(ctx, &o)

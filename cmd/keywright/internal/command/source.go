@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sourcing are the flags of verbs that read keys, wherever they are.
+// sourcing holds the flags of verbs that read keys, wherever they are.
 type sourcing struct {
 	name     string // a file, "-", or a URL; "": the server of the flags
 	scan     server.Options
@@ -55,8 +55,10 @@ func (o *sourcing) flags(c *cobra.Command) {
 	o.snapshotFlags(c)
 	o.chaining.flags(c)
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.IntVar(&o.scan.Rate, "rate", 0,
+		"keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency",
+		0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
@@ -82,10 +84,11 @@ func (o *sourcing) isURL() bool { return strings.Contains(o.name, "://") }
 
 func (o *sourcing) isFile() bool { return o.name != "" && !o.isURL() }
 
-// notFor are the flags that say nothing about a kind of source.
+// notFor returns the flags that say nothing about a kind of source.
 func (o *sourcing) notFor() (flags []string, what string) {
 	if o.isFile() {
-		return []string{"snapshot", "forks", "rate", "max-latency", "read-from", "url", "-u", "timeout", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "tls-insecure"}, "a file"
+		return []string{"snapshot", "forks", "rate", "max-latency", "read-from", "url", "-u", "timeout", "tls-ca", "tls-cert",
+			"tls-key", "tls-server-name", "tls-insecure"}, "a file"
 	}
 	if o.snapshot {
 		return []string{"rate", "max-latency", "no-crc"}, "a snapshot of a server"
@@ -96,10 +99,12 @@ func (o *sourcing) notFor() (flags []string, what string) {
 // checkSource checks what flags cannot check themselves.
 func (a *app) checkSource(o *sourcing) error {
 	o.scan.Role = server.Role(o.role)
-	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"), oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
+	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"),
+		oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
 		return err
 	}
-	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample, "max-latency": int64(o.scan.MaxLatency)} {
+	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample,
+		"max-latency": int64(o.scan.MaxLatency)} {
 		if n < 0 {
 			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
 		}
@@ -134,7 +139,8 @@ func dashed(flag string) string {
 func (a *app) given(flags ...string) bool {
 	return slices.ContainsFunc(a.args, func(arg string) bool {
 		return slices.ContainsFunc(flags, func(f string) bool {
-			return arg == dashed(f) || strings.HasPrefix(arg, dashed(f)+"=") || len(f) == 2 && f[0] == '-' && strings.HasPrefix(arg, f)
+			return arg == dashed(f) || strings.HasPrefix(arg, dashed(f)+"=") ||
+				len(f) == 2 && f[0] == '-' && strings.HasPrefix(arg, f)
 		})
 	})
 }
@@ -162,11 +168,15 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 		if err != nil {
 			return nil, req, nil, err
 		}
-		src := export.NewSource(in.Chain, export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
+		src := export.NewSource(in.Chain,
+			export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
 		lavish := lean()
 		return src, req, func() { bar.Clear(); lavish(); in.Close() }, nil
 	}
 	if o.isFile() {
+		if why := begun(o.name); why != nil {
+			return nil, req, nil, why
+		}
 		f, err := dumpfile.Open(o.name, a.In)
 		if err != nil {
 			return nil, req, nil, err
@@ -186,12 +196,13 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 	}
 	src = server.New(config, o.scan)
 	if o.snapshot {
-		src = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB, Part: o.scan.Part})
+		src = server.NewSnapshot(config,
+			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB, Part: o.scan.Part})
 	}
 	return src, req, bar.Clear, nil
 }
 
-// chosenDB is the database that --db or the URL names, -1 if none does.
+// chosenDB returns the database that --db or the URL names, -1 if none does.
 func (a *app) chosenDB(o *sourcing) int {
 	if o.scan.OnlyDB >= 0 || o.isFile() {
 		return o.scan.OnlyDB
@@ -207,9 +218,10 @@ func (a *app) chosenDB(o *sourcing) int {
 	return -1
 }
 
-// again is what to do about a run that did not see everything.
+// again returns what to do about a run that did not see everything.
 func (o *sourcing) again(why source.Reasons) string {
-	if slices.ContainsFunc(why, func(r source.Reason) bool { return r.Code == source.Denied || r.Code == source.ValuesDenied }) {
+	if slices.ContainsFunc(why,
+		func(r source.Reason) bool { return r.Code == source.Denied || r.Code == source.ValuesDenied }) {
 		return "`keywright acl print --self` prints a user that may read what an audit needs"
 	}
 	if o.retry != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// topping are the flags of top.
+// topping holds the flags of top.
 type topping struct {
 	sourcing
 	by     string
@@ -67,30 +67,32 @@ server refuses, 5 incomplete, 130 interrupted.`,
 
 var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string(audit.ByStored), string(audit.ByIdle)}
 
-// topReport is what top found. The keys, bytes and keys without a TTL of its groups and of
+// topReport describes what top found. The keys, bytes and keys without a TTL of its groups and of
 // other_keys, other_bytes and other_no_ttl are together all. Its JSON names are stable.
 type topReport struct {
-	Server     string           `json:"server"`
-	Endpoint   string           `json:"endpoint"`
-	Complete   bool             `json:"complete"`
-	Incomplete source.Reasons   `json:"incomplete,omitempty"`
-	Sampled    bool             `json:"sampled,omitempty"`
-	Estimated  bool             `json:"estimated_bytes,omitempty"`
-	NoBytes    bool             `json:"no_bytes,omitempty"` // sizes are not known, not asked for or not permitted: all bytes are 0
-	Keys       int64            `json:"keys"`
-	Bytes      int64            `json:"bytes"`
-	NoTTL      int64            `json:"no_ttl"`
-	By         string           `json:"by" enum:"bytes,elements,stored,idle"`
-	Groups     []topGroup       `json:"groups"`
-	Others     int              `json:"other_groups"` // that are not listed
-	OtherKeys  int64            `json:"other_keys"`   // in those, and in no group at all: the parts add up to Keys and Bytes
+	Server     string         `json:"server"`
+	Endpoint   string         `json:"endpoint"`
+	Complete   bool           `json:"complete"`
+	Incomplete source.Reasons `json:"incomplete,omitempty"`
+	Sampled    bool           `json:"sampled,omitempty"`
+	Estimated  bool           `json:"estimated_bytes,omitempty"`
+	// sizes are not known, not asked for or not permitted: all bytes are 0
+	NoBytes bool       `json:"no_bytes,omitempty"`
+	Keys    int64      `json:"keys"`
+	Bytes   int64      `json:"bytes"`
+	NoTTL   int64      `json:"no_ttl"`
+	By      string     `json:"by" enum:"bytes,elements,stored,idle"`
+	Groups  []topGroup `json:"groups"`
+	Others  int        `json:"other_groups"` // that are not listed
+	// in those, and in no group at all: the parts add up to Keys and Bytes
+	OtherKeys  int64            `json:"other_keys"`
 	OtherBytes int64            `json:"other_bytes"`
 	OtherNoTTL int64            `json:"other_no_ttl"`
 	Largest    []audit.LargeKey `json:"largest"`
 	Notes      []string         `json:"notes,omitempty"`
 }
 
-// topGroup is an entry, or a pattern of keys that no entry declares, or a glob of
+// topGroup represents an entry, or a pattern of keys that no entry declares, or a glob of
 // other software's keys.
 type topGroup struct {
 	Entry   string  `json:"entry,omitempty"` // "foreign" for keys under foreign
@@ -155,7 +157,7 @@ func (a *app) top(ctx context.Context, o *topping) error {
 	return nil
 }
 
-// declaredOrNot is the declaration, an empty one where there is none.
+// declaredOrNot returns the declaration, an empty one where there is none.
 func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 	if _, err := a.find(); err != nil && a.file == "" {
 		return &keyspace.Keyspace{}, nil
@@ -168,13 +170,16 @@ func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 }
 
 func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
-	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete, Sampled: r.Sampled, Estimated: r.Estimated,
-		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: r.NoBytes || o.noBytes, Notes: r.Notes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
+	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete,
+		Sampled: r.Sampled, Estimated: r.Estimated,
+		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: r.NoBytes || o.noBytes, Notes: r.Notes,
+		By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
 	for _, e := range r.Entries {
 		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
 	for _, e := range r.Legacy {
-		t.group(topGroup{Entry: e.Name + " (old name)", Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
+		t.group(topGroup{Entry: e.Name + " (old name)", Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes,
+			NoTTL: e.NoTTL})
 	}
 	for _, g := range r.Foreign {
 		t.group(topGroup{Entry: "foreign", Pattern: g.Glob, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL})
@@ -233,14 +238,17 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	a.tell("%s%s\n", terminal.Plural(t.Keys, "key"), size)
 	var rows [][]string
 	for _, g := range t.Groups {
-		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
+		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys),
+			terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
 	}
 	if t.OtherKeys > 0 {
 		share := topGroup{Keys: t.OtherKeys, Bytes: t.OtherBytes}
 		share.of(t)
-		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), countOrNone(t.OtherNoTTL)})
+		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes),
+			terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), countOrNone(t.OtherNoTTL)})
 	}
-	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
+	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24},
+		{Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
 		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
 	if t.NoBytes {
 		columns, rows = without(columns, rows, "mean")
@@ -284,11 +292,13 @@ func (a *app) printLargest(t *topReport, p *reportTable) error {
 		}
 		rows = append(rows, row)
 	}
-	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest", "elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
+	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest",
+		"elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
 	if len(rows) == 0 && t.Keys > 0 && (t.By != "bytes" || !t.NoBytes) {
 		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
 	}
-	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
+	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1},
+		{Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
 		{Title: "idle", Right: true, Drop: 3}, {Title: "ttl", Right: true, Drop: 4}, {Title: "entry", Drop: 5}}, rows))
 }
 

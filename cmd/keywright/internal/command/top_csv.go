@@ -1,18 +1,13 @@
 package command
 
-import (
-	"encoding/csv"
-	"strconv"
-
-	"github.com/keywright/keywright/finding"
-)
+import "strconv"
 
 // topCSV prints the groups as CSV. Its rows add up to all keys and bytes; the last,
 // "other", is what no row has. Without sizes the cells of bytes are empty.
 func (a *app) topCSV(t *topReport, _ *topping) error {
-	out := csv.NewWriter(a.out.Raw())
 	rows := [][]string{{"group", "pattern", "software", "type", "keys", "bytes", "share", "no_ttl"}}
-	for _, g := range append(t.Groups, topGroup{Entry: "other", Pattern: t.others(), Keys: t.OtherKeys, Bytes: t.OtherBytes, NoTTL: t.OtherNoTTL}) {
+	for _, g := range append(t.Groups,
+		topGroup{Entry: "other", Pattern: t.others(), Keys: t.OtherKeys, Bytes: t.OtherBytes, NoTTL: t.OtherNoTTL}) {
 		g.of(t)
 		size := strconv.FormatInt(g.Bytes, 10)
 		if t.NoBytes {
@@ -21,14 +16,5 @@ func (a *app) topCSV(t *topReport, _ *topping) error {
 		rows = append(rows, []string{g.Entry, g.Pattern, g.Product, g.Type, strconv.FormatInt(g.Keys, 10), size,
 			strconv.FormatFloat(g.Share, 'f', 4, 64), strconv.FormatInt(g.NoTTL, 10)})
 	}
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = finding.Cell(cell)
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
+	return writeCSV(a.out.Raw(), rows)
 }

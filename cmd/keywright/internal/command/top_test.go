@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 )
 
@@ -39,9 +40,9 @@ var families = []struct {
 }
 
 // TestTopAddsUp: what is listed and what is left out are together all keys and
-// all bytes, whatever lies on the server and whatever the limit.
+// all bytes, whatever is on the server and whatever the limit.
 func TestTopAddsUp(t *testing.T) {
-	declared, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nowner: o\nforeign: [\"legacy:*\"]\nkeys:\n  user: {key: \"user:{id}\", type: string, ttl: none}\n")}}, "k.yaml")
+	declared, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nowner: o\nforeign: [\"legacy:*\"]\nkeys:\n  user: {key: \"user:{id}\", type: string, ttl: none}\n")}}, "k.yaml")
 	if len(found) > 1 {
 		t.Fatal(found)
 	}
@@ -70,7 +71,8 @@ func TestTopAddsUp(t *testing.T) {
 				continue
 			}
 			names[name] = true
-			k := source.Key{Name: []byte(name), Kind: family.kind, Bytes: int64(r.IntN(5000)), TTL: []time.Duration{source.NoTTL, time.Hour}[r.IntN(2)]}
+			k := source.Key{Name: []byte(name), Kind: family.kind, Bytes: int64(r.IntN(5000)),
+				TTL: []time.Duration{source.NoTTL, time.Hour}[r.IntN(2)]}
 			keys, bytes = append(keys, k), bytes+k.Bytes
 			if k.TTL == source.NoTTL {
 				forever++
@@ -88,16 +90,20 @@ func TestTopAddsUp(t *testing.T) {
 			}
 		}
 		if gotKeys != int64(len(keys)) || gotBytes != bytes || report.Keys != int64(len(keys)) || report.Bytes != bytes {
-			t.Errorf("seed %d: %d keys and %d bytes are reported, the rows add up to %d and %d, there are %d and %d", seed, report.Keys, report.Bytes, gotKeys, gotBytes, len(keys), bytes)
+			t.Errorf("seed %d: %d keys and %d bytes are reported, the rows add up to %d and %d, there are %d and %d", seed,
+				report.Keys, report.Bytes, gotKeys, gotBytes, len(keys), bytes)
 		}
 		if gotForever != forever || report.NoTTL != forever || report.OtherNoTTL < 0 {
-			t.Errorf("seed %d: %d keys never expire, the rows add up to %d, the report has %d", seed, forever, gotForever, report.NoTTL)
+			t.Errorf("seed %d: %d keys never expire, the rows add up to %d, the report has %d", seed, forever, gotForever,
+				report.NoTTL)
 		}
 		if csv := sumsOfCSV(t, report); csv != [3]int64{int64(len(keys)), bytes, forever} {
-			t.Errorf("seed %d: the rows of the CSV add up to %d, there are %d keys, %d bytes, %d that never expire", seed, csv, len(keys), bytes, forever)
+			t.Errorf("seed %d: the rows of the CSV add up to %d, there are %d keys, %d bytes, %d that never expire", seed, csv,
+				len(keys), bytes, forever)
 		}
 		if report.OtherKeys < 0 || report.OtherBytes < 0 || report.OtherKeys == 0 && report.OtherBytes != 0 {
-			t.Errorf("seed %d: the groups are more than there is: other are %d keys with %d bytes", seed, report.OtherKeys, report.OtherBytes)
+			t.Errorf("seed %d: the groups are more than there is: other are %d keys with %d bytes", seed, report.OtherKeys,
+				report.OtherBytes)
 		}
 	}
 	if products == 0 {
@@ -105,7 +111,7 @@ func TestTopAddsUp(t *testing.T) {
 	}
 }
 
-// csvOf are the rows of a report as CSV.
+// csvOf returns the rows of a report as CSV.
 func csvOf(t *testing.T, report *topReport) [][]string {
 	t.Helper()
 	var out strings.Builder
@@ -120,7 +126,7 @@ func csvOf(t *testing.T, report *topReport) [][]string {
 	return rows
 }
 
-// sumsOfCSV are the sums of the columns keys, bytes and no_ttl.
+// sumsOfCSV returns the sums of the columns keys, bytes and no_ttl.
 func sumsOfCSV(t *testing.T, report *topReport) (sums [3]int64) {
 	t.Helper()
 	rows := csvOf(t, report)

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
-	"github.com/redis/rueidis"
 )
 
 // undoHolds refuses an undo where the plan was for other servers or another declaration. A
@@ -51,7 +51,7 @@ func (a *app) undoTTL(ctx context.Context, path string, u *apply.Undo, o *changi
 // timed leaves out keys that are gone, and leaves alone those that do not end any more as they
 // were told to.
 func (r *changeRun) timed(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
-	all, err := r.numbers(ctx, batch, func(b rueidis.Builder, key string) rueidis.Completed {
+	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
 		return b.Pexpiretime().Key(key).Build()
 	})
 	for i, ends := range all {
@@ -67,12 +67,12 @@ func (r *changeRun) timed(ctx context.Context, batch []source.Key, decisions []p
 
 // numbers asks one thing of each key of a batch, which is of one database, in one round trip.
 func (r *changeRun) numbers(ctx context.Context, batch []source.Key,
-	ask func(rueidis.Builder, string) rueidis.Completed) ([]int64, error) {
+	ask func(kernel.Builder, string) kernel.Command) ([]int64, error) {
 	c, err := r.clients.client(batch[0].DB)
 	if err != nil {
 		return nil, err
 	}
-	var asked []rueidis.Completed
+	var asked []kernel.Command
 	for i := range batch {
 		asked = append(asked, ask(c.Raw().B(), string(batch[i].Name)))
 	}

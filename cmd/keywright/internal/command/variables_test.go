@@ -71,15 +71,19 @@ func TestVariablesAreNotShown(t *testing.T) {
 	s.Do("ACL", "SETUSER", "u", "on", ">"+inURL, "~*", "&*", "+@all")
 	s.Do("ACL", "SETUSER", "few", "on", ">"+inURL, "~x*", "&*", "+@all", "-info", "-config", "-scan", "-cluster")
 	good := 0
-	for _, server := range []string{"u:" + inURL + "@" + s.Addr(), "few:" + inURL + "@" + s.Addr(), "u:wrong" + inURL + "@" + s.Addr(),
+	for _, server := range []string{"u:" + inURL + "@" + s.Addr(), "few:" + inURL + "@" + s.Addr(),
+		"u:wrong" + inURL + "@" + s.Addr(),
 		"u:" + inURL + "@127.0.0.1:1", s.Addr()} {
-		env := map[string]string{"KEYWRIGHT_URL": "redis://" + server, "REDIS_URL": "redis://:" + inRedisURL + "@127.0.0.1:1", "REDISCLI_AUTH": inAuth,
+		env := map[string]string{"KEYWRIGHT_URL": "redis://" + server, "REDIS_URL": "redis://:" + inRedisURL + "@127.0.0.1:1",
+			"REDISCLI_AUTH":    inAuth,
 			"KEYWRIGHT_NOSUCH": inUnread, ringVariable: inRing}
 		for _, r := range documentRuns {
 			line := strings.ReplaceAll(r.args, " -u URL", "")
 			var out, errs strings.Builder
-			code := Main(t.Context(), append([]string{"-v"}, strings.Fields(strings.ReplaceAll(line, "URL", "redis://"+s.Addr()))...),
-				Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(name string) string { return env[name] },
+			code := Main(t.Context(),
+				append([]string{"-v"}, strings.Fields(strings.ReplaceAll(line, "URL", "redis://"+s.Addr()))...),
+				Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs,
+					Getenv: func(name string) string { return env[name] },
 					Environ: func() (all []string) {
 						for name, value := range env {
 							all = append(all, name+"="+value)
@@ -114,7 +118,7 @@ func TestVariablesAreNotShown(t *testing.T) {
 	}
 }
 
-// shownVariables are the variables with a value that a command may print, as it prints that of the
+// shownVariables lists the variables with a value that a command may print, as it prints that of the
 // flag, and why. No command prints another, nor one of a file that is not there.
 var shownVariables = map[string]string{
 	"KEYWRIGHT_AGAINST": "the file of the older declaration: an error says file, line and column",

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// verb is a change that is planned and executed. Its name is that of its command.
+// verb represents a change that is planned and executed. Its name is that of its command.
 type verb struct {
 	unit  string // what is changed: "key", "job"
 	would string // "3 keys would be deleted"
@@ -70,16 +70,16 @@ func init() { // the table names functions that need it
 	}
 }
 
-// verbOf is the last word of a verb's name: what is done to one thing.
+// verbOf returns the last word of a verb's name: what is done to one thing.
 func verbOf(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
 
-// jobsAtOnce is how many jobs are changed at a time.
+// jobsAtOnce says how many jobs are changed at a time.
 const jobsAtOnce = 32
 
 // finder finds the changes of a verb that lists each of them.
 type finder func(ctx context.Context, r *changeRun, found *findings) error
 
-// findings are changes that were found, and how each is made.
+// findings holds changes that were found, and how each is made.
 type findings struct {
 	*plan.Tally
 	make       map[string]func(context.Context, *plan.Change) (plan.Code, error)
@@ -107,7 +107,7 @@ func (f *findings) lacks(code plan.Code, what string) {
 	f.incomplete = append(f.incomplete, plan.Reason{Code: code, What: what})
 }
 
-// listedWork is the work of a verb that lists each of its changes.
+// listedWork represents the work of a verb that lists each of its changes.
 type listedWork struct {
 	*changeRun
 	find   finder
@@ -138,7 +138,7 @@ func (w *listedWork) do(ctx context.Context, p *plan.Plan, o apply.KeysOptions) 
 		}}, o)
 }
 
-// packed is a list of names as one option of a plan.
+// packed returns a list of names as one option of a plan.
 func packed[S ~[]byte | ~string](names []S) string {
 	keys := make([]finding.JSONKey, len(names))
 	for i, n := range names {
@@ -148,7 +148,7 @@ func packed[S ~[]byte | ~string](names []S) string {
 	return string(text)
 }
 
-// unpacked is the list that packed made. A plan is sealed: nothing else is in it.
+// unpacked returns the list that packed made. A plan is sealed: nothing else is in it.
 func unpacked(text string) (names []string) {
 	var keys []finding.JSONKey
 	_ = json.Unmarshal([]byte(text), &keys)

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// verifying are the flags of verify.
+// verifying holds the flags of verify.
 type verifying struct {
 	selecting
 	mapping
@@ -108,13 +108,16 @@ interrupted.`,
 	f.StringVar(&o.ttl, "ttl", "exact", "what is compared of expiries: exact, present or ignore")
 	f.DurationVar(&o.slack, "ttl-slack", 0, "with --ttl exact: how much expiries may differ")
 	f.BoolVar(&o.momentary, "momentary", false, "count what only makes sense in its moment as other keys")
-	f.StringSliceVar(&o.keysOf, "keys-of", nil, "print every key that differs in this way, as it is found, instead of a report")
-	f.BoolVar(&o.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
+	f.StringSliceVar(&o.keysOf, "keys-of", nil,
+		"print every key that differs in this way, as it is found, instead of a report")
+	f.BoolVar(&o.null, "null", false,
+		"with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	outputs(c, &o.output, "table", "json", "jsonl")
 	choices(c, "ttl", expiryModes...)
 	choices(c, "snapshot", snapshotChoices...)
 	for _, name := range []string{"ttl", "momentary", "keys-of", "snapshot"} {
-		f.Lookup(name).Annotations = map[string][]string{noVariable: {"another command has a flag of this name that means something else"}}
+		f.Lookup(name).Annotations = map[string][]string{
+			noVariable: {"another command has a flag of this name that means something else"}}
 	}
 	return c
 }
@@ -123,7 +126,8 @@ interrupted.`,
 func placeFlags(c *cobra.Command, o *placing, progress *string) {
 	f := c.Flags()
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards of each server (0: as fast as it answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency",
+		0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
@@ -144,7 +148,8 @@ func placesArgs(c *cobra.Command, args []string) error {
 // check checks the flags.
 func (o *verifying) check(formGiven bool) error {
 	o.scan.Role = server.Role(o.role)
-	err := cmp.Or(oneOf("ttl", o.ttl, expiryModes...), oneOf("output", o.output, "table", "json", "jsonl"), oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	err := cmp.Or(oneOf("ttl", o.ttl, expiryModes...), oneOf("output", o.output, "table", "json", "jsonl"),
+		oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
 	if o.snapshots != "" {
 		err = cmp.Or(err, oneOf("snapshot", o.snapshots, snapshotChoices...))
 	}
@@ -187,7 +192,8 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 	if err := o.check(formGiven); err != nil {
 		return err
 	}
-	if err := a.bare(o.null, "--null", "pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`"); err != nil {
+	if err := a.bare(o.null, "--null",
+		"pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
 	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.given("url", "-u") {
@@ -209,7 +215,7 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 	return v.run(ctx)
 }
 
-// verifyRun is one comparison.
+// verifyRun represents one comparison.
 type verifyRun struct {
 	*verifying
 	*app
@@ -275,7 +281,7 @@ func (v *verifyRun) run(ctx context.Context) error {
 	return v.conclude(ctx, &r, err)
 }
 
-// to is where B has a key of A.
+// to returns where B has a key of A.
 func (v *verifyRun) to(k compare.Key) compare.Key {
 	if v.toDB >= 0 {
 		k.DB = v.toDB
@@ -284,7 +290,7 @@ func (v *verifyRun) to(k compare.Key) compare.Key {
 	return k
 }
 
-// from is the reverse.
+// from returns the reverse.
 func (v *verifyRun) from(k compare.Key) (compare.Key, bool) {
 	name, ok := v.sel.old(k.Name)
 	if v.toDB < 0 {
@@ -333,7 +339,7 @@ func (o *verifying) expiries() func(k compare.Key, a, b int64) bool {
 	}[o.ttl]
 }
 
-// differingKey is a key that differs, a line of verify -o jsonl; its names are stable.
+// differingKey represents a key that differs, a line of verify -o jsonl; its names are stable.
 type differingKey struct {
 	What     string          `json:"what"`
 	Key      finding.JSONKey `json:"key"`
@@ -347,9 +353,10 @@ type differingKey struct {
 	Reason   string          `json:"reason,omitempty"` // why it could not be compared
 }
 
-// differing is a difference as it is printed.
+// differing returns a difference as it is printed.
 func differing(names []string, d *compare.Difference) differingKey {
-	k := differingKey{What: string(d.What), Key: finding.JSONKey(d.Key.Name), DB: d.Key.DB, Entry: entryOrNone(names, d.Entry), Reason: d.Why}
+	k := differingKey{What: string(d.What), Key: finding.JSONKey(d.Key.Name), DB: d.Key.DB,
+		Entry: entryOrNone(names, d.Entry), Reason: d.Why}
 	if d.AtB.DB != d.Key.DB {
 		k.ToDB = &d.AtB.DB
 	}
@@ -404,7 +411,8 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	var err error
 	switch {
 	case len(v.keysOf) > 0:
-		v.say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"), terminal.Count(v.printed))
+		v.say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"),
+			terminal.Count(v.printed))
 	case v.output == "json":
 		err = v.json(out)
 	default:
@@ -414,7 +422,8 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	case err != nil:
 		return err
 	case !out.Complete:
-		return &exit{exitPartial, "not everything was compared: " + out.Incomplete.String(), "what is reported is right; run it again when both sides are at rest"}
+		return &exit{exitPartial, "not everything was compared: " + out.Incomplete.String(),
+			"what is reported is right; run it again when both sides are at rest"}
 	case r.Differ() > 0:
 		return &exit{code: exitFindings}
 	}

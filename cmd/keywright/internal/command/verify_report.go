@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// verifyReport is how two places compare; its JSON names are stable.
+// verifyReport describes how two places compare; its JSON names are stable.
 type verifyReport struct {
 	A           verifiedPlace   `json:"a"`
 	B           verifiedPlace   `json:"b"`
@@ -35,14 +35,15 @@ type verifiedPlace struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// verifiedPart is how the keys of one entry compare.
+// verifiedPart describes how the keys of one entry compare.
 type verifiedPart struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
 	compare.Figures
 }
 
 func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
-	out := &verifyReport{Total: r.Figures, More: r.More, Entries: []verifiedPart{}, DurationMS: v.now().Sub(v.started).Milliseconds()}
+	out := &verifyReport{Total: r.Figures, More: r.More, Entries: []verifiedPart{},
+		DurationMS: v.now().Sub(v.started).Milliseconds()}
 	out.A = verifiedPlace{v.sides[0].name, v.sides[0].kind, r.A.Server, r.A.Notes}
 	out.B = verifiedPlace{v.sides[1].name, v.sides[1].kind, r.B.Server, r.B.Notes}
 	out.Incomplete = source.Reasons{}.Add(r.A.Incomplete...).Add(r.B.Incomplete...)
@@ -75,13 +76,16 @@ func (v *verifyRun) print(out *verifyReport) error {
 		if name == "" {
 			name = undeclaredName
 		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Same), countOrNone(p.Missing), countOrNone(p.Extra), countOrNone(p.Type + p.Value),
-			countOrNone(p.TTL), countOrNone(p.Changing), countOrNone(p.Unclear), countOrNone(p.Expired), countOrNone(p.Momentary)})
+		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Same), countOrNone(p.Missing),
+			countOrNone(p.Extra), countOrNone(p.Type + p.Value),
+			countOrNone(p.TTL), countOrNone(p.Changing), countOrNone(p.Unclear), countOrNone(p.Expired),
+			countOrNone(p.Momentary)})
 	}
 	red := func(title string) terminal.Column {
 		return terminal.Column{Title: title, Right: true, Style: terminal.Red}
 	}
-	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "same", Right: true}, red("missing"), red("extra"), red("value"),
+	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "same", Right: true},
+		red("missing"), red("extra"), red("value"),
 		red("ttl"), red("changing"), red("unclear"), {Title: "expired", Right: true}, {Title: "momentary", Right: true}}
 	if len(rows) > 0 {
 		if err := terminal.Table(a.out, columns, rows); err != nil {
@@ -104,7 +108,7 @@ func (v *verifyRun) print(out *verifyReport) error {
 	return nil
 }
 
-// difference1 is a line about a key that differs.
+// difference1 returns a line about a key that differs.
 func difference1(d *differingKey) string {
 	expiry := func(at *time.Time) string {
 		if at == nil {
@@ -138,7 +142,9 @@ func (v *verifyRun) verdict(out *verifyReport) {
 	}
 	switch n := t.Differ(); {
 	case n > 0:
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
+		a.tell("%s",
+			a.out.Paint(terminal.Red,
+				fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
 	case out.Complete:
 		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
 	default:

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what the binary knows of itself.
+// build describes what the binary knows of itself.
 type build struct {
 	Version  string `json:"keywright"`          // the version of the program
 	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from

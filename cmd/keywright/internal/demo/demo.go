@@ -22,6 +22,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/sample"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // File is the declaration in Options.Dir that the demo is about.
@@ -40,7 +41,7 @@ type Options struct {
 	Audit  func(ctx context.Context, url, file string) error
 }
 
-// faultsEach is how many keys of each fault are planted.
+// faultsEach says how many keys of each fault are planted.
 const faultsEach = 40
 
 // Run shows the demo. It returns when the report is printed, or with Serve when
@@ -48,7 +49,7 @@ const faultsEach = 40
 func Run(ctx context.Context, opt Options) error {
 	opt.Dir = cmp.Or(opt.Dir, "examples")
 	opt.Keys = cmp.Or(opt.Keys, 50_000)
-	ks, err := load(opt.Dir)
+	ks, err := loaded(opt.Dir)
 	if err != nil {
 		return err
 	}
@@ -64,11 +65,12 @@ func Run(ctx context.Context, opt Options) error {
 	return show(ctx, opt, s)
 }
 
-func load(dir string) (*keyspace.Keyspace, error) {
+func loaded(dir string) (*keyspace.Keyspace, error) {
 	if _, err := os.Stat(filepath.Join(dir, File)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no %s; run the demo in the root of keywright's source, or name its examples folder with --dir", dir, File)
+		return nil, fmt.Errorf(
+			"%s holds no %s; run the demo in the root of keywright's source, or name its examples folder with --dir", dir, File)
 	}
-	ks, findings := keyspace.Load(os.DirFS(dir), File)
+	ks, findings := load.File(os.DirFS(dir), File)
 	for _, f := range findings {
 		if f.Severity == finding.Error {
 			return nil, fmt.Errorf("%s:%d:%d: %s", f.Pos.File, f.Pos.Line, f.Pos.Column, f.Message)
@@ -98,7 +100,8 @@ func stock(ctx context.Context, opt Options, ks *keyspace.Keyspace, s *throwaway
 	if err := fill(ctx, s.addr, keys); err != nil {
 		return err
 	}
-	fmt.Fprintf(opt.Out, "Wrote %d keys of the five teams in %s. Spoilt on purpose:\n", len(keys), time.Since(begin).Round(10*time.Millisecond))
+	fmt.Fprintf(opt.Out, "Wrote %d keys of the five teams in %s. Spoilt on purpose:\n", len(keys),
+		time.Since(begin).Round(10*time.Millisecond))
 	for _, f := range sample.Faults {
 		fmt.Fprintf(opt.Out, "  %5d  %s\n", manifest.Count(f), f)
 	}

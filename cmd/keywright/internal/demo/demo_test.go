@@ -19,7 +19,7 @@ import (
 
 const examplesDir = "../../../../examples"
 
-// codes are the findings that the planted faults must become. Foreign keys are
+// codes lists the findings that the planted faults must become. Foreign keys are
 // counted apart and are no finding.
 var codes = map[sample.Fault]string{
 	sample.Typo: "KW501", sample.Stray: "KW502", sample.Legacy: "KW503", sample.WrongType: "KW504",
@@ -52,7 +52,7 @@ func TestAuditFindsWhatWasPlanted(t *testing.T) {
 
 // run audits as the command does, values included.
 func run(ctx context.Context, url string) (*audit.Report, error) {
-	ks, err := load(examplesDir)
+	ks, err := loaded(examplesDir)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,8 @@ func TestServeUntilToldToEnd(t *testing.T) {
 func TestSaysWhatIsMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out, errs bytes.Buffer
-	opt := Options{Dir: examplesDir, Out: &out, Err: &errs, Keys: 300, Audit: func(context.Context, string, string) error { return nil }}
+	opt := Options{Dir: examplesDir, Out: &out, Err: &errs, Keys: 300,
+		Audit: func(context.Context, string, string) error { return nil }}
 	if err := Run(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 // Embedded is the name of the server that needs no program on the machine.
 const Embedded = "miniredis"
 
-// programs are the servers that are looked for, in this order.
+// programs lists the servers that are looked for, in this order.
 var programs = []string{"valkey-server", "redis-server"}
 
 // lacking says what the embedded server cannot show.
@@ -30,7 +30,7 @@ var lacking = []string{
 	"no CONFIG, ACL or cluster: settings, permissions and topology cannot be looked at",
 }
 
-// throwaway is a server of our own. stop ends it and removes what it left.
+// throwaway represents a server of our own. stop ends it and removes what it left.
 type throwaway struct {
 	name string // "valkey-server", or Embedded
 	addr string
@@ -76,7 +76,7 @@ func startEmbedded() (*throwaway, error) {
 	return &throwaway{name: Embedded, addr: m.Addr(), stop: m.Close}, nil
 }
 
-// embeddedInfo is what miniredis does not say of itself, and an audit needs to
+// embeddedInfo says what miniredis does not say of itself, and an audit needs to
 // know that its server is still the same one when it ends.
 const embeddedInfo = "redis_version:7.2-miniredis\r\nredis_mode:standalone\r\nrun_id:0000000000000000000000000000000000000000\r\n" +
 	"role:master\r\nloading:0\r\ndb0:keys=%d,expires=0,avg_ttl=0\r\n"
@@ -104,7 +104,8 @@ func tryProgram(ctx context.Context, name, path string) (*throwaway, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	c := newChild(path, dir, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no")
+	c := newChild(path, dir, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "",
+		"--appendonly", "no")
 	s := &throwaway{name: name, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), stop: c.end}
 	if err := c.ready(ctx, s.addr); err != nil {
 		s.stop()
@@ -124,7 +125,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// child is a server program that dies with us.
+// child represents a server program that dies with us.
 type child struct {
 	cmd  *exec.Cmd
 	dir  string
@@ -191,7 +192,7 @@ func answers(addr string) bool {
 	return err == nil && string(reply[:n]) == "+PONG"
 }
 
-// lastWords is the end of what the server printed.
+// lastWords returns the end of what the server printed.
 func (c *child) lastWords() string {
 	lines := strings.Split(strings.TrimSpace(c.out.String()), "\n")
 	return "\n  " + strings.Join(lines[max(0, len(lines)-3):], "\n  ")

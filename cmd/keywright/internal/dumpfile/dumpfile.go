@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// File is an open snapshot.
+// File represents an open snapshot.
 type File struct {
 	io.Reader           // the bytes of the snapshot
 	Name      string    // as it was given; "standard input"
@@ -32,7 +32,7 @@ type File struct {
 // Stdin is the name of standard input.
 const Stdin = "-"
 
-// Error is a file that cannot be opened, and a way out.
+// Error represents a file that cannot be opened, and a way out.
 type Error struct {
 	Err  error
 	Hint string
@@ -74,7 +74,8 @@ func (f *File) Close() {
 func (f *File) open(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{fmt.Errorf("there is no file %s", name), "the server tells where its snapshot is: `redis-cli CONFIG GET dir` and `CONFIG GET dbfilename`"}
+		return nil, &Error{fmt.Errorf("there is no file %s", name),
+			"the server tells where its snapshot is: `redis-cli CONFIG GET dir` and `CONFIG GET dbfilename`"}
 	}
 	if err != nil {
 		return nil, &Error{err, ""}
@@ -101,7 +102,7 @@ func inFolder(name string) string {
 	return "name the snapshot in it, dump.rdb"
 }
 
-// forms are what a file may begin with that is no snapshot itself.
+// forms say what a file may begin with that is no snapshot itself.
 var forms = []struct {
 	magic string
 	open  func(*File, io.Reader) error
@@ -109,7 +110,8 @@ var forms = []struct {
 	{"\x1f\x8b", (*File).gzip},
 	{"\x28\xb5\x2f\xfd", (*File).zstd},
 	{"*", func(*File, io.Reader) error {
-		return &Error{errors.New("this is an AOF without a snapshot in it: commands, not keys"), "let the server write one with BGSAVE, or audit the server itself"}
+		return &Error{errors.New("this is an AOF without a snapshot in it: commands, not keys"),
+			"let the server write one with BGSAVE, or audit the server itself"}
 	}},
 }
 
@@ -139,7 +141,8 @@ func (f *File) gzip(in io.Reader) error {
 const maxFrame = 128 << 20
 
 func (f *File) zstd(in io.Reader) error {
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxFrame))
 	if err != nil {
 		return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like zstd and is none"}
 	}

@@ -43,10 +43,12 @@ func TestAFileThatExpandsIsBounded(t *testing.T) {
 	for name, pack := range map[string]func(io.Writer) (io.WriteCloser, error){
 		"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriterLevel(w, gzip.BestSpeed) },
 		"zstd": func(w io.Writer) (io.WriteCloser, error) {
-			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<20), zstd.WithEncoderConcurrency(1))
+			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128<<20),
+				zstd.WithEncoderConcurrency(1))
 		},
 		"zstd, a larger window": func(w io.Writer) (io.WriteCloser, error) {
-			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(256<<20), zstd.WithEncoderConcurrency(1))
+			return zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(256<<20),
+				zstd.WithEncoderConcurrency(1))
 		},
 	} {
 		var out bytes.Buffer

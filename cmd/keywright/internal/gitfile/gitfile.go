@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Error is a commit or repository that cannot be read.
+// Error represents a commit or repository that cannot be read.
 type Error struct {
 	What string
 	Hint string
@@ -23,7 +23,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.What }
 
-// Tree is the files of one commit below one folder.
+// Tree represents the files of one commit below one folder.
 type Tree struct {
 	ctx    context.Context
 	dir    string // a folder of the work tree, to run git in
@@ -43,18 +43,20 @@ func At(ctx context.Context, dir, ref string) (*Tree, error) {
 	t := &Tree{ctx: ctx, dir: dir}
 	prefix, err := t.git("rev-parse", "--show-prefix")
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("%s is in no git repository", filepath.ToSlash(dir)), "compare with a file instead: --against old.yaml"}
+		return nil, &Error{fmt.Sprintf("%s is in no git repository", filepath.ToSlash(dir)),
+			"compare with a file instead: --against old.yaml"}
 	}
 	t.prefix = strings.TrimSpace(string(prefix))
 	commit, err := t.git("rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("there is no file and no git ref %q", ref), "in a shallow clone fetch it first: " + fetch(ref)}
+		return nil, &Error{fmt.Sprintf("there is no file and no git ref %q", ref),
+			"in a shallow clone fetch it first: " + fetch(ref)}
 	}
 	t.commit = strings.TrimSpace(string(commit))
 	return t, nil
 }
 
-// fetch is a command after which ref is there.
+// fetch returns a command after which ref is there.
 func fetch(ref string) string {
 	if branch, remote := strings.CutPrefix(ref, "origin/"); remote {
 		return "git fetch --depth=1 origin " + branch + ":refs/remotes/origin/" + branch
@@ -62,7 +64,7 @@ func fetch(ref string) string {
 	return "git fetch --depth=1 origin " + ref + ", and compare with FETCH_HEAD"
 }
 
-// In is the same commit below another folder, named from the root of the
+// In returns the same commit below another folder, named from the root of the
 // repository.
 func (t *Tree) In(folder string) *Tree {
 	other := *t
@@ -91,7 +93,7 @@ func (t *Tree) git(args ...string) ([]byte, error) {
 // a repository holds is not for this program to keep in memory.
 const maxFile = 8 << 20
 
-// ErrLarge is a file of a commit that is larger than any declaration.
+// ErrLarge reports a file of a commit that is larger than any declaration.
 var ErrLarge = fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 
 // bounded keeps the beginning of what is written to it, and passes the rest by.
@@ -131,7 +133,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 	return &file{Reader: bytes.NewReader(text), name: path.Base(name)}, nil
 }
 
-// file is a file of a commit.
+// file represents a file of a commit.
 type file struct {
 	*bytes.Reader
 	name string

@@ -18,7 +18,8 @@ func TestAFileOfACommitIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.bigFileThreshold=1m"}, args...)...)
+		cmd := exec.Command("git",
+			append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.bigFileThreshold=1m"}, args...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatal(err, string(out))
@@ -62,7 +63,8 @@ func TestTheHintFetchesTheBranch(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Dir = filepath.Join(dir, folder)
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+			"GIT_COMMITTER_EMAIL=a@b")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatal(words, err, string(out))

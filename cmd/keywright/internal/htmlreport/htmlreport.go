@@ -4,21 +4,21 @@
 package htmlreport
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/layout"
 )
 
-// Options are what a page says beside the report.
+// Options describes what a page says beside the report.
 type Options struct {
 	Title   string // what was audited
 	At      time.Time
@@ -39,12 +39,12 @@ var pageText string
 //go:embed page.css
 var style string
 
-var page = template.Must(template.New("page").Parse(pageText))
+var page = layout.New("page", pageText, layout.HTML, nil)
 
 // Write writes the page.
 func Write(w io.Writer, r *audit.Report, o Options) error {
 	digest := sha256.Sum256([]byte(style))
-	v := &view{Options: o, Report: r, Style: template.CSS(style), When: o.At.UTC().Format("2006-01-02 15:04:05 UTC")}
+	v := &view{Options: o, Report: r, Style: layout.Raw(style), When: o.At.UTC().Format("2006-01-02 15:04:05 UTC")}
 	v.Policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
 	v.entries()
 	v.undeclared()
@@ -57,20 +57,22 @@ func Write(w io.Writer, r *audit.Report, o Options) error {
 		}
 		v.Big.add([]string{finding.Key(k.Key), k.Type, terminal.Bytes(k.Bytes), k.Entry}, 1, k.Bytes)
 	}
-	var text bytes.Buffer
-	if err := page.Execute(&text, v); err != nil {
+	v.Groups.total(v)
+	v.Rows.total(v)
+	text, err := page.Fill(v)
+	if err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(text.Bytes(), []byte("##"), []byte("#&#35;"))) // ##[…] is a command of CI systems
+	_, err = io.WriteString(w, strings.ReplaceAll(text, "##", "#&#35;")) // ##[…] is a command of CI systems
 	return err
 }
 
-// view is what the page's template reads.
+// view describes what the page's template reads.
 type view struct {
 	Options
 	*audit.Report
 	When   string
-	Style  template.CSS
+	Style  layout.Raw
 	Policy string
 	Facts  [][2]string
 	Says   string // the verdict in a sentence
@@ -85,10 +87,11 @@ type view struct {
 	keys, bytes []tile
 }
 
-// table is the rows of a table, and what those that are left out have together.
+// table represents the rows of a table, and what those that are left out have together.
 type table struct {
 	Rows              [][]string
 	Left, keys, bytes int64
+	Keys, Bytes       string // of the rows that are left out
 }
 
 func (t *table) add(row []string, keys, bytes int64) {
@@ -99,20 +102,17 @@ func (t *table) add(row []string, keys, bytes int64) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Keys are those of the rows that are left out.
-func (t *table) Keys() string { return terminal.Count(t.keys) }
+// total says what the rows that are left out have.
+func (t *table) total(v *view) { t.Keys, t.Bytes = terminal.Count(t.keys), v.size(t.bytes) }
 
-// LeftBytes are those of the rows of a table that are left out.
-func (v *view) LeftBytes(t table) string { return v.size(t.bytes) }
-
-// picture is one treemap.
+// picture represents one treemap.
 type picture struct {
 	Title         string
 	Width, Height int
 	Tiles         []tile
 }
 
-// shownFinding is one finding in words.
+// shownFinding represents one finding in words.
 type shownFinding struct {
 	Level, Code, Message, Place, Fix, Keys string
 	Examples                               []string

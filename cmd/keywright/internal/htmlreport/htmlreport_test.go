@@ -24,7 +24,8 @@ import (
 func write(t testing.TB, r *audit.Report) string {
 	t.Helper()
 	var out bytes.Buffer
-	err := Write(&out, r, Options{Title: "shop on redis:6379", At: time.Date(2026, 11, 23, 12, 0, 0, 0, time.FixedZone("", 7200)), Program: "keywright 1.2.3", Rules: audit.Rules()})
+	err := Write(&out, r, Options{Title: "shop on redis:6379",
+		At: time.Date(2026, 11, 23, 12, 0, 0, 0, time.FixedZone("", 7200)), Program: "keywright 1.2.3", Rules: audit.Rules()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,25 +33,35 @@ func write(t testing.TB, r *audit.Report) string {
 }
 
 // hostile are names that would be more than text if a page took them as they are.
-var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style><script>x`, "a\x00b\x1b[31m\xff", `{{.Style}}`, "\u202eabc", `javascript:alert(1)`, `--><svg onload=x>`}
+var hostile = []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style><script>x`,
+	"a\x00b\x1b[31m\xff", `{{.Style}}`, "\u202eabc", `javascript:alert(1)`, `--><svg onload=x>`}
 
 func example() *audit.Report {
 	ttl := &audit.Spread{Min: 1, P50: 60, P90: 600, Max: 86400}
-	r := &audit.Report{Verdict: "findings", Complete: true, Server: "redis 7.0.15", Endpoint: "redis:6379", Shards: 1, Databases: 2, Expected: 160,
-		Total: audit.Figures{Keys: 160, Bytes: 16000, Share: 1, NoTTL: 9}, Notes: []string{"a note"}, Summary: finding.Counts{Errors: 1, Warnings: 1},
+	r := &audit.Report{Verdict: "findings", Complete: true, Server: "redis 7.0.15", Endpoint: "redis:6379", Shards: 1,
+		Databases: 2, Expected: 160,
+		Total: audit.Figures{Keys: 160, Bytes: 16000, Share: 1, NoTTL: 9}, Notes: []string{"a note"},
+		Summary: finding.Counts{Errors: 1, Warnings: 1},
 		Entries: []audit.EntryRow{
-			{Name: "session", Pattern: "session:{id}", Type: "string", Policy: "1h", Figures: audit.Figures{Keys: 100, Bytes: 9000, Share: .5625, TTL: ttl}},
-			{Name: "detail", Pattern: "detail:{id}", Type: "hash", Policy: "none", Violations: map[string]int64{"KW505": 3}, Figures: audit.Figures{Keys: 40, Bytes: 5000, Share: .3125, NoTTL: 9}},
+			{Name: "session", Pattern: "session:{id}", Type: "string", Policy: "1h",
+				Figures: audit.Figures{Keys: 100, Bytes: 9000, Share: .5625, TTL: ttl}},
+			{Name: "detail", Pattern: "detail:{id}", Type: "hash", Policy: "none", Violations: map[string]int64{"KW505": 3},
+				Figures: audit.Figures{Keys: 40, Bytes: 5000, Share: .3125, NoTTL: 9}},
 			{Name: "foreign_keys", Pattern: "fk:{id}", Type: "set", Policy: "none"}},
-		Legacy:  []audit.EntryRow{{Name: "session", Pattern: "sess:{id}", Type: "string", Policy: "1h", Figures: audit.Figures{Keys: 2, Bytes: 100}}},
+		Legacy: []audit.EntryRow{{Name: "session", Pattern: "sess:{id}", Type: "string", Policy: "1h",
+			Figures: audit.Figures{Keys: 2, Bytes: 100}}},
 		Foreign: []audit.GlobRow{{Glob: "bull:*", Figures: audit.Figures{Keys: 8, Bytes: 900}}},
-		Undeclared: audit.Undeclared{Other: 10, Bytes: 1000, Rest: &audit.Rest{Groups: 2, Keys: 2, Bytes: 200}, Suggestions: []audit.Suggestion{
-			{Pattern: "tmp:{int}", Types: map[string]int64{"string": 8}, Example: []byte(hostile[0]), Near: &audit.Near{Entry: "session", Pattern: "session:{id}"}, Figures: audit.Figures{Keys: 8, Bytes: 800}}}},
+		Undeclared: audit.Undeclared{Other: 10, Bytes: 1000, Rest: &audit.Rest{Groups: 2, Keys: 2, Bytes: 200},
+			Suggestions: []audit.Suggestion{
+				{Pattern: "tmp:{int}", Types: map[string]int64{"string": 8}, Example: []byte(hostile[0]),
+					Near: &audit.Near{Entry: "session", Pattern: "session:{id}"}, Figures: audit.Figures{Keys: 8, Bytes: 800}}}},
 		Largest: []audit.LargeKey{{Key: []byte(hostile[3]), Type: "hash", Bytes: 900, Entry: "detail"}},
 		Findings: []finding.Finding{
-			{Code: "KW505", Severity: finding.Error, Pos: finding.Position{File: "keyspace.yaml", Line: 7, Column: 3}, Entry: "detail", Message: "detail must expire", Count: 3,
+			{Code: "KW505", Severity: finding.Error, Pos: finding.Position{File: "keyspace.yaml", Line: 7, Column: 3},
+				Entry: "detail", Message: "detail must expire", Count: 3,
 				Examples: []finding.Example{{Key: []byte("detail:1")}, {DB: 2, Key: []byte(hostile[1])}}},
-			{Code: "KW502", Severity: finding.Warning, Message: "keys are declared by no entry", Fix: "declare them", Count: 10}}}
+			{Code: "KW502", Severity: finding.Warning, Message: "keys are declared by no entry", Fix: "declare them",
+				Count: 10}}}
 	return r
 }
 
@@ -68,11 +79,12 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// tags are the tags of a page and the values of their attributes, read as strictly as XML.
+// tags returns the tags of a page and the values of their attributes, read as strictly as XML.
 func tags(t testing.TB, text string) (names map[string]int, attributes map[string][]string) {
 	t.Helper()
 	names, attributes = map[string]int{}, map[string][]string{}
-	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`<meta [^>]*>`).ReplaceAllStringFunc(text, func(m string) string { return m[:len(m)-1] + "/>" })))
+	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`<meta [^>]*>`).ReplaceAllStringFunc(text,
+		func(m string) string { return m[:len(m)-1] + "/>" })))
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -99,7 +111,8 @@ func TestNamesAreText(t *testing.T) {
 		r.Entries[0].Name, r.Entries[0].Pattern, r.Entries[1].Owner = name, name, name
 		r.Foreign[0].Glob, r.Server, r.Notes[0], r.Largest[0].Key = name, name, name, []byte(name)
 		r.Undeclared.Suggestions[0].Pattern, r.Undeclared.Suggestions[0].Example, r.Undeclared.Suggestions[0].Near.Pattern = name, []byte(name), name
-		r.Findings[0].Message, r.Findings[0].Pos.File, r.Findings[0].Examples[1].Key, r.Findings[1].Fix = name, name, []byte(name), name
+		r.Findings[0].Message, r.Findings[0].Pos.File, r.Findings[0].Examples[1].Key, r.Findings[1].Fix = name, name,
+			[]byte(name), name
 		text := write(t, r)
 		names, attributes := tags(t, text)
 		if fmt.Sprint(names) != fmt.Sprint(plain) {
@@ -145,11 +158,13 @@ func TestAPageIsBounded(t *testing.T) {
 	row, group, one := r.Entries[0], r.Undeclared.Suggestions[0], r.Findings[0]
 	for i := range 20_000 {
 		row.Name = fmt.Sprintf("e%d", i)
-		r.Entries, r.Undeclared.Suggestions, r.Findings = append(r.Entries, row), append(r.Undeclared.Suggestions, group), append(r.Findings, one)
+		r.Entries, r.Undeclared.Suggestions, r.Findings = append(r.Entries, row), append(r.Undeclared.Suggestions, group),
+			append(r.Findings, one)
 		r.Largest, r.Findings[0].Examples = append(r.Largest, r.Largest[0]), append(r.Findings[0].Examples, one.Examples[0])
 	}
 	text := write(t, r)
-	for _, words := range []string{"19005 more rows (-o json)", ">1,900,310<", "19003 more groups", "19002 more findings", "19001 more (-o json)", "<title>39856 more:"} {
+	for _, words := range []string{"19005 more rows (-o json)", ">1,900,310<", "19003 more groups", "19002 more findings",
+		"19001 more (-o json)", "<title>39856 more:"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("the page does not say %q", words)
 		}
@@ -181,7 +196,8 @@ func TestTreemap(t *testing.T) {
 			}
 			area += a.size
 			for _, b := range made[:i] {
-				if x+w > number(b.X)+.2 && number(b.X)+number(b.W) > x+.2 && y+h > number(b.Y)+.2 && number(b.Y)+number(b.H) > y+.2 {
+				if x+w > number(b.X)+.2 && number(b.X)+number(b.W) > x+.2 && y+h > number(b.Y)+.2 &&
+					number(b.Y)+number(b.H) > y+.2 {
 					t.Fatalf("%+v covers %+v", a, b)
 				}
 			}
@@ -198,4 +214,9 @@ func TestRealReport(t *testing.T) {
 	if text := write(t, r); !strings.Contains(text, "Incomplete: ") || strings.Contains(text, "<svg x=") {
 		t.Error(text)
 	}
+}
+
+func number(s string) (f float64) {
+	_, _ = fmt.Sscan(s, &f)
+	return f
 }

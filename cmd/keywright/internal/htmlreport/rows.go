@@ -15,7 +15,8 @@ import (
 // have the keys and bytes of the total.
 func (v *view) entries() {
 	all := slices.Clone(v.Report.Entries)
-	slices.SortStableFunc(all, func(a, b audit.EntryRow) int { return min(1, len(b.Violations)) - min(1, len(a.Violations)) })
+	slices.SortStableFunc(all,
+		func(a, b audit.EntryRow) int { return min(1, len(b.Violations)) - min(1, len(a.Violations)) })
 	for _, e := range all {
 		v.row(kindOf(e), e.Name, e, "ttl "+e.Policy)
 	}
@@ -28,7 +29,7 @@ func (v *view) entries() {
 	v.Sum = []string{terminal.Count(v.Total.Keys), v.size(v.Total.Bytes), terminal.Count(v.Total.NoTTL)}
 }
 
-// size is a number of bytes, "" where sizes are not known.
+// size returns a number of bytes, "" where sizes are not known.
 func (v *view) size(bytes int64) string {
 	if v.NoBytes {
 		return ""
@@ -55,11 +56,13 @@ func (v *view) row(kind, name string, e audit.EntryRow, policy string) {
 		left = terminal.Duration(audit.Duration(e.TTL.P50)) + " – " + terminal.Duration(audit.Duration(e.TTL.Max))
 	}
 	declared := strings.TrimPrefix(e.Type+", "+policy, ", ")
-	v.Rows.add([]string{finding.Printable(e.Name), finding.Printable(e.Pattern), finding.Printable(declared), terminal.Count(e.Keys),
-		v.size(e.Bytes), terminal.Percent(e.Share), terminal.Count(e.NoTTL), left, strings.Join(broken, ", ")}, e.Keys, e.Bytes)
+	v.Rows.add([]string{finding.Printable(e.Name), finding.Printable(e.Pattern), finding.Printable(declared),
+		terminal.Count(e.Keys),
+		v.size(e.Bytes), terminal.Percent(e.Share), terminal.Count(e.NoTTL), left, strings.Join(broken, ", ")}, e.Keys,
+		e.Bytes)
 }
 
-// anchor is the id of the next row, "" if there is no room for it.
+// anchor returns the id of the next row, "" if there is no room for it.
 func (t *table) anchor(of string) string {
 	if len(t.Rows) == maxRows {
 		return ""
@@ -75,7 +78,8 @@ func (v *view) undeclared() {
 			meant = s.Near.Pattern + " (" + s.Near.Entry + ")"
 		}
 		v.tile(tile{Name: s.Pattern, Kind: "undeclared", Anchor: v.Groups.anchor("g")}, s.Keys, s.Bytes)
-		v.Groups.add([]string{finding.Printable(s.Pattern), strings.Join(slices.Sorted(maps.Keys(s.Types)), ", "), terminal.Count(s.Keys),
+		v.Groups.add([]string{finding.Printable(s.Pattern), strings.Join(slices.Sorted(maps.Keys(s.Types)), ", "),
+			terminal.Count(s.Keys),
 			v.size(s.Bytes), terminal.Count(s.NoTTL), finding.Key(s.Example), finding.Printable(meant)}, s.Keys, s.Bytes)
 	}
 	if rest := v.Undeclared.Rest; rest != nil {
@@ -120,7 +124,8 @@ func (v *view) facts() {
 		}
 	}
 	add("Server", r.Server+" at "+r.Endpoint)
-	add("Read", strings.TrimSuffix(fmt.Sprintf("%s in %s, %s", terminal.Plural(r.Total.Keys, "key"), terminal.Plural(int64(r.Databases), "database"), v.size(r.Total.Bytes)), ", "))
+	add("Read", strings.TrimSuffix(fmt.Sprintf("%s in %s, %s", terminal.Plural(r.Total.Keys, "key"),
+		terminal.Plural(int64(r.Databases), "database"), v.size(r.Total.Bytes)), ", "))
 	if r.NoBytes {
 		add("Bytes", "not known, not asked for or not permitted")
 	}

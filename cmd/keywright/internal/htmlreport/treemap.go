@@ -6,26 +6,14 @@ import (
 	"slices"
 )
 
-// tile is one rectangle of a treemap.
+// tile represents one rectangle of a treemap.
 type tile struct {
 	Name, Kind, Note string
 	X, Y, W, H       string
+	Mark             string // tells its kind to those that see no colours
 	Anchor           string // of its row in a table
+	Labelled, Tall   bool   // there is room for its name, and for what it has
 	size             float64
-}
-
-// Labelled reports whether there is room for the tile's name.
-func (t tile) Labelled() bool { return number(t.W) >= 48 && number(t.H) >= 20 }
-
-// Tall reports whether there is room for what the tile has, too.
-func (t tile) Tall() bool { return number(t.W) >= 90 && number(t.H) >= 38 }
-
-// Mark tells a tile's kind to those that see no colours.
-func (t tile) Mark() string { return map[string]string{"violated": "! ", "undeclared": "? "}[t.Kind] }
-
-func number(s string) (f float64) {
-	_, _ = fmt.Sscan(s, &f)
-	return f
 }
 
 // The picture: its size in units of SVG, and how many tiles it has at most. One more
@@ -91,6 +79,8 @@ func divide(tiles []tile, x, y, w, h float64) {
 
 func (t *tile) place(x, y, w, h float64) {
 	t.X, t.Y, t.W, t.H = units(x), units(y), units(w), units(h)
+	t.Labelled, t.Tall = w >= 48 && h >= 20, w >= 90 && h >= 38
+	t.Mark = map[string]string{"violated": "! ", "undeclared": "? "}[t.Kind]
 }
 
 func units(f float64) string { return fmt.Sprintf("%.1f", f) }
@@ -102,7 +92,7 @@ func sum(tiles []tile) (area float64) {
 	return area
 }
 
-// worst is how far the least square of a row's tiles is from a square.
+// worst returns how far the least square of a row's tiles is from a square.
 func worst(row []tile, short float64) float64 {
 	area := sum(row)
 	first, last := row[0].size, row[len(row)-1].size

@@ -31,7 +31,7 @@ const (
 	Busy      Reason = "busy"      // a plan is made or executed for this server
 )
 
-// Wait is an error that says why a job waits. It is tried again.
+// Wait represents an error that says why a job waits. It is tried again.
 type Wait struct {
 	Reason Reason
 	What   string
@@ -48,7 +48,7 @@ const (
 	again     = time.Minute
 )
 
-// look is how long it is at most until the clock is looked at again: it may be put forward.
+// look says how long it is at most until the clock is looked at again: it may be put forward.
 const look = time.Minute
 
 // Turn sees that one program does the jobs of a server at a time, and each once.
@@ -86,7 +86,7 @@ type Keeper struct {
 	from time.Time // since when
 }
 
-// kept is what the file has of a job.
+// kept describes what the file has of a job.
 type kept struct {
 	From     time.Time `json:"from"`            // when it was first seen
 	Tick     time.Time `json:"tick,omitzero"`   // when it was begun last and ended
@@ -132,7 +132,7 @@ func New(o Options, text []byte) (*Keeper, error) {
 	return k, nil
 }
 
-// Zones are the time zones of jobs; an error names one that is not known on this machine.
+// Zones returns the time zones of jobs; an error names one that is not known on this machine.
 func Zones(jobs []*keyspace.Job) (map[string]*time.Location, error) {
 	out := map[string]*time.Location{"": time.UTC}
 	for _, j := range jobs {
@@ -203,7 +203,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// due is when a job is due next. One that has begun and not ended is due since then.
+// due returns when a job is due next. One that has begun and not ended is due since then.
 func (k *Keeper) due(j *keyspace.Job) (time.Time, bool) {
 	s := k.jobs[j.Name]
 	if s == nil {
@@ -257,7 +257,8 @@ func (k *Keeper) run(ctx context.Context, j *keyspace.Job, s *kept) {
 }
 
 // attempt does a job in its turn.
-func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now time.Time) (did string, other bool, err error) {
+func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now time.Time) (did string, other bool,
+	err error) {
 	if err := k.Ready(ctx, j); err != nil {
 		return "", false, err
 	}
@@ -307,7 +308,8 @@ func (k *Keeper) tell() {
 			o.Next = due
 		}
 		if s := k.jobs[j.Name]; s != nil {
-			o.Ended, o.Good, o.Failures, o.Failed, o.Runs, o.Did, o.Other = s.Ended, s.Good, s.Failures, s.Failed, s.Runs, s.Did, s.Other
+			o.Ended, o.Good, o.Failures, o.Failed, o.Runs, o.Did, o.Other = s.Ended, s.Good, s.Failures, s.Failed, s.Runs, s.Did,
+				s.Other
 		}
 		if w := k.why[j.Name]; w != nil {
 			o.Waits, o.Why = string(w.Reason), finding.Printable(w.What)

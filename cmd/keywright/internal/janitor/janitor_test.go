@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/keyspace/schedule"
 )
 
-// world is a keeper with a moved clock, and what it was told and asked.
+// world represents a keeper with a moved clock, and what it was told and asked.
 type world struct {
 	t     *testing.T
 	now   time.Time
@@ -29,7 +29,7 @@ type world struct {
 	saves error
 }
 
-// fakeTurn is the turn of one server in memory, which several keepers share.
+// fakeTurn represents the turn of one server in memory, which several keepers share.
 type fakeTurn struct {
 	done map[string]time.Time
 	busy bool
@@ -65,7 +65,8 @@ func job(t *testing.T, name, cron, zone string) *keyspace.Job {
 }
 
 func newWorld(t *testing.T, jobs ...*keyspace.Job) *world {
-	return &world{t: t, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), jobs: jobs, turn: fakeTurn{done: map[string]time.Time{}}}
+	return &world{t: t, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), jobs: jobs,
+		turn: fakeTurn{done: map[string]time.Time{}}}
 }
 
 // keeper begins with what the file has, as a program that starts.
@@ -120,7 +121,8 @@ func TestAWeekOfAJanitor(t *testing.T) {
 	w.now = time.Date(2026, 10, 23, 12, 0, 0, 0, time.UTC) // the clock is put back on 25 October
 	w.through(w.keeper(), 4*24*time.Hour)
 	w.wants("night 24T00:30", "night 25T00:30", "night 26T01:30", "night 27T01:30")
-	if j := w.told[0]; j.Runs != 4 || j.Failed != 0 || j.Did != "well" || !j.Next.Equal(time.Date(2026, 10, 28, 1, 30, 0, 0, time.UTC)) {
+	if j := w.told[0]; j.Runs != 4 || j.Failed != 0 || j.Did != "well" ||
+		!j.Next.Equal(time.Date(2026, 10, 28, 1, 30, 0, 0, time.UTC)) {
 		t.Errorf("%+v", j)
 	}
 }
@@ -234,7 +236,8 @@ func TestFailuresAreCounted(t *testing.T) {
 		k.Step(t.Context())
 		k.Step(t.Context()) // it is done again when it is due next
 	}
-	if j := w.told[0]; j.Failures != 2 || j.Failed != 2 || j.Runs != 2 || strings.Contains(j.Did, "\x1b") || !j.Good.IsZero() {
+	if j := w.told[0]; j.Failures != 2 || j.Failed != 2 || j.Runs != 2 || strings.Contains(j.Did, "\x1b") ||
+		!j.Good.IsZero() {
 		t.Errorf("%+v", j)
 	}
 	w.do, w.now = nil, w.now.Add(time.Hour)
@@ -309,7 +312,8 @@ func TestRetention(t *testing.T) {
 		names = append(names, BackupName("eu", "saves", at.AddDate(0, 0, i)))
 		write(names[i])
 	}
-	others := []string{"eu.saves.notes.txt", BackupName("eu", "other", at), BackupName("us", "saves", at), "eu.saves.20261101T020000Z.kwa.part"}
+	others := []string{"eu.saves.notes.txt", BackupName("eu", "other", at), BackupName("us", "saves", at),
+		"eu.saves.20261101T020000Z.kwa.part"}
 	for _, name := range others {
 		write(name)
 	}

@@ -11,12 +11,12 @@ import (
 // archiveEnd ends the names of backups.
 const archiveEnd = ".kwa"
 
-// BackupName is the name of the backup of a job at a time. Later ones sort after earlier ones.
+// BackupName returns the name of the backup of a job at a time. Later ones sort after earlier ones.
 func BackupName(target, job string, at time.Time) string {
 	return target + "." + job + "." + at.UTC().Format("20060102T150405Z") + archiveEnd
 }
 
-// Backups are the backups of a job in a folder, the newest first.
+// Backups returns the backups of a job in a folder, the newest first.
 func Backups(dir, target, job string) ([]string, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/redis/rueidis"
 )
 
 // The keys of the janitor on a server. The one is a lease, the other a hash of what was done when.
@@ -25,14 +25,15 @@ const (
 	doneFor = 400 * 24 * time.Hour // how long it is known when a job was done
 )
 
-// ServerTurn is the turn on a server.
+// ServerTurn represents the turn on a server.
 type ServerTurn struct {
 	Client func(context.Context) (*keywright.Client, error)
 	Of     string // what is told from other declarations on the server
 }
 
 // Take implements Turn.
-func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(bool), err error) {
+func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(bool),
+	err error) {
 	c, err := t.Client(ctx)
 	if err != nil {
 		return nil, nil, &Wait{Away, err.Error()}
@@ -55,7 +56,7 @@ func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (
 	field := t.Of + "/" + job
 	raw := c.Raw()
 	text, err := raw.Do(ctx, raw.B().Hget().Key(DoneKey).Field(field).Build()).ToString()
-	if err != nil && !rueidis.IsRedisNil(err) {
+	if err != nil && !kernel.IsNil(err) {
 		back()
 		return nil, nil, &Wait{Away, fmt.Sprintf("%s cannot be read: %v", DoneKey, err)}
 	}
@@ -69,7 +70,8 @@ func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
 			for _, one := range raw.DoMulti(last,
-				raw.B().Hset().Key(DoneKey).FieldValue().FieldValue(field, fmt.Sprintf("%d %s", now.UnixMilli(), lease.Process())).Build(),
+				raw.B().Hset().Key(DoneKey).FieldValue().FieldValue(field, fmt.Sprintf("%d %s", now.UnixMilli(), lease.Process())).
+					Build(),
 				raw.B().Pexpire().Key(DoneKey).Milliseconds(doneFor.Milliseconds()).Build()) {
 				_ = one.Error() // the turn ends: another program may do the job again, which is as once
 			}
@@ -84,7 +86,7 @@ type Limits struct {
 	Latency time.Duration // of a PING; 0: any
 }
 
-// pings is how many PINGs are sent: the quickest counts.
+// pings says how many PINGs are sent: the quickest counts.
 const pings = 5
 
 // Ready looks at a server, and says with a *Wait why it is left alone now. A job that frees
@@ -99,8 +101,10 @@ func Ready(ctx context.Context, c *keywright.Client, j *keyspace.Job, limits Lim
 		if err != nil {
 			return &Wait{Away, address + ": " + err.Error()}
 		}
-		if used, most := infoNumber(text, "used_memory"), infoNumber(text, "maxmemory"); most > 0 && !frees[j.Do] && used*100 >= most*int64(limits.Memory) {
-			return &Wait{Memory, fmt.Sprintf("%s uses %d%% of its memory, and the job waits from %d%% on", address, used*100/most, limits.Memory)}
+		if used, most := infoNumber(text, "used_memory"),
+			infoNumber(text, "maxmemory"); most > 0 && !frees[j.Do] && used*100 >= most*int64(limits.Memory) {
+			return &Wait{Memory,
+				fmt.Sprintf("%s uses %d%% of its memory, and the job waits from %d%% on", address, used*100/most, limits.Memory)}
 		}
 		best := time.Duration(1<<63 - 1)
 		for range pings {
@@ -111,16 +115,17 @@ func Ready(ctx context.Context, c *keywright.Client, j *keyspace.Job, limits Lim
 			best = min(best, time.Since(began))
 		}
 		if limits.Latency > 0 && best > limits.Latency {
-			return &Wait{Load, fmt.Sprintf("%s needs %s to answer a PING, and the job waits above %s", address, best.Round(time.Microsecond), limits.Latency)}
+			return &Wait{Load, fmt.Sprintf("%s needs %s to answer a PING, and the job waits above %s", address,
+				best.Round(time.Microsecond), limits.Latency)}
 		}
 	}
 	return nil
 }
 
-// frees are the works that free memory.
+// frees lists the works that free memory.
 var frees = map[keyspace.Work]bool{keyspace.WorkClean: true, keyspace.WorkSweep: true}
 
-// infoNumber is a number in the text of INFO.
+// infoNumber returns a number in the text of INFO.
 func infoNumber(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+":"); ok {

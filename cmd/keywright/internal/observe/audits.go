@@ -34,7 +34,7 @@ func (t *Target) audits(ctx context.Context) {
 	}
 }
 
-// next is how long it is until the next audit, and the retry after that. An audit that has found
+// next returns how long it is until the next audit, and the retry after that. An audit that has found
 // anything has cost the server all of an audit, whole or not: it is not repeated before its time.
 func (t *Target) next(found bool, retry time.Duration) (wait, after time.Duration) {
 	if found {

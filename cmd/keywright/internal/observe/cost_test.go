@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -20,7 +21,7 @@ import (
 // healthSeconds is the interval of diagnoses of `keywright serve`.
 const healthSeconds = 60
 
-// instances is how many constructs of each kind there are.
+// instances says how many constructs of each kind there are.
 const instances = 40
 
 // At rest a target costs its server less than 20 commands a second: what a reading costs is
@@ -28,8 +29,9 @@ const instances = 40
 // second has no more than the pace, one reading's worth, and a diagnosis in a minute.
 func TestCostAtRest(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	s.Do("EVAL", `for i = 1, 40 do redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000); redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1) end`, "0")
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+	s.Do("EVAL",
+		`for i = 1, 40 do redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000); redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1) end`, "0")
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
 package: p
 owner: o
 keys:
@@ -47,7 +49,8 @@ keys:
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := New(Options{ID: "a", Declaration: Declaration{Keyspace: ks}, Now: time.Now, Audit: audit.Options{MinKeys: 1}, Pace: 1 << 20, Glance: time.Second,
+	target, err := New(Options{ID: "a", Declaration: Declaration{Keyspace: ks}, Now: time.Now,
+		Audit: audit.Options{MinKeys: 1}, Pace: 1 << 20, Glance: time.Second,
 		Source: func() (source.Source, source.Request, func(), error) {
 			return server.New(config, server.Options{OnlyDB: -1}), source.Request{Bytes: true}, func() {}, nil
 		},
@@ -67,7 +70,8 @@ keys:
 		what()
 		return float64(len(stop()))
 	}
-	r := &answer.Reader{Client: target.client, Keyspace: ks, Instances: target.instances, Rankings: target.rankings(target.client)}
+	r := &answer.Reader{Client: target.client, Keyspace: ks, Instances: target.instances,
+		Rankings: target.rankings(target.client)}
 	streams := target.State().Instances["log"].Keys
 	for _, kind := range []struct {
 		name string
@@ -76,8 +80,10 @@ keys:
 	}{
 		{"tasks", answer.QueueCost, func(e []*keyspace.Entry) error { _, err := r.Queues(t.Context(), e, 0); return err }},
 		{"hold", answer.LockCost, func(e []*keyspace.Entry) error { _, err := r.Locks(t.Context(), e); return err }},
-		{"best", answer.RankingCost, func(e []*keyspace.Entry) error { _, err := r.ReadRankings(t.Context(), e); return err }},
-		{"log", answer.StreamCost, func([]*keyspace.Entry) error { _, err := r.ReadStreams(t.Context(), streams, nil); return err }},
+		{"best", answer.RankingCost,
+			func(e []*keyspace.Entry) error { _, err := r.ReadRankings(t.Context(), e); return err }},
+		{"log", answer.StreamCost,
+			func([]*keyspace.Entry) error { _, err := r.ReadStreams(t.Context(), streams, nil); return err }},
 	} {
 		e, _ := ks.Lookup(kind.name)
 		each := counted(func() {
@@ -91,7 +97,7 @@ keys:
 		}
 	}
 	diagnosis := counted(func() {
-		if _, err := server.Diagnose(t.Context(), config, time.Now); err != nil {
+		if _, err := server.Examine(t.Context(), config, time.Now); err != nil {
 			t.Error(err)
 		}
 	})

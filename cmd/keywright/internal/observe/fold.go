@@ -29,7 +29,7 @@ const (
 	bucketCount = 20
 )
 
-// Shape is how the keys of one declared key are: their TTLs and sizes, the largest of
+// Shape describes how the keys of one declared key are: their TTLs and sizes, the largest of
 // them, and those that are not as declared.
 type Shape struct {
 	TTLs      [bucketCount]int64 // by Ceiling, in seconds
@@ -48,7 +48,7 @@ func (s *Shape) Merge(o *Shape) {
 	s.NoTTL, s.Unsized = s.NoTTL+o.NoTTL, s.Unsized+o.Unsized
 }
 
-// Ceiling is the largest value in a bucket; the last bucket has no ceiling.
+// Ceiling returns the largest value in a bucket; the last bucket has no ceiling.
 func Ceiling(bucket int) int64 { return 1 << (bucketShift * bucket) }
 
 func bucketOf(n int64) int {
@@ -60,7 +60,7 @@ func bucketOf(n int64) int {
 	return bucketCount - 1
 }
 
-// Found is what there is of an entry whose keys have placeholders.
+// Found describes what there is of an entry whose keys have placeholders.
 type Found struct {
 	Values []bind.Values
 	Keys   []string // of rankings and streams
@@ -74,7 +74,7 @@ type fold struct {
 	instances map[string]*gathering
 }
 
-// gathering are the instances of one entry.
+// gathering holds the instances of one entry.
 type gathering struct {
 	leave []string
 	seen  map[string]bind.Values
@@ -126,7 +126,8 @@ func (s *Shape) add(k *source.Key, entry string) {
 		left := k.TTL.Seconds()
 		one.TTL = &left
 	}
-	at, _ := slices.BinarySearchFunc(s.Largest, one.Bytes, func(l audit.LargeKey, size int64) int { return cmp.Compare(size, l.Bytes) })
+	at, _ := slices.BinarySearchFunc(s.Largest, one.Bytes,
+		func(l audit.LargeKey, size int64) int { return cmp.Compare(size, l.Bytes) })
 	s.Largest = slices.Insert(s.Largest, at, one)
 	s.Largest = s.Largest[:min(len(s.Largest), maxLargest)]
 }
@@ -139,7 +140,8 @@ func (f *fold) offends(codes []string, entry string, k *source.Key) {
 	s := f.shape(entry)
 	for _, code := range codes {
 		if len(s.Offending[code]) < maxOffending {
-			s.Offending[code] = append(s.Offending[code], audit.Offender{Code: code, DB: k.DB, Key: bytes.Clone(k.Name), Entry: entry})
+			s.Offending[code] = append(s.Offending[code],
+				audit.Offender{Code: code, DB: k.DB, Key: bytes.Clone(k.Name), Entry: entry})
 		}
 	}
 }
@@ -183,7 +185,7 @@ func (g *gathering) add(k *keyspace.Key, name string, listed bool) {
 	g.seen[id] = v
 }
 
-// found are the instances, in a stable order.
+// found returns the instances, in a stable order.
 func (f *fold) found() map[string]Found {
 	out := map[string]Found{}
 	for name, g := range f.instances {
@@ -201,7 +203,7 @@ func (f *fold) found() map[string]Found {
 	return out
 }
 
-// tee is a source that shows its keys to others, too.
+// tee represents a source that shows its keys to others, too.
 type tee struct {
 	source.Source
 	to []func([]source.Key)

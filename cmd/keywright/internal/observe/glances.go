@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source"
@@ -33,7 +34,8 @@ func (t *Target) glance(ctx context.Context) {
 	defer cancel()
 	client, err := t.Client(ctx)
 	p := &pace{each: time.Second / time.Duration(cmp.Or(t.Pace, defaultPace))}
-	r := &answer.Reader{Client: client, Keyspace: t.Declaration.Keyspace, Instances: t.instances, Rankings: t.rankings(client), Pace: p.wait}
+	r := &answer.Reader{Client: client, Keyspace: t.Declaration.Keyspace, Instances: t.instances,
+		Rankings: t.rankings(client), Pace: p.wait}
 	t.glanceShards(ctx, err, client, p)
 	glanceAt(ctx, t, err, keyspace.Queue, func(s *State) *Reading[answer.Queues] { return &s.Queues },
 		func(e []*keyspace.Entry) (answer.Queues, error) { return r.Queues(ctx, e, 0) })
@@ -73,7 +75,7 @@ func (t *Target) glanceStreams(ctx context.Context, failed error, r *answer.Read
 	settle(ctx, t, func(s *State) *Reading[answer.Streams] { return &s.Streams }, value, failed)
 }
 
-// sparseStreams are the entries of streams, where not all of their keys may be known.
+// sparseStreams returns the entries of streams, where not all of their keys may be known.
 func (t *Target) sparseStreams(st *State) (cut []answer.Cut) {
 	for _, e := range t.Declaration.Entries {
 		if st.Sparse() && (e.Construct == keyspace.Topic || string(e.Type) == source.Stream.String()) {
@@ -83,7 +85,7 @@ func (t *Target) sparseStreams(st *State) (cut []answer.Cut) {
 	return cut
 }
 
-// defaultPace is how many commands a second the readings send, those of scripts included.
+// defaultPace says how many commands a second the readings send, those of scripts included.
 const defaultPace = 12
 
 // pace lets readings pass so that they send so many commands a second.
@@ -135,7 +137,7 @@ func settle[T any](ctx context.Context, t *Target, at func(*State) *Reading[T], 
 	*r = Reading[T]{&value, now, nil, t.lasts(r.At, now)}
 }
 
-// instances are those that the latest audit has seen.
+// instances returns those that the latest audit has seen.
 func (t *Target) instances(_ context.Context, e *keyspace.Entry) ([]bind.Values, bool, error) {
 	if len(parts.Values(e)) == 0 {
 		return []bind.Values{{}}, false, nil
@@ -145,7 +147,7 @@ func (t *Target) instances(_ context.Context, e *keyspace.Entry) ([]bind.Values,
 	return found.Values, found.Cut || st.Sparse(), nil
 }
 
-// rankings are those that the latest audit has seen.
+// rankings returns those that the latest audit has seen.
 func (t *Target) rankings(c *keywright.Client) func(context.Context, *keyspace.Entry) ([]*bind.Ranking, bool, error) {
 	return func(_ context.Context, e *keyspace.Entry) (out []*bind.Ranking, cut bool, err error) {
 		st := t.State()
@@ -162,7 +164,7 @@ func (t *Target) rankings(c *keywright.Client) func(context.Context, *keyspace.E
 // diagnoses asks the server how it is, again and again, until ctx ends.
 func (t *Target) diagnoses(ctx context.Context) {
 	for {
-		d, err := server.Diagnose(ctx, t.Server.Config, t.Now)
+		x, err := server.Examine(ctx, t.Server.Config, t.Now)
 		if ctx.Err() != nil {
 			return
 		}
@@ -171,7 +173,8 @@ func (t *Target) diagnoses(ctx context.Context) {
 				s.Server.Failed = failed(s.Server.Failed, t.Now(), err)
 				return
 			}
-			s.Server = Reading[server.Diagnosis]{&d, t.Now(), nil, t.Health}
+			d := doctor.Of(x)
+			s.Server = Reading[doctor.Diagnosis]{&d, t.Now(), nil, t.Health}
 		})
 		if !waits(ctx, t.Health, nil) {
 			return
@@ -179,7 +182,7 @@ func (t *Target) diagnoses(ctx context.Context) {
 	}
 }
 
-// lasts is how long it is from one reading to the next.
+// lasts returns how long it is from one reading to the next.
 func (t *Target) lasts(before, now time.Time) time.Duration {
 	if before.IsZero() {
 		return t.Glance

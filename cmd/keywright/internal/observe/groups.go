@@ -37,12 +37,13 @@ const (
 	maxWhy    = 20
 )
 
-// groupsOf are the groups of a draft that knows the declaration, the largest first. They
+// groupsOf returns the groups of a draft that knows the declaration, the largest first. They
 // and the others are all keys that are not declared.
 func groupsOf(d *infer.Draft, ks *keyspace.Keyspace) (groups []Group, others Others) {
 	near := keyspace.NewNear(ks)
 	for _, e := range d.Entries {
-		g := Group{Pattern: e.Pattern, Type: e.Type, Example: bytes.Clone(e.Example), Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL}
+		g := Group{Pattern: e.Pattern, Type: e.Type, Example: bytes.Clone(e.Example), Keys: e.Keys, Bytes: e.Bytes,
+			NoTTL: e.NoTTL}
 		g.YAML = proposal(d, e)
 		for _, k := range near.To(e.Example, 3) {
 			g.Near = append(g.Near, audit.Near{Entry: k.Name, Pattern: k.Pattern.String()})
@@ -50,8 +51,9 @@ func groupsOf(d *infer.Draft, ks *keyspace.Keyspace) (groups []Group, others Oth
 		groups = append(groups, g)
 	}
 	for _, f := range d.Foreign {
-		groups = append(groups, Group{Pattern: f.Glob, Type: f.Type, Software: f.Software, Keys: f.Keys, Bytes: f.Bytes, NoTTL: f.NoTTL,
-			YAML: "foreign:\n  - " + quote(f.Glob) + "\n"})
+		groups = append(groups,
+			Group{Pattern: f.Glob, Type: f.Type, Software: f.Software, Keys: f.Keys, Bytes: f.Bytes, NoTTL: f.NoTTL,
+				YAML: "foreign:\n  - " + quote(f.Glob) + "\n"})
 	}
 	slices.SortStableFunc(groups, func(a, b Group) int {
 		if a.Bytes != b.Bytes {
@@ -74,7 +76,7 @@ func groupsOf(d *infer.Draft, ks *keyspace.Keyspace) (groups []Group, others Oth
 
 var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
-// proposal is the text that declares one drafted entry, with the vars that it needs.
+// proposal returns the text that declares one drafted entry, with the vars that it needs.
 func proposal(d *infer.Draft, e *infer.Entry) string {
 	var vars strings.Builder
 	text := d.EntryYAML(e)

@@ -22,7 +22,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Declaration is what a target should be.
+// Declaration describes what a target should be.
 type Declaration struct {
 	*keyspace.Keyspace
 	Prefix string // of the names of its files, as the user would write them
@@ -33,7 +33,7 @@ type Declaration struct {
 	Schema func(file string) (func([]byte) error, error)
 }
 
-// Server is a live server.
+// Server represents a live server.
 type Server struct {
 	Config connect.Config
 	Open   func(context.Context) (*keywright.Client, error)
@@ -59,12 +59,15 @@ type Options struct {
 	// Turn, if there is one, waits while another program audits the target. Without it, or where it fails, the audit
 	// is made all the same.
 	Turn func(context.Context) (end func(), err error)
+	// Migrations reads where the migrations of the declaration are; nil: it has none. failed is why there is no client.
+	Migrations func(ctx context.Context, c *keywright.Client, failed error) ([]answer.Migration, error)
+
 	// Keep stores what a whole audit has found; its error is told in the state.
 	Keep func(context.Context, *Audit) error
 	Now  func() time.Time
 }
 
-// Target is a watched target. Its methods may be called by several goroutines.
+// Target represents a watched target. Its methods may be called by several goroutines.
 type Target struct {
 	Options
 	locator *answer.Locator
@@ -94,6 +97,7 @@ func (t *Target) Run(ctx context.Context) {
 	if t.Server != nil {
 		work.Go(func() { t.diagnoses(ctx) })
 		work.Go(func() { t.glances(ctx) })
+		work.Go(func() { t.moves(ctx) })
 	}
 	work.Wait()
 	t.mu.Lock()
@@ -115,7 +119,7 @@ func (t *Target) AuditNow() {
 // Find says which entry a key belongs to.
 func (t *Target) Find(key []byte) *answer.Located { return t.locator.Find(key) }
 
-// State is what is known now. What its pointers lead to is never changed.
+// State returns what is known now. What its pointers lead to is never changed.
 func (t *Target) State() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,7 +141,7 @@ func (t *Target) tell(c Change) {
 	}
 }
 
-// What is a part of a state.
+// What represents a part of a state.
 type What string
 
 // The parts of a state of which a change is told.
@@ -148,6 +152,7 @@ const (
 	Diagnosed  What = "server"
 	Ran        What = "runs"
 	Tidied     What = "janitor"
+	Moved      What = "migrations"
 )
 
 // Change says that a part of a target's state is another one.
@@ -158,7 +163,7 @@ type Change struct {
 	Run    Run // with Ran: the one that has changed
 }
 
-// Client is the connection to the server, made when it is first asked for.
+// Client returns the connection to the server, made when it is first asked for.
 func (t *Target) Client(ctx context.Context) (*keywright.Client, error) {
 	t.mu.Lock()
 	c := t.client

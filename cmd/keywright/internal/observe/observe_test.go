@@ -19,7 +19,7 @@ func still(t *testing.T) *Target {
 	return target
 }
 
-// next is the next change that a subscriber hears.
+// next returns the next change that a subscriber hears.
 func next(t *testing.T, changes <-chan Change) Change {
 	t.Helper()
 	select {

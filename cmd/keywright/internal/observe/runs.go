@@ -1,8 +1,13 @@
 package observe
 
-import "time"
+import (
+	"context"
+	"time"
 
-// RunState is how far a plan is.
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+)
+
+// RunState describes how far a plan is.
 type RunState string
 
 // The states of a plan.
@@ -18,7 +23,7 @@ const (
 	Failing     RunState = "failed"
 )
 
-// Run is a plan, and what became of it.
+// Run represents a plan, and what became of it.
 type Run struct {
 	ID      string
 	Verb    string
@@ -41,7 +46,7 @@ func (t *Target) Ran(all []Run, changed Run) {
 	t.tell(Change{Target: t.ID, What: Ran, At: t.Now(), Run: changed})
 }
 
-// Job is a job of the janitor, and what became of it.
+// Job represents a job of the janitor, and what became of it.
 type Job struct {
 	Name, Doc string
 	Do, When  string
@@ -60,3 +65,16 @@ type Job struct {
 
 // Tidy notes what the jobs of the janitor are.
 func (t *Target) Tidy(all []Job) { t.change(Tidied, func(s *State) { s.Jobs = all }) }
+
+// moves reads where the migrations are, again and again, until ctx ends.
+func (t *Target) moves(ctx context.Context) {
+	for t.Migrations != nil {
+		client, failed := t.Client(ctx)
+		all, err := t.Migrations(ctx, client, failed)
+		settle(ctx, t, func(s *State) *Reading[[]answer.Migration] { return &s.Moves }, all, err)
+		t.change(Moved, func(s *State) { s.Moves.Every = t.Health })
+		if !waits(ctx, t.Health, nil) {
+			return
+		}
+	}
+}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/server"
 )
 
-// State is what is known of a target.
+// State describes what is known of a target.
 type State struct {
 	Began   time.Time // when it was first looked at
 	Audit   *Audit    // the latest whole one; nil: none yet
@@ -19,19 +19,20 @@ type State struct {
 	Running *Running  // the audit under way
 	Unkept  string    // why history could not be written; "": it was
 
-	Server    Reading[server.Diagnosis]
+	Server    Reading[doctor.Diagnosis]
 	Shards    Reading[[]Shard]
 	Queues    Reading[answer.Queues]
 	Locks     Reading[answer.Locks]
 	Entities  Reading[answer.Entities]
 	Rankings  Reading[answer.Rankings]
 	Streams   Reading[answer.Streams]
+	Moves     Reading[[]answer.Migration]
 	Instances map[string]Found // of constructs, by entry: as of the audit
 	Runs      []Run            // plans, the newest first
 	Jobs      []Job            // of the janitor, in the order of the declaration; nil: it does not run here
 }
 
-// Shown is the audit to show: the latest whole one; where there is none, what there is.
+// Shown returns the audit to show: the latest whole one; where there is none, what there is.
 func (s *State) Shown() *Audit {
 	if s.Audit != nil {
 		return s.Audit
@@ -42,7 +43,7 @@ func (s *State) Shown() *Audit {
 // Sparse reports whether there may be constructs that no audit has seen.
 func (s *State) Sparse() bool { return s.Audit == nil || s.Audit.Report.Sampled }
 
-// Reading is something read from the server, and when.
+// Reading represents something read from the server, and when.
 type Reading[T any] struct {
 	Value  *T // nil: never read
 	At     time.Time
@@ -50,14 +51,14 @@ type Reading[T any] struct {
 	Every  time.Duration // how long it is until the next, about
 }
 
-// Failure is an attempt that failed.
+// Failure represents an attempt that failed.
 type Failure struct {
 	At    time.Time
 	What  string
 	Since time.Time // of the first of the attempts that have failed one after the other
 }
 
-// failed is the failure of an attempt, after the one before it; nil: that one succeeded.
+// failed returns the failure of an attempt, after the one before it; nil: that one succeeded.
 func failed(before *Failure, now time.Time, err error) *Failure {
 	f := &Failure{now, finding.Printable(err.Error()), now}
 	if before != nil {
@@ -66,13 +67,13 @@ func failed(before *Failure, now time.Time, err error) *Failure {
 	return f
 }
 
-// Running is an audit under way.
+// Running represents an audit under way.
 type Running struct {
 	Since time.Time
 	source.Progress
 }
 
-// Audit is an audit and what was kept of the keys beside its report.
+// Audit represents an audit and what was kept of the keys beside its report.
 type Audit struct {
 	At     time.Time // when it ended
 	Report *audit.Report
@@ -87,7 +88,7 @@ func (a *Audit) Whole() bool { return a.Report.Complete }
 // All reports whether it is of all keys: whole, and no sample.
 func (a *Audit) All() bool { return a.Whole() && !a.Report.Sampled }
 
-// Shard is a server that holds keys, as it is now. A figure that its INFO does not tell is absent, and
+// Shard represents a server that holds keys, as it is now. A figure that its INFO does not tell is absent, and
 // no zero. Its JSON names are stable.
 type Shard struct {
 	Address   string `json:"address"`

@@ -37,7 +37,7 @@ func (r *runner) Execute(ctx context.Context, _ string, _ func(int64)) (Outcome,
 	return r.execute(ctx)
 }
 
-// heard is a desk that can be waited for.
+// heard represents a desk that can be waited for.
 type heard struct {
 	*testing.T
 	*Desk

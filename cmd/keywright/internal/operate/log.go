@@ -6,16 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
 )
 
-// maxLog is how large the log grows until it gets the name with .1 at its end, in the place
+// maxLog says how large the log grows until it gets the name with .1 at its end, in the place
 // of the one that has it.
 const maxLog = 4 << 20
 
-// entry is a line of the log.
+// entry represents a line of the log.
 type entry struct {
 	At      string `json:"at"`
 	User    string `json:"user"`
@@ -41,10 +43,35 @@ func (d *Desk) entry(r *run, by By, action string) entry {
 	return e
 }
 
-// log is a file of lines, each on the disk before what it says is done.
-type log struct{ path string }
+// glance represents a line of the log of looks.
+type glance struct {
+	At     string          `json:"at"`
+	User   string          `json:"user"`
+	From   string          `json:"from,omitempty"`
+	Action string          `json:"action"` // look
+	Target string          `json:"target"`
+	Key    finding.JSONKey `json:"key"`
+}
 
-func (l *log) write(e entry) error {
+// Look notes that a user looks at the value of a key, before the value is read. What cannot be noted is refused.
+func (d *Desk) Look(target string, by By, key []byte) error {
+	err := d.looks.write(glance{d.Now().UTC().Format(time.RFC3339Nano), by.User, by.From, "look", target, finding.Cut(key)})
+	if err != nil {
+		return refusal("not-logged", "look at the disk: each look at a value is noted before",
+			"it cannot be noted who looks: %v", err)
+	}
+	return nil
+}
+
+// log represents a file of lines, each on the disk before what it says is done.
+type log struct {
+	path string
+	mu   sync.Mutex
+}
+
+func (l *log) write(e any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if info, err := os.Stat(l.path); err == nil && info.Size() >= maxLog {
 		if err := os.Rename(l.path, l.path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -61,6 +88,6 @@ func (l *log) write(e entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
+	_, err = f.Write(append(finding.EscapeJSON(text), '\n'))
 	return errors.Join(err, f.Sync(), f.Close())
 }

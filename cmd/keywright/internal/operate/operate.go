@@ -24,7 +24,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// Ask is what a plan is asked for.
+// Ask describes what a plan is asked for.
 type Ask struct {
 	Verb    string            // as the command is named: "queues retry"
 	Select  map[string]string // what is meant, by the names of Selects
@@ -43,7 +43,7 @@ type Runner interface {
 	Execute(ctx context.Context, path string, told func(done int64)) (Outcome, error)
 }
 
-// Outcome is what an execution did, the earlier ones of the plan included.
+// Outcome describes what an execution did, the earlier ones of the plan included.
 type Outcome struct {
 	Total    apply.KeyCounts
 	Left     []plan.Left
@@ -54,7 +54,7 @@ type Outcome struct {
 // Interrupted is the code of a Refusal that says no more than that the context has ended.
 const Interrupted = "interrupted"
 
-// Refusal is an error that says what to do.
+// Refusal represents an error that says what to do.
 type Refusal struct {
 	Code    string
 	Message string
@@ -89,9 +89,10 @@ type Desk struct {
 	Options
 	Skipped []string // files of runs that could not be read when it was opened, and why: they are left as they are
 
-	dir  string
-	lock *os.File
-	log  *log
+	dir   string
+	lock  *os.File
+	log   *log
+	looks *log // apart: many looks do not push out who changed what
 
 	ctx  context.Context
 	end  context.CancelFunc
@@ -102,7 +103,7 @@ type Desk struct {
 	attended map[string]Runner // by target
 }
 
-// run is one plan and what became of it.
+// run represents one plan and what became of it.
 type run struct {
 	record
 	stop   context.CancelFunc // of what is under way; nil: nothing is
@@ -125,7 +126,7 @@ func Open(dir string, o Options) (*Desk, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
 	}
 	d := &Desk{Options: o, dir: dir, lock: lock, log: &log{path: filepath.Join(dir, "changes.log")},
-		runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+		looks: &log{path: filepath.Join(dir, "looks.log")}, runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
 	if d.attended == nil {
 		d.attended = map[string]Runner{}
 	}
@@ -152,7 +153,7 @@ func (d *Desk) Attend(target string, r Runner) {
 	}
 }
 
-// runner is what makes and executes plans of a target, with the lock held; nil: none are made.
+// runner returns what makes and executes plans of a target, with the lock held; nil: none are made.
 func (d *Desk) runner(target string) Runner { return d.attended[target] }
 
 // Close interrupts what is under way, and waits for it.
@@ -162,14 +163,14 @@ func (d *Desk) Close() error {
 	return d.lock.Close()
 }
 
-// list are the runs of a target, the newest first.
+// list returns the runs of a target, the newest first.
 func (d *Desk) list(target string) (out []observe.Run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.listed(target)
 }
 
-// listed is list with the lock held.
+// listed returns list with the lock held.
 func (d *Desk) listed(target string) (out []observe.Run) {
 	for _, r := range d.runs {
 		if r.Target == target {
@@ -180,7 +181,7 @@ func (d *Desk) listed(target string) (out []observe.Run) {
 	return out
 }
 
-// Detail is a run with its plan in short, and what it has done.
+// Detail represents a run with its plan in short, and what it has done.
 type Detail struct {
 	observe.Run
 	Brief

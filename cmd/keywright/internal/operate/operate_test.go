@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// hands is a runner whose work a test lets go on.
+// hands represents a runner whose work a test lets go on.
 type hands struct {
 	mu       sync.Mutex
 	changes  int64
@@ -63,7 +63,8 @@ func (h *hands) Execute(ctx context.Context, path string, told func(int64)) (Out
 
 func desk(t *testing.T, dir string, h *hands) *Desk {
 	t.Helper()
-	d, err := Open(dir, Options{Runners: map[string]Runner{"a": h}, Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}})
+	d, err := Open(dir,
+		Options{Runners: map[string]Runner{"a": h}, Now: time.Now, Told: func(string, []observe.Run, observe.Run) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,8 @@ func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "changes.log"))
-	if err != nil || strings.Count(string(text), "\n") != 3 || !strings.Contains(string(text), `"user":"alice","from":"10.0.0.1","action":"apply"`) {
+	if err != nil || strings.Count(string(text), "\n") != 3 ||
+		!strings.Contains(string(text), `"user":"alice","from":"10.0.0.1","action":"apply"`) {
 		t.Errorf("%v %s", err, text)
 	}
 }
@@ -212,9 +214,11 @@ func TestAKilledRunIsWoken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for was, is := range map[observe.RunState]observe.RunState{observe.Underway: observe.Interrupted, observe.Stopping: observe.Interrupted,
+	for was, is := range map[observe.RunState]observe.RunState{observe.Underway: observe.Interrupted,
+		observe.Stopping: observe.Interrupted,
 		observe.Planning: observe.Refused, observe.Planned: observe.Planned} {
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"State":"planned"`, `"State":"`+string(was)+`"`, 1)), 0o600); err != nil {
+		if err := os.WriteFile(path,
+			[]byte(strings.Replace(string(text), `"State":"planned"`, `"State":"`+string(was)+`"`, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "other"+recordName), []byte("{}"), 0o600); err != nil {

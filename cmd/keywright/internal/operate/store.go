@@ -20,7 +20,7 @@ const recordFormat = 1
 // maxRecord bounds the file of a run.
 const maxRecord = 8 << 20
 
-// record is a run as its file has it.
+// record represents a run as its file has it.
 type record struct {
 	Format int
 	Target string
@@ -31,7 +31,7 @@ type record struct {
 	Did       *Outcome
 }
 
-// Brief is a plan in short.
+// Brief represents a plan in short.
 type Brief struct {
 	Plan       string // its ID
 	Change     int64  // things that would be changed

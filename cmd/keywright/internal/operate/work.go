@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// By is the user that asks for something, and the address it comes from.
+// By represents the user that asks for something, and the address it comes from.
 type By struct{ User, From string }
 
 // Make begins to make a plan, which changes nothing, and gives its id and a channel that is
@@ -98,7 +98,7 @@ func interrupted(err error) bool {
 	return ok && r.Code == Interrupted || errors.Is(err, context.Canceled)
 }
 
-// words are what to tell of an error.
+// words returns what to tell of an error.
 func words(err error) (message, hint string) {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		hint = r.Hint
@@ -106,7 +106,7 @@ func words(err error) (message, hint string) {
 	return finding.Printable(err.Error()), finding.Printable(hint)
 }
 
-// goesOn are the states from which a plan can be applied.
+// goesOn lists the states from which a plan can be applied.
 var goesOn = map[observe.RunState]bool{observe.Planned: true, observe.Stopped: true, observe.Interrupted: true,
 	observe.Failing: true}
 
@@ -209,7 +209,7 @@ func (d *Desk) execute(ctx context.Context, r *run, runner Runner) {
 	}
 }
 
-// ended is the state of a run that has ended.
+// ended returns the state of a run that has ended.
 func (d *Desk) ended(r *run, out Outcome, err error) (state observe.RunState, problem, hint string) {
 	switch {
 	case err == nil && out.Complete:
@@ -249,7 +249,7 @@ func (d *Desk) Stop(target, id string, by By) error {
 	return nil
 }
 
-// busy is a run of a target that is in one of some states; nil: none is.
+// busy returns a run of a target that is in one of some states; nil: none is.
 func (d *Desk) busy(target string, states ...observe.RunState) *run {
 	for _, r := range d.runs {
 		for _, s := range states {

@@ -12,9 +12,11 @@ import (
 	"github.com/keywright/keywright/internal/pages"
 )
 
-// families are the headings, by the first digit of a code.
+// families lists the headings, by the first digit of a code.
 var families = map[byte]string{
-	'0': "KW0xx: the file", '1': "KW1xx: patterns", '2': "KW2xx: TTLs and policies", '3': "KW3xx: structure", '4': "KW4xx: ownership", '5': "KW5xx: live keys", '6': "KW6xx: changes that break",
+	'0': "KW0xx: the file", '1': "KW1xx: patterns", '2': "KW2xx: TTLs and policies", '3': "KW3xx: structure",
+	'4': "KW4xx: ownership", '5': "KW5xx: live keys", '6': "KW6xx: changes that break",
+	'7': "KW7xx: servers",
 }
 
 func main() {
@@ -30,14 +32,16 @@ func document() string {
 
 <!-- Written by go generate from the tables of rules. Do not edit. -->
 
-Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints what is written here;
-` + "`keywright rules`" + ` lists all. An error or warning fails a run (` + "`--fail-on`" + `), a note never does. A finding is
+Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" +
+		` prints what is written here;
+` + "`keywright rules`" + ` lists all. An error or warning fails a run (` + "`--fail-on`" +
+		`), a note never does. A finding is
 silenced by a comment on the line above what it points to, or above the name of an entry for all of it:
 
 ` + "```yaml\n# keywright:ignore KW216 until 2027-03-01 trimmed by the consumer\n```" + `
 
 The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint`" + `, KW5xx by ` + "`audit`" + `,
-KW6xx by ` + "`breaking`" + `.
+KW6xx by ` + "`breaking`" + `, KW7xx by ` + "`doctor`" + `.
 `)
 	family := byte(0)
 	for _, r := range command.AllRules() {

@@ -44,7 +44,8 @@ func TestCodesAreForEver(t *testing.T) {
 			t.Errorf("%s %s is there twice", r.Code, r.Name)
 		}
 		now[r.Code], names[r.Name] = r.Name, true
-		if !regexp.MustCompile(`^KW\d{3}$`).MatchString(r.Code) || !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(r.Name) {
+		if !regexp.MustCompile(`^KW\d{3}$`).MatchString(r.Code) ||
+			!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(r.Name) {
 			t.Errorf("%s %s: a code is KW and three digits, a name kebab-case", r.Code, r.Name)
 		}
 		for what, s := range map[string]string{"summary": r.Summary, "explanation": r.Explain, "fix": r.Fix} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
 )
 
@@ -32,7 +33,7 @@ channels:
 // TestSamplesAreClean: an audit of all values finds nothing in what was made, whatever
 // the seed: no undeclared field, and no key without content.
 func TestSamplesAreClean(t *testing.T) {
-	small, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(optional)}}, "k.yaml")
+	small, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(optional)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -66,7 +67,7 @@ var kindOf = map[keyspace.Kind]source.Kind{
 	keyspace.Set: source.Set, keyspace.ZSet: source.ZSet, keyspace.Stream: source.Stream,
 }
 
-// valueOf is the content of a key as a source gives it.
+// valueOf returns the content of a key as a source gives it.
 func valueOf(t *testing.T, k Key) *source.Value {
 	v := &source.Value{}
 	for _, row := range k.Rows {

@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// Fault is a way in which a live key breaks its declaration.
+// Fault represents a way in which a live key breaks its declaration.
 type Fault string
 
 // The faults that Soil plants.
@@ -27,21 +27,21 @@ const (
 	Foreign       Fault = "foreign"         // other software's key: no finding, only counted
 )
 
-// Faults are all of them, in the order they are planted.
+// Faults lists all of them, in the order they are planted.
 var Faults = []Fault{NoTTL, TTLTooLong, UnexpectedTTL, WrongType, Legacy, Typo, Stray, Foreign}
 
-// Planted is one key that was made wrong on purpose.
+// Planted represents one key that was made wrong on purpose.
 type Planted struct {
 	Fault Fault
 	Entry string // name of the declared key it belongs to, "" when it has none
 	Name  []byte
 }
 
-// Manifest is everything that was planted: what an audit has to find, no more
+// Manifest represents everything that was planted: what an audit has to find, no more
 // and no less.
 type Manifest []Planted
 
-// Count is how many keys have a fault.
+// Count returns how many keys have a fault.
 func (m Manifest) Count(f Fault) int {
 	n := 0
 	for _, p := range m {
@@ -108,7 +108,7 @@ var spoilers = []struct {
 	}},
 }
 
-// perBug is how many keys of one declaration get the same fault: behind such
+// perBug says how many keys of one declaration get the same fault: after such
 // keys stands one line of code, and it runs more than once.
 const perBug = 15
 
@@ -172,7 +172,7 @@ func (s *soil) legacy(each int) {
 	}
 }
 
-// perTypo is how many keys one misspelling makes: a typo stands in code, and
+// perTypo says how many keys one misspelling makes: a typo is in code, and
 // the code runs more than once.
 const perTypo = 10
 
@@ -240,7 +240,7 @@ func (s *soil) foreign(each int) {
 	}
 }
 
-// loose is a string that nobody declared.
+// loose returns a string that nobody declared.
 func (s *soil) loose(name string) Key {
 	return Key{Name: []byte(name), Kind: keyspace.String, Rows: [][][]byte{{[]byte(s.text())}}}
 }
@@ -254,7 +254,7 @@ type owner struct {
 // nobody is the rank of a key that no pattern matches.
 const nobody = -1
 
-// ranks is where the name of a planted key belongs.
+// ranks says where the name of a planted key belongs.
 var ranks = map[Fault]int{
 	Legacy: keyspace.RankLegacy, Foreign: keyspace.RankForeign, Typo: keyspace.RankOwned, Stray: nobody,
 }

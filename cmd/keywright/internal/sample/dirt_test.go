@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 )
 
 // TestEveryFaultIsPlanted: the examples can show all of them, and each key
@@ -76,7 +77,7 @@ func faults(ks *keyspace.Keyspace, o *owner, k Key) []Fault {
 // TestNothingToShow: a keyspace without `was`, `foreign` and expiring keys gets
 // the faults it can have.
 func TestNothingToShow(t *testing.T) {
-	ks, findings := keyspace.Load(mapFS(`
+	ks, findings := load.File(mapFS(`
 keywright: 1
 package: p
 owner: o

@@ -20,17 +20,18 @@ func (g *maker) entity(e *keyspace.Entry, n int) []Key {
 		for i, p := range main.Pattern.Placeholders() {
 			known[p.Name] = item.values[i]
 		}
-		k := Key{Decl: main, Name: item.key, Kind: main.Kind, TTL: g.ttl(main.TTL), Rows: [][][]byte{g.record(main, known, groups)}}
+		k := Key{Decl: main, Name: item.key, Kind: main.Kind, TTL: g.ttl(main.TTL),
+			Rows: [][][]byte{g.record(main, known, groups)}}
 		out = append(out, k)
 		ix.add(k, known)
 	}
 	return append(out, ix.keys...)
 }
 
-// groupCount is how many values a field has that an index groups items by.
+// groupCount says how many values a field has that an index groups items by.
 const groupCount = 12
 
-// groups are the values of the fields that have an index per value.
+// groups returns the values of the fields that have an index per value.
 func (g *maker) groups(e *keyspace.Entry) map[string][]string {
 	out := map[string][]string{}
 	for _, index := range e.Index {
@@ -43,7 +44,7 @@ func (g *maker) groups(e *keyspace.Entry) map[string][]string {
 	return out
 }
 
-// record is the hash of an item. A field with the name of a placeholder has its
+// record returns the hash of an item. A field with the name of a placeholder has its
 // value; what was made is added to known.
 func (g *maker) record(main *keyspace.Key, known map[string]string, groups map[string][]string) [][]byte {
 	var row [][]byte

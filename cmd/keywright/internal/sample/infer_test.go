@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -31,13 +32,13 @@ const agreement = 0.9
 func TestInferAgreesWithThoseWhoKnow(t *testing.T) {
 	for _, name := range []string{"poppobuilder", "githubbroker", "shop", "harca", "cunningbot"} {
 		t.Run(name, func(t *testing.T) {
-			written, findings := keyspace.Load(os.DirFS("../../../../examples/"+name), "keyspace.yaml")
+			written, findings := load.File(os.DirFS("../../../../examples/"+name), "keyspace.yaml")
 			if finding.Count(findings).Errors > 0 {
 				t.Fatal(findings)
 			}
 			keys := sample.Generate(written, sample.Options{Keys: 5000, Seed: 1, Now: time.Now()})
 			draft := drafted(t, keys)
-			ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: draft}}, "keyspace.yaml")
+			ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: draft}}, "keyspace.yaml")
 			if finding.Count(findings).Errors > 0 {
 				t.Fatalf("%v\n%s", findings, draft)
 			}
@@ -53,7 +54,7 @@ func TestInferAgreesWithThoseWhoKnow(t *testing.T) {
 	}
 }
 
-// drafted is what infer makes of the keys, from a snapshot of a real server.
+// drafted returns what infer makes of the keys, from a snapshot of a real server.
 func drafted(t *testing.T, keys []sample.Key) []byte {
 	t.Helper()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -140,7 +141,7 @@ func counter(t *testing.T, ks *keyspace.Keyspace) *match.Matcher {
 	return m
 }
 
-// shape is a pattern with its placeholders' segments blanked.
+// shape returns a pattern with its placeholders' segments blanked.
 func shape(target keyspace.Target) string {
 	segments := strings.Split(target.Key.Pattern.String(), ":")
 	for i, s := range segments {

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// pools are the values of placeholders that several patterns have in common:
+// pools holds the values of placeholders that several patterns have in common:
 // the product of cache:product:detail:{productId} has options under the same
 // id. A placeholder that most of a system's patterns share, like a tenant, has
 // few values.

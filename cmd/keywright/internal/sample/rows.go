@@ -43,7 +43,7 @@ func (g *maker) str(decl *keyspace.Key) []byte {
 	return g.value(scalar.Type{})
 }
 
-// payload is a value of the declared type.
+// payload returns a value of the declared type.
 func (g *maker) payload(decl *keyspace.Key) []byte {
 	fields := decl.JSON
 	if decl.Headed {
@@ -55,7 +55,7 @@ func (g *maker) payload(decl *keyspace.Key) []byte {
 	return g.value(*decl.Value)
 }
 
-// object is a JSON object with the declared fields.
+// object returns a JSON object with the declared fields.
 func (g *maker) object(fields []keyspace.Field) []byte {
 	out := []byte{'{'}
 	for i, f := range fields {
@@ -68,7 +68,7 @@ func (g *maker) object(fields []keyspace.Field) []byte {
 	return append(out, '}')
 }
 
-// jsonValue is a value of a type as a member of a JSON object.
+// jsonValue returns a value of a type as a member of a JSON object.
 func (g *maker) jsonValue(t scalar.Type) []byte {
 	v := g.value(t)
 	switch {
@@ -82,7 +82,7 @@ func (g *maker) jsonValue(t scalar.Type) []byte {
 	return v
 }
 
-// quoted is text in JSON.
+// quoted returns text in JSON.
 func quoted(text string) []byte {
 	out, _ := json.Marshal(text) // text can always be written
 	return out
@@ -158,7 +158,7 @@ func (g *maker) distinct(n int, t scalar.Type) [][]byte {
 	return out
 }
 
-// or is the declared type, text without one.
+// or returns the declared type, text without one.
 func or(t *scalar.Type) scalar.Type {
 	if t == nil {
 		return scalar.Type{}

@@ -23,7 +23,7 @@ type Options struct {
 	Now  time.Time
 }
 
-// Key is one made key. Rows are the arguments that follow its name in the
+// Key represents one made key. Rows are the arguments that follow its name in the
 // commands that write it; only a stream has more than one.
 type Key struct {
 	Decl *keyspace.Key
@@ -82,7 +82,7 @@ func (g *maker) plain(decl *keyspace.Key, n int) []Key {
 	return out
 }
 
-// name is a built key and the values it was built from.
+// name represents a built key and the values it was built from.
 type name struct {
 	key    []byte
 	values []string
@@ -117,7 +117,7 @@ func (g *maker) placeholders(decl *keyspace.Key) []string {
 	return values
 }
 
-// ttl is what is left of a TTL that was written some time ago.
+// ttl returns what is left of a TTL that was written some time ago.
 func (g *maker) ttl(t keyspace.TTL) time.Duration {
 	if t.Policy != keyspace.TTLExpires {
 		return 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"pgregory.net/rapid"
 )
@@ -19,7 +20,7 @@ var opt = Options{Keys: 6000, Seed: 7, Now: now}
 // examples loads the five teams' keyspace, the widest there is.
 func examples(t testing.TB) *keyspace.Keyspace {
 	t.Helper()
-	ks, findings := keyspace.Load(os.DirFS("../../../../examples"), "all.yaml")
+	ks, findings := load.File(os.DirFS("../../../../examples"), "all.yaml")
 	if len(findings) > 0 {
 		t.Fatalf("all.yaml: %s", findings[0].Message)
 	}
@@ -41,7 +42,8 @@ func TestKeysObeyTheirDeclaration(t *testing.T) {
 		if k.Kind != k.Decl.Kind || len(k.Rows) == 0 || len(k.Rows[0]) == 0 {
 			t.Errorf("%q is a %s with %d rows; %s is a %s", k.Name, k.Kind, len(k.Rows), k.Decl.Name, k.Decl.Kind)
 		}
-		if expires := k.Decl.TTL.Policy == keyspace.TTLExpires; expires != (k.TTL > 0) || expires && k.TTL > k.Decl.TTL.LiveMax() {
+		if expires := k.Decl.TTL.Policy == keyspace.TTLExpires; expires != (k.TTL > 0) ||
+			expires && k.TTL > k.Decl.TTL.LiveMax() {
 			t.Errorf("%q has TTL %s; %s is %s", k.Name, k.TTL, k.Decl.Name, k.Decl.TTL.Text)
 		}
 		for _, row := range k.Rows {
@@ -183,8 +185,10 @@ func TestSoonestLast(t *testing.T) {
 // TestValuesAreOfTheirType for any type anybody could write.
 func TestValuesAreOfTheirType(t *testing.T) {
 	texts := []string{
-		"text", "text max 5", "int", "int 1..5", "int -9..-3", "int 5000000..", "int ..-7", "int -9223372036854775808..9223372036854775807",
-		"float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD-HHmmss", "timestamp", "unix_s", "unix_ms",
+		"text", "text max 5", "int", "int 1..5", "int -9..-3", "int 5000000..", "int ..-7",
+		"int -9223372036854775808..9223372036854775807",
+		"float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD-HHmmss", "timestamp",
+		"unix_s", "unix_ms",
 		"a|b|c", "/[a-z]+-[0-9]{2,4}(x|y)?/", "/(global|[0-9]{6,20})/", "/[^:]+/", "json", "text encrypted",
 	}
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ import (
 var words = strings.Fields(`amber birch cedar delta ember fjord grove heron islet juniper kelp linden maple
 north ochre pine quartz river stone tundra umber violet willow yarrow`)
 
-// inKey is a value of a placeholder.
+// inKey returns a value of a placeholder.
 func (g *maker) inKey(t scalar.Type, ttl keyspace.TTL) string {
 	switch t.Kind {
 	case scalar.Date:
@@ -28,7 +28,7 @@ func (g *maker) inKey(t scalar.Type, ttl keyspace.TTL) string {
 	return string(g.value(t))
 }
 
-// value is a value of a type as it is stored.
+// value returns a value of a type as it is stored.
 func (g *maker) value(t scalar.Type) []byte {
 	if t.Encrypted {
 		return g.sealed(t)
@@ -40,12 +40,14 @@ func (g *maker) value(t scalar.Type) []byte {
 }
 
 var values = map[scalar.Kind]func(*maker, scalar.Type) string{
-	scalar.Int:       func(g *maker, t scalar.Type) string { return strconv.FormatInt(g.integer(t), 10) },
-	scalar.Float:     func(g *maker, _ scalar.Type) string { return strconv.FormatFloat(100*g.Float64(), 'f', 3, 64) },
-	scalar.Bool:      func(g *maker, _ scalar.Type) string { return strconv.FormatBool(g.IntN(2) == 0) },
-	scalar.Bytes:     func(g *maker, _ scalar.Type) string { return string(g.bytes(16 + g.IntN(240))) },
-	scalar.UUID:      func(g *maker, _ scalar.Type) string { return g.uuid() },
-	scalar.ULID:      func(g *maker, _ scalar.Type) string { return "01" + g.pick(24, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") },
+	scalar.Int:   func(g *maker, t scalar.Type) string { return strconv.FormatInt(g.integer(t), 10) },
+	scalar.Float: func(g *maker, _ scalar.Type) string { return strconv.FormatFloat(100*g.Float64(), 'f', 3, 64) },
+	scalar.Bool:  func(g *maker, _ scalar.Type) string { return strconv.FormatBool(g.IntN(2) == 0) },
+	scalar.Bytes: func(g *maker, _ scalar.Type) string { return string(g.bytes(16 + g.IntN(240))) },
+	scalar.UUID:  func(g *maker, _ scalar.Type) string { return g.uuid() },
+	scalar.ULID: func(g *maker, _ scalar.Type) string {
+		return "01" + g.pick(24, "0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+	},
 	scalar.Hex:       func(g *maker, t scalar.Type) string { return g.pick(hexDigits(t), "0123456789abcdef") },
 	scalar.Slug:      func(g *maker, _ scalar.Type) string { return g.identifier() },
 	scalar.Date:      func(g *maker, t scalar.Type) string { return date(t.Layout, g.past()) },
@@ -114,7 +116,7 @@ func (g *maker) text() string {
 	return strings.Join(parts, " ")
 }
 
-// json is an object of some hundred bytes.
+// json returns an object of some hundred bytes.
 func (g *maker) json() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"id":%d,"name":%q,"active":%t`, g.IntN(1_000_000), g.text(), g.IntN(2) == 0)
@@ -130,7 +132,7 @@ func (g *maker) sealed(t scalar.Type) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(g.bytes(28 + len(g.value(t)))))
 }
 
-// past is a moment of the last week.
+// past returns a moment of the last week.
 func (g *maker) past() time.Time {
 	return g.now.Add(-time.Duration(g.Int64N(int64(7 * 24 * time.Hour))))
 }

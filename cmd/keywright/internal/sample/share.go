@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// share is how many keys one declaration gets.
+// share describes how many keys one declaration gets.
 type share struct {
 	decl   *keyspace.Key
 	keys   int
@@ -19,10 +19,11 @@ type share struct {
 	weight float64
 }
 
-// weights says how common the keys of a construct are beside each other.
+// weights says how common the keys of each construct are beside each other.
 var weights = map[keyspace.Construct]float64{
 	keyspace.Cache: 12, keyspace.Entity: 8, keyspace.Counter: 6, keyspace.Plain: 4,
 	keyspace.RateLimit: 4, keyspace.Queue: 2, keyspace.Ranking: 2, keyspace.Lock: 1,
+	keyspace.Topic: 0, keyspace.Script: 0, // the least there is, and none
 }
 
 // shares divides opt.Keys over the declarations by weight. What a small pattern
@@ -68,7 +69,7 @@ func weight(decl *keyspace.Key) float64 {
 	return max(w, 0.05)
 }
 
-// limit is how many keys a pattern can have, or should: nobody keeps more days
+// limit returns how many keys a pattern can have, or should: nobody keeps more days
 // than the TTL leaves.
 func limit(decl *keyspace.Key, pools pools) int {
 	n := 1.0
@@ -98,7 +99,7 @@ func choices(p pattern.Placeholder, ttl keyspace.TTL) float64 {
 	return math.MaxInt32
 }
 
-// days is how far back a date in a key goes.
+// days returns how far back a date in a key goes.
 func days(ttl keyspace.TTL) int {
 	if ttl.Policy != keyspace.TTLExpires {
 		return 90

@@ -6,12 +6,13 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// verbs are the commands that write a value of each kind.
+// verbs lists the commands that write a value of each kind.
 var verbs = map[keyspace.Kind]string{
-	keyspace.String: "SET", keyspace.List: "RPUSH", keyspace.Set: "SADD", keyspace.ZSet: "ZADD", keyspace.Hash: "HSET", keyspace.Stream: "XADD",
+	keyspace.String: "SET", keyspace.List: "RPUSH", keyspace.Set: "SADD", keyspace.ZSet: "ZADD", keyspace.Hash: "HSET",
+	keyspace.Stream: "XADD",
 }
 
-// Commands are the commands that write the key, arguments as bytes.
+// Commands returns the commands that write the key, arguments as bytes.
 func (k Key) Commands() [][][]byte {
 	var out [][][]byte
 	for _, row := range k.Rows {

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// Stamp is a time as answers have it: RFC 3339 in UTC with milliseconds.
+// Stamp represents a time as answers have it: RFC 3339 in UTC with milliseconds.
 type Stamp string
 
 func stampOf(t time.Time) Stamp {
@@ -34,13 +34,13 @@ type Read struct {
 	Failed  *Failed `json:"failed,omitempty"`  // of the latest attempt, where it failed
 }
 
-// Failed is an attempt that failed.
+// Failed represents an attempt that failed.
 type Failed struct {
 	At   Stamp  `json:"at"`
 	What string `json:"what"`
 }
 
-// RunningNow is an audit that is under way.
+// RunningNow represents an audit that is under way.
 type RunningNow struct {
 	Since  Stamp `json:"since"`
 	Keys   int64 `json:"keys"`     // read so far
@@ -48,41 +48,43 @@ type RunningNow struct {
 	Paused bool  `json:"paused"`
 }
 
-// Page is a part of a list.
+// Page represents a part of a list.
 type Page struct {
 	Total int64  `json:"total"`            // of all items, also of those that are not in the answer
 	Cut   bool   `json:"cut"`              // there are more items
 	Next  string `json:"cursor,omitempty"` // the cursor of the following part
 }
 
-// Targets is the fleet.
+// Targets represents the fleet.
 type Targets struct {
 	Items []TargetRow `json:"items"`
 	Page
 }
 
-// TargetRow is one target.
+// TargetRow represents one target.
 type TargetRow struct {
-	ID          string            `json:"id"`
-	Name        string            `json:"name"`
-	Declaration string            `json:"declaration"` // the file
-	Kind        string            `json:"kind" enum:"server,snapshot"`
-	State       string            `json:"state" enum:"starting,ok,stale,away,partial,snapshot,broken"` // starting: nothing has been read yet; broken: it cannot be watched
-	Labels      map[string]string `json:"labels,omitempty"`                                            // of the file of targets
-	Why         string            `json:"why,omitempty"`                                               // the state is not ok
-	Keys        int64             `json:"keys"`
-	Bytes       int64             `json:"bytes"`
-	Violations  int64             `json:"violations"`
-	Errors      int64             `json:"errors"` // of the violations, those of rules that are errors
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Declaration string `json:"declaration"` // the file
+	Kind        string `json:"kind" enum:"server,snapshot"`
+	// starting: nothing has been read yet; broken: it cannot be watched
+	State      string            `json:"state" enum:"starting,ok,stale,away,partial,snapshot,broken"`
+	Labels     map[string]string `json:"labels,omitempty"` // of the file of targets
+	Why        string            `json:"why,omitempty"`    // the state is not ok
+	Keys       int64             `json:"keys"`
+	Bytes      int64             `json:"bytes"`
+	Violations int64             `json:"violations"`
+	Errors     int64             `json:"errors"` // of the violations, those of rules that are errors
 	Measured
 }
 
-// Overview is a target on one page.
+// Overview represents a target on one page.
 type Overview struct {
-	Target   TargetRow       `json:"target"`
-	Keyspace About           `json:"keyspace"`
-	Totals   Totals          `json:"totals"`
-	Entries  []EntryRow      `json:"entries"` // with the rows of what no entry declares: their keys and bytes are those of the totals
+	Target   TargetRow `json:"target"`
+	Keyspace About     `json:"keyspace"`
+	Totals   Totals    `json:"totals"`
+	// with the rows of what no entry declares: their keys and bytes are those of the totals
+	Entries  []EntryRow      `json:"entries"`
 	Changed  []Changed       `json:"changed"` // the largest changes first
 	Since    Stamp           `json:"since,omitempty"`
 	Keys     int64           `json:"keys_delta"`  // of all, since then
@@ -95,7 +97,7 @@ type Overview struct {
 	Measured
 }
 
-// About is what is declared of the whole keyspace.
+// About describes what is declared of the whole keyspace.
 type About struct {
 	Name  string `json:"name"`
 	Doc   string `json:"doc,omitempty"`
@@ -103,7 +105,7 @@ type About struct {
 	File  string `json:"file"`
 }
 
-// Totals are the figures of all keys.
+// Totals holds the figures of all keys.
 type Totals struct {
 	Keys            int64 `json:"keys"`
 	Bytes           int64 `json:"bytes"`
@@ -115,12 +117,13 @@ type Totals struct {
 	Violations      int64 `json:"violations"`
 }
 
-// EntryRow is the keys of one declared key, or of what no entry declares.
+// EntryRow represents the keys of one declared key, or of what no entry declares.
 type EntryRow struct {
-	Kind       string           `json:"kind" enum:"entry,legacy,foreign,undeclared"`
-	Name       string           `json:"name"`
-	Entry      string           `json:"entry,omitempty"` // that declares it
-	Group      string           `json:"group"`           // for a tree: the words that its pattern begins with, but the last, with : between them
+	Kind  string `json:"kind" enum:"entry,legacy,foreign,undeclared"`
+	Name  string `json:"name"`
+	Entry string `json:"entry,omitempty"` // that declares it
+	// for a tree: the words that its pattern begins with, but the last, with : between them
+	Group      string           `json:"group"`
 	Pattern    string           `json:"pattern,omitempty"`
 	Type       string           `json:"type,omitempty"`
 	Construct  string           `json:"construct,omitempty"`
@@ -134,7 +137,7 @@ type EntryRow struct {
 	Errors     int64            `json:"errors"` // of the violations, those of rules that are errors
 }
 
-// Changed is an entry that is not as it was.
+// Changed represents an entry that is not as it was.
 type Changed struct {
 	Entry    string   `json:"entry"` // the name of its row
 	Keys     int64    `json:"keys_delta"`
@@ -143,7 +146,7 @@ type Changed struct {
 	Gone     []string `json:"gone_codes"`
 }
 
-// FindingCount is how many findings a rule has.
+// FindingCount describes how many findings a rule has.
 type FindingCount struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity" enum:"note,warning,error"`
@@ -153,7 +156,7 @@ type FindingCount struct {
 	Entries  int64  `json:"entries"` // with such a finding
 }
 
-// ReportScope is what the figures are of.
+// ReportScope describes what the figures are of.
 type ReportScope struct {
 	Server     string   `json:"server"`
 	Endpoint   string   `json:"endpoint"`
@@ -168,7 +171,7 @@ type ReportScope struct {
 	Verdict    string   `json:"verdict"`
 }
 
-// EntryPage is one entry. Its counts, distributions and largest keys are those of all
+// EntryPage represents one entry. Its counts, distributions and largest keys are those of all
 // its keys together; parts has them apart.
 type EntryPage struct {
 	answer.Entry
@@ -186,7 +189,7 @@ type EntryPage struct {
 	Measured
 }
 
-// EntryCounts are the figures of some keys.
+// EntryCounts holds the figures of some keys.
 type EntryCounts struct {
 	Keys  int64   `json:"keys"`
 	Bytes int64   `json:"bytes"`
@@ -194,7 +197,7 @@ type EntryCounts struct {
 	NoTTL int64   `json:"no_ttl"`
 }
 
-// KeyPage is one key of an entry, and what there is of it.
+// KeyPage represents one key of an entry, and what there is of it.
 type KeyPage struct {
 	Row       EntryRow         `json:"row"`
 	TTL       *audit.Spread    `json:"ttl,omitempty"`
@@ -205,14 +208,14 @@ type KeyPage struct {
 	Offending []Offending      `json:"offending"`
 }
 
-// Bucket is a range of a distribution.
+// Bucket represents a range of a distribution.
 type Bucket struct {
 	From int64  `json:"from"`         // above that
 	To   *int64 `json:"to,omitempty"` // up to that; absent: without an end
 	Keys int64  `json:"keys"`
 }
 
-// Offending are keys that break a rule.
+// Offending holds keys that break a rule.
 type Offending struct {
 	Code  string           `json:"code"`
 	Name  string           `json:"name"` // of the rule
@@ -229,19 +232,19 @@ type Series struct {
 	Series []Track `json:"series"`
 }
 
-// Track is one figure over time.
+// Track represents one figure over time.
 type Track struct {
 	Name   string      `json:"name"`   // keys, bytes, violations, or a rule
 	Points [][]float64 `json:"points"` // [Unix time in seconds, value]
 }
 
-// Explained is what there is to say of a key.
+// Explained describes what there is to say of a key.
 type Explained struct {
 	answer.Located
 	Failed *Failed `json:"failed,omitempty"` // why the server could not be asked
 }
 
-// Undeclared are the keys that no entry declares.
+// Undeclared holds the keys that no entry declares.
 type Undeclared struct {
 	Items  []UndeclaredGroup `json:"items"`
 	Others Others            `json:"others"` // in no group of the list
@@ -264,21 +267,21 @@ type UndeclaredGroup struct {
 	NoTTL    int64             `json:"no_ttl"`
 }
 
-// Others are keys in no group.
+// Others holds keys in no group.
 type Others struct {
 	Keys  int64    `json:"keys"`
 	Bytes int64    `json:"bytes"`
 	Why   []string `json:"why"`
 }
 
-// Findings are what an audit has found.
+// Findings describes what an audit has found.
 type Findings struct {
 	Items []finding.Finding `json:"items"`
 	Page
 	Measured
 }
 
-// QueueList is what the queues hold.
+// QueueList describes what the queues hold.
 type QueueList struct {
 	Items  []QueueRow      `json:"items"`
 	Unread []answer.Unread `json:"unread"`
@@ -286,7 +289,7 @@ type QueueList struct {
 	Measured
 }
 
-// QueueRow is one queue.
+// QueueRow represents one queue.
 type QueueRow struct {
 	Instance string  `json:"instance"` // in URLs: its placeholders, - where it has none
 	Waiting  int64   `json:"waiting"`
@@ -294,7 +297,7 @@ type QueueRow struct {
 	answer.Queue
 }
 
-// LockList are the locks that are held or waited for.
+// LockList holds the locks that are held or waited for.
 type LockList struct {
 	Items  []answer.Lock   `json:"items"`
 	Unread []answer.Unread `json:"unread"`
@@ -302,7 +305,7 @@ type LockList struct {
 	Measured
 }
 
-// EntityList are the entities.
+// EntityList holds the entities.
 type EntityList struct {
 	Items  []answer.Entity `json:"items"`
 	Unread []answer.Unread `json:"unread"`
@@ -310,7 +313,7 @@ type EntityList struct {
 	Measured
 }
 
-// StreamList are the streams.
+// StreamList holds the streams.
 type StreamList struct {
 	Items  []answer.Stream `json:"items"`
 	Unread []answer.Unread `json:"unread"`
@@ -318,7 +321,7 @@ type StreamList struct {
 	Measured
 }
 
-// RankingList are the rankings.
+// RankingList holds the rankings.
 type RankingList struct {
 	Items  []answer.Ranking `json:"items"`
 	Unread []answer.Unread  `json:"unread"`
@@ -326,14 +329,14 @@ type RankingList struct {
 	Measured
 }
 
-// CacheList are the caches.
+// CacheList holds the caches.
 type CacheList struct {
 	Items []CacheRow `json:"items"`
 	Page
 	Measured
 }
 
-// CacheRow is one cache.
+// CacheRow represents one cache.
 type CacheRow struct {
 	Entry     string        `json:"entry"`
 	Pattern   string        `json:"pattern"`
@@ -344,27 +347,37 @@ type CacheRow struct {
 	DeletedBy []string      `json:"deleted_by"` // events
 }
 
-// ServerPage is what the server is and what is dangerous about it.
+// Advice represents a finding of the doctor.
+type Advice struct {
+	Code  string `json:"code"`  // of the rule
+	Level string `json:"level"` // "danger", "warning" or "note"
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	Fix   string `json:"fix"`
+}
+
+// ServerPage describes what the server is and what is dangerous about it.
 type ServerPage struct {
 	Facts    []server.Fact   `json:"facts"`
-	Advice   []server.Advice `json:"advice"`
+	Advice   []Advice        `json:"advice"`
 	NotKnown []server.Fact   `json:"not_known"` // what could not be looked at, and why
 	Shards   []observe.Shard `json:"shards"`
 	Report   *ReportScope    `json:"report,omitempty"`
 	Measured
 }
 
-// Me is the user of a request.
+// Me represents the user of a request.
 type Me struct {
 	User       string `json:"user"`
 	Role       string `json:"role" enum:"viewer,operator"`
 	AllowApply bool   `json:"allow_apply"`
-	Session    bool   `json:"session"` // it has signed in on a page, and can sign out
-	CSRF       string `json:"csrf"`    // to be sent with what changes something, as the header X-Keywright-CSRF
+	ShowValues bool   `json:"show_values"` // this user may look at values of keys
+	Session    bool   `json:"session"`     // it has signed in on a page, and can sign out
+	CSRF       string `json:"csrf"`        // to be sent with what changes something, as the header X-Keywright-CSRF
 	Version    string `json:"version"`
 }
 
-// Problem is an error.
+// Problem represents an error.
 type Problem struct {
 	Error ProblemText `json:"error"`
 }

@@ -60,13 +60,13 @@ func writeCSV(w http.ResponseWriter, q *request, r route, value any) {
 	out.Flush()
 }
 
-// column is a field of items.
+// column represents a field of items.
 type column struct {
 	name  string
 	index []int
 }
 
-// columnsOf are the fields of a struct, with those of what it embeds.
+// columnsOf returns the fields of a struct, with those of what it embeds.
 func columnsOf(t reflect.Type) (out []column) {
 	if t == reflect.TypeFor[finding.Finding]() {
 		for _, name := range []string{"Code", "Severity", "Entry", "Message", "Count", "Fix"} {
@@ -85,7 +85,7 @@ func columnsOf(t reflect.Type) (out []column) {
 	return out
 }
 
-// cell is a value in a table.
+// cell returns a value in a table.
 func cell(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

@@ -14,7 +14,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// QueuePage is one queue, and its dead jobs by error.
+// QueuePage represents one queue, and its dead jobs by error.
 type QueuePage struct {
 	QueueRow
 	Doc       string      `json:"doc,omitempty"`
@@ -38,7 +38,7 @@ type DeadList struct {
 	Page
 }
 
-// DeadRow is a dead job.
+// DeadRow represents a dead job.
 type DeadRow struct {
 	answer.DeadJob
 	At Stamp `json:"at"` // when it was given up
@@ -51,15 +51,18 @@ const (
 	maxErrors = 100
 )
 
-// live is the queue that a path names.
+// live returns the queue that a path names.
 func (q *request) live(ctx context.Context) (*keyspace.Entry, *queue.Queue[string], error) {
 	e, _ := q.target.Declaration.Lookup(q.PathValue("entry"))
 	if e == nil || e.Construct != keyspace.Queue {
-		return nil, nil, problem(http.StatusNotFound, "no-such-queue", "the declaration has no such queue", "/queues lists them")
+		return nil, nil,
+			problem(http.StatusNotFound, "no-such-queue", "the declaration has no such queue", "/queues lists them")
 	}
 	values, ok := instanceAt(q, e)
 	if !ok {
-		return nil, nil, problem(http.StatusNotFound, "no-such-queue", "the latest audit saw no such queue of this entry", "/queues lists them")
+		return nil, nil,
+			problem(http.StatusNotFound, "no-such-queue", "the latest audit saw no such queue of this entry",
+				"/queues lists them")
 	}
 	if q.target.Server == nil {
 		return nil, nil, problem(http.StatusConflict, "no-server", "a snapshot file is shown: there is no server to ask", "")
@@ -72,7 +75,7 @@ func (q *request) live(ctx context.Context) (*keyspace.Entry, *queue.Queue[strin
 	return e, &live, nil
 }
 
-// instanceAt are the values of the queue that a path names: those that the audit has seen.
+// instanceAt returns the values of the queue that a path names: those that the audit has seen.
 func instanceAt(q *request, e *keyspace.Entry) (bind.Values, bool) {
 	if len(parts.Values(e)) == 0 {
 		return bind.Values{}, q.PathValue("instance") == "-"
@@ -121,14 +124,15 @@ func queuePage(q *request) (any, error) {
 	for text, n := range by {
 		out.Errors = append(out.Errors, DeadGroup{text, n})
 	}
-	slices.SortFunc(out.Errors, func(a, b DeadGroup) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Error, b.Error)) })
+	slices.SortFunc(out.Errors,
+		func(a, b DeadGroup) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Error, b.Error)) })
 	if len(out.Errors) > maxErrors {
 		out.Errors, out.ErrorsCut = out.Errors[:maxErrors], true
 	}
 	return out, nil
 }
 
-// rowOfQueue is a queue in the list of queues.
+// rowOfQueue returns a queue in the list of queues.
 func rowOfQueue(one answer.Queue) QueueRow {
 	row := QueueRow{Instance: instanceOf(one.Queue), Queue: one}
 	for _, l := range one.Lanes {
@@ -139,7 +143,8 @@ func rowOfQueue(one answer.Queue) QueueRow {
 
 // eachDead looks at dead jobs, the latest first, until a bound, or one is not wanted. all
 // says that there are no others.
-func eachDead(ctx context.Context, q *queue.Queue[string], want func(queue.Dead) bool) (looked int64, all bool, err error) {
+func eachDead(ctx context.Context, q *queue.Queue[string], want func(queue.Dead) bool) (looked int64, all bool,
+	err error) {
 	for range deadPages {
 		page, err := q.Dead(ctx, looked, deadPage)
 		if err != nil {

@@ -18,10 +18,13 @@ func entryPage(q *request) (any, error) {
 	d := q.target.Declaration
 	e, _ := d.Lookup(q.PathValue("name"))
 	if e == nil {
-		return nil, problem(http.StatusNotFound, "no-such-entry", "the declaration has no such entry", "the overview lists them")
+		return nil, problem(http.StatusNotFound, "no-such-entry", "the declaration has no such entry",
+			"the overview lists them")
 	}
-	out := EntryPage{Entry: answer.EntryOf(d.Keyspace, e, d.Prefix), Construct: string(e.Construct), Declaration: written(d.Keyspace, e),
-		Writers: []string{}, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{}, Findings: []finding.Finding{},
+	out := EntryPage{Entry: answer.EntryOf(d.Keyspace, e, d.Prefix), Construct: string(e.Construct),
+		Declaration: written(d.Keyspace, e),
+		Writers:     []string{}, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{},
+		Findings:  []finding.Finding{},
 		Offending: []Offending{}, Parts: []KeyPage{}, Measured: q.server.measured(q.target, &q.state)}
 	if e.Owner != "" {
 		out.Writers = append(out.Writers, e.Owner)
@@ -43,7 +46,8 @@ func (p *EntryPage) fill(q *request, e *keyspace.Entry, a *observe.Audit) {
 		}
 		page := q.server.keyPage(rows[i], a)
 		p.Parts = append(p.Parts, page)
-		p.Counts.Keys, p.Counts.Bytes, p.Counts.NoTTL = p.Counts.Keys+rows[i].Keys, p.Counts.Bytes+rows[i].Bytes, p.Counts.NoTTL+rows[i].NoTTL
+		p.Counts.Keys, p.Counts.Bytes, p.Counts.NoTTL = p.Counts.Keys+rows[i].Keys, p.Counts.Bytes+rows[i].Bytes,
+			p.Counts.NoTTL+rows[i].NoTTL
 		p.Largest, p.Offending = append(p.Largest, page.Largest...), append(p.Offending, page.Offending...)
 		if shape := a.Shapes[k.Name]; shape != nil {
 			all.Merge(shape)
@@ -68,7 +72,7 @@ func (p *EntryPage) fill(q *request, e *keyspace.Entry, a *observe.Audit) {
 	p.TTLs, p.Sizes = bucketsOf(all.TTLs[:]), bucketsOf(all.Sizes[:])
 }
 
-// keyPage is what there is of one key of an entry.
+// keyPage returns what there is of one key of an entry.
 func (s *Server) keyPage(row EntryRow, a *observe.Audit) KeyPage {
 	p := KeyPage{Row: row, TTLs: []Bucket{}, Sizes: []Bucket{}, Largest: []audit.LargeKey{}, Offending: []Offending{}}
 	for _, e := range a.Report.Entries {
@@ -91,7 +95,7 @@ func (s *Server) keyPage(row EntryRow, a *observe.Audit) KeyPage {
 	return p
 }
 
-// bucketsOf are the buckets of a distribution that have keys, and those between them.
+// bucketsOf returns the buckets of a distribution that have keys, and those between them.
 func bucketsOf(counts []int64) []Bucket {
 	out := []Bucket{}
 	for i, n := range counts {
@@ -114,7 +118,7 @@ func bucketsOf(counts []int64) []Bucket {
 	return out
 }
 
-// written is an entry as its file has it.
+// written returns an entry as its file has it.
 func written(ks *keyspace.Keyspace, e *keyspace.Entry) string {
 	i := slices.IndexFunc(ks.Files, func(f keyspace.File) bool { return f.Name == e.Pos.File })
 	if i < 0 || e.Pos.Line < 1 {

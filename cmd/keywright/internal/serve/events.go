@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// Event is what a stream of events tells.
+// Event describes what a stream of events tells.
 type Event struct {
 	Target  string      `json:"target"`
 	What    []string    `json:"what"` // whose answers are others now: progress, or a page
@@ -20,7 +20,7 @@ type Event struct {
 	Running *RunningNow `json:"running,omitempty"` // with progress
 }
 
-// changedPages are the pages whose answers a change makes others.
+// changedPages lists the pages whose answers a change makes others.
 var changedPages = map[observe.What][]string{
 	observe.Audited:    {"audit", "caches", "targets"},
 	observe.Progressed: {"progress"},
@@ -28,6 +28,7 @@ var changedPages = map[observe.What][]string{
 	observe.Diagnosed:  {"server", "targets"},
 	observe.Ran:        {"runs"},
 	observe.Tidied:     {"janitor"},
+	observe.Moved:      {"migrations"},
 }
 
 func (s *Server) eventOf(c observe.Change) Event {
@@ -119,7 +120,7 @@ func (s *Server) leave(user string) {
 	}
 }
 
-// changes are those of all targets in one channel.
+// changes returns those of all targets in one channel.
 func (s *Server) changes() (<-chan observe.Change, func()) {
 	all, done := make(chan observe.Change), make(chan struct{})
 	var passing sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 )
 
-// Broken is a target that cannot be watched.
+// Broken represents a target that cannot be watched.
 type Broken struct {
 	ID, Name, Declaration string
 	Labels                map[string]string
@@ -33,31 +33,32 @@ func (s *Server) Watch(all []*observe.Target, broken []Broken) {
 	s.others = make(chan struct{})
 }
 
-// all are the targets that are watched, by name.
+// all returns the targets that are watched, by name.
 func (s *Server) all() []*observe.Target {
 	s.fleet.RLock()
 	defer s.fleet.RUnlock()
 	return s.watched
 }
 
-// find is a target; nil: there is none.
+// find returns a target; nil: there is none.
 func (s *Server) find(id string) *observe.Target {
 	s.fleet.RLock()
 	defer s.fleet.RUnlock()
 	return s.targets[id]
 }
 
-// fleetNow are the targets that cannot be watched, and what is closed when there are others.
+// fleetNow returns the targets that cannot be watched, and what is closed when there are others.
 func (s *Server) fleetNow() ([]Broken, <-chan struct{}) {
 	s.fleet.RLock()
 	defer s.fleet.RUnlock()
 	return s.broken, s.others
 }
 
-// rowOfBroken is a target that cannot be watched in the list of targets.
+// rowOfBroken returns a target that cannot be watched in the list of targets.
 func rowOfBroken(b Broken) TargetRow {
-	return TargetRow{ID: b.ID, Name: b.Name, Declaration: b.Declaration, Labels: b.Labels, Kind: "server", State: "broken", Why: b.Why, Measured: Measured{Read: Read{Stale: true}}}
+	return TargetRow{ID: b.ID, Name: b.Name, Declaration: b.Declaration, Labels: b.Labels, Kind: "server", State: "broken",
+		Why: b.Why, Measured: Measured{Read: Read{Stale: true}}}
 }
 
-// Target is a target that is watched; nil: there is none of that ID.
+// Target returns a target that is watched; nil: there is none of that ID.
 func (s *Server) Target(id string) *observe.Target { return s.find(id) }

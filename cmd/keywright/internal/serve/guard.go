@@ -14,13 +14,13 @@ import (
 	"unicode"
 )
 
-// Role is what a user may do.
+// Role describes what a user may do.
 type Role string
 
 // The roles.
 const (
 	Viewer   Role = "viewer"   // looks
-	Operator Role = "operator" // may apply plans, where that is allowed at all
+	Operator Role = "operator" // may apply plans and look at values, where that is allowed at all
 )
 
 // User sends requests.
@@ -31,7 +31,7 @@ type User struct {
 
 type userKey struct{}
 
-// caller is the user of a request, and how it is known.
+// caller represents the user of a request, and how it is known.
 type caller struct {
 	User
 	proof string // what a browser sends by itself: a token against forged requests is made for it
@@ -49,22 +49,23 @@ func callerOf(r *http.Request) caller {
 type Guard struct {
 	Hosts      []string // names that requests may have as their host; loopback names are always good
 	AllowApply bool
+	ShowValues bool // operators may look at values of keys
 	TLS        bool
 	Tokens     []Token // with no token and no proxy every client is the local user
 	Proxy      *Proxy  // nil: no proxy says which user it is
 }
 
-// Proxy is a reverse proxy that knows its users.
+// Proxy represents a reverse proxy that knows its users.
 type Proxy struct {
 	Header    string         // that has the name of the user
 	From      []netip.Prefix // the addresses of the proxy; the header of any other is not read
-	Operators []string       // the users that may apply plans
+	Operators []string       // the users that are operators
 }
 
 // maxName bounds the name of a user that a proxy sends.
 const maxName = 200
 
-// user is the user that a trusted proxy names.
+// user returns the user that a trusted proxy names.
 func (p *Proxy) user(r *http.Request) (User, bool) {
 	if p == nil {
 		return User{}, false
@@ -89,7 +90,7 @@ func (p *Proxy) trusted(r *http.Request) bool {
 		func(n netip.Prefix) bool { return n.Contains(from.Addr().Unmap()) })
 }
 
-// open are the paths that need no user and no name of the host: what watches the process
+// open lists the paths that need no user and no name of the host: what watches the process
 // asks them, by whatever address it has.
 var open = map[string]bool{HealthPath: true, ReadyPath: true}
 
@@ -147,7 +148,7 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 		return caller{}, false
 	}
 	role := Viewer
-	if g.AllowApply {
+	if g.AllowApply || g.ShowValues {
 		role = Operator
 	}
 	return caller{User: User{"local", role}, proof: "local"}, true
@@ -172,12 +173,13 @@ func (g *Guard) site(r *http.Request) *failure {
 // own reports whether an origin is this server's: another port of this machine is not.
 func (g *Guard) own(origin, host string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && (strings.EqualFold(u.Host, host) || slices.ContainsFunc(g.Hosts, func(name string) bool {
-		return !loopback(name) && strings.EqualFold(name, u.Hostname())
-	}))
+	return err == nil && u.Host != "" &&
+		(strings.EqualFold(u.Host, host) || slices.ContainsFunc(g.Hosts, func(name string) bool {
+			return !loopback(name) && strings.EqualFold(name, u.Hostname())
+		}))
 }
 
-// csrf is what a page must send with what changes something: another site's page cannot
+// csrf returns what a page must send with what changes something: another site's page cannot
 // read it.
 func (s *Server) csrf(c caller) string {
 	sum := hmac.New(sha256.New, s.secret[:])
@@ -190,19 +192,42 @@ const CSRFHeader = "X-Keywright-CSRF"
 
 // changes refuses a request that would change something and may not.
 func (q *request) changes() *failure {
+	s := q.server
+	if failed := q.operates(s.Guard.AllowApply, "nothing can be changed here",
+		"start keywright serve with --allow-apply"); failed != nil {
+		return failed
+	}
+	if s.Desk == nil {
+		return problem(http.StatusConflict, "no-server", "a snapshot file is shown: there is nothing to change", "")
+	}
+	return nil
+}
+
+// looks refuses a request that asks for a value and may not.
+func (q *request) looks() *failure {
+	s := q.server
+	if failed := q.operates(s.Guard.ShowValues, "values of keys are not shown here",
+		"start keywright serve with --show-values"); failed != nil {
+		return failed
+	}
+	if s.Desk == nil || q.target.Server == nil {
+		return problem(http.StatusConflict, "no-server", "a snapshot file is shown: there is no server to ask", "")
+	}
+	return nil
+}
+
+// operates refuses a request for what only operators may do, or that the program does not allow.
+func (q *request) operates(allowed bool, not, hint string) *failure {
 	switch s := q.server; {
 	case !q.own && subtle.ConstantTimeCompare([]byte(q.Header.Get(CSRFHeader)), []byte(s.csrf(q.caller))) != 1:
 		return problem(http.StatusForbidden, "no-csrf", "the request does not have the right "+CSRFHeader,
 			"/api/v1/me has it; reload the page")
-	case !s.Guard.AllowApply:
-		return problem(http.StatusForbidden, "not-allowed", "nothing can be changed here",
-			"start keywright serve with --allow-apply")
+	case !allowed:
+		return problem(http.StatusForbidden, "not-allowed", not, hint)
 	case q.user.Role != Operator:
 		return problem(http.StatusForbidden, "not-operator",
 			"your role is "+string(q.user.Role)+", and this is for an operator",
 			"`keywright serve token NAME --role operator` makes a token for one")
-	case s.Desk == nil:
-		return problem(http.StatusConflict, "no-server", "a snapshot file is shown: there is nothing to change", "")
 	}
 	return nil
 }
@@ -232,7 +257,7 @@ func loopback(name string) bool {
 	return ip != nil && ip.IsLoopback() || strings.EqualFold(name, "localhost")
 }
 
-// address is the address that a request comes from, without its port.
+// address returns the address that a request comes from, without its port.
 func address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -244,8 +269,9 @@ func address(r *http.Request) string {
 // harden sets the headers that keep browsers from doing more than they should.
 func harden(h http.Header, tls bool) {
 	for _, line := range [][2]string{
-		{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-			"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		{"Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+				"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
 		{"X-Content-Type-Options", "nosniff"}, {"X-Frame-Options", "DENY"}, {"Referrer-Policy", "no-referrer"},
 		{"Cross-Origin-Opener-Policy", "same-origin"}, {"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},

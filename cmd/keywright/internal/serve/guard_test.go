@@ -20,11 +20,12 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/plan"
 )
 
-// still is a runner of plans that change nothing.
+// still represents a runner of plans that change nothing.
 type still struct{}
 
 func (*still) Request(a operate.Ask) (plan.Request, string, error) {
@@ -42,7 +43,7 @@ func (*still) Execute(ctx context.Context, _ string, _ func(int64)) (operate.Out
 	return operate.Outcome{Total: apply.KeyCounts{Keys: 1}}, ctx.Err()
 }
 
-// gate is a server whose target was never read, with users.
+// gate represents a server whose target was never read, with users.
 type gate struct {
 	*testing.T
 	api *serve.Server
@@ -275,8 +276,8 @@ func TestLogOfChanges(t *testing.T) {
 	log := filepath.Join(g.dir, "changes.log")
 	writeFile(t, log, bytes.Repeat([]byte("x\n"), 3<<20))
 	g.want(200, "", g.send("POST", plans, askable, header...))
-	if text := readFile(t, log); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"action":"plan"`) ||
-		len(readFile(t, log+".1")) != 6<<20 {
+	if text := expect.Text(t, log); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"action":"plan"`) ||
+		len(expect.Text(t, log+".1")) != 6<<20 {
 		t.Errorf("%s", text)
 	}
 	blockFile(t, log)
@@ -306,15 +307,6 @@ func writeFile(t *testing.T, path string, text []byte) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // blockFile puts a folder in the place of a file.

@@ -6,28 +6,29 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 )
 
-// JobList are the jobs of the janitor, and what became of them.
+// JobList holds the jobs of the janitor, and what became of them.
 type JobList struct {
 	Items []JobRow `json:"items"`
 	Page
 }
 
-// JobRow is a job of the janitor, and what became of it.
+// JobRow represents a job of the janitor, and what became of it.
 type JobRow struct {
-	Target   string `json:"target"`
-	Name     string `json:"name"`
-	Doc      string `json:"doc,omitempty"`
-	Do       string `json:"do" enum:"audit,sweep,clean,ttl,backup"`
-	When     string `json:"when"` // what it does and when, in words
-	State    string `json:"state" enum:"idle,running,waiting,failed"`
-	Next     Stamp  `json:"next,omitempty"`                                          // when it is due
-	Since    Stamp  `json:"since,omitempty"`                                         // with running
-	Reason   string `json:"reason,omitempty" enum:"away,memory,load,elsewhere,busy"` // with waiting: why it is not done although it is due
-	Why      string `json:"why,omitempty"`                                           // the same in words
-	Ended    Stamp  `json:"last_run,omitempty"`                                      // when the latest run ended; absent: there was none
-	Good     Stamp  `json:"last_good,omitempty"`                                     // when the latest run ended that did what it should
-	Did      string `json:"did,omitempty"`                                           // by the latest run, or why that failed
-	Other    bool   `json:"elsewhere"`                                               // another program did the latest run
+	Target string `json:"target"`
+	Name   string `json:"name"`
+	Doc    string `json:"doc,omitempty"`
+	Do     string `json:"do" enum:"audit,sweep,clean,ttl,backup"`
+	When   string `json:"when"` // what it does and when, in words
+	State  string `json:"state" enum:"idle,running,waiting,failed"`
+	Next   Stamp  `json:"next,omitempty"`  // when it is due
+	Since  Stamp  `json:"since,omitempty"` // with running
+	// with waiting: why it is not done although it is due
+	Reason   string `json:"reason,omitempty" enum:"away,memory,load,elsewhere,busy"`
+	Why      string `json:"why,omitempty"`       // the same in words
+	Ended    Stamp  `json:"last_run,omitempty"`  // when the latest run ended; absent: there was none
+	Good     Stamp  `json:"last_good,omitempty"` // when the latest run ended that did what it should
+	Did      string `json:"did,omitempty"`       // by the latest run, or why that failed
+	Other    bool   `json:"elsewhere"`           // another program did the latest run
 	Runs     int64  `json:"runs"`
 	Failed   int64  `json:"failed"`   // of the runs
 	Failures int64  `json:"failures"` // since the latest good run
@@ -78,14 +79,17 @@ func measureJobs(x *exposition, id string, st *observe.State) {
 		labels := []string{"target", id, "job", j.Name}
 		x.add("keywright_janitor_running", "Whether a job of the janitor runs.", truth(!j.Running.IsZero()), labels...)
 		x.add("keywright_janitor_waiting", "Whether a job of the janitor is due and waits.", truth(j.Waits != ""), labels...)
-		x.add("keywright_janitor_failing", "Whether the latest run of a job of the janitor failed.", truth(j.Failures > 0), labels...)
+		x.add("keywright_janitor_failing", "Whether the latest run of a job of the janitor failed.", truth(j.Failures > 0),
+			labels...)
 		x.count("keywright_janitor_runs_total", "Runs of a job of the janitor.", float64(j.Runs), labels...)
 		x.count("keywright_janitor_failures_total", "Runs of a job of the janitor that failed.", float64(j.Failed), labels...)
 		if !j.Ended.IsZero() {
-			x.add("keywright_janitor_last_run_timestamp_seconds", "When the latest run of a job of the janitor ended.", float64(j.Ended.UnixMilli())/1000, labels...)
+			x.add("keywright_janitor_last_run_timestamp_seconds", "When the latest run of a job of the janitor ended.",
+				float64(j.Ended.UnixMilli())/1000, labels...)
 		}
 		if !j.Good.IsZero() {
-			x.add("keywright_janitor_last_success_timestamp_seconds", "When the latest run of a job of the janitor ended well.", float64(j.Good.UnixMilli())/1000, labels...)
+			x.add("keywright_janitor_last_success_timestamp_seconds", "When the latest run of a job of the janitor ended well.",
+				float64(j.Good.UnixMilli())/1000, labels...)
 		}
 	}
 }

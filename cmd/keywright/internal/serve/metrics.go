@@ -15,7 +15,7 @@ import (
 // maxSeries bounds what one scrape gets; how many are left out is a series of its own.
 const maxSeries = 20_000
 
-// exposition is the text that Prometheus reads
+// exposition represents the text that Prometheus reads
 // (https://prometheus.io/docs/instrumenting/exposition_formats/), family by family.
 type exposition struct {
 	families map[string]*family
@@ -25,7 +25,7 @@ type exposition struct {
 	left     int
 }
 
-// family is the series of one name.
+// family represents the series of one name.
 type family struct {
 	help, kind string
 	lines      strings.Builder
@@ -95,7 +95,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(x.text()))
 }
 
-// truth is 1 or 0.
+// truth returns 1 or 0.
 func truth(b bool) float64 {
 	if b {
 		return 1
@@ -145,7 +145,7 @@ func (s *Server) measure(x *exposition, t *observe.Target) {
 	}
 }
 
-// fresh is what the latest reading gave; nil: it failed, and what was read before is no figure of now.
+// fresh returns what the latest reading gave; nil: it failed, and what was read before is no figure of now.
 func fresh[T any](r observe.Reading[T]) *T {
 	if r.Failed != nil {
 		return nil
@@ -159,9 +159,12 @@ func measureReading[T any](x *exposition, id, of string, r observe.Reading[T]) {
 	if r.Value == nil && r.Failed == nil {
 		return
 	}
-	x.add("keywright_reading_up", "Whether the latest reading of a part of a server gave figures. Where not, they are left out.", truth(r.Failed == nil), "target", id, "reading", of)
+	x.add("keywright_reading_up",
+		"Whether the latest reading of a part of a server gave figures. Where not, they are left out.",
+		truth(r.Failed == nil), "target", id, "reading", of)
 	if r.Value != nil {
-		x.add("keywright_reading_timestamp_seconds", "When a part of a server was read last.", float64(r.At.UnixMilli())/1000, "target", id, "reading", of)
+		x.add("keywright_reading_timestamp_seconds", "When a part of a server was read last.", float64(r.At.UnixMilli())/1000,
+			"target", id, "reading", of)
 	}
 }
 
@@ -186,7 +189,7 @@ func measureQueues(x *exposition, id string, st observe.State) {
 	}
 }
 
-// instanceText is a name as a label, which has to be text.
+// instanceText returns a name as a label, which has to be text.
 func instanceText(of *finding.JSONKey) string {
 	if of == nil {
 		return ""
@@ -194,7 +197,7 @@ func instanceText(of *finding.JSONKey) string {
 	return labelOf(*of)
 }
 
-// labelOf is a name as a label. Two names are never the same label: a long one, of which the
+// labelOf returns a name as a label. Two names are never the same label: a long one, of which the
 // beginning is shown, has its digest.
 func labelOf(name finding.JSONKey) string {
 	shown := finding.Key(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/shape"
 )
 
-// openapi is what Describe has written.
+// openapi says what Describe has written.
 //
 //go:embed openapi.json
 var openapi []byte
@@ -33,28 +33,34 @@ var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 // they answer with. root has the source of the module, for the comments.
 func Describe(root fs.FS, module string) ([]byte, error) {
 	paths := object{}
-	fields := []reflect.StructField{{Name: "Problem", Type: reflect.TypeFor[Problem](), Tag: `json:"problem"`}, {Name: "Event", Type: reflect.TypeFor[Event](), Tag: `json:"event"`}}
+	fields := []reflect.StructField{{Name: "Problem", Type: reflect.TypeFor[Problem](), Tag: `json:"problem"`},
+		{Name: "Event", Type: reflect.TypeFor[Event](), Tag: `json:"event"`}}
 	for _, r := range allRoutes {
 		if paths[r.path] == nil {
 			paths[r.path] = object{}
 		}
 		paths[r.path].(object)[strings.ToLower(r.method)] = describe(r)
-		fields = append(fields, reflect.StructField{Name: r.answer.Name(), Type: r.answer, Tag: reflect.StructTag(`json:"` + r.answer.Name() + `"`)})
+		fields = append(fields,
+			reflect.StructField{Name: r.answer.Name(), Type: r.answer, Tag: reflect.StructTag(`json:"` + r.answer.Name() + `"`)})
 		if r.takes != nil {
 			fields = append(fields, reflect.StructField{Name: r.takes.Name(), Type: r.takes,
 				Tag: reflect.StructTag(`json:"` + r.takes.Name() + `"`)})
 		}
 	}
-	paths["/api/v1/events"] = object{"get": object{"summary": "What changes, as server-sent events: the data of each is an event", "responses": object{
-		"200": object{"description": "the stream", "content": object{"text/event-stream": object{"schema": refTo("Event")}}}}}}
+	paths["/api/v1/events"] = object{
+		"get": object{"summary": "What changes, as server-sent events: the data of each is an event", "responses": object{
+			"200": object{"description": "the stream",
+				"content": object{"text/event-stream": object{"schema": refTo("Event")}}}}}}
 	all, err := shape.Of(reflect.StructOf(unique(fields)), shape.Source(root, module))
 	if err != nil {
 		return nil, err
 	}
 	doc := object{
 		"openapi": "3.1.0",
-		"info": object{"title": "keywright serve", "version": "1", "description": "What a keyspace holds and what is wrong with it. " +
-			"Keys are objects: text, and base64 where a key is no UTF-8. Lists are bounded: limit and cursor give the rest, format=csv a table."},
+		"info": object{"title": "keywright serve", "version": "1",
+			"description": "What a keyspace holds and what is wrong with it. " +
+				"Keys are objects: text, and base64 where a key is no UTF-8. Lists are bounded: limit and cursor give the rest, " +
+				"format=csv a table."},
 		"paths":      paths,
 		"components": object{"schemas": all["$defs"]},
 	}
@@ -91,14 +97,16 @@ func describe(r route) object {
 	}
 	content := object{"application/json": object{"schema": refTo(r.answer.Name())}}
 	for _, p := range r.params {
-		params = append(params, object{"name": p.name, "in": "query", "required": p.needed, "description": p.what, "schema": object{"type": p.kind}})
+		params = append(params,
+			object{"name": p.name, "in": "query", "required": p.needed, "description": p.what, "schema": object{"type": p.kind}})
 		if p == formatParam {
 			content["text/csv"] = object{"schema": object{"type": "string"}}
 		}
 	}
 	out := object{"summary": r.what, "parameters": params, "responses": object{
-		"200":     object{"description": "the answer", "content": content},
-		"default": object{"description": "why there is none", "content": object{"application/json": object{"schema": refTo("Problem")}}},
+		"200": object{"description": "the answer", "content": content},
+		"default": object{"description": "why there is none",
+			"content": object{"application/json": object{"schema": refTo("Problem")}}},
 	}}
 	if r.takes != nil {
 		out["requestBody"] = object{"required": true,

@@ -25,7 +25,8 @@ const (
 func overview(q *request) (any, error) {
 	s, d := q.server, q.target.Declaration
 	out := Overview{Target: s.row(q.target, q.state), Measured: s.measured(q.target, &q.state),
-		Entries: []EntryRow{}, Changed: []Changed{}, Findings: []FindingCount{}, Kept: q.state.Unkept, Sources: pagesOf(d.Keyspace)}
+		Entries: []EntryRow{}, Changed: []Changed{}, Findings: []FindingCount{}, Kept: q.state.Unkept,
+		Sources: pagesOf(d.Keyspace)}
 	out.Keyspace = About{d.Package, d.Doc, d.Owner, d.File}
 	a := q.state.Shown()
 	if a == nil {
@@ -80,7 +81,7 @@ func totalsOf(r *audit.Report, rows []EntryRow) Totals {
 	return t
 }
 
-// rows are all keys of an audit: those of entries, and what no entry declares.
+// rows returns all keys of an audit: those of entries, and what no entry declares.
 func (s *Server) rows(t *observe.Target, a *observe.Audit) []EntryRow {
 	r := a.Report
 	rows := make([]EntryRow, 0, len(r.Entries)+len(r.Legacy)+len(r.Foreign)+1)
@@ -127,7 +128,7 @@ func (s *Server) rows(t *observe.Target, a *observe.Audit) []EntryRow {
 	return rows
 }
 
-// groupOf are the words that a pattern begins with, but the last.
+// groupOf returns the words that a pattern begins with, but the last.
 func groupOf(pattern string) string {
 	fixed := strings.ReplaceAll(pattern, "{#", "")
 	if i := strings.IndexAny(fixed, "{*"); i >= 0 {
@@ -137,7 +138,7 @@ func groupOf(pattern string) string {
 	return strings.Join(words[:max(len(words)-1, min(len(words), 1))], ":")
 }
 
-// counts are the findings by rule, the gravest first.
+// counts returns the findings by rule, the gravest first.
 func (s *Server) counts(all []finding.Finding) []FindingCount {
 	by, seen := map[string]*FindingCount{}, map[string]bool{}
 	out := []FindingCount{}
@@ -163,7 +164,7 @@ func (s *Server) counts(all []finding.Finding) []FindingCount {
 	return out
 }
 
-// Points are the figures of an audit for the history.
+// Points returns the figures of an audit for the history.
 func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.Point {
 	out := map[string]history.Point{}
 	total := history.Point{At: a.At, Violations: map[string]int64{}}
@@ -183,7 +184,7 @@ func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.
 // maxChanged bounds what is told of changes.
 const maxChanged = 50
 
-// union are rows, with those that are there no more: rows of no key.
+// union returns rows, with those that are there no more: rows of no key.
 func union(rows []EntryRow, then map[string]history.Point, at time.Time) []EntryRow {
 	there := map[string]bool{totalRow: true}
 	for _, r := range rows {
@@ -197,7 +198,7 @@ func union(rows []EntryRow, then map[string]history.Point, at time.Time) []Entry
 	return rows
 }
 
-// firstPoints are the points of the first time that is kept, of the finest step that has it still.
+// firstPoints returns the points of the first time that is kept, of the finest step that has it still.
 func (s *Server) firstPoints(q *request, first time.Time) (then map[string]history.Point, err error) {
 	for _, step := range []history.Step{history.Raw, history.Hour, history.Day} {
 		unit := map[history.Step]time.Duration{history.Hour: time.Hour, history.Day: 24 * time.Hour}[step]

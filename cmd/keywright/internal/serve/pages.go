@@ -11,12 +11,13 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source/server"
 )
 
-// routes are the paths of the API.
+// routes lists the paths of the API.
 var routes = []route{
 	{"GET", "/api/v1/me", "The user of the request", nil, reflect.TypeFor[Me](), nil, me},
 	{"GET", "/api/v1/targets", "All targets", listParams, reflect.TypeFor[Targets](), nil, targets},
@@ -52,7 +53,8 @@ var routes = []route{
 
 func me(q *request) (any, error) {
 	return Me{User: q.user.Name, Role: string(q.user.Role), AllowApply: q.server.Guard.AllowApply, Session: q.session,
-		CSRF: q.server.csrf(q.caller), Version: q.server.Version}, nil
+		ShowValues: q.server.Guard.ShowValues && q.user.Role == Operator,
+		CSRF:       q.server.csrf(q.caller), Version: q.server.Version}, nil
 }
 
 func targets(q *request) (any, error) {
@@ -70,7 +72,7 @@ func targets(q *request) (any, error) {
 	return out, err
 }
 
-// row is a target in the list of targets.
+// row returns a target in the list of targets.
 func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
 	row := TargetRow{ID: t.ID, Name: t.Name, Declaration: t.Declaration.File, Labels: t.Labels,
 		Kind: "server", State: "ok", Measured: s.measured(t, &st)}
@@ -100,7 +102,7 @@ func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
 	return row
 }
 
-// measured is what an audit is worth now.
+// measured returns what an audit is worth now.
 func (s *Server) measured(t *observe.Target, st *observe.State) (m Measured) {
 	if r := st.Running; r != nil {
 		m.Running = &RunningNow{stampOf(r.Since), r.Keys, r.Total, r.Paused}
@@ -130,7 +132,7 @@ func (s *Server) measured(t *observe.Target, st *observe.State) (m Measured) {
 	return m
 }
 
-// of is what a reading is worth now.
+// of returns what a reading is worth now.
 func of[T any](s *Server, r observe.Reading[T]) (m Measured) {
 	m.At = stampOf(r.At)
 	if r.Failed != nil {
@@ -156,7 +158,7 @@ func gaps(m *Measured, g answer.Gaps) []answer.Unread {
 	return append([]answer.Unread{}, g.Unread...)
 }
 
-// listed is what a reading has, as a list.
+// listed returns what a reading has, as a list.
 func listed[T, R any](q *request, r observe.Reading[T], rows func(*T) ([]R, answer.Gaps)) (items []R,
 	unread []answer.Unread, p Page, m Measured, err error) {
 	m, unread = of(q.server, r), []answer.Unread{}
@@ -182,7 +184,7 @@ func queues(q *request) (any, error) {
 	return out, err
 }
 
-// instanceOf is a queue of an entry in URLs.
+// instanceOf returns a queue of an entry in URLs.
 func instanceOf(of *finding.JSONKey) string {
 	if of == nil {
 		return "-"
@@ -246,10 +248,10 @@ func caches(q *request) (any, error) {
 }
 
 func serverPage(q *request) (any, error) {
-	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []server.Advice{},
+	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []Advice{},
 		NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
 	if d := q.state.Server.Value; d != nil {
-		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, d.Advice...)
+		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, advice(d.Findings)...)
 		out.NotKnown = append(out.NotKnown, d.NotKnown...)
 	}
 	if shards := q.state.Shards.Value; shards != nil {
@@ -261,6 +263,19 @@ func serverPage(q *request) (any, error) {
 		out.Report = scopeOf(a.Report)
 	}
 	return out, nil
+}
+
+// advice returns findings of the doctor, each with the reason of its rule.
+func advice(found []finding.Finding) (out []Advice) {
+	level := map[finding.Severity]string{finding.Error: "danger", finding.Warning: "warning", finding.Note: "note"}
+	why := map[string]string{}
+	for _, r := range doctor.Rules() {
+		why[r.Code] = r.Explain
+	}
+	for _, f := range found {
+		out = append(out, Advice{f.Code, level[f.Severity], f.Message, why[f.Code], f.Fix})
+	}
+	return out
 }
 
 func findings(q *request) (any, error) {
@@ -322,8 +337,7 @@ func (q *request) ask() (ctx context.Context, end func(), failed *failure) {
 
 func explain(q *request) (any, error) {
 	key := q.query.Get("key")
-	const longest = 64 << 10
-	if len(key) > longest {
+	if len(key) > maxKey {
 		return nil, problem(http.StatusBadRequest, "bad-parameter", "the key is longer than 64 KiB", "")
 	}
 	l := q.target.Find([]byte(key))

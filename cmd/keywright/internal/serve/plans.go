@@ -18,13 +18,13 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// RunList are plans, and what became of them, the newest first.
+// RunList holds plans, and what became of them, the newest first.
 type RunList struct {
 	Items []RunRow `json:"items"`
 	Page
 }
 
-// RunRow is a plan, and what became of it.
+// RunRow represents a plan, and what became of it.
 type RunRow struct {
 	ID      string `json:"id"`
 	Target  string `json:"target"`
@@ -40,7 +40,7 @@ type RunRow struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// PlanPage is a plan in short, and what was done of it.
+// PlanPage represents a plan in short, and what was done of it.
 type PlanPage struct {
 	RunRow
 	Plan    string           `json:"plan,omitempty"` // the ID of the plan, by its content
@@ -57,7 +57,7 @@ type PlanPage struct {
 	DidLeft []LeftAlone      `json:"did_left"` // why things were left alone when it was executed
 }
 
-// LeftAlone is a reason for which things are left alone.
+// LeftAlone represents a reason for which things are left alone.
 type LeftAlone struct {
 	Code string `json:"code"`
 	What string `json:"what"`
@@ -65,7 +65,7 @@ type LeftAlone struct {
 	Keys int64  `json:"keys"`
 }
 
-// PlanAsk is what a plan is asked for.
+// PlanAsk describes what a plan is asked for.
 type PlanAsk struct {
 	Verb    string            `json:"verb"`   // as the command is named, with a point or a space: queues.retry
 	Select  map[string]string `json:"select"` // by what the verb selects: entry, instance, error, text, id …
@@ -136,7 +136,7 @@ func leftAlone(all []plan.Left) []LeftAlone {
 	return out
 }
 
-// plannedSoon is how long a request waits for its plan; it is made further after that.
+// plannedSoon says how long a request waits for its plan; it is made further after that.
 const plannedSoon = 3 * time.Second
 
 func makePlan(q *request) (any, error) {
@@ -181,10 +181,10 @@ func (q *request) act(do func(d *operate.Desk, id string) error) (any, error) {
 	return planPage(q)
 }
 
-// by is the user of a request, for the log.
+// by returns the user of a request, for the log.
 func (q *request) by() operate.By { return operate.By{User: q.user.Name, From: address(q.Request)} }
 
-// statuses are those of refusals; others are conflicts.
+// statuses lists those of refusals; others are conflicts.
 var statuses = map[string]int{"no-such-plan": http.StatusNotFound, "no-such-verb": http.StatusBadRequest,
 	"bad-select": http.StatusBadRequest,
 	"bad-option": http.StatusBadRequest, "not-logged": http.StatusInsufficientStorage}
@@ -229,4 +229,4 @@ func (q *request) read(into any) error {
 }
 
 // routes of everything.
-var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes)
+var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes, migrationRoutes, valueRoutes)

@@ -22,7 +22,7 @@ type rates struct {
 	all map[string]bucket
 }
 
-// bucket is what one has left.
+// bucket describes what one has left.
 type bucket struct {
 	left float64
 	at   time.Time

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// route is a path of the API: what it is for, and what it answers.
+// route represents a path of the API: what it is for, and what it answers.
 type route struct {
 	method, path string
 	what         string
@@ -25,7 +25,7 @@ type route struct {
 	handle       func(*request) (any, error)
 }
 
-// param is a parameter of a query.
+// param represents a parameter of a query.
 type param struct {
 	name, what string
 	kind       string // of its schema: string or integer
@@ -40,7 +40,7 @@ var (
 	listParams  = []param{limitParam, cursorParam, formatParam}
 )
 
-// request is a request, and the target that it is about.
+// request represents a request, and the target that it is about.
 type request struct {
 	*http.Request
 	server *Server
@@ -52,7 +52,7 @@ type request struct {
 	setCookie *http.Cookie // of the answer
 }
 
-// failure is an error with a status.
+// failure represents an error with a status.
 type failure struct {
 	status int
 	ProblemText
@@ -78,7 +78,8 @@ func refuse(w http.ResponseWriter, f *failure) {
 func respond(w http.ResponseWriter, status int, document any) {
 	text, err := json.Marshal(document)
 	if err != nil {
-		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"bug","message":"this is a bug in keywright: the answer is no JSON"}}`)
+		status, text = http.StatusInternalServerError,
+			[]byte(`{"error":{"code":"bug","message":"this is a bug in keywright: the answer is no JSON"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -128,16 +129,20 @@ func (q *request) answer(r route) (any, error) {
 				r.names())
 		}
 	}
+	if form := q.query.Get("format"); form != "" && form != "csv" {
+		return nil, problem(http.StatusBadRequest, "bad-parameter", "format takes csv; without it the answer is JSON", "")
+	}
 	if strings.Contains(r.path, "{target}") {
 		if q.target = q.server.find(q.PathValue("target")); q.target == nil {
-			return nil, problem(http.StatusNotFound, "no-such-target", "there is no such target", "there are: "+strings.Join(q.server.ids(), ", "))
+			return nil, problem(http.StatusNotFound, "no-such-target", "there is no such target",
+				"there are: "+strings.Join(q.server.ids(), ", "))
 		}
 		q.state = q.target.State()
 	}
 	return r.handle(q)
 }
 
-// names are the parameters of a route.
+// names returns the parameters of a route.
 func (r route) names() string {
 	var names []string
 	for _, p := range r.params {
@@ -188,7 +193,8 @@ func (q *request) number(name string, otherwise, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, problem(http.StatusBadRequest, "bad-parameter", fmt.Sprintf("%s takes a number from %d to %d", name, least, most), "")
+		return 0, problem(http.StatusBadRequest, "bad-parameter",
+			fmt.Sprintf("%s takes a number from %d to %d", name, least, most), "")
 	}
 	return n, nil
 }

@@ -80,7 +80,7 @@ func (q *request) time(name string, otherwise time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// tracks are the lines of one metric.
+// tracks returns the lines of one metric.
 func tracks(metric, code string, points []history.Point) []Track {
 	line := func(name string, value func(*history.Point) int64) Track {
 		t := Track{Name: name, Points: [][]float64{}}

@@ -86,7 +86,8 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET "+HealthPath, func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok") })
 	s.mux.HandleFunc("GET "+ReadyPath, s.ready)
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method", "its paths are in /api/v1/openapi.json"))
+		refuse(w, problem(http.StatusNotFound, "no-such-path", "the API has no such path or method",
+			"its paths are in /api/v1/openapi.json"))
 	})
 	s.mux.Handle("/", s.files())
 	return s
@@ -151,7 +152,7 @@ func (s *Server) files() http.Handler {
 	})
 }
 
-// ids are the targets by name.
+// ids returns the targets by name.
 func (s *Server) ids() (out []string) {
 	for _, t := range s.all() {
 		out = append(out, t.ID)

@@ -19,13 +19,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -72,9 +73,10 @@ keys:
 
 // hostile are names that would command a terminal, a page or a spreadsheet, or are no
 // text at all.
-var hostile = []string{"=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[2J\x1b]0;title\x07", "\xff\xfe\x00bytes", "a\nb\tc", "\u202eevil", "::error::x"}
+var hostile = []string{"=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[2J\x1b]0;title\x07",
+	"\xff\xfe\x00bytes", "a\nb\tc", "\u202eevil", "::error::x"}
 
-// rig is a watched server, with what answers for it.
+// rig represents a watched server, with what answers for it.
 type rig struct {
 	*testing.T
 	redis  *keywrighttest.Server
@@ -85,7 +87,8 @@ type rig struct {
 }
 
 func fill(s *keywrighttest.Server) {
-	s.Do("EVAL", `for i = 1, 300 do redis.call('SET', 'shop:product:'..i, 'x', 'EX', 500); redis.call('SET', 'shop:oops:'..i, 'v'); redis.call('SET', 'bull:'..i, '1') end`, "0")
+	s.Do("EVAL",
+		`for i = 1, 300 do redis.call('SET', 'shop:product:'..i, 'x', 'EX', 500); redis.call('SET', 'shop:oops:'..i, 'v'); redis.call('SET', 'bull:'..i, '1') end`, "0")
 	s.Do("SET", "shop:product:999", "never expires")
 	s.Do("SET", "shop:lock:7", "worker/abc", "EX", "3000")
 	s.Do("ZADD", "shop:sales:2026-11-20", "5", "1", "7", "2")
@@ -102,7 +105,7 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	t.Helper()
 	r := &rig{T: t, redis: keywrighttest.Start(t, keywrighttest.Redis)}
 	fill(r.redis)
-	ks, found := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(declared)}}, "keyspace.yaml")
+	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(declared)}}, "keyspace.yaml")
 	if finding.Count(found).Errors > 0 {
 		t.Fatal(found)
 	}
@@ -110,10 +113,20 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := observe.Options{ID: "main", Name: "main", Declaration: observe.Declaration{Keyspace: ks, File: "keyspace.yaml"}, Every: time.Hour, Glance: 50 * time.Millisecond,
+	o := observe.Options{ID: "main", Name: "main", Declaration: observe.Declaration{Keyspace: ks, File: "keyspace.yaml"},
+		Every: time.Hour, Glance: 50 * time.Millisecond,
 		Health: time.Hour, Pace: 1000, Now: time.Now, Audit: audit.Options{MinKeys: 1},
+		Migrations: func(context.Context, *keywright.Client, error) ([]answer.Migration, error) {
+			return []answer.Migration{{Name: "move",
+				Parts: []answer.MigrationPart{{Part: "notes", Phase: "shadow", Authority: "files",
+					Processes: []answer.MigrationProcess{},
+					Forward: &answer.MigrationStep{To: "live",
+						Gates: []answer.MigrationGate{{Gate: "marks", Has: "3", Want: "0"}}}}}},
+				{Name: "other", Away: "connection refused"}}, nil
+		},
 		Source: func() (source.Source, source.Request, func(), error) {
-			return breaking{server.New(config, server.Options{OnlyDB: -1}), &r.breaks}, source.Request{Bytes: true}, func() {}, nil
+			return breaking{server.New(config, server.Options{OnlyDB: -1}), &r.breaks}, source.Request{Bytes: true},
+				func() {}, nil
 		},
 		Server: &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
 			return keywright.Open(ctx, r.redis.URL(), keywright.Options{NoCache: true, Timeout: 5 * time.Second, Attempts: 1})
@@ -131,8 +144,9 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	if r.target, err = observe.New(o); err != nil {
 		t.Fatal(err)
 	}
-	desk, err := operate.Open(t.TempDir(), operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
-		Told: func(_ string, all []observe.Run, changed observe.Run) { r.target.Ran(all, changed) }})
+	desk, err := operate.Open(t.TempDir(),
+		operate.Options{Now: time.Now, Runners: map[string]operate.Runner{"main": &still{}},
+			Told: func(_ string, all []observe.Run, changed observe.Run) { r.target.Ran(all, changed) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +156,8 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	}
 	<-made
 	t.Cleanup(func() { _ = desk.Close() })
-	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, History: store, Desk: desk, Rules: audit.Rules(), Version: "test", Now: time.Now})
+	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, History: store, Desk: desk, Rules: audit.Rules(),
+		Version: "test", Now: time.Now})
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	changes, unsubscribe := r.target.Subscribe()
@@ -150,12 +165,13 @@ func newRig(t *testing.T, options ...func(*observe.Options)) *rig {
 	t.Cleanup(func() { stop(); <-done; unsubscribe(); store.Close() })
 	r.until(changes, func(s observe.State) bool {
 		return s.Audit != nil && s.Server.Value != nil && s.Queues.Value != nil && len(s.Queues.Value.Queues) == 1 &&
-			s.Streams.Value != nil && len(s.Streams.Value.Streams) == 1 && s.Rankings.Value != nil && len(s.Rankings.Value.Rankings) == 1 && s.Shards.Value != nil
+			s.Streams.Value != nil && len(s.Streams.Value.Streams) == 1 && s.Rankings.Value != nil &&
+			len(s.Rankings.Value.Rankings) == 1 && s.Shards.Value != nil && s.Moves.Value != nil
 	})
 	return r
 }
 
-// breaking is a source that did not see everything while it is told so.
+// breaking represents a source that did not see everything while it is told so.
 type breaking struct {
 	source.Source
 	now *atomic.Bool
@@ -234,7 +250,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	if err := c.AddResource("api.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	fillers := strings.NewReplacer("{target}", "main", "{name}", "tasks", "{entry}", "tasks", "{instance}", "team=a", "{id}", r.plan)
+	fillers := strings.NewReplacer("{target}", "main", "{name}", "tasks", "{entry}", "tasks", "{instance}", "team=a",
+		"{id}", r.plan)
 	asked := 0
 	for path, methods := range doc.(map[string]any)["paths"].(map[string]any) {
 		get, reads := methods.(map[string]any)["get"].(map[string]any)
@@ -289,14 +306,16 @@ func TestOverviewAddsUp(t *testing.T) {
 		}
 	}
 	dbsize := r.redis.Do("DBSIZE").(int64)
-	if keys != o.Totals.Keys || size != o.Totals.Bytes || noTTL != o.Totals.NoTTL || violations != o.Totals.Violations || keys != dbsize {
-		t.Errorf("%d keys, %d bytes, %d without TTL, %d violations; the totals: %+v; DBSIZE %d", keys, size, noTTL, violations, o.Totals, dbsize)
+	if keys != o.Totals.Keys || size != o.Totals.Bytes || noTTL != o.Totals.NoTTL || violations != o.Totals.Violations ||
+		keys != dbsize {
+		t.Errorf("%d keys, %d bytes, %d without TTL, %d violations; the totals: %+v; DBSIZE %d", keys, size, noTTL,
+			violations, o.Totals, dbsize)
 	}
 	u := ask[serve.Undeclared](r, "/api/v1/t/main/undeclared")
 	sum, sumBytes := u.Others.Keys, u.Others.Bytes
 	for _, g := range u.Items {
 		sum, sumBytes = sum+g.Keys, sumBytes+g.Bytes
-		if _, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nowner: o\n" + g.Proposal)}}, "k.yaml"); finding.Count(found).Errors > 0 {
+		if _, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nowner: o\n" + g.Proposal)}}, "k.yaml"); finding.Count(found).Errors > 0 {
 			t.Errorf("the proposal for %s is no declaration: %v\n%s", g.Pattern, found, g.Proposal)
 		}
 	}
@@ -317,13 +336,20 @@ func TestOverviewAddsUp(t *testing.T) {
 	for _, b := range e.TTLs {
 		lasting += b.Keys
 	}
-	if e.Counts.Keys != 301 || sized != 301 || lasting != 300 || e.Counts.NoTTL != 1 || len(e.Offending) != 1 || string(e.Offending[0].Keys[0].Key) != "shop:product:999" {
+	if e.Counts.Keys != 301 || sized != 301 || lasting != 300 || e.Counts.NoTTL != 1 || len(e.Offending) != 1 ||
+		string(e.Offending[0].Keys[0].Key) != "shop:product:999" {
 		t.Errorf("%+v", e)
 	}
 	if !strings.HasPrefix(e.Declaration, "product:\n  doc:") || strings.Contains(e.Declaration, "tasks") {
 		t.Errorf("%q", e.Declaration)
 	}
-	if s := ask[serve.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 1 || s.Series[0].Points[0][1] != float64(dbsize) {
+	if m := ask[serve.MigrationList](r, "/api/v1/t/main/migrations"); len(m.Items) != 1 ||
+		m.Items[0].Migration != "move" || m.Items[0].Phase != "shadow" ||
+		!strings.Contains(m.Partial, "other: connection refused") {
+		t.Errorf("%+v", m)
+	}
+	if s := ask[serve.Series](r, "/api/v1/t/main/history"); len(s.Series) != 3 || len(s.Series[0].Points) != 1 ||
+		s.Series[0].Points[0][1] != float64(dbsize) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -377,7 +403,8 @@ func TestHostileNames(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{"overview", "undeclared", "findings", "locks", "rankings", "entries/product"} {
 		text := r.text("/api/v1/t/main/" + path)
-		if i := strings.IndexFunc(text, func(c rune) bool { return c < ' ' && c != '\n' || c == 0x7f || c == 0x202e }); i >= 0 {
+		if i := strings.IndexFunc(text,
+			func(c rune) bool { return c < ' ' && c != '\n' || c == 0x7f || c == 0x202e }); i >= 0 {
 			t.Errorf("%s: a character that commands: %q", path, text[i:min(i+20, len(text))])
 		}
 	}
@@ -417,7 +444,8 @@ func TestRequestsOfOthers(t *testing.T) {
 		t.Error(w.Code, w.Body)
 	}
 	h := r.get(200, "/api/v1/targets").Header
-	for name, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+	for name, want := range map[string]string{"Content-Security-Policy": "frame-ancestors 'none'",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 		"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"} {
 		if !strings.Contains(h.Get(name), want) {
 			t.Errorf("%s is %q", name, h.Get(name))
@@ -429,12 +457,16 @@ func TestRequestsOfOthers(t *testing.T) {
 	if h.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("other sites may read the answers")
 	}
-	for path, status := range map[string]int{"/api/v1/t/nosuch/overview": 404, "/api/v1/t/main/entries/nosuch": 404, "/api/v1/nosuch": 404, "/api/v1/t/main/explain": 400,
-		"/api/v1/t/main/overview?x=1": 400, "/api/v1/t/main/findings?limit=0": 400, "/api/v1/t/main/findings?limit=100000": 400, "/api/v1/t/main/findings?cursor=-1": 400,
-		"/api/v1/t/main/history?step=week": 400, "/api/v1/t/main/history?from=yesterday": 400, "/api/v1/t/main/queues/tasks/nosuch": 404, "/api/v1/t/main/queues/hold/-": 404,
+	for path, status := range map[string]int{"/api/v1/t/nosuch/overview": 404, "/api/v1/t/main/entries/nosuch": 404,
+		"/api/v1/nosuch": 404, "/api/v1/t/main/explain": 400,
+		"/api/v1/t/main/overview?x=1": 400, "/api/v1/t/main/overview?format=xml": 400, "/api/v1/t/main/findings?limit=0": 400,
+		"/api/v1/t/main/findings?limit=100000": 400, "/api/v1/t/main/findings?cursor=-1": 400,
+		"/api/v1/t/main/history?step=week": 400, "/api/v1/t/main/history?from=yesterday": 400,
+		"/api/v1/t/main/queues/tasks/nosuch": 404, "/api/v1/t/main/queues/hold/-": 404,
 		"/api/v1/t/main/explain?key=" + strings.Repeat("x", 70000): 400, "/api/v1/t/main/overview?%zz": 400} {
 		var p serve.Problem
-		if err := json.NewDecoder(r.get(status, path).Body).Decode(&p); err != nil || p.Error.Code == "" || p.Error.Message == "" {
+		if err := json.NewDecoder(r.get(status, path).Body).Decode(&p); err != nil || p.Error.Code == "" ||
+			p.Error.Message == "" {
 			t.Errorf("%s: %+v, %v", path[:min(len(path), 60)], p, err)
 		}
 	}
@@ -468,7 +500,8 @@ func TestNoValueIsShown(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.text("/api/v1/openapi.json")), &doc); err != nil {
 		t.Fatal(err)
 	}
-	fillers := strings.NewReplacer("{target}", "main", "{name}", "product", "{entry}", "tasks", "{instance}", "team=a", "{id}", r.plan)
+	fillers := strings.NewReplacer("{target}", "main", "{name}", "product", "{entry}", "tasks", "{instance}", "team=a",
+		"{id}", r.plan)
 	for path, methods := range doc.Paths {
 		at := fillers.Replace(path)
 		if methods["get"] == nil || strings.HasSuffix(at, "/events") {
@@ -489,11 +522,15 @@ func TestNoValueIsShown(t *testing.T) {
 // Without a token nothing is told; each user has the role of its own token.
 func TestTokens(t *testing.T) {
 	r := newRig(t)
-	tokens, err := serve.ReadTokens(strings.NewReader("# users\nalice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\nbob operator sha256:81b637d8fcd2c6da6359e6963113a1170de795e4b725b84d1e0b4cfd9ec58ce9\n"))
+	tokens, err := serve.ReadTokens(
+		strings.NewReader(
+			"# users\nalice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\nbob operator " +
+				"sha256:81b637d8fcd2c6da6359e6963113a1170de795e4b725b84d1e0b4cfd9ec58ce9\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now, Guard: serve.Guard{Tokens: tokens}})
+	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now,
+		Guard: serve.Guard{Tokens: tokens}})
 	for _, path := range []string{"/api/v1/targets", "/metrics", "/api/v1/events", "/api/v1/openapi.json",
 		"/api/v1/nosuch", "/api/v1/t/main/runs"} {
 		r.get(401, path)
@@ -503,11 +540,13 @@ func TestTokens(t *testing.T) {
 	r.get(200, "/healthz")
 	r.get(200, "/readyz")
 	var me serve.Me
-	if err := json.NewDecoder(r.get(200, "/api/v1/me", "Authorization", "Bearer alice").Body).Decode(&me); err != nil || me.User != "alice" || me.Role != "viewer" {
+	if err := json.NewDecoder(r.get(200, "/api/v1/me", "Authorization", "Bearer alice").Body).Decode(&me); err != nil ||
+		me.User != "alice" || me.Role != "viewer" {
 		t.Error(me, err)
 	}
 	for _, bad := range []string{"alice viewer sha256:2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90\n" +
-		strings.Repeat("#\n", 1<<19), "", "alice viewer", "alice root sha256:00", "alice viewer sha256:00", "alice viewer secret"} {
+		strings.Repeat("#\n", 1<<19), "", "alice viewer", "alice root sha256:00", "alice viewer sha256:00",
+		"alice viewer secret"} {
 		if _, err := serve.ReadTokens(strings.NewReader(bad)); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -563,7 +602,9 @@ func TestOldFiguresAreNoMetrics(t *testing.T) {
 		}
 	}
 	for _, reading := range []string{"queues", "streams", "shards"} {
-		if !strings.Contains(after, `keywright_reading_up{keyspace="shopkeys",target="main",reading="`+reading+`"} 0`) || !strings.Contains(after, `keywright_reading_timestamp_seconds{keyspace="shopkeys",target="main",reading="`+reading+`"}`) {
+		if !strings.Contains(after, `keywright_reading_up{keyspace="shopkeys",target="main",reading="`+reading+`"} 0`) ||
+			!strings.Contains(after,
+				`keywright_reading_timestamp_seconds{keyspace="shopkeys",target="main",reading="`+reading+`"}`) {
 			t.Errorf("nothing is said of %s:\n%s", reading, after)
 		}
 	}
@@ -598,9 +639,11 @@ func TestTargetsComeAndGo(t *testing.T) {
 	r.get(503, "/readyz")
 	r.api.Watch([]*observe.Target{r.target}, nil)
 	r.get(200, "/api/v1/t/main/overview")
-	r.target.Tidy([]observe.Job{{Name: "saves", Do: "backup", When: "backup keep 7, every 1d", Failures: 1, Runs: 1, Failed: 1, Did: "the disk is full"}})
+	r.target.Tidy([]observe.Job{{Name: "saves", Do: "backup", When: "backup keep 7, every 1d", Failures: 1, Runs: 1,
+		Failed: 1, Did: "the disk is full"}})
 	for _, path := range []string{"/api/v1/janitor", "/api/v1/t/main/janitor"} {
-		if jobs := ask[serve.JobList](r, path); len(jobs.Items) != 1 || jobs.Items[0].State != "failed" || jobs.Items[0].Target != "main" {
+		if jobs := ask[serve.JobList](r, path); len(jobs.Items) != 1 || jobs.Items[0].State != "failed" ||
+			jobs.Items[0].Target != "main" {
 			t.Errorf("%+v", jobs)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sessionPath is where the page signs in: it answers without a user.
+// sessionPath says where the page signs in: it answers without a user.
 const sessionPath = "/api/v1/session"
 
 // Bounds of sessions: how long one lasts and how many there are.
@@ -19,7 +19,7 @@ const (
 	maxSessions = 1000
 )
 
-// cookieName is the name of the cookie that has the id of a session. Browsers send a cookie to all
+// cookieName returns the name of the cookie that has the id of a session. Browsers send a cookie to all
 // ports of a host: each port has a name of its own.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
@@ -29,7 +29,7 @@ func cookieName(r *http.Request) string {
 	return "keywright"
 }
 
-// sessions are the users that have signed in on the page.
+// sessions holds the users that have signed in on the page.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]session // by id
@@ -70,7 +70,7 @@ func (s *sessions) end(r *http.Request) {
 	}
 }
 
-// user is the user of a request's session, whose token must be good still.
+// user returns the user of a request's session, whose token must be good still.
 func (s *sessions) user(r *http.Request, now time.Time, good func(Token) bool) (u User, id string, ok bool) {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *sessions) user(r *http.Request, now time.Time, good func(Token) bool) (
 	return one.User, c.Value, ok
 }
 
-// SignIn is the token that a user signs in with.
+// SignIn represents the token that a user signs in with.
 type SignIn struct {
 	Token string `json:"token"`
 }
@@ -117,7 +117,7 @@ func (q *request) cookie(id string, seconds int) *http.Cookie {
 		SameSite: http.SameSiteStrictMode, Secure: q.server.Guard.TLS}
 }
 
-// SignedOut is the end of a session.
+// SignedOut represents the end of a session.
 type SignedOut struct {
 	User string `json:"user"` // that was signed in; "": none was
 }

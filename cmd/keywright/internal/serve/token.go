@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Token is a user's secret, as a file of tokens has it: never the secret itself. A secret
+// Token represents a user's secret, as a file of tokens has it: never the secret itself. A secret
 // has 256 random bits, so that a plain digest of it is as good as a slow one.
 type Token struct {
 	User
@@ -77,7 +77,7 @@ func readToken(line string) (t Token, err error) {
 	return t, nil
 }
 
-// Line is a token as a file has it.
+// Line returns a token as a file has it.
 func (t Token) Line() string {
 	return fmt.Sprintf("%s %s sha256:%x", t.Name, t.Role, t.Digest)
 }
@@ -88,7 +88,7 @@ func (s *Server) Admit(tokens []Token) { s.tokens.Store(&tokens) }
 // knows reports whether a token is one of those that are good now.
 func (s *Server) knows(t Token) bool { return slices.Contains(*s.tokens.Load(), t) }
 
-// who is the user with a secret. All tokens are compared, whichever it is.
+// who returns the user with a secret. All tokens are compared, whichever it is.
 func (s *Server) who(secret string) (found User, ok bool) {
 	t, ok := s.token(secret)
 	return t.User, ok
@@ -104,7 +104,7 @@ func (s *Server) token(secret string) (found Token, ok bool) {
 	return found, ok
 }
 
-// secretOf is the token of a request: a bearer's, or the password of basic authentication,
+// secretOf returns the token of a request: a bearer's, or the password of basic authentication,
 // which browsers ask for by themselves.
 func secretOf(r *http.Request) string {
 	if secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {

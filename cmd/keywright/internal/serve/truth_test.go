@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// sampling is a source that has given some keys of a million.
+// sampling represents a source that has given some keys of a million.
 type sampling struct{ source.Source }
 
 func (s sampling) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
@@ -79,7 +79,7 @@ func TestSeriesAreThereOnce(t *testing.T) {
 	}
 }
 
-// past is a history that a test has written.
+// past returns a history that a test has written.
 func past(t *testing.T, r *rig, points map[time.Time]map[string]history.Point) history.Store {
 	t.Helper()
 	store, err := file.Open(t.TempDir()+"/past.db", time.Now())
@@ -151,7 +151,7 @@ func TestAWeekOfManyAudits(t *testing.T) {
 	r.get(400, "/api/v1/t/main/history?step=raw") // what was asked for is not another thing
 }
 
-// many is a history with more raw points than one answer may have.
+// many represents a history with more raw points than one answer may have.
 type many struct{ history.Store }
 
 func (m many) Range(ctx context.Context, q history.Query) ([]history.Point, error) {

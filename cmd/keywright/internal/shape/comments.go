@@ -75,10 +75,13 @@ func typeComments(out map[string]string, s *ast.TypeSpec, doc *ast.CommentGroup)
 	}
 }
 
-// sentence is a comment without the name of the type, in one line.
+// opens are the verbs that doc comments of types open with.
+var opens = []string{" is ", " are ", " describes ", " holds ", " lists ", " represents "}
+
+// sentence returns a comment without the name of the type and its verb, in one line.
 func sentence(text, name string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	for _, verb := range []string{" is ", " are "} {
+	for _, verb := range opens {
 		if rest, ok := strings.CutPrefix(text, name+verb); ok && name != "" {
 			return rest
 		}

@@ -17,16 +17,16 @@ import (
 	"unicode"
 )
 
-// Schema is a JSON Schema, or a part of one.
+// Schema represents a JSON Schema, or a part of one.
 type Schema map[string]any
 
 // Comments finds the comment of a type, or of one of its fields.
 type Comments func(of reflect.Type, field string) string
 
-// shaped is a type that is marshalled as another one.
+// shaped represents a type that is marshalled as another one.
 type shaped interface{ JSONShape() any }
 
-// Of is the schema of a type.
+// Of returns the schema of a type.
 func Of(t reflect.Type, comments Comments) (Schema, error) {
 	b := &builder{comments: comments, defs: Schema{}, named: map[string]reflect.Type{}}
 	out := b.object(t)
@@ -52,7 +52,7 @@ func (b *builder) fail(format string, args ...any) Schema {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// of is the schema of a value of type t inside another.
+// of returns the schema of a value of type t inside another.
 func (b *builder) of(t reflect.Type) Schema {
 	if t.Kind() == reflect.Pointer {
 		return Schema{"anyOf": []any{b.of(t.Elem()), Schema{"type": "null"}}}
@@ -104,13 +104,13 @@ func (b *builder) define(t, form reflect.Type) Schema {
 	return Schema{"$ref": "#/$defs/" + name}
 }
 
-// defName is the name of a Go type as the schemas have it: JSONKey is key.
+// defName returns the name of a Go type as the schemas have it: JSONKey is key.
 func defName(name string) string {
 	name = strings.TrimPrefix(name, "JSON")
 	return string(unicode.ToLower(rune(name[0]))) + name[1:]
 }
 
-// object is the schema of a struct.
+// object returns the schema of a struct.
 func (b *builder) object(t reflect.Type) Schema {
 	properties, required := Schema{}, []string{}
 	b.fields(t, true, properties, &required)

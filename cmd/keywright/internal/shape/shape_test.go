@@ -41,7 +41,10 @@ type whole struct {
 // TestOf: the schema of everything that this package knows.
 func TestOf(t *testing.T) {
 	_ = whole{own: 1}
-	source := fstest.MapFS{"x.go": {Data: []byte("package shape\n\n// whole is all of it.\ntype whole struct {\n\tinner\n\t// Word is said.\n\tWord string\n\tPart *inner // of it\n}\n")}}
+	source := fstest.MapFS{
+		"x.go": {Data: []byte(
+			"package shape\n\n// whole is all of it.\ntype whole struct {\n\tinner\n\t// Word is said.\n\tWord string\n\tPart " +
+				"*inner // of it\n}\n")}}
 	s, err := Of(reflect.TypeFor[whole](), Source(source, "github.com/keywright/keywright/cmd/keywright/internal/shape"))
 	if err != nil {
 		t.Fatal(err)

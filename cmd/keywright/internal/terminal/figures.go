@@ -8,10 +8,10 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// Count is a number with its thousands apart.
+// Count returns a number with its thousands apart.
 func Count(n int64) string { return finding.Grouped(n) }
 
-// Plural is a count of things.
+// Plural returns a count of things.
 func Plural(n int64, word string) string {
 	if n != 1 {
 		word += "s"
@@ -19,7 +19,7 @@ func Plural(n int64, word string) string {
 	return Count(n) + " " + word
 }
 
-// Bytes is a size in binary units.
+// Bytes returns a size in binary units.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)
@@ -38,7 +38,7 @@ var units = []struct {
 	name string
 }{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
 
-// Duration is a time as people say it: two units at most.
+// Duration returns a time as people say it: two units at most.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -60,7 +60,7 @@ func Duration(d time.Duration) string {
 	return out
 }
 
-// Percent is a share of one.
+// Percent returns a share of one.
 func Percent(share float64) string {
 	if share > 0 && share < 0.0005 {
 		return "<0.1%"

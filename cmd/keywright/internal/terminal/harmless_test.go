@@ -8,9 +8,10 @@ import (
 )
 
 // Whatever a table or a line quotes, it commands no terminal and no log of a CI
-// system: names of keys stand in the first column.
+// system: names of keys are in the first column.
 func TestAScreenCommandsNothing(t *testing.T) {
-	hostile := []string{"::add-mask::x", "##[error]x", "##vso[a]b", "\x1b]0;t\x07", "\x1b[2J", "\u009b31m", "\u202ex", "a\rb"}
+	hostile := []string{"::add-mask::x", "##[error]x", "##vso[a]b", "\x1b]0;t\x07", "\x1b[2J", "\u009b31m", "\u202ex",
+		"a\rb"}
 	for _, color := range []string{"always", "never"} {
 		var out bytes.Buffer
 		s := NewScreen(&out, func(string) string { return "" })
@@ -29,7 +30,8 @@ func TestAScreenCommandsNothing(t *testing.T) {
 		}
 		text := strings.ReplaceAll(strings.ReplaceAll(out.String(), "\x1b[1m", ""), "\x1b[0m", "")
 		for line := range strings.Lines(text) {
-			if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.ContainsAny(line, "\x1b\u009b\u202e\r\a") || strings.Contains(line, "##[") || strings.Contains(line, "##vso[") {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.ContainsAny(line, "\x1b\u009b\u202e\r\a") ||
+				strings.Contains(line, "##[") || strings.Contains(line, "##vso[") {
 				t.Errorf("colour %s: %q", color, line)
 			}
 		}

@@ -17,7 +17,7 @@ type Progress struct {
 	shown bool
 }
 
-// State is how far it is.
+// State describes how far it is.
 type State struct {
 	What        string // of what, "keys"
 	Done, Total int64  // Total 0: unknown
@@ -25,7 +25,7 @@ type State struct {
 	Note        string
 }
 
-// plainEvery is how often a line is printed where there is no terminal.
+// plainEvery says how often a line is printed where there is no terminal.
 const plainEvery = 10 * time.Second
 
 // NewProgress makes a Progress. mode is auto, plain or none; auto is a bar on a
@@ -59,7 +59,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// within is the state on a line of a screen: one that wraps could not be drawn
+// within returns the state on a line of a screen: one that wraps could not be drawn
 // over, so a narrow screen gets no bar, and at worst the beginning of the words.
 func (s State) within(width int) string {
 	words := s.String()
@@ -73,7 +73,7 @@ func (s State) within(width int) string {
 	return string([]rune(words)[:min(max(width-1, 0), len([]rune(words)))])
 }
 
-// barWidth is how many columns the bar has.
+// barWidth says how many columns the bar has.
 const barWidth = 20
 
 func (s State) bar() string {
@@ -84,12 +84,13 @@ func (s State) bar() string {
 	return strings.Repeat("━", full) + strings.Repeat("┄", barWidth-full) + "  "
 }
 
-// String is the state in words: how much, how fast, how long still.
+// String returns the state in words: how much, how fast, how long still.
 func (s State) String() string {
 	rate := float64(s.Done) / max(s.Elapsed.Seconds(), 0.001)
 	line := Count(s.Done) + " " + s.What
 	if s.Total > 0 {
-		line = fmt.Sprintf("%s of %s %s (%.0f%%)", Count(s.Done), Count(s.Total), s.What, min(100, 100*float64(s.Done)/float64(s.Total)))
+		line = fmt.Sprintf("%s of %s %s (%.0f%%)", Count(s.Done), Count(s.Total), s.What,
+			min(100, 100*float64(s.Done)/float64(s.Total)))
 	}
 	line += ", " + Count(int64(rate)) + "/s"
 	if left := s.Total - s.Done; s.Total > 0 && left > 0 && rate > 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// Column is a column of a table, and how it gives way on a narrow screen.
+// Column represents a column of a table, and how it gives way on a narrow screen.
 type Column struct {
 	Title string
 	Right bool  // align to the right
@@ -20,7 +20,7 @@ type Column struct {
 	Style Style // of its cells
 }
 
-// gap is how many blanks are between two columns.
+// gap says how many blanks are between two columns.
 const gap = 2
 
 // Table prints aligned columns with a header; East Asian text is as wide as it
@@ -46,7 +46,7 @@ func Table(s *Screen, columns []Column, rows [][]string) error {
 	return nil
 }
 
-// plain is a style with a line under the header and nothing else. A character of
+// plain returns a style with a line under the header and nothing else. A character of
 // ambiguous width is narrow, also where the locale is East Asian: the terminals
 // of today draw it so.
 func plain() table.Style {
@@ -159,7 +159,8 @@ func shrink(limit int, columns []Column, widths []int) bool {
 	for ; over > 0; over-- {
 		most := -1
 		for i, c := range columns {
-			if c.Least > 0 && widths[i] > max(c.Least, finding.Width(c.Title)) && (most < 0 || widths[i]-c.Least > widths[most]-columns[most].Least) {
+			if c.Least > 0 && widths[i] > max(c.Least, finding.Width(c.Title)) &&
+				(most < 0 || widths[i]-c.Least > widths[most]-columns[most].Least) {
 				most = i
 			}
 		}

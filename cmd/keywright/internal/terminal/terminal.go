@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is a writer and what is known about its device. It keeps
+// Screen represents a writer and what is known about its device. It keeps
 // the first error of writing and writes nothing after it, so that printing can
 // be checked once, at the end.
 type Screen struct {
@@ -81,14 +81,14 @@ type raw struct{ s *Screen }
 
 func (r raw) Write(p []byte) (int, error) { return r.s.write(p) }
 
-// Raw is the screen for forms that have an escape of their own: JSON, CSV, YAML,
+// Raw returns the screen for forms that have an escape of their own: JSON, CSV, YAML,
 // annotations, and for what a program draws itself.
 func (s *Screen) Raw() io.Writer { return raw{s} }
 
-// Err is the first error of writing.
+// Err returns the first error of writing.
 func (s *Screen) Err() error { return s.err }
 
-// Style is how a piece of text is set off.
+// Style describes how a piece of text is set off.
 type Style string
 
 // The styles; they mean the same everywhere.

@@ -67,9 +67,12 @@ func TestScreenKeepsTheFirstError(t *testing.T) {
 func TestFigures(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Count(0), "0"}, {Count(999), "999"}, {Count(1000), "1,000"}, {Count(-1234567), "-1,234,567"}, {Count(-999), "-999"},
-		{Bytes(0), "0 B"}, {Bytes(999), "999 B"}, {Bytes(1000), "1.0 KiB"}, {Bytes(1023900), "999.9 KiB"}, {Bytes(1 << 20), "1.0 MiB"}, {Bytes(5 << 40), "5.0 TiB"}, {Bytes(1 << 62), "4194304.0 TiB"},
-		{Duration(0), "0ms"}, {Duration(1500 * time.Microsecond), "1ms"}, {Duration(2900 * time.Millisecond), "2.9s"}, {Duration(3 * time.Second), "3s"},
-		{Duration(75 * time.Second), "1m15s"}, {Duration(59 * time.Minute), "59m"}, {Duration(26 * time.Hour), "1d2h"}, {Duration(400 * 24 * time.Hour), "400d"}, {Duration(24*time.Hour - 1), "23h"},
+		{Bytes(0), "0 B"}, {Bytes(999), "999 B"}, {Bytes(1000), "1.0 KiB"}, {Bytes(1023900), "999.9 KiB"},
+		{Bytes(1 << 20), "1.0 MiB"}, {Bytes(5 << 40), "5.0 TiB"}, {Bytes(1 << 62), "4194304.0 TiB"},
+		{Duration(0), "0ms"}, {Duration(1500 * time.Microsecond), "1ms"}, {Duration(2900 * time.Millisecond), "2.9s"},
+		{Duration(3 * time.Second), "3s"},
+		{Duration(75 * time.Second), "1m15s"}, {Duration(59 * time.Minute), "59m"}, {Duration(26 * time.Hour), "1d2h"},
+		{Duration(400 * 24 * time.Hour), "400d"}, {Duration(24*time.Hour - 1), "23h"},
 		{Percent(0), "0.0%"}, {Percent(0.0001), "<0.1%"}, {Percent(1), "100.0%"},
 		{Plural(1, "key"), "1 key"}, {Plural(0, "key"), "0 keys"}, {Plural(2000, "key"), "2,000 keys"},
 	} {
@@ -85,7 +88,8 @@ func TestShorten(t *testing.T) {
 		width int
 		want  string
 	}{
-		{"short", 5, "short"}, {"cache:product:detail", 11, "cache…etail"}, {"상품상세정보", 7, "상…정보"}, {"상품상세정보", 12, "상품상세정보"}, {"", 3, ""}, {"abcdef", 1, "…"},
+		{"short", 5, "short"}, {"cache:product:detail", 11, "cache…etail"}, {"상품상세정보", 7, "상…정보"}, {"상품상세정보", 12, "상품상세정보"},
+		{"", 3, ""}, {"abcdef", 1, "…"},
 	} {
 		got := Shorten(c.text, c.width)
 		if finding.Width(got) > c.width {
@@ -109,7 +113,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-var columns = []Column{{Title: "entry", Least: 8}, {Title: "keys", Right: true}, {Title: "share", Right: true, Drop: 1}, {Title: "violations", Least: 10, Wrap: true, Style: Red}}
+var columns = []Column{{Title: "entry", Least: 8}, {Title: "keys", Right: true}, {Title: "share", Right: true, Drop: 1},
+	{Title: "violations", Least: 10, Wrap: true, Style: Red}}
 
 var rows = [][]string{{"상품_상세_정보_캐시", "1,000", "12.0%", "KW504×1, KW505×22"}, {"a", "1"}}
 
@@ -166,7 +171,8 @@ func TestTableIsHarmless(t *testing.T) {
 	if err := Table(s, columns, [][]string{{"\x1b[2J\u202e\nx", "…"}}); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); strings.Contains(text, "\x1b[2J") || strings.ContainsRune(text, '\u202e') || strings.Count(text, "\n") != 3 {
+	if text := out.String(); strings.Contains(text, "\x1b[2J") || strings.ContainsRune(text, '\u202e') ||
+		strings.Count(text, "\n") != 3 {
 		t.Errorf("%q", text)
 	}
 }
@@ -208,7 +214,8 @@ func TestProgress(t *testing.T) {
 	s.Live, s.Width = true, 100
 	bar := NewProgress("auto", s, start)
 	bar.Show(state, start)
-	if want := "\r\x1b[K━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄  420,000 of 1,000,000 keys (42%), 420,000/s, 1.4s left"; out.String() != want {
+	if want := "\r\x1b[K━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄  420,000 of 1,000,000 keys (42%), " +
+		"420,000/s, 1.4s left"; out.String() != want {
 		t.Errorf("%q", out.String())
 	}
 	bar.Clear()
@@ -221,7 +228,8 @@ func TestProgress(t *testing.T) {
 
 func TestProgressFits(t *testing.T) {
 	for _, state := range []State{
-		{What: "keys"}, {What: "keys", Done: 5, Elapsed: time.Second}, {What: "keys", Done: 2_000_000, Total: 1_000_000, Elapsed: time.Hour},
+		{What: "keys"}, {What: "keys", Done: 5, Elapsed: time.Second},
+		{What: "keys", Done: 2_000_000, Total: 1_000_000, Elapsed: time.Hour},
 		{What: "keys", Done: 420_000, Total: 1_000_000, Elapsed: time.Second, Note: "waiting for the server to get quicker"},
 	} {
 		for width := 1; width < 130; width++ {

@@ -30,7 +30,7 @@ var migrations embed.FS
 // formTable is the table in which goose notes the form.
 const formTable = "keywright_history_form"
 
-// kind is a kind of database.
+// kind represents a kind of database.
 type kind struct {
 	scheme     string
 	driver     string
@@ -52,11 +52,11 @@ var kinds = []kind{
 		connect: boundedURL, numbered: "$", sharedForm: true, most: 8},
 }
 
-// patience is how long a file may still be another program's: one whose parent was killed ends soon.
+// patience says how long a file may still be another program's: one whose parent was killed ends soon.
 const patience = 5 * time.Second
 
-// fileOf is the name of a file as the driver takes it, and the lock that keeps other programs away. Only its owner may
-// read a new file.
+// fileOf returns the name of a file as the driver takes it, and the lock that keeps other programs away. Only its owner
+// may read a new file.
 func fileOf(name string) (source string, held *os.File, err error) {
 	path, err := filepath.Abs(strings.TrimPrefix(name, "sqlite:"))
 	if err != nil || name == "sqlite:" {
@@ -79,12 +79,13 @@ func fileOf(name string) (source string, held *os.File, err error) {
 		}
 		return "", nil, err
 	}
-	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: url.Values{"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"}}.Encode()}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path),
+		RawQuery: url.Values{"_txlock": {"immediate"},
+			"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"}}.Encode()}
 	return u.String(), held, nil
 }
 
-// boundedURL is the URL of a PostgreSQL with bounds on how long it is waited for, unless it has them.
+// boundedURL returns the URL of a PostgreSQL with bounds on how long it is waited for, unless it has them.
 func boundedURL(name string) (source string, held *os.File, err error) {
 	u, err := url.Parse(name)
 	if err != nil {
@@ -101,7 +102,7 @@ func boundedURL(name string) (source string, held *os.File, err error) {
 	return u.String(), nil, nil
 }
 
-// Store is a history in a database.
+// Store represents a history in a database.
 type Store struct {
 	kind
 	db   *sql.DB

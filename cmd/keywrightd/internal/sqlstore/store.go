@@ -14,10 +14,10 @@ import (
 	"github.com/keywright/keywright/internal/history/chunk"
 )
 
-// stepOf is the number that the tables have of a step.
+// stepOf returns the number that the tables have of a step.
 func stepOf(step history.Step) int { return slices.Index(chunk.Steps, step) }
 
-// text is a statement for the database. Those of this file number their parameters with ?1, ?2 and so on.
+// text returns a statement for the database. Those of this file number their parameters with ?1, ?2 and so on.
 func (s *Store) text(statement string) string { return strings.ReplaceAll(statement, "?", s.numbered) }
 
 // transact runs do in a transaction; an error leaves nothing of it.
@@ -41,7 +41,8 @@ func (s *Store) Append(ctx context.Context, target string, at time.Time, points 
 		return err
 	}
 	return s.transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, s.text("INSERT INTO keywright_history_target (name) VALUES (?1) ON CONFLICT (name) DO NOTHING"),
+		_, err := tx.ExecContext(ctx,
+			s.text("INSERT INTO keywright_history_target (name) VALUES (?1) ON CONFLICT (name) DO NOTHING"),
 			[]byte(target))
 		if err != nil {
 			return err
@@ -56,7 +57,8 @@ func (s *Store) Append(ctx context.Context, target string, at time.Time, points 
 		if last.Valid && last.Int64 >= at.Unix() {
 			return history.ErrOrder
 		}
-		_, err = tx.ExecContext(ctx, s.text("UPDATE keywright_history_target SET last_at = ?1, first_at = COALESCE(first_at, ?1) WHERE id = ?2"),
+		_, err = tx.ExecContext(ctx,
+			s.text("UPDATE keywright_history_target SET last_at = ?1, first_at = COALESCE(first_at, ?1) WHERE id = ?2"),
 			at.Unix(), id)
 		if err != nil {
 			return err
@@ -71,10 +73,12 @@ func (s *Store) Append(ctx context.Context, target string, at time.Time, points 
 }
 
 // appendTo adds points to the chunks of a step.
-func (s *Store) appendTo(ctx context.Context, tx *sql.Tx, id int64, step history.Step, at time.Time, points map[string]history.Point) error {
+func (s *Store) appendTo(ctx context.Context, tx *sql.Tx, id int64, step history.Step, at time.Time,
+	points map[string]history.Point) error {
 	begins := chunk.Begin(at, step)
 	chunks := map[string][]byte{}
-	err := each(ctx, tx, s.text("SELECT entry, points FROM keywright_history_chunk WHERE step = ?1 AND begins = ?2 AND target = ?3"),
+	err := each(ctx, tx,
+		s.text("SELECT entry, points FROM keywright_history_chunk WHERE step = ?1 AND begins = ?2 AND target = ?3"),
 		[]any{stepOf(step), begins, id}, func(entry string, c []byte) error {
 			chunks[entry] = c
 			return nil
@@ -99,10 +103,10 @@ func (s *Store) appendTo(ctx context.Context, tx *sql.Tx, id int64, step history
 	return nil
 }
 
-// rowsAtOnce is how many chunks a statement writes: it has five parameters for each.
+// rowsAtOnce says how many chunks a statement writes: it has five parameters for each.
 const rowsAtOnce = 500
 
-// upsert is the statement that writes n chunks.
+// upsert returns the statement that writes n chunks.
 func upsert(n int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO keywright_history_chunk (step, begins, target, entry, points) VALUES ")
@@ -119,7 +123,7 @@ func upsert(n int) string {
 	return b.String()
 }
 
-// querier is a database or a transaction.
+// querier represents a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -143,14 +147,21 @@ func each(ctx context.Context, q querier, text string, args []any, row func(entr
 	return rows.Err()
 }
 
+// The questions of pages.
+const (
+	RangeText = "SELECT entry, points FROM keywright_history_chunk WHERE target = " + ofName +
+		" AND step = ?2 AND entry = ?3 AND begins BETWEEN ?4 AND ?5 ORDER BY begins"
+	AtText = "SELECT entry, points FROM keywright_history_chunk WHERE target = " + ofName +
+		" AND step = ?2 AND begins IN (?3, ?4) ORDER BY begins DESC"
+)
+
 // Range implements history.Store.
 func (s *Store) Range(ctx context.Context, q history.Query) (out []history.Point, err error) {
 	if q.To.Before(q.From) || q.To.Unix() < 0 {
 		return nil, nil
 	}
 	from := time.Unix(max(q.From.Unix(), 0), 0)
-	err = each(ctx, s.db, s.text("SELECT entry, points FROM keywright_history_chunk WHERE target = "+ofName+
-		" AND step = ?2 AND entry = ?3 AND begins BETWEEN ?4 AND ?5 ORDER BY begins"),
+	err = each(ctx, s.db, s.text(RangeText),
 		[]any{[]byte(q.Target), stepOf(q.Step), []byte(q.Entry), chunk.Begin(from, q.Step), q.To.Unix()},
 		func(_ string, c []byte) (err error) {
 			out, err = chunk.Within(out, c, q)
@@ -163,14 +174,14 @@ func (s *Store) Range(ctx context.Context, q history.Query) (out []history.Point
 }
 
 // At implements history.Store. It looks at the chunks of that time and at those before them.
-func (s *Store) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point, error) {
+func (s *Store) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point,
+	error) {
 	out := map[string]history.Point{}
 	if at.Unix() < 0 {
 		return out, nil
 	}
 	begins := chunk.Begin(at, step)
-	err := each(ctx, s.db, s.text("SELECT entry, points FROM keywright_history_chunk WHERE target = "+ofName+
-		" AND step = ?2 AND begins IN (?3, ?4) ORDER BY begins DESC"),
+	err := each(ctx, s.db, s.text(AtText),
 		[]any{[]byte(target), stepOf(step), begins, begins - int64(chunk.Spans[step]/time.Second)},
 		func(entry string, c []byte) error {
 			if _, there := out[entry]; there {
@@ -191,7 +202,8 @@ func (s *Store) At(ctx context.Context, target string, step history.Step, at tim
 // First implements history.Store.
 func (s *Store) First(ctx context.Context, target string) (time.Time, error) {
 	var first sql.NullInt64
-	err := s.db.QueryRowContext(ctx, s.text("SELECT first_at FROM keywright_history_target WHERE name = ?1"), []byte(target)).
+	err := s.db.QueryRowContext(ctx, s.text("SELECT first_at FROM keywright_history_target WHERE name = ?1"),
+		[]byte(target)).
 		Scan(&first)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !first.Valid {
 		return time.Time{}, nil
@@ -203,7 +215,8 @@ func (s *Store) First(ctx context.Context, target string) (time.Time, error) {
 func (s *Store) Prune(ctx context.Context, now time.Time) error {
 	return s.transact(ctx, func(tx *sql.Tx) error {
 		for _, step := range chunk.Steps {
-			done, err := tx.ExecContext(ctx, s.text("DELETE FROM keywright_history_chunk WHERE step = ?1 AND begins < ?2"), stepOf(step),
+			done, err := tx.ExecContext(ctx, s.text("DELETE FROM keywright_history_chunk WHERE step = ?1 AND begins < ?2"),
+				stepOf(step),
 				chunk.Oldest(now, step))
 			if err != nil {
 				return err
@@ -222,7 +235,8 @@ func (s *Store) Prune(ctx context.Context, now time.Time) error {
 // moveFirst notes, of each target whose first point was before a time, the first that is there still: days are kept
 // for longest.
 func (s *Store) moveFirst(ctx context.Context, tx *sql.Tx, before int64) error {
-	rows, err := tx.QueryContext(ctx, s.text("SELECT id FROM keywright_history_target WHERE first_at < ?1 ORDER BY id"+s.forUpdate), before)
+	rows, err := tx.QueryContext(ctx,
+		s.text("SELECT id FROM keywright_history_target WHERE first_at < ?1 ORDER BY id"+s.forUpdate), before)
 	if err != nil {
 		return err
 	}
@@ -239,8 +253,10 @@ func (s *Store) moveFirst(ctx context.Context, tx *sql.Tx, before int64) error {
 	}
 	for _, id := range targets {
 		var first sql.NullInt64
-		err := each(ctx, tx, s.text("SELECT entry, points FROM keywright_history_chunk WHERE step = ?1 AND target = ?2 AND begins = "+
-			"(SELECT min(begins) FROM keywright_history_chunk WHERE step = ?1 AND target = ?2)"), []any{stepOf(history.Day), id},
+		err := each(ctx, tx,
+			s.text("SELECT entry, points FROM keywright_history_chunk WHERE step = ?1 AND target = ?2 AND begins = "+
+				"(SELECT min(begins) FROM keywright_history_chunk WHERE step = ?1 AND target = ?2)"),
+			[]any{stepOf(history.Day), id},
 			func(_ string, c []byte) error {
 				points, err := chunk.Decode(c)
 				if len(points) > 0 && (!first.Valid || points[0].At.Unix() < first.Int64) {

@@ -10,7 +10,7 @@ import (
 // turnClass tells the turns from other advisory locks in the database.
 const turnClass = 0x6b77
 
-// turnAgain is how long it is until a turn that another program has is asked for again.
+// turnAgain says how long it is until a turn that another program has is asked for again.
 const turnAgain = time.Second
 
 // Turn implements history.Turns, by advisory locks of one session: they end with it, also where the program was

@@ -36,10 +36,11 @@ const (
 
 // Is reports whether a name of a store is one of keywrightd's.
 func Is(name string) bool {
-	return strings.HasPrefix(name, "sqlite:") || strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://")
+	return strings.HasPrefix(name, "sqlite:") || strings.HasPrefix(name, "postgres://") ||
+		strings.HasPrefix(name, "postgresql://")
 }
 
-// Find is the path of the program: beside this one, or one of PATH.
+// Find returns the path of the program: beside this one, or one of PATH.
 func Find() (string, error) {
 	name := Program
 	if runtime.GOOS == "windows" {
@@ -61,7 +62,7 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Store is a history that the program keeps. Its methods may be called by several goroutines.
+// Store represents a history that the program keeps. Its methods may be called by several goroutines.
 type Store struct {
 	program string
 	name    string
@@ -96,7 +97,7 @@ func (s *Store) called(target string) string {
 	return target
 }
 
-// running is the client of the program, which is started if it does not run.
+// running returns the client of the program, which is started if it does not run.
 func (s *Store) running(ctx context.Context) (*link.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +175,10 @@ func (s *Store) Range(ctx context.Context, q history.Query) (out []history.Point
 }
 
 // At implements history.Store.
-func (s *Store) At(ctx context.Context, target string, step history.Step, at time.Time) (out map[string]history.Point, err error) {
-	err = s.ask(ctx, func(c *link.Client, _ bool) (err error) { out, err = c.At(ctx, s.called(target), step, at); return err })
+func (s *Store) At(ctx context.Context, target string, step history.Step, at time.Time) (out map[string]history.Point,
+	err error) {
+	err = s.ask(ctx,
+		func(c *link.Client, _ bool) (err error) { out, err = c.At(ctx, s.called(target), step, at); return err })
 	return out, err
 }
 
@@ -208,7 +211,7 @@ func (s *Store) Close() error {
 	return c.Close()
 }
 
-// process is a program that runs, as a connection.
+// process represents a program that runs, as a connection.
 type process struct {
 	io.Reader
 	io.WriteCloser
@@ -245,7 +248,7 @@ func (p *process) Close() error {
 	return p.err
 }
 
-// last is what the program said last.
+// last returns what the program said last.
 func (p *process) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,7 @@ var (
 	lastKey    = []byte("last")
 )
 
-// File is a history in a file.
+// File represents a history in a file.
 type File struct {
 	path string
 	db   *bolt.DB
@@ -65,27 +65,31 @@ func Open(path string, now time.Time) (*File, error) {
 	return f, told
 }
 
-// errForm is a file of a newer program: it is good, and not for this one.
+// errForm represents a file of a newer program: it is good, and not for this one.
 type errForm uint64
 
 func (e errForm) Error() string {
-	return fmt.Sprintf("the history has the form %d, and this program knows %d: a newer keywright wrote it", uint64(e), form)
+	return fmt.Sprintf("the history has the form %d, and this program knows %d: a newer keywright wrote it",
+		uint64(e), form)
 }
 
 // damage reports whether an error is about what is in the file.
 func damage(err error) bool {
 	var newer errForm
-	return !errors.Is(err, history.ErrInUse) && !errors.As(err, &newer) && !errors.Is(err, os.ErrPermission) && errors.Is(err, chunk.ErrDamaged)
+	return !errors.Is(err, history.ErrInUse) && !errors.As(err, &newer) && !errors.Is(err, os.ErrPermission) &&
+		errors.Is(err, chunk.ErrDamaged)
 }
 
 func open(path string) (f *File, err error) {
 	f = &File{path: path}
 	err = f.guarded(func() (err error) {
-		f.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: 300 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
+		f.db, err = bolt.Open(path, 0o600,
+			&bolt.Options{Timeout: 300 * time.Millisecond, FreelistType: bolt.FreelistMapType, NoFreelistSync: true})
 		switch {
 		case errors.Is(err, bolterrors.ErrTimeout):
 			return history.ErrInUse
-		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
+		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch),
+			errors.Is(err, bolterrors.ErrChecksum):
 			return errors.Join(chunk.ErrDamaged, err)
 		case err != nil:
 			return err
@@ -221,7 +225,7 @@ func appendTo(chunks *bolt.Bucket, step history.Step, at time.Time, points map[s
 
 func targetBucket(target string) []byte { return append([]byte("t\x00"), target...) }
 
-// chunksOf is the bucket of a step; nil: the target has no points.
+// chunksOf returns the bucket of a step; nil: the target has no points.
 func chunksOf(tx *bolt.Tx, target string, step history.Step) *bolt.Bucket {
 	if b := tx.Bucket(targetBucket(target)); b != nil {
 		return b.Bucket(stepName(step))

@@ -87,7 +87,8 @@ func BenchmarkYear(b *testing.B) {
 	for i := range 400 * 24 {
 		points := map[string]history.Point{}
 		for e := range 300 {
-			points[fmt.Sprintf("some_entry_%d", e)] = history.Point{Keys: int64(e*1000 + i%97), Bytes: int64(e*100_000 + i*13%9973), Violations: map[string]int64{"KW505": int64(i % 7)}}
+			points[fmt.Sprintf("some_entry_%d", e)] = history.Point{Keys: int64(e*1000 + i%97),
+				Bytes: int64(e*100_000 + i*13%9973), Violations: map[string]int64{"KW505": int64(i % 7)}}
 		}
 		now = now.Add(time.Hour)
 		if err := f.Append(b.Context(), "a", now, points); err != nil {

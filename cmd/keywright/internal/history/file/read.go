@@ -21,7 +21,8 @@ func (f *File) Range(ctx context.Context, q history.Query) (out []history.Point,
 		from := time.Unix(max(q.From.Unix(), 0), 0)
 		prefix := append([]byte(q.Entry), 0)
 		c := chunks.Cursor()
-		for k, v := c.Seek(chunkKey(q.Entry, chunk.Begin(from, q.Step))); bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+8; k, v = c.Next() {
+		for k, v := c.Seek(chunkKey(q.Entry, chunk.Begin(from, q.Step))); bytes.HasPrefix(k, prefix) &&
+			len(k) == len(prefix)+8; k, v = c.Next() {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -41,7 +42,8 @@ func (f *File) Range(ctx context.Context, q history.Query) (out []history.Point,
 }
 
 // At implements history.Store.
-func (f *File) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point, error) {
+func (f *File) At(ctx context.Context, target string, step history.Step, at time.Time) (map[string]history.Point,
+	error) {
 	out := map[string]history.Point{}
 	err := f.transact(false, func(tx *bolt.Tx) error {
 		chunks := chunksOf(tx, target, step)
@@ -71,7 +73,7 @@ func (f *File) At(ctx context.Context, target string, step history.Step, at time
 	return out, nil
 }
 
-// lastBefore is the last point of an entry that is not after a time. It looks at the
+// lastBefore returns the last point of an entry that is not after a time. It looks at the
 // chunk of that time and at the one before it.
 func lastBefore(chunks *bolt.Bucket, name string, step history.Step, at time.Time) (history.Point, bool, error) {
 	c := chunks.Cursor()

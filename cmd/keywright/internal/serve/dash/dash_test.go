@@ -47,7 +47,8 @@ func TestFilesAreSmall(t *testing.T) {
 // A name space is no address: nothing is ever fetched from it.
 var (
 	address    = regexp.MustCompile(`(?i)(?:https?:|wss?:)?//[a-z0-9-]+\.[a-z0-9.-]+[^\s"'` + "`" + `)<>]*`)
-	nameSpaces = []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1998/Math/MathML"}
+	nameSpaces = []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml",
+		"http://www.w3.org/1998/Math/MathML"}
 )
 
 func TestNoFileRefersToAnotherHost(t *testing.T) {

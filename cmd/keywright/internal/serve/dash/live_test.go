@@ -4,6 +4,7 @@ package dash
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/queue"
@@ -26,20 +28,16 @@ import (
 // page in Chromium. `make dashboard-test` runs it: it takes longer than CI can wait.
 func TestInABrowser(t *testing.T) {
 	redis := keywrighttest.Start(t, keywrighttest.Valkey)
-	c, err := keywright.Open(t.Context(), redis.URL(), keywright.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := servertest.Open(t, redis.URL())
 	fill(t, redis, everykeys.New(c))
 	browse(t, "KEYWRIGHT_DASHBOARD="+serveProgram(t, redis.URL()))
 }
 
-// browse runs the tests of web/test.
+// browse runs the tests of web/test whose names have KEYWRIGHT_PAGES; without it all.
 func browse(t *testing.T, env ...string) {
 	t.Helper()
 	run := exec.CommandContext(t.Context(), "node", "--test", "--test-concurrency=1", "--test-reporter=spec",
-		"test/drawing.test.mjs", "test/live.test.mjs")
+		"--test-name-pattern="+cmp.Or(os.Getenv("KEYWRIGHT_PAGES"), "."), "test/drawing.test.mjs", "test/live.test.mjs")
 	run.Dir, run.Env = "web", append(os.Environ(), env...)
 	run.Stdout, run.Stderr = os.Stdout, os.Stderr
 	if err := run.Run(); err != nil {
@@ -60,9 +58,10 @@ func serveProgram(t *testing.T, url string) string {
 	must(t, os.MkdirAll(plans, 0o700))
 	must(t, os.WriteFile(filepath.Join(plans, "janitor-default.json"), // the job is due
 		[]byte(`{"keywright_janitor":1,"jobs":{"sweeps":{"from":"2020-01-01T00:00:00Z"}}}`), 0o600))
-	serve := exec.Command(program, "serve", "--url", url, "--file", declared(t, dir), "--janitor", "--janitor-latency", "0",
+	serve := exec.Command(program, "serve", "--url", url, "--file", declared(t, dir), "--janitor",
+		"--janitor-latency", "0",
 		"--listen", "127.0.0.1:0", "--store", filepath.Join(dir, "keywright.db"), "--audit-every", "10s",
-		"--allow-apply", "--plans", plans)
+		"--allow-apply", "--show-values", "--plans", plans)
 	serve.Stderr = os.Stderr
 	out, err := serve.StdoutPipe()
 	if err != nil {
@@ -85,7 +84,7 @@ func serveProgram(t *testing.T, url string) string {
 	return ""
 }
 
-// declared is the declaration of everykeys with a janitor.
+// declared returns the declaration of everykeys with a janitor.
 func declared(t *testing.T, dir string) string {
 	t.Helper()
 	must(t, os.CopyFS(filepath.Join(dir, "everykeys"), os.DirFS("../../../../../internal/everykeys")))
@@ -113,25 +112,28 @@ func fill(t *testing.T, redis *keywrighttest.Server, k *everykeys.Keyspace) {
 		_, err = k.Ca(id+1).GetOrLoad(ctx, func(context.Context) (string, error) { return "cached", nil })
 		must(t, err)
 	}
-	hostile := []string{"every:str:<img src=x onerror=alert(1)>", "every:nobody:\u202e7", "every:nobody:\xff\xfe", "other:\x1b[31m"}
+	hostile := []string{"every:str:<img src=x onerror=alert(1)>", "every:nobody:\u202e7", "every:nobody:\xff\xfe",
+		"other:\x1b[31m"}
 	for i := range 40 {
 		hostile = append(hostile, fmt.Sprintf("every:strr:%d", i))
 	}
 	for _, name := range hostile {
 		redis.Do("SET", name, "x")
 	}
+	redis.Do("XGROUP", "CREATE", "every:dur", "g", "0")
 	redis.Do("PERSIST", "every:str:7")
+	redis.Do("HSET", "every:hsh:1", "name", "Yamada", "n", "7")
+	redis.Do("SET", "every:sealed:1", "s3cret", "EX", "600") // not sealed yet: adopted later
+	redis.Do("HSET", "every:sealeds:1", "name", "s3cret", "k", "1")
+	for id := range 300 {
+		redis.Do("ZADD", "every:zs:1", fmt.Sprint(id), fmt.Sprint("member ", id))
+	}
 	kill(t, k.Q())
 	hold(t, k.Lk(7))
 	sweep(t, k)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = expect.NoError
 
 // kill makes dead jobs of two errors, and lets others wait.
 func kill(t *testing.T, q queue.Queue[string]) {

@@ -39,6 +39,7 @@ export interface Me {
   user: string;
   role: "viewer" | "operator";
   allow_apply: boolean;
+  show_values: boolean; // this user may look at values of keys
   session: boolean;
   csrf: string;
   version: string;
@@ -81,6 +82,31 @@ export interface Job {
   runs: number;
   failed: number;
   failures: number;
+}
+
+/** Step is a step of a part of a migration to another phase, and what it needs. */
+export interface Step {
+  to: string;
+  gates: { gate: string; open: boolean; has?: string; want?: string }[];
+}
+
+/** Move is a part of a migration, and where it is. */
+export interface Move {
+  migration: string;
+  part: string;
+  phase: string; // "": nothing of it is on this machine
+  authority: string;
+  epoch: number;
+  since?: string;
+  changing?: boolean;
+  marks: number;
+  oldest_mark_seconds?: number;
+  compared: number;
+  unequal: number;
+  forward?: Step;
+  back?: Step;
+  processes: { id: string; pid: number; at: string; live: boolean; confirmed: number }[];
+  unfit?: string[];
 }
 
 export type RowKind = "entry" | "legacy" | "undeclared" | "foreign";
@@ -273,6 +299,26 @@ export interface Explained extends Measured {
     bytes: number | null;
   };
   wrong?: string[];
+}
+
+/** A text of any bytes: where base64 is there, text is for people only. */
+export interface Bytes extends Key {
+  length: number; // bytes of all
+  cut?: boolean; // this is the beginning
+  sealed?: boolean; // it is not shown
+}
+
+/** The value of a key, as far as it may be shown. */
+export interface Value {
+  exists: boolean;
+  type?: string;
+  size: number; // elements; bytes of a string
+  elements: { name?: Bytes; score?: string; value?: Bytes; fields?: { name: Bytes; value: Bytes }[]; of?: number }[];
+  hidden?: "sealed" | "lock" | "type"; // why nothing of it is shown
+  sealed: number;
+  cut?: string; // what is missing
+  touched: boolean; // the key's idle time began again
+  at: string;
 }
 
 export interface UndeclaredGroup {

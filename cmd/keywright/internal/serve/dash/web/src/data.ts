@@ -100,14 +100,24 @@ async function ask(path: string, h: Held): Promise<void> {
   }
 }
 
-/** changed fetches again what is shown of a target's topics; with none, everything that is shown. */
+/** changed fetches again what is shown of a target's topics, or of all targets'; with none, everything that is shown. */
 export function changed(target?: string, topics?: string[]): void {
   for (const [path, h] of held) {
-    const concerned = !topics || ((h.target === undefined || h.target === target) && topics.includes(h.topic));
+    const concerned = !topics || ((target === undefined || h.target === undefined || h.target === target) && topics.includes(h.topic));
     if (!concerned) continue;
     if (h.views.size > 0) void ask(path, h);
     else held.delete(path);
   }
+}
+
+const untold = new Set(["dead", "explain"]); // topics of which no event tells that they have changed
+
+/** ahead begins to fetch what a view will ask for. */
+export function ahead(path: string, topic: string, target?: string): void {
+  if (held.has(path)) return;
+  const h: Held = { views: new Set(), topic, target, asked: 0 };
+  held.set(path, h);
+  void ask(path, h);
 }
 
 export interface Data<T> {
@@ -131,8 +141,9 @@ export function useData<T>(path: string | undefined, topic: string, target?: str
     const mine = h;
     const redraw = () => draw((n) => n + 1);
     mine.views.add(redraw);
-    if (mine.data === undefined || mine.error) void ask(path, mine);
-    else redraw();
+    const opened = mine.views.size === 1 && untold.has(topic);
+    if (!mine.asking && (mine.data === undefined || mine.error || opened)) void ask(path, mine);
+    if (mine.data !== undefined) redraw();
     return () => void mine.views.delete(redraw);
   }, [path, topic, target]);
   const h = path === undefined ? undefined : held.get(path);

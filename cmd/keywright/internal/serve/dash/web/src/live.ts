@@ -41,7 +41,7 @@ function onRun(e: MessageEvent<string>): void {
   const oldest = runs.keys().next();
   if (runs.size > 200 && !oldest.done) runs.delete(oldest.value);
   tell();
-  if (finished(run)) changed(undefined, ["runs", "dead"]);
+  if (finished(run)) changed(run.target, ["runs", "dead"]);
 }
 
 /** open keeps a stream of events until close. */

@@ -1,14 +1,15 @@
 import { render, type ComponentChildren } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { List, Me, Target } from "./api";
-import { ApiError, changed, request, setMe, useData } from "./data";
+import { ahead, ApiError, changed, request, setMe, useData } from "./data";
 import * as live from "./live";
 import { constructs } from "./pages/constructs";
 import { EntryPage } from "./pages/entry";
 import { FindingsPage } from "./pages/findings";
 import { FleetPage } from "./pages/fleet";
 import { JanitorPage } from "./pages/janitor";
-import { OverviewPage } from "./pages/overview";
+import { MigrationsPage } from "./pages/migrations";
+import { overviewAhead, OverviewPage } from "./pages/overview";
 import { QueuePage } from "./pages/queue";
 import { QueuesPage } from "./pages/queues";
 import { RunPage } from "./pages/run";
@@ -17,7 +18,7 @@ import { SearchPage } from "./pages/search";
 import { ServerPage } from "./pages/server";
 import { SignIn } from "./pages/signin";
 import { UndeclaredPage } from "./pages/undeclared";
-import { useRoute } from "./route";
+import { parse, useRoute } from "./route";
 import { applyScheme, Shell, titleOf } from "./shell";
 import { Answer, Empty, Failed, Loading } from "./ui/states";
 import "uplot/dist/uPlot.min.css";
@@ -25,12 +26,14 @@ import "./style/base.css";
 import "./style/parts.css";
 import "./style/shell.css";
 
+const targetsAt = "api/v1/targets";
+
 type Page = (target: string, rest: string[], me: Me) => ComponentChildren;
 
 const pages = new Map<string, Page>([
   ["", (target) => <OverviewPage target={target} />],
   ["e", (target, [name = ""], me) => <EntryPage target={target} name={name} me={me} />],
-  ["search", (target) => <SearchPage target={target} />],
+  ["search", (target, _rest, me) => <SearchPage target={target} me={me} />],
   ["findings", (target) => <FindingsPage target={target} />],
   ["undeclared", (target) => <UndeclaredPage target={target} />],
   [
@@ -39,6 +42,7 @@ const pages = new Map<string, Page>([
       entry ? <QueuePage target={target} entry={entry} instance={instance} me={me} /> : <QueuesPage target={target} />,
   ],
   ["janitor", (target) => <JanitorPage target={target} />],
+  ["migrations", (target) => <MigrationsPage target={target} />],
   ["server", (target) => <ServerPage target={target} />],
   ["runs", (target, [id], me) => (id ? <RunPage target={target} id={id} me={me} /> : <RunsPage target={target} me={me} />)],
 ]);
@@ -46,7 +50,7 @@ for (const [id, of] of constructs) pages.set(id, (target) => of({ target }));
 
 function Views({ me }: { me: Me }) {
   const { path } = useRoute();
-  const targets = useData<List<Target>>("api/v1/targets", "targets");
+  const targets = useData<List<Target>>(targetsAt, "targets");
   const items = targets.data?.items;
   const only = items?.length === 1 && items[0]!.state !== "broken" ? items[0]!.id : undefined;
   const target = path[0] === "t" ? path[1] : path.length === 0 ? only : undefined;
@@ -85,6 +89,7 @@ function App() {
   const [me, set] = useState<Me>();
   const [error, setError] = useState<ApiError>();
   const [out, setOut] = useState(false);
+  const lost = useRef(false);
   const ask = useCallback(() => {
     request<Me>("api/v1/me").then(
       (m) => {
@@ -93,7 +98,8 @@ function App() {
         setError(undefined);
         setOut(false);
         live.open();
-        changed();
+        if (lost.current) changed(); // what was fetched is of no user
+        lost.current = false;
       },
       (e: unknown) => e instanceof ApiError && e.status !== 401 && setError(e),
     );
@@ -101,6 +107,7 @@ function App() {
   useEffect(() => {
     const signedOut = () => {
       live.close();
+      lost.current = true;
       setOut(true);
     };
     addEventListener("signed-out", signedOut);
@@ -117,5 +124,13 @@ function App() {
   return <main class="signin"><h1 class="aside">keywright</h1>{error ? <Failed error={error} retry={ask} /> : <Loading what="keywright" />}</main>;
 }
 
+/** begin asks for what the first page needs at once: each answer that is waited for before the next takes its time. */
+function begin(): void {
+  const { path, query } = parse(location.hash);
+  ahead(targetsAt, "targets");
+  if (path[0] === "t" && path.length === 2) overviewAhead(path[1]!, query);
+}
+
 applyScheme();
+begin();
 render(<App />, document.getElementById("app")!);

@@ -42,6 +42,7 @@ const places: { title: string; of: Place[] }[] = [
       { id: "server", name: "Server", key: "s" },
       { id: "runs", name: "Runs and plans", key: "p" },
       { id: "janitor", name: "Janitor", key: "j" },
+      { id: "migrations", name: "Migrations", key: "m" },
     ],
   },
 ];

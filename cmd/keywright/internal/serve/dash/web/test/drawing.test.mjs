@@ -21,6 +21,7 @@ const views = {
   server: "#/t/main/server",
   runs: "#/t/main/runs",
   janitor: "#/t/main/janitor",
+  migrations: "#/t/main/migrations",
   plan: "#/t/main/runs/p1",
 };
 
@@ -235,6 +236,38 @@ test("what has changed is shown at once, and a lost stream comes back", () => {
   );
 });
 
+test("what no event tells is asked for again when its page is opened", () => {
+  let bytes = 101;
+  const change = { explain: (usual) => ({ body: { ...usual(), live: { ...usual().live, bytes: bytes++ } } }) };
+  return on(
+    views.search,
+    async (page, server) => {
+      await page.getByText("101 B").waitFor();
+      await page.goto(server.address + views.locks);
+      await page.getByRole("heading", { name: "Locks", exact: true }).waitFor();
+      await page.goto(server.address + views.search);
+      await page.getByText("102 B").waitFor();
+    },
+    { change },
+  );
+});
+
+test("a run that has ended makes old what is shown of dead jobs", () => {
+  let jobs = 54;
+  const change = { dead: (usual) => ({ body: { ...usual(), total: jobs, cut: false } }) };
+  return on(
+    "#/t/main/queues/mail/-",
+    async (page, server) => {
+      await page.getByRole("button", { name: /^Retry all 54 that match/ }).waitFor();
+      await page.locator(".link.live").waitFor();
+      jobs = 6;
+      server.tell("run", { id: "p9", target: "main", state: "done", done: 48, total: 48 });
+      await page.getByRole("button", { name: /^Retry all 6 that match/ }).waitFor();
+    },
+    { change },
+  );
+});
+
 test("a plan is looked at, confirmed by its name, and watched", () => {
   let state = "planned";
   const applied = [];
@@ -308,6 +341,43 @@ for (const [name, path] of [["a plan", "#/t/main/runs/p2"], ["the list of plans"
     );
   });
 }
+
+for (const [mode, options] of Object.entries(modes)) {
+  test(`a value is shown to those that ask for it and may, ${mode}`, () =>
+    on(
+      views.search,
+      async (page, _server, { said }) => {
+        await settled(page);
+        assert.equal(await page.getByText("green").count(), 0, "a value is shown that was not asked for");
+        const asked = page.waitForRequest((r) => r.method() === "POST");
+        await page.getByRole("button", { name: "Show the value" }).click();
+        const request = await asked;
+        assert.equal(request.headers()["x-keywright-csrf"], "x");
+        assert.deepEqual(request.postDataJSON(), { key: { text: "shop:item:7" } });
+        await page.getByText("Tea <img src=x onerror=alert(1)>").waitFor();
+        const text = await page.locator("main").innerText();
+        for (const shown of ["\\u202e", "sealed, 44 B", "not UTF-8", "cut, of 1.0 MiB", "This is not all: 4 of 12,345 fields", "12,345 fields", "OBJECT IDLETIME"]) assert.ok(text.includes(shown), shown);
+        assert.equal(await page.locator("main img").count(), 0);
+        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(beyond <= 0, `the value scrolls sideways by ${beyond} pixels`);
+        await picture(page, `value-${mode}`);
+        await accessible(page, `a value, ${mode}`);
+        assert.deepEqual(said, []);
+      },
+      { options },
+    ));
+}
+
+test("values are not offered to those that may not look at them", () =>
+  on(
+    views.search,
+    async (page) => {
+      await settled(page);
+      await page.getByText("is declared:").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Show the value" }).count(), 0);
+    },
+    { change: { me: (usual) => ({ body: { ...usual(), show_values: false } }) } },
+  ));
 
 test("nothing can be changed by those that may only look", () =>
   on(

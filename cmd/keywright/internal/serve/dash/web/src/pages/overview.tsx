@@ -1,5 +1,5 @@
 import type { Changed, CodeCount, EntryRow, Overview } from "../api";
-import { useData } from "../data";
+import { ahead, useData } from "../data";
 import { brief, bytes, count, percent, plural, signed } from "../format";
 import { useAudit } from "../live";
 import { at, setQuery, useRoute, view } from "../route";
@@ -7,7 +7,7 @@ import { Ago, Chip, Figure, Figures, Level, Name, Panel } from "../ui/bits";
 import { Answer, Audit, Empty } from "../ui/states";
 import { Table } from "../ui/table";
 import { grow, inside, labelOf, rowLink, tone, Treemap, type Measure } from "../ui/treemap";
-import { Trend } from "../ui/trend";
+import { historyAt, Trend } from "../ui/trend";
 
 function Head({ target, o }: { target: string; o: Overview }) {
   const { totals: t } = o;
@@ -116,7 +116,7 @@ function Changes({ target, o }: { target: string; o: Overview }) {
     return row ? rowLink(target, row) : view(["t", target, "e", name]);
   };
   return (
-    <Panel title="What has changed" note={o.since ? <>compared with <Ago at={o.since} /></> : undefined}>
+    <Panel below title="What has changed" note={o.since ? <>compared with <Ago at={o.since} /></> : undefined}>
       {!o.since ? (
         <Empty title="Nothing to compare with">The history begins with the first audit.</Empty>
       ) : (
@@ -189,7 +189,7 @@ export function Rules({ target, of, read }: { target: string; of: CodeCount[]; r
 function Entries({ target, o }: { target: string; o: Overview }) {
   const total = o.totals.bytes;
   return (
-    <Panel wide title="Entries">
+    <Panel wide below title="Entries">
       <Table<EntryRow>
         id="entries"
         caption="Entries, undeclared and foreign keys"
@@ -197,7 +197,7 @@ function Entries({ target, o }: { target: string; o: Overview }) {
         rowKey={(r) => `${r.kind} ${r.name}`}
         order="-bytes"
         text={(r) => `${r.name} ${r.pattern ?? ""} ${r.type ?? ""} ${r.construct ?? ""} ${r.owner ?? ""} ${r.kind}`}
-        csv={at(["t", target, "overview"])}
+        csv={answerAt(target)}
         empty={<Empty title={o.at ? "Nothing is declared" : "Nothing was read yet"} />}
         columns={[
           {
@@ -233,8 +233,24 @@ function Entries({ target, o }: { target: string; o: Overview }) {
   );
 }
 
+const metrics = [
+  { id: "violations", name: "All", write: brief },
+  { id: "codes", name: "By rule", write: brief },
+  { id: "keys", name: "Keys", write: brief },
+  { id: "bytes", name: "Memory", write: bytes },
+];
+
+const answerAt = (target: string): string => at(["t", target, "overview"]);
+
+/** overviewAhead begins to fetch what the page shows, before it is known which user this is. */
+export function overviewAhead(target: string, query: URLSearchParams): void {
+  ahead(answerAt(target), "audit", target);
+  const metric = metrics.find((m) => m.id === query.get("metric")) ?? metrics[0]!;
+  ahead(historyAt(target, metric.id, query), "audit", target);
+}
+
 export function OverviewPage({ target }: { target: string }) {
-  const data = useData<Overview>(at(["t", target, "overview"]), "audit", target);
+  const data = useData<Overview>(answerAt(target), "audit", target);
   const told = useAudit(target);
   return (
     <Answer of={data} what="the overview" title="Overview">
@@ -262,12 +278,7 @@ export function OverviewPage({ target }: { target: string }) {
                 <Trend
                   title="Violations over time"
                   target={target}
-                  metrics={[
-                    { id: "violations", name: "All", write: brief },
-                    { id: "codes", name: "By rule", write: brief },
-                    { id: "keys", name: "Keys", write: brief },
-                    { id: "bytes", name: "Memory", write: bytes },
-                  ]}
+                  metrics={metrics}
                 />
               </div>
               <Changes target={target} o={o} />

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import type { Explained } from "../api";
+import type { Explained, Me } from "../api";
 import { useData } from "../data";
 import { bytes, duration } from "../format";
 import { explained, setQuery, useRoute, view } from "../route";
 import { Facts, KeyName, Name, Panel } from "../ui/bits";
 import { Answer, Empty } from "../ui/states";
+import { ValuePanel } from "./value";
 
 const verdicts: Record<Explained["status"], [string, string]> = {
   declared: ["good", "is declared"],
@@ -33,7 +34,7 @@ function Live({ x, failed }: { x: Explained; failed?: string }) {
   );
 }
 
-function Answered({ target, x, failed }: { target: string; x: Explained; failed?: string }) {
+function Answered({ target, x, failed, me }: { target: string; x: Explained; failed?: string; me: Me }) {
   const [tone, words] = verdicts[x.status];
   return (
     <>
@@ -90,12 +91,13 @@ function Answered({ target, x, failed }: { target: string; x: Explained; failed?
             </ul>
           </Panel>
         )}
+        {me.show_values && x.live?.exists && <ValuePanel key={x.key.base64 ?? x.key.text} target={target} of={x.key} />}
       </div>
     </>
   );
 }
 
-export function SearchPage({ target }: { target: string }) {
+export function SearchPage({ target, me }: { target: string; me: Me }) {
   const { query } = useRoute();
   const key = query.get("key") ?? "";
   const [text, setText] = useState(key);
@@ -136,7 +138,7 @@ export function SearchPage({ target }: { target: string }) {
       </form>
       {path ? (
         <Answer of={data} what="what there is to say of the key">
-          {(x) => <Answered target={target} x={x} failed={x.failed?.what} />}
+          {(x) => <Answered target={target} x={x} failed={x.failed?.what} me={me} />}
         </Answer>
       ) : (
         <Empty title="Write a key, exactly as it is on the server" />

@@ -7,8 +7,11 @@ import { useNow } from "../live";
 
 // What would reorder or hide text is written as an escape, so that a name looks like what it is.
 const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-const escaped = (text: string): string =>
-  text.replace(unseen, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const escape = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escaped = (text: string): string => text.replace(unseen, escape);
+
+/** shownText is a text with its lines, and without what would hide or reorder it. */
+export const shownText = (text: string): string => text.replace(unseen, (c) => (c === "\n" || c === "\t" ? c : escape(c)));
 
 /** Name shows text of any origin: it is never markup and cannot reorder its surroundings. */
 export const Name = ({ text }: { text: string }) => <bdi class="name">{escaped(text) || "(empty)"}</bdi>;
@@ -76,10 +79,11 @@ export function Panel(p: {
   note?: ComponentChildren;
   tools?: ComponentChildren;
   wide?: boolean;
+  below?: boolean; // the first screen does not show it: it is laid out when it comes into view
   children: ComponentChildren;
 }) {
   return (
-    <section class={`panel ${p.wide ? "wide" : ""}`}>
+    <section class={`panel ${p.wide ? "wide" : ""} ${p.below ? "below" : ""}`}>
       <header>
         <h2>{p.title}</h2>
         {p.note && <p class="note">{p.note}</p>}

@@ -28,6 +28,7 @@ interface Props<T> {
   empty?: ComponentChildren;
   page?: number;
   tools?: ComponentChildren;
+  cards?: boolean; // on a phone a row is a card: each cell has a line of its own, after the title of its column
 }
 
 function compare(a: string | number, b: string | number): number {
@@ -134,7 +135,7 @@ export function Table<T>(p: Props<T>) {
     <div class="table">
       {filters && <Tools p={p} filter={filter} rows={rows} />}
       <div class="scroll" tabIndex={0} role="region" aria-label={p.caption}>
-        <table>
+        <table class={p.cards ? "cards" : undefined}>
           <caption class="aside">{p.caption}</caption>
           <thead>
             <Head p={p} order={order} />
@@ -143,7 +144,7 @@ export function Table<T>(p: Props<T>) {
             {visible.map((row) => (
               <tr key={p.rowKey(row)}>
                 {p.columns.map((c) => (
-                  <td key={c.id} class={`${c.num ? "num" : ""} ${c.minor ? "minor" : ""}`}>
+                  <td key={c.id} class={`${c.num ? "num" : ""} ${c.minor ? "minor" : ""}`} data-title={p.cards ? c.title : undefined}>
                     {c.cell(row)}
                   </td>
                 ))}

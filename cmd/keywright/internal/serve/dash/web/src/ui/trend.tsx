@@ -42,12 +42,17 @@ function from(seconds: number): string {
   return new Date(Math.floor((Date.now() - seconds * 1000) / step) * step).toISOString();
 }
 
+const rangeOf = (query: URLSearchParams) => ranges.find((r) => r[0] === query.get("range")) ?? ranges[2]!;
+
+/** historyAt is the address of the figures that a view's query asks for. */
+export const historyAt = (target: string, metric: string, query: URLSearchParams, entry?: string): string =>
+  at(["t", target, "history"], { entry, metric, from: from(rangeOf(query)[2]) });
+
 export function Trend({ title, target, metrics, entry }: Props) {
   const { query } = useRoute();
-  const wanted = query.get("range") ?? "30d";
-  const [id, , seconds] = ranges.find((r) => r[0] === wanted) ?? ranges[2]!;
+  const [id] = rangeOf(query);
   const metric = metrics.find((m) => m.id === query.get("metric")) ?? metrics[0]!;
-  const path = at(["t", target, "history"], { entry, metric: metric.id, from: from(seconds) });
+  const path = historyAt(target, metric.id, query, entry);
   const history = useData<History>(path, "audit", target);
   return (
     <Panel

@@ -1,0 +1,246 @@
+// Package kernel runs operations on servers: it retries what may be retried, and says
+// of an error whether anything was applied. It has the operations (Op, Script), calls of
+// many goroutines that share a script (Shared), transactions, the TTL policies of
+// entries, subscriptions, and a state that each package keeps per client (Part).
+//
+// It is for the packages of constructs and for generated code; programs use the names of
+// package keywright. The client library, rueidis, is known here and in guard only.
+//
+// API: no promise, at no version.
+package kernel
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/redis/rueidis"
+)
+
+// Options of a client. The zero value is a good choice.
+type Options struct {
+	Name string // CLIENT SETNAME; shows in CLIENT LIST
+
+	CAFile, CertFile, KeyFile, ServerName string // TLS, with a rediss:// URL
+
+	Insecure bool // do not verify the server's certificate
+
+	// Timeout bounds dialling, and how long a command may wait for its reply
+	// before the connection is given up; 0: 5 s. With client-side caching it
+	// also bounds how stale a cached value can be while a network partition
+	// drops packets without closing the connection (about 1.2 times this).
+	Timeout time.Duration
+	// Attempts is how often a read or an idempotent script is sent at most, and
+	// a write that was refused without being applied; 0: 8, which span about a
+	// second. 16 span about seven, as long as most failovers take; the context of
+	// a call ends it earlier. 1 turns retries off. Without a deadline a read may
+	// wait Attempts times Timeout for a server that is frozen.
+	Attempts int
+	// Backoff is the wait before the second attempt; it doubles up to a second,
+	// half of it at random. 0: 10 ms.
+	Backoff time.Duration
+	// NoCache does without client-side caching, which needs RESP3.
+	NoCache bool
+	// Connections per server for pipelined commands, as a power of two: 2 means
+	// four. 0: rueidis' choice; -1: one.
+	Connections int
+	// MaxFlushDelay lets the writer gather commands for so long: fewer system
+	// calls under load, a later reply for a single caller. 0: none; 20 µs is a
+	// sensible value for a busy server.
+	MaxFlushDelay time.Duration
+
+	Hooks []Hook // called around every operation, in order
+	// retries and failures at Debug and Warn, with names of entries and never keys or values; nil: nothing
+	Logger *slog.Logger
+
+	// Sealer seals and opens what is declared encrypted; without one that can
+	// neither be written nor read.
+	Sealer Sealer
+
+	// Wrap may put something between this client and rueidis, such as a guard. It
+	// must pass the contexts of calls on, or what is made of them.
+	Wrap func(rueidis.Client) rueidis.Client
+
+	Getenv func(string) string // for KEYWRIGHT_URL, REDIS_URL and REDISCLI_AUTH; nil: no environment
+}
+
+// Client represents a connection to a server, a cluster, or a primary that sentinels
+// name. It is safe for concurrent use.
+type Client struct {
+	raw      rueidis.Client
+	rooms    *rooms
+	server   string
+	database int
+	slots    bool // a cluster: keys used together must share a slot
+	retry    retryPolicy
+	hooks    []Hook
+	noticing bool // a hook wants notices
+	log      *slog.Logger
+	now      func() time.Time
+	hub      *invalidations // nil without client-side caching
+	parts    parts
+	sealer   Sealer
+
+	life context.Context // until Close
+	end  context.CancelCauseFunc
+}
+
+// Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
+// unix:///path, redis+cluster://host:port,…, redis+sentinel://host:port,…/name.
+// An empty url is taken from the environment (Options.Getenv), else
+// redis://127.0.0.1:6379. It fails when the server cannot be reached now; later
+// a lost connection is made again, with backoff and jitter per address.
+func Open(ctx context.Context, url string, o Options) (*Client, error) {
+	config, err := connect.New(connect.Options{URL: url, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, Getenv: o.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	gate := newDialGate(config.Network, config.Timeout)
+	gate.login = newLogin(config)
+	opened := gate.opening(ctx)
+	defer opened()
+	option := clientOption(config, o, gate)
+	var hub *invalidations
+	if !o.NoCache {
+		hub = newInvalidations()
+		option.OnInvalidations = hub.tell
+	}
+	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
+	if err != nil {
+		class, hint := NotApplied, openHint(err)
+		if refusal(err) != "" {
+			class, _, _ = judge(err, true) // time does not heal a wrong login
+		}
+		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+			err = fmt.Errorf("%w: %w", ended, err)
+		}
+		return nil, &Error{Class: class, Op: "open", Server: config.String(), Err: err, Hint: hint}
+	}
+	c.hub, c.database = hub, config.DB
+	return c, nil
+}
+
+// New makes a client of a rueidis client that exists already. That client should
+// have DisableRetry set: what it retries, and how long its calls wait for a
+// connection, is not this package's to answer for.
+func New(raw rueidis.Client, o Options) *Client {
+	c, _ := newClient(nil, func() (rueidis.Client, error) { return raw, nil }, "", o)
+	return c
+}
+
+func newClient(gate *dialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
+	life, end := context.WithCancelCause(context.Background())
+	c := &Client{life: life, end: end, rooms: newRooms(gate, life), server: server, database: noDatabase, hooks: o.Hooks,
+		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger,
+		now:   time.Now,
+		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
+	if gate != nil {
+		gate.tell, gate.life = (&connections{client: c}).tell, life
+	}
+	raw, err := open()
+	if err != nil {
+		end(ErrClosed)
+		gate.close()
+		return nil, err
+	}
+	c.raw, c.slots = &prompt{raw, c.rooms}, raw.Mode() == rueidis.ClientModeCluster
+	if o.Wrap != nil {
+		c.raw = o.Wrap(c.raw)
+	}
+	return c, nil
+}
+
+func clientOption(c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
+	option := rueidis.ClientOption{
+		InitAddress: c.Addresses, AuthCredentialsFn: gate.credentials, SelectDB: c.DB, TLSConfig: c.TLS,
+		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
+		Dialer: net.Dialer{Timeout: c.Timeout, KeepAlive: time.Second},
+		DialCtxFn: func(dial context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+			return gate.dial(dial, addr, d, t)
+		},
+		PipelineMultiplex: o.Connections, MaxFlushDelay: o.MaxFlushDelay,
+		// Else the deadline of one caller breaks a connection that others wait on, too.
+		AlwaysPipelining: true,
+		// Connections of blocking reads and transactions go back when they are idle.
+		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1, BlockingPoolSize: ownConnections(),
+		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
+		// A reader that waits half a minute for a moved slot is no reader.
+		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
+	}
+	if c.Mode == connect.Sentinel {
+		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, TLSConfig: c.TLS, ClientName: o.Name,
+			Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
+		option.Sentinel.Dialer.Resolver = gate.login.sentinels
+	}
+	return option
+}
+
+// idleFor says how long a connection of its own is kept that is not used.
+var idleFor = 30 * time.Second
+
+func openHint(err error) string {
+	switch {
+	case errors.Is(err, rueidis.ErrNoCache):
+		return "set Options.NoCache: this server has no client-side caching"
+	case refusal(err) != "":
+		return "check the login and its ACL rules; `keywright acl print` shows what a component needs"
+	}
+	return "check the URL, and that the server is up: `keywright doctor`"
+}
+
+// Close ends every connection. What is under way and what comes later fails with
+// ErrClosed.
+func (c *Client) Close() {
+	c.parts.close()
+	c.end(ErrClosed)
+	c.raw.Close()
+	c.rooms.gate.close()
+}
+
+// Life returns a context that ends when the client is closed, with ErrClosed as its
+// cause. It is for constructs: what they run in the background ends with it.
+func (c *Client) Life() context.Context { return c.life }
+
+// While returns ctx, ended by the end of the client, too: context.Cause is ErrClosed
+// then. It is for constructs: a Run, Serve or All works under it. The function
+// that it gives frees it.
+func (c *Client) While(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { end(ErrClosed) })
+	return ctx, func() { stop(); end(context.Canceled) }
+}
+
+// Ended returns the error of an operation whose context, from While, ended because the
+// client was closed; nil if ctx has not ended, or for another reason. It is for
+// constructs.
+func (c *Client) Ended(ctx context.Context, op string, e *Entry) error {
+	if !errors.Is(context.Cause(ctx), ErrClosed) {
+		return nil
+	}
+	failed := &Error{Class: NotApplied, Op: op, Err: ErrClosed}
+	if e != nil {
+		failed.Entry = e.Name
+	}
+	return failed
+}
+
+// Raw returns the rueidis client below, for commands that no handle has. What is
+// written through it has no TTL policy.
+func (c *Client) Raw() rueidis.Client { return c.raw }
+
+// Server returns the server as it was given, without secrets.
+func (c *Client) Server() string { return c.server }
+
+// String implements fmt.Stringer.
+func (c *Client) String() string { return fmt.Sprintf("keywright.Client(%s)", c.server) }

@@ -1,0 +1,137 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Call represents one operation as hooks see it. It has the names of the declaration and
+// never a key or a value.
+type Call struct {
+	Entry string // "product_detail", "" for operations without one
+	Op    string // "get", "set", "batch" …
+	Write bool
+	Size  int // operations in a batch or transaction, else 1
+}
+
+// Outcome describes how a call ended.
+type Outcome struct {
+	Elapsed  time.Duration // over all attempts
+	Attempts int
+	Err      error // nil, ErrNotFound, an *Error or *DecodeError, or what the function of a transaction returned
+}
+
+// Kind returns the outcome in a word or two: "ok", "not found", "decode", the class of
+// the error, or "caller" for an error that the function of a transaction returned.
+func (o Outcome) Kind() string {
+	switch {
+	case o.Err == nil:
+		return "ok"
+	case o.Err == ErrNotFound:
+		return "not found"
+	}
+	if class, ok := ClassOf(o.Err); ok {
+		return class.String()
+	}
+	if _, ok := errors.AsType[*DecodeError](o.Err); ok {
+		return "decode"
+	}
+	return "caller"
+}
+
+// Hook is called around every operation. Start may return a context of its own
+// (with a span in it, say) that the operation then runs under; Done gets the
+// same context. They are called by the goroutine of the caller. Notice is called
+// for what happens to constructs, by a goroutine of theirs. Each may be nil, and
+// should be quick.
+type Hook struct {
+	Start  func(ctx context.Context, call Call) context.Context
+	Done   func(ctx context.Context, call Call, outcome Outcome)
+	Notice func(ctx context.Context, notice Notice)
+}
+
+// observed represents a call under way: what the hooks need at its end.
+type observed struct {
+	c     *Client
+	ctx   context.Context
+	call  Call
+	began time.Time
+}
+
+// Observed reports whether hooks or a logger want to know of operations. It is for
+// typed handles.
+func (c *Client) Observed() bool { return len(c.hooks) > 0 || c.log != nil }
+
+// observe begins a call. Without hooks and logger it costs two comparisons.
+func (c *Client) observe(ctx context.Context, call Call) observed {
+	o := observed{c: c, ctx: ctx, call: call}
+	if !c.Observed() {
+		return o
+	}
+	o.began = c.now()
+	for _, h := range c.hooks {
+		if h.Start != nil {
+			o.ctx = h.Start(o.ctx, call)
+		}
+	}
+	return o
+}
+
+func (o observed) done(attempts int, err error) {
+	if o.began.IsZero() {
+		return
+	}
+	outcome := Outcome{Elapsed: o.c.now().Sub(o.began), Attempts: attempts, Err: err}
+	for i := len(o.c.hooks) - 1; i >= 0; i-- {
+		if h := o.c.hooks[i]; h.Done != nil {
+			h.Done(o.ctx, o.call, outcome)
+		}
+	}
+	o.c.logOutcome(o.ctx, o.call, outcome)
+}
+
+func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
+	if c.log == nil {
+		return
+	}
+	if o.Err == nil || o.Err == ErrNotFound {
+		c.log.DebugContext(ctx, "keyspace operation", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts",
+			o.Attempts, "found", o.Err == nil)
+		return
+	}
+	kind := o.Kind()
+	if kind == "caller" { // it knows, and its text may hold anything
+		c.log.DebugContext(ctx, "keyspace operation ended by its caller", "entry", call.Entry, "op", call.Op, "elapsed",
+			o.Elapsed, "attempts", o.Attempts)
+		return
+	}
+	c.log.WarnContext(ctx, "keyspace operation failed", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed,
+		"attempts", o.Attempts, "class", kind, "error", loggable(o.Err))
+}
+
+// loggable returns an error without what a log must not hold: the key of a
+// DecodeError. Error replies of a server may quote arguments of a script, so of
+// those only the code is told.
+func loggable(err error) string {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }: // of a batch
+		all := e.Unwrap()
+		if len(all) == 0 {
+			return ""
+		}
+		text := loggable(all[0])
+		if len(all) > 1 {
+			text += fmt.Sprintf(", and %d more", len(all)-1)
+		}
+		return text
+	case *DecodeError:
+		return e.Entry + " does not decode"
+	case *Error:
+		if word := refusal(e.Err); word != "" {
+			return word
+		}
+	}
+	return err.Error()
+}

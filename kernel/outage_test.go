@@ -1,0 +1,40 @@
+package kernel
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/notice"
+)
+
+// TestAnIdleClientKnowsOfItsLoss: also when it asks for nothing for much longer than a
+// caller waits; and not for ever.
+func TestAnIdleClientKnowsOfItsLoss(t *testing.T) {
+	g := newDialGate("tcp", 5*time.Second)
+	clock := time.Now()
+	g.now = func() time.Time { return clock }
+	var told []notice.Kind
+	g.tell = func(n Notice) { told = append(told, n.Kind) }
+	for _, idle := range []time.Duration{50 * time.Minute, 2 * maxLost} {
+		told = nil
+		g.lost(&link{gate: g, addr: "a:1", born: clock}, io.EOF)
+		clock = clock.Add(idle)
+		g.look()
+		g.attempt("a:1")()
+		near, far := net.Pipe()
+		l := &link{Conn: near, gate: g, addr: "a:1", born: clock}
+		g.unrest.Add(1)
+		_ = l.SetDeadline(time.Time{})
+		_, _ = near.Close(), far.Close()
+		if known := len(told) == 3 && told[1] == notice.Reconnecting &&
+			told[2] == notice.Reconnected; known != (idle < maxLost) || !g.calm() {
+			t.Errorf("idle for %v: %v, calm %t", idle, told, g.calm())
+		}
+	}
+	clock = clock.Add(2 * maxLost)
+	if g.look(); len(g.down) > 0 {
+		t.Errorf("%d servers are known for ever", len(g.down))
+	}
+}

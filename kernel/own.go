@@ -1,0 +1,105 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// ownConn represents a connection that one transaction has for itself. There are mostOwn of
+// them at a time; the next caller waits for its turn.
+type ownConn struct {
+	rueidis.DedicatedClient
+	rooms  *rooms
+	back   func()        // into the pool
+	turn   chan struct{} // one call at a time
+	broken bool          // a call has failed or was left: none knows what it has done
+}
+
+// own takes a connection. rueidis waits for one, and makes one, without a context:
+// it does so on a goroutine that the caller can leave, and that gives back what it
+// gets then.
+func (c *Client) own(ctx context.Context) (*ownConn, error) {
+	r := c.rooms
+	if err := r.gone(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case r.conns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, &unsent{ctx.Err()}
+	case <-r.life.Done():
+		return nil, &unsent{ErrClosed}
+	}
+	taken := make(chan *ownConn)
+	go func() {
+		conn, back := c.raw.Dedicate()
+		o := &ownConn{DedicatedClient: conn, rooms: r, back: back, turn: make(chan struct{}, 1)}
+		select {
+		case taken <- o:
+		case <-ctx.Done():
+			o.end(false)
+		case <-r.life.Done():
+			o.end(false)
+		}
+	}()
+	select {
+	case o := <-taken:
+		return o, nil
+	case <-ctx.Done():
+		return nil, &unsent{ctx.Err()}
+	case <-r.life.Done():
+		return nil, &unsent{ErrClosed}
+	}
+}
+
+// do sends commands, and waits for the replies no longer than ctx lives.
+func (o *ownConn) do(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+	results, err := apart(ctx, o.rooms, o.turn,
+		func(ctx context.Context) []rueidis.RedisResult { return o.DoMulti(ctx, commands...) })
+	if err != nil {
+		results = make([]rueidis.RedisResult, len(commands))
+		for i := range results {
+			results[i] = rueidis.NewErrorResult(err)
+		}
+	}
+	o.broken = o.broken || results[len(results)-1].NonRedisError() != nil
+	return results
+}
+
+// giveBack gives the connection back, or closes it, and waits for that while ctx
+// lives: the next transaction then finds it in the pool.
+func (o *ownConn) giveBack(ctx context.Context, watching, keep bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		keep := keep && !o.broken
+		if keep && watching {
+			keep = o.unwatch()
+		}
+		o.end(keep)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-o.rooms.life.Done():
+	}
+}
+
+// unwatch frees the connection of its watches, which would let the transaction of
+// another caller fail.
+func (o *ownConn) unwatch() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return o.Do(ctx, o.B().Unwatch().Build()).Error() == nil
+}
+
+func (o *ownConn) end(keep bool) {
+	if keep {
+		o.back()
+	} else {
+		o.Close()
+	}
+	<-o.rooms.conns
+}

@@ -1,0 +1,283 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/notice"
+	"github.com/redis/rueidis"
+)
+
+// held represents a rueidis client that waits before it sends, as for a connection.
+type held struct {
+	rueidis.Client
+	entered, leave chan struct{}
+	sent           chan bool
+	asks           bool // whether its caller is there, before it waits
+}
+
+func (h *held) Mode() rueidis.ClientMode { return rueidis.ClientModeStandalone }
+
+func (h *held) Do(ctx context.Context, _ rueidis.Completed) rueidis.RedisResult {
+	if h.asks {
+		_ = ctx.Err()
+	}
+	h.entered <- struct{}{}
+	<-h.leave
+	err := ctx.Err() // as rueidis asks before it sends
+	h.sent <- err == nil
+	return rueidis.NewErrorResult(errors.Join(err, io.EOF))
+}
+
+func (h *held) Dedicate() (rueidis.DedicatedClient, func()) {
+	h.entered <- struct{}{}
+	<-h.leave
+	return lane{h}, func() { h.sent <- true }
+}
+
+// lane represents a connection of a held client.
+type lane struct{ *held }
+
+func (l lane) Close()                                                                    { l.sent <- false }
+func (l lane) SetPubSubHooks(rueidis.PubSubHooks) <-chan error                           { return nil }
+func (l lane) SetOnInvalidations(func([]rueidis.RedisMessage)) <-chan error              { return nil }
+func (l lane) DoMulti(context.Context, ...rueidis.Completed) (out []rueidis.RedisResult) { return nil }
+
+func newHeld(t *testing.T) (*held, *Client) {
+	h := &held{entered: make(chan struct{}, 9), leave: make(chan struct{}), sent: make(chan bool, 9)}
+	c := New(h, Options{})
+	t.Cleanup(func() { c.end(ErrClosed) })
+	c.rooms.gate = newDialGate("tcp", time.Second)
+	c.rooms.gate.unrest.Add(1) // someone dials
+	return h, c
+}
+
+// TestNothingIsSentForACallerWhoLeft: a caller that leaves while nothing is sent is
+// told so, and it stays so.
+func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
+	h, c := newHeld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() {
+		_, err := Run(ctx, &Action{Client: c, Name: "set", Effect: Writes}, func(ctx context.Context) rueidis.RedisResult {
+			return c.raw.Do(ctx, rueidis.Completed{})
+		}, func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() })
+		got <- err
+	}()
+	<-h.entered
+	cancel()
+	err := <-got
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", err, class)
+	}
+	close(h.leave)
+	if <-h.sent {
+		t.Error("it was sent after its caller had been told that it was not")
+	}
+}
+
+// TestACommandThatBlocksIsLeft: its caller leaves when its context ends, whatever the
+// client library waits for then, such as the lock of its pool; and is told truthfully
+// whether the command may have been sent.
+func TestACommandThatBlocksIsLeft(t *testing.T) {
+	for name, asks := range map[string]bool{"before it is sent": false, "when it may have been sent": true} {
+		t.Run(name, func(t *testing.T) {
+			h, c := newHeld(t)
+			h.asks = asks
+			ctx, cancel := context.WithCancel(t.Context())
+			got := make(chan error)
+			go func() {
+				got <- c.raw.Do(ctx, rueidis.Builder{}.Arbitrary("BLPOP", "none", "0").Blocking()).Error()
+			}()
+			<-h.entered
+			cancel()
+			select {
+			case err := <-got:
+				if _, ok := errors.AsType[*unsent](err); ok == asks || !errors.Is(err, context.Canceled) {
+					t.Errorf("unsent: %v: %v", ok, err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("it is waited for")
+			}
+			if len(c.rooms.blocks) != 1 {
+				t.Error("it has no place any more, and is under way")
+			}
+			close(h.leave)
+			if <-h.sent {
+				t.Error("it was sent after its caller had been told that it was not")
+			}
+		})
+	}
+}
+
+// TestWithoutAConnectionNothingIsSent: rueidis asks whether the caller is there, finds
+// no connection, and the caller leaves before it is told.
+func TestWithoutAConnectionNothingIsSent(t *testing.T) {
+	for _, connected := range []bool{false, true} {
+		g := newDialGate("tcp", time.Second)
+		if connected {
+			g.links[&link{}] = struct{}{}
+		}
+		r := newRooms(g, t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		_, err := apart(ctx, r, r.indirect, func(ctx context.Context) error {
+			err := ctx.Err()
+			cancel()
+			<-over
+			return err
+		})
+		close(over)
+		if class, _, _ := judge(err, true); class != map[bool]Class{false: NotApplied, true: UnknownOutcome}[connected] {
+			t.Errorf("with a connection %t: %v: %v", connected, err, class)
+		}
+	}
+}
+
+// TestNothingIsTakenForACallerWhoLeft: a connection that comes too late is given
+// back.
+func TestNothingIsTakenForACallerWhoLeft(t *testing.T) {
+	h, c := newHeld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() {
+		got <- c.Transact(ctx, func(*Tx) error { t.Error("it runs"); return nil })
+	}()
+	<-h.entered
+	cancel()
+	err := <-got
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", err, class)
+	}
+	close(h.leave)
+	select {
+	case <-h.sent:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the connection is kept")
+	}
+}
+
+// TestAClosedClient: nothing is sent any more, and every error says why.
+func TestAClosedClient(t *testing.T) {
+	h, c := newHeld(t)
+	c.rooms.gate.unrest.Add(-1)
+	close(h.leave)
+	c.end(ErrClosed)
+	_, err := Run(t.Context(), &Action{Client: c, Name: "get"}, func(ctx context.Context) rueidis.RedisResult {
+		return c.raw.Do(ctx, rueidis.Completed{})
+	}, func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() })
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, ErrClosed) || len(h.sent) > 0 {
+		t.Errorf("%v: %v, %d were sent", err, class, len(h.sent))
+	}
+	if err := c.Transact(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestALoginThatFails counts as never sent, also when the server takes connections.
+func TestALoginThatFails(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	g := newDialGate("tcp", 5*time.Second)
+	conn, err := g.dial(t.Context(), listener.Addr().String(), &net.Dialer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Read(make([]byte, 10))
+	if class, again, _ := judge(err, true); class != NotApplied || !again {
+		t.Errorf("%v: %v", err, class)
+	}
+	if g.calm() {
+		t.Error("calm, although a login is under way")
+	}
+	_ = conn.Close()
+	if wait, _ := g.wait(listener.Addr().String()); wait <= 0 {
+		t.Error("the next dial does not wait")
+	}
+}
+
+// TestOneLossIsToldOnce: what breaks later, but was made before the server came
+// back, belongs to the same loss; and all is calm again in the end.
+func TestOneLossIsToldOnce(t *testing.T) {
+	g := newDialGate("tcp", 5*time.Second)
+	clock := time.Now()
+	g.now = func() time.Time { return clock }
+	told := 0
+	g.tell = func(n Notice) {
+		if g.mu.TryLock() {
+			g.mu.Unlock()
+			t.Errorf("%s is told out of order: another one may be told before it", n.Kind)
+		}
+		if n.Kind == notice.Reconnected {
+			told++
+		}
+	}
+	link := func() *link {
+		clock = clock.Add(time.Second)
+		near, far := net.Pipe()
+		t.Cleanup(func() { _ = far.Close() })
+		l := &link{Conn: near, gate: g, addr: "a:1", born: clock}
+		g.unrest.Add(1)
+		g.links[l] = struct{}{}
+		_ = l.SetDeadline(time.Time{})
+		return l
+	}
+	one, two := link(), link()
+	if told != 0 || !g.calm() {
+		t.Errorf("a start: told %d times, calm %t", told, g.calm())
+	}
+	g.lost(one, io.EOF)
+	if g.calm() {
+		t.Error("calm after a loss")
+	}
+	_ = one.Close()
+	three := link()
+	g.lost(two, io.EOF)
+	_ = two.Close()
+	link()
+	if told != 1 || !g.calm() {
+		t.Errorf("one loss: told %d times, calm %t", told, g.calm())
+	}
+	g.lost(three, io.EOF)
+	_ = three.Close()
+	last := link()
+	if told != 2 || !g.calm() {
+		t.Errorf("two losses: told %d times, calm %t", told, g.calm())
+	}
+	last.askedAt.Store(1)
+	if g.suspect(); g.calm() || !last.silent.Load() {
+		t.Error("a connection that owes an answer is not suspected")
+	}
+	if g.heard(last); !g.calm() {
+		t.Error("a connection that was heard is suspected")
+	}
+	last.askedAt.Store(int64(time.Since(began))) // now: what is owed for long is a loss
+	g.suspect()
+	if _ = last.Close(); !g.calm() {
+		t.Error("a connection that is closed is suspected")
+	}
+	_, err := g.connect(&departure{Context: t.Context()}, "127.0.0.1:1", &net.Dialer{}, nil)
+	if g.calm() || err == nil {
+		t.Error("calm, although a server is down")
+	}
+	clock = clock.Add(time.Minute)
+	if g.look(); !g.calm() {
+		t.Error("a server that nobody asks for any more keeps all callers from haste")
+	}
+}

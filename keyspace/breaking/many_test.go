@@ -1,0 +1,76 @@
+package breaking
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/load"
+)
+
+// many returns a declaration with n entries; # in one is its number.
+func many(t *testing.T, n int, entry string) *keyspace.Keyspace {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("keywright: 1\nkeys:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(entry, "#", fmt.Sprint(i)))
+	}
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(b.String())}}, "k.yaml")
+	if finding.Count(found).Errors > 0 {
+		t.Fatal(found[0])
+	}
+	return ks
+}
+
+// told counts findings of a code.
+func told(found []finding.Finding, code, part string) (n int) {
+	for _, f := range found {
+		if f.Code == code && strings.Contains(f.Message, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestManyRemoved: every key that is gone is told, however many patterns there are now: they were too
+// many for one automaton, and then nothing was told.
+func TestManyRemoved(t *testing.T) {
+	const n = load.MaxPatterns / 11
+	found := Run(many(t, n, `o#: {key: "old:q#:{user}", type: queue, ttl: none}`),
+		many(t, n, `n#: {key: "new:q#:{user}", type: queue, ttl: none}`), Key)
+	if gone := told(found, "KW602", "no entry declares its keys"); gone != 10*n {
+		t.Errorf("%d findings for %d keys", gone, 10*n)
+	}
+	// a wider entry has them all
+	wide := many(t, 1, `n#: {key: "old:{a}:{b}", type: string, ttl: none}`)
+	if found := Run(many(t, 1000, `o#: {key: "old:q#:{user}", type: string, ttl: none}`), wide, Key); told(found, "KW602",
+		"") > 0 {
+		t.Errorf("%d findings for keys that another entry declares", told(found, "KW602", ""))
+	}
+}
+
+// TestManyFormerNames: a former name that is gone is told beside as many patterns.
+func TestManyFormerNames(t *testing.T) {
+	const n = load.MaxEntries
+	entry := `e#: {key: "new:q#:{user}", type: string, ttl: none}`
+	old := many(t, n/2, `e#: {key: "new:q#:{user}", type: string, ttl: none, was: ["old:q#:{user}"]}`)
+	if found := Run(old, many(t, n, entry), Key); told(found, "KW603", "is gone; keys like") != n/2 {
+		t.Errorf("%d findings for %d former names", len(found), n/2)
+	}
+}
+
+// TestRemovedAmongPatternsThatAllMeet: where every pattern may meet every other one, what cannot be
+// told in time is said, once.
+func TestRemovedAmongPatternsThatAllMeet(t *testing.T) {
+	const n = 3000
+	found := Run(many(t, n, `o#: {key: "{user}:old#:{a}", type: string, ttl: none}`),
+		many(t, n, `n#: {key: "{user}:new#:{a}", type: string, ttl: none}`), Key)
+	gone, undecided := told(found, "KW602", "no entry declares its keys"), told(found, "KW602", "cannot be told")
+	if undecided != 1 || gone == 0 {
+		t.Errorf("%d told, %d times that it takes too long", gone, undecided)
+	}
+}

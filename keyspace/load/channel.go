@@ -1,0 +1,216 @@
+package load
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+func (l *loader) sectionChannels(d *document) {
+	p, ok := d.props["channels"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "channels") {
+		if l.over {
+			return
+		}
+		if d.name(v, "a channel", false) {
+			l.take(d, "channel", v)
+		}
+		l.channel(d, v)
+	}
+}
+
+// channel reads one channel: a pattern, or a mapping.
+func (l *loader) channel(d *document, v property) {
+	c := &keyspace.Channel{Name: v.name, Owner: d.owner, Namespace: d.space, Pos: d.at(v.key),
+		At: map[string]keyspace.Pos{}}
+	text, props, what := v.value, map[string]property(nil), "the channel "+v.name
+	if v.value.Kind == yaml.MappingNode {
+		props = d.known(v.value, what, childProperties["channels"])
+		if _, ok := props["channel"]; !ok {
+			d.report("KW006", d.at(v.key), "add channel: …", "%s has no channel", what)
+			return
+		}
+		text = props["channel"].value
+		c.Message = l.fields(d, props, "message", what)
+		c.Doc, c.Owner, c.Readers = d.about(props, d.owner)
+	}
+	if c.Pattern = l.pattern(d, text, what, nil); c.Pattern == nil {
+		return
+	}
+	for name, p := range props {
+		c.At[name] = d.at(p.value)
+	}
+	l.ks.Channels = append(l.ks.Channels, c)
+	l.kindOf(d, c, props, what)
+}
+
+// kindOf reads what a channel is beside its pattern and message.
+func (l *loader) kindOf(d *document, c *keyspace.Channel, props map[string]property, what string) {
+	c.Sharded = d.truth(props, "sharded")
+	if p, ok := props["envelope"]; ok {
+		c.Plain = d.choice(p.value, "envelope", []string{"plain"}) == "plain"
+	}
+	if p, ok := props["durable"]; ok && !is(p.value, false) {
+		l.durable(d, c, p, what)
+	}
+	_, asked := props["reply"]
+	if _, named := props["reply_channel"]; named && !asked {
+		d.report("KW006", c.At["reply_channel"], "add reply: {…}, the fields of the answer",
+			"%s says where answers go, but not what is in them", what)
+	}
+	if asked {
+		l.reply(d, c, props, what)
+	}
+	for _, not := range []struct {
+		wrong    bool
+		at       string
+		fix, why string
+	}{
+		{c.Durable != nil && c.Sharded, "sharded", "remove sharded: the key of a stream is in one slot anyway",
+			"is a stream, which is not sharded"},
+		{c.Durable != nil && c.Request, "reply", "remove durable: no caller waits for an answer that long",
+			"is a stream, and a request is not kept"},
+		{c.Plain && c.Request, "envelope", "remove envelope: the id of a request travels in it",
+			"has requests, which need the envelope"},
+	} {
+		if not.wrong {
+			d.report("KW302", c.At[not.at], not.fix, "%s %s", what, not.why)
+		}
+	}
+}
+
+// durable reads `durable: true` or what is kept.
+func (l *loader) durable(d *document, c *keyspace.Channel, p property, what string) {
+	props := map[string]property{}
+	if p.value.Kind == yaml.MappingNode {
+		props = d.known(p.value, "durable of "+what, childProperties["durable"])
+	} else if !is(p.value, true) {
+		d.report("KW005", d.at(p.value), "write true, or as in {maxlen: 100000, age: 7d}",
+			"durable must be true or a mapping, not %s", kindName(p.value))
+	}
+	for name, p := range props {
+		c.At["durable."+name] = d.at(p.value)
+	}
+	l.take(d, "entry", property{c.Name, p.value, p.key}) // it is a key, too
+	c.Durable = &keyspace.Durable{MaxLen: d.number(props, "maxlen", 1), Age: d.duration(props, "age"),
+		Retry: int(d.number(props, "retry", 1))}
+	if g, ok := props["groups"]; ok {
+		c.Durable.Groups = d.texts(g.value, "groups")
+	}
+	c.Durable.Entry = l.topic(d, c, props)
+}
+
+// topic returns the entry of a durable channel: its stream, and its dead letters.
+func (l *loader) topic(d *document, c *keyspace.Channel, props map[string]property) *keyspace.Entry {
+	t := keyspace.TTL{Policy: keyspace.TTLNone, Text: "none"}
+	if c.Durable.Age > 0 {
+		t = atMost(c.Durable.Age)
+		t.Sliding = true
+		t.Text += " sliding"
+	}
+	t.Pos = cmp.Or(c.At["durable.age"], c.At["durable"])
+	e := &keyspace.Entry{Name: c.Name, Namespace: d.space, Doc: c.Doc, Type: string(keyspace.Topic),
+		Construct: keyspace.Topic, TTL: t,
+		Owner: c.Owner, Readers: c.Readers, Retry: c.Durable.Retry,
+		StreamSpec: keyspace.StreamSpec{MaxLen: c.Durable.MaxLen, Groups: c.Durable.Groups},
+		EntitySpec: keyspace.EntitySpec{Emits: map[string]string{}}, Topic: c, Pos: c.Pos,
+		At: map[string]keyspace.Pos{"key": cmp.Or(c.At["channel"], c.Pos), "ttl": t.Pos}}
+	for name, at := range c.At {
+		e.At[name] = at
+	}
+	b := &builder{loader: l, d: d, e: e, kind: constructs[keyspace.Topic], props: props,
+		main: c.Pattern}
+	fields := []keyspace.Field{{Name: "timestamp", Type: scalar.Type{Kind: scalar.UnixMS}, Pos: c.Pos},
+		{Name: "data", Type: scalar.Type{Kind: scalar.JSON}, Pos: c.Pos}}
+	if c.Plain {
+		fields = fields[1:]
+	}
+	b.addMain(&keyspace.Key{Fields: fields})
+	text := func(name string) keyspace.Field {
+		return keyspace.Field{Name: name, Type: scalar.Type{Optional: true}, Pos: c.Pos}
+	}
+	dead := slices.Clone(fields) // what is missing may be why it is there
+	for i := range dead {
+		dead[i].Type.Optional = true
+	}
+	for _, name := range []string{"form", "id", "group", "reason", "deliveries", "packed"} {
+		dead = append(dead, text(name))
+	}
+	c.Durable.Dead = b.addRole(&keyspace.Key{Role: "dead", Kind: keyspace.Stream, TTL: t, Fields: dead,
+		Doc: "Messages of " + c.Name + " given up, with the reason."}, c.Pattern, "dead")
+	return e
+}
+
+// streams adds the entries of durable channels after those of `keys`.
+func (l *loader) streams() {
+	for _, c := range l.ks.Channels {
+		if c.Durable != nil {
+			l.ks.Entries = append(l.ks.Entries, c.Durable.Entry)
+			l.ks.Keys = append(l.ks.Keys, c.Durable.Entry.Keys...)
+		}
+	}
+}
+
+// reply reads the answer of a request, and where it goes: the channel of the
+// request with the caller after it, if no other is named.
+func (l *loader) reply(d *document, c *keyspace.Channel, props map[string]property, what string) {
+	c.Request, c.Reply = true, l.fields(d, props, "reply", what)
+	to := &keyspace.Channel{Name: c.Name + "_reply", Namespace: d.space, Doc: "Answers to " + c.Name + ".",
+		Message: c.Reply,
+		Sharded: c.Sharded, Answers: c, Pos: c.At["reply"], At: map[string]keyspace.Pos{}}
+	if c.Owner != "" {
+		to.Readers = []string{c.Owner}
+	}
+	if p, ok := props["reply_channel"]; ok {
+		to.Pattern, to.Pos = l.pattern(d, p.value, "the reply channel of "+c.Name, nil), d.at(p.value)
+	} else if l.affordsPatterns(to.Pos, 1) {
+		to.Derived = true
+		var err error
+		if to.Pattern, err = c.Pattern.DeriveIn(d.space.InEffect(), "reply:{"+free(c.Pattern, "caller")+"}"); err != nil {
+			d.report("KW105", to.Pos, "name it: reply_channel: …", "the reply channel of %s cannot be derived: %v", c.Name, err)
+		}
+	}
+	if to.Pattern == nil {
+		return
+	}
+	if to.Derived {
+		l.spellsIn(to.Pos, 1, to.Pattern)
+	}
+	l.take(d, "channel", property{to.Name, props["reply"].value, props["reply"].key})
+	to.Caller = l.caller(d, c, to)
+	c.ReplyTo = to
+	l.ks.Channels = append(l.ks.Channels, to)
+}
+
+// caller returns the one placeholder that a reply channel may have beyond those of
+// its request.
+func (l *loader) caller(d *document, c, to *keyspace.Channel) string {
+	var own []string
+	for _, p := range to.Pattern.Placeholders() {
+		if !c.Pattern.Has(p.Name) {
+			own = append(own, p.Name)
+		}
+	}
+	if len(own) > 1 {
+		d.report("KW101", to.Pos, "keep one of them",
+			"the reply channel of %s has placeholders beyond those of the request, {%s}; one may stand for the caller", c.Name,
+			strings.Join(own, "}, {"))
+	}
+	if len(own) == 0 {
+		return ""
+	}
+	for _, p := range to.Pattern.Placeholders() {
+		if p.Name == own[0] && p.Type.Kind != scalar.Text {
+			d.report("KW101", to.Pos, "give it a name that is no var",
+				"{%s} stands for the caller of %s, whose name is text, and not %s", own[0], c.Name, p.Type.Definition())
+		}
+	}
+	return own[0]
+}

@@ -1,0 +1,363 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// kind describes what a `type` means: the Redis type of its main key ("" for what has none), the properties it
+// has beside the common ones, and how it expands.
+type kind struct {
+	main   keyspace.Kind
+	props  []string
+	expand func(*builder)
+}
+
+// common lists the properties of every entry with a key.
+var common = []string{"doc", "key", "type", "ttl", "owner", "readers", "was", "skip"}
+
+// plain is the table of Redis types.
+var plain = map[keyspace.Kind]kind{
+	keyspace.String: {keyspace.String, []string{"value", "gate"}, (*builder).plainString},
+	keyspace.Hash:   {keyspace.Hash, []string{"fields", "field", "value", "gate"}, (*builder).plainHash},
+	keyspace.List:   {keyspace.List, []string{"member", "gate"}, (*builder).plainCollection},
+	keyspace.Set:    {keyspace.Set, []string{"member", "gate"}, (*builder).plainCollection},
+	keyspace.ZSet:   {keyspace.ZSet, []string{"member", "score", "gate"}, (*builder).plainCollection},
+	keyspace.Stream: {keyspace.Stream, []string{"fields", "maxlen", "groups", "gate"}, (*builder).plainStream},
+}
+
+// constructs is the table of the other types. Each has its function in a file of its name.
+var constructs = map[keyspace.Construct]kind{
+	keyspace.Plain: {}, // see plain
+	keyspace.Cache: {keyspace.String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
+	keyspace.Lock:  {keyspace.String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
+	keyspace.Queue: {keyspace.List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state",
+		"workers", "runs", "unique", "notify", "lease", "retry"}, (*builder).queue},
+	keyspace.Ranking: {keyspace.ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
+	keyspace.Entity: {keyspace.Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger",
+		"pending", "sweep"}, (*builder).entity},
+	keyspace.Counter:   {keyspace.String, nil, (*builder).counter},
+	keyspace.RateLimit: {keyspace.String, []string{"rate", "algorithm"}, (*builder).rateLimit},
+	keyspace.Script:    {"", []string{"file", "keys", "args", "returns", "effect"}, (*builder).script},
+	keyspace.Topic:     {keyspace.Stream, nil, nil}, // see channel.go: it is no entry of keys
+}
+
+// kindOf returns what a type means.
+func kindOf(typ string) (k kind, c keyspace.Construct, ok bool) {
+	if k, ok = plain[keyspace.Kind(typ)]; ok {
+		return k, keyspace.Plain, true
+	}
+	c = keyspace.Construct(typ)
+	k = constructs[c]
+	return k, c, k.expand != nil
+}
+
+// Types returns the words `type` may be, sorted.
+func Types() (words []string) {
+	for k := range plain {
+		words = append(words, string(k))
+	}
+	for c, k := range constructs {
+		if k.expand != nil {
+			words = append(words, string(c))
+		}
+	}
+	slices.Sort(words)
+	return words
+}
+
+// Properties returns the properties an entry of a type may have.
+func Properties(typ string) []string {
+	switch k, _, ok := kindOf(typ); {
+	case !ok:
+		return nil
+	case k.main == "":
+		return append([]string{"doc", "type", "owner", "readers"}, k.props...)
+	default:
+		return append(slices.Clone(common), k.props...)
+	}
+}
+
+// childProperties lists the properties of the mappings that are no entries.
+var childProperties = map[string][]string{
+	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner",
+		"readers"},
+	"durable":    {"maxlen", "age", "groups", "retry", "dead"},
+	"events":     {"doc", "with", "deletes", "emits"},
+	"cleanup":    {"match", "idle", "older", "keep"},
+	"pressure":   {"at", "entry", "where", "shorten", "release"},
+	"janitor":    {"doc", "do", "every", "cron", "zone", "entry", "keep"},
+	"namespace":  {"default", "names"},
+	"migrations": {"doc", "sources", "parts", "gates", "compare"},
+	"source":     {"doc", "file", "format"},
+	"part":       {"doc", "moves", "gates"},
+	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept", "except"},
+	"move ttl":   {"from", "until", "over"},
+	"gates":      {"compared", "unequal", "for", "marks", "backup"},
+	"compare":    {"entry", "field", "as", "owner", "until", "doc"},
+	"vars":       {"type", "default"},
+	"emits":      {"create", "update", "delete", "expire"},
+	"stamps":     {"created", "updated", "version"},
+}
+
+// ChildProperties returns the properties of one channel, event, clean-up or pressure
+// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made
+// of: "migrations", "source", "part", "move", "move ttl", "gates" and "compare".
+func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
+
+// builder reads one entry.
+type builder struct {
+	*loader
+	d     *document
+	e     *keyspace.Entry
+	kind  kind
+	node  *yaml.Node // the entry as it is written
+	props map[string]property
+	main  *pattern.Pattern
+
+	fieldAt map[string]int // where each field of an entity is; made when asked for
+}
+
+func (l *loader) sectionKeys(d *document) {
+	p, ok := d.props["keys"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "keys") {
+		if len(l.ks.Entries) >= MaxEntries {
+			l.tooMuch(d.at(v.key), "entries", MaxEntries)
+		}
+		if l.over {
+			return
+		}
+		if d.name(v, "an entry", false) {
+			l.take(d, "entry", v)
+		}
+		l.entry(d, v) // also one of a bad name: what is wrong in it is to be seen
+	}
+}
+
+func (l *loader) entry(d *document, v property) {
+	what := "the entry " + v.name
+	typ, ok := l.entryType(d, v, what)
+	if !ok {
+		l.untyped(d, v, what)
+		return
+	}
+	k, construct, _ := kindOf(typ)
+	b := &builder{loader: l, d: d, kind: k, node: v.value}
+	b.e = &keyspace.Entry{Name: v.name, Namespace: d.space, Type: typ, Construct: construct, Pos: d.at(v.key),
+		At: map[string]keyspace.Pos{}, EntitySpec: keyspace.EntitySpec{Emits: map[string]string{}}}
+	b.props = b.ownProperties(v, what)
+	for name, p := range b.props {
+		b.e.At[name] = d.at(p.value)
+	}
+	b.e.Doc, b.e.Owner, b.e.Readers = d.about(b.props, d.owner)
+	if k.main != "" && !b.keyAndTTL(what) {
+		return
+	}
+	k.expand(b)
+	b.gate()
+	b.affordsPatterns(b.e.At["was"], len(b.e.Was)*(len(b.e.Keys)-1))
+	for _, old := range b.e.Was {
+		b.spellsIn(b.e.At["was"], len(b.e.Keys)-1, old)
+	}
+	l.ks.Entries = append(l.ks.Entries, b.e)
+	l.ks.Keys = append(l.ks.Keys, b.e.Keys...)
+}
+
+func (l *loader) entryType(d *document, v property, what string) (string, bool) {
+	if v.value.Kind != yaml.MappingNode {
+		d.wrongKind(v.value, what, "a mapping with key, type and ttl")
+		return "", false
+	}
+	for i := 0; i+1 < len(v.value.Content); i += 2 {
+		n := v.value.Content[i+1]
+		if v.value.Content[i].Value != "type" {
+			continue
+		}
+		typ, ok := d.word(n, "type")
+		_, _, known := kindOf(typ)
+		if ok && !known {
+			fix := cmp.Or(proposal(otherTypes[strings.ToLower(typ)]), d.near(typ, Types()),
+				"one of: "+strings.Join(Types(), ", "))
+			d.report("KW103", d.at(n), fix, "%s: %q is not a type", what, typ)
+		}
+		return typ, known
+	}
+	if everywhere := Properties("string"); misspelt(v.value, "type", everywhere) {
+		for _, p := range d.mapping(v.value, what) {
+			if !slices.Contains(everywhere, p.name) &&
+				misspelt(&yaml.Node{Content: []*yaml.Node{p.key, p.value}}, "type", everywhere) {
+				d.report("KW003", d.at(p.key), proposal("type"), "%s has no property %q", what, p.name)
+			}
+		}
+		return "", false
+	}
+	d.report("KW006", d.at(v.key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
+	return "", false
+}
+
+// untyped looks at what can be judged in an entry without a valid type.
+func (l *loader) untyped(d *document, v property, what string) {
+	if v.value.Kind != yaml.MappingNode {
+		return
+	}
+	for _, p := range d.mapping(v.value, what) {
+		switch p.name {
+		case "key":
+			l.pattern(d, p.value, "the key of "+v.name, nil)
+		case "ttl":
+			l.ttl(d, p.value)
+		}
+	}
+}
+
+// ownProperties reports properties that belong to other types apart from those
+// that exist nowhere.
+func (b *builder) ownProperties(v property, what string) map[string]property {
+	allowed := Properties(b.e.Type)
+	out := map[string]property{}
+	for _, p := range b.d.mapping(v.value, what) {
+		switch {
+		case slices.Contains(allowed, p.name):
+			out[p.name] = p
+		case len(typesWith(p.name)) > 0:
+			b.d.report("KW302", b.d.at(p.key), b.d.insteadOf(p.name, allowed), "a %s has no %s; it belongs to %s", b.e.Type,
+				p.name, strings.Join(typesWith(p.name), ", "))
+		default:
+			b.d.unknown(p, what, allowed)
+		}
+	}
+	return out
+}
+
+func (b *builder) keyAndTTL(what string) bool {
+	p, ok := b.props["key"]
+	if node := b.node; !ok && !misspelt(node, "key", Properties(b.e.Type)) {
+		b.d.report("KW006", b.e.Pos, "add key: …", "%s has no key", what)
+	} else if ok {
+		b.main = b.pattern(b.d, p.value, "the key of "+b.e.Name, nil)
+	}
+	if p, ok := b.props["ttl"]; ok {
+		b.e.TTL = b.ttl(b.d, p.value)
+	} else {
+		if !misspelt(b.node, "ttl", Properties(b.e.Type)) {
+			b.d.report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)",
+				"%s has no ttl", what)
+		}
+		b.e.TTL = undecided
+	}
+	if p, ok := b.props["was"]; ok {
+		for _, n := range b.d.list(p.value, "was") {
+			if old := b.former(b.d, n, "the old key of "+b.e.Name); old != nil {
+				b.e.Was = append(b.e.Was, old)
+			}
+		}
+	}
+	if p, ok := b.props["skip"]; ok {
+		b.e.Skip = b.d.oneOf(p.value, "skip", []string{"shape", "owns"})
+	}
+	return b.main != nil
+}
+
+// optionalType reads a property that is a scalar type, nil if it is absent.
+func (b *builder) optionalType(name string) *scalar.Type {
+	p, ok := b.props[name]
+	if !ok {
+		return nil
+	}
+	t, ok := b.typeOf(b.d, p.value, "the "+name+" of "+b.e.Name)
+	if !ok {
+		return nil
+	}
+	return &t
+}
+
+// add appends a key to the entry being built.
+func (b *builder) add(k *keyspace.Key) *keyspace.Key {
+	k.Entry, k.Name = b.e, b.e.Name
+	if k.Role != "" {
+		k.Name += "." + k.Role
+	}
+	if k.Pos.File == "" {
+		k.Pos = b.e.Pos
+	}
+	b.e.Keys = append(b.e.Keys, k)
+	return k
+}
+
+// addMain appends the main key.
+func (b *builder) addMain(k *keyspace.Key) *keyspace.Key {
+	k.Pattern, k.Kind, k.TTL, k.Doc = b.main, b.kind.main, b.e.TTL, b.e.Doc
+	k.Pos = b.e.At["key"]
+	return b.add(k)
+}
+
+// addRole appends a helper key: under the pattern the author gave to the
+// property, else derived from base.
+func (b *builder) addRole(k *keyspace.Key, base *pattern.Pattern, derive string) *keyspace.Key {
+	if p, ok := b.props[k.Role]; ok {
+		if k.Pattern = b.pattern(b.d, p.value, fmt.Sprintf("the %s of %s", k.Role, b.e.Name), nil); k.Pattern == nil {
+			return k
+		}
+		k.Pos = b.d.at(p.value)
+		return b.add(k)
+	}
+	if !b.affordsPatterns(b.e.Pos, 1) {
+		return k
+	}
+	derived, err := base.DeriveIn(b.d.space.InEffect(), derive)
+	if err != nil {
+		fix := fmt.Sprintf("name it: %s: …", k.Role)
+		if k.Role == "seen" { // the library has no other name for it
+			fix = "write the key so that one more word may follow it"
+		}
+		b.d.report("KW105", b.e.Pos, fix, "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
+		return k
+	}
+	b.spellsIn(b.e.Pos, 1, derived)
+	k.Pattern, k.Derived, k.Base, k.Suffix = derived, true, base.String(), derive
+	return b.add(k)
+}
+
+// helperTTL bounds the keys that a construct keeps beside the main one and that
+// may expire without harm: a fencing token is never below the server's clock,
+// so a fence that starts again still grows.
+const helperTTL = 24 * time.Hour
+
+// notify is the channel of a construct.
+func (b *builder) notify(base *pattern.Pattern, role, doc string) {
+	c := &keyspace.Channel{Name: b.e.Name + "_" + role, Namespace: b.d.space, Owner: b.e.Owner, Readers: b.e.Readers,
+		Doc: doc,
+		Pos: b.e.Pos}
+	if p, ok := b.props["notify"]; ok {
+		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
+	} else if b.affordsPatterns(b.e.Pos, 1) {
+		c.Derived = true
+		c.Pattern, _ = base.DeriveIn(b.d.space.InEffect(), role)
+		b.spellsIn(b.e.Pos, 1, c.Pattern)
+	}
+	if c.Pattern != nil {
+		b.e.Notify = c
+		b.ks.Channels = append(b.ks.Channels, c)
+	}
+}
+
+// gate is the newest fencing token that a gate of package lock has seen, beside the key that it
+// protects.
+func (b *builder) gate() {
+	if b.e.Gate = b.d.duration(b.props, "gate"); b.e.Gate > 0 {
+		b.addRole(&keyspace.Key{Role: "seen", Kind: keyspace.String, TTL: atMost(b.e.Gate),
+			Value: &scalar.Type{Kind: scalar.Int},
+			Doc:   "The newest fencing token with which " + b.e.Name + " was written."}, b.main, "seen")
+	}
+}

@@ -1,0 +1,154 @@
+package load
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/internal/typo"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// otherProperties are properties as other tools and languages call them.
+var otherProperties = map[string]string{
+	"pattern": "key", "name": "key", "template": "key", "kind": "type", "expire": "ttl", "expires": "ttl", "expiry": "ttl",
+	"expiration": "ttl",
+	"limit":      "rate", "desc": "doc", "description": "doc", "comment": "doc", "indices": "index", "fencing": "fence",
+	"schema": "value", "elements": "member",
+	"items": "member", "members": "member", "max_len": "maxlen", "lanes": "order", "priority": "order",
+}
+
+// otherTypes are types of entries as others call them.
+var otherTypes = map[string]string{
+	"sorted_set": "zset", "sortedset": "zset", "sorted-set": "zset", "geo": "zset", "leaderboard": "ranking",
+	"map": "hash", "object": "hash", "dict": "hash",
+	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "limiter": "ratelimit", "rate_limit": "ratelimit",
+	"json": "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
+	"hyperloglog": "string, with value: bytes", "hll": "string, with value: bytes",
+	"pubsub":  "an entry under channels instead of keys",
+	"channel": "an entry under channels instead of keys",
+}
+
+// otherSections are sections that people look for, and where it goes.
+var otherSections = map[string]string{
+	"entities": "entity", "queues": "queue", "locks": "lock", "caches": "cache", "streams": "stream", "scripts": "script",
+	"rankings": "ranking",
+	"counters": "counter", "hashes": "hash", "sets": "set", "lists": "list", "strings": "string",
+}
+
+// misspelt says whether one of the properties was meant as the one that is missing.
+func misspelt(n *yaml.Node, missing string, known []string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		if !slices.Contains(known, name) &&
+			(otherProperties[name] == missing || typo.Nearest(name, append([]string{missing}, known...)) == missing) {
+			return true
+		}
+	}
+	return false
+}
+
+// meant proposes what a property was meant as.
+func (r *reader) meant(name, what string, allowed []string) string {
+	if other := otherProperties[name]; slices.Contains(allowed, other) {
+		return proposal(other)
+	}
+	if typ := otherSections[name]; typ != "" && what == "the file" {
+		return "write its entries under keys, each with type: " + typ
+	}
+	if (name == "entries" || name == "patterns") && what == "the file" {
+		return proposal("keys")
+	}
+	return r.near(name, allowed)
+}
+
+var (
+	questioned = regexp.MustCompile(`^(\w+)\?$`)
+	bareRange  = regexp.MustCompile(`^-?\d*\.\.-?\d*$`)
+	thousands  = regexp.MustCompile(`^(\d{1,12})([kKmM])$`)
+)
+
+// meantType proposes what the text of a scalar type was meant as, "" if nothing is
+// known.
+func meantType(text, word string) string {
+	switch {
+	case questioned.MatchString(word):
+		return proposal(strings.Replace(text, word, word[:len(word)-1], 1) + " optional")
+	case word == "optional" && len(text) > len(word):
+		return proposal(strings.TrimSpace(strings.Replace(text, word, "", 1)) + " optional")
+	case bareRange.MatchString(word) && len(word) > len(".."):
+		return proposal("int " + text)
+	}
+	return proposal(otherNames[strings.ToLower(word)])
+}
+
+// meantNumber proposes the number that 10k was meant as.
+func meantNumber(text string) string {
+	m := thousands.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	n, _ := strconv.ParseInt(m[1], 10, 64)
+	return proposal(strconv.FormatInt(n*map[string]int64{"k": 1000, "m": 1_000_000}[strings.ToLower(m[2])], 10))
+}
+
+// maxProposals ends the search for near names in a file that is wrong all
+// over: comparing everything with everything would take minutes.
+const maxProposals = 100
+
+// near proposes the candidate that word was probably meant to be, "" if none is
+// near.
+func (r *reader) near(word string, candidates []string) string {
+	if len(*r.out) > maxProposals {
+		return ""
+	}
+	return proposal(typo.Nearest(word, candidates))
+}
+
+// nearKey returns near over the keys of a map and more.
+func nearKey[V any](r *reader, word string, m map[string]V, more ...string) string {
+	if len(*r.out) > maxProposals {
+		return ""
+	}
+	return r.near(word, append(sortedKeys(m), more...))
+}
+
+func proposal(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", text)
+}
+
+// otherNames are types as other languages call them.
+var otherNames = map[string]string{
+	"string": "text", "str": "text", "varchar": "text", "integer": "int", "number": "int", "int64": "int", "long": "int",
+	"double": "float", "decimal": "float",
+	"boolean": "bool", "binary": "bytes", "guid": "uuid", "datetime": "timestamp", "time": "timestamp", "object": "json",
+	"map": "json", "any": "text", "enum": "a|b|c",
+}
+
+func typesWith(name string) []string {
+	var out []string
+	for _, t := range Types() {
+		if slices.Contains(Properties(t), name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// insteadOf proposes the property that says for this type what name says for
+// another.
+func (d *document) insteadOf(name string, allowed []string) string {
+	for _, same := range [][]string{{"value", "member"}, {"fields", "value"}} {
+		for i, s := range same {
+			if s == name && slices.Contains(allowed, same[1-i]) {
+				return proposal(same[1-i])
+			}
+		}
+	}
+	return "remove it, or change the type"
+}

@@ -1,0 +1,155 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// glance asks whether Redis has records as the files have them, byte for byte: strings and
+// hashes of which nothing is encrypted.
+type glance struct {
+	groups  []group
+	same    []bool
+	strings []int // of groups
+	hashes  []int
+	ends    []int // those whose time is compared
+}
+
+func (m *Migration) newGlance(groups []group) *glance {
+	g := &glance{groups: groups, same: make([]bool, len(groups))}
+	now := time.Now()
+	for i := range groups {
+		mv, records := m.moves[groups[i].id.Move], groups[i].records
+		if len(records) != 1 || mv.seals != nil || !records[0].Ends.IsZero() && !records[0].Ends.After(now) {
+			continue
+		}
+		switch {
+		case mv.Kind == keyspace.StringRecord:
+			g.strings = append(g.strings, i)
+		case mv.Kind == keyspace.HashRecord && len(records[0].Fields) > 0:
+			g.hashes = append(g.hashes, i)
+		default:
+			continue
+		}
+		if !records[0].Ends.IsZero() && mv.TTL.Policy != keyspace.TTLNone {
+			g.ends = append(g.ends, i)
+		}
+	}
+	return g
+}
+
+// commands returns what is asked, in the order in which answered takes the answers.
+func (g *glance) commands(b kernel.Builder, out []kernel.Command) []kernel.Command {
+	if len(g.strings) > 0 {
+		keys := make([]string, len(g.strings))
+		for i, at := range g.strings {
+			keys[i] = g.groups[at].id.Key
+		}
+		out = append(out, b.Mget().Key(keys...).Build())
+	}
+	for _, at := range g.hashes {
+		names := make([]string, len(g.groups[at].records[0].Fields))
+		for i, f := range g.groups[at].records[0].Fields {
+			names[i] = f.Name
+		}
+		key := g.groups[at].id.Key
+		out = append(out, b.Hlen().Key(key).Build(), b.Hmget().Key(key).Field(names...).Build())
+	}
+	for _, at := range g.ends {
+		out = append(out, b.Pexpiretime().Key(g.groups[at].id.Key).Build())
+	}
+	return out
+}
+
+// answered takes the answers. What cannot be told is not the same.
+func (g *glance) answered(results []kernel.Reply) {
+	if len(g.strings) > 0 {
+		values, err := results[0].ToArray()
+		for i := range values {
+			at := g.strings[i]
+			g.same[at] = err == nil && is(&values[i], g.groups[at].records[0].Value)
+		}
+		results = results[1:]
+	}
+	for _, at := range g.hashes {
+		fields := g.groups[at].records[0].Fields
+		n, err := results[0].AsInt64()
+		values, failed := results[1].ToArray()
+		same := err == nil && failed == nil && n == int64(len(fields)) && len(values) == len(fields)
+		for i := 0; same && i < len(fields); i++ {
+			text, err := values[i].ToString()
+			same = err == nil && text == fields[i].Value
+		}
+		g.same[at], results = same, results[2:]
+	}
+	for i, at := range g.ends {
+		ms, err := results[i].AsInt64()
+		apart := time.UnixMilli(ms).Sub(g.groups[at].records[0].Ends).Abs()
+		g.same[at] = g.same[at] && err == nil && ms > 0 && apart <= slack
+	}
+}
+
+func is(m *kernel.Value, value []byte) bool {
+	text, err := m.ToString()
+	return err == nil && text == string(value)
+}
+
+// others returns the records that are not known to be the same. The epoch is asked for before the
+// records and after them, as by takeAll.
+func (m *Migration) others(ctx context.Context, part string, epoch uint64, groups []group) ([]group, error) {
+	g := m.newGlance(groups)
+	if len(g.strings)+len(g.hashes) == 0 {
+		return groups, nil
+	}
+	seen := m.seen.of(part)
+	results, err := m.server.read(ctx, "compare", func(b kernel.Builder) []kernel.Command {
+		out := make([]kernel.Command, 0, 3+2*len(g.hashes)+len(g.ends))
+		return append(g.commands(b, append(out, m.server.epochOf(b, part))), m.server.epochOf(b, part))
+	})
+	if err != nil {
+		return nil, err
+	}
+	last := len(results) - 1
+	if err := errors.Join(epochIs(results[0], epoch, seen), epochIs(results[last], epoch, seen)); err != nil {
+		return nil, err
+	}
+	g.answered(results[1:last])
+	out := groups[:0:0]
+	for i := range groups {
+		if !g.same[i] {
+			out = append(out, groups[i])
+		}
+	}
+	return out, nil
+}
+
+// unequal represents a record that is not the same on both sides.
+type unequal struct {
+	group
+	stored []*record.Record
+	diffs  []record.Difference
+}
+
+// compare reads records from Redis, and returns those that differ.
+func (m *Migration) compare(ctx context.Context, part string, epoch uint64, groups []group) (out []unequal, err error) {
+	left, err := m.others(ctx, part, epoch, groups)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	stored, err := m.takeAll(ctx, part, epoch, left)
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range left {
+		if diffs := different(m.moves[g.id.Move], g.records, stored[i]); len(diffs) > 0 {
+			out = append(out, unequal{g, stored[i], diffs})
+		}
+	}
+	return slices.Clip(out), nil
+}
