@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -267,7 +268,7 @@ func genKeys(t *rapid.T) []source.Key {
 }
 
 func TestOrderAndBatchesDoNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		keys := genKeys(t)
 		report := func(keys []source.Key, batch int) *Report {
 			a, err := New(loaded(&testing.T{}, declaration), Options{Examples: 2, Top: 3})
@@ -423,7 +424,7 @@ func TestMachineForms(t *testing.T) {
 }
 
 func TestHistogram(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		var h histogram
 		var all []time.Duration
 		for range rapid.IntRange(1, 50).Draw(t, "n") {

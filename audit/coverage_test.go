@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -30,7 +31,7 @@ func value(kind source.Kind, n, of int) *source.Value {
 // total, and the rows add up.
 func TestCoverageAddsUp(t *testing.T) {
 	ks := loaded(t, declaration)
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		a, err := New(ks, Options{Values: true})
 		if err != nil {
 			t.Fatal(err)

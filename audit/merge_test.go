@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
 )
@@ -56,7 +57,7 @@ func genPlace(t *rapid.T, i int) source.Key {
 func TestMergedIsWhole(t *testing.T) {
 	ks := loaded(t, mergedOf)
 	collapsed := 0
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		begin := func() *Audit {
 			a, err := New(ks, Options{Values: true, Whole: true, Groups: 7, Top: 4, Examples: 3})
 			if err != nil {

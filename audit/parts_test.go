@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
@@ -60,7 +61,7 @@ func genName(t *rapid.T) []byte {
 // the table has one.
 func TestThePartsAddUp(t *testing.T) {
 	ks := loaded(t, partsOf)
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		offenders := map[string]int64{}
 		a, err := New(ks, Options{Groups: rapid.IntRange(1, 60).Draw(t, "groups"), Top: 3,
 			Offender: func(codes []string, _ string, _ *source.Key) {
@@ -171,7 +172,7 @@ func TestOffendersOfValues(t *testing.T) {
 	kinds := map[string]source.Kind{"s": source.String, "h": source.Hash, "e": source.Set, "l": source.List,
 		"z": source.ZSet}
 	met := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		told, found := map[string]int{}, map[string]int{}
 		a, err := New(ks, Options{Values: true, Examples: 1000, Offender: func(codes []string, _ string, k *source.Key) {
 			for _, code := range codes {

@@ -14,8 +14,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
-	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
@@ -64,7 +64,7 @@ func alone(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
 
 // worlds runs a test on each server, alone.
 func worlds(t *testing.T, run func(w world)) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			run(alone(t, brand, keywright.Options{}))

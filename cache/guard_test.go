@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/internal/expect"
-	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
@@ -484,7 +484,7 @@ func TestEvents(t *testing.T) {
 
 // TestRaces is C2 at length: 10,000 races of fill against invalidation.
 func TestRaces(t *testing.T) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			if err := races(newStage(t, brand), 4_000); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 	"pgregory.net/rapid"
@@ -137,7 +138,7 @@ func toldOf(lines []string, prefix string) (out []string) {
 func TestAlike(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		w := newAlike(t, s)
-		rapid.Check(t, func(rt *rapid.T) {
+		rapid.Check(gate.Fixed(t), func(rt *rapid.T) {
 			s.Do("FLUSHALL")
 			w.t = rt
 			stop := s.Monitor()

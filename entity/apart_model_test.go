@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -29,7 +30,7 @@ type model struct {
 func apartModel(t *testing.T, c *keywrighttest.Cluster) {
 	client := open(t, c.URL())
 	var runs atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(rt *rapid.T) {
 		prefix := fmt.Sprint("r", runs.Add(1))
 		m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{},
 			seen: map[string]Item[string, note]{}}

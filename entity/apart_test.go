@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
@@ -43,7 +43,7 @@ func spreadOn(t *testing.T, c *keywright.Client, prefix string,
 }
 
 func clusters(t *testing.T, run func(t *testing.T, c *keywrighttest.Cluster)) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			run(t, keywrighttest.StartCluster(t, brand, 3, 0))

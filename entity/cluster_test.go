@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 )
@@ -14,7 +14,7 @@ import (
 // TestCluster: with one hash tag an entity does in a cluster what it does
 // elsewhere.
 func TestCluster(t *testing.T) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
-	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -98,7 +98,7 @@ var (
 )
 
 func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note])) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

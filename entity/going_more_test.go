@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 	"pgregory.net/rapid"
@@ -82,7 +83,7 @@ func TestShortenIsNeverLonger(t *testing.T) {
 		us, _ := strconv.ParseInt(fmt.Sprint(parts[1]), 10, 64)
 		return sec*1000 + us/1000
 	}
-	rapid.Check(t, func(r *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 		ends := make([]int64, items)
 		for i := range ends { // begin anew
 			key := fmt.Sprintf("1-%d", i)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -474,7 +475,7 @@ func TestModel(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		s.WatchScripts()
 		c := open(t, s.URL())
-		rapid.Check(t, func(r *rapid.T) {
+		rapid.Check(gate.Fixed(t), func(r *rapid.T) {
 			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))
 			heard := ear(t, c, w.prefix+".*")
 			for range rapid.IntRange(1, 50).Draw(r, "steps") {

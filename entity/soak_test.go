@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -41,7 +41,7 @@ func TestFaults(t *testing.T) {
 	if text := os.Getenv("KEYWRIGHT_TEST_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			t.Logf("KEYWRIGHT_TEST_SEED=%d", seed)

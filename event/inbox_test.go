@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // Whatever comes and is taken in whatever order: nothing is heard twice or out of
 // order, and every message that is not heard is told, in its place.
 func TestInbox(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		in := newInbox(rapid.IntRange(1, 4).Draw(t, "limit"))
 		// the message that is due, those sent, gaps that are not told yet, the last notice
 		next, sent, gaps, last := 0, 0, 0, ""

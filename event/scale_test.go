@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/event"
-	"github.com/keywright/keywright/internal/soak"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -45,7 +45,7 @@ func calls(s *keywrighttest.Server) map[string]int64 {
 // A consumer with nothing to do sends few commands, whatever is pending for
 // others, and however little it may have in hand.
 func TestIdleMeansIdle(t *testing.T) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
@@ -94,7 +94,7 @@ end`, "1", "journal", fmt.Sprint(left)) // it is dead for an hour
 // No script does more than a bounded number of steps, whatever is unread,
 // pending, dead or to be trimmed.
 func TestScriptsAreBounded(t *testing.T) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

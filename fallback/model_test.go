@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -337,7 +338,7 @@ var ids = []string{"a", "b", "c"}
 func TestModel(t *testing.T) {
 	w := newWorld(t, keywrighttest.Redis, fallback.Options{})
 	runs := 0
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		runs++
 		r := &run{T: t, w: w, f: &faulty{hashes: w.raw}, prefix: fmt.Sprintf("%d:", runs),
 			m: &model{server: map[string]state{}, copies: map[string]state{}, chain: map[string][]step{}}}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 func TestParseTTL(t *testing.T) {
@@ -75,7 +77,7 @@ func TestParseTTLRefuses(t *testing.T) {
 
 // A duration is printed as the text that means exactly it.
 func TestDurationsReadBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(1, int64(MaxTTL/time.Millisecond)).Draw(t, "ms")) * time.Millisecond
 		if got, err := ParseDuration(FormatDuration(d)); err != nil || got != d {
 			t.Fatalf("%d → %s → %d, %v", d, FormatDuration(d), got, err)
@@ -88,7 +90,7 @@ func TestTTLsReadBack(t *testing.T) {
 	duration := rapid.Custom(func(t *rapid.T) time.Duration {
 		return time.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "ms")) * time.Millisecond
 	})
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		want := TTL{Policy: TTLExpires, Default: duration.Draw(t, "default"), Sliding: rapid.Bool().Draw(t, "sliding")}
 		want.Min, want.Max = min(want.Default, duration.Draw(t, "min")), max(want.Default, duration.Draw(t, "max"))
 		want.Jitter = float64(rapid.IntRange(0, 500).Draw(t, "jitter")) / 1000

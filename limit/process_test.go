@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -144,7 +145,7 @@ func TestLimitsOfTwoProcesses(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.MovableClock())
 	processes := []*asker{startAsker(t, s.URL()), startAsker(t, s.URL())}
 	keys := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(rt *rapid.T) {
 		keys++
 		q := question{Key: fmt.Sprint("rate:", keys),
 			Algorithm: rapid.SampledFrom([]string{"gcra", "sliding", "fixed"}).Draw(rt, "algorithm"),

@@ -15,8 +15,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
-	"github.com/keywright/keywright/internal/soak"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -41,7 +41,7 @@ var (
 
 // everywhere runs a test on a server alone and on a cluster: of a brand that is drawn, of both with KEYWRIGHT_SOAK.
 func everywhere(t *testing.T, f func(t *testing.T, url string, s []*keywrighttest.Server)) {
-	for _, brand := range soak.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: redis-server, valkey-server (from
-# Debian's backports), PostgreSQL, a C compiler, Python with redis-py, staticcheck, and by npm the YAML
-# language server, the TypeScript compiler, ioredis and what builds the dashboard. It can be run again at any
-# time. On other systems than Debian it says what is missing.
+# Installs what tests need and is missing. It can be run again at any time. On other systems than Debian it says what is
+# missing.
+#
+#   scripts/install-test-deps.sh gate         what .ci/run needs: redis-server, valkey-server (from Debian's backports), a C
+#                                             compiler, staticcheck, and by npm the TypeScript compiler
+#   scripts/install-test-deps.sh              also what `make test-all` needs: PostgreSQL, redis-py, and by npm the YAML
+#                                             language server, ioredis and what builds the dashboard
+#   scripts/install-test-deps.sh chromium     also the browser of `make dashboard-test`
+#   scripts/install-test-deps.sh prometheus   also what `make prometheus-test` scrapes and evaluates with
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +18,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo --non-interactive env DE
 # A folder with a lock file is installed again when the lock file has changed.
 node_modules() {
   local dir
-  for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web; do
+  for dir in "$@"; do
     [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
     command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; return 1; }
     npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error || return 1
@@ -25,8 +30,12 @@ staticcheck() {
     GOWORK=off GOBIN="$PWD/.bin" go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck_version"
 }
 
+folders=(conformance/node)
+[ "${1-}" = gate ] ||
+  folders+=(keyspace/schema/testdata/lsp examples/shop/ts examples/poppobuilder/worker cmd/keywright/internal/serve/dash/web)
+
 # These wait for the network most of the time: the three at once.
-node_modules &
+node_modules "${folders[@]}" &
 node=$!
 staticcheck &
 checker=$!
@@ -58,6 +67,17 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root apt-get install -y -qq valkey-server >/dev/null || as_root apt-get install -y -qq -t "${VERSION_CODENAME}-backports" valkey-server >/dev/null
 fi
 
+# A C compiler and the headers of libc: tests move a server's clock by a library.
+if ! echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1; then
+  command -v apt-get >/dev/null || { echo "missing: cc, a C compiler" >&2; exit 1; }
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get install -y -qq gcc libc6-dev >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq gcc libc6-dev >/dev/null; }
+fi
+
+wait $node
+wait $checker
+[ "${1-}" != gate ] || exit 0
+
 # PostgreSQL, whose programs Debian does not put into PATH. Neither a database is made nor a service started: each test
 # has its own.
 export DEBIAN_FRONTEND=noninteractive
@@ -69,26 +89,18 @@ if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v initd
   as_root apt-get install -y -qq --no-install-recommends postgresql >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends postgresql >/dev/null; }
 fi
 
-# A C compiler and the headers of libc: tests move a server's clock by a library.
-if ! echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1; then
-  command -v apt-get >/dev/null || { echo "missing: cc, a C compiler" >&2; exit 1; }
-  as_root apt-get install -y -qq gcc libc6-dev >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq gcc libc6-dev >/dev/null; }
-fi
-
 # redis-py, of the distribution: examples/shop/py runs by the system's Python.
 if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
   command -v apt-get >/dev/null || { echo "missing: redis-py for /usr/bin/python3 (3.9 or later)" >&2; exit 1; }
   as_root apt-get install -y -qq python3-redis >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq python3-redis >/dev/null; }
 fi
 
-# With the word chromium: the browser of `make dashboard-test`, which CI does not run.
 if [ "${1-}" = chromium ] && ! command -v chromium >/dev/null; then
   command -v apt-get >/dev/null || { echo "missing: chromium" >&2; exit 1; }
   as_root apt-get install -y -qq --no-install-recommends chromium fonts-noto-core >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends chromium fonts-noto-core >/dev/null; }
 fi
 
-# With the word prometheus: what `make prometheus-test` scrapes and evaluates with, which CI does not run. Debian's package
-# would start a service: see above.
+# Debian's package would start a service: see above.
 if [ "${1-}" = prometheus ] && ! command -v promtool >/dev/null; then
   command -v apt-get >/dev/null || { echo "missing: prometheus and promtool" >&2; exit 1; }
   policy=/usr/sbin/policy-rc.d
@@ -99,6 +111,3 @@ if [ "${1-}" = prometheus ] && ! command -v promtool >/dev/null; then
   fi
   as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq --no-install-recommends prometheus >/dev/null; }
 fi
-
-wait $node
-wait $checker

@@ -153,7 +153,7 @@ var Layers = []Layer{
 		{"internal/movedkeys", []string{".", "key", "migrate", "migrate/repository", "typed", "value"}},
 		{"internal/mutation", nil},
 		{"internal/harm", []string{"keywrighttest"}},
-		{"internal/soak", []string{"keywrighttest"}},
+		{"internal/gate", nil},
 		{"internal/expect", nil},
 		{"internal/servertest", []string{".", "connect", "internal/expect", "keywrighttest", "seal"}},
 		{"internal/declared", and(declared, "gen", "internal/expect", "keyspace/load", "migrate/record")},

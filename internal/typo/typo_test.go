@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 func TestNearest(t *testing.T) {
@@ -31,7 +33,7 @@ func TestDistance(t *testing.T) {
 			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		a, b := rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "a"), rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "b")
 		d := Distance(a, b)
 		if d != Distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) ||

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 func TestPaths(t *testing.T) {
@@ -105,7 +107,7 @@ func parse(t *testing.T, text string) Term {
 // TestWhatIsBuiltIsMatched: a file name that was built gives its captures back.
 func TestWhatIsBuiltIsMatched(t *testing.T) {
 	f, _ := ParseFile("a/{x}-{y}/{z}.json")
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.StringMatching(`[a-c/.-]{0,3}`), 3, 3).Draw(t, "values")
 		name, ok := f.Build(map[string]string{"x": values[0], "y": values[1], "z": values[2]})
 		if !ok {

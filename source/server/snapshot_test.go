@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -571,7 +572,7 @@ func TestSnapshotOfHostileServers(t *testing.T) {
 // TestSnapshotMark: whatever the data, the pieces in which it arrives and those
 // in which it is read, what is before the mark comes out, and nothing else.
 func TestSnapshotMark(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		piece := rapid.OneOf(rapid.Map(rapid.IntRange(0, markLength-1), func(n int) string { return mark[:n] }),
 			rapid.StringN(0, 30, -1))
 		data := strings.ReplaceAll(strings.Join(rapid.SliceOf(piece).Draw(t, "data"), ""), mark, "")

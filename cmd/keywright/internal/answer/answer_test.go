@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/declared"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
@@ -36,7 +37,7 @@ func TestErrorOf(t *testing.T) {
 			t.Errorf("%q is of the group %q, want %q", reason, got, want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		reason := rapid.String().Draw(t, "reason")
 		group := ErrorOf(reason)
 		if strings.ContainsAny(group, "0123456789\n") || group == "" || utf8.RuneCountInString(group) > longError+1 {
@@ -158,7 +159,7 @@ func TestFind(t *testing.T) {
 
 // TestBytesOf: what is shown is text that JSON can have, and never a part of a character.
 func TestBytesOf(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		whole := []byte(rapid.String().Draw(t, "text"))
 		n := rapid.IntRange(0, len(whole)).Draw(t, "kept")
 		got := bytesOf(server.LookText{Bytes: whole[:n], Length: int64(len(whole))})

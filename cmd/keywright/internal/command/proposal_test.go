@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 func TestShellWord(t *testing.T) {
@@ -35,7 +37,7 @@ func TestDiscreet(t *testing.T) {
 			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9@:/?#%&=.-]{6,20}`).Draw(t, "secret")
 		before := rapid.StringMatching(`[ a-z"]{0,10}`).Draw(t, "before")
 		if got := a.discreet(before + "redis://:~" + secret + "~@h:1"); strings.Contains(got, "~") {
