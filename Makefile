@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint measures gen fuzz race mutations soak bench dashboard dashboard-test prometheus-test release release-test tidy install-tools
+.PHONY: help demo test test-all unit fmt lint measures gen fuzz mutations soak bench dashboard dashboard-test prometheus-test release release-test tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -7,14 +7,14 @@ help: ## list the targets
 demo: ## fill a throw-away server with the examples and some dirt, and audit it (needs only Go)
 	go run ./cmd/keywright demo
 
-test: ## install what is missing and run everything, as CI does
+test: ## the gate, as CI runs it: install what is missing and run the certain part of the tests
 	.ci/run
 
-unit: ## the tests that need no server
-	go test -short -skip '^TestEditor' ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./infer/... ./internal/... # the editor's tests need npm
+test-all: ## all tests: races, campaigns, kills, mutants, compilers, databases, the browser, new seeds (an hour or more)
+	scripts/test-all.sh
 
-integration: ## the tests on real servers: redis and valkey, alone, as clusters, under sentinels
-	go test -race -shuffle=on ./keywrighttest ./source/... ./cmd/keywright/...
+unit: ## the tests that need no server
+	go test ./audit/... ./finding/... ./keyspace/... ./slot/... ./infer/...
 
 fmt: ## format Go code and the example declarations
 	git ls-files '*.go' | xargs gofmt -s -w
@@ -41,13 +41,11 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 	  for p in $$(grep -rlE --include=*_test.go "^func $$t\(" . | xargs -n1 dirname | sort -u); do \
 	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) || exit 1; done; done
 
-race: ## all tests of the library and of the command under the race detector
-	go test -race -timeout 1h ./... ./cmd/keywright/...
-
 mutations: ## take each guard out of the code: a test must fail by what it asserts
 	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' ./kernel ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate ./internal/lease ./cache ./pressure ./source/rdb ./apply
 	cd examples && GOWORK=off KEYWRIGHT_MUTATIONS=all go test -timeout 2h -run 'TestMutations$$' ./harca/memory
 
+soak: export KEYWRIGHT_ALL=1
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./event ./fallback/bbolt ./apply ./pressure ./cache ./counter

@@ -90,10 +90,10 @@ func TestWhoMayImportWhom(t *testing.T) {
 			}, func(p string) bool { return strings.HasPrefix(p, "github.com/redis/") }},
 		{"testing is for tests", "it registers flags in every program", func(dir string) bool {
 			return !Within(dir, "keywrighttest", "internal/history/historytest", "internal/mutation", "internal/harm",
-				"internal/soak", "internal/expect", "internal/servertest", "internal/declared", "examples/internal/sitetest")
+				"internal/gate", "internal/expect", "internal/servertest", "internal/declared", "examples/internal/sitetest")
 		}, func(p string) bool { return p == "testing" }},
 		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool {
-			return !slices.Contains([]string{"internal/soak", "internal/harm", "internal/servertest",
+			return !slices.Contains([]string{"internal/harm", "internal/servertest",
 				"examples/internal/sitetest"},
 				dir)
 		}, func(p string) bool { return p == Module+"/keywrighttest" }},

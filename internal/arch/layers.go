@@ -151,7 +151,7 @@ var Layers = []Layer{
 		{"internal/everykeys", and(domain, ".")},
 		{"internal/tenants", and(domain, ".")},
 		{"internal/movedkeys", []string{".", "key", "migrate", "migrate/repository", "typed", "value"}},
-		{"internal/mutation", nil},
+		{"internal/mutation", []string{"internal/gate"}},
 		{"internal/harm", []string{"keywrighttest"}},
 		{"internal/gate", nil},
 		{"internal/expect", nil},

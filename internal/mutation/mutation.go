@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // Row represents a guard: what is written in a file, what is written there instead, and the
@@ -20,8 +23,8 @@ type Row = struct{ Name, File, Guard, Instead, Test string }
 func All() bool { return os.Getenv("KEYWRIGHT_MUTATIONS") == "all" }
 
 // Run holds that each guard of the package in this folder is written once, and with
-// KEYWRIGHT_MUTATIONS=all (make mutations) takes them out one at a time: a mutant takes
-// up to half a minute to build and to be shown.
+// KEYWRIGHT_MUTATIONS=all (make mutations) takes them out one at a time, with some (make test-all)
+// two that are drawn: a mutant takes up to half a minute to build and to be shown.
 func Run(t *testing.T, rows []Row) { RunIn(t, ".", rows) }
 
 // RunIn executes Run for tests of the package in another folder.
@@ -29,7 +32,8 @@ func RunIn(t *testing.T, pkg string, rows []Row) {
 	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
 		return
 	}
-	for _, r := range rows {
+	drawn := draw(t, rows)
+	for i, r := range rows {
 		file, err := filepath.Abs(r.File)
 		if err != nil {
 			t.Fatal(err)
@@ -37,10 +41,22 @@ func RunIn(t *testing.T, pkg string, rows []Row) {
 		text, err := os.ReadFile(file)
 		if n := strings.Count(string(text), r.Guard); err != nil || n != 1 {
 			t.Errorf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, n, err)
-		} else if All() {
+		} else if drawn[i] {
 			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, strings.Replace(string(text), r.Guard, r.Instead, 1), r.Test) })
 		}
 	}
+}
+
+// draw returns which guards are taken out: all of them, or two with KEYWRIGHT_MUTATIONS=some, or none.
+func draw(t *testing.T, rows []Row) map[int]bool {
+	most := map[string]int{"all": len(rows), "some": 2}[os.Getenv("KEYWRIGHT_MUTATIONS")]
+	drawn := map[int]bool{}
+	if most > 0 {
+		for _, i := range gate.Rand(t).Perm(len(rows))[:min(most, len(rows))] {
+			drawn[i] = true
+		}
+	}
+	return drawn
 }
 
 // run executes one test of a package, of which one file has another text.
