@@ -188,6 +188,7 @@ func TestSameNameGoesOn(t *testing.T) {
 // machine that is too busy for a short lease is slow enough for a longer one; what
 // is wrong by its design robs at every scale.
 func TestSlowRepliesRobNobody(t *testing.T) {
+	gate.Skip(t, "measures how long a lease is kept")
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -81,6 +82,7 @@ func testCall(t *testing.T, url string) {
 }
 
 func TestCollect(t *testing.T) {
+	gate.Skip(t, "answers within 200 ms")
 	url := keywrighttest.Start(t, keywrighttest.Valkey).URL()
 	x := exchange(open(t, url), event.Config{})
 	for i := range 3 {

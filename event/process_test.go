@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 )
@@ -51,6 +52,7 @@ func worker() {
 
 // Consumers are killed with messages in hand; none is lost.
 func TestKilledConsumers(t *testing.T) {
+	gate.Skip(t, "kills consumers in ten worlds")
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand)+" two databases", func(t *testing.T) {
 			t.Parallel()

@@ -45,6 +45,7 @@ func calls(s *keywrighttest.Server) map[string]int64 {
 // A consumer with nothing to do sends few commands, whatever is pending for
 // others, and however little it may have in hand.
 func TestIdleMeansIdle(t *testing.T) {
+	gate.Skip(t, "counts what is sent in some seconds beside 100,000 messages")
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +95,7 @@ end`, "1", "journal", fmt.Sprint(left)) // it is dead for an hour
 // No script does more than a bounded number of steps, whatever is unread,
 // pending, dead or to be trimmed.
 func TestScriptsAreBounded(t *testing.T) {
+	gate.Skip(t, "100,000 messages")
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()

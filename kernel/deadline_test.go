@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
@@ -193,6 +194,7 @@ func patient(t *testing.T, url string) *keywright.Client {
 
 // TestEveryCallEndsWithItsContext: whatever the server and other callers do.
 func TestEveryCallEndsWithItsContext(t *testing.T) {
+	gate.Skip(t, "ten states, each with 300 calls that are measured to 100 ms")
 	t.Run("frozen", func(t *testing.T) {
 		t.Parallel()
 		s := keywrighttest.Start(t, keywrighttest.Redis)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -199,6 +200,7 @@ func tracked(t *testing.T, s *keywrighttest.Server) {
 // its holder's context (bug L8). On a machine that is too busy for a short lease
 // a longer one is tried.
 func TestRenewals(t *testing.T) {
+	gate.Skip(t, "leases of 60 ms")
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	for lasts := 60 * time.Millisecond; !outlives(t, s, lasts); lasts *= 2 {
 		if lasts > 2*time.Second {

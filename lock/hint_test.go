@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -83,6 +84,7 @@ func TestHints(t *testing.T) {
 
 // TestHintsOfAQuorum: the same of a lock on several servers.
 func TestHintsOfAQuorum(t *testing.T) {
+	gate.Skip(t, "calls of a second")
 	t.Parallel()
 	var servers []*keywrighttest.Server
 	var near, far []*keywright.Client

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -262,6 +263,7 @@ func violations(h *history, ledger []int64) (out []string) {
 // order of their tokens. One seed and 60 holds of each day; under KEYWRIGHT_SOAK so
 // many seeds, of 1,000 holds each.
 func TestHistory(t *testing.T) {
+	gate.Skip(t, "leases of 120 ms, and harm at random times")
 	t.Parallel()
 	seeds, enough := uint64(1), 60
 	if n, err := strconv.ParseUint(os.Getenv("KEYWRIGHT_SOAK"), 10, 64); err == nil {

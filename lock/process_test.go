@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -111,6 +112,7 @@ func (p *process) end() {
 // The others go on; no one believes to hold what another one holds. Messages of two
 // databases of one server mix. KEYWRIGHT_KILLS says how often harm is done.
 func TestProcesses(t *testing.T) {
+	gate.Skip(t, "30 kills at random times, leases of 250 ms")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	far := keywrighttest.NewProxy(t, keywrighttest.Start(t, keywrighttest.Valkey).Addr(),
@@ -138,6 +140,7 @@ func TestProcesses(t *testing.T) {
 // TestFailovers: beside that the primary dies, with replicas that were behind.
 // Two may then hold the lock; what it protects stays in order.
 func TestFailovers(t *testing.T) {
+	gate.Skip(t, "kills at random times")
 	t.Parallel()
 	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 2, 3)
 	stable := keywrighttest.Start(t, keywrighttest.Redis)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -37,6 +38,7 @@ func scaled(t *testing.T, what string, unit time.Duration, ok func(unit time.Dur
 
 // TestSlowReplies: a holder whose replies take more than a third of the lease keeps it.
 func TestSlowReplies(t *testing.T) {
+	gate.Skip(t, "measures how long a lease is kept")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	for name, acquire := range map[string]func(lock.Lock) (*lock.Lease, error){
@@ -61,6 +63,7 @@ func TestSlowReplies(t *testing.T) {
 // TestSlowHandOver: two whose replies take longer than most of a claim hand a lock
 // to each other, and each of them keeps it.
 func TestSlowHandOver(t *testing.T) {
+	gate.Skip(t, "measures how long a lease is kept")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	scaled(t, "both keep it", 150*time.Millisecond, func(unit time.Duration) bool {

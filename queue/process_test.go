@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -224,6 +225,7 @@ func (p *process) end() {
 // lease and the claim, which is the fence. On a machine that is busy the best of five counts,
 // and by how much a timer is late meanwhile.
 func TestDeadWorker(t *testing.T) {
+	gate.Skip(t, "measures how late a job is claimed")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := processQueue(open(t, s.URL()))

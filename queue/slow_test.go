@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -19,6 +20,7 @@ import (
 // its job for as long as that runs, and no other worker begins it. A machine that is
 // too busy for a short lease is slow enough for a long one.
 func TestSlowReplies(t *testing.T) {
+	gate.Skip(t, "measures how long a lease is kept")
 	t.Parallel()
 	var wrong error
 	for lease := 250 * time.Millisecond; lease <= 8*time.Second; lease *= 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -28,6 +29,7 @@ var silences = map[string]func(*keywrighttest.Server, *keywrighttest.Proxy){
 // whatever the server does, as exactly as a timer beside it. On a machine that is
 // busy the better one of three tries counts.
 func TestStopKeepsToItsGrace(t *testing.T) {
+	gate.Skip(t, "measures how late a worker stops")
 	t.Parallel()
 	for name, harm := range silences {
 		for _, grace := range []time.Duration{2 * time.Second, 200 * time.Millisecond} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/fallback/bbolt"
+	"github.com/keywright/keywright/internal/gate"
 )
 
 const damagedItems = 150
@@ -124,6 +125,7 @@ func opened(t *testing.T, what string, data []byte, content string) (damaged boo
 func sample(r *rand.Rand, n int) bool { return os.Getenv("KEYWRIGHT_SOAK") != "" || r.IntN(n) == 0 }
 
 func TestEveryTurnedBitIsFoundWhenAFileIsOpened(t *testing.T) {
+	gate.Skip(t, "thousands of files")
 	data, content := filled(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d, %d bytes", seed, len(data))

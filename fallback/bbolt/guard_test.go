@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/fallback/bbolt"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
 )
@@ -111,6 +112,7 @@ func look(e *fallback.Entities[string, tally], id string) (n, version int64) {
 // again and again, also while it replays. Behind all that each item has every write
 // that was done or accepted, each of them once: its version has grown with it.
 func TestGuardIsKilled(t *testing.T) {
+	gate.Skip(t, "10 kills at random times")
 	kills := 10
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
