@@ -3,7 +3,6 @@ package infer_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/source"
 )
@@ -123,17 +123,8 @@ var named = regexp.MustCompile(`\{[^{}]*\}`)
 // keys: the campaign draws them with several separators, with literals before and after
 // what varies, and several that share a name.
 func TestRegularFamilies(t *testing.T) {
-	campaigns, size := 60, 12_000
-	if os.Getenv("KEYWRIGHT_SOAK") != "" {
-		campaigns = 1000
-	}
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_DECLARATIONS")); err == nil {
-		campaigns = n
-	}
-	seed := uint64(11)
-	if n, err := strconv.ParseUint(os.Getenv("KEYWRIGHT_TEST_SEED"), 10, 64); err == nil {
-		seed = n
-	}
+	const size = 12_000
+	campaigns, seed := gate.Count(t, "KEYWRIGHT_DECLARATIONS", 4, 60), gate.Seed(t)
 	all := sortedNames(noises)
 	drafted, wanted, sure := 0, 0, 0
 	for i := range campaigns {

@@ -2,18 +2,16 @@ package slot
 
 import (
 	"bytes"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // TestAgreesWithTheDefinition: slots are those of the CRC16 that the cluster
 // specification defines, bit by bit, of what is between the first { and the next }.
 // KEYWRIGHT_SOAK says of how many names more.
 func TestAgreesWithTheDefinition(t *testing.T) {
-	more, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK"))
-	r := rand.New(rand.NewPCG(1, 2))
+	more, r := gate.Count(t, "KEYWRIGHT_SOAK", 0, 100_000), gate.Rand(t)
 	for range 20_000 + more {
 		name := make([]byte, r.IntN(24))
 		for i := range name {

@@ -3,7 +3,6 @@ package acl_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/match"
@@ -21,14 +21,9 @@ import (
 // without a warning, no under-grant. KEYWRIGHT_SOAK says how many; `make soak`
 // asks for 2,000.
 func TestGenerated(t *testing.T) {
-	n, seed := 25, uint64(1)
-	if text := os.Getenv("KEYWRIGHT_SOAK"); text != "" {
-		n, _ = strconv.Atoi(text)
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
+	n, seed := gate.Count(t, "KEYWRIGHT_SOAK", 12, 25), gate.Seed(t)
 	servers := map[keywrighttest.Brand]*keywrighttest.Server{}
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		servers[brand] = keywrighttest.Start(t, brand)
 	}
 	asked, told := 0, 0

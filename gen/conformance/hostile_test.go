@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
@@ -206,12 +207,12 @@ func FuzzHostileTexts(f *testing.F) {
 }
 
 // TestHostileTextsCompile: compilers and interpreters agree that nothing got
-// out, and say of the texts what Go says. It takes each third text, since a module of
-// each is compiled; KEYWRIGHT_DECLARATIONS has it take all of them.
+// out, and say of the texts what Go says. In the gate it takes each twelfth text,
+// since a module of each is compiled.
 func TestHostileTextsCompile(t *testing.T) {
 	dir, js, py := t.TempDir(), []string{}, []string{}
-	step := 3
-	if number(t, "KEYWRIGHT_DECLARATIONS", "1") > 1 {
+	step := 12
+	if gate.All() {
 		step = 1
 	}
 	for i := 0; i < len(nasty); i += step {

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // A page of many rows with a TTL each takes time in proportion to its length: labels of
 // TTLs are looked up, not held against each key.
 func TestManyRows(t *testing.T) {
+	gate.Skip(t, "compares times")
 	page := func(rows int) []byte {
 		var b strings.Builder
 		b.WriteString("# Redis keys\n\n| Key | TTL | Notes |\n|--|--|--|\n")

@@ -606,6 +606,7 @@ func TestOrderOfNewNames(t *testing.T) {
 
 // TestManyRenamed: entries that were renamed are found by their patterns, each in one step.
 func TestManyRenamed(t *testing.T) {
+	gate.Skip(t, "compares times")
 	declared := func(name string, n int) *keyspace.Keyspace {
 		var b strings.Builder
 		b.WriteString("keywright: 1\nkeys:\n")

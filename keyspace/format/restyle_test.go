@@ -4,9 +4,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 var (
@@ -56,8 +57,7 @@ func restyle(r *rand.Rand, line string) string {
 // TestEveryStyleHasOneForm: whatever blanks and quotes a declaration is written with, it
 // is formatted to the same text. KEYWRIGHT_SOAK says how many styles more are tried.
 func TestEveryStyleHasOneForm(t *testing.T) {
-	more, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK"))
-	r := rand.New(rand.NewPCG(5, 6))
+	more, r := gate.Count(t, "KEYWRIGHT_SOAK", 0, 20), gate.Rand(t)
 	changed := 0
 	for _, path := range examples(t) {
 		text, err := os.ReadFile(path)
@@ -160,8 +160,7 @@ func relaid(r *rand.Rand, text string) string {
 // TestEveryLayoutHasOneForm: whatever indentation, blanks, empty lines and line ends a
 // declaration is written with, it is formatted to the same text, and that to itself.
 func TestEveryLayoutHasOneForm(t *testing.T) {
-	more, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK"))
-	r := rand.New(rand.NewPCG(7, 8))
+	more, r := gate.Count(t, "KEYWRIGHT_SOAK", 0, 20), gate.Rand(t)
 	for _, path := range examples(t) {
 		text, err := os.ReadFile(path)
 		if err != nil {

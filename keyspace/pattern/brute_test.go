@@ -2,12 +2,11 @@ package pattern
 
 import (
 	"math/rand/v2"
-	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -40,10 +39,9 @@ type brute struct {
 
 // TestRelationsAgreeWithBruteForce: whether two patterns have a key in common, and
 // whether one holds all keys of the other, is what trying all small keys says.
-// KEYWRIGHT_SOAK says how many patterns are drawn beside the 120 by default.
+// KEYWRIGHT_SOAK says how many patterns are drawn beside 120.
 func TestRelationsAgreeWithBruteForce(t *testing.T) {
-	more, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK"))
-	r := rand.New(rand.NewPCG(3, 4))
+	more, r := gate.Count(t, "KEYWRIGHT_SOAK", 0, 200), gate.Rand(t)
 	var drawn []brute
 	for len(drawn) < 120+more {
 		if b, ok := drawBrute(t, r); ok {

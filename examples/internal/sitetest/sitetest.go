@@ -8,12 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
@@ -120,15 +120,4 @@ func Refusals(t *testing.T, s *keywrighttest.Server) {
 }
 
 // Kills returns how many programs a test of a system kills: usual, unless KEYWRIGHT_KILLS says more.
-func Kills(t testing.TB, usual int) int {
-	t.Helper()
-	text := os.Getenv("KEYWRIGHT_KILLS")
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
+func Kills(t testing.TB, usual int) int { return gate.Count(t, "KEYWRIGHT_KILLS", usual, usual) }
