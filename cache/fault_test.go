@@ -50,7 +50,7 @@ func TestCancelledCallers(t *testing.T) {
 		eventually(t, "the end of the goroutines", func() bool { return runtime.NumGoroutine() <= before+5 })
 
 		// another waits for the load whose first caller has left
-		l := newGate("one", nil)
+		l := newBarrier("one", nil)
 		i := c.Key("page:x", nil)
 		ctx, cancel := context.WithCancel(w.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
@@ -80,7 +80,7 @@ func TestStale(t *testing.T) {
 		w.ok(err)
 		expect.Equal(t, "fresh", v, "old")
 		w.s.Do("PEXPIRE", "page:1", "1700000") // past 30 of 60 minutes
-		l := newGate("new", nil)
+		l := newBarrier("new", nil)
 		for range 20 {
 			for _, i := range []cache.Item[string]{a, b} {
 				v, err := i.GetOrLoad(ctx, l.load)
@@ -115,7 +115,7 @@ func TestStaleInProcess(t *testing.T) {
 			i := use(w.cache(cache.Options{TTL: time.Hour, Fresh: 30 * time.Minute, Local: time.Hour})).Key("page:"+name, nil)
 			w.ok(i.Set(t.Context(), "old"))
 			w.s.Do("PEXPIRE", "page:"+name, "1700000") // past 30 of 60 minutes
-			l := newGate("new", nil)
+			l := newBarrier("new", nil)
 			for range 20 {
 				v, err := i.GetOrLoad(t.Context(), l.load)
 				w.ok(err)

@@ -58,8 +58,8 @@ func differs[T comparable](what string, got, want T) error {
 	return nil
 }
 
-// gate represents a loader that says when it runs and waits to be let go.
-type gate struct {
+// barrier represents a loader that says when it runs and waits to be let go.
+type barrier struct {
 	value   string
 	err     error
 	entered chan struct{}
@@ -67,11 +67,11 @@ type gate struct {
 	n       atomic.Int64
 }
 
-func newGate(value string, err error) *gate {
-	return &gate{value: value, err: err, entered: make(chan struct{}, 100), open: make(chan struct{})}
+func newBarrier(value string, err error) *barrier {
+	return &barrier{value: value, err: err, entered: make(chan struct{}, 100), open: make(chan struct{})}
 }
 
-func (g *gate) load(ctx context.Context) (string, error) {
+func (g *barrier) load(ctx context.Context) (string, error) {
 	g.n.Add(1)
 	g.entered <- struct{}{}
 	select {
@@ -235,7 +235,7 @@ func race(g *stage, caches []*cache.Cache[string], key string, seed int, stale *
 }
 
 func writtenLoad(g *stage) error {
-	l := newGate("old", nil)
+	l := newBarrier("old", nil)
 	done := make(chan error, 1)
 	go func() { _, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, l.load); done <- err }()
 	<-l.entered
@@ -245,7 +245,7 @@ func writtenLoad(g *stage) error {
 }
 
 func oneAtATime(g *stage) error {
-	l := newGate("one", nil)
+	l := newBarrier("one", nil)
 	results := make(chan error, 2)
 	get := func(c *keywright.Client) {
 		v, err := g.item(c, cache.Options{}).GetOrLoad(g.ctx, l.load)
@@ -264,7 +264,7 @@ func oneAtATime(g *stage) error {
 
 // waitSecond says when the second caller has either begun to load or is waiting
 // for the first: it reads fill to be told of its end.
-func (g *gate) waitSecond(s *keywrighttest.Server, sent chan<- struct{}) {
+func (g *barrier) waitSecond(s *keywrighttest.Server, sent chan<- struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for g.n.Load() < 2 && s.Info("tracking_total_keys") != "1" {
@@ -289,7 +289,7 @@ func lostClaim(g *stage) error {
 // slowLoad gives the lease a time by which a renewal is known, and looks when a
 // second renewal begins: the first one has been done then.
 func slowLoad(g *stage) error {
-	l := newGate("one", nil)
+	l := newBarrier("one", nil)
 	o := cache.Options{TTL: 4 * time.Second, Lease: 2 * time.Second}
 	done := make(chan error, 1)
 	go func() {
@@ -313,7 +313,7 @@ func slowLoad(g *stage) error {
 
 func othersLease(g *stage) error {
 	broken := errors.New("broken")
-	first, second := newGate("", broken), newGate("two", nil)
+	first, second := newBarrier("", broken), newBarrier("two", nil)
 	one, two := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, first.load); one <- err }()
 	<-first.entered
@@ -435,7 +435,7 @@ func TestRefreshes(t *testing.T) {
 	a, b := g.item(g.a, cache.Options{}), g.item(g.b, cache.Options{})
 	must(t, a.Set(g.ctx, "old"))
 	broken := errors.New("broken")
-	first, second := newGate("first", nil), newGate("", broken)
+	first, second := newBarrier("first", nil), newBarrier("", broken)
 	one, two := make(chan error, 1), make(chan error, 1)
 	go func() {
 		v, err := a.Refresh(g.ctx, first.load)

@@ -306,7 +306,7 @@ func TestStoredForms(t *testing.T) {
 	for _, lease := range []string{"GQ3TSNHMZVMFXTXBBTJ6RPAVNH:1z", "v2 of a newer program"} {
 		w.do("", "SET", "{page:2}:fill", lease, "PX", "60000")
 		done := make(chan error, 1)
-		waiting := newGate("x", nil)
+		waiting := newBarrier("x", nil)
 		close(waiting.open)
 		go func() {
 			_, err := c.Key("page:2", nil).GetOrLoad(t.Context(), waiting.load)

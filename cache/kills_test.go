@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/harm"
 	"github.com/keywright/keywright/typed"
 )
@@ -166,6 +167,7 @@ func stale(t *testing.T, s *harm.Side) (wrong []string) {
 // TestKills: whatever happens while the processes that read and write are killed, 0
 // invalidations are lost, and no version comes twice.
 func TestKills(t *testing.T) {
+	gate.Skip(t, "24 processes are killed")
 	t.Parallel()
 	harm.Run(t, harm.Suite{Process: "TestHarmedProcess", Key: "{s}:tag", Wrong: stale,
 		Begin: func(t *testing.T, s *harm.Side, backlog int) {

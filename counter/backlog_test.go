@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -40,6 +41,7 @@ func backlog(s *keywrighttest.Server) {
 
 // TestBacklog: whatever is in the keys, nothing that is asked of them holds the server.
 func TestBacklog(t *testing.T) {
+	gate.Skip(t, "200,000 ids and 256 MB of bitmaps")
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		backlog(s)
 		small := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 1<<24 - 1, Scratch: "scratch"})

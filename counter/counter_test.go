@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -221,6 +222,7 @@ func TestExactUnderLostRepliesAndKills(t *testing.T) {
 // TestExactOverFailovers: every shard of a cluster changes its primary, in
 // agreement, while workers count.
 func TestExactOverFailovers(t *testing.T) {
+	gate.Skip(t, "three primaries hand over, under load")
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	c := open(t, cluster.URL(), keywright.Options{Attempts: 16})
 	x := New(keywright.Binding{Client: c, Entry: hour, Key: "{n}"}).Exactly(keywright.Binding{Entry: hour, Key: "{n}:ids"})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/harm"
 )
 
@@ -98,6 +99,7 @@ func miscounted(t *testing.T, s *harm.Side) (wrong []string) {
 // TestKills: whatever happens while the processes that count are killed, 0 counts are
 // lost and 0 are counted twice.
 func TestKills(t *testing.T) {
+	gate.Skip(t, "24 processes are killed")
 	t.Parallel()
 	harm.Run(t, harm.Suite{Process: "TestHarmedProcess", Key: "{s}:ids", Wrong: miscounted,
 		Begin: func(t *testing.T, s *harm.Side, backlog int) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -130,6 +131,7 @@ func TestApartCrowd(t *testing.T) {
 
 // TestApartFailover: primaries hand over to their replicas under load.
 func TestApartFailover(t *testing.T) {
+	gate.Skip(t, "primaries hand over to their replicas, under load")
 	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	stores := []*Store[string, note]{spread(t, c.URL(), "n")}

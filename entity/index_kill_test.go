@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -86,6 +87,7 @@ func buildAndDie(t *testing.T, url, work string, pages int) (ended bool) {
 // in every index, or nothing is left of those that were removed, and another entity
 // beside it is as it was. There is no sweeper: a build needs none.
 func TestBuildersAreKilled(t *testing.T) {
+	gate.Skip(t, "8 processes are killed while others write")
 	if os.Getenv(builderURL) != "" {
 		return
 	}

@@ -1,15 +1,14 @@
 package entity
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -171,7 +170,8 @@ func (p plague) run(t *testing.T, kills, backlog int) {
 // of once, in each database. 30 kills; KEYWRIGHT_KILLS makes it longer, and
 // KEYWRIGHT_SOAK the backlog: `make soak` has 200 and 100,000.
 func TestKills(t *testing.T) {
-	kills, backlog := plagued()
+	gate.Skip(t, "30 processes of writers and sweepers are killed")
+	kills, backlog := plagued(t)
 	for name, p := range plagues {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,18 +181,17 @@ func TestKills(t *testing.T) {
 }
 
 // plagued returns how many kills there are, and how many items before them.
-func plagued() (kills, backlog int) {
-	kills, _ = strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "10"))
-	backlog, _ = strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_SOAK"), "2000"))
-	return kills, backlog
+func plagued(t *testing.T) (kills, backlog int) {
+	return gate.Count(t, "KEYWRIGHT_KILLS", 3, 10), gate.Count(t, "KEYWRIGHT_SOAK", 200, 2000)
 }
 
 // TestKillsApart: the same where the keys are in several slots: many items expire, the
 // slot of the ledger moves while processes are killed, and each third dies while the
 // servers' memory is full.
 func TestKillsApart(t *testing.T) {
+	gate.Skip(t, "10 processes are killed, and slots move meanwhile")
 	t.Parallel()
-	kills, backlog := plagued()
+	kills, backlog := plagued(t)
 	prefix, c := near(8192), keywrighttest.StartCluster(t, keywrighttest.Valkey, 2, 0)
 	notes, at := spread(t, c.URL(), prefix), 0
 	var items []Item[string, note]

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -47,6 +48,7 @@ func lacking(of func(key string) *keywrighttest.Server, notes *Store[string, not
 
 // TestNoScriptIsSlowOfManyIndexes: building and removing an index of 100,000 items either.
 func TestNoScriptIsSlowOfManyIndexes(t *testing.T) {
+	gate.Skip(t, "100,000 items in each index")
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx, spec := t.Context(), noteSpec("n")
 		older(spec)
@@ -64,6 +66,7 @@ func TestNoScriptIsSlowOfManyIndexes(t *testing.T) {
 // TestNoScriptIsSlowApart: nor in a cluster, over its slots: at 100,000 ids in an index, as
 // many items that have expired, and as many to be put into an index.
 func TestNoScriptIsSlowApart(t *testing.T) {
+	gate.Skip(t, "100,000 items in a cluster")
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		ctx, notes, old := t.Context(), spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
 		of := func(key string) *keywrighttest.Server { return serverOf(c, key) }

@@ -3,11 +3,8 @@ package entity
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -33,18 +30,10 @@ type harm struct {
 // a plain model keeps, and items, indexes and events agree. KEYWRIGHT_SOAK is how
 // many operations; `make soak` has 100,000.
 func TestFaults(t *testing.T) {
-	steps := 1500
-	if text := os.Getenv("KEYWRIGHT_SOAK"); text != "" {
-		steps, _ = strconv.Atoi(text)
-	}
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KEYWRIGHT_TEST_SEED"); text != "" {
-		seed, _ = strconv.ParseUint(text, 10, 64)
-	}
+	steps, seed := gate.Count(t, "KEYWRIGHT_SOAK", 250, 1500), gate.Seed(t)
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			t.Logf("KEYWRIGHT_TEST_SEED=%d", seed)
 			h := newHarm(t, brand, seed, brand == keywrighttest.Redis == (seed%2 == 0))
 			for i := range steps {
 				h.hurt(i)

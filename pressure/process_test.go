@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 )
@@ -169,6 +170,7 @@ func calls(stat string) (n int) {
 // TestFailover: the primary dies in the middle; the watchers go on with the new
 // one, which has a maxmemory of its own.
 func TestFailover(t *testing.T) {
+	gate.Skip(t, "a sentinel elects a new primary")
 	t.Parallel()
 	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 1, 3)
 	fill(s.Primary, 4000, 1, 2)
