@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"go.uber.org/goleak"
 )
 
@@ -162,8 +163,7 @@ func peer(t *testing.T, text string) string {
 				return
 			}
 			_, _ = io.WriteString(c, text)
-			_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
-			_, _ = io.Copy(io.Discard, c)
+			_, _ = io.Copy(io.Discard, c) // until the other end closes it
 			c.Close()
 		}
 	}()
@@ -188,7 +188,10 @@ func TestPeersThatAreNoRedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conf.Timeout = 200 * time.Millisecond
+		conf.Timeout = time.Minute
+		if name == "silent" {
+			conf.Timeout = 50 * time.Millisecond // of which it takes all
+		}
 		if _, err := Dial(t.Context(), conf); !IsKind(err, c.kind) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -202,11 +205,12 @@ func TestDialEndsWithTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	conf.Timeout = 40 * time.Second
-	started := time.Now()
-	if _, err := Dial(ctx, conf); err == nil || time.Since(started) > conf.Timeout/2 {
-		t.Errorf("%v after %s", err, time.Since(started))
-	}
+	conf.Timeout = time.Hour
+	expect.Return(t, "a dial whose context ends", func() {
+		if _, err := Dial(ctx, conf); err == nil || !IsKind(err, Unreachable) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {

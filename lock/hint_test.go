@@ -5,11 +5,11 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -82,34 +82,65 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestHintsOfAQuorum: the same of a lock on several servers.
+// answers counts what a client has asked of servers, and how it was answered.
+type answers struct{ asked, given, failed atomic.Int64 }
+
+func (a *answers) options() keywright.Options {
+	return keywright.Options{Attempts: 1, Hooks: []keywright.Hook{{
+		Start: func(ctx context.Context, _ keywright.Call) context.Context { a.asked.Add(1); return ctx },
+		Done: func(_ context.Context, _ keywright.Call, o keywright.Outcome) {
+			if o.Err != nil {
+				a.failed.Add(1)
+			} else {
+				a.given.Add(1)
+			}
+		},
+	}}}
+}
+
+// TestHintsOfAQuorum: the same of a lock on several servers. What they have answered counts, also when the caller
+// leaves while they are asked again.
 func TestHintsOfAQuorum(t *testing.T) {
-	gate.Skip(t, "calls of a second")
 	t.Parallel()
 	var servers []*keywrighttest.Server
 	var near, far []*keywright.Client
+	var a answers
 	for range 3 {
 		s := keywrighttest.Start(t, keywrighttest.Redis)
 		servers = append(servers, s)
-		near, far = append(near, open(t, s.URL(), keywright.Options{})),
-			append(far, open(t, s.URL(), keywright.Options{Attempts: 1}))
+		near, far = append(near, open(t, s.URL(), keywright.Options{})), append(far, open(t, s.URL(), a.options()))
 	}
 	mine, theirs := quorum(t, near), quorum(t, far)
 	lease, err := mine.Acquire(t.Context())
 	must(t, err)
-	tried := func() string {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := theirs.Acquire(ctx)
-		return hint(t, err)
+	tried := func(until func()) string {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { _, err := theirs.Acquire(ctx); ended <- err }()
+		until()
+		cancel()
+		return hint(t, within(t, "a caller that has left", ended))
 	}
-	if got := tried(); !strings.Contains(got, "another holder") {
+	if got := tried(func() {
+		until(t, "all have answered both calls", func() bool { return a.given.Load() >= 6 })
+		for _, s := range servers {
+			s.Stop()
+			t.Cleanup(s.Continue)
+		}
+		until(t, "they are asked again", func() bool { return a.asked.Load() > a.given.Load()+a.failed.Load() })
+	}); !strings.Contains(got, "another holder") {
 		t.Errorf("a lock that another holder has: %q", got)
+	}
+	for _, s := range servers {
+		s.Continue()
 	}
 	must(t, lease.Release(t.Context()))
 	servers[0].Kill()
 	servers[1].Kill()
-	if got := tried(); !strings.Contains(got, "answered") {
+	before := a.failed.Load()
+	if got := tried(func() {
+		until(t, "two do not answer", func() bool { return a.failed.Load() >= before+4 }) // twice
+	}); !strings.Contains(got, "answered") {
 		t.Errorf("servers that are away: %q", got)
 	}
 }

@@ -90,17 +90,21 @@ func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
 
 // Acquire tries until it holds the lock or ctx ends.
 func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
+	hint := partly
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, poll) {
 		lease, err := q.Try(ctx)
 		if err == nil || !errors.Is(err, ErrHeld) || errors.Is(err, keywright.ErrClosed) {
 			return lease, err
+		}
+		if ctx.Err() == nil { // else the servers may not have had the time to answer
+			hint = reason(err)
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, q.locks[0].stopped(ctx, reason(err))
+			return nil, q.locks[0].stopped(ctx, hint)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func served(t testing.TB, reply string, stay bool) *Conn {
 		}
 	}()
 	t.Cleanup(func() { client.Close(); server.Close(); <-done })
-	return New(client, 200*time.Millisecond)
+	return New(client, time.Hour)
 }
 
 func TestAny(t *testing.T) {
@@ -132,6 +132,7 @@ func TestHostileServers(t *testing.T) {
 
 func TestSilenceEnds(t *testing.T) {
 	c := served(t, "+O", true)
+	c.timeout = 50 * time.Millisecond
 	var timeout net.Error
 	if _, err := c.Any(); !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("%v", err)
@@ -151,7 +152,7 @@ func TestReplyAsAWholeIsBounded(t *testing.T) {
 			_, err = server.Write(piece)
 		}
 	}()
-	c := New(client, 5*time.Second)
+	c := New(client, time.Hour)
 	if _, err := c.Any(); !errors.As(err, new(*ProtocolError)) {
 		t.Errorf("%v", err)
 	}
@@ -172,12 +173,11 @@ func TestStreamTakesOver(t *testing.T) {
 	if got, err := c.Any(); got != "OK" || err != nil {
 		t.Fatalf("%v %v", got, err)
 	}
-	in := c.Stream(50 * time.Millisecond)
 	got := make([]byte, 10)
-	if _, err := io.ReadFull(in, got); string(got) != "anything\n$" || err != nil {
+	if _, err := io.ReadFull(c.Stream(time.Hour), got); string(got) != "anything\n$" || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
-	if _, err := in.Read(got); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := c.Stream(50 * time.Millisecond).Read(got); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }
