@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/examples/cunningbot/local"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -167,6 +168,7 @@ func (s *site) start(name string, w *world, redis *keywrighttest.Server) *sitete
 // with the passwords that secrets.sh has made, and work is done. Then the server is lost, and what
 // the backup has comes back on another one.
 func TestDeployed(t *testing.T) {
+	gate.Skip(t, "runs nine programs")
 	w := newWorld(t)
 	at := newSite(t, w)
 	s := at.server(keywrighttest.Redis)
@@ -226,6 +228,7 @@ func get(t *testing.T, url string, into any) int {
 
 // TestHealth: the endpoint says how the server is; when it is away the answer is 503.
 func TestHealth(t *testing.T) {
+	gate.Skip(t, "runs a program")
 	s, w := protected(t, keywrighttest.Valkey), newWorld(t)
 	env := append(w.env(s, "cunningbot"), "REDIS_HEALTH_PASSWORD="+word)
 	start(t, env, program(t, "cunningbotd"), "bot")
@@ -246,6 +249,7 @@ func TestHealth(t *testing.T) {
 
 // TestBackup: seven days are kept; one that fails, or cannot be read back, removes none.
 func TestBackup(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	dir := t.TempDir()
@@ -286,6 +290,7 @@ func TestBackup(t *testing.T) {
 
 // TestSecrets: no program says a password or a token, and none begins half.
 func TestSecrets(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	const secret = "a-secret"
 	for _, c := range []struct {
 		args []string
@@ -308,6 +313,7 @@ func TestSecrets(t *testing.T) {
 // TestDeployedMigration: with migration.yaml all seven programs have the user of the migration, and work
 // on the files, since every subsystem is at off. The server says that it is fit for more.
 func TestDeployedMigration(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	w := newWorld(t)
 	at := newSite(t, w, "deploy/migration.yaml")
 	s := at.server(keywrighttest.Redis)

@@ -12,6 +12,7 @@ import (
 	bot "github.com/keywright/keywright/examples/cunningbot"
 	"github.com/keywright/keywright/examples/cunningbot/seed"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // TestSeed: the same seed makes the same files, of the sizes that the bot's had, and none is written
@@ -39,6 +40,7 @@ func TestSeed(t *testing.T) {
 // TestFileSystem: two of each task work on seeded JSON files and are killed; what waited is posted
 // once, and what this program does not know of the files is as it was.
 func TestFileSystem(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	w, dir := newWorld(t), t.TempDir()
 	must(t, seed.Write(dir, seed.Options{Seed: 3, Now: time.Now(), Guilds: 3, Articles: 240, Items: 9, Stories: 30}))
 	want := map[string]int{}

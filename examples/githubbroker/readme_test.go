@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestReadme sends the requests of README.md to the programs that it starts, and gets the
 // answers that it shows.
 func TestReadme(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	hub, at := keywrighttest.Address(t), keywrighttest.Address(t)
 	brokerd := sitetest.Program(t, "brokerd")

@@ -222,6 +222,7 @@ func leftovers(t *testing.T, s *keywrighttest.Server) {
 // TestStop: a program that is asked to stop, at whatever moment, stops in order, and gives
 // back what it has.
 func TestStop(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := protected(t, keywrighttest.Valkey)
 	h, github := repository(t)
 	h.Open("an issue")
@@ -256,6 +257,7 @@ func TestStop(t *testing.T) {
 // TestStopsAll: what the command of an agent has started, and does not end when it is asked to,
 // is killed with it.
 func TestStopsAll(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := protected(t, keywrighttest.Redis)
 	h, github := repository(t)
 	h.Open("an issue")
@@ -287,6 +289,7 @@ func TestStopsAll(t *testing.T) {
 
 // TestLostWork: an agent whose work another one has taken ends its command.
 func TestLostWork(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := protected(t, keywrighttest.Redis)
 	h, github := repository(t)
 	h.Open("an issue")
@@ -311,6 +314,7 @@ func TestLostWork(t *testing.T) {
 
 // TestSecrets: no flag has a password, and none is in what a program says.
 func TestSecrets(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	const secret = "a-secret"
 	for _, args := range [][]string{
 		{"poll", "-repo", repo, "-redis", "redis://u:" + secret + "@127.0.0.1:1"},

@@ -8,12 +8,14 @@ import (
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestReadme sends the requests of README.md to the programs that it starts, in their order,
 // and gets the answers that it shows.
 func TestReadme(t *testing.T) {
+	gate.Skip(t, "runs programs")
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	var pairs []string
 	at := map[string]string{}
@@ -46,6 +48,7 @@ func TestReadme(t *testing.T) {
 // TestOperations runs the commands of README.md on a shop that was used, and looks at what
 // the page's commands are there for.
 func TestOperations(t *testing.T) {
+	gate.Skip(t, "runs 20 commands")
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c, facts := open(t, s.URL()), stocked()
 	facts.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12}, shop.Option{ID: 456})

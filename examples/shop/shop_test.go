@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -415,6 +416,7 @@ func TestColdProduct(t *testing.T) {
 // TestFailover: the primary dies under load and the shop goes on by itself; its readers
 // notice nothing, and what was sold before is still counted.
 func TestFailover(t *testing.T) {
+	gate.Skip(t, "sentinels choose another primary")
 	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 2, 3)
 	facts := stocked()
 	p := shop.NewProducts(open(t, s.URL()), facts, 0)

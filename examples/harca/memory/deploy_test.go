@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -272,6 +273,7 @@ func (s *site) unit(file, host string) service {
 // TestDeployed: servers, sentinels and the service run from the files of the folder deploy, and
 // the memory survives the primary.
 func TestDeployed(t *testing.T) {
+	gate.Skip(t, "starts three deployments, with sentinels")
 	t.Run("compose", func(t *testing.T) {
 		t.Parallel()
 		s := newSite(t, keywrighttest.Redis)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -89,6 +90,7 @@ func (c *crew) replace(i int) {
 // Afterwards every index holds exactly the items there are, what was confirmed is
 // there, and what has expired was announced, once.
 func TestKilled(t *testing.T) {
+	gate.Skip(t, "kills programs")
 	t.Parallel()
 	s := protected(t, keywrighttest.Redis, keywrighttest.MovableClock())
 	m, c := start(t, options(t, sitetest.URL(s, user)))
@@ -155,6 +157,7 @@ func TestKilled(t *testing.T) {
 // TestStops: a process that is asked to end does so while a client listens to
 // events, and another one has connected and asked nothing.
 func TestStops(t *testing.T) {
+	gate.Skip(t, "runs a program")
 	t.Parallel()
 	p := harcad(t, sitetest.URL(protected(t, keywrighttest.Valkey), user))
 	heard := p.events()
@@ -169,6 +172,7 @@ func TestStops(t *testing.T) {
 
 // TestEventsGoOn: events are heard for longer than a request may take.
 func TestEventsGoOn(t *testing.T) {
+	gate.Skip(t, "takes seconds, and runs a program")
 	t.Parallel()
 	const timeout = time.Second
 	p := harcad(t, sitetest.URL(protected(t, keywrighttest.Redis), user), "-timeout", timeout.String())

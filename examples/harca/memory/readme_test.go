@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestReadme sends the requests of README.md to a harcad, gets the answers that it shows, and
 // hears the events.
 func TestReadme(t *testing.T) {
+	gate.Skip(t, "runs a program")
 	t.Parallel()
 	s := protected(t, keywrighttest.Valkey)
 	p := harcad(t, sitetest.URL(s, user))

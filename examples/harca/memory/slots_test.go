@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/examples/internal/sitetest"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -18,6 +19,7 @@ import (
 // items expire. The names have no hash tags: an item and its indexes are on
 // different nodes, and agree nevertheless.
 func TestSlotsMove(t *testing.T) {
+	gate.Skip(t, "moves slots of a cluster under load")
 	t.Parallel()
 	cluster := cluster(t, keywrighttest.Redis)
 	_, c := start(t, options(t, as(user, cluster.URL())))

@@ -14,7 +14,6 @@ import (
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
-	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -24,11 +23,17 @@ var (
 	Must = expect.NoError
 	// Await waits for a condition that must come to hold.
 	Await = expect.Eventually
-	// OnBrands runs a test for each brand of server, beside the others.
-	OnBrands = servertest.Brands
 )
 
-// Everywhere runs a test on a server and on a cluster of each brand.
+// OnBrands runs a test for each brand of server, in the gate for one of them, beside other tests.
+func OnBrands(t *testing.T, run func(t *testing.T, brand keywrighttest.Brand)) {
+	t.Helper()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
+		t.Run(string(brand), func(t *testing.T) { t.Parallel(); run(t, brand) })
+	}
+}
+
+// Everywhere runs a test on a server and on a cluster of each brand, in the gate on a server of one of them.
 func Everywhere(t *testing.T, run func(t *testing.T, url string, servers []*keywrighttest.Server)) {
 	t.Helper()
 	OnBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
@@ -37,6 +42,7 @@ func Everywhere(t *testing.T, run func(t *testing.T, url string, servers []*keyw
 	})
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand)+" cluster", func(t *testing.T) {
+			gate.Skip(t, "the constructs are tested on clusters")
 			t.Parallel()
 			c := keywrighttest.StartCluster(t, brand, 3, 0)
 			run(t, c.URL(), c.Nodes)
