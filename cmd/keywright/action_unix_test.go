@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"go.yaml.in/yaml/v4"
 )
@@ -49,6 +50,7 @@ func readAction(t *testing.T) (a action) {
 // TestActionIsSound: the action has what GitHub asks for; what is given to it comes to the shell in variables only, and
 // each input is used once.
 func TestActionIsSound(t *testing.T) {
+	t.Parallel()
 	a := readAction(t)
 	if a.Name == "" || a.Description == "" || len(a.Description) > 125 || a.Runs.Using != "composite" ||
 		len(a.Runs.Steps) != 2 {
@@ -157,6 +159,7 @@ const soundDeclaration = "keywright: 1\nowner: a\nkeys:\n  page: {doc: A page., 
 // TestActionChecks: the checks of the action pass on a sound repository, and each finds its own defect, with an
 // annotation on the line; findings are there as SARIF, too.
 func TestActionChecks(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.write("keyspace.yaml", soundDeclaration)
 	r.git("init", "--quiet", "--initial-branch=main")
@@ -216,6 +219,8 @@ func TestActionChecks(t *testing.T) {
 
 // TestActionTakesNoCommands: what is given to the action is a value: it is run by no shell and read as no flag.
 func TestActionTakesNoCommands(t *testing.T) {
+	gate.Skip(t, "99 shells")
+	t.Parallel()
 	for _, evil := range []string{"$(touch owned)", "`touch owned`", "x; touch owned", "x\ntouch owned",
 		"' ; touch owned; '", "\"; touch owned; \"", "--output=json", "-o=json", "--update-baseline", "*", "a b"} {
 		for _, input := range []string{"lint", "file", "gen", "breaking", "audit", "fail-on", "sarif", "version", "mirror"} {
@@ -274,6 +279,7 @@ func mirrored(t *testing.T, version, program string) (mirror, archive string) {
 
 // TestActionInstalls: the action puts a release into the PATH if its checksum is right, and otherwise nothing.
 func TestActionInstalls(t *testing.T) {
+	t.Parallel()
 	mirror, _ := mirrored(t, "9.8.7", "#!/bin/sh\necho it is $1\n")
 	path := func(r *runner) string {
 		text, _ := os.ReadFile(filepath.Join(r.temp, "path"))
@@ -320,6 +326,7 @@ func TestActionInstalls(t *testing.T) {
 
 // TestActionKnowsItsRelease: without a version the action installs the newest one in the changelog beside it.
 func TestActionKnowsItsRelease(t *testing.T) {
+	t.Parallel()
 	for log, says := range map[string]string{
 		"# C\n\n## [Unreleased]\n\n### Added\n- A.\n\n## [0.2.0] - 2027-01-01\n\n## [0.1.0] " +
 			"- 2026-12-01\n": "cannot download SHA256SUMS of 0.2.0",
@@ -338,6 +345,7 @@ func TestActionKnowsItsRelease(t *testing.T) {
 
 // TestHooks: each hook of pre-commit names a command that there is, builds from this repository, and finds a defect.
 func TestHooks(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../.pre-commit-hooks.yaml")
 	must(t, err)
 	var hooks []struct {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -55,6 +56,8 @@ func filled(t *testing.T, brand keywrighttest.Brand) *keywrighttest.Server {
 // A backup that is killed, at any moment, and gone on with, has each key once and as it
 // is. What a killed run leaves is not called whole, unless it had only its name still to get.
 func TestKilledBackups(t *testing.T) {
+	gate.Skip(t, "kills by the clock")
+	t.Parallel()
 	kills := 10
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
@@ -103,6 +106,7 @@ func TestKilledBackups(t *testing.T) {
 
 // A backup that goes on says how many keys the run before had saved, and no more.
 func TestResumedBackupCounts(t *testing.T) {
+	t.Parallel()
 	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
 	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", s.URL())
 	text, err := os.ReadFile(filepath.Join(dir, "want.kwa"))
@@ -130,6 +134,7 @@ func TestResumedBackupCounts(t *testing.T) {
 
 // A disk that is full leaves what could be written, and no archive.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
 	keywright, err := exec.LookPath("keywright")
 	if err != nil {
@@ -153,6 +158,7 @@ func TestFullDisk(t *testing.T) {
 
 // A server that is killed while it sends a snapshot leaves what came, and no archive.
 func TestKilledServer(t *testing.T) {
+	t.Parallel()
 	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
 	s.Do("CONFIG", "SET", "rdb-key-save-delay", "200") // microseconds for each key
 	cmd := runProgram(t, dir, "backup", "--to", "a.kwa", "--snapshot", "-u", s.URL())
@@ -183,6 +189,8 @@ func TestKilledServer(t *testing.T) {
 // of it at once: no command has more than elementsAtOnce elements, and none holds the server
 // for longer than 20 ms. KEYWRIGHT_FIELDS is how many fields.
 func TestManyFields(t *testing.T) {
+	gate.Skip(t, "measures milliseconds")
+	t.Parallel()
 	const elementsAtOnce = 1000
 	fields := 100_000
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {

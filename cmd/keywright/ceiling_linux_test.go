@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/keywright/keywright/internal/gate"
 	"io"
 	"maps"
 	"net"
@@ -41,6 +42,8 @@ type bomb struct {
 // TestNoInputTakesMoreMemoryThanTheCeiling runs the program itself, in a cage, over what
 // foreigners may give it, and looks at the most that it has ever had.
 func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
+	gate.Skip(t, "100 programs over files of hundreds of MB")
+	t.Parallel()
 	program, err := exec.LookPath("keywright")
 	if err != nil {
 		t.Fatal(err) // testscript.Main puts it into PATH

@@ -87,6 +87,7 @@ func texts(of any) (out []string) {
 }
 
 func TestContainerfile(t *testing.T) {
+	t.Parallel()
 	text := deployed(t, "Containerfile")
 	for _, want := range []string{"CGO_ENABLED=0", "FROM scratch", "USER 65532:65532", `ENTRYPOINT ["/keywright"]`,
 		"EXPOSE 7380", "VOLUME /data"} {
@@ -107,6 +108,7 @@ func TestContainerfile(t *testing.T) {
 }
 
 func TestCompose(t *testing.T) {
+	t.Parallel()
 	doc := documentsOf(t, "compose.yaml")[0]
 	service := at(doc, "services", "keywright")
 	runs(t, "compose.yaml", texts(at(service, "command")))
@@ -142,6 +144,7 @@ func TestCompose(t *testing.T) {
 }
 
 func TestUnit(t *testing.T) {
+	t.Parallel()
 	set := map[string][]string{}
 	section := ""
 	for line := range strings.Lines(deployed(t, "keywright.service")) {
@@ -180,6 +183,7 @@ func TestUnit(t *testing.T) {
 }
 
 func TestKubernetes(t *testing.T) {
+	t.Parallel()
 	kinds := map[string]string{"ServiceAccount": "v1", "PersistentVolumeClaim": "v1", "Deployment": "apps/v1",
 		"Service": "v1", "NetworkPolicy": "networking.k8s.io/v1", "CronJob": "batch/v1"}
 	seen := map[string]bool{}

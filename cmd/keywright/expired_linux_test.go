@@ -15,6 +15,7 @@ import (
 // TestExpiredRecordsDeleteNothing: RESTORE with a time that is past deletes what is there, so
 // it is not sent.
 func TestExpiredRecordsDeleteNothing(t *testing.T) {
+	t.Parallel()
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.MovableClock()), t.TempDir()
 	for _, size := range []int{1, 20_000} {
 		_ = os.Remove(filepath.Join(dir, "a.kwa"))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -248,6 +249,8 @@ func (h *halting) set(left int) (halted <-chan struct{}) {
 // is not written to, or a reader of its result, it ends with code 130 when it is told
 // to, within a second, and leaves no temporary file.
 func TestEveryCommandEndsWhenItIsInterrupted(t *testing.T) {
+	gate.Skip(t, "400 programs, measures milliseconds")
+	t.Parallel()
 	known := map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {

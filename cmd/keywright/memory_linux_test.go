@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -79,6 +80,8 @@ func figure(t *testing.T, file string) (mib int64) {
 // TestWhatMovesTakesLittleMemory runs each verb that moves, compares or reads keys over more
 // of them than it may hold, and looks at the most memory that it has ever had.
 func TestWhatMovesTakesLittleMemory(t *testing.T) {
+	gate.Skip(t, "30 programs over 60 MB")
+	t.Parallel()
 	keys, fields := 30_000, 30_000
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {
 		keys, fields = 300_000, n

@@ -96,6 +96,7 @@ func scraped(t *testing.T) (url string, files map[string]string, stop func()) {
 // TestGeneratedNamesAreScraped: every metric that the generated rules and the dashboard name
 // is one that /metrics has, with the labels that they select by.
 func TestGeneratedNamesAreScraped(t *testing.T) {
+	t.Parallel()
 	url, files, stop := scraped(t)
 	defer stop()
 	text, _ := get(t, url+"metrics", http.StatusOK)

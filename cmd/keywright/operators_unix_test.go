@@ -23,6 +23,7 @@ keys:
 // verb, and the same plan is not executed twice. The second operator is told which process is at
 // work, and has changed nothing; when the first has ended, the second goes on, and nothing is lost.
 func TestTwoOperators(t *testing.T) {
+	t.Parallel()
 	const n = 2000
 	const ones = 1111 // of them begin with 1
 	for _, c := range []struct {

@@ -22,6 +22,7 @@ import (
 // server. In what is expected "…" is any text, and alone on its line any lines; a
 // duration is any duration, and a run of blanks or of ─ is any such run.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

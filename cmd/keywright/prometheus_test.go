@@ -22,6 +22,7 @@ import (
 // evaluates each of them without an error; the records have values; and every query of the
 // dashboard is answered.
 func TestPrometheusEvaluates(t *testing.T) {
+	t.Parallel()
 	serve, files, stop := scraped(t)
 	defer stop()
 	at, err := url.Parse(serve)

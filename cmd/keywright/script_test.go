@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/<verb>/*.txtar. KEYWRIGHT_UPDATE=1 rewrites
 // the golden files in them.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	verbs, err := filepath.Glob("testdata/script/*")
 	if err != nil || len(verbs) < 12 {
 		t.Fatalf("%d folders of scripts, %v", len(verbs), err)
@@ -42,6 +43,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, dir := range verbs {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			testscript.Run(t, testscript.Params{
 				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("KEYWRIGHT_UPDATE") != "",
 				Setup: func(env *testscript.Env) error {

@@ -85,6 +85,7 @@ func (p *page) until(id string, state ...string) (out applied) {
 // the middle, gone on with, and stopped. Each job is changed once, no other is, and the log
 // says which user did what.
 func TestServeApplies(t *testing.T) {
+	t.Parallel()
 	const refusedJobs, otherJobs = 6000, 500
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("EVAL", `for i = 1, tonumber(ARGV[1]) do

@@ -15,6 +15,7 @@ import (
 // TestServeOneDatabase: --db is the database of all that is shown and of all that is changed, also
 // database 0 where the URL names another one.
 func TestServeOneDatabase(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("EVAL", `for i, db in ipairs({'0', '3'}) do
   redis.call('SELECT', db)

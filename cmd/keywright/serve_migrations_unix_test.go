@@ -16,6 +16,7 @@ import (
 
 // TestServeMigrations: the page of migrations has what `keywright migrate` has done, and says where nothing is known.
 func TestServeMigrations(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	dir := t.TempDir()
 	declaration := filepath.Join(dir, "keyspace.yaml")

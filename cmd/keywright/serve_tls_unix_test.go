@@ -60,6 +60,7 @@ func certificate(t *testing.T, dir string) (cert, key string, trusted *x509.Cert
 // file as a digest; SIGTERM ends the program. What is wrong with files is told before any is
 // made.
 func TestServeUsers(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	dir := t.TempDir()
 	cert, key, trusted := certificate(t, dir)

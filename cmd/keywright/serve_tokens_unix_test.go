@@ -19,6 +19,7 @@ import (
 // TestServeReadsTokensAgain: a user that is taken out of the file of tokens is refused without a
 // restart, one that is put in is not, and a file that cannot be read leaves things as they are.
 func TestServeReadsTokensAgain(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	dir := t.TempDir()
 	declaration, tokens := filepath.Join(dir, "keyspace.yaml"), filepath.Join(dir, "tokens")

@@ -24,6 +24,7 @@ import (
 // the figures and the metrics; an interrupt ends the program; what has users at no address but
 // this machine's is refused.
 func TestServe(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("EVAL", "for i = 1, 500 do redis.call('SET', 'user:' .. i, i, 'EX', 900) end", "0")
 	s.Do("SET", "stray", "x")

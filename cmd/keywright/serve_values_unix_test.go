@@ -19,6 +19,7 @@ import (
 // TestServeShowsValues: values are shown by `serve --show-values` alone; each look is in the log, and no value is in what
 // the program says or keeps.
 func TestServeShowsValues(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("SET", "user:7", "s3cret")
 	dir := t.TempDir()

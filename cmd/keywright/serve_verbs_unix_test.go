@@ -16,6 +16,7 @@ import (
 // TestServeAppliesEachVerb: what operators can plan is planned, changes nothing until it is
 // applied, and does then what the command does.
 func TestServeAppliesEachVerb(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	dir := t.TempDir()
 	declaration, ring := filepath.Join(dir, "keyspace.yaml"), filepath.Join(dir, "ring.json")

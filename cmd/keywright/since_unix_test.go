@@ -14,6 +14,7 @@ import (
 // A backup of what has changed stores a value in parts only if it has changed, and a chain
 // of such backups restores the last of each.
 func TestUnchangedValuesInPartsAreNotStored(t *testing.T) {
+	t.Parallel()
 	for _, way := range [][]string{nil, {"--snapshot"}} {
 		s, dir := filled(t, keywrighttest.Redis), t.TempDir()
 		s.Do("EVAL",
