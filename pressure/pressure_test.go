@@ -275,6 +275,40 @@ func TestALeaseAtRest(t *testing.T) {
 	}
 }
 
+// late represents a target whose pages come when the lease of whoever asks is over.
+type late struct {
+	*shelf
+	over func()
+}
+
+func (l late) Page(ctx context.Context, _, _ string, _ int) ([]string, string, error) {
+	<-ctx.Done()
+	l.over()
+	return nil, "", ctx.Err()
+}
+
+// TestALeaseThatEndsDuringAPage is one notice, also when the server is silent until then.
+func TestALeaseThatEndsDuringAPage(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	fill(s, 500, 1)
+	for what, over := range map[string]func(){"it is gone": func() { s.Do("DEL", "lease") }, "silence": s.Stop} {
+		lost := 0
+		c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+			Notice: func(_ context.Context, n keywright.Notice) {
+				if n.Kind == notice.LeaseLost {
+					lost++
+				}
+			}}}})
+		press(t, s, .95)
+		w := watcher(c, late{&shelf{c: c}, over}, pressure.Options{Lease: 200 * time.Millisecond})
+		if r, _ := w.Once(t.Context()); len(r) != 1 || lost != 1 {
+			t.Errorf("%s: %d notices, %+v", what, lost, r)
+		}
+		s.Continue()
+	}
+}
+
 // give writes the lease, on a full server too.
 func give(s *keywrighttest.Server, lease string) {
 	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1",
