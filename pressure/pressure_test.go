@@ -67,6 +67,7 @@ func once(t *testing.T, w *pressure.Watcher) []pressure.Report {
 // priority get the declared lifetime, the others keep theirs, and doing it again
 // changes nothing.
 func TestShorten(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server) {
 		fill(s, 2000, 1, 2)
 		c := open(t, s.URL())
@@ -107,6 +108,7 @@ func TestShorten(t *testing.T) {
 // TestRelease: the oldest of the lowest priority go, no more than is needed, and
 // then the others are shortened.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server) {
 		fill(s, 3000, 1, 2)
 		c := open(t, s.URL())
@@ -156,6 +158,7 @@ func full(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestFull(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +171,7 @@ func TestFull(t *testing.T) {
 
 // TestShortenWhenFull: also the step that only shortens works on a full server.
 func TestShortenWhenFull(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
 		fill(s, 500, 1)
@@ -219,6 +223,7 @@ func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		for _, w := range turns(t, keywrighttest.Start(t, brand)) {
 			t.Error(w)
@@ -228,6 +233,7 @@ func TestTurns(t *testing.T) {
 
 // TestRest: a step that went through all its items rests before it does so again.
 func TestRest(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	fill(s, 200, 1)
 	c := open(t, s.URL())
@@ -247,6 +253,7 @@ func TestRest(t *testing.T) {
 // TestALeaseAtRest: a lease that ends between two looks was not lost: no work was under way. One
 // that ends in the middle of a run is one notice.
 func TestALeaseAtRest(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 500, 1)
 	lost := 0
@@ -334,6 +341,7 @@ func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestLost(t *testing.T) {
+	t.Parallel()
 	for _, w := range lost(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
 		t.Error(w)
 	}
@@ -378,6 +386,7 @@ func givesBack(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestGivesBack(t *testing.T) {
+	t.Parallel()
 	for _, w := range givesBack(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
 		t.Error(w)
 	}
@@ -386,6 +395,7 @@ func TestGivesBack(t *testing.T) {
 // TestTwoRun: two processes watch at the same time; each item is shortened by one
 // of them.
 func TestTwoRun(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 2000, 1, 2)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -431,6 +441,7 @@ func TestTwoRun(t *testing.T) {
 // TestNoLimit: a server without maxmemory is told, once, and left alone; with a
 // limit of its own it is not.
 func TestNoLimit(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 3000, 1)
 	c := open(t, s.URL())
@@ -465,6 +476,7 @@ func TestNoLimit(t *testing.T) {
 // TestCluster: each primary by itself. Only what is on the full one is
 // released, although the index names the items of all.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
