@@ -63,6 +63,7 @@ var (
 // TestInstances: what is on the server is found by its values, once, whichever of its keys
 // are there, and nothing of another entry or database.
 func TestInstances(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +114,7 @@ func TestInstances(t *testing.T) {
 
 // TestEntity: the store of an entity has the items of its values and no others.
 func TestEntity(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	ks, c := loaded(t), open(t, s.URL())
 	note := entry(t, ks, "note")
@@ -152,6 +154,7 @@ func TestEntity(t *testing.T) {
 // TestEventsHaveThePartsOfTheKey: what is announced of an item, and where, has each
 // placeholder of its key, whether the item was deleted or has expired.
 func TestEventsHaveThePartsOfTheKey(t *testing.T) {
+	t.Parallel()
 	ks, ctx := loaded(t), t.Context()
 	for _, brand := range []keywrighttest.Brand{keywrighttest.Redis, keywrighttest.Valkey} {
 		s := keywrighttest.Start(t, brand)
@@ -186,6 +189,7 @@ func TestEventsHaveThePartsOfTheKey(t *testing.T) {
 // TestMissing: values that are missing, or do not fit, fail when the handle is used, and
 // write nothing.
 func TestMissing(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	ks, c := loaded(t), open(t, s.URL())
 	for name, v := range map[string]bind.Values{"missing": {"house": "h"}, "misfit": {"house": "h", "room": "a:b"},
@@ -212,6 +216,7 @@ func TestMissing(t *testing.T) {
 // TestOptions: a handle has the options of its declaration, as generated code sets them: a
 // lock with a declared channel announces there that it was broken, though none waits.
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	ks, c := loaded(t), open(t, s.URL())
 	l := bind.Lock(c, ks, entry(t, ks, "gate"), bind.Values{"room": "a"})

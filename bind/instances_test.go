@@ -17,6 +17,7 @@ import (
 // TestRoomForInstances: as many as there is room for are all of them; one more is said,
 // and one that is known is no more.
 func TestRoomForInstances(t *testing.T) {
+	t.Parallel()
 	s := search{seen: map[string]Values{}, most: 2}
 	for _, id := range []string{"a", "b", "a"} {
 		if s.add(Values{"n": id}); s.more {
@@ -41,6 +42,7 @@ keys:
 // TestRankings: the rankings of an entry are found by key, with the kept windows, on a server
 // and on all servers of a cluster; what is left out is said; scores are those that were given.
 func TestRankings(t *testing.T) {
+	t.Parallel()
 	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(boards)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found[0].Message)

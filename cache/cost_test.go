@@ -14,6 +14,7 @@ import (
 // TestByCost: what is dear to load lives longer, alone and among many, when it is loaded the
 // first time and again, and never outside of what is declared.
 func TestByCost(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(w world) {
 		ctx := w.Context()
 		for name, c := range map[string]struct{ chosen, ttl time.Duration }{
@@ -43,6 +44,7 @@ func TestByCost(t *testing.T) {
 
 // TestByCostOfMany: the time of the loader of many is shared by what it loaded.
 func TestByCostOfMany(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		var each time.Duration
 		began := time.Now()
@@ -75,6 +77,7 @@ func TestByCostOfMany(t *testing.T) {
 
 // TestByCostOfNothing: a chosen TTL of less than nothing is the least there is.
 func TestByCostOfNothing(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	brief := page
 	brief.TTL.Min = 0
@@ -91,6 +94,7 @@ func TestByCostOfNothing(t *testing.T) {
 // TestByCostNotWithFresh: a value is stale after a share of a TTL that is known; and one
 // that lives for ever, or slides, has no TTL to choose.
 func TestByCostNotWithFresh(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	by := func(time.Duration) time.Duration { return time.Minute }
 	forever := page

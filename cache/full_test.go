@@ -13,6 +13,7 @@ import (
 // TestWhatIsInvalidGoesWhenMemoryIsFull: a server without room serves no copy that was
 // invalidated: an item, a tag, and what is loaded although it cannot be kept.
 func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
 		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()

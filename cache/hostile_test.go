@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/typed"
@@ -42,7 +43,7 @@ func refusedTag(g *stage) error {
 // endlessLease returns a fill key of a form that this program does not write.
 func endlessLease(g *stage) error {
 	g.s.Do("SET", "{page:1}:fill", "v2:somebody")
-	ctx, cancel := context.WithTimeout(g.ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(g.ctx, g.patience)
 	defer cancel()
 	_, err := g.item(g.a, cache.Options{}).GetOrLoad(ctx, func(context.Context) (string, error) { return "x", nil })
 	if !errors.Is(err, cache.ErrForm) || !strings.Contains(err.Error(), "{page:1}:fill") {
@@ -91,6 +92,7 @@ func foreignVersion(g *stage) error {
 
 // TestAVersionOfThisProgramIsRead: what today's Bump stores.
 func TestAVersionOfThisProgramIsRead(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Valkey, keywright.Options{})
 	w.do("", "SET", "version:1", "1795000000000000")
 	n, err := cache.NewVersion(w.c,
@@ -102,9 +104,13 @@ func TestAVersionOfThisProgramIsRead(t *testing.T) {
 // TestWhatIsInvalidatedIsLoadedAgain: also when there was nothing, and however
 // often; whoever asks after an invalidation never gets what was loaded before it.
 func TestWhatIsInvalidatedIsLoadedAgain(t *testing.T) {
+	t.Parallel()
 	for _, invalidations := range []int{1, 3, 4, 9} {
 		for _, before := range []string{"", "old"} {
-			t.Run(fmt.Sprint(invalidations, before), func(t *testing.T) { invalidated(t, invalidations, before) })
+			t.Run(fmt.Sprint(invalidations, before), func(t *testing.T) {
+				t.Parallel()
+				invalidated(t, invalidations, before)
+			})
 		}
 	}
 }
@@ -157,6 +163,7 @@ func invalidated(t *testing.T, invalidations int, before string) {
 
 // TestAnItemThatIsRefusedFailsAlone: others of the same call are loaded.
 func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(w world) {
 		w.do("tag:wrong", "SET", "tag:wrong", "x")
 		w.do("page:2", "RPUSH", "page:2", "x")
@@ -185,6 +192,7 @@ func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
 
 // TestNotices: each call for a value is one notice, and each run of a loader.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	heard := map[notice.Kind]int{}
 	var failed error
@@ -247,6 +255,8 @@ func TestNotices(t *testing.T) {
 // TestNoScriptIsLongWithLargeTags: 100,000 keys of one tag, half of them dead, are
 // invalidated by scripts that do little each, by their commands and by the slow log.
 func TestNoScriptIsLongWithLargeTags(t *testing.T) {
+	gate.Skip(t, "100,000 keys of one tag")
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	pages := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{})
@@ -288,6 +298,7 @@ func TestNoScriptIsLongWithLargeTags(t *testing.T) {
 }
 
 func TestTooManyTagsAreInvalid(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	i := w.cache(cache.Options{}).Key("page:1", nil).Tagged(make([]typed.Key, cache.MaxTags+1)...)
 	if class, ok := keywright.ClassOf(i.Set(t.Context(), "x")); !ok || class != keywright.Invalid {
@@ -298,6 +309,7 @@ func TestTooManyTagsAreInvalid(t *testing.T) {
 // TestStoredForms: what today's version keeps beside a value is read; any other
 // text is someone's lease, which is waited for and not overwritten.
 func TestStoredForms(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Valkey, keywright.Options{})
 	c := w.cache(cache.Options{})
 	w.do("", "SET", "{page:1}:fill", "absent", "PX", "60000")
@@ -325,6 +337,7 @@ func TestStoredForms(t *testing.T) {
 
 // TestOfNothingIsNothing: a call for no values sends nothing.
 func TestOfNothingIsNothing(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	c := w.cache(cache.Options{Patience: time.Second})
 	before := processed(w.s)

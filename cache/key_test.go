@@ -16,6 +16,7 @@ import (
 // no hash tag; and no two keys have one fill, but for a and {a}, whose declarations
 // overlap in their fills.
 func TestFillKeySharesTheSlot(t *testing.T) {
+	t.Parallel()
 	key := rapid.StringMatching(`[ab:{}]{1,8}`)
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		a, b := key.Draw(t, "a"), key.Draw(t, "b")
@@ -33,6 +34,7 @@ func TestFillKeySharesTheSlot(t *testing.T) {
 // TestBracesInACluster: a key that nothing can share a slot with is refused before
 // anything is sent.
 func TestBracesInACluster(t *testing.T) {
+	t.Parallel()
 	cl := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	c := open(t, cl.URL(), keywright.Options{})
 	i := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{}).Key("page:}", nil)

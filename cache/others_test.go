@@ -12,6 +12,7 @@ import (
 // TestItemsOfOthers: an item that no cache has made, and one of another client, fail
 // alone.
 func TestItemsOfOthers(t *testing.T) {
+	t.Parallel()
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	other := alone(t, keywrighttest.Redis, keywright.Options{})
 	c := w.cache(cache.Options{})

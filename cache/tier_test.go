@@ -12,6 +12,7 @@ func (o oneValue) Clear()                           { clear(o.kept) }
 // TestWhatIsOnItsWayIsVoid: a value that was read before its key was invalidated
 // does not get into the tier, one that was read after it does.
 func TestWhatIsOnItsWayIsVoid(t *testing.T) {
+	t.Parallel()
 	for name, invalidate := range map[string]func(*tier[int]){
 		"its key":    func(x *tier[int]) { x.invalidated([]string{"other", "a"}) },
 		"everything": func(x *tier[int]) { x.invalidated(nil) },

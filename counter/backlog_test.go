@@ -42,6 +42,7 @@ func backlog(s *keywrighttest.Server) {
 // TestBacklog: whatever is in the keys, nothing that is asked of them holds the server.
 func TestBacklog(t *testing.T) {
 	gate.Skip(t, "200,000 ids and 256 MB of bitmaps")
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		backlog(s)
 		small := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 1<<24 - 1, Scratch: "scratch"})

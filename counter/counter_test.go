@@ -120,6 +120,7 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 }
 
 func TestAdding(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		if err := keeps(t, s, c, addScript); err != nil {
 			t.Error(err)
@@ -128,6 +129,7 @@ func TestAdding(t *testing.T) {
 }
 
 func TestGuardsMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{})
 	for what, edit := range map[string][2]string{
@@ -209,6 +211,7 @@ func storm(t *testing.T, brand keywrighttest.Brand, script *keywright.Script) (c
 }
 
 func TestExactUnderLostRepliesAndKills(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -223,6 +226,7 @@ func TestExactUnderLostRepliesAndKills(t *testing.T) {
 // agreement, while workers count.
 func TestExactOverFailovers(t *testing.T) {
 	gate.Skip(t, "three primaries hand over, under load")
+	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	c := open(t, cluster.URL(), keywright.Options{Attempts: 16})
 	x := New(keywright.Binding{Client: c, Entry: hour, Key: "{n}"}).Exactly(keywright.Binding{Entry: hour, Key: "{n}:ids"})
@@ -253,6 +257,7 @@ func TestExactOverFailovers(t *testing.T) {
 
 // TestWithoutIDsTheStormCountsTwice is why the ids are there.
 func TestWithoutIDsTheStormCountsTwice(t *testing.T) {
+	t.Parallel()
 	naive := strings.Replace(parts.Script("add"), "if known and tonumber(known) > now then", "if false then", 1)
 	if got, want := storm(t, keywrighttest.Redis, keywright.NewScript("naive", naive)); got <= want {
 		t.Errorf("%d counted, %d added: the storm is too mild to show anything", got, want)
@@ -260,6 +265,7 @@ func TestWithoutIDsTheStormCountsTwice(t *testing.T) {
 }
 
 func TestPlainAddIsNotSentTwice(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	n := New(keywright.Binding{Client: open(t, "redis://"+p.Addr(), keywright.Options{}), Entry: hour, Key: "plain"})
@@ -277,6 +283,7 @@ func TestPlainAddIsNotSentTwice(t *testing.T) {
 }
 
 func TestManyAndDrain(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		a, b, none := New(keywright.Binding{Client: c, Entry: hour, Key: "a"}),
 			New(keywright.Binding{Client: c, Entry: hour, Key: "b"}),
@@ -300,6 +307,7 @@ func TestManyAndDrain(t *testing.T) {
 }
 
 func TestUniques(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		of := func(key string) Uniques[int64] {
 			return NewUniques(keywright.Binding{Client: c, Entry: hour, Key: key}, &numbers)
@@ -382,6 +390,7 @@ func FuzzRegisters(f *testing.F) {
 }
 
 func TestActives(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		a := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 2_000_000, Scratch: "act:scratch"})
 		here := NewActives(keywright.Binding{Client: c, Entry: hour}, ActivesConfig{MaxID: 2_000_000})
@@ -468,6 +477,7 @@ func sent(s *keywrighttest.Server, before string) int {
 }
 
 func TestBitGuardsMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	check := func(script *keywright.Script) error {
@@ -514,6 +524,7 @@ func TestBitGuardsMatter(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -559,6 +570,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestWhatIsInvalid(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	n := New(keywright.Binding{Client: c, Entry: hour, Key: "n"})

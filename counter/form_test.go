@@ -14,6 +14,7 @@ import (
 // TestFormOfExact: what an earlier program stored is read, and today's program
 // stores the same: an id is a member, and its score the ms at which it is forgotten.
 func TestFormOfExact(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	text, err := os.ReadFile("testdata/exact")
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // TestChecksAgreeWithTheTypes: each function accepts what the type of the
 // declaration accepts as a part of a key, and nothing else.
 func TestChecksAgreeWithTheTypes(t *testing.T) {
+	t.Parallel()
 	ulid := key.NewType("ulid")
 	checks := map[string]func(string) string{
 		"text":       func(s string) string { return key.Text(s, 0, false, false) },
@@ -76,6 +77,7 @@ func no(ok bool) string {
 // TestRoundTrips: what is written is read back, and what is read is written the
 // same.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		if f := rapid.Float64().Draw(t, "f"); key.Float(f) == "" {
 			if back, ok := key.ParseFloat(string(key.AppendFloat(nil, f))); !ok || back != f {
@@ -97,6 +99,7 @@ func TestRoundTrips(t *testing.T) {
 }
 
 func TestReasonsDoNotShowTheValue(t *testing.T) {
+	t.Parallel()
 	for _, err := range []error{key.Refuse("e", "p", key.Text("sec:ret", 0, false, false)),
 		key.Refuse("e", "p", key.UUID("secret")), key.Refuse("e", "p", key.Int(7, 8, 9))} {
 		if strings.Contains(err.Error(), "sec") {
@@ -109,6 +112,7 @@ func TestReasonsDoNotShowTheValue(t *testing.T) {
 }
 
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	s := key.NewSlow("a{x}-{y}", map[string]string{"x": "int", "y": "int"})
 	var parts [2]string
 	if !s.Split("a-1--2", parts[:]) || parts != [2]string{"-1", "-2"} || s.Split("a1", parts[:]) ||
@@ -120,6 +124,7 @@ func TestSlow(t *testing.T) {
 // TestATimeThatWasNeverSetIsNoKey: the zero time.Time is refused by every type of
 // time, in every zone, and the moments next to it are what they were.
 func TestATimeThatWasNeverSetIsNoKey(t *testing.T) {
+	t.Parallel()
 	for _, layout := range []string{"YYYY-MM-DD", "YYYYMMDDHHmmss", "HH", "MM-DD"} {
 		d := key.NewDate(layout)
 		for _, zone := range []*time.Location{time.UTC, time.FixedZone("east", 3600)} {

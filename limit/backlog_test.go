@@ -14,6 +14,7 @@ import (
 // last bucket, no script holds the server.
 func TestBacklog(t *testing.T) {
 	gate.Skip(t, "limits of 100,000 buckets")
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		var keys [][]string
 		for i := range 100_000 {

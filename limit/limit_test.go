@@ -177,6 +177,7 @@ func promises() map[string]struct {
 }
 
 func TestNoSpanHoldsMoreThanPromised(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for name, p := range promises() {
 			if strings.Count(p.text, serverTime) != 1 {
@@ -198,6 +199,7 @@ func TestNoSpanHoldsMoreThanPromised(t *testing.T) {
 // TestSlidingIsAlmostExact: it refuses only what the window and two of its
 // buckets would be too full with.
 func TestSlidingIsAlmostExact(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		h := begin(t, s, c, Sliding(10, time.Minute), parts.Script("sliding"))
 		rnd := rand.New(rand.NewPCG(1, 2))
@@ -223,6 +225,7 @@ func TestSlidingIsAlmostExact(t *testing.T) {
 // TestGuardsMatter takes one guard after another out of the scripts: the checks
 // above must notice.
 func TestGuardsMatter(t *testing.T) {
+	t.Parallel()
 	mutations := []struct{ rule, what, old, new string }{
 		{"gcra", "the TTL", ", 'PX', ttl", ""},
 		{"gcra", "the bound of the burst", "local over = after - most", "local over = after - most - each"},
@@ -275,6 +278,7 @@ func fixedKeeps(h *history) error {
 }
 
 func TestFixedGuardsMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	rule := Fixed(2, time.Hour)
@@ -298,6 +302,7 @@ func TestFixedGuardsMatter(t *testing.T) {
 // TestClientClocksWouldBreakIt: a script that takes its time from the caller lets
 // callers whose clocks differ pass too often. This is why it asks the server.
 func TestClientClocksWouldBreakIt(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	h := begin(t, s, open(t, s.URL(), keywright.Options{}), GCRA(10, time.Minute, 10), parts.Script("gcra"))
 	real, passed := h.now, 0
@@ -336,6 +341,7 @@ func wentBack(h *history, back time.Duration) error {
 }
 
 func TestClockThatWentBack(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	for _, x := range []struct {
@@ -362,6 +368,7 @@ func TestClockThatWentBack(t *testing.T) {
 // TestFixedWhenTheClockGoesBack: its window is a TTL, which would last longer by
 // as much.
 func TestFixedWhenTheClockGoesBack(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.MovableClock())
 	c := open(t, s.URL(), keywright.Options{})
 	for guard, right := range map[string]bool{"": true, " or left > tonumber(ARGV[3])": false} {
@@ -381,6 +388,7 @@ func TestFixedWhenTheClockGoesBack(t *testing.T) {
 // TestFixedLetsTwiceTheLimitThrough is its known fault (R1), and that Sliding
 // does not have it.
 func TestFixedLetsTwiceTheLimitThrough(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		l := New(keywright.Binding{Client: c, Entry: expires(time.Hour)}, Fixed(100, time.Hour)).Of("rate:f", nil)
 		passed := 0
@@ -417,6 +425,7 @@ func TestFixedLetsTwiceTheLimitThrough(t *testing.T) {
 }
 
 func TestFixedGivesAPermanentKeyItsTTL(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		l := New(keywright.Binding{Client: c, Entry: expires(time.Hour)}, Fixed(2, time.Hour)).Of("rate:p", nil)
 		s.Do("SET", "rate:p", "2")
@@ -431,6 +440,7 @@ func TestFixedGivesAPermanentKeyItsTTL(t *testing.T) {
 
 // TestManyClients: goroutines of several clients get exactly the limit.
 func TestManyClients(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		clients := []*keywright.Client{c, open(t, s.URL(), keywright.Options{})}
 		for name, r := range map[string]Rule{"gcra": GCRA(100, 3*time.Hour, 100), "sliding": Sliding(100, 2*time.Hour),
@@ -458,6 +468,7 @@ func TestManyClients(t *testing.T) {
 }
 
 func TestPeekAndReset(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for name, r := range map[string]Rule{"gcra": GCRA(5, 3*time.Hour, 0), "sliding": Sliding(5, 2*time.Hour),
 			"fixed": Fixed(5, time.Hour)} {
@@ -492,6 +503,7 @@ func TestPeekAndReset(t *testing.T) {
 
 // TestOneRoundTrip counts what clients send.
 func TestOneRoundTrip(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for _, r := range []Rule{GCRA(5, time.Hour, 0), Sliding(5, time.Hour), Fixed(5, time.Hour)} {
 			l := New(keywright.Binding{Client: c, Entry: expires(3 * time.Hour)}, r).Of("rate:one", nil)
@@ -519,6 +531,7 @@ func TestOneRoundTrip(t *testing.T) {
 }
 
 func TestWhatIsInvalid(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	forever := &keywright.Entry{Name: "f", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
@@ -567,6 +580,7 @@ func TestWhatIsInvalid(t *testing.T) {
 
 // TestTheTTLIsWithinTheLeastThatARuleDemands: for windows of any length.
 func TestTheTTLIsWithinTheLeastThatARuleDemands(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	for i, per := range []time.Duration{time.Millisecond, 1500 * time.Microsecond, 100 * time.Millisecond, time.Second,
@@ -595,6 +609,7 @@ func TestTheTTLIsWithinTheLeastThatARuleDemands(t *testing.T) {
 
 // TestLostReply: a call that may have been counted says so, and is not sent again.
 func TestLostReply(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	l := New(keywright.Binding{Client: open(t, "redis://"+p.Addr(), keywright.Options{}),
@@ -614,6 +629,7 @@ func TestLostReply(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()

@@ -86,6 +86,7 @@ func (l *log) ask(n, now int64) Result {
 // TestLimitsAreThoseOfTheModel: every answer of GCRA and Sliding, to two clients,
 // with a clock that also goes back.
 func TestLimitsAreThoseOfTheModel(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			s := keywrighttest.Start(t, brand)
@@ -126,6 +127,7 @@ func models(t *testing.T, rt *rapid.T, s *keywrighttest.Server, clients []*keywr
 // TestFixedIsThatOfTheModel: up to the greatest number of 64 bits, to two clients,
 // with a server's clock that also goes back.
 func TestFixedIsThatOfTheModel(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.MovableClock())
 	clients := []*keywright.Client{open(t, s.URL(), keywright.Options{}), open(t, s.URL(), keywright.Options{})}
 	const window, slack = time.Hour + 30*time.Second, 25 * time.Second // steps are whole minutes: nothing is near an edge
@@ -186,6 +188,7 @@ var forms = map[string]struct {
 // newer program keeps is refused, named and left as it is. With the check taken
 // out of a script something is let through.
 func TestStoredForms(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{})
 	texts := map[string]string{"gcra1": parts.Script("gcra"), "sliding1": parts.Script("sliding"),

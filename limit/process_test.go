@@ -142,6 +142,7 @@ func modelOf(q question) func(n, now int64) Result {
 // is put forward or back meanwhile. That clock stays where it is between its steps: every
 // answer is exact. A key is over only when the model says that all is free again.
 func TestLimitsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.MovableClock())
 	processes := []*asker{startAsker(t, s.URL()), startAsker(t, s.URL())}
 	keys := 0

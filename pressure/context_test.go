@@ -13,6 +13,7 @@ import (
 // TestOnceEndsWithItsContext also when the server freezes after it has said how full
 // it is: the question for the lease goes on without its caller.
 func TestOnceEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 2000, 1, 2)
 	press(t, s, .85)

@@ -67,6 +67,7 @@ func once(t *testing.T, w *pressure.Watcher) []pressure.Report {
 // priority get the declared lifetime, the others keep theirs, and doing it again
 // changes nothing.
 func TestShorten(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server) {
 		fill(s, 2000, 1, 2)
 		c := open(t, s.URL())
@@ -107,6 +108,7 @@ func TestShorten(t *testing.T) {
 // TestRelease: the oldest of the lowest priority go, no more than is needed, and
 // then the others are shortened.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server) {
 		fill(s, 3000, 1, 2)
 		c := open(t, s.URL())
@@ -156,6 +158,7 @@ func full(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestFull(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +171,7 @@ func TestFull(t *testing.T) {
 
 // TestShortenWhenFull: also the step that only shortens works on a full server.
 func TestShortenWhenFull(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
 		fill(s, 500, 1)
@@ -219,6 +223,7 @@ func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		for _, w := range turns(t, keywrighttest.Start(t, brand)) {
 			t.Error(w)
@@ -228,6 +233,7 @@ func TestTurns(t *testing.T) {
 
 // TestRest: a step that went through all its items rests before it does so again.
 func TestRest(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	fill(s, 200, 1)
 	c := open(t, s.URL())
@@ -247,6 +253,7 @@ func TestRest(t *testing.T) {
 // TestALeaseAtRest: a lease that ends between two looks was not lost: no work was under way. One
 // that ends in the middle of a run is one notice.
 func TestALeaseAtRest(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 500, 1)
 	lost := 0
@@ -275,6 +282,40 @@ func TestALeaseAtRest(t *testing.T) {
 	}
 }
 
+// late represents a target whose pages come when the lease of whoever asks is over.
+type late struct {
+	*shelf
+	over func()
+}
+
+func (l late) Page(ctx context.Context, _, _ string, _ int) ([]string, string, error) {
+	<-ctx.Done()
+	l.over()
+	return nil, "", ctx.Err()
+}
+
+// TestALeaseThatEndsDuringAPage is one notice, also when the server is silent until then.
+func TestALeaseThatEndsDuringAPage(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	fill(s, 500, 1)
+	for what, over := range map[string]func(){"it is gone": func() { s.Do("DEL", "lease") }, "silence": s.Stop} {
+		lost := 0
+		c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+			Notice: func(_ context.Context, n keywright.Notice) {
+				if n.Kind == notice.LeaseLost {
+					lost++
+				}
+			}}}})
+		press(t, s, .95)
+		w := watcher(c, late{&shelf{c: c}, over}, pressure.Options{Lease: 200 * time.Millisecond})
+		if r, _ := w.Once(t.Context()); len(r) != 1 || lost != 1 {
+			t.Errorf("%s: %d notices, %+v", what, lost, r)
+		}
+		s.Continue()
+	}
+}
+
 // give writes the lease, on a full server too.
 func give(s *keywrighttest.Server, lease string) {
 	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1",
@@ -300,6 +341,7 @@ func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestLost(t *testing.T) {
+	t.Parallel()
 	for _, w := range lost(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
 		t.Error(w)
 	}
@@ -344,6 +386,7 @@ func givesBack(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 }
 
 func TestGivesBack(t *testing.T) {
+	t.Parallel()
 	for _, w := range givesBack(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
 		t.Error(w)
 	}
@@ -352,6 +395,7 @@ func TestGivesBack(t *testing.T) {
 // TestTwoRun: two processes watch at the same time; each item is shortened by one
 // of them.
 func TestTwoRun(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 2000, 1, 2)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -397,6 +441,7 @@ func TestTwoRun(t *testing.T) {
 // TestNoLimit: a server without maxmemory is told, once, and left alone; with a
 // limit of its own it is not.
 func TestNoLimit(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	fill(s, 3000, 1)
 	c := open(t, s.URL())
@@ -431,6 +476,7 @@ func TestNoLimit(t *testing.T) {
 // TestCluster: each primary by itself. Only what is on the full one is
 // released, although the index names the items of all.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()

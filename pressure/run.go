@@ -85,6 +85,9 @@ func (r *run) value(ctx context.Context, value string) bool {
 		}
 		began := time.Now()
 		next, err := r.page(ctx, value, after)
+		if err != nil && !time.Now().Before(r.term.Until) && !r.renew(ctx) { // it failed because the lease was over
+			return false
+		}
 		if err != nil {
 			return r.failed(ctx, err)
 		}
@@ -116,6 +119,11 @@ func (r *run) goOn(ctx context.Context) bool {
 	if r.After.Ratio() < r.step.down() {
 		return r.stop(Below)
 	}
+	return r.renew(ctx)
+}
+
+// renew makes the lease last longer; false ends the run.
+func (r *run) renew(ctx context.Context) bool {
 	var err error
 	if r.term, err = r.w.lease.Renew(ctx, r.term); errors.Is(err, lease.ErrLost) {
 		return r.stop(Lost)

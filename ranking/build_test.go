@@ -64,6 +64,7 @@ func equals(ctx context.Context, v View[int64, float64], model map[int64]float64
 }
 
 func TestALargeWindowIsBuiltInShortSteps(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for _, members := range []int{340, 2400} {
 			v, model := heavy(t, c, fmt.Sprintf("steps%d:", members), members)
@@ -97,6 +98,7 @@ func TestALargeWindowIsBuiltInShortSteps(t *testing.T) {
 // hundred thousand members, many of them with one score.
 func TestNoScriptIsLongWithALargeWindow(t *testing.T) {
 	gate.Skip(t, "boards of many thousand members")
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := servertest.Open(t, s.URL())
 	v, _ := heavy(t, c, "long:", 50_000)
@@ -121,6 +123,7 @@ func TestNoScriptIsLongWithALargeWindow(t *testing.T) {
 }
 
 func TestAWindowThatReplacesALargeKeyFreesItApart(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, model := heavy(t, open(t, s.URL()), "free:", 700)
 	for range 2 {
@@ -204,6 +207,7 @@ func takeOver(t *testing.T, s *keywrighttest.Server, v View[int64, float64], mod
 }
 
 func TestBuildersDoNotMixTheirSums(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		v, model := heavy(t, c, "mix:", 700)
 		if err := takeOver(t, s, v, model); err != nil {
@@ -215,6 +219,7 @@ func TestBuildersDoNotMixTheirSums(t *testing.T) {
 // TestABuilderThatIsKilledIsReplaced: what it leaves has a TTL, at whose end a
 // reader that waits builds the window.
 func TestABuilderThatIsKilledIsReplaced(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		v, model := heavy(t, c, "killed:", 700)
 		v.window.lease = 300 * time.Millisecond
@@ -243,6 +248,7 @@ func TestABuilderThatIsKilledIsReplaced(t *testing.T) {
 
 // TestManyReadersOfALargeWindow: one sum, and no one sees less than all of it.
 func TestManyReadersOfALargeWindow(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		clients := []*keywright.Client{c, open(t, s.URL())}
 		v, model := heavy(t, c, "many:", 1500)
@@ -267,6 +273,7 @@ func TestManyReadersOfALargeWindow(t *testing.T) {
 // TestAPeriodThatChangesWhileItIsAddedUp: a member's sum is one that it had
 // meanwhile, and those that do not change have theirs.
 func TestAPeriodThatChangesWhileItIsAddedUp(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		v, before := heavy(t, c, "change:", 1200)
 		b := board(t, c, "change:", &numbers, ByMember)
@@ -298,6 +305,7 @@ func TestAPeriodThatChangesWhileItIsAddedUp(t *testing.T) {
 }
 
 func TestAWindowNamesTheKeyOfAWrongType(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for i, members := range []int{10, 700} {
 			for k := range 4 {
@@ -325,6 +333,7 @@ func TestAWindowNamesTheKeyOfAWrongType(t *testing.T) {
 
 // TestABuilderMeetsAWrongType: a period whose type changes after the first step.
 func TestABuilderMeetsAWrongType(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	v, _ := heavy(t, open(t, s.URL()), "late:", 700)
 	for k, key := range v.window.keys {
@@ -342,6 +351,7 @@ func TestABuilderMeetsAWrongType(t *testing.T) {
 }
 
 func TestAWaitForAWindowEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, _ := heavy(t, open(t, s.URL()), "wait:", 700)
 	s.Do("ZADD", partial(v.key), "5", marker)
@@ -354,6 +364,7 @@ func TestAWaitForAWindowEndsWithItsContext(t *testing.T) {
 }
 
 func TestALargeWindowInACluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -370,6 +381,7 @@ func TestALargeWindowInACluster(t *testing.T) {
 
 // TestInfinitiesAddUpAsOnTheServer: what has no sum is 0.
 func TestInfinitiesAddUpAsOnTheServer(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, model := heavy(t, open(t, s.URL()), "inf:", 700)
 	s.Do("ZADD", v.window.keys[0], "inf", "1", "inf", "500", "-inf", "3")
@@ -390,6 +402,7 @@ func TestInfinitiesAddUpAsOnTheServer(t *testing.T) {
 }
 
 func TestGuardsOfBuildersMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, model := heavy(t, open(t, s.URL()), "guard:", 700)
 	for what, edit := range map[string]struct {

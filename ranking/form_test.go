@@ -12,6 +12,7 @@ import (
 // TestFormOfFirstToReach: what an earlier program stored is read, and today's
 // program stores the same: its fraction has not changed.
 func TestFormOfFirstToReach(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	b := board(t, open(t, s.URL()), "first:", &numbers, FirstToReach)
 	text, err := os.ReadFile("testdata/first_to_reach_day")

@@ -32,6 +32,7 @@ keys:
 // TestTheGuardIsContent: every key that is written is declared and has its TTL,
 // to the one who watches all commands.
 func TestTheGuardIsContent(t *testing.T) {
+	t.Parallel()
 	ks, found := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
 	if c := finding.Count(found); c.Errors > 0 {
 		t.Fatal(found)

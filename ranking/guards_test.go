@@ -56,6 +56,7 @@ func writes(t *testing.T, s *keywrighttest.Server, c *keywright.Client, sc scrip
 }
 
 func TestGuardsOfWritesMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL())
 	if err := writes(t, s, c, standard); err != nil {
@@ -82,6 +83,7 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 // TestGuardOfAKeptWindowMatters: a client that adds up reads the window's key only
 // if it is there.
 func TestGuardOfAKeptWindowMatters(t *testing.T) {
+	t.Parallel()
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
 	for name, script := range map[string]*keywright.Script{"": standard.cached,
 		"mutant": keywright.NewReadOnlyScript("mutant", parts.Script("read"))} {

@@ -178,6 +178,7 @@ func keeps(t testing.TB, s *keywrighttest.Server, c *keywright.Client, sc script
 }
 
 func TestReadsAreThoseOfTheModel(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		if err := keeps(t, s, c, standard, 15); err != nil {
 			t.Fatal(err)
@@ -187,6 +188,7 @@ func TestReadsAreThoseOfTheModel(t *testing.T) {
 
 // TestGuardsMatter takes one part of the tie rule after another out.
 func TestGuardsMatter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	for what, edit := range map[string][2]string{
@@ -234,6 +236,7 @@ func windowOf(t testing.TB, c *keywright.Client, prefix string, seed uint64) (Vi
 }
 
 func TestWindowsOnServerAndClientAreThoseOfTheModel(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, c *keywright.Client) {
 		for seed := range uint64(15) {
 			v, model := windowOf(t, c, fmt.Sprintf("s%d:", seed), seed)
@@ -261,6 +264,7 @@ func TestWindowsOnServerAndClientAreThoseOfTheModel(t *testing.T) {
 }
 
 func TestWindowsInACluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -291,6 +295,7 @@ func TestWindowsInACluster(t *testing.T) {
 
 // TestWindowIsBuiltOnce: many readers at once, one sum, with its TTL.
 func TestWindowIsBuiltOnce(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		clients := []*keywright.Client{c, open(t, s.URL())}
 		v, model := windowOf(t, c, "once:", 3)
@@ -338,6 +343,7 @@ func sent(t *testing.T, s *keywrighttest.Server, key string, do func() error) (n
 }
 
 func TestNoWriteWithoutItsTTL(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for i, ties := range []Ties{ByMember, FirstToReach} {
 			b := board(t, c, fmt.Sprintf("ttl%d:", i), &numbers, ties)
@@ -367,6 +373,7 @@ func TestNoWriteWithoutItsTTL(t *testing.T) {
 }
 
 func TestScoresBeyondTheExactAreRefused(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 		for _, x := range []struct {
 			ties Ties
@@ -400,6 +407,7 @@ func TestScoresBeyondTheExactAreRefused(t *testing.T) {
 // TestFirstToReach: the earlier one is first; the periods of the test begin so
 // long ago that the server's clock says how much of them has passed.
 func TestFirstToReach(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, c *keywright.Client) {
 		b := board(t, c, "first:", &numbers, FirstToReach)
 		elapsed := time.Duration(0)
@@ -442,6 +450,7 @@ func TestFirstToReach(t *testing.T) {
 
 // TestPagesWhileOthersChange: who does not change is on exactly one page.
 func TestPagesWhileOthersChange(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, c *keywright.Client) {
 		for seed := range uint64(10) {
 			rnd := rand.New(rand.NewPCG(seed, 11))
@@ -491,6 +500,7 @@ func TestPagesWhileOthersChange(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	seoul, _ := time.LoadLocation("Asia/Seoul")
 	berlin, _ := time.LoadLocation("Europe/Berlin")
 	santiago, _ := time.LoadLocation("America/Santiago") // summer time begins at midnight
@@ -522,6 +532,7 @@ func TestSteps(t *testing.T) {
 
 // TestAnHourThatComesTwiceCountsOnce: when summer time ends.
 func TestAnHourThatComesTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
 	berlin, _ := time.LoadLocation("Europe/Berlin")
 	b := &Board[int64, int64]{Config: Config[int64, int64]{Step: Hour,
 		Key: func(t time.Time) (string, error) { return t.Format("2006-01-02T15"), nil }}}
@@ -534,6 +545,7 @@ func TestAnHourThatComesTwiceCountsOnce(t *testing.T) {
 }
 
 func TestWhatIsInvalid(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	b := board(t, c, "bad:", &numbers, ByMember)
@@ -572,6 +584,7 @@ func TestWhatIsInvalid(t *testing.T) {
 // TestLostReply: an increment that may have been counted says so; a raise is
 // simply sent again.
 func TestLostReply(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	b := board(t, open(t, "redis://"+p.Addr()), "lost:", &numbers, ByMember)

@@ -16,6 +16,7 @@ import (
 // TestPeriodsHaveNoGaps: in every zone, on both sides of every change of its
 // clocks, one period begins when the one before it ends, and each has its name.
 func TestPeriodsHaveNoGaps(t *testing.T) {
+	t.Parallel()
 	zones := []string{"UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "America/Havana",
 		"Asia/Kathmandu", "America/St_Johns", "Africa/Casablanca", "Pacific/Apia", "Asia/Pyongyang"}
 	steps := map[string]struct {
@@ -53,6 +54,7 @@ func TestPeriodsHaveNoGaps(t *testing.T) {
 
 // TestAWindowMissesNoHour: on nights when the clocks are moved, by half an hour too.
 func TestAWindowMissesNoHour(t *testing.T) {
+	t.Parallel()
 	for _, x := range []struct{ zone, at, want string }{
 		{"Australia/Lord_Howe", "2026-10-04T03:15", "03 02 01 00"}, // from 2:00 to 2:30
 		{"Australia/Lord_Howe", "2026-04-05T03:15", "03 02 01 00"}, // from 2:00 to 1:30
@@ -78,6 +80,7 @@ func TestAWindowMissesNoHour(t *testing.T) {
 
 // TestTiesCostNothing: 100,000 members with one score, and reads of any place.
 func TestTiesCostNothing(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	b := board(t, c, "ties:", &numbers, ByMember)

@@ -36,6 +36,7 @@ func filled(s *keywrighttest.Server) {
 // with it, with a sliding TTL too. To read or to go through all of them does.
 func TestBacklog(t *testing.T) {
 	gate.Skip(t, "collections of 100,000 elements")
+	t.Parallel()
 	worlds(t, func(w world) {
 		text, number, anything := value.Text(0), value.IntScore(-1<<50, 1<<50), value.AnyFields()
 		filled(w.s)

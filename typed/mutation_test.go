@@ -233,6 +233,7 @@ func wholeScores(w world) error {
 // TestIncreaseTakesWhatTheRankingStores: a fraction cannot be written to whole
 // scores, and a time is not increased.
 func TestIncreaseTakesWhatTheRankingStores(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		k := w.key("any")
 		floats, times := value.FloatScore(), value.UnixSScore()
@@ -251,6 +252,7 @@ func TestIncreaseTakesWhatTheRankingStores(t *testing.T) {
 
 // TestNothingToWorkOnChangesNothing: one rule for every operation on elements.
 func TestNothingToWorkOnChangesNothing(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
 		any := value.AnyFields()
@@ -286,6 +288,7 @@ func TestNothingToWorkOnChangesNothing(t *testing.T) {
 
 // TestAMapGivesTheGoodFields: one bad field hides no other.
 func TestAMapGivesTheGoodFields(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		k := w.key("any")
 		m := typed.NewMap(k.Binding(), &words, &numbers)
@@ -309,6 +312,7 @@ func TestAMapGivesTheGoodFields(t *testing.T) {
 
 // TestAnEntryOfTooManyFieldsIsInvalid: one command of a script takes so many texts.
 func TestAnEntryOfTooManyFieldsIsInvalid(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		k, any := w.key("fixed"), value.AnyFields()
 		entry := map[string]string{}

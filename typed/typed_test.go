@@ -160,6 +160,7 @@ var writers = map[string]func(w world, k typed.Key) error{
 
 // TestNoWriteWithoutItsTTL is the promise of the package.
 func TestNoWriteWithoutItsTTL(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		for name, write := range writers {
 			for policy, ttl := range policies {
@@ -206,6 +207,7 @@ func second(w world, where string, write func(world, typed.Key) error, k typed.K
 }
 
 func TestChosenTTL(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx := w.Context()
 		s := typed.NewString(w.key("bounds").Binding(), &words)
@@ -246,6 +248,7 @@ func TestChosenTTL(t *testing.T) {
 
 // TestSlidingReads renew, and Peek does not.
 func TestSlidingReads(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("sliding")
 		reads := map[string]func() error{
@@ -277,6 +280,7 @@ func TestSlidingReads(t *testing.T) {
 // TestWatchOfSliding: reading in a transaction renews nothing, or it would be its
 // own conflict.
 func TestWatchOfSliding(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("sliding")
 		s, m := typed.NewString(k.Binding(), &words), typed.NewMap(k.Binding(), &words, &numbers)
@@ -299,6 +303,7 @@ func TestWatchOfSliding(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, s := w.Context(), typed.NewString(w.key("fixed").Binding(), &words)
 		same(w, "present", get[bool](w)(s.SetIfPresent("a").Do(ctx)), false)
@@ -329,6 +334,7 @@ func TestString(t *testing.T) {
 // TestCachedSeesChanges: a value in this process's memory is given up when
 // another changes it.
 func TestCachedSeesChanges(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, s := w.Context(), typed.NewString(w.key("fixed").Binding(), &words)
 		w.ok(s.Set("a").Do(ctx))
@@ -362,6 +368,7 @@ var (
 )
 
 func TestHash(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
 		h := typed.NewHash(k.Binding(), &personFields)
@@ -414,6 +421,7 @@ func broken(w world, err error, field string) {
 }
 
 func TestMapSetListZSet(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
 		m := typed.NewMap(k.Binding(), &words, &numbers)
@@ -481,6 +489,7 @@ func TestMapSetListZSet(t *testing.T) {
 // TestManyElements: more than one command of a script can take, in one step;
 // and too many are refused before anything is sent.
 func TestManyElements(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx := w.Context()
 		for policy := range policies {
@@ -534,6 +543,7 @@ func TestManyElements(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
 		anything := value.AnyFields()
@@ -564,6 +574,7 @@ func TestStream(t *testing.T) {
 // TestABadKeyIsNeverSent: whatever is asked of a handle whose key could not be
 // built, nothing reaches the server.
 func TestABadKeyIsNeverSent(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		stop := w.s.Monitor()
 		for name, write := range writers {

@@ -39,6 +39,7 @@ func unwrap(field, text string) (string, error) {
 // TestSealedColumns: what is sealed and only that goes through the sealer, both
 // ways, and the map that is read stays as it was.
 func TestSealedColumns(t *testing.T) {
+	t.Parallel()
 	args, err := secrets.AppendSealed(nil, &secret{Plain: "a", Hidden: "b"}, wrap)
 	if got := strings.Join(args, " "); err != nil || got != "plain a hidden hidden<b>" {
 		t.Fatalf("%s, %v", got, err)
@@ -61,6 +62,7 @@ func TestSealedColumns(t *testing.T) {
 // TestNothingToSealWith: no plain text is stored, and no sealed one taken for
 // plain, because someone forgot the sealer.
 func TestNothingToSealWith(t *testing.T) {
+	t.Parallel()
 	if args, err := secrets.Append(nil, &secret{Hidden: "b"}); err == nil {
 		t.Errorf("%q was written", args)
 	}

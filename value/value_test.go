@@ -111,6 +111,7 @@ func same(a, b thing) bool {
 
 // TestRoundTrips: what is written is read back, as JSON and as fields.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	codec := value.JSON[thing]()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		v := draw(t)
@@ -138,6 +139,7 @@ func TestRoundTrips(t *testing.T) {
 
 // TestFaults name the field, say why, and never show the value.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	codec := value.JSON[thing]()
 	good, err := codec.Append(nil, thing{UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", Day: time.Unix(0, 0),
 		S: time.Unix(0, 0), MS: time.Unix(0, 0), Color: "red", Match: "x:7", JSON: json.RawMessage("1"),
@@ -178,6 +180,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestScores(t *testing.T) {
+	t.Parallel()
 	whole := value.IntScore(0, math.MaxInt64)
 	if _, err := whole.Append(nil, 1<<53+1); err == nil {
 		t.Error("a score that a double does not hold was taken")
@@ -198,6 +201,7 @@ func TestScores(t *testing.T) {
 // TestJSONIsUTF8: JSON of other bytes would be read with other characters than were written,
 // and is refused by readers in other languages.
 func TestJSONIsUTF8(t *testing.T) {
+	t.Parallel()
 	for text, good := range map[string]bool{"{\"text\":\"\u00e9\"}": true, "{\"text\":\"\xff\"}": false} {
 		var v thing
 		column := []value.ObjectColumn[thing]{value.Member("text", value.Quoted, value.Text(0),
@@ -219,6 +223,7 @@ func TestJSONIsUTF8(t *testing.T) {
 
 // TestUnixTimesEndWithTheYear9999: as TypeScript, Python and an audit read them.
 func TestUnixTimesEndWithTheYear9999(t *testing.T) {
+	t.Parallel()
 	last := time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
 	for _, c := range []value.Codec[time.Time]{value.UnixS(), value.UnixMS()} {
 		text, err := c.Append(nil, last)
@@ -238,6 +243,7 @@ func TestUnixTimesEndWithTheYear9999(t *testing.T) {
 }
 
 func TestTextIsAppend(t *testing.T) {
+	t.Parallel()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
 		for _, c := range []value.Codec[string]{value.Text(0), value.Text(5), value.Checked(key.Slug),
@@ -254,6 +260,7 @@ func TestTextIsAppend(t *testing.T) {
 // TestFloatsHaveTheSpellingOfKeys: an index is looked up under the key's spelling of what
 // is stored.
 func TestFloatsHaveTheSpellingOfKeys(t *testing.T) {
+	t.Parallel()
 	for v, want := range map[float64]string{0.000001: "0.000001", -1.5e-8: "-0.000000015",
 		1.2e24: "1200000000000000000000000", 3: "3", math.Copysign(0, -1): "-0", math.Inf(1): "inf", math.Inf(-1): "-inf"} {
 		if got, err := value.Float().Append(nil, v); err != nil || string(got) != want {

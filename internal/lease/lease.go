@@ -213,7 +213,8 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 // Took notes whether the lease is this process's. One that it had while it worked, and
-// has not any more, is a notice. It is for scripts that call lease_take themselves.
+// has not any more, is a notice, also when ctx has ended: it may have ended with the lease.
+// It is for scripts that call lease_take themselves.
 func (l *Lease) Took(ctx context.Context, held bool) {
 	l.mu.Lock()
 	since := l.since
@@ -224,14 +225,14 @@ func (l *Lease) Took(ctx context.Context, held bool) {
 		l.since = time.Now()
 	}
 	l.mu.Unlock()
-	if held || since.IsZero() || ctx.Err() != nil {
+	if held || since.IsZero() {
 		return
 	}
 	n := keywright.Notice{Kind: notice.LeaseLost, Elapsed: time.Since(since), Err: ErrLost}
 	if l.o.Entry != nil {
 		n.Entry = l.o.Entry.Name
 	}
-	l.client.Notice(ctx, n)
+	l.client.Notice(context.WithoutCancel(ctx), n)
 }
 
 // Rest notes that no work is under way: the lease may end unheard.
