@@ -15,6 +15,7 @@ import (
 // A ledger is written with the new names of index keys. One of a newer form, or a damaged
 // one, is refused once with the reason, whatever part of it is wrong, and nothing is left.
 func TestLedgersGetNewNames(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	old := entity.Place{Index: "k", Prefix: "a:k:", Value: "1"}
 	now := old

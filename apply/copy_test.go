@@ -66,6 +66,7 @@ func equal(t testing.TB, from, to string) {
 // Every kind of value is copied as it is, between both brands and to and from a
 // cluster; a second run, with any Existing, writes nothing and finds nothing.
 func TestCopied(t *testing.T) {
+	t.Parallel()
 	for _, brands := range [][2]string{{"redis-server", "valkey-server"}, {"valkey-server", "redis-server"},
 		{"redis-server", "cluster"}, {"cluster", "redis-server"}} {
 		for name, largest := range map[string]int64{"whole": 1 << 40, "in parts": 1} {
@@ -106,6 +107,7 @@ func TestCopied(t *testing.T) {
 // A key that is at the target with another value is left, or replaced; what only the
 // target has stays, and is named.
 func TestCopyOntoKeys(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	for mode, want := range map[apply.Existing]string{apply.Fail: "theirs", apply.Skip: "theirs", apply.Replace: "ours",
 		apply.Different: "ours"} {
@@ -134,6 +136,7 @@ func TestCopyOntoKeys(t *testing.T) {
 
 // Keys go to another database, and expire as they are told.
 func TestCopyElsewhere(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	from.Do("SET", "a", "x")
 	from.Do("SET", "b", "y", "PX", "100000")
@@ -157,6 +160,7 @@ func TestCopyElsewhere(t *testing.T) {
 // What is written while it is copied is at the target or is named, and no value is there
 // with the expiry of another one.
 func TestCopyUnderWriters(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	at := open(t, from.URL())
 	const keys, writers = 400, 3
@@ -214,6 +218,7 @@ func TestCopyUnderWriters(t *testing.T) {
 
 // Full memory at the target ends a copy; the report says what was not written.
 func TestCopyIntoFullMemory(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Redis),
 		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
 	for i := range 50 {
@@ -228,6 +233,7 @@ func TestCopyIntoFullMemory(t *testing.T) {
 
 // Connections that break on both sides cost nothing.
 func TestCopyOverConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Valkey), kt.Start(t, kt.Redis)
 	sources := open(t, from.URL())
 	fill(t, sources, 0)
@@ -254,6 +260,7 @@ func TestCopyOverConnectionsThatBreak(t *testing.T) {
 
 // A context that ends, ends a copy.
 func TestCopyEnds(t *testing.T) {
+	t.Parallel()
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
 	fill(t, open(t, from.URL()), 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -271,6 +278,7 @@ func TestCopyEnds(t *testing.T) {
 // A first pass by snapshot, while keys are written and deleted at the source and though the
 // snapshot breaks in the middle: the rounds bring the rest.
 func TestCopyBySnapshot(t *testing.T) {
+	t.Parallel()
 	quick := kt.Config("repl-diskless-sync-delay", "0")
 	for name, cut := range map[string]int64{"whole": 0, "cut": 60_000} {
 		t.Run(name, func(t *testing.T) {

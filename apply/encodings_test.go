@@ -54,6 +54,7 @@ const readByTwo = `redis.call('XGROUP', 'CREATE', KEYS[1], 'g', '0') redis.call(
 // TestEveryEncoding: a value in each encoding of each brand is saved, and restored to the other
 // brand and back, whole and in parts: digests and expiries are equal.
 func TestEveryEncoding(t *testing.T) {
+	t.Parallel()
 	servers := map[kt.Brand]*kt.Server{}
 	for _, brand := range kt.Brands() {
 		servers[brand] = kt.Start(t, brand)

@@ -12,6 +12,7 @@ import (
 // Connections that break, and replies that are lost, cost nothing: each key is restored
 // once, and the report says so.
 func TestConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
 	for _, largest := range []int64{1 << 40, 1} {
 		for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Replace, apply.Different} {
 			s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
@@ -47,6 +48,7 @@ func TestConnectionsThatBreak(t *testing.T) {
 // attempt, or after the parts that follow. It runs only if nothing was written meanwhile,
 // the first part of a value, too.
 func TestStepsWatchTheirKey(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	fill(t, open(t, s.URL()), 0)
 	to.Do("CONFIG", "RESETSTAT")

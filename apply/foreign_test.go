@@ -22,6 +22,7 @@ func ours(t *testing.T) *plan.Plan {
 // What is already there under the name of an undo file or a journal is not written over,
 // unless it is the beginning of ours; neither is what a link leads to.
 func TestNothingElseIsWrittenOver(t *testing.T) {
+	t.Parallel()
 	p, dir := ours(t), t.TempDir()
 	path := filepath.Join(dir, "x.undo")
 	write := func(text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) }
@@ -72,6 +73,7 @@ func TestNothingElseIsWrittenOver(t *testing.T) {
 
 // Files that a hostile hand wrote are refused before they are decoded into much.
 func TestFilesThatWouldBeLarge(t *testing.T) {
+	t.Parallel()
 	p, dir := ours(t), t.TempDir()
 	many := strings.Repeat("{},", 1_000_000)
 	path := filepath.Join(dir, "file")

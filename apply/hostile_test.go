@@ -33,6 +33,7 @@ func parts(key string, count int, between func(part int)) iter.Seq2[*archive.Rec
 
 // What is good of an archive that was cut is restored, and the report adds up.
 func TestWhatIsGoodOfACutArchiveIsRestored(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
 	for i := range 10 {
 		s.Do("SET", fmt.Sprint("key", i), "value")
@@ -47,6 +48,7 @@ func TestWhatIsGoodOfACutArchiveIsRestored(t *testing.T) {
 
 // Two restores of one archive at once do not mix their parts, and lose nothing.
 func TestTwoRestoresAtOnce(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	to.Do("SET", "list", "as it was")
 	clients := open(t, to.URL())
@@ -80,6 +82,7 @@ func TestTwoRestoresAtOnce(t *testing.T) {
 // A server that evicts keys with a TTL takes the first parts of a value: what is left is
 // not restored as if it were all, and what was there stays.
 func TestPartsThatAreEvicted(t *testing.T) {
+	t.Parallel()
 	for _, at := range []int{1, 3} {
 		to := kt.Start(t, kt.Valkey)
 		to.Do("SET", "list", "as it was")
@@ -101,6 +104,7 @@ func TestPartsThatAreEvicted(t *testing.T) {
 
 // Values that are begun and never end take no more memory than a bound, here and there.
 func TestPartsThatNeverEnd(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	forged := func(yield func(*archive.Record, error) bool) {
 		for i := range 2500 {
@@ -128,6 +132,7 @@ func TestPartsThatNeverEnd(t *testing.T) {
 
 // Reasons name keys of bounded length in all.
 func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	long := func(yield func(*archive.Record, error) bool) {
 		for range 50 {
@@ -150,6 +155,7 @@ func TestReasonsAreBounded(t *testing.T) {
 
 // A part of very many elements is refused before memory is taken for them.
 func TestPartOfVeryManyElements(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	one := func(yield func(*archive.Record, error) bool) {
 		yield(&archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Kind: source.List, Form: archive.Elements,

@@ -85,6 +85,7 @@ func TestKeptIsWhatIsDeleted(t *testing.T) {
 
 // What cannot be kept is not deleted.
 func TestWhatIsNotKeptStays(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	s.Do("SET", "app:user:1", "x")
 	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
@@ -100,6 +101,7 @@ func TestWhatIsNotKeptStays(t *testing.T) {
 // Under a writer nothing is lost: what the writer was told is in what was kept, or on the
 // server.
 func TestKeptUnderWriters(t *testing.T) {
+	t.Parallel()
 	const keys = 20
 	s := kt.Start(t, kt.Redis)
 	clients := open(t, s.URL())
@@ -163,6 +165,7 @@ keys:
 // Large cached values and items, too, are deleted only if they are as they were kept, with what
 // goes with them.
 func TestKeptWithOthers(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	clients, ks := open(t, s.URL()), keyspaceOf(keptKeyspace)
 	client, err := clients(0)
@@ -202,6 +205,7 @@ func TestKeptWithOthers(t *testing.T) {
 // A key that was kept and then left alone is not tried again where SCAN yields it twice: what
 // was kept of it first would be restored.
 func TestKeptOnce(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	s.Do("SET", "app:user:1", "x")
 	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})

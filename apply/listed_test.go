@@ -24,6 +24,7 @@ func listOf(n int) (out []plan.Change) {
 // A list is executed batch by batch. A run that ends in the middle of a batch, by an error
 // or by a kill, is gone on with: each change is made, and counted once.
 func TestListedRuns(t *testing.T) {
+	t.Parallel()
 	const n = 1000
 	list := listOf(n)
 	for _, fails := range []int{0, 1, 255, 256, 257, 700, 999} {
@@ -73,6 +74,7 @@ func TestListedRuns(t *testing.T) {
 // What changed meanwhile is left alone, what the server refuses is counted, and neither
 // ends the run; a context that ends and a right that is lost do, between two batches.
 func TestListedReasons(t *testing.T) {
+	t.Parallel()
 	list := listOf(600)
 	do := func(_ context.Context, c *plan.Change) (plan.Code, error) {
 		switch string(c.Key) {

@@ -33,6 +33,7 @@ keys:
 // workers take jobs from it under the new one, while it is renamed again and again: each job is
 // done, once.
 func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -118,6 +119,7 @@ func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
 // name every job, once: of those that were there, with a TTL or without, and of those that came
 // under the new name. A job whose id is taken under the new name stays where it is.
 func TestAMergedQueueIsRenamedBack(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -191,6 +193,7 @@ func TestAMergedQueueIsRenamedBack(t *testing.T) {
 
 // TestAnIdTwiceInALane: an element that names the same job as another one does not end the step.
 func TestAnIdTwiceInALane(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	c, err := open(t, s.URL())(0)
 	must(t, err)

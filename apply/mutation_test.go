@@ -81,6 +81,7 @@ var errOther = errors.New("another one acts")
 // TestMergeIsEndedInAQueue: a run that may not act any more ends in the middle of a queue, and its
 // report counts the jobs that went until then.
 func TestMergeIsEndedInAQueue(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 1000)
 	clients := open(t, s.URL())
@@ -133,6 +134,7 @@ func TestMergeIsAnsweredWithFewTexts(t *testing.T) {
 
 // TestMergeCounts: a lane of which all jobs went has changed, and one of which a job stays is left.
 func TestMergeCounts(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	jobsOf(s, 3)
 	clients := open(t, s.URL())
@@ -155,6 +157,7 @@ func TestMergeCounts(t *testing.T) {
 // TestTagWithBothNames: a set that was told the new names before, and gets a new name itself, has
 // each of them once, with the higher score, and its copy is the same.
 func TestTagWithBothNames(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	after := keyspaceOf(`keywright: 1
 keys:
@@ -180,6 +183,7 @@ keys:
 // TestQueueInUseUnderBothNames: where jobs are not moved one by one, a queue goes as a whole or not at
 // all; what a killed run has copied is no other queue.
 func TestQueueInUseUnderBothNames(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	clients := open(t, s.URL())
 	jobsOf(s, 3)

@@ -14,6 +14,7 @@ func (garbledError) Garbled() {}
 
 // TestWhatSpeaksAnotherProtocolIsGivenUp after a few attempts, what is only away is not.
 func TestWhatSpeaksAnotherProtocolIsGivenUp(t *testing.T) {
+	t.Parallel()
 	garbled := fmt.Errorf("the server: %w", garbledError{io.ErrNoProgress})
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

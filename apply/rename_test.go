@@ -123,6 +123,7 @@ func equalMaps(t testing.TB, what string, got, want map[string]string) {
 // Every kind of value is renamed with its expiry, in each database and over slots; the
 // second time nothing is, and an undo brings each key back.
 func TestRename(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		for _, cluster := range []bool{false, true} {
 			if cluster && brand == kt.Redis {
@@ -170,6 +171,7 @@ func TestRename(t *testing.T) {
 // What is in the way stays as it is, also where the new name is in another slot. A copy
 // that is the same and that a killed run has noted is no obstacle.
 func TestRenameTaken(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		url := ""
 		if cluster {
@@ -345,6 +347,7 @@ func TestRenamedMeanwhile(t *testing.T) {
 // Old keys that are the same under their new names go, others stay unless they are
 // superseded.
 func TestUnlinkOldNames(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		url := ""
 		if cluster {
@@ -380,6 +383,7 @@ func TestUnlinkOldNames(t *testing.T) {
 // What programs count under the old names while they are renamed is under the old name or
 // the new one, once.
 func TestRenameUnderWriters(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		url := ""
 		if cluster {
@@ -430,6 +434,7 @@ func TestRenameUnderWriters(t *testing.T) {
 
 // A key that a scan yields twice is renamed once, also where that is by a copy.
 func TestRenameYieldedTwice(t *testing.T) {
+	t.Parallel()
 	url := kt.StartCluster(t, kt.Redis, 3, 0).URL()
 	clients := open(t, url)
 	do(t, clients, 0, "SET", "u:1", "x")

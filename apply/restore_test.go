@@ -212,6 +212,7 @@ func adds(t testing.TB, r apply.Report) {
 // TestBytesOfParts: a report counts all bytes of a value in parts, as the archive does, and so does
 // a plan; the name of a key is counted once.
 func TestBytesOfParts(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	clients := open(t, s.URL())
 	fill(t, clients, 0)
@@ -236,6 +237,7 @@ func TestBytesOfParts(t *testing.T) {
 // Every kind of value is restored as it was, to the millisecond, whole or in parts,
 // between both brands and into a cluster. A second run changes nothing.
 func TestRestored(t *testing.T) {
+	t.Parallel()
 	for _, from := range kt.Brands() {
 		for _, to := range []string{"redis-server", "valkey-server", "cluster"} {
 			for name, largest := range map[string]int64{"whole": 1 << 40, "in parts": 1} {
@@ -276,6 +278,7 @@ func TestRestored(t *testing.T) {
 
 // A key that is there is left, or is an error, or is replaced.
 func TestExisting(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
 	clients := open(t, to.URL())
 	s.Do("SET", "a", "archived")
@@ -309,6 +312,7 @@ func TestExisting(t *testing.T) {
 
 // What has expired is not restored, and takes nothing away.
 func TestExpired(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Valkey)
 	to.Do("SET", "a", "live")
 	file := backup(t, to.URL(), 1<<40)
@@ -325,6 +329,7 @@ func TestExpired(t *testing.T) {
 
 // Full memory ends a restore, and the report says what was not written.
 func TestFullMemory(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis),
 		kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
 	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, string.rep('x', 100)) end`, "0")
@@ -337,6 +342,7 @@ func TestFullMemory(t *testing.T) {
 
 // A context that ends, ends a restore; nothing is counted twice or forgotten.
 func TestContextEnds(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
 	fill(t, open(t, s.URL()), 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -354,6 +360,7 @@ func TestContextEnds(t *testing.T) {
 
 // A temporary name is in the slot of its key, whatever braces the key has.
 func TestTemporaryNames(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"a", "{", "}", "{}a", "a}b{c", "{tag}x", "\xff"} {
 		if name := apply.TemporaryName("run", []byte(key)); slot.Of([]byte(name)) != slot.Of([]byte(key)) ||
 			!slices.Equal([]byte(name[:20]), []byte(apply.TemporaryPrefix)) {

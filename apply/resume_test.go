@@ -23,6 +23,7 @@ import (
 // all runs, and what a program has written since to keys that were done stays, with replace,
 // too.
 func TestRestoreGoesOn(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	fill(t, open(t, s.URL()), 0)
 	for i := range 3000 {
@@ -75,6 +76,7 @@ func TestRestoreGoesOn(t *testing.T) {
 // What was done before the journal was written is not done again: keys that a program has
 // written since are not replaced.
 func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
+	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	all := func(n int) iter.Seq2[*archive.Record, error] {
 		return func(yield func(*archive.Record, error) bool) {
@@ -115,6 +117,7 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 // A journal has one process at a time, also once it was written again, and the end of the last
 // one is read.
 func TestOneProcessHasTheJournal(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/journal"
 	j, _, err := apply.OpenJournal(path, "plan")
 	must(t, err)
@@ -199,6 +202,7 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 // journal: each key is counted once, no value is half there, and what is left under temporary
 // names ends by itself.
 func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
+	t.Parallel()
 	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	fill(t, open(t, s.URL()), 0)
 	want, file := digest(t, s.URL(), open(t, s.URL())), backup(t, s.URL(), 64)
@@ -256,6 +260,7 @@ func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
 // TestJournalOfARunThatBeganNothing: a run that was refused before its first batch was not
 // interrupted.
 func TestJournalOfARunThatBeganNothing(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.journal")
 	for range 3 {
 		j, resumed, err := apply.OpenJournal(path, "plan")

@@ -84,6 +84,7 @@ func reached(t testing.TB, clients apply.Clients, n int, when string) {
 // or not, in a slot and over slots. Names of what stays stay, the second run changes nothing, and
 // an undo brings the old names back.
 func TestRenameTags(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []bool{false, true} {
 		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
 			t.Parallel()
@@ -138,6 +139,7 @@ func TestRenameTags(t *testing.T) {
 // A rename that ends at any step leaves each page within reach of its sets, and so does the run
 // that goes on. It is as it would be without the end.
 func TestRenameTagsEndsAnywhere(t *testing.T) {
+	t.Parallel()
 	const pages = 3
 	url := kt.Start(t, kt.Valkey).URL()
 	clients := open(t, url)
@@ -182,6 +184,7 @@ func TestRenameTagsEndsAnywhere(t *testing.T) {
 // A plan counts the sets in which something gets a new name, and what is told can be told beside
 // the old names.
 func TestTagsInPlans(t *testing.T) {
+	t.Parallel()
 	url := kt.Start(t, kt.Redis).URL()
 	clients := open(t, url)
 	taggedServer(t, clients, 3)
@@ -219,6 +222,7 @@ func TestTagsInPlans(t *testing.T) {
 
 // A set of many members goes by scripts that are short.
 func TestRenameLargeTag(t *testing.T) {
+	t.Parallel()
 	url := kt.Start(t, kt.Valkey).URL()
 	clients := open(t, url)
 	do(t, clients, 0, "EVAL", `for i = 1, 3000 do redis.call('ZADD', 'tag:1', i, 'page:' .. i) end`, "0")
@@ -278,6 +282,7 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 
 // Why a change of keys is not complete is said once, however many times it has read the keys.
 func TestReasonsOfAllReadings(t *testing.T) {
+	t.Parallel()
 	url := kt.Start(t, kt.Valkey).URL()
 	clients := open(t, url)
 	taggedServer(t, clients, 2)

@@ -122,6 +122,7 @@ func field(reply any, name string) any {
 // Every kind of value of a snapshot is restored as it was, to the millisecond, whole or
 // in parts, between both brands and into a cluster.
 func TestRestoredFromSnapshot(t *testing.T) {
+	t.Parallel()
 	for name, read := range readings {
 		for _, from := range kt.Brands() {
 			for _, to := range []string{"redis-server", "valkey-server", "cluster"} {
@@ -163,6 +164,7 @@ func TestRestoredFromSnapshot(t *testing.T) {
 
 // A value that a snapshot has whole is, byte for byte, what DUMP returns.
 func TestSnapshotIsDump(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		s := kt.Start(t, brand)
 		clients := open(t, s.URL())
@@ -187,6 +189,7 @@ func TestSnapshotIsDump(t *testing.T) {
 
 // Elements of a value are the same whether they are decoded from DUMP or from a snapshot.
 func TestElementsOfDump(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	clients := open(t, s.URL())
 	fill(t, clients, 0)

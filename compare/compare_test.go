@@ -136,6 +136,7 @@ func sides(t testing.TB, a, b kt.Brand) map[string]func(first bool, largest int6
 // Two places with the same keys are the same: any two of server, archive and
 // snapshot, of both brands, whatever is read whole and what in parts.
 func TestTheSame(t *testing.T) {
+	t.Parallel()
 	for _, brands := range [][2]kt.Brand{{kt.Redis, kt.Valkey}, {kt.Valkey, kt.Redis}} {
 		all := sides(t, brands[0], brands[1])
 		for nameA, a := range all {
@@ -155,6 +156,7 @@ func TestTheSame(t *testing.T) {
 
 // Each way in which a key can differ is found, in each pair.
 func TestDifferent(t *testing.T) {
+	t.Parallel()
 	changes := []struct {
 		what   compare.What
 		key    string

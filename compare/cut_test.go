@@ -34,6 +34,7 @@ func keptBytes(t testing.TB, url string, largest int64) []byte {
 
 // What is good of an archive that was cut is compared, and the cut is an error.
 func TestCutArchive(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	for _, key := range []string{"a", "b", "c"} {
 		s.Do("SET", key, "x")

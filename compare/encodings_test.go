@@ -21,6 +21,7 @@ func valueOf(s *kt.Server, key string) *source.Content {
 
 // Values are equal whatever their encodings and the order of their members.
 func TestEncodings(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			small, large := kt.Start(t, brand), kt.Start(t, brand,

@@ -41,6 +41,7 @@ func says(lines []string, want string) bool {
 
 // Each condition is really made.
 func TestDiagnose(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		options []kt.Option
@@ -137,6 +138,7 @@ func untilFull(t *testing.T, s *kt.Server) {
 
 // A command that is taken away is named, and so is what the user may not touch.
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for command, want := range map[string]string{"scan": "warning: the user may not run SCAN",
@@ -162,6 +164,7 @@ func TestPermissions(t *testing.T) {
 // A cluster with a dead node is diagnosed by those that are left, and so is one that
 // is asked at an address that is dead.
 func TestDiagnoseClusterWithADeadNode(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 0)
 		if lines, facts := diagnosed(t, c.URL()); says(lines, "error") ||
@@ -193,6 +196,7 @@ func TestDiagnoseClusterWithADeadNode(t *testing.T) {
 
 // Writes that are refused for lack of replicas are a danger, as long as they are.
 func TestDiagnoseNoReplicas(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, kt.Config("min-replicas-to-write", "1"))
 		if _, err := s.Try("SET", "k", "v"); err == nil {
@@ -215,6 +219,7 @@ func TestDiagnoseNoReplicas(t *testing.T) {
 
 // What a server does not tell is no finding.
 func TestNothingIsInvented(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		command  string   // that the user may not run, or several
 		invented []string // what would be
@@ -252,6 +257,7 @@ func TestNothingIsInvented(t *testing.T) {
 
 // TestNoSuchDatabase: a database of the URL that a server lacks is the gravest there is.
 func TestNoSuchDatabase(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	if lines, _ := diagnosed(t, s.URL()+"/99"); len(lines) == 0 || !strings.Contains(lines[0], "no database 99") {
 		t.Errorf("%v", lines)
@@ -260,6 +266,7 @@ func TestNoSuchDatabase(t *testing.T) {
 
 // TestRules: each rule has all its texts, and a code of the family of servers that no other has.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, r := range doctor.Rules() {
 		if !strings.HasPrefix(r.Code, "KW7") || seen[r.Code] || seen[r.Name] || r.Summary == "" || r.Explain == "" ||
@@ -273,6 +280,7 @@ func TestRules(t *testing.T) {
 // A default user that is on and has no password is a danger where others reach the port, for
 // whichever user doctor runs.
 func TestDiagnoseAnybody(t *testing.T) {
+	t.Parallel()
 	const what = "anybody who reaches the port is logged in"
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)

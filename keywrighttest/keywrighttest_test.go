@@ -30,6 +30,7 @@ func each(t *testing.T, f func(*testing.T, Brand)) {
 }
 
 func TestServer(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b)
 		s.Do("SET", "a", "1")
@@ -52,6 +53,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestPersistencePasswordReplica(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b, Password("secret"), Config("appendonly", "yes"), Config("appendfsync", "always"))
 		if strings.Contains(s.URL(), "secret") {
@@ -72,6 +74,7 @@ func TestPersistencePasswordReplica(t *testing.T) {
 
 // TestCopied: writes of any connection are on the replica, also if it was frozen.
 func TestCopied(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b)
 		r := Start(t, b, ReplicaOf(s))
@@ -91,6 +94,7 @@ func TestCopied(t *testing.T) {
 
 // TestLogin: a test works on a server whose default user is off, and sees its scripts.
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		file := filepath.Join(t.TempDir(), "users.acl")
 		if err := os.WriteFile(file, []byte("user default off\nuser test on >secret ~* &* +@all\n"), 0o600); err != nil {
@@ -111,6 +115,7 @@ func TestLogin(t *testing.T) {
 // TestTornAOF: a server that died in the middle of writing what a script did loses
 // that, and nothing that was written after its restart.
 func TestTornAOF(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b, Config("appendonly", "yes"), Config("appendfsync", "always"))
 		s.Do("SET", "before", "1")
@@ -144,6 +149,7 @@ func TestTornAOF(t *testing.T) {
 }
 
 func TestStopAndContinue(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b)
 		c, err := net.Dial("tcp", s.Addr())
@@ -165,6 +171,7 @@ func TestStopAndContinue(t *testing.T) {
 }
 
 func TestMovableClock(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := Start(t, b, MovableClock())
 		s.Do("SET", "a", "1", "PX", "100000000")
@@ -187,6 +194,7 @@ func TestMovableClock(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		certs := NewCertificates(t)
 		s := Start(t, b, TLS(certs))
@@ -228,6 +236,7 @@ func TestTLS(t *testing.T) {
 // TestServerDiesWithTheTest runs this binary again, as a test that starts a
 // server and is then killed: no Cleanup runs, and still no server is left.
 func TestServerDiesWithTheTest(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("KEYWRIGHTTEST_VICTIM") != "" {
 		fmt.Println("pid", Start(t, Redis).PID())
 		select {}
@@ -256,6 +265,7 @@ func TestServerDiesWithTheTest(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		c := StartCluster(t, b, 3, 1)
 		key := 0
@@ -273,6 +283,7 @@ func TestCluster(t *testing.T) {
 }
 
 func TestSentinel(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b Brand) {
 		s := StartSentinel(t, b, 1, 3)
 		if !strings.HasPrefix(s.URL(), "redis+sentinel://127.0.0.1:") {
@@ -282,6 +293,7 @@ func TestSentinel(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	s := Start(t, Redis)
 	s.Do("SET", "big", strings.Repeat("x", 100_000))
 	const whole = 100_011 // with its length and line ends

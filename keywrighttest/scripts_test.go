@@ -13,6 +13,7 @@ import (
 // TestBrokenScripts: what a script does after its first write is held against
 // what it looked at before.
 func TestBrokenScripts(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
 		s.Do("RPUSH", "lane", "1", "2", "3")
@@ -36,6 +37,7 @@ func TestBrokenScripts(t *testing.T) {
 }
 
 func TestBrokenScriptsAreFound(t *testing.T) {
+	t.Parallel()
 	for want, text := range map[string]string{
 		"MGET": "redis.call('LPOP', KEYS[1]) return redis.call('MGET', 'job:1', 'job:2')",
 		"HSET": "redis.call('LPUSH', KEYS[1], 1) return redis.call('HSET', KEYS[2], 'a', 1)",
@@ -55,6 +57,7 @@ func TestBrokenScriptsAreFound(t *testing.T) {
 // TestScriptsOfAServerThatDoesNotAnswer: what was seen until then is judged, and that
 // the server is gone fails no test.
 func TestScriptsOfAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	for what, end := range map[string]func(*keywrighttest.Server){
 		"killed":  (*keywrighttest.Server).Kill,
 		"stopped": (*keywrighttest.Server).Stop,
@@ -84,6 +87,7 @@ func TestScriptsOfAServerThatDoesNotAnswer(t *testing.T) {
 // TestLong: what goes through all that is there, or sends very much, is long; what does
 // little is not, whatever the machine does meanwhile.
 func TestLong(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	long := s.Long(time.Hour, func() {
 		s.Do("EVAL", "-- much\nfor i = 1, 200000 do redis.call('GET', KEYS[1]) end", "1", "a")

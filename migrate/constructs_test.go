@@ -149,6 +149,7 @@ vars: {id: slug}
 // What is declared encrypted is plain text in the files and in no key of Redis, opens where
 // the generated code opens it, and is not sealed again by a second import.
 func TestEncryptedRecords(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		server := kt.Start(t, brand, kt.Config("appendonly", "yes"))
 		files := map[string]string{
@@ -218,6 +219,7 @@ migrations:
 // A record whose place in the file its key does not say is written back to where the hash
 // that keeps the name says.
 func TestKeptNames(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
 	files := map[string]string{"state.json": `{"123": {"feeds": {"San Diego": {"config": {"u": 1}, "seen": ["a", "b"]}}}}
 `}
@@ -277,6 +279,7 @@ migrations:
 
 // Two namespaces of one server have keys, phases and epochs of their own.
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
 	files := map[string]string{"state.json": `{"a": "x"}`}
 	w := begin(t, server.URL(), named, "", files)

@@ -24,6 +24,7 @@ func toBackfill(t *testing.T, m *migrate.Migration) {
 // An import says what is wrong with a document, with line and column, and is not marked as
 // done; when the file has been mended the next one is.
 func TestImportOfDamagedDocuments(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	many := strings.Builder{}
 	for n := range 270_000 {
@@ -80,6 +81,7 @@ func TestImportOfDamagedDocuments(t *testing.T) {
 // A file that a program writes into while it is imported is an error; what is in Redis by
 // then is not marked as an import.
 func TestImportOfAGrowingFile(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	writeFile(t, root, "state.json", `{"guilds": {"456": {"feeds": {"a": 1, "b": 9007199254740993}}}}`)
@@ -113,6 +115,7 @@ func TestImportOfAGrowingFile(t *testing.T) {
 // A plan reads each file once, and finds records that would not come back: two that are one in
 // Redis, in one file or in two, and a list that is too long.
 func TestPlanFindsWhatDoesNotComeBack(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	const declaration = `keywright: 1
 vars: {id: slug}

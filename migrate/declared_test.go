@@ -78,6 +78,7 @@ func writeFile(t testing.TB, root, name, text string) {
 // A declared migration goes the whole way with the documents of its declaration: parts in
 // their order, bytes that no change touches kept, a time that TTLs count from.
 func TestDeclaredMigration(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	c := dial(t, server.URL())
 	root := t.TempDir()
@@ -183,6 +184,7 @@ func phaseOf(t *testing.T, m *migrate.Migration, part string) phase.Phase {
 
 // What is wrong with a document is said with its line and column, and opens no gate.
 func TestDamagedDocuments(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	for name, text := range map[string]string{
 		"cut off":        `{"guilds": {"456": {"persona": "x"`,
@@ -219,6 +221,7 @@ func TestDamagedDocuments(t *testing.T) {
 // A list that is in a document in two pieces is one in Redis: a plan finds it. Names that a hash
 // keeps, and the names of files too, are asked of the files where there is no server.
 func TestPlansWithoutAServer(t *testing.T) {
+	t.Parallel()
 	const text = `keywright: 1
 vars: {g: slug, n: slug}
 keys:

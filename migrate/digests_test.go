@@ -7,6 +7,7 @@ import (
 
 // Digests are found again and visited in their order, also where they do not fit into memory.
 func TestDigests(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{0, 1, 1000, pairRun, 2*pairRun + 77} {
 		d := &digests{room: (&disk{own: t.TempDir()}).room}
 		r := rand.New(rand.NewPCG(1, uint64(n)))

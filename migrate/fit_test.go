@@ -13,6 +13,7 @@ import (
 
 // What a server lacks to be the only place of the records is said, one for each rule.
 func TestFitness(t *testing.T) {
+	t.Parallel()
 	fit := func() map[string]string {
 		return map[string]string{"role": "master", "maxmemory_policy": "noeviction", "maxmemory": "1000",
 			"used_memory": "100",
@@ -57,6 +58,7 @@ func TestFitness(t *testing.T) {
 // A part does not go live on a server that is not fit, unless it is forced: one that evicts,
 // has no room for what was planned, or does not let the login write.
 func TestUnfitServers(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("maxmemory", "40mb"))
 	c := dial(t, server.URL())
 	root := t.TempDir()

@@ -21,6 +21,7 @@ import (
 // read or written until it is, or until a repair sets it aside by name. A dead process keeps the
 // file that cannot be read.
 func TestSeenThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(own string) string{
 		"seen.json":   func(own string) string { return filepath.Join(own, "seen.json") },
 		"of the dead": func(own string) string { return filepath.Join(own, "processes", "1-dead.beat") },
@@ -76,6 +77,7 @@ func TestSeenThatCannotBeRead(t *testing.T) {
 
 // A process whose word cannot be read, and that has its lock, is one that has not confirmed.
 func TestAProcessWhoseWordCannotBeRead(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
 	folder := filepath.Join(root, ".keywright", "test", "processes")
@@ -99,6 +101,7 @@ func TestAProcessWhoseWordCannotBeRead(t *testing.T) {
 
 // What a process that was killed while it wrote has left goes with it.
 func TestLeftOfTheDead(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	folder := filepath.Join(root, ".keywright", "test", "processes")
 	for _, kind := range []string{"lock", "beat.tmp", "marks.tmp"} {
@@ -120,6 +123,7 @@ func TestLeftOfTheDead(t *testing.T) {
 // TestNoPhaseWithoutRedis starts without a file that says the phase and without Redis: nothing is read or
 // written, whether the file was lost or there was none yet. Once Redis has answered it may be away.
 func TestNoPhaseWithoutRedis(t *testing.T) {
+	t.Parallel()
 	for _, at := range []phase.Phase{phase.Off, phase.Live} {
 		server, root := kt.Start(t, kt.Redis), t.TempDir()
 		i := id("string:a:1")
@@ -180,6 +184,7 @@ func throughProxy(t *testing.T, root string, proxy *kt.Proxy) *migrate.Migration
 // TestThePhaseIsLostMeanwhile takes the file that says the phase away from a process that runs, and brings
 // an older one: it knows better.
 func TestThePhaseIsLostMeanwhile(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
 	i, path := id("string:a:1"), filepath.Join(root, ".keywright", "test", "phase.json")
@@ -219,6 +224,7 @@ func TestThePhaseIsLostMeanwhile(t *testing.T) {
 // That Redis was later than the files is found out when it answers, also by a process that has
 // begun without it.
 func TestAheadIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
 	to(t, m, "a", phase.Live)
@@ -246,6 +252,7 @@ func TestAheadIsAskedAgain(t *testing.T) {
 // A write that has begun when a process ends is waited for: the process does not end between
 // what looks whether it lives and what says that it works.
 func TestCloseWaitsForWhatHasBegun(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	for _, what := range []string{"a write", "a push"} {
 		m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)
@@ -258,6 +265,7 @@ func TestCloseWaitsForWhatHasBegun(t *testing.T) {
 // TestTwoDeclarations has two versions of a program take part: a part that they declare alike goes on, one
 // that they do not is neither imported nor advanced until the other version has ended. It may go back.
 func TestTwoDeclarations(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes")), t.TempDir()
 	writeFile(t, root, "state.json", `{"guilds": {"456": {"persona": "kind"}}}`)
 	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))

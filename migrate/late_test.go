@@ -78,6 +78,7 @@ func (s *late) arrives(i record.ID, want string) {
 
 // A script that arrives after another process has written the same record does nothing.
 func TestALateScriptOfAFileIsStale(t *testing.T) {
+	t.Parallel()
 	i := id("string:a:1")
 	s := scene(t, phase.Shadow, "read", i)
 	if err := s.b.Write(t.Context(), change(i, "newer")); err != nil {
@@ -89,6 +90,7 @@ func TestALateScriptOfAFileIsStale(t *testing.T) {
 // A script that arrives after the phase was changed does nothing: its write is done as the
 // new phase says.
 func TestALateScriptIsOfAnOldEpoch(t *testing.T) {
+	t.Parallel()
 	i := id("string:a:1")
 	s := scene(t, phase.Live, "script", i)
 	to(t, s.b, "a", phase.Shadow)
@@ -100,6 +102,7 @@ func TestALateScriptIsOfAnOldEpoch(t *testing.T) {
 
 // A script of a dead process that arrives after its marks were replayed does nothing.
 func TestALateScriptOfADeadProcess(t *testing.T) {
+	t.Parallel()
 	i := id("string:a:1")
 	s := scene(t, phase.Live, "script", i)
 	migrate.Abandon(s.a)
@@ -232,6 +235,7 @@ func TestMutations(t *testing.T) {
 
 // A process that has read the phase before a change writes nothing after it.
 func TestWritersWaitForAChange(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	b := open(t, root, server.URL(), oneOfEach, nil)
@@ -268,6 +272,7 @@ func TestWritersWaitForAChange(t *testing.T) {
 // A write whose caller has left may be done later: its mark is replayed after that, not
 // before.
 func TestAWriteOfACallerThatLeft(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	held, going := make(chan struct{}), make(chan struct{})
@@ -319,6 +324,7 @@ func TestAWriteOfACallerThatLeft(t *testing.T) {
 
 // What a record's mark says is no difference that comparisons count.
 func TestAMarkIsNoDifference(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	var fail atomic.Bool
@@ -355,6 +361,7 @@ func TestAMarkIsNoDifference(t *testing.T) {
 
 // A name that leads out of the folder of the sources is refused.
 func TestFilesStayInTheirFolder(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)
 	if err := m.Write(t.Context(), change(id("string:../outside:1"), "1")); err == nil {

@@ -14,6 +14,7 @@ import (
 // A key is listed as the phase says: of the files, of Redis in pages, and of the files again where
 // Redis is away and no record of the key has a mark.
 func TestList(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	root, m := t.TempDir(), declaredMap(t, bot)
 	var feeds []string

@@ -45,6 +45,7 @@ var latePoints = map[string][]string{"load": {"string", "hash", "list"}, "watche
 
 // An import that has read a record does not bring it back when it was deleted or written since.
 func TestAnImportIsLate(t *testing.T) {
+	t.Parallel()
 	for at, kinds := range latePoints {
 		for name, values := range map[string][]string{"deleted": nil, "written": {"f=newer"}} {
 			server, root, r, err := lateImport(t, at, func(b *migrate.Migration) {
@@ -71,6 +72,7 @@ func TestAnImportIsLate(t *testing.T) {
 // A second import beside a process that writes changes nothing. The second one has what the process
 // wrote at the first one, too.
 func TestAnImportBesideAWriter(t *testing.T) {
+	t.Parallel()
 	for kind, value := range map[string]string{"string": "v", "hash": "f=1"} {
 		has := map[string]int64{"string": 3, "hash": 2}[kind] // a hash is not written in a transaction
 		server, root := kt.Start(t, kt.Redis), t.TempDir()
@@ -90,6 +92,7 @@ func TestAnImportBesideAWriter(t *testing.T) {
 
 // An import of an old epoch writes nothing.
 func TestAnImportOfAnOldEpoch(t *testing.T) {
+	t.Parallel()
 	for at, kinds := range latePoints {
 		server, _, _, err := lateImport(t, at, func(b *migrate.Migration) { to(t, b, "a", phase.DualWrite) })
 		if !errors.Is(err, phase.ErrEpoch) {
@@ -128,6 +131,7 @@ vars: {id: slug}
 // Records of several kinds, fields and times come to an empty Redis as they are declared, and a
 // second import changes nothing. One whose time is over is not there.
 func TestImportOfManyForms(t *testing.T) {
+	t.Parallel()
 	const n = 700
 	now := time.Now().Unix()
 	var members []string
@@ -177,6 +181,7 @@ func TestImportOfManyForms(t *testing.T) {
 // A record that ends at another time, and one with a field more, are no longer as the file has
 // them, though their values are.
 func TestTimesAreVerified(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	writeFile(t, root, "state.json", fmt.Sprintf(`{"r": {"at": %d}}`, time.Now().Unix()+100_000))
 	m := openDeclared(t, root, server.URL(), declaredMap(t, timed))

@@ -17,6 +17,7 @@ import (
 // A process that only looks is none of the migration and changes nothing; what reads files
 // alone needs no server.
 func TestLook(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root, m := t.TempDir(), declaredMap(t, bot)
 	writeFile(t, root, "state.json", `{"guilds": {"456": {"persona": "x"}}}`)
@@ -68,6 +69,7 @@ func TestLook(t *testing.T) {
 
 // Force goes on without the gates that are named, and no others.
 func TestForceOfSomeGates(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
 	root, m := t.TempDir(), declaredMap(t, bot)
 	writeFile(t, root, "state.json", `{"history": {"x": 1}}`)

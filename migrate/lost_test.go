@@ -28,6 +28,7 @@ const fence = "keywright:migrate:test"
 // A part that has lost its last writes is found out, whatever is done to another part, and
 // by a process that begins after all others have ended.
 func TestLostWritesAreFoundOut(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c, root := dial(t, server.URL()), t.TempDir()
 	two := plain{map[string]string{"string": "a", "field": "b"}}
@@ -79,6 +80,7 @@ func TestLostWritesAreFoundOut(t *testing.T) {
 
 // What a dead process has seen is known to the one that takes its marks over.
 func TestTicketsOfTheDead(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c, root := dial(t, server.URL()), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -105,6 +107,7 @@ func TestTicketsOfTheDead(t *testing.T) {
 // Where the files that say the phase are gone nothing is read from the old files as if they
 // decided, and a repair takes the phase that Redis has.
 func TestThePhaseFilesAreGone(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -158,6 +161,7 @@ func TestThePhaseFilesAreGone(t *testing.T) {
 
 // A damaged file of marks is said, and set aside by a repair that accepts it.
 func TestDamagedMarks(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -195,6 +199,7 @@ func TestDamagedMarks(t *testing.T) {
 // A list, stream or hash of more values than one step takes is an error wherever it is met,
 // and never a part of it; it holds up no other record and no way back.
 func TestTooManyValues(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c, root := dial(t, server.URL()), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -252,6 +257,7 @@ func TestTooManyValues(t *testing.T) {
 
 // The tickets of records do not stay: each step takes away more that are over than it adds.
 func TestTicketsGo(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c, root := dial(t, server.URL()), t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -277,6 +283,7 @@ func TestTicketsGo(t *testing.T) {
 
 // The gate of marks is closed where there are more than a change replays itself.
 func TestTheGateOfMarks(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	broken := true
@@ -313,6 +320,7 @@ func TestTheGateOfMarks(t *testing.T) {
 // An export goes into no folder of the sources, whatever it is called, and a file keeps its
 // mode when it is written.
 func TestExportFoldersAndModes(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -349,6 +357,7 @@ func TestExportFoldersAndModes(t *testing.T) {
 
 // What has had the phase complete is not taken from the files, also where the files that say so are gone.
 func TestTheFilesOfACompletedPart(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -372,6 +381,7 @@ func TestTheFilesOfACompletedPart(t *testing.T) {
 // A record that may be written in one phase may be written in all: what an update has read is no
 // part of it, and records that are written together are looked at together.
 func TestLargeRecordsInEachPhase(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)
 	half := make([]string, 3000)
@@ -399,6 +409,7 @@ func TestLargeRecordsInEachPhase(t *testing.T) {
 
 // A key of a wrong type holds up its own mark alone, also where Redis decides.
 func TestAWrongTypeWhereRedisDecides(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c := dial(t, server.URL())
 	m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)

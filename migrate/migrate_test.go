@@ -120,6 +120,7 @@ func redisHas(t testing.TB, c *keywright.Client, i record.ID) []string {
 // Each kind of record, in each phase, is on the sides that the phase says, and gone from
 // them after a delete.
 func TestEveryKindInEveryPhase(t *testing.T) {
+	t.Parallel()
 	for _, brand := range kt.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			server := kt.Start(t, brand)
@@ -176,6 +177,7 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 // A Redis that is away holds no write up for ever, and loses none: the marks stay, and a
 // replay makes the sides equal.
 func TestRedisIsAway(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	root := t.TempDir()
 	away, lagging := atomic.Bool{}, atomic.Bool{}
@@ -240,6 +242,7 @@ var eventually = expect.Success
 // A Redis that was emptied, or that has an older backup, is found out: nothing is read from
 // it and nothing is written to it as if it were whole.
 func TestRedisHasLostData(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c := dial(t, server.URL())
 	root := t.TempDir()
@@ -307,6 +310,7 @@ func flush(t testing.TB, c *keywright.Client) {
 
 // A full disk refuses the write, changes nothing, and is no harm for the next.
 func TestDiskIsFull(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	var full sync.Map
 	root := t.TempDir()

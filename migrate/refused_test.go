@@ -25,6 +25,7 @@ migrations:
 
 // Records that scripts of their own write are refused before any step, with what to do instead.
 func TestItemsAndJobsAreRefused(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	writeFile(t, root, "s.json", `{"users": {"u1": {"name": "ann", "at": 1795000000}}, "jobs": {"a": [{"n": 1}]}}`)
@@ -57,6 +58,7 @@ func TestItemsAndJobsAreRefused(t *testing.T) {
 
 // A cluster is refused when a migration is opened, with the way around it.
 func TestAClusterIsRefused(t *testing.T) {
+	t.Parallel()
 	c := kt.StartCluster(t, kt.Redis, 3, 0)
 	root := t.TempDir()
 	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Map: declaredMap(t, bot), Client: dial(t, c.URL())})

@@ -21,6 +21,7 @@ import (
 // what is wrong with it, an update does not write over it, and neither a write of the whole nor a
 // verification takes the good one from Redis.
 func TestARecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		id        record.ID
 		good, bad string
@@ -90,6 +91,7 @@ func TestARecordThatCannotBeRead(t *testing.T) {
 
 // A record that cannot be read holds up no other one of its file.
 func TestARecordThatCannotBeReadIsAlone(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	writeFile(t, root, "state.json", `{"guilds": {"456": {"persona": 7}, "457": {"persona": "y"}}}`)
 	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))
@@ -116,6 +118,7 @@ func TestARecordThatCannotBeReadIsAlone(t *testing.T) {
 // Files below a folder that is a link are sources like others, as they are when one is opened by
 // its name. A link to a folder that it is in leads to nothing new.
 func TestLinkedFolders(t *testing.T) {
+	t.Parallel()
 	server, root, other := kt.Start(t, kt.Redis), t.TempDir(), t.TempDir()
 	writeFile(t, other, "456.json", `{"words": ["a"]}`)
 	writeFile(t, other, "deep/457.json", `{"words": ["b"]}`)
@@ -144,6 +147,7 @@ func TestLinkedFolders(t *testing.T) {
 // A record counts once in a verification, and by what both sides have of it, not by its first
 // difference: a list with one element more is in both.
 func TestVerifyCountsRecords(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	c := dial(t, server.URL())
 	m := open(t, root, server.URL(), oneOfEach, nil)
@@ -165,6 +169,7 @@ func TestVerifyCountsRecords(t *testing.T) {
 
 // What SCAN gives again is one record.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	for _, n := range []uint64{10, 5000} {
 		firsts, err := migrate.Firsts(n, 1000)
 		if err != nil || !slices.Equal(firsts, []uint64{n, 0}) {
@@ -176,6 +181,7 @@ func TestOnce(t *testing.T) {
 // An export that is made again has what Redis has by then, and one of a part that shares its files
 // with others is not made from what these have left.
 func TestExportAgain(t *testing.T) {
+	t.Parallel()
 	server, root, folder := kt.Start(t, kt.Redis), t.TempDir(), t.TempDir()
 	c := dial(t, server.URL())
 	writeFile(t, root, "state.json", `{"history": {}, "guilds": {"456": {"persona": "x"}}}`)
@@ -207,6 +213,7 @@ func TestExportAgain(t *testing.T) {
 
 // An export says how many matches of the sources are no records.
 func TestExportCountsRejects(t *testing.T) {
+	t.Parallel()
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	writeFile(t, root, "state.json", `{"guilds": {"456": {"persona": 7}, "457": {"persona": "y"}}}`)
 	m := openDeclared(t, root, server.URL(), declaredMap(t, bot))
@@ -219,6 +226,7 @@ func TestExportCountsRejects(t *testing.T) {
 
 // A list is not given without an element of which it is not known whose it is.
 func TestAnElementOfAnUnknownList(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	writeFile(t, root, "a.json", `[{"of": "a", "text": "x"}, {"of": null, "text": "y"}]`)
 	m, err := migrate.Open(t.Context(), migrate.Config{Root: root, Look: true, Map: declaredMap(t, `keywright: 1
@@ -240,6 +248,7 @@ migrations:
 
 // The names of files are read again when a folder has changed, and not for each record.
 func TestFilesAreListedOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	long := time.Now().Add(-time.Hour)
 	file := func(name string, at time.Time) {

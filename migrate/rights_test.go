@@ -17,6 +17,7 @@ import (
 // What the generated ACL gives the owner of an entry is enough to write it in every phase,
 // and what it gives a reader is enough to read it.
 func TestRightsOfTheGeneratedACL(t *testing.T) {
+	t.Parallel()
 	text := strings.Replace(bot, "vars:", "owner: api\nvars:", 1)
 	text = strings.Replace(text, `value: text, ttl: none}`, `value: text, ttl: none, readers: [web]}`, 1)
 	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")

@@ -16,6 +16,7 @@ import (
 // Updates of one record by several callers of two processes are one after the other, while
 // the phase goes forward and back.
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	root := t.TempDir()
 	a, b := open(t, root, server.URL(), oneOfEach, nil), open(t, root, server.URL(), oneOfEach, nil)

@@ -12,6 +12,7 @@ import (
 // TestRollingAdoption: at each step of the roll-out old and new processes read what
 // the others write, and at its end plain text is refused.
 func TestRollingAdoption(t *testing.T) {
+	t.Parallel()
 	r := ring(t, "new", "old")
 	at := keywright.Place{Schema: "shop", Key: "k"}
 	before := []string{"", "x", "+81 90 1234", "abcd",
@@ -57,6 +58,7 @@ func TestRollingAdoption(t *testing.T) {
 // like, are read by an adopting sealer, written plain by one that says so, and
 // refused by the ring.
 func TestAdoptedMembers(t *testing.T) {
+	t.Parallel()
 	r := ring(t, "new", "old")
 	bind := func(s keywright.Sealer) *value.Codec[person] {
 		at := func(field string) keywright.Place { return keywright.Place{Schema: "shop", Key: "k", Field: field} }

@@ -116,6 +116,7 @@ func (w world) ok(err error) {
 // TestHandles: every handle gives back what it was given, alone and queued, and
 // the server holds none of it.
 func TestHandles(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, age := w.Context(), int64(42)
 		p := person{"Ann", canary, &age}
@@ -250,6 +251,7 @@ func (w world) queued(p person) {
 // TestJobsForAKeyToCome: a job that this process cannot open yet is neither lost
 // nor dead; it runs when the ring has been read again.
 func TestJobsForAKeyToCome(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		var rings atomic.Pointer[[]byte]
 		set := func(text []byte) { rings.Store(&text) }
@@ -290,6 +292,7 @@ func TestJobsForAKeyToCome(t *testing.T) {
 
 // TestWithoutARing: nothing is written, and nothing is taken for plain text.
 func TestWithoutARing(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx, bare := w.Context(), client(t, w.s.URL(), nil)
 		h, s, l := typed.NewHash(w.key(bare, "thing:h").Binding(), &columns),
@@ -329,6 +332,7 @@ func TestWithoutARing(t *testing.T) {
 // TestMovedByHand: what is copied to another key or field, or was never sealed,
 // does not come out of any handle.
 func TestMovedByHand(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w world) {
 		ctx := w.Context()
 		one, two := typed.NewHash(w.key(w.c, "thing:1").Binding(), &columns),

@@ -34,6 +34,7 @@ func shows(text, id string) bool {
 
 // TestNothingShowsAKey: a ring in every form that programs print things in.
 func TestNothingShowsAKey(t *testing.T) {
+	t.Parallel()
 	r := ring(t, "new", "old")
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
@@ -58,6 +59,7 @@ func TestNothingShowsAKey(t *testing.T) {
 
 // TestBadRings: what is no ring is refused, by an error that shows none of it.
 func TestBadRings(t *testing.T) {
+	t.Parallel()
 	good := string(servertest.RingText("new", "old"))
 	b64 := base64.StdEncoding.EncodeToString(servertest.Secret("new"))
 	for name, text := range map[string]string{
@@ -115,6 +117,7 @@ func many(n int) string {
 
 // TestFiles: who else may use a file decides, whatever its name points at.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ring")
 	link := filepath.Join(dir, "link")
@@ -199,6 +202,7 @@ func TestProgramsGetLittleOfTheEnvironment(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	set := map[string]string{"KEYS": string(servertest.RingText("new"))}
 	get := func(name string) string { return set[name] }
 	r, err := seal.Open(t.Context(), seal.Environment("KEYS", get))
@@ -213,6 +217,7 @@ func TestEnvironment(t *testing.T) {
 
 // TestPrograms: a program's ring, and what programs do wrong.
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ring")
 	if err := seal.Store(path, servertest.RingText("new")); err != nil {
 		t.Fatal(err)
@@ -253,6 +258,7 @@ func TestPrograms(t *testing.T) {
 // TestReload: a ring that changes under load seals and opens all the time, and a
 // bad one changes nothing.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	text := servertest.RingText("a")
 	r, err := seal.Open(t.Context(),
@@ -293,6 +299,7 @@ func TestReload(t *testing.T) {
 // TestMaking: new rings and keys, and that the order of a change of keys is
 // possible and a wrong one is not.
 func TestMaking(t *testing.T) {
+	t.Parallel()
 	text, first, err := seal.Generate()
 	one, bad := seal.Parse(text)
 	if err != nil || bad != nil || one.Active() != first {

@@ -78,6 +78,7 @@ var cases = []struct {
 
 // TestVectors: the known answers are what the description says, and open.
 func TestVectors(t *testing.T) {
+	t.Parallel()
 	const path = "testdata/vectors.json"
 	if *update {
 		var all []vector
@@ -120,6 +121,7 @@ var place = keywright.Place{Schema: "shop", Key: "user:1", Field: "phone"}
 // TestRoundTrips: what is sealed opens at its place, also under a key that is not
 // active any more, and never twice the same.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	before, after := ring(t, "old"), ring(t, "new", "old")
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		at := keywright.Place{Schema: rapid.String().Draw(t, "schema"), Key: rapid.String().Draw(t, "key"),
@@ -145,6 +147,7 @@ func TestRoundTrips(t *testing.T) {
 // TestEveryBitCounts: each bit of sealed texts of several lengths flipped, and
 // 10,000 random changes of several bits: none opens.
 func TestEveryBitCounts(t *testing.T) {
+	t.Parallel()
 	r := ring(t, "new", "old", "olf") // "old" with a bit flipped is a key there is
 	refused := func(text []byte) {
 		t.Helper()
@@ -185,6 +188,7 @@ func TestEveryBitCounts(t *testing.T) {
 // TestSwaps: a text does not open anywhere but in its place, also where places
 // read alike when their parts are written one after the other.
 func TestSwaps(t *testing.T) {
+	t.Parallel()
 	r := ring(t, "new")
 	places := []keywright.Place{place, {Schema: "shop2", Key: "user:1", Field: "phone"},
 		{Schema: "shop", Key: "user:2", Field: "phone"}, {Schema: "shop", Key: "user:1", Field: "mail"},
@@ -208,6 +212,7 @@ func TestSwaps(t *testing.T) {
 
 // TestReasons: why a text does not open, and no reason shows any of it.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-in-plain-text-0123456789-0123456789"
 	r, other := ring(t, "new"), ring(t, "old")
 	foreign, _ := other.Seal(place, canary)

@@ -8,6 +8,7 @@ import (
 
 // As the server's own stringmatchlen answers.
 func TestGlob(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pattern, name string
 		want          bool

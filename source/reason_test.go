@@ -13,6 +13,7 @@ import (
 
 // TestReasons: each code has a sentence that names what is known, and its JSON is read back.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	for _, code := range source.Codes() {
 		for _, r := range []source.Reason{source.Why(code, "10.0.0.1:6379", errors.New("the cause")).In(3),
 			source.Why(code, "", nil), {Code: code, Database: source.NoDatabase, More: 7}} {
@@ -36,6 +37,7 @@ func TestReasons(t *testing.T) {
 
 // TestCodesAreDocumented: the page of the JSON output names every code.
 func TestCodesAreDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +52,7 @@ func TestCodesAreDocumented(t *testing.T) {
 // TestReasonsAreBounded: each reason is listed once, of one code at most a hundred, and the
 // others are counted.
 func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
 	var all source.Reasons
 	for i := range 1000 {
 		why := source.Why(source.ValueCut, "a:1", fmt.Sprint("key ", i)).In(0)

@@ -39,6 +39,7 @@ func open(t *testing.T, path string) *os.File {
 
 // One has the lock, or several share it; it ends when the file is closed.
 func TestLock(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	a, b, c := open(t, path), open(t, path), open(t, path)
 	for _, s := range []struct {
@@ -72,6 +73,7 @@ func TestLock(t *testing.T) {
 
 // A process that is killed leaves no lock, and what it locked can be read meanwhile.
 func TestLockOfKilledProcess(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
@@ -109,6 +111,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 // A file gets its name, and takes the place of another one with its lock, on systems that rename
 // open files and on those that do not.
 func TestRenameAndReplace(t *testing.T) {
+	t.Parallel()
 	for _, systems := range []bool{true, false} {
 		dir := t.TempDir()
 		first, next := filepath.Join(dir, "first"), filepath.Join(dir, "next")

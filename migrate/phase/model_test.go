@@ -494,6 +494,7 @@ func walks() int {
 
 // No write by an old epoch, no commit lost, both sides equal after the replay.
 func TestWalks(t *testing.T) {
+	t.Parallel()
 	var commits, changes, undone, kills int
 	for seed := range walks() {
 		w, wrong := walk(uint64(seed), 2+seed%6, 3000, "")
@@ -511,6 +512,7 @@ func TestWalks(t *testing.T) {
 
 // Each part of the protocol is needed: without it some walk goes wrong.
 func TestWalksFindWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
 	for _, weak := range []string{"epoch of files", "epoch of Redis", "tickets", "registration", "drain"} {
 		found := false
 		for seed := 0; seed < 3000 && !found; seed++ {

@@ -10,6 +10,7 @@ import (
 // The table is in order, and no step changes more than it may: the side that gets the
 // authority was written before.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	for i, r := range All() {
 		if int(r.Phase) != i || r.Name == "" {
 			t.Errorf("row %d is %v %q", i, r.Phase, r.Name)
@@ -39,6 +40,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestOneStepAtATime(t *testing.T) {
+	t.Parallel()
 	for from := Off; from <= Complete; from++ {
 		for to := Off; to <= Complete+1; to++ {
 			s, err := State{Phase: from, Epoch: 4}.Begin(to)
@@ -55,6 +57,7 @@ func TestOneStepAtATime(t *testing.T) {
 
 // Every gate is red once with facts that do not do, and green with facts that do.
 func TestGates(t *testing.T) {
+	t.Parallel()
 	limits := Limits{Compared: 10, For: time.Hour, Backup: 24 * time.Hour}
 	good := Facts{Compared: 10, In: time.Hour, Imported: true, Verified: true, RoundTrip: true, Backup: time.Hour}
 	bad := map[Gate]func(*Facts){

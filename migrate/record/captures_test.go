@@ -46,6 +46,7 @@ const news = `{
 // TestCapturesThatTheKeyDoesNotSay: what is left out, what only captures make,
 // places as scores, ids in both forms.
 func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, queues)
 	s := m.Sources[0]
 	got, err := read(t, s, "news.json", news, record.Options{MaxRecord: 1000})
@@ -95,6 +96,7 @@ func TestCapturesThatTheKeyDoesNotSay(t *testing.T) {
 // TestCapturesAloneAreNotHeld: a match of captures alone may be larger than any
 // record.
 func TestCapturesAloneAreNotHeld(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, queues).Sources[0]
 	doc := `{"123": {"other": [` + strings.Repeat(`"0123456789",`, 100000) + `1]}}`
 	got, err := read(t, s, "news.json", doc, record.Options{MaxRecord: 4096})

@@ -16,6 +16,7 @@ var today = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
 // TestCompare: what differs and what does not.
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	story := func(value string) *record.Record {
 		return &record.Record{Move: m.Move("history.story"), Key: "h:123:story:ab", Value: []byte(value)}
@@ -86,6 +87,7 @@ func TestCompare(t *testing.T) {
 
 // TestDifferencesAreBounded: a record that differs in everything says so and ends.
 func TestDifferencesAreBounded(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	var b strings.Builder
 	for i := range 1000 {
@@ -102,6 +104,7 @@ func TestDifferencesAreBounded(t *testing.T) {
 // TestDigestsOfEqualRecords: two records have one digest exactly if they do not
 // differ without rules.
 func TestDigestsOfEqualRecords(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	values := []string{`{"a":1}`, `{"a": 1.0}`, `{"a":2}`, `{"a":"1"}`, `{"a":null}`, `{}`, `{"a":[1,2]}`, `{"a":[2,1]}`,
 		`{"a":[1,2.0]}`}
@@ -119,6 +122,7 @@ func TestDigestsOfEqualRecords(t *testing.T) {
 // TestConversions: what each row of the table makes of a value, and whether it
 // comes back.
 func TestConversions(t *testing.T) {
+	t.Parallel()
 	for _, c := range route.Conversions() {
 		if c.Takes == "" || c.Gives == "" || c.Form() == "" {
 			t.Errorf("%s is not described", c.Name)

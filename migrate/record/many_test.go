@@ -14,6 +14,7 @@ import (
 // sorted set, and the file has all of them, in their order. Each new record was once compared with each
 // element: that took seconds.
 func TestManyIntoMany(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, `keywright: 1
 keys:
   articles: {key: "a:{g}", type: hash, field: slug, value: json, ttl: none}

@@ -49,6 +49,7 @@ func members(n, twice int) string {
 // many there are, with a bounded table and room elsewhere; without room the answer
 // is honest.
 func TestMembersOfLargeObjects(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, bot).Source("state")
 	for _, n := range []int{5, 11, 12, 13, 100, 5000} {
 		for _, twice := range []int{-1, 0, n / 2, n - 1} {

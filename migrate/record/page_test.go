@@ -37,6 +37,7 @@ func page(t *testing.T, language string) (text string, blocks []string) {
 // TestPage: the declarations of the page load and have no finding that matters, and the
 // first of them makes of the file what the page says.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	_, declarations := page(t, "yaml")
 	for _, d := range declarations {
 		ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte(d)}}, "k.yaml")
@@ -74,6 +75,7 @@ func TestPage(t *testing.T) {
 
 // TestPageListsConversions: the table of the page is the table of conversions.
 func TestPageListsConversions(t *testing.T) {
+	t.Parallel()
 	text, _ := page(t, "yaml")
 	for _, c := range route.Conversions() {
 		back := "no"

@@ -157,6 +157,7 @@ func digests(records map[record.ID]*record.Record) map[record.ID][32]byte {
 // that it had, but for those edits; without edits, and with edits that say what is
 // there, it has every byte that it had.
 func TestRewriteDoesWhatEditsSay(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	s := m.Source("state")
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
@@ -237,6 +238,7 @@ func drawEdits(t *rapid.T, m *record.Map, want map[record.ID]*record.Record) (ed
 // TestCanonical: two spellings of one value have one form, and it is JSON of the
 // same value.
 func TestCanonical(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		`{"b": 1.0, "a": [1e2, -0, 0.10]}`: `{"a":[100,0,0.1],"b":1}`,
 		`"\u00e9\/\u0001"`:                 "\"é/\\u0001\"",

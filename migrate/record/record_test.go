@@ -122,6 +122,7 @@ const state = `{
 }`
 
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	got, err := read(t, m.Source("state"), "state.json", state, record.Options{})
 	if err != nil {
@@ -147,6 +148,7 @@ func TestRecords(t *testing.T) {
 }
 
 func TestRecordsOfOtherKinds(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	doc := `{"games": {"g1": {"q": "?", "ends_at": 1795168800.75, "options": ["a"], "open": true, "answers": {"900": {"t": 1}}}, "g2": {"q": "?"}},
  "words": ["one", "two"], "daily": {"wordle": {"hour": 9, "minute": 30}}, "jobs": [{"article": {"a": 1.0}, "tries": 2}, {"article": 1}]}`

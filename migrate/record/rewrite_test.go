@@ -31,6 +31,7 @@ func gone(m *record.Map, move string, r record.Record) record.Edit {
 
 // TestRewrite: what an edit does to the bytes of a document.
 func TestRewrite(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	state, guild := m.Source("state"), m.Source("guild")
 	story := func(hash, value string) record.Edit {
@@ -150,6 +151,7 @@ const state1 = `{
 
 // TestRewriteRefuses: what cannot be written is said, and what is in the way.
 func TestRewriteRefuses(t *testing.T) {
+	t.Parallel()
 	m := declared.Map(t, bot)
 	state := m.Source("state")
 	seen := set(m, "settings.seen", record.Record{Key: "s:456:san_diego", Sub: "y"})
@@ -213,6 +215,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestMemberWithoutAName: a member whose name is "" stays when another one is changed.
 func TestMemberWithoutAName(t *testing.T) {
+	t.Parallel()
 	out, err := record.EditMembers([]byte(`{"a": 1, "": 2, "b": 3}`), func(name string, value []byte) ([]byte, error) {
 		if name == "a" {
 			return []byte("9"), nil

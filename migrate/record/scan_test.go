@@ -17,6 +17,7 @@ func nothing(*record.Match) error { return nil }
 // TestDamagedDocuments: each fault is refused with line and column, whatever the
 // size of the reads.
 func TestDamagedDocuments(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, bot).Source("state")
 	for _, c := range []struct {
 		doc, at string
@@ -72,6 +73,7 @@ func TestDamagedDocuments(t *testing.T) {
 
 // TestExactNumbers: what is no fault is kept to the last digit.
 func TestExactNumbers(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, bot).Source("state")
 	doc := `{"guilds": {"456": {"feeds": {"f": [9007199254740993, 1e308, 123456789012345678901234567890, 0.1000, -0, 1.7976931348623157e308]}}}}`
 	got, err := read(t, s, "state.json", doc, record.Options{})
@@ -82,6 +84,7 @@ func TestExactNumbers(t *testing.T) {
 
 // TestLines: each line is a document, a torn last line is found.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, bot).Source("log")
 	for _, c := range []struct {
 		doc, want string
@@ -101,6 +104,7 @@ func TestLines(t *testing.T) {
 }
 
 func TestReaderErrorsAreKept(t *testing.T) {
+	t.Parallel()
 	s := declared.Map(t, bot).Source("state")
 	_, err := s.Read(iotest.TimeoutReader(strings.NewReader(strings.Repeat(" ", 200000))), "state.json", record.Options{},
 		nothing)

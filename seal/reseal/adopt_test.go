@@ -110,6 +110,7 @@ func TestAdoptionLeavesWhatDoesNotParse(t *testing.T) {
 // TestAdoptionUnderLiveWriters: what is written between the reading of a text and
 // its replacement stays, and is sealed by the next walk; readers open it all along.
 func TestAdoptionUnderLiveWriters(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w *world) { adoptLive(w) })
 }
 

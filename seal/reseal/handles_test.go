@@ -32,6 +32,7 @@ var (
 // TestWhatHandlesSeal: a walk looks for texts at the places that handles seal them
 // for, and what it has sealed again, handles open.
 func TestWhatHandlesSeal(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	w := newWorld(t, s.URL())
 	both := ring(t, "new", "old")

@@ -206,6 +206,7 @@ func TestRotation(t *testing.T) {
 
 // TestWhatDoesNotOpen is counted by why, and stays as it is.
 func TestWhatDoesNotOpen(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w *world) {
 		both, other := ring(t, "new", "old"), ring(t, "lost")
 		moved := w.sealed(ring(t, "old"), "h:1", "phone", "x")
@@ -292,6 +293,7 @@ func (w *world) open(key, field string, stored any) string {
 // replacement stays, with its TTL, and elements of lists are found where they are
 // by then.
 func TestLiveWriters(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w *world) { liveWriters(w, w.TB) })
 }
 
@@ -325,6 +327,7 @@ func liveWriters(w *world, t testing.TB) {
 // TestListsThatMove: no element is passed over because others were popped in front
 // between two pages.
 func TestListsThatMove(t *testing.T) {
+	t.Parallel()
 	worlds(t, func(w *world) {
 		old, both := ring(t, "old"), ring(t, "new", "old")
 		for n := range 250 {
@@ -347,6 +350,7 @@ func TestListsThatMove(t *testing.T) {
 // TestLongLists: elements of a list with a hundred thousand that have moved meanwhile are
 // resealed where they are by then, and none of that holds the server for 5 ms.
 func TestLongLists(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	w := newWorld(t, s.URL())
 	old, both := ring(t, "old"), ring(t, "new", "old")

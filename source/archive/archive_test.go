@@ -87,6 +87,7 @@ func records(t *rapid.T) []archive.Record {
 
 // What is written is read, from the beginning and by the index.
 func TestWrittenIsRead(t *testing.T) {
+	t.Parallel()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		in := records(t)
 		file := write(t, rapid.SampledFrom([]archive.Codec{archive.Plain, archive.Deflate}).Draw(t, "codec"), in)
@@ -126,6 +127,7 @@ func TestWrittenIsRead(t *testing.T) {
 
 // Blocks close when they are full, and the writer's memory stays bounded.
 func TestBlocksClose(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	w, err := archive.NewWriter(&out, meta, archive.Plain)
 	must(t, err)
@@ -168,6 +170,7 @@ func sample(t testing.TB, codec archive.Codec) []byte {
 
 // Each flipped bit is found, by all ways to read.
 func TestEachFlippedBitIsFound(t *testing.T) {
+	t.Parallel()
 	for _, codec := range []archive.Codec{archive.Plain, archive.Deflate} {
 		file := sample(t, codec)
 		whole, err := read(file)
@@ -196,6 +199,7 @@ func TestEachFlippedBitIsFound(t *testing.T) {
 // A cut is found wherever it is. What is before it is read up to the last whole
 // block, and it is never called complete.
 func TestEachCutIsFound(t *testing.T) {
+	t.Parallel()
 	file := sample(t, archive.Deflate)
 	whole, _ := read(file)
 	most := 0
@@ -226,6 +230,7 @@ func TestEachCutIsFound(t *testing.T) {
 
 // Sections that change their places, or come from another archive, are found.
 func TestSectionsOfAnotherArchive(t *testing.T) {
+	t.Parallel()
 	a := write(t, archive.Plain, []archive.Record{{Entry: 0, Key: []byte("a"), Form: archive.Dump}})
 	b := write(t, archive.Plain, []archive.Record{{Entry: 0, Key: []byte("b"), Form: archive.Dump}})
 	at := bytes.Index(a, []byte("a\x00"))
@@ -238,6 +243,7 @@ func TestSectionsOfAnotherArchive(t *testing.T) {
 
 // What is no archive, or a newer one, is told apart.
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]error{"": archive.ErrNotArchive, "REDIS0010": archive.ErrNotArchive,
 		"KWARCH2\n": archive.ErrNewer, "KWARCH1": archive.ErrNotArchive} {
 		if _, err := archive.NewReader(bytes.NewReader([]byte(text))); !errors.Is(err, want) {
@@ -286,6 +292,7 @@ func FuzzReader(f *testing.F) {
 // A killed writer goes on wherever it was killed, also after the index or the footer was
 // written: with the blocks that are whole and what is added, the archive is whole.
 func TestEachCutIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	file := sample(t, archive.Deflate)
 	more := text(0, archive.Undeclared, "added later", "x")
 	for n := range len(file) + 1 {

@@ -82,6 +82,7 @@ func values(c *archive.Chain) (map[string]string, error) {
 // Of each key a chain has what the newest archive says, whatever its entry was, and
 // nothing of what was deleted since; the archives are found in any order.
 func TestChain(t *testing.T) {
+	t.Parallel()
 	_, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), text(0, 1, "c", "1"), text(0, 0, "d", "1"),
 		text(2, 0, "a", "other"),
 		text(0, 0, "scanned", "1"), text(0, 0, "scanned", "1"), half("h", 0, true, "f", "1"), half("h", 1, false, "g", "1"),
@@ -111,6 +112,7 @@ func TestChain(t *testing.T) {
 
 // More keys than are held at a time come once each, too.
 func TestLongChain(t *testing.T) {
+	t.Parallel()
 	const n = 300_000
 	var old, young []archive.Record
 	for i := range n {
@@ -139,6 +141,7 @@ func TestLongChain(t *testing.T) {
 
 // Each flipped bit and each cut of any archive of a chain is found by reading the chain.
 func TestEachFlippedBitOfAChainIsFound(t *testing.T) {
+	t.Parallel()
 	base, first := link(t, nil, text(0, 0, "a", "1"), text(0, 0, "b", "1"), half("h", 0, true, "f", "1"),
 		half("h", 1, false, "g", "1"))
 	added, second := link(t, first, text(0, 0, "a", "2"), gone(0, 0, "b"), text(3, 1, "c", "2"))

@@ -17,6 +17,7 @@ import (
 // TestABatchIsBounded: values that expand are handed over when there are 8 MiB of them,
 // however many keys a batch may have.
 func TestABatchIsBounded(t *testing.T) {
+	t.Parallel()
 	const keys, each = 100, 1 << 20
 	c := snapshot("REDIS0011").db(0)
 	for i := range keys {

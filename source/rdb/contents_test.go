@@ -35,6 +35,7 @@ var ways = []int64{1 << 40, 1}
 
 // Contents of a snapshot that is cut anywhere are never called complete.
 func TestContentsOfEveryTruncation(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	for _, largest := range ways {
 		whole, sum, err := drainContents(p, largest)
@@ -52,6 +53,7 @@ func TestContentsOfEveryTruncation(t *testing.T) {
 
 // One bit that is turned anywhere is found.
 func TestContentsOfEveryBitFlip(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	for bit := range len(p) * 8 {
 		if !turned(bit) {
@@ -118,6 +120,7 @@ func FuzzElements(f *testing.F) {
 // TestContentsOfMuch: what would take too much memory in parts is passed and named, and what comes
 // after it is read.
 func TestContentsOfMuch(t *testing.T) {
+	t.Parallel()
 	id, blob := node(1000, []string{"kind"}, []string{"a"})
 	group := func(c *craft) *craft {
 		return c.len(1).str(id).str(blob).len(1).len(1000).len(0).len(1).str("group").len(1000).len(0)

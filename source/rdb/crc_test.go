@@ -18,6 +18,7 @@ func random(n int, seed uint64) []byte {
 // The standard library's CRC inverts before and after; undone, it is the peer
 // that ours must agree with at every length and every split.
 func TestCRCIsTheLibrarys(t *testing.T) {
+	t.Parallel()
 	table := crc64.MakeTable(jones)
 	for _, n := range []int{0, 1, 7, 8, 9, 100, lane, 3*lane - 1, 3 * lane, 3*lane + 5, 10*lane + 3} {
 		p := random(n, uint64(n))

@@ -33,6 +33,7 @@ keys:
 // what one reports that has all keys before it begins, in another order and in batches of
 // another size.
 func TestTheFoldBesideTheReader(t *testing.T) {
+	t.Parallel()
 	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(folded)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)

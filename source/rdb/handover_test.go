@@ -49,6 +49,7 @@ func many(n int) ([]byte, []string) {
 // The consumer works while the next batch is read: what it is given stays what
 // it was, however slow it is and however the bytes come.
 func TestConsumerSeesWhatWasRead(t *testing.T) {
+	t.Parallel()
 	p, want := many(6000)
 	for name, in := range map[string]func() io.Reader{
 		"whole": func() io.Reader { return bytes.NewReader(p) },
@@ -96,6 +97,7 @@ func (u *uneven) Read(p []byte) (int, error) {
 
 // A consumer that fails, or a context that ends, ends the scan wherever it is.
 func TestConsumerFails(t *testing.T) {
+	t.Parallel()
 	p, want := many(6000)
 	enough := errors.New("enough")
 	for stop := range 24 {

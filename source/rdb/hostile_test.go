@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"go.uber.org/goleak"
@@ -62,6 +63,7 @@ func drain(p []byte, req source.Request) (int, source.Summary, error) {
 
 // A file cut anywhere is an error, never a smaller keyspace.
 func TestEveryTruncation(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	whole, _, err := drain(p, source.Request{Values: everything})
 	if err != nil || whole < 30 {
@@ -81,12 +83,13 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// turned reports whether a bit is turned in this run: each in a soak, else one of each byte.
-func turned(bit int) bool { return os.Getenv("KEYWRIGHT_SOAK") != "" || bit%8 == bit/16*5%8 }
+// turned reports whether a bit is turned in this run: in the gate one of each byte.
+func turned(bit int) bool { return gate.All() || bit%8 == bit/16*5%8 }
 
 // One bit turned anywhere is an error: what the parser does not find the
 // checksum does.
 func TestEveryBitFlip(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	for bit := range len(p) * 8 {
 		if !turned(bit) {
@@ -151,6 +154,7 @@ func TestLyingLengths(t *testing.T) {
 // A long key, a value of a gigabyte and a million small keys take the memory of
 // one window.
 func TestMemoryIsBounded(t *testing.T) {
+	gate.Skip(t, "reads gigabytes")
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(48 << 20))
 	var peak uint64
 	watch := func([]source.Key) error {
@@ -180,6 +184,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // Readers that give a byte at a time, or data with the end, make no difference.
 func TestOddReaders(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	want, _, _ := drain(p, source.Request{})
 	for name, in := range map[string]io.Reader{"one byte": iotest.OneByteReader(bytes.NewReader(p)),
@@ -199,6 +204,7 @@ func TestOddReaders(t *testing.T) {
 // An error of the consumer stops the scan and comes back; a canceled one says
 // so.
 func TestStopping(t *testing.T) {
+	t.Parallel()
 	enough := errors.New("enough")
 	if _, err := read(mixed()).Scan(context.Background(), source.Request{},
 		func([]source.Key) error { return enough }); !errors.Is(err, enough) {
@@ -213,6 +219,7 @@ func TestStopping(t *testing.T) {
 }
 
 func TestChecksum(t *testing.T) {
+	t.Parallel()
 	p := mixed()
 	p[len(p)-1] ^= 1
 	if _, _, err := drain(p, source.Request{}); !errors.Is(err, rdb.ErrChecksum) {

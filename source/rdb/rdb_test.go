@@ -137,6 +137,7 @@ func read(p []byte) *rdb.Source { return rdb.New(bytes.NewReader(p), rdb.Options
 // A snapshot tells what the server tells: names, databases, types, encodings,
 // counts, TTLs and values, of every type and encoding.
 func TestSnapshotTellsWhatTheServerTells(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			s := keywrighttest.Start(t, brand, keywrighttest.Config("enable-debug-command", "yes"))
@@ -244,6 +245,7 @@ func inOrder(k key) []string {
 }
 
 func TestNoSnapshot(t *testing.T) {
+	t.Parallel()
 	for input, want := range map[string]error{
 		"":                   rdb.ErrNotRDB,
 		"hello":              rdb.ErrNotRDB,

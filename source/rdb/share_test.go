@@ -10,6 +10,7 @@ import (
 // A sample of a file is of all its databases, and as large as it is to be, whatever the
 // file says of its sizes.
 func TestSampleOfDatabases(t *testing.T) {
+	t.Parallel()
 	type database struct{ told, keys int }
 	for name, c := range map[string]struct {
 		sample int64

@@ -163,6 +163,7 @@ func stream(version int) func(*craft) *craft {
 }
 
 func TestEveryType(t *testing.T) {
+	t.Parallel()
 	cases := every
 	for version, typ := range []byte{15, 19, 21, 26, 27} {
 		cases = append(cases, cases[0])
@@ -218,6 +219,7 @@ func TestEveryType(t *testing.T) {
 // Everything that may be beside keys is passed, and what belongs to a key
 // goes to that key only.
 func TestEveryOpcode(t *testing.T) {
+	t.Parallel()
 	p := snapshot("REDIS0015").aux("redis-ver", "8.10.0").aux("redis-bits", "64").aux("ctime", "1700000000").aux(
 		"used-mem", "1000").
 		raw(245).str("#!lua name=lib\nredis.register_function('f', function() end)").
@@ -255,6 +257,7 @@ func TestEveryOpcode(t *testing.T) {
 
 // Old versions have no auxiliary fields and, before 5, no checksum.
 func TestOldVersions(t *testing.T) {
+	t.Parallel()
 	for _, magic := range []string{"REDIS0001", "REDIS0004"} {
 		p := append(snapshot(magic).db(0).raw(253, 0, 0, 0, 0x70).key(0, "k").str("x").b, 255)
 		taken := time.Unix(0x70000000-60, 0)
@@ -267,6 +270,7 @@ func TestOldVersions(t *testing.T) {
 
 // What is behind the end of a snapshot was not read, and that is said.
 func TestWhatFollows(t *testing.T) {
+	t.Parallel()
 	file := func(c *craft) []byte { return append(c.db(0).key(0, "k").str("x").end(), "*2\r\n$6\r\nSELECT\r\n"...) }
 	for aux, want := range map[string]string{"aof-preamble": "commands", "other": "after the end"} {
 		_, sum, err := collect(t, read(file(snapshot("REDIS0011").aux(aux, "1"))), source.Request{})
@@ -279,6 +283,7 @@ func TestWhatFollows(t *testing.T) {
 // A type no one knows cannot be passed: the keys before it are told, and the
 // error says where and what.
 func TestUnknownTypes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		magic string
 		typ   byte

@@ -64,6 +64,7 @@ func everythingOf(t *testing.T, src source.Source) (values map[string][]string, 
 // Values that are read whole come whole, in parts that stay small, from a server
 // and from its snapshot.
 func TestWholeValues(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			s := keywrighttest.Start(t, brand, keywrighttest.Config("enable-debug-command", "yes"))
@@ -105,6 +106,7 @@ func TestWholeValues(t *testing.T) {
 
 // A sample has both ends of lists and streams, and members from everywhere.
 func TestSampleIsFromEverywhere(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	var commands [][]string
 	const n = 20_000

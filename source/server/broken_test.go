@@ -12,6 +12,7 @@ import (
 
 // Keys of a page that was handed over in part before its connection broke are given once.
 func TestPagesThatAreReadAgain(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	s.Do("EVAL", `for i = 1, 300 do redis.call('SET', 'key'..i, string.rep('x', 30000)) end
 		for i = 1, 40000 do redis.call('HSET', 'large', 'f'..i, string.rep('x', 50)) end`, "0")
@@ -41,6 +42,7 @@ func TestPagesThatAreReadAgain(t *testing.T) {
 // Connections that break in the middle of a page leave nothing of it: each value that is
 // read has the name that it has on the server.
 func TestContentsOverConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	for i := range 3000 {
 		s.Do("SET", fmt.Sprint("key", i), fmt.Sprint("value of key", i))
@@ -77,6 +79,7 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 // A sample over connections that break has as many keys as one over a connection that holds:
 // names that were read and not delivered are not taken for keys of the sample.
 func TestSampleOverConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	s.Do("EVAL", `for i = 1, 30000 do redis.call('SET', 'key'..i, 'x') end`, "0")
 	for cut := range 4 {

@@ -29,6 +29,7 @@ func everything(whole, expect bool) source.Request {
 // A value or a size that the user may not read makes the scan incomplete, and the size
 // of a value that is closed is still read.
 func TestClosedValues(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for i := range 300 {
@@ -69,6 +70,7 @@ func TestClosedValues(t *testing.T) {
 // A key that is gone when its value is read has no value: it is not an empty hash without
 // its fields, nor an empty string.
 func TestValuesOfKeysThatVanish(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	for _, whole := range []bool{false, true} {
 		s.Do("SET", "empty", "")
@@ -96,6 +98,7 @@ func TestValuesOfKeysThatVanish(t *testing.T) {
 
 // With one shard dead the others are read, and the report names the one that is missing.
 func TestDeadShard(t *testing.T) {
+	t.Parallel()
 	c := kt.StartCluster(t, kt.Redis, 3, 0)
 	for _, n := range c.Nodes {
 		for i := range 300 {
@@ -125,6 +128,7 @@ func TestDeadShard(t *testing.T) {
 
 // Each database has its part of a sample, and a small sample is no page of each.
 func TestSampleIsSpreadOverDatabases(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	sizes := map[int]int{0: 6000, 1: 200, 3: 600, 15: 3200}
 	for db, n := range sizes {
@@ -151,6 +155,7 @@ func TestSampleIsSpreadOverDatabases(t *testing.T) {
 
 // A sample of one database is of that database: its size is what the sample is a part of.
 func TestSampleOfOneDatabase(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	for db, n := range map[int]int{0: 6000, 3: 600} {
 		s.Do("EVAL", `redis.call('SELECT', ARGV[1])
@@ -178,6 +183,7 @@ func TestSampleOfOneDatabase(t *testing.T) {
 // A sample that is as large as the database is all of it, and one that is smaller has
 // each key once.
 func TestSampleHasEachKeyOnce(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	for i := range 40 {
 		s.Do("SET", fmt.Sprint("key:", i), "v")

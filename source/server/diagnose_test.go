@@ -11,7 +11,8 @@ import (
 
 // What the user may not do is tried: each command is taken away, and is named.
 func TestExaminePermissions(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for _, one := range trialList {
 			if one.cluster {

@@ -14,6 +14,7 @@ import (
 // the place of its type: three commands, as many as without values. One that is of
 // another type is asked for it then, and has it; of lists the length comes as well.
 func TestValuesCostNoCommandMore(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, brand kt.Brand) {
 		s := kt.Start(t, brand)
 		const keys = 300
@@ -90,6 +91,7 @@ func TestValuesCostNoCommandMore(t *testing.T) {
 // TestPagesOfValuesAreSmall: keys whose values are read come in pages of a few, so that a
 // server asks its memory once for a key's facts and its value; others in large ones.
 func TestPagesOfValuesAreSmall(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, brand kt.Brand) {
 		s := kt.Start(t, brand)
 		fill(s, 6000)

@@ -7,6 +7,7 @@ import (
 
 // A hash whose fields expire is never read in parts, which have no expiries of fields.
 func TestFieldsThatExpire(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		brand, version string
 		want           bool

@@ -49,7 +49,8 @@ func partsOf(l Look) (out []string) {
 
 // A value of each type is seen whole where it is small, and nothing of the key is another afterwards.
 func TestLook(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("SET", "str", "a\x00\xff\r\n", "PX", "600000")
 		s.Do("RPUSH", "list", "a", "", "b")
@@ -81,6 +82,7 @@ func TestLook(t *testing.T) {
 
 // What is large is seen in part, with how much there is.
 func TestLookIsBounded(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("SETRANGE", "str", "3000000", "x")
@@ -108,6 +110,7 @@ func TestLookIsBounded(t *testing.T) {
 
 // Elements that are large take little memory, and what is too large ends the look and not the program.
 func TestLookAtLargeElements(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		large := strings.Repeat("x", 1<<20)
@@ -148,6 +151,7 @@ func TestLookAtLargeElements(t *testing.T) {
 
 // What is closed is not asked for, and what is hidden is not kept.
 func TestLookHides(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("HSET", "hash", "phone", "s3cret", "name", "x")
@@ -179,6 +183,7 @@ func TestLookHides(t *testing.T) {
 
 // A server that has CLIENT NO-TOUCH keeps the idle time of a key that is looked at.
 func TestLookTouchesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, kt.MovableClock())
 		s.Do("SET", "key", "v")
@@ -201,6 +206,7 @@ func TestLookTouchesNothing(t *testing.T) {
 
 // In a cluster the node that holds the key is asked.
 func TestLookInACluster(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 0)
 		for i := range 20 {

@@ -31,6 +31,7 @@ func (x *Examination) fact(name string) string {
 
 // What a server does not tell is not known: there is no figure.
 func TestExamineInventsNothing(t *testing.T) {
+	t.Parallel()
 	info := []string{"server", "topology", "uptime", "clients", "keys", "memory"} // CONFIG tells the rest, too
 	for _, c := range []struct {
 		command string // that the user may not run, or several
@@ -69,6 +70,7 @@ func TestExamineInventsNothing(t *testing.T) {
 
 // What a managed service leaves out of an answer is not known, and is no zero.
 func TestExamineOfFiguresThatAreLeftOut(t *testing.T) {
+	t.Parallel()
 	for _, name := range infoRead {
 		if err := lacks(infoRead, map[string]string{"other": ""}); err == nil || !denied(err) ||
 			!strings.Contains(err.Error(), name) {
@@ -86,6 +88,7 @@ func TestExamineOfFiguresThatAreLeftOut(t *testing.T) {
 
 // A cluster of which the nodes may not be asked is not one without shards.
 func TestExamineOfAClusterThatIsNotTold(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 0)
 		c.Nodes[0].Do("ACL", "SETUSER", "u", "on", ">pw", "~*", "&*", "+@all", "-cluster|nodes")
@@ -109,6 +112,7 @@ func (x *Examination) unknown(what string) bool {
 // TestExamineNamesEachCommandThatIsMissing: each command that keywright sends is taken away from a
 // user, and the diagnosis names it.
 func TestExamineNamesEachCommandThatIsMissing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		single, cluster := kt.Start(t, b), kt.StartCluster(t, b, 3, 0)
 		for _, c := range Commands() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
@@ -24,7 +25,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var each = servertest.Brands
+// both runs a test for each brand.
+var both = servertest.Brands
+
+// each runs a test for each brand, in the gate for one of them.
+func each(t *testing.T, run func(*testing.T, kt.Brand)) {
+	t.Helper()
+	for _, brand := range gate.Pick(t, kt.Brands()) {
+		t.Run(string(brand), func(t *testing.T) { t.Parallel(); run(t, brand) })
+	}
+}
 
 // scan gathers what a scan yields by database and name; a name that comes twice
 // fails the test.
@@ -64,7 +74,8 @@ func everyType(s *kt.Server) {
 }
 
 func TestEveryTypeAndDatabase(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		everyType(s)
 		other, err := dial(t.Context(), servertest.Config(t, s.URL()))
@@ -113,7 +124,8 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 // TestReadOnly proves by MONITOR that a run sends only listed commands, and by
 // the ACL that it needs no others.
 func TestReadOnly(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		everyType(s)
 		s.Do(append([]string{"ACL", "SETUSER", "auditor", ">secret"}, strings.Fields(ACL(true))...)...)
@@ -152,6 +164,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestRefusesOtherCommands(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	l, err := dial(t.Context(), servertest.Config(t, s.URL()))
 	if err != nil {
@@ -177,6 +190,7 @@ func fill(s *kt.Server, n int) {
 }
 
 func TestManyKeysOnceEach(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 20_000)
@@ -201,6 +215,7 @@ func TestManyKeysOnceEach(t *testing.T) {
 // TestValuesOfManyPages: value commands must not run into the pages that are
 // read ahead.
 func TestValuesOfManyPages(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
@@ -218,6 +233,7 @@ func TestValuesOfManyPages(t *testing.T) {
 }
 
 func TestReplicaIsPreferred(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 100)
@@ -242,7 +258,8 @@ func TestReplicaIsPreferred(t *testing.T) {
 }
 
 func TestClusterAllShards(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		want := 0
 		for i, n := range c.Nodes[:3] {
@@ -267,7 +284,8 @@ func TestClusterAllShards(t *testing.T) {
 }
 
 func TestSentinelTLSAndSocket(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
+	t.Parallel()
+	both(t, func(t *testing.T, b kt.Brand) {
 		sen := kt.StartSentinel(t, b, 1, 3)
 		fill(sen.Primary, 10)
 		if got, sum, err := scan(t, servertest.Config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil ||
@@ -319,6 +337,7 @@ func TestSentinelTLSAndSocket(t *testing.T) {
 // TestNeverFalselyComplete does harm in the middle of a run. Whatever is done,
 // the summary must not look complete.
 func TestNeverFalselyComplete(t *testing.T) {
+	t.Parallel()
 	harms := map[string]func(*kt.Server){
 		"restart":  func(s *kt.Server) { s.Restart() },
 		"kill":     func(s *kt.Server) { s.Kill() },
@@ -354,6 +373,7 @@ func TestNeverFalselyComplete(t *testing.T) {
 }
 
 func TestClusterHarm(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		for _, n := range c.Nodes[:3] {
@@ -395,6 +415,7 @@ func TestClusterHarm(t *testing.T) {
 // TestCutConnectionGoesOn: a broken connection to the same server loses nothing
 // and counts nothing twice.
 func TestCutConnectionGoesOn(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 5000)
@@ -407,6 +428,7 @@ func TestCutConnectionGoesOn(t *testing.T) {
 }
 
 func TestSilentServerEndsTheRun(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	fill(s, 5000)
 	p := kt.NewProxy(t, s.Addr(), kt.Rules{SwallowAfter: 16_000})
@@ -419,6 +441,7 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 }
 
 func TestDatabaseThatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	fill(s, 10)
 	if _, sum, err := scan(t, servertest.Config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil ||
@@ -458,6 +481,7 @@ func TestDatabaseThatDoesNotExist(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Valkey)
 	fill(s, 5000)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -469,6 +493,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestConsumerErrorStops(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	fill(s, 100)
 	enough := errors.New("enough")
@@ -479,6 +504,7 @@ func TestConsumerErrorStops(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
+	gate.Skip(t, "it waits for a rate")
 	s := kt.Start(t, kt.Redis)
 	fill(s, 1000)
 	started := time.Now()
@@ -494,6 +520,7 @@ func TestRate(t *testing.T) {
 }
 
 func TestRestrictedUsers(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		fill(s, 50)
@@ -525,6 +552,7 @@ func TestRestrictedUsers(t *testing.T) {
 
 // TestACLFileLoads starts servers with the rendered line in an ACL file.
 func TestACLFileLoads(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		file := t.TempDir() + "/users.acl"
 		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"),
@@ -541,6 +569,7 @@ func TestACLFileLoads(t *testing.T) {
 // TestErrorsSayWhatToDo: each way of not reaching a server has its kind and
 // hint, at once, and none shows the password.
 func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	s := kt.Start(t, kt.Redis, kt.Password("hunter2"))
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -569,6 +598,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestOlder(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want bool
@@ -581,6 +611,7 @@ func TestOlder(t *testing.T) {
 }
 
 func TestNextCount(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		count int
 		held  time.Duration

@@ -13,6 +13,7 @@ import (
 
 // TestStepsOfManyKeys: values are read several in a step, whatever sizes they have, and each once.
 func TestStepsOfManyKeys(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		s.Do("EVAL", `for i = 1, 3000 do redis.call('SET', 'k'..i, string.rep('x', i % 7 == 0 and 60000 or i % 100)) end`, "0")
@@ -49,6 +50,7 @@ func calls(t testing.TB, s *kt.Server, command string) int {
 // TestStepsWithKeysOutOfReach: of keys that are read in one step, one that the user may not read keeps none of the
 // others away.
 func TestStepsWithKeysOutOfReach(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b)
 		for i := range 300 {

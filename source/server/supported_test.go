@@ -14,6 +14,7 @@ import (
 // TestSupportedVersions: the page of supported servers and the README say what the code
 // refuses, and which servers these tests run on.
 func TestSupportedVersions(t *testing.T) {
+	t.Parallel()
 	lowest := server.Lowest()
 	needs := fmt.Sprintf("Redis %s, Valkey %s", lowest["redis"], lowest["valkey"])
 	var tested []string

@@ -10,6 +10,7 @@ import (
 
 // A chunk that is not what was written is an error, and never figures.
 func TestDamagedChunksAreTold(t *testing.T) {
+	t.Parallel()
 	points := []history.Point{{At: time.Unix(100, 0).UTC(), Keys: 5, Bytes: -3},
 		{At: time.Unix(900, 0).UTC(), Keys: 1 << 62, Violations: map[string]int64{"KW505": 3}}}
 	whole := Encode(points)

@@ -51,6 +51,7 @@ func served(t *testing.T, store history.Store) (*Client, net.Conn, chan error) {
 
 // TestACallerThatLeaves: what it has asked for ends, and the others go on.
 func TestACallerThatLeaves(t *testing.T) {
+	t.Parallel()
 	store := &held{asked: make(chan struct{}), left: make(chan struct{})}
 	c, _, _ := served(t, store)
 	ctx, leave := context.WithCancel(t.Context())
@@ -69,6 +70,7 @@ func TestACallerThatLeaves(t *testing.T) {
 
 // TestTheOtherEndGoes: those that wait are told, and those that come after them.
 func TestTheOtherEndGoes(t *testing.T) {
+	t.Parallel()
 	store := &held{asked: make(chan struct{}), left: make(chan struct{})}
 	c, there, ended := served(t, store)
 	go func() { <-store.asked; there.Close() }()
@@ -95,6 +97,7 @@ func frame(message any) string {
 
 // TestHostileRequests: no bytes end the program, and what is refused says why.
 func TestHostileRequests(t *testing.T) {
+	t.Parallel()
 	open := frame(request{ID: 1, Do: "open", Form: Form})
 	for name, c := range map[string]struct{ in, ends, replies string }{
 		"a length that is too large": {"\xff\xff\xff\xff", "a message of 4294967295 bytes", ""},

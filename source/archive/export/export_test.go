@@ -353,6 +353,7 @@ func readJSON(t testing.TB, s client, line []byte) {
 // What is exported is what was archived, in each form, for each brand, of values that
 // were read whole or in parts.
 func TestExportLoads(t *testing.T) {
+	t.Parallel()
 	for form, load := range loads {
 		for _, from := range kt.Brands() {
 			for _, to := range kt.Brands() {
@@ -382,6 +383,7 @@ func TestExportLoads(t *testing.T) {
 
 // The keys of an archive are told like those of the snapshot of the same server.
 func TestArchiveIsASource(t *testing.T) {
+	t.Parallel()
 	for _, largest := range []int64{1 << 40, 1} {
 		s := kt.Start(t, kt.Redis)
 		fill(t, s)
