@@ -77,7 +77,7 @@ func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 	case err != nil:
 		return nil, false, errors.Join(fmt.Errorf("%s: %w", path, err), j.Close())
 	case j.done:
-		err, j.file = j.file.Close(), nil
+		err, j.file = filelock.Close(j.file), nil
 		return j, false, err
 	case j.size > 0:
 		l := j.last
@@ -107,7 +107,7 @@ func openAlone(path string) (f *os.File, err error) {
 		if err == nil && gone == nil && os.SameFile(own, now) {
 			return f, nil
 		}
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err := errors.Join(err, filelock.Close(f)); err != nil {
 			return nil, err
 		}
 	}
@@ -276,5 +276,5 @@ func (j *Journal) Close() error {
 	if j.file == nil {
 		return nil
 	}
-	return j.file.Close()
+	return filelock.Close(j.file)
 }

@@ -70,7 +70,7 @@ func reserve(folder string, ports ...int) (locks []*os.File) {
 
 func release(locks []*os.File) {
 	for _, f := range locks {
-		_ = f.Close()
+		_ = filelock.Close(f)
 	}
 }
 

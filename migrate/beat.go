@@ -156,7 +156,7 @@ func (m *Migration) holdsLock(id string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = filelock.Close(f) }()
 	return errors.Is(filelock.Share(f), filelock.ErrInUse)
 }
 

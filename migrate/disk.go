@@ -71,7 +71,7 @@ type fileLock struct{ f *os.File }
 
 func (l *fileLock) free() {
 	if l != nil {
-		_ = l.f.Close()
+		_ = filelock.Close(l.f)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 // ErrInUse reports a file that another program has locked.
 var ErrInUse = errors.New("another program is writing it")
 
-// Lock keeps other programs away until the file is closed, also by the death of the process.
-// ErrInUse: another one has it.
+// Lock keeps other programs away until [Close], or the death of the process. ErrInUse: another one has it.
 func Lock(f *os.File) error { return lock(f, false) }
 
 // Share works as Lock does, for programs that share the file: it keeps those away that Lock it.
@@ -32,15 +31,19 @@ func Wait(f *os.File, longest time.Duration) error {
 	}
 }
 
+// Close ends the lock of a file, and closes it. A file that is only closed stays locked for a moment where this process
+// starts another one just then: that one has all open files until its program begins.
+func Close(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
+
 // Rename gives an open file another name, and closes it: after that, so that its lock lasts as
 // long, where the system permits it.
 func Rename(f *os.File, to string) error { return rename(f, to, renamesOpen) }
 
 func rename(f *os.File, to string, open bool) error {
 	if open {
-		return errors.Join(os.Rename(f.Name(), to), f.Close())
+		return errors.Join(os.Rename(f.Name(), to), Close(f))
 	}
-	if err := f.Close(); err != nil {
+	if err := Close(f); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), to)
@@ -65,10 +68,10 @@ func replace(old, next *os.File, to string, lock func(*os.File) error, open bool
 		if err := os.Rename(next.Name(), to); err != nil {
 			return nil, errors.Join(err, next.Close())
 		}
-		_ = old.Close() // it has no name any more
+		_ = Close(old) // it has no name any more
 		return next, nil
 	}
-	if err := errors.Join(next.Close(), old.Close()); err != nil {
+	if err := errors.Join(next.Close(), Close(old)); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(next.Name(), to); err != nil {

@@ -26,3 +26,12 @@ func lock(f *os.File, shared bool) error {
 		}
 	}
 }
+
+// unlock ends a lock, also for copies of the file that another process has.
+func unlock(f *os.File) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
