@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 )
@@ -14,7 +15,7 @@ import (
 // invalidated: an item, a tag, and what is loaded although it cannot be kept.
 func TestWhatIsInvalidGoesWhenMemoryIsFull(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", "noeviction"))
 		c, ctx := open(t, s.URL(), keywright.Options{}), t.Context()
 		pages := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{Down: cache.LoadThrough})

@@ -212,7 +212,7 @@ func storm(t *testing.T, brand keywrighttest.Brand, script *keywright.Script) (c
 
 func TestExactUnderLostRepliesAndKills(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			if got, want := storm(t, brand, addScript); got != want {
@@ -525,7 +525,7 @@ func TestBitGuardsMatter(t *testing.T) {
 
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			c := open(t, keywrighttest.StartCluster(t, brand, 3, 0).URL(), keywright.Options{})

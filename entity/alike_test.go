@@ -136,6 +136,7 @@ func toldOf(lines []string, prefix string) (out []string) {
 
 // TestAlike: the quicker script leaves what the other leaves, and tells the same.
 func TestAlike(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		w := newAlike(t, s)
 		rapid.Check(gate.Fixed(t), func(rt *rapid.T) {

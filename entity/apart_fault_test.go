@@ -110,6 +110,7 @@ func near(slots uint16) string {
 // TestApartCrowd: 8 writers on few items, while slots with the ledger and some of the
 // items move to another server and back.
 func TestApartCrowd(t *testing.T) {
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		const moved = 60
 		prefix := near(moved)

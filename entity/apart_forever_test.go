@@ -26,6 +26,7 @@ func home(c *keywrighttest.Cluster, s *Store[string, note]) *keywrighttest.Serve
 // TestOpenIntentsCostLittle: a write under 10,000 open intents sends as little as
 // with none, and no step of it or of the sweep holds the server.
 func TestOpenIntentsCostLittle(t *testing.T) {
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		s := spread(t, c.URL(), "n", forever)
 		s.windows.due = time.Hour // however long the sweep takes, those opened here are not due
@@ -64,6 +65,7 @@ func TestOpenIntentsCostLittle(t *testing.T) {
 
 // TestAnyTextIsAnID: also that of one zero byte, alone and apart.
 func TestAnyTextIsAnID(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "\x00", a("k", 5))
 		must(t, err)

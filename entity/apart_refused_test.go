@@ -11,6 +11,7 @@ import (
 // TestApartRefused: in several slots, too, an item that cannot be made leaves no
 // hash (K1), and what frees memory works on full servers, its event included.
 func TestApartRefused(t *testing.T) {
+	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	all := func(words ...string) {
 		for _, n := range cluster.Nodes {

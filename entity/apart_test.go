@@ -63,6 +63,7 @@ func keysLeft(c *keywrighttest.Cluster, prefix string) (n int) {
 
 // TestApart is what needs a cluster and leaves it whole.
 func TestApart(t *testing.T) {
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		for name, test := range map[string]func(*testing.T, *keywrighttest.Cluster){
 			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies,

@@ -48,6 +48,7 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 
 // TestAMoveThereAndBack: an index that the last item left and another one enters in the same script has a TTL again.
 func TestAMoveThereAndBack(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for id, kind := range map[string]string{"1": "k", "2": "other"} {
 			_, err := notes.Create(t.Context(), id, a(kind, 5))
@@ -85,6 +86,7 @@ func TestAMoveThereAndBack(t *testing.T) {
 // TestAtOnce: many items that are made by one call of the script are what they
 // would be one by one, also where one of them cannot be made.
 func TestAtOnce(t *testing.T) {
+	t.Parallel()
 	due := time.UnixMilli(1_700_000_000_000)
 	late := note{Kind: "k", Context: "c2", Priority: 7, Text: "later", Due: &due}
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {

@@ -59,6 +59,7 @@ func removing(s *Store[string, note], id string, v note) *call {
 // TestVersionsInOneScript: the server's time stands still in a script, and many
 // writes travel in one.
 func TestVersionsInOneScript(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
 		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v),
@@ -72,6 +73,7 @@ func TestVersionsInOneScript(t *testing.T) {
 // TestDeleteItem: an item that was read, made or saved is deleted if it is still
 // that one.
 func TestDeleteItem(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for _, how := range []string{"made", "read", "saved", "changed"} {
 			item, err := notes.Create(t.Context(), "1", a("fact", 1))
@@ -101,6 +103,7 @@ func TestDeleteItem(t *testing.T) {
 
 // TestDeleteSame: an item is deleted if it has all the texts that were read of it, and no others.
 func TestDeleteSame(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		deletesTheSame(t, notes, func(string) *keywrighttest.Server { return s })
 		if left := keysOf(s, "n:"); len(left) > 0 {
@@ -165,6 +168,7 @@ func deletesTheSame(t *testing.T, notes *Store[string, note], of func(key string
 // TestTTLInOneScript: an index that loses its last id in the middle of a script,
 // and gets another one in the same, has a TTL.
 func TestTTLInOneScript(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
 		notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
@@ -202,6 +206,7 @@ func mortal(s asked, prefix string) (wrong []string) {
 
 // TestIndexOutlivesUpdate: whoever prolongs an item prolongs its indexes.
 func TestIndexOutlivesUpdate(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		other := storeOf(open(t, s.URL()), noteSpec("n")) // a process that has renewed nothing yet
 		for id, prolong := range map[string]func() error{
@@ -232,6 +237,7 @@ func TestIndexOutlivesUpdate(t *testing.T) {
 // TestOpenBounds: a count with bounds that are outside themselves, while expired
 // items are not yet swept.
 func TestOpenBounds(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 6 {
 			v := a("fact", 5)
@@ -271,6 +277,7 @@ func full(s *keywrighttest.Server) { s.Do("CONFIG", "SET", "maxmemory", "1000000
 // TestFullServer: what makes room works on a server at its maxmemory: delete,
 // shorten and sweep, events included; what needs room is refused and changes nothing.
 func TestFullServer(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
 		spec.OnDelete, spec.OnExpire = log("gone"), log("expired")
@@ -316,6 +323,7 @@ func log(what string, fields ...Part) []Event {
 // TestPoison: an index or a stream that somebody has replaced by another type
 // holds up nothing else, and no event is lost.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
 		spec.OnExpire = log("expired")
@@ -381,6 +389,7 @@ func taskSpec(sliding bool) *Spec[string, task] {
 // TestOptionalScore: an index of two fields has those items that have both,
 // whichever came or went last.
 func TestOptionalScore(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		tasks := storeOf(open(t, s.URL()), taskSpec(false))
 		setKind := OptionalField[task, string]{"kind", func(n *task) **string { return &n.Kind }}
@@ -413,6 +422,7 @@ func TestOptionalScore(t *testing.T) {
 
 // TestRule: a TTL by rule is that of what the item is, whoever begins it again.
 func TestRule(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := taskSpec(true)
 		spec.TTLFields = []string{"level"}
@@ -455,6 +465,7 @@ func TestRule(t *testing.T) {
 
 // TestImmortal: an item that lost its TTL by hand is found, and gets one.
 func TestImmortal(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("fact", 5))
 		must(t, err)
@@ -474,6 +485,7 @@ func TestImmortal(t *testing.T) {
 // TestSharedInTheMiddle: what all keys share may be between the parts of an id, and Parse may
 // look at the shape alone: a key of another store is no item.
 func TestSharedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	s := &Store[string, note]{spec: &Spec[string, note]{Prefix: "m:",
 		Key: func(id string) (string, error) {
 			box, rest, _ := strings.Cut(id, ":")

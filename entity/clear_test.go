@@ -53,6 +53,7 @@ var clearings = []struct {
 // TestClear: the cheap way of a sweep changes nothing unless all is as it was
 // believed to be; then the careful one does what is right.
 func TestClear(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for i, c := range clearings {
 			notes := storeOf(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)))
@@ -93,6 +94,7 @@ func TestClear(t *testing.T) {
 // TestClearBehindMoves: an item that lived on when its record was read, moved and
 // died then, leaves no entry where it moved to.
 func TestClearBehindMoves(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -118,6 +120,7 @@ func TestClearBehindMoves(t *testing.T) {
 // TestLotOfOneMoment: items of one score are not divided, unless they are more
 // than a batch.
 func TestLotOfOneMoment(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 7 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))

@@ -14,6 +14,7 @@ import (
 // TestCluster: with one hash tag an entity does in a cluster what it does
 // elsewhere.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -43,6 +44,7 @@ func onFirst(word string) string {
 
 // TestSweepRate: a sweep takes no more items per second than it is told to.
 func TestSweepRate(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 20 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))

@@ -11,6 +11,7 @@ import (
 
 // An envelope says in which database an item is: a channel is shared by all.
 func TestEnvelopesNameTheDatabase(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		c := open(t, s.URL()+"/3")
 		heard := make(chan string, 10)

@@ -73,6 +73,7 @@ func deploy(t *testing.T, old, new *Store[string, note], left func() int) {
 // TestNewIndexBesideAnOldProgram: while programs of two versions write, a list of the
 // new index never has an item that does not belong to it, and no delete leaves an id.
 func TestNewIndexBesideAnOldProgram(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		spec := noteSpec("n")
 		older(spec)
@@ -83,6 +84,7 @@ func TestNewIndexBesideAnOldProgram(t *testing.T) {
 // TestOldProgramSweeps: a program that does not know an index takes an item that has
 // expired out of it.
 func TestOldProgramSweeps(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		spec := noteSpec("n")
 		older(spec)
@@ -103,6 +105,7 @@ func TestOldProgramSweeps(t *testing.T) {
 
 // TestNewIndexBesideAnOldProgramApart: the same where the keys are in several slots.
 func TestNewIndexBesideAnOldProgramApart(t *testing.T) {
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
 		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}

@@ -145,6 +145,7 @@ func same(t *testing.T, what string, got, want []string) {
 }
 
 func TestLife(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		made, err := notes.Create(ctx, "1", a("fact", 5))
@@ -220,6 +221,7 @@ func TestLife(t *testing.T) {
 }
 
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		for i := range 500 {

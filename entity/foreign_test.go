@@ -13,6 +13,7 @@ import (
 // TestForeignItems: the keys of a store share a part, and what reads an id may
 // take any text for it, as generated code does. Items of others are none of it.
 func TestForeignItems(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		part := func(tenant string) *Store[string, note] {
 			spec := noteSpec(tenant)
@@ -42,6 +43,7 @@ func TestForeignItems(t *testing.T) {
 // TestBareSpec: a store of which only keys and indexes are known, as that of the
 // command line, counts, sweeps and checks.
 func TestBareSpec(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)

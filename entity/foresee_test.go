@@ -36,6 +36,7 @@ func walk(t *testing.T, s *Store[string, note], q Query[note]) (out []string) {
 // TestForesight: whatever a store remembers of pages, it lists what a store
 // lists that remembers nothing.
 func TestForesight(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx, random := t.Context(), rand.New(rand.NewPCG(1, 2))
 		var queries []Query[note]
@@ -82,6 +83,7 @@ func TestForesight(t *testing.T) {
 // TestForeseenRoundTrips: a page that has not changed is one pipeline of plain
 // commands, one with new items two.
 func TestForeseenRoundTrips(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		for i := range 5 {
@@ -111,6 +113,7 @@ func TestForeseenRoundTrips(t *testing.T) {
 // TestForeseenWhileItMoves: an item that is changed between the reading of an
 // index and of the items is not listed where it is no longer.
 func TestForeseenWhileItMoves(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx, other := t.Context(), storeOf(open(t, s.URL()), notes.spec)
 		due := time.UnixMilli(50)
@@ -144,6 +147,7 @@ func TestForeseenWhileItMoves(t *testing.T) {
 // TestForeseenLargeScores: a page after a score that servers write with an
 // exponent gives nothing twice.
 func TestForeseenLargeScores(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec, fields := noteSpec("n"), noteFields
 		fields.Columns = slices.Clone(fields.Columns)

@@ -26,6 +26,7 @@ func stored(t *testing.T, form string) [][]string {
 // TestStoredForms: what a program of today has stored is read, listed, changed, built,
 // swept and deleted.
 func TestStoredForms(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for _, words := range stored(t, "1") {
 			s.Do(words...)
@@ -66,6 +67,7 @@ func idsOf(t *testing.T, s *Store[string, note], index, value string) []string {
 // TestStoredFormsApart: the same where the keys are in several slots, with an intent of
 // a process that died.
 func TestStoredFormsApart(t *testing.T) {
+	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	notes, ctx := spread(t, c.URL(), "n"), t.Context()
 	for _, words := range stored(t, "1, in several slots") {
@@ -160,6 +162,7 @@ func newerForm(t *testing.T, notes *Store[string, note], what string, do func(ke
 
 // TestNewerForms: what a newer program keeps stays as it is, and the error says so.
 func TestNewerForms(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for what := range newerForms {
 			s.Do("FLUSHALL")
@@ -193,6 +196,7 @@ func newerFormsApart(s *scene) (wrong []string) {
 
 // TestASweepGoesPastNewerForms: items of a newer form do not keep others from being swept.
 func TestASweepGoesPastNewerForms(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 50 {
 			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i), fmt.Sprint(i))

@@ -11,6 +11,7 @@ import (
 // TestWhatFreesMemoryGoesOnWhenItIsFull: items are deleted, swept and released on servers
 // whose memory is full, also of indexes in several slots: what frees memory needs none.
 func TestWhatFreesMemoryGoesOnWhenItIsFull(t *testing.T) {
+	t.Parallel()
 	free := func(t *testing.T, s *Store[string, note], nodes []*keywrighttest.Server) {
 		ctx := t.Context()
 		for i := range 6 {

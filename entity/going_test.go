@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
@@ -66,7 +67,8 @@ func relieve(t *testing.T, c *keywright.Client, notes *Store[string, note]) []pr
 // their entries and an event each, until there is room; the rest of them is
 // shortened, the hash and the expiry index alike. The others stay as they are.
 func TestGoing(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	t.Parallel()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for _, policy := range []string{"noeviction", "volatile-ttl"} {
 			t.Run(fmt.Sprint(brand, " ", policy), func(t *testing.T) {
 				t.Parallel()
@@ -122,6 +124,7 @@ func twice(t *testing.T) (wrong []string) {
 }
 
 func TestShortenedOnce(t *testing.T) {
+	t.Parallel()
 	for _, w := range twice(t) {
 		t.Error(w)
 	}
@@ -153,7 +156,8 @@ func TestGoingMutations(t *testing.T) {
 
 // TestSweepWhenFull: what has expired is swept on a full server, too.
 func TestSweepWhenFull(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	t.Parallel()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		s := keywrighttest.Start(t, brand)
 		notes := storeOf(open(t, s.URL()), goingSpec())
 		fillNotes(t, notes, 200, 1, 2)

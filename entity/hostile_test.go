@@ -23,6 +23,7 @@ var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[
 // TestHostile: ids and texts are what they are, whatever is in them, and the
 // message of an event is JSON that says so.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		for i, id := range hostile {
@@ -67,6 +68,7 @@ func TestHostile(t *testing.T) {
 
 // TestEmptyIDs: what is no part of a key is refused before anything is sent.
 func TestEmptyIDs(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for _, v := range []note{a("", 5), a("a:b", 5), {Kind: "k", Priority: 5}, a("k", 99)} {
 			if _, err := notes.Create(t.Context(), "1", v); err == nil {
@@ -87,6 +89,7 @@ func TestEmptyIDs(t *testing.T) {
 // TestThousandsLeaveNothing: 10,000 items that have come and gone, by delete and
 // by expiry, leave no key.
 func TestThousandsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	notes := storeOf(open(t, s.URL()), noteSpec("n"))
 	ended := make(chan error, 50)
@@ -125,6 +128,7 @@ func TestThousandsLeaveNothing(t *testing.T) {
 
 // TestRecord: a record says what went in, whatever that is.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	s := &Store[string, note]{spec: noteSpec("n")}
 	s.tag()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
@@ -175,6 +179,7 @@ func FuzzRecorded(f *testing.F) {
 // TestEventsCarryThePartsOfTheKey: a channel and a message may name any placeholder
 // of the key: what all items share, and the parts of an id, whatever is done.
 func TestEventsCarryThePartsOfTheKey(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		s.WatchScripts()
 		spec := noteSpec("acme:n")

@@ -192,6 +192,7 @@ func (m *mixed) whole(p *Store[string, note]) (complete bool) {
 // TestVersionsApart: whatever programs of two versions do at once, and wherever they stop: a list
 // that lacks an item says so. A build completes it without a sweeper, and no delete leaves an id.
 func TestVersionsApart(t *testing.T) {
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		n := 0
 		for name, play := range mixtures {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
 )
@@ -24,7 +25,7 @@ var newIndexes = []string{"priority+created", "updated"}
 // server and in a cluster over several slots.
 func versions(t *testing.T,
 	run func(t *testing.T, old, new *Store[string, note], do func(key string, words ...string) any)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
@@ -91,6 +92,7 @@ func stateIn(r IndexReport, name string) IndexState {
 // TestIncompleteSaysSo: lists of an index that lacks items say so, in every form, until
 // it was built; and again when a program has written that does not know it.
 func TestIncompleteSaysSo(t *testing.T) {
+	t.Parallel()
 	versions(t, func(t *testing.T, old, new *Store[string, note], do func(string, ...string) any) {
 		ctx := t.Context()
 		for i := range 6 {
@@ -182,6 +184,7 @@ func TestIncompleteSaysSo(t *testing.T) {
 // no list has an item that does not belong to it; when only those are left that know
 // the index it becomes complete, and then each list is right.
 func TestIndexWhileBothWrite(t *testing.T) {
+	t.Parallel()
 	versions(t, func(t *testing.T, old, new *Store[string, note], _ func(string, ...string) any) {
 		ctx := t.Context()
 		for i := range 60 {
@@ -242,6 +245,7 @@ func TestIndexWhileBothWrite(t *testing.T) {
 // TestBuildersDoNotEndEachOther: an index is not complete if an old program has written
 // after its building began, though another has begun to build it since.
 func TestBuildersDoNotEndEachOther(t *testing.T) {
+	t.Parallel()
 	versions(t, func(t *testing.T, old, new *Store[string, note], _ func(string, ...string) any) {
 		ctx := t.Context()
 		_, err := old.Create(ctx, "1", a("k", 1))
@@ -274,6 +278,7 @@ func TestBuildersDoNotEndEachOther(t *testing.T) {
 // TestRemovedIndex: an index that is no longer declared is taken off the server, and
 // nothing else; programs that know it still say that items may be missing.
 func TestRemovedIndex(t *testing.T) {
+	t.Parallel()
 	versions(t, func(t *testing.T, old, new *Store[string, note], do func(string, ...string) any) {
 		ctx := t.Context()
 		for i := range 250 {
@@ -321,6 +326,7 @@ func TestRemovedIndex(t *testing.T) {
 // TestRemovedIndexSharesItsKeys: an index that has another name by now and the same keys
 // keeps its entries.
 func TestRemovedIndexSharesItsKeys(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, was *Store[string, note]) {
 		ctx := t.Context()
 		_, err := was.Create(ctx, "1", a("k", 1))
@@ -342,6 +348,7 @@ func TestRemovedIndexSharesItsKeys(t *testing.T) {
 // TestRemovedWhileWritten: an item that is written while an index is removed keeps what
 // its writer has said, and is looked at again; a key of another type is left alone.
 func TestRemovedWhileWritten(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		ctx, spec := t.Context(), noteSpec("n")
 		older(spec)
@@ -378,6 +385,7 @@ func TestRemovedWhileWritten(t *testing.T) {
 // TestIncompleteAfterPut: whole items that a program writes which does not know an index
 // are gaps in it.
 func TestIncompleteAfterPut(t *testing.T) {
+	t.Parallel()
 	versions(t, func(t *testing.T, old, new *Store[string, note], _ func(string, ...string) any) {
 		ctx := t.Context()
 		for round, write := range []func() error{
@@ -404,6 +412,7 @@ func TestIncompleteAfterPut(t *testing.T) {
 // TestPutTypes: a write of a whole item that a key of another type, or a channel that is
 // forbidden, stops changes nothing, not for a moment.
 func TestPutTypes(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		spec := noteSpec("n")
@@ -448,6 +457,7 @@ func TestPutTypes(t *testing.T) {
 
 // TestManyAtOnceLeaveNoGap: nor does one script that makes many items.
 func TestManyAtOnceLeaveNoGap(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
 		_, err := new.Create(t.Context(), "0", a("k", 1))
 		must(t, err)

@@ -14,6 +14,7 @@ import (
 // TestIntentsOfABuild: an intent is of before a building unless it names its builder, whatever
 // the clock says: it may have been put back by less than the building has lasted.
 func TestIntentsOfABuild(t *testing.T) {
+	t.Parallel()
 	b := &indexing[string, note]{store: &Store[string, note]{spec: &Spec[string, note]{}}, builder: "BUILDER1",
 		builds: true}
 	intent := func(opened int64, builders string) string {

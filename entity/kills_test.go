@@ -171,6 +171,7 @@ func (p plague) run(t *testing.T, kills, backlog int) {
 // KEYWRIGHT_SOAK the backlog: `make soak` has 200 and 100,000.
 func TestKills(t *testing.T) {
 	gate.Skip(t, "30 processes of writers and sweepers are killed")
+	t.Parallel()
 	kills, backlog := plagued(t)
 	for name, p := range plagues {
 		t.Run(name, func(t *testing.T) {

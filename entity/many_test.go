@@ -11,6 +11,7 @@ import (
 
 // TestMany: each of many items stands for itself, and they travel together.
 func TestMany(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		_, err := notes.Create(ctx, "7", a("first", 1))

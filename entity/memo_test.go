@@ -9,6 +9,7 @@ import (
 // TestMemo: a key counts as renewed from when it was asked for, and whoever
 // forgets renews again.
 func TestMemo(t *testing.T) {
+	t.Parallel()
 	m := newMemo(time.Hour)
 	for _, tt := range []struct {
 		ago  time.Duration

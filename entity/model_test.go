@@ -472,6 +472,7 @@ var worlds atomic.Int64
 // TestModel: whatever is done, in whatever order, items, indexes and events are
 // those of a plain model.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		s.WatchScripts()
 		c := open(t, s.URL())

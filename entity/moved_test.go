@@ -12,6 +12,7 @@ import (
 // Entries of a ledger name the keys of indexes: each name becomes that of the other
 // namespace, and nothing else changes.
 func TestMovedEntries(t *testing.T) {
+	t.Parallel()
 	to := func(p entity.Place) (entity.Place, bool) {
 		rest, ok := strings.CutPrefix(p.Prefix, "a:")
 		p.Prefix = "b-long:" + rest

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -48,7 +49,8 @@ func raised(t *testing.T, s func(args ...string) any, notes *Store[string, note]
 // TestRaisedMeanwhile: what was raised after a page was read is neither shortened
 // nor released: the step that changes an item compares.
 func TestRaisedMeanwhile(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	t.Parallel()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		s := keywrighttest.Start(t, brand)
 		notes := storeOf(open(t, s.URL()), goingSpec())
 		for _, w := range raised(t, s.Do, notes) {

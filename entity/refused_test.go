@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -52,7 +53,8 @@ func forbidden(s *keywrighttest.Server, rules ...string) string {
 // TestRefusedCreate: an item that cannot be made leaves nothing, whatever
 // the reason: no hash without a TTL (K1), no entry, no event, no event lost.
 func TestRefusedCreate(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	t.Parallel()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
@@ -99,6 +101,7 @@ var obstacles = [][]string{{"SET", "n:log", "in the way"},
 
 // TestRefusedDelete: an item whose end cannot be announced stays as it is.
 func TestRefusedDelete(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
@@ -128,6 +131,7 @@ func TestRefusedDelete(t *testing.T) {
 // TestRefusedUpdate: an update that a key of another type stops, or whose event may
 // not be sent, changes nothing.
 func TestRefusedUpdate(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		s.WatchScripts()
 		spec := announcing("n")
@@ -170,6 +174,7 @@ func TestRefusedUpdate(t *testing.T) {
 // TestOldIndexIsInTheWay: an item leaves an index that somebody has replaced by
 // another type.
 func TestOldIndexIsInTheWay(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for range 2 { // by put, and by update
 			_, err := notes.Put(t.Context(), "1", a("k", 5))
@@ -190,6 +195,7 @@ func TestOldIndexIsInTheWay(t *testing.T) {
 
 // TestMayLiveForEver: an entity whose items may have a TTL and may have none.
 func TestMayLiveForEver(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for name, spec := range map[string]*Spec[string, note]{"told": announcing("n"), "plain": noteSpec("n")} {
 			spec.entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Undecided}}
@@ -224,6 +230,7 @@ func TestMayLiveForEver(t *testing.T) {
 // TestDeadCannotBeAnnounced: an item that has expired and is made again, while its
 // end cannot be announced: it is not made, and later its end is announced once.
 func TestDeadCannotBeAnnounced(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
@@ -283,6 +290,7 @@ func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []stri
 // TestDeadOnFullServer: on a server at its maxmemory an expired item is not made
 // again, and its end not announced a second time with every try.
 func TestDeadOnFullServer(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		spec := noteSpec("n")
 		spec.OnExpire = []Event{{Mode: Publish, Channel: "n.gone", Plain: true,
@@ -312,6 +320,7 @@ func TestDeadOnFullServer(t *testing.T) {
 // TestHalfWay: an update that fails half way leaves nothing that a delete does not
 // find, without a check.
 func TestHalfWay(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -331,6 +340,7 @@ func TestHalfWay(t *testing.T) {
 // TestStall: a server that stands still in the middle of a script, longer than an
 // item lives, tells of it all the same.
 func TestStall(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		own, slow := *notes.scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"

@@ -11,6 +11,7 @@ import (
 // TestRepairOne: each item that Check tells of is put right by itself, and nothing is left
 // to do for it then; an error of the caller ends the check.
 func TestRepairOne(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for _, id := range []string{"1", "2", "3"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))

@@ -14,6 +14,7 @@ import (
 // TestRepair: each damage is found, and put right if that is asked for and only
 // then.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		due := time.UnixMilli(7)
 		v := a("k", 5)
@@ -66,6 +67,7 @@ func TestRepair(t *testing.T) {
 // TestDueEarly: an item that is due before its hash ends is no fault of its entries: a server that was stopped in a
 // script leaves it so, and a sweep that finds it alive writes down when it ends.
 func TestDueEarly(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -97,6 +99,7 @@ func problems(t *testing.T, s *Store[string, note], apply bool) (out []string) {
 // TestCheckWhileWriting: an item that changes while it is looked at is no fault,
 // and one that has expired neither.
 func TestCheckWhileWriting(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for name, meanwhile := range map[string]func() error{
 			"changed":         func() error { _, err := notes.Update(t.Context(), "1", setKind.Set("else")); return err },
@@ -160,6 +163,7 @@ func TestCheckWhileWriting(t *testing.T) {
 
 // TestStamps: the time of creation stays through all writes.
 func TestStamps(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		made, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -190,6 +194,7 @@ func TestStamps(t *testing.T) {
 
 // TestOneFails: of writes that travel together one that fails touches no other.
 func TestOneFails(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		s.Do("SET", "n:idx:kind:bad", "in the way")
 		texts := notes.together(t, creating(t, notes, "1", a("k", 5)), creating(t, notes, "2", a("bad", 5)),

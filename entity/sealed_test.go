@@ -42,6 +42,7 @@ func newRing(t *testing.T) *seal.Ring {
 // TestEncrypted: what is declared encrypted is sealed by every write and opened by
 // every read; it does not open under another id, nor without the key.
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-0123456789"
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		ctx := t.Context()

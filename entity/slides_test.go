@@ -34,6 +34,7 @@ func slides(t *testing.T, notes *Store[string, note], do func(args ...string) an
 }
 
 func TestAGetNeverShortensALife(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	spec := noteSpec("s")
 	spec.entry.TTL.Sliding = true
@@ -51,6 +52,7 @@ func updates(t *testing.T, notes *Store[string, note]) func() error {
 }
 
 func TestAnUpdateNeverShortensALife(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	spec := noteSpec("s")
 	spec.entry.TTL.Sliding = true
@@ -59,6 +61,7 @@ func TestAnUpdateNeverShortensALife(t *testing.T) {
 }
 
 func TestNoUseShortensALifeInACluster(t *testing.T) {
+	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 	for prefix, use := range map[string]func(*testing.T, *Store[string, note]) func() error{"g": reads, "u": updates} {
 		notes := spread(t, c.URL(), prefix, func(spec *Spec[string, note]) { spec.entry.TTL.Sliding = true })

@@ -49,6 +49,7 @@ func lacking(of func(key string) *keywrighttest.Server, notes *Store[string, not
 // TestNoScriptIsSlowOfManyIndexes: building and removing an index of 100,000 items either.
 func TestNoScriptIsSlowOfManyIndexes(t *testing.T) {
 	gate.Skip(t, "100,000 items in each index")
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx, spec := t.Context(), noteSpec("n")
 		older(spec)
@@ -67,6 +68,7 @@ func TestNoScriptIsSlowOfManyIndexes(t *testing.T) {
 // many items that have expired, and as many to be put into an index.
 func TestNoScriptIsSlowApart(t *testing.T) {
 	gate.Skip(t, "100,000 items in a cluster")
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		ctx, notes, old := t.Context(), spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
 		of := func(key string) *keywrighttest.Server { return serverOf(c, key) }

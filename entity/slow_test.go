@@ -55,6 +55,7 @@ func backlog(of func(key string) *keywrighttest.Server, notes *Store[string, not
 // 5 ms.
 func TestNoScriptIsSlow(t *testing.T) {
 	gate.Skip(t, "100,000 items")
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		ctx := t.Context()
 		for i := range 1000 {
@@ -134,6 +135,7 @@ func TestNoScriptIsSlow(t *testing.T) {
 
 // TestASweepIsBounded: of items in many indexes a script of the sweep takes fewer.
 func TestASweepIsBounded(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		const items, indexes = 400, 60
 		spec := noteSpec("n")
@@ -175,6 +177,7 @@ func TestASweepIsBounded(t *testing.T) {
 // TestNoScriptIsSlowUnderIntents: 10,000 open intents, in a cluster.
 func TestNoScriptIsSlowUnderIntents(t *testing.T) {
 	gate.Skip(t, "10,000 open intents in a cluster")
+	t.Parallel()
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		for name, edits := range map[string][]func(*Spec[string, note]){"n": nil, "f": {forever}} {
 			s := spread(t, c.URL(), name, edits...)

@@ -30,6 +30,7 @@ type harm struct {
 // a plain model keeps, and items, indexes and events agree. KEYWRIGHT_SOAK is how
 // many operations; `make soak` has 100,000.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	steps, seed := gate.Count(t, "KEYWRIGHT_SOAK", 250, 1500), gate.Seed(t)
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {

@@ -46,6 +46,7 @@ func stampableSpec(used value.Codec[time.Time]) *Spec[string, stampable] {
 // TestStamp: a stamp moves what is sorted by it and prolongs the item. The version, the stamp of
 // the update and the listeners of updates do not notice.
 func TestStamp(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		heard := s.Monitor()
 		stamping(t, storeOf(notes.client, stampableSpec(value.UnixMS())))
@@ -105,6 +106,7 @@ func stamping(t *testing.T, s *Store[string, stampable]) {
 
 // TestStampInSeconds: the unit is that of the field.
 func TestStampInSeconds(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	store := storeOf(open(t, s.URL()), stampableSpec(value.UnixS()))
 	_, err := store.Create(t.Context(), "1", stampable{Kind: "a", Used: time.Unix(1, 0)})

@@ -16,6 +16,7 @@ import (
 // TestSweepOnce: what a sweep has in hand may change before it comes to it. It is
 // announced once, and nothing is taken from an item that lives.
 func TestSweepOnce(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for name, meanwhile := range map[string]func(*Store[string, note]) error{
 			"nothing": func(*Store[string, note]) error { return nil },
@@ -89,6 +90,7 @@ func TestSweepOnce(t *testing.T) {
 // TestProlongedByHand: an item whose hash lives longer than is known stays, and
 // when it ends is learnt.
 func TestProlongedByHand(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		for _, id := range []string{"1", "2"} {
@@ -119,6 +121,7 @@ func TestProlongedByHand(t *testing.T) {
 // TestSweepBatch: a script takes no more than a batch, and what it has swept is
 // out of everything.
 func TestSweepBatch(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 7 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a(fmt.Sprint("k", i%2), 5))
@@ -156,6 +159,7 @@ func TestSweepBatch(t *testing.T) {
 
 // TestLease: one sweeps at a time; the lease of one that died ends by itself.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
@@ -188,6 +192,7 @@ func TestLease(t *testing.T) {
 
 // TestSweeper: a sweeper runs until it is told to stop, through errors too.
 func TestSweeper(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := storeOf(open(t, s.URL()), announcing("n"))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -218,6 +223,7 @@ func TestSweeper(t *testing.T) {
 // TestNeverGivenWhenExpired: no read gives an item past its end, a cached one
 // included.
 func TestNeverGivenWhenExpired(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		due := time.UnixMilli(1)
 		v := a("k", 5)

@@ -12,6 +12,7 @@ import (
 // TestUsed: an update without changes stamps its time, and moves what is sorted by
 // it, with a TTL of the caller's choice.
 func TestUsed(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) { used(t, notes) })
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) { used(t, spread(t, c.URL(), "n")) })
 }

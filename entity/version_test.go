@@ -11,6 +11,7 @@ import (
 // TestLargeVersions: versions are exact up to the last one, beyond what a Lua number
 // holds; what comes after that is refused, and changes nothing.
 func TestLargeVersions(t *testing.T) {
+	t.Parallel()
 	try := func(t *testing.T, notes *Store[string, note], set func(version string)) {
 		ctx := t.Context()
 		item, err := notes.Create(ctx, "1", a("k", 5))

@@ -12,6 +12,7 @@ import (
 // TestWritersAtOnce: eight writers on one item and on few: no entry is left
 // behind, versions grow, and each event is of the item as it then was.
 func TestWritersAtOnce(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		var all sync.WaitGroup
 		for w := range 8 {
@@ -59,6 +60,7 @@ func TestWritersAtOnce(t *testing.T) {
 // TestNothingIsLost: changes by many at once, each of what it has read, are all
 // there at the end.
 func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		counter := taskSpec(false)
 		counter.Fields.Columns = append(counter.Fields.Columns, stampedVersion)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/notice"
@@ -46,7 +47,7 @@ func watcher(c *keywright.Client, target pressure.Target, o pressure.Options) *p
 }
 
 func brands(t *testing.T, f func(*testing.T, *keywrighttest.Server)) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for _, policy := range []string{"noeviction", "volatile-ttl"} {
 			t.Run(strings.TrimSuffix(string(brand), "-server")+"/"+policy, func(t *testing.T) {
 				t.Parallel()
@@ -159,7 +160,7 @@ func full(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 
 func TestFull(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			for _, w := range full(t, keywrighttest.Start(t, brand)) {
@@ -172,7 +173,7 @@ func TestFull(t *testing.T) {
 // TestShortenWhenFull: also the step that only shortens works on a full server.
 func TestShortenWhenFull(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		s := keywrighttest.Start(t, brand)
 		fill(s, 500, 1)
 		c := open(t, s.URL())
@@ -224,7 +225,7 @@ func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for _, w := range turns(t, keywrighttest.Start(t, brand)) {
 			t.Error(w)
 		}
@@ -477,7 +478,7 @@ func TestNoLimit(t *testing.T) {
 // released, although the index names the items of all.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
@@ -37,21 +38,19 @@ var guards = []struct {
 }
 
 func TestGuards(t *testing.T) {
-	for _, guard := range guards {
-		worlds(t, func(w world) {
+	worlds(t, func(w world) {
+		for _, guard := range guards {
 			if err := guard.check(w); err != nil {
 				w.Errorf("%s: %v", guard.name, err)
 			}
-		})
-	}
+			w.s.Do("FLUSHALL")
+		}
+	})
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	c := servertest.Open(t, s.URL())
 	for _, guard := range guards {
 		t.Run(guard.name+"/without", func(t *testing.T) {
-			s := keywrighttest.Start(t, keywrighttest.Valkey)
-			c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			s.Do("FLUSHALL")
 			restore, ok := typed.Mutate(guard.file, guard.old, guard.new)
 			if !ok {
 				t.Fatalf("%s has no single %q", guard.file, guard.old)
