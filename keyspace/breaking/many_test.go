@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
+	"github.com/keywright/keywright/keyspace/pattern"
 )
 
 // many returns a declaration with n entries; # in one is its number.
@@ -61,6 +62,21 @@ func TestManyFormerNames(t *testing.T) {
 	old := many(t, n/2, `e#: {key: "new:q#:{user}", type: string, ttl: none, was: ["old:q#:{user}"]}`)
 	if found := Run(old, many(t, n, entry), Key); told(found, "KW603", "is gone; keys like") != n/2 {
 		t.Errorf("%d findings for %d former names", len(found), n/2)
+	}
+}
+
+// TestLacksEndsWithItsBudget: what takes more steps than there are left is not decided.
+func TestLacksEndsWithItsBudget(t *testing.T) {
+	var list []*pattern.Pattern
+	for _, k := range many(t, 3, `n#: {key: "{user}:new#:{a}", type: string, ttl: none}`).Keys {
+		list = append(list, k.Pattern)
+	}
+	gone := many(t, 1, `o#: {key: "{user}:old#:{a}", type: string, ttl: none}`).Keys[0].Pattern
+	for budget, want := range map[int]bool{1: false, mostCompared: true} {
+		d := &declared{byPrefix(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, budget}
+		if _, found, decided := d.lacks(gone); found != want || decided != want || d.budget >= budget {
+			t.Errorf("of %d steps %d are left: found %t, decided %t", budget, d.budget, found, decided)
+		}
 	}
 }
 

@@ -213,17 +213,18 @@ func TestEnumsAreBounded(t *testing.T) {
 		}
 		return b.String()
 	}
-	for name, tt := range map[string]struct {
+	for _, tt := range gate.Pick(t, []struct {
+		name   string
 		text   string // of one thing, many of which are too much
 		places int    // of each
 	}{
-		"keys":     {"  e#: {key: \"k#:{x}\", type: string, ttl: 1d}\n", 1},
-		"queues":   {"  e#: {key: \"k#:{x}\", type: queue, ttl: none}\n", 11},
-		"requests": {"  c#: {channel: \"k#:{x}\", message: {a: x}, reply: {a: int}}\n", 3},
-		"values":   {"  e#: {key: \"k#\", type: string, value: x, ttl: 1d}\n", 1},
-		"former":   {"  e#: {key: \"k#:{x}\", type: cache, was: [\"o#:{x}\"], ttl: 1d}\n", 4},
-	} {
-		section := "keys:\n"
+		{"keys", "  e#: {key: \"k#:{x}\", type: string, ttl: 1d}\n", 1},
+		{"queues", "  e#: {key: \"k#:{x}\", type: queue, ttl: none}\n", 11},
+		{"requests", "  c#: {channel: \"k#:{x}\", message: {a: x}, reply: {a: int}}\n", 3},
+		{"values", "  e#: {key: \"k#\", type: string, value: x, ttl: 1d}\n", 1},
+		{"former", "  e#: {key: \"k#:{x}\", type: cache, was: [\"o#:{x}\"], ttl: 1d}\n", 4},
+	}) {
+		name, section := tt.name, "keys:\n"
 		if name == "requests" {
 			section = "keys: {}\nchannels:\n"
 		}
