@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/keywright/keywright/internal/gate"
 )
 
