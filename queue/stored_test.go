@@ -16,6 +16,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -87,6 +88,9 @@ func TestStoredMutations(t *testing.T) {
 			"until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(m.test, "Backlogs") {
+				gate.Skip(t, "its test is not in the gate")
+			}
 			t.Parallel()
 			guards, err := json.Marshal([]string{m.guard, m.instead})
 			must(t, err)
