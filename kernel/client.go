@@ -109,7 +109,6 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	gate := newDialGate(config.Network, config.Timeout)
 	gate.login = newLogin(config)
 	opened := gate.opening(ctx)
-	defer opened()
 	option := clientOption(config, o, gate)
 	var hub *invalidations
 	if !o.NoCache {
@@ -117,6 +116,10 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		option.OnInvalidations = hub.tell
 	}
 	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
+	if opened() && err == nil {
+		c.Close()
+		err = ctx.Err()
+	}
 	if err != nil {
 		class, hint := NotApplied, openHint(err)
 		if refusal(err) != "" {

@@ -69,19 +69,21 @@ func newDialGate(network string, timeout time.Duration) *dialGate {
 		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
-// opening makes dials and logins end with the context of Open, until opened is called.
-func (g *dialGate) opening(ctx context.Context) (opened func()) {
+// opening makes dials and logins end with the context of Open, until opened is called, which reports whether the
+// context has ended before: then the connections are closed.
+func (g *dialGate) opening(ctx context.Context) (opened func() (ended bool)) {
 	g.open = ctx
 	stop := context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.cut()
 	})
-	return func() {
-		stop()
+	return func() bool {
+		ended := !stop()
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.open = context.Background()
+		return ended
 	}
 }
 

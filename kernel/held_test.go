@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/internal/gate"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
@@ -50,7 +50,7 @@ func held(t *testing.T, c *keywright.Client) map[string]any {
 	select {
 	case j := <-jobs:
 		return map[string]any{"Lease": lease, "Lease of its own": given, "QuorumLease": most, "Job": j}
-	case <-time.After(patience):
+	case <-time.After(expect.Patience):
 		t.Fatal("no job has begun")
 		return nil
 	}
@@ -89,7 +89,6 @@ func unreleased(t *testing.T) func(string, error) {
 // TestWhatIsHeldEndsWithItsContext: the calls of a lease and of a job end with their
 // contexts, too, whatever the server does; of a client that was closed they say so.
 func TestWhatIsHeldEndsWithItsContext(t *testing.T) {
-	gate.Skip(t, "calls that are measured to 100 ms")
 	for name, harm := range map[string]func(*testing.T, place) func(string, error){
 		"frozen": func(t *testing.T, p place) func(string, error) {
 			p.server.Stop()

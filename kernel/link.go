@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/notice"
+	"github.com/redis/rueidis"
 )
 
 // link represents one connection. What fails before the login is over says that nothing
@@ -127,6 +128,11 @@ func (l *link) failed(err error) error {
 		}
 		return &net.OpError{Op: "dial", Net: l.gate.network, Err: err}
 	case up:
+		if l.gate.whole().Err() != nil {
+			// The caller of Open has left. Of a connection that is lost, rueidis would make Open wait for up to a second
+			// until it asks for the nodes again; not of one that it closes.
+			return rueidis.ErrClosing
+		}
 		if !errors.Is(err, net.ErrClosed) {
 			l.gate.lost(l, err)
 		}

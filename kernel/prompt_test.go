@@ -281,3 +281,28 @@ func TestOneLossIsToldOnce(t *testing.T) {
 		t.Error("a server that nobody asks for any more keeps all callers from haste")
 	}
 }
+
+// TestOpenIsLeft: a connection that is up when the caller of Open leaves is closed, and is no lost one, after which
+// rueidis would not ask for the nodes for up to a second: Open would be late by that.
+func TestOpenIsLeft(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	g := newDialGate("tcp", time.Minute)
+	g.tell = func(n Notice) { t.Errorf("%s is told", n.Kind) }
+	ctx, cancel := context.WithCancel(t.Context())
+	opened := g.opening(ctx)
+	l := &link{Conn: near, gate: g, addr: "a:1", born: g.now()}
+	g.unrest.Add(1)
+	g.links[l] = struct{}{}
+	_ = l.SetDeadline(time.Time{})
+	cancel()
+	if _, err := l.Read(make([]byte, 1)); err != rueidis.ErrClosing {
+		t.Errorf("it is read with %v", err)
+	}
+	if !opened() {
+		t.Error("it counts as opened")
+	}
+	if ended := g.opening(t.Context())(); ended || g.whole().Err() != nil {
+		t.Error("a context that lives has ended")
+	}
+}

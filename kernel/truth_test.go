@@ -265,7 +265,7 @@ func TestWhatAnErrorSaysIsTrue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, harm := state(t)
-			k := everykeys.New(open(t, url, keywright.Options{Timeout: patience}))
+			k := everykeys.New(open(t, url, keywright.Options{Timeout: 30 * time.Second}))
 			judgeAll(t, k, collect(t, k, harm), slices.Contains(losing, name))
 		})
 	}
