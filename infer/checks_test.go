@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // TestMain lowers how many keyspaces a property is tried on, unless the command line
@@ -13,7 +15,11 @@ func TestMain(m *testing.M) {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
 	if !given {
-		_ = flag.Set("rapid.checks", "40")
+		checks := "8"
+		if gate.All() {
+			checks = "40"
+		}
+		_ = flag.Set("rapid.checks", checks)
 	}
 	os.Exit(m.Run())
 }

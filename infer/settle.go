@@ -3,6 +3,7 @@ package infer
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -56,8 +57,17 @@ func (d *Draft) giveUp() {
 				wrong[e] = f.Message
 			}
 		}
+		all := d.within(ks)
 		if len(wrong) == 0 {
-			for _, f := range lint.Run(d.within(ks)) {
+			items, targets := all.Items()
+			if _, _, err := match.Compile(items); err != nil { // lint may say it at a known entry
+				if list := d.involved(err, targets); len(list) > 0 {
+					wrong[smallest(list)] = tooComplex
+				}
+			}
+		}
+		if len(wrong) == 0 {
+			for _, f := range lint.Run(all) {
 				if e := d.named(f.Entry); e != nil && !slices.Contains(e.silenced, f.Code) {
 					wrong[e] = f.Message
 				}
@@ -157,7 +167,7 @@ func (d *Draft) mend(ks *keyspace.Keyspace) bool {
 	items, targets := all.Items()
 	_, conflicts, err := match.Compile(items)
 	if err != nil {
-		return d.dropSmallest("the patterns together are too complex to be compared")
+		return d.simpler(d.involved(err, targets))
 	}
 	changed := false
 	for _, c := range conflicts {
@@ -192,13 +202,44 @@ func (d *Draft) mend(ks *keyspace.Keyspace) bool {
 // called as they are.
 var silencedHere = set("KW125 KW126 KW128 KW131")
 
-// dropSmallest leaves out the entry with the fewest keys.
-func (d *Draft) dropSmallest(why string) bool {
-	if len(d.Entries) == 0 {
+const tooComplex = "the patterns together are too complex to be compared"
+
+// involved returns the entries of the draft whose patterns cannot be compared: all entries where none of them is named.
+func (d *Draft) involved(err error, targets []keyspace.Target) []*Entry {
+	var out []*Entry
+	if complex, ok := errors.AsType[*match.ComplexError](err); ok {
+		for _, i := range complex.Items {
+			if k := targets[i].Key; k != nil {
+				if e := d.named(k.Entry.Name); e != nil && !slices.Contains(out, e) {
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	if len(out) == 0 {
+		return d.Entries
+	}
+	return out
+}
+
+// simpler narrows the texts of entries that cannot be compared. Where that changes nothing it leaves out the smallest.
+func (d *Draft) simpler(list []*Entry) bool {
+	if len(list) == 0 {
 		return false
 	}
-	d.drop(slices.MinFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Keys, b.Keys) }), why)
+	narrower := false
+	for _, e := range list {
+		narrower = d.narrowed(e) || narrower
+	}
+	if !narrower {
+		d.drop(smallest(list), tooComplex)
+	}
 	return true
+}
+
+// smallest returns the entry with the fewest keys.
+func smallest(list []*Entry) *Entry {
+	return slices.MinFunc(list, func(a, b *Entry) int { return cmp.Compare(a.Keys, b.Keys) })
 }
 
 // takeDerived leaves out entries whose keys a construct brings along.
