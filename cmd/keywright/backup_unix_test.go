@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -42,46 +42,51 @@ func ran(t *testing.T, code int, dir string, args ...string) string {
 	return string(text)
 }
 
+// fillKeys says how many keys filled makes: small ones, and ten values that are read in parts.
+const fillKeys = 3000 + 10
+
 // filled returns a server with many small keys, and some values that are read in parts.
 func filled(t *testing.T, brand keywrighttest.Brand) *keywrighttest.Server {
 	t.Helper()
 	s := keywrighttest.Start(t, brand)
-	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key:'..i, string.rep('v', i % 300), 'PXAT', 4102444800000 + i) end
+	s.Do("EVAL", `for i = 1, ARGV[1] - 10 do redis.call('SET', 'key:'..i, string.rep('v', i % 300), 'PXAT', 4102444800000 + i) end
 		for i = 1, 5 do
-			for j = 1, 20000 do redis.call('HSET', 'hash:'..i, 'field'..j, 'value'..j); redis.call('RPUSH', 'list:'..i, j) end
-		end`, "0")
+			for j = 1, 2500 do
+				redis.call('HSET', 'hash:'..i, 'field'..j, string.rep('x', 300)..j); redis.call('RPUSH', 'list:'..i, string.rep('x', 300)..j)
+			end
+		end`, "0", strconv.Itoa(fillKeys))
 	return s
+}
+
+// someWritten waits until a backup has written a part of its archive.
+func someWritten(t *testing.T, dir string) {
+	t.Helper()
+	expect.Eventually(t, "some of it is written", func() bool {
+		info, err := os.Stat(filepath.Join(dir, "a.kwa.part"))
+		return err == nil && info.Size() > 0
+	})
 }
 
 // A backup that is killed, at any moment, and gone on with, has each key once and as it
 // is. What a killed run leaves is not called whole, unless it had only its name still to get.
 func TestKilledBackups(t *testing.T) {
-	gate.Skip(t, "kills by the clock")
 	t.Parallel()
-	kills := 10
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
-	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
-	began := time.Now()
-	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", s.URL())
-	whole := time.Since(began)
-	midway := 0
+	s, dir, halt, r := filled(t, gate.Pick(t, keywrighttest.Brands())[0]), t.TempDir(), &halting{}, gate.Rand(t)
+	url := "redis://" + halt.front(t, s.Addr())
+	halt.set(-1)
+	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", url)
+	requests, midway := halt.asked(), 0
+	kills := gate.Count(t, "KEYWRIGHT_KILLS", 2, 10)
 	for range kills {
-		cmd := runProgram(t, dir, "backup", "--to", "got.kwa", "--resume", "-u", s.URL())
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
-		err := cmd.Wait()
-		kill.Stop()
+		cmd := runProgram(t, dir, "backup", "--to", "got.kwa", "--resume", "-u", url)
+		halt.harmed(t, cmd, 1+r.IntN(requests-1), false, func() { _ = cmd.Process.Kill() })
 		if _, there := os.Stat(filepath.Join(dir, "got.kwa")); there == nil { // it was quicker than we were
 			if err := os.Remove(filepath.Join(dir, "got.kwa")); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if err == nil {
+		if cmd.ProcessState.Success() {
 			t.Fatal("it ended well, and there is no archive")
 		}
 		if info, err := os.Stat(filepath.Join(dir, "got.kwa.part")); err == nil && info.Size() > 1<<10 {
@@ -93,12 +98,12 @@ func TestKilledBackups(t *testing.T) {
 			}
 		}
 	}
-	ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "-u", s.URL())
+	ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "-u", url)
 	ran(t, 0, dir, "archive", "verify", "got.kwa")
-	if text := ran(t, 0, dir, "archive", "diff", "want.kwa", "got.kwa"); !strings.Contains(text, "The same: 20,010 keys") {
+	if text := ran(t, 0, dir, "archive", "diff", "want.kwa", "got.kwa"); !strings.Contains(text, "The same: 3,010 keys") {
 		t.Error(text)
 	}
-	if text := ran(t, 0, dir, "archive", "ls", "got.kwa", "-o", "names"); strings.Count(text, "\x00") != 20_010 {
+	if text := ran(t, 0, dir, "archive", "ls", "got.kwa", "-o", "names"); strings.Count(text, "\x00") != fillKeys {
 		t.Errorf("%d keys, not each once", strings.Count(text, "\x00"))
 	}
 	t.Logf("%d of %d kills left a part", midway, kills)
@@ -113,8 +118,9 @@ func TestResumedBackupCounts(t *testing.T) {
 	must(t, err)
 	good := regexp.MustCompile(`good so far: ([0-9,]+) keys`)
 	midway := 0
-	for tenths := range 10 {
-		must(t, os.WriteFile(filepath.Join(dir, "got.kwa.part"), text[:len(text)*(tenths+1)/11], 0o600))
+	parts := gate.Count(t, "KEYWRIGHT_KILLS", 3, 10)
+	for part := range parts {
+		must(t, os.WriteFile(filepath.Join(dir, "got.kwa.part"), text[:len(text)*(part+1)/(parts+1)], 0o600))
 		keys := good.FindStringSubmatch(ran(t, 5, dir, "archive", "info", "got.kwa.part"))
 		said := ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "--replace-file", "-u", s.URL())
 		switch {
@@ -123,7 +129,7 @@ func TestResumedBackupCounts(t *testing.T) {
 		case keys[1] == "0" && strings.Contains(said, "by the run before"),
 			keys[1] != "0" && !strings.Contains(said, "\n"+keys[1]+" keys were saved by the run before\n"):
 			t.Errorf("the part had %s keys: %s", keys[1], said)
-		case keys[1] != "0" && keys[1] != "20,010":
+		case keys[1] != "0" && keys[1] != "3,010":
 			midway++
 		}
 	}
@@ -160,21 +166,14 @@ func TestFullDisk(t *testing.T) {
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
-	s.Do("CONFIG", "SET", "rdb-key-save-delay", "200") // microseconds for each key
+	s.Do("CONFIG", "SET", "rdb-key-save-delay", "5000") // microseconds for each key: 15 s
 	cmd := runProgram(t, dir, "backup", "--to", "a.kwa", "--snapshot", "-u", s.URL())
 	var said bytes.Buffer
 	cmd.Stderr, cmd.Stdout = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); ; { // until some of it is there
-		if info, err := os.Stat(filepath.Join(dir, "a.kwa.part")); err == nil && info.Size() > 0 {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("nothing was written")
-		}
-	}
+	someWritten(t, dir)
 	s.Kill()
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 5 && code != 3 {
@@ -192,10 +191,7 @@ func TestManyFields(t *testing.T) {
 	gate.Skip(t, "measures milliseconds")
 	t.Parallel()
 	const elementsAtOnce = 1000
-	fields := 100_000
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {
-		fields = n
-	}
+	fields := gate.Count(t, "KEYWRIGHT_FIELDS", 100_000, 100_000)
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
 	s.Do("EVAL", `for i = 1, ARGV[1] do redis.call('HSET', 'hash', 'field'..i, 'value'..i) end`, "0", strconv.Itoa(fields))
 	want := s.Do("DEBUG", "DIGEST-VALUE", "hash")

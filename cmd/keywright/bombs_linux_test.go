@@ -10,7 +10,6 @@ import (
 	"github.com/keywright/keywright/internal/gate"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,53 +17,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 )
-
-// marker is a reply that only we ask for.
-const marker = "$20\r\nhere-comes-the-bomb!\r\n"
-
-// repliesTo passes on what a server says, until it is to end in a bomb.
-type repliesTo struct {
-	net.Conn // the program's
-	mu       sync.Mutex
-	bomb     func(io.Writer)
-	held     []byte // begins with what was not passed on
-}
-
-// end asks the server for the marker: what comes before it are replies to requests that
-// were passed on, and the bomb comes in its place.
-func (r *repliesTo) end(server io.Writer, bomb func(io.Writer)) {
-	r.mu.Lock()
-	again := r.bomb != nil
-	r.bomb = bomb
-	r.mu.Unlock()
-	if !again {
-		_, _ = io.WriteString(server, "*2\r\n$4\r\nECHO\r\n"+marker) // else the connection is over
-	}
-}
-
-func (r *repliesTo) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	bomb := r.bomb
-	r.mu.Unlock()
-	if bomb == nil {
-		return r.Conn.Write(p)
-	}
-	r.held = append(r.held, p...)
-	before, _, here := bytes.Cut(r.held, []byte(marker))
-	if !here {
-		return len(p), nil
-	}
-	if _, err := r.Conn.Write(before); err != nil {
-		return 0, err
-	}
-	bomb(r.Conn)
-	return 0, io.ErrClosedPipe
-}
 
 // replyBombs are replies of which a program could make much.
 var replyBombs = []struct {

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -41,43 +38,33 @@ func byHand() (out []moved) {
 // A server that is killed while a verb works on it, and started again, has in the end what the
 // verb was told, if the verb is run again where it had to give up.
 func TestKilledServers(t *testing.T) {
-	gate.Skip(t, "kills by the clock")
 	t.Parallel()
-	kills := min(killsOr(1), 50)
-	for _, v := range byHand() {
+	for _, v := range gate.Pick(t, byHand()) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 300, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-			p.reset(t, &v)
-			began := time.Now()
-			p.again(t, &v)
-			whole := time.Since(began)
-			v.check(t, p)
+			p := newPlace(t, 100, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+			requests := p.whole(t, &v)
 			victim := p.from
 			if v.other {
 				victim = p.to
 			}
-			for range kills {
+			for range gate.Count(t, "KEYWRIGHT_KILLS", 1, 2) {
 				p.reset(t, &v)
 				cmd := runProgram(t, p.dir, p.words(v.line)...)
-				var said bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &said, &said
-				must(t, cmd.Start())
-				killed := make(chan struct{})
-				time.AfterFunc(rand.N(whole), func() { victim.Kill(); close(killed) })
-				<-killed
-				victim.Restart()
-				_ = cmd.Wait() // the code is looked at
+				said, _ := p.halt.harmed(t, cmd, moment(p.r, requests), false, func() {
+					victim.Kill()
+					victim.Restart()
+				})
 				code := cmd.ProcessState.ExitCode()
 				if !slices.Contains([]int{0, 1, 3, 4, 5}, code) {
-					t.Fatalf("exit code %d: %s", code, said.String())
+					t.Fatalf("exit code %d: %s", code, said)
 				}
 				if code != 0 { // it had to give up
 					p.again(t, &v)
 				}
 				v.check(t, p)
 				if t.Failed() {
-					t.Logf("the killed run said: %s", said.String())
+					t.Logf("the killed run said: %s", said)
 					return
 				}
 			}
@@ -91,7 +78,7 @@ func TestVerbsTwice(t *testing.T) {
 	for _, v := range byHand() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 200)
+			p := newPlace(t, 50)
 			p.reset(t, &v)
 			p.again(t, &v)
 			from, to := keysOf(t, p.from.URL()), keysOf(t, p.to.URL())
@@ -105,38 +92,28 @@ func TestVerbsTwice(t *testing.T) {
 // A process that was stopped for so long that another one took its place does no harm when it
 // goes on.
 func TestStoppedVerbs(t *testing.T) {
-	gate.Skip(t, "stops by the clock")
 	t.Parallel()
-	half := rand.IntN(2)
-	for i, v := range movedVerbs {
-		if i%2 == half && killsOr(0) == 0 {
-			continue // all with KEYWRIGHT_KILLS, else now these, now the others
+	for _, v := range movedVerbs {
+		if !gate.All() && !slices.Contains([]string{"restore", "delete that keeps", "rename of a plan"}, v.name) {
+			continue
 		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 300)
-			p.reset(t, &v)
-			began := time.Now()
-			p.again(t, &v)
-			whole := time.Since(began)
-			v.check(t, p)
-			for range 1 + min(killsOr(0), 20) {
+			p := newPlace(t, 100)
+			requests := p.whole(t, &v)
+			for range min(gate.Count(t, "KEYWRIGHT_KILLS", 1, 2), 20) {
 				p.reset(t, &v)
 				cmd := runProgram(t, p.dir, p.words(v.line)...)
-				must(t, cmd.Start())
-				stopped := make(chan error, 1)
-				time.AfterFunc(rand.N(whole), func() { stopped <- cmd.Process.Signal(syscall.SIGSTOP) })
-				<-stopped
-				for _, s := range []*keywrighttest.Server{p.from, p.to} { // its TTL has ended
-					s.Do("DEL", apply.ActingKey)
-				}
-				other := p.words(strings.Replace(v.line, "gone.kwa", "gone-other.kwa", 1))
-				text, err := runProgram(t, p.dir, other...).CombinedOutput()
-				_ = cmd.Process.Signal(syscall.SIGCONT)
-				_ = cmd.Wait() // the keys are looked at
-				if err != nil && !bytes.Contains(text, []byte("was executed to its end")) {
-					t.Logf("the second run: %v: %s", err, text)
-				}
+				p.halt.harmed(t, cmd, moment(p.r, requests), false, func() {
+					must(t, cmd.Process.Signal(syscall.SIGSTOP))
+					p.alone() // its TTL has ended
+					other := p.words(strings.Replace(v.line, "gone.kwa", "gone-other.kwa", 1))
+					text, err := runProgram(t, p.dir, other...).CombinedOutput()
+					_ = cmd.Process.Signal(syscall.SIGCONT)
+					if err != nil && !bytes.Contains(text, []byte("was executed to its end")) {
+						t.Logf("the second run: %v: %s", err, text)
+					}
+				})
 				p.again(t, &v)
 				v.check(t, p)
 			}
@@ -144,42 +121,26 @@ func TestStoppedVerbs(t *testing.T) {
 	}
 }
 
-// Connections that break while keys are changed cost nothing: all is done once.
+// A reply that is lost with its connection while keys are changed costs nothing: all is done once.
 func TestVerbsOverConnectionsThatBreak(t *testing.T) {
-	gate.Skip(t, "cuts by the clock")
 	t.Parallel()
 	for _, v := range byHand() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 300)
-			p.reset(t, &v)
-			proxy := keywrighttest.NewProxy(t, map[bool]*keywrighttest.Server{true: p.to, false: p.from}[v.other].Addr(),
-				keywrighttest.Rules{Delay: time.Millisecond})
-			line := strings.Replace(v.line, map[bool]string{true: "TO", false: "FROM"}[v.other], "redis://"+proxy.Addr(), 1)
-			cmd := runProgram(t, p.dir, p.words(line)...)
-			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &said, &said
-			must(t, cmd.Start())
-			ended := make(chan error, 1)
-			go func() { ended <- cmd.Wait() }()
-			var err error
-			cut := time.NewTicker(30 * time.Millisecond)
-			defer cut.Stop()
-			for cuts, done := 0, false; !done; {
-				select {
-				case err = <-ended:
-					done = true
-				case <-cut.C:
-					if cuts++; cuts < 8 {
-						proxy.Cut()
-					}
+			p := newPlace(t, 100)
+			requests := p.whole(t, &v)
+			for range min(gate.Count(t, "KEYWRIGHT_KILLS", 1, 8), 50) {
+				p.reset(t, &v)
+				cmd := runProgram(t, p.dir, p.words(v.line)...)
+				said, broken := p.halt.harmed(t, cmd, moment(p.r, requests), true, func() {})
+				if !cmd.ProcessState.Success() {
+					t.Logf("it gave up: %s", said)
+				} else if !broken {
+					t.Error("no connection was broken")
 				}
+				p.again(t, &v)
+				v.check(t, p)
 			}
-			if err != nil {
-				t.Logf("it gave up: %s", said.String())
-			}
-			p.again(t, &v)
-			v.check(t, p)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,86 +162,6 @@ for i = 1, 40 do
 end
 redis.call('ZADD', 'board:2025-01-15', 1, 'a')
 redis.call('SET', 'lock:1', 'w/1', 'PX', 30000)`
-
-// halting is between the program and a server: it passes requests on until there were
-// so many, and then nothing. Those that come then are not answered, or by a bomb.
-type halting struct {
-	mu     sync.Mutex
-	left   int // requests that are passed on; below 0: all
-	seen   int
-	halted chan struct{}
-	bomb   func(io.Writer) // nil: there is no answer
-}
-
-func (h *halting) front(t *testing.T, server string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go h.relay(c, server)
-		}
-	}()
-	return l.Addr().String()
-}
-
-// relay ends when the program has.
-func (h *halting) relay(c net.Conn, server string) {
-	defer c.Close()
-	s, err := net.Dial("tcp", server)
-	if err != nil {
-		return
-	}
-	defer s.Close()
-	a := &repliesTo{Conn: c}
-	go func() { _, _ = io.Copy(a, s); c.Close() }()
-	for p := make([]byte, 64<<10); ; {
-		n, err := c.Read(p)
-		if err != nil {
-			return
-		}
-		if passes, bomb := h.passes(); !passes {
-			if bomb != nil {
-				a.end(s, bomb)
-			}
-			continue
-		}
-		if _, err := s.Write(p[:n]); err != nil {
-			return
-		}
-	}
-}
-
-// passes counts a request.
-func (h *halting) passes() (passes bool, bomb func(io.Writer)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.seen++
-	if h.left != 0 {
-		h.left--
-		return true, nil
-	}
-	select {
-	case <-h.halted:
-	default:
-		close(h.halted)
-	}
-	return false, h.bomb
-}
-
-// set begins a run.
-func (h *halting) set(left int) (halted <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left, h.seen, h.halted, h.bomb = left, 0, make(chan struct{}), nil
-	return h.halted
-}
 
 // TestEveryCommandEndsWhenItIsInterrupted: whatever a command waits for, a server that
 // stops answering at its first, its last or another request, standard input, a file that

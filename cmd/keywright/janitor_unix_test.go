@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -117,9 +117,8 @@ func TestServeJanitor(t *testing.T) {
 	d := newTidy(t, "  tidy: {do: clean, cron: \"0 0 1 1 *\", doc: Old logs.}\n")
 	d.logs(logs)
 	d.due("plans", "tidy")
-	_, end := d.serve("plans", "--apply-rate", "2000")
-	for d.s.Do("DBSIZE").(int64) > logs-500 { // it works
-	}
+	_, end := d.serve("plans", "--apply-rate", "300") // for 20 s, of which it has two
+	expect.Eventually(t, "it works", func() bool { return d.s.Do("DBSIZE").(int64) <= logs-500 })
 	end(syscall.SIGKILL)
 	if left := d.s.Do("DBSIZE").(int64); left <= 20 {
 		t.Fatalf("it was killed too late: %d are left", left)
@@ -371,10 +370,10 @@ func TestJanitorSweeps(t *testing.T) {
 // end: each run has one plan, which is begun as often as it was killed and once more, and ended once; what is kept is
 // there, and no key is changed twice.
 func TestKilledJanitor(t *testing.T) {
-	gate.Skip(t, "kills by chance")
+	gate.Skip(t, "TestServeJanitor kills one, too")
 	t.Parallel()
 	const logs, kept = 1510, 10
-	kills := killsOr(2)
+	kills, r := gate.Count(t, "KEYWRIGHT_KILLS", 1, 2), gate.Rand(t)
 	d := newTidy(t, "  tidy: {do: clean, cron: \"0 0 1 1 *\"}\n")
 	midway, rounds := 0, 0
 	for killed := 0; killed < kills && !t.Failed(); rounds++ {
@@ -387,7 +386,7 @@ func TestKilledJanitor(t *testing.T) {
 		for more := true; more && killed < kills; more = at < 4 {
 			_, end := d.serve(plans, "--apply-rate", "1000")
 			begin := d.s.Do("DBSIZE").(int64)
-			stop := begin - rand.N(int64(400))
+			stop := begin - r.Int64N(400)
 			for deadline := time.Now().Add(time.Minute); d.s.Do("DBSIZE").(int64) > max(stop, kept+50) &&
 				time.Now().Before(deadline); {
 			}

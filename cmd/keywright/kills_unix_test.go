@@ -97,8 +97,11 @@ func only(all map[string]string, prefixes ...string) map[string]string {
 // place describes where a verb is tried: two servers, a folder, and what was there before.
 type place struct {
 	from, to *keywrighttest.Server
+	halt     *halting // is before both servers
+	urls     *strings.Replacer
 	dir      string
 	n        int
+	r        *rand.Rand
 	before   map[string]string // of from
 }
 
@@ -128,7 +131,7 @@ func planned(line string) func(*testing.T, *place) {
 }
 
 func (p *place) words(line string) []string {
-	return strings.Fields(strings.NewReplacer("FROM", p.from.URL(), "TO", p.to.URL()).Replace(line))
+	return strings.Fields(p.urls.Replace(line))
 }
 
 // journalEnded reports whether the plan was executed to its end.
@@ -261,8 +264,7 @@ func (p *place) reset(t *testing.T, v *moved) {
 // again runs the verb to its end, as the only one.
 func (p *place) again(t *testing.T, v *moved) {
 	t.Helper()
-	p.from.Do("DEL", apply.ActingKey) // of a process that was killed; else it ends after 15 s
-	p.to.Do("DEL", apply.ActingKey)
+	p.alone()
 	if v.last != nil && v.last(t, p) {
 		ran(t, 2, p.dir, p.words(v.line)...)
 		return
@@ -280,60 +282,77 @@ func (p *place) again(t *testing.T, v *moved) {
 	ran(t, 0, p.dir, p.words(line)...)
 }
 
-// newPlace starts the servers.
+// newPlace starts the servers: one of each brand, and in test-all by lot which one is which.
 func newPlace(t *testing.T, n int, options ...keywrighttest.Option) *place {
 	t.Helper()
-	p := &place{from: keywrighttest.Start(t, keywrighttest.Redis, options...),
-		to: keywrighttest.Start(t, keywrighttest.Valkey, options...), dir: t.TempDir(), n: n}
+	brands := keywrighttest.Brands()
+	r := gate.Rand(t)
+	first := r.IntN(len(brands))
+	p := &place{r: r, from: keywrighttest.Start(t, brands[first], options...),
+		to: keywrighttest.Start(t, brands[len(brands)-1-first], options...), halt: &halting{}, dir: t.TempDir(), n: n}
+	p.halt.set(-1)
+	p.urls = strings.NewReplacer("FROM", "redis://"+p.halt.front(t, p.from.Addr()), "TO",
+		"redis://"+p.halt.front(t, p.to.Addr()))
 	must(t, os.WriteFile(filepath.Join(p.dir, "keyspace.yaml"), []byte(movedKeyspace), 0o600))
 	return p
 }
 
-func killsOr(n int) int {
-	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		return of
+// whole runs a verb to its end, and says how often it asks the servers.
+func (p *place) whole(t *testing.T, v *moved) (requests int) {
+	t.Helper()
+	p.reset(t, v)
+	p.halt.set(-1)
+	p.again(t, v)
+	requests = p.halt.asked()
+	v.check(t, p)
+	return requests
+}
+
+// alone makes the next process the only one that changes keys: those of processes that were killed end after 15 s.
+func (p *place) alone() {
+	p.from.Do("DEL", apply.ActingKey)
+	p.to.Do("DEL", apply.ActingKey)
+}
+
+// moment says at which of its requests a run is harmed: late in the gate, when it changes keys, else by lot.
+func moment(r *rand.Rand, requests int) int {
+	if gate.All() {
+		return r.IntN(requests)
 	}
-	return n
+	return requests * 3 / 4
 }
 
 // Each verb that is killed at any moment, once or several times, and run again, has done in
 // the end what it was told: nothing is lost, nothing is there twice, nothing lives forever.
 func TestKilledVerbs(t *testing.T) {
-	gate.Skip(t, "kills by the clock")
 	t.Parallel()
-	kills := killsOr(2)
 	for _, v := range movedVerbs {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 300+min(kills, 35)*20)
-			p.reset(t, &v)
-			began := time.Now()
-			p.again(t, &v)
-			whole := time.Since(began)
-			v.check(t, p)
+			kills := gate.Count(t, "KEYWRIGHT_KILLS", 1, 2)
+			p := newPlace(t, 100+min(kills, 35)*20)
+			requests := p.whole(t, &v)
 			midway := 0
 			for done := 0; done < kills && !t.Failed(); {
 				p.reset(t, &v)
-				for more := true; more && done < kills; more = rand.IntN(3) == 0 {
+				for more := true; more && done < kills; more = p.r.IntN(3) == 0 {
 					done++
-					p.from.Do("DEL", apply.ActingKey)
-					p.to.Do("DEL", apply.ActingKey)
+					p.alone()
 					cmd := runProgram(t, p.dir, p.words(v.line)...)
-					must(t, cmd.Start())
-					kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
-					if cmd.Wait() != nil {
+					if _, harmed := p.halt.harmed(t, cmd, moment(p.r, requests), false, func() { _ = cmd.Process.Kill() }); harmed {
 						midway++
 					}
-					kill.Stop()
-					if v.last == nil || !v.last(t, p) {
-						continue
+					if v.last != nil && v.last(t, p) {
+						break
 					}
-					break
 				}
 				p.again(t, &v)
 				v.check(t, p)
 			}
-			t.Logf("%d of %d kills were before the end", midway, kills)
+			t.Logf("%d of %d kills were before the end, which comes after %d requests", midway, kills, requests)
+			if midway == 0 {
+				t.Error("no run was killed")
+			}
 		})
 	}
 }

@@ -82,9 +82,9 @@ func figure(t *testing.T, file string) (mib int64) {
 func TestWhatMovesTakesLittleMemory(t *testing.T) {
 	gate.Skip(t, "30 programs over 60 MB")
 	t.Parallel()
-	keys, fields := 30_000, 30_000
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {
-		keys, fields = 300_000, n
+	keys, fields := 30_000, gate.Count(t, "KEYWRIGHT_FIELDS", 30_000, 30_000)
+	if fields > keys {
+		keys = 300_000
 	}
 	from, to := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey)
 	fillLarge(from, keys, fields)

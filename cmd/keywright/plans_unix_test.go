@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
@@ -86,145 +85,138 @@ var planCases = map[string]planCase{
 // killsPerPlan says how often one plan is killed: its journal has more batches than that.
 const killsPerPlan = 8
 
+// planKills executes plans on a server, and kills what executes them.
+type planKills struct {
+	s        *keywrighttest.Server
+	halt     *halting
+	r        *rand.Rand
+	of       []string // flags of all commands
+	requests int      // of a run that is not killed
+	left     int      // kills
+}
+
+func newPlanKills(t *testing.T) *planKills {
+	t.Helper()
+	k := &planKills{s: keywrighttest.Start(t, gate.Pick(t, keywrighttest.Brands())[0]), halt: &halting{},
+		r: gate.Rand(t), left: gate.Count(t, "KEYWRIGHT_KILLS", 1, 4)}
+	k.of = []string{"-u", "redis://" + k.halt.front(t, k.s.Addr()), "--progress", "none"}
+	return k
+}
+
+// executed executes the plan, by runs that are killed at first, and gives what the last one reports; "": the plan had
+// ended before.
+func (k *planKills) executed(t *testing.T, dir string, apply []string) string {
+	t.Helper()
+	kills := min(k.left, killsPerPlan)
+	if k.requests == 0 {
+		kills = 0
+	}
+	for done := false; kills > 0 && !done; _, done = planEnded(t, dir) {
+		kills, k.left = kills-1, k.left-1
+		k.s.Do("DEL", "keywright:acting") // of the process that was killed; else it ends after 15 s
+		cmd := runProgram(t, dir, apply...)
+		k.halt.harmed(t, cmd, moment(k.r, k.requests), false, func() { _ = cmd.Process.Kill() })
+	}
+	k.s.Do("DEL", "keywright:acting")
+	if _, done := planEnded(t, dir); done {
+		return ""
+	}
+	k.halt.set(-1)
+	text := ran(t, 0, dir, apply...)
+	k.requests = max(k.requests, k.halt.asked()) // the first run is a whole one
+	return text
+}
+
 // A plan that is killed while it is executed, again and again, is gone on with: in the
 // end all is done once, and the report counts all of it.
 func TestKilledPlans(t *testing.T) {
-	gate.Skip(t, "kills by chance")
 	t.Parallel()
-	kills := 4
-	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = of
-	}
 	for name, c := range planCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := keywrighttest.Start(t, keywrighttest.Redis)
-			for left := kills; left > 0; { // many small plans: each run looks at all of its plan first
-				killed := c.killed(t, s, name == "queues retry", min(left, killsPerPlan))
-				if left -= killed; t.Failed() {
-					return
-				}
+			k := newPlanKills(t)
+			for k.requests == 0 || k.left > 0 && !t.Failed() { // many small plans: each run looks at all of its plan first
+				c.killed(t, k, name == "queues retry")
 			}
 		})
 	}
 }
 
-// killed executes a plan that is killed so often at most, looks at what became of it, and says
-// how often it was.
-func (c *planCase) killed(t *testing.T, s *keywrighttest.Server, exact bool, kills int) (killed int) {
+// killed executes a plan by runs that are killed, and looks at what became of it.
+func (c *planCase) killed(t *testing.T, k *planKills, exact bool) {
 	t.Helper()
-	const n = 3000
+	n := 1000 // some batches
+	if gate.All() {
+		n = 3000
+	}
 	dir := t.TempDir()
-	s.Do("FLUSHALL")
+	k.s.Do("FLUSHALL")
 	if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(plansKeyspace), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ran(t, 0, dir, "seal", "key", "ring.json")
-	s.Do("EVAL", c.fill, "0", strconv.Itoa(n))
-	of := []string{"-u", s.URL(), "--progress", "none"}
-	apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
-	make := append(append(slices.Clone(c.args), "--plan", "a.plan"), of...)
+	k.s.Do("EVAL", c.fill, "0", strconv.Itoa(n))
+	k.halt.set(-1)
+	apply := append([]string{"apply", "a.plan", "-o", "json"}, k.of...)
+	make := append(append(slices.Clone(c.args), "--plan", "a.plan"), k.of...)
 	if c.args[0] == "seal" {
 		make, apply = append(make, "--keys-file", "ring.json"), append(apply, "--keys-file", "ring.json")
 	}
 	ran(t, 0, dir, make...)
-	for range kills {
-		if killOnce(t, s, dir, apply) {
-			killed++
-		}
+	if text := k.executed(t, dir, apply); text != "" {
+		adds(t, text, n, exact)
 	}
-	s.Do("DEL", "keywright:acting")
-	if _, done := planEnded(t, dir); !done {
-		adds(t, ran(t, 0, dir, apply...), n, exact)
-	}
-	if left := s.Do("EVAL", c.left, "0", strconv.Itoa(n)); left != int64(0) {
+	if left := k.s.Do("EVAL", c.left, "0", strconv.Itoa(n)); left != int64(0) {
 		t.Errorf("%v of %d are not as they should be", left, n)
 	}
 	if text := ran(t, 2, dir, apply...); !strings.Contains(text, "was executed to its end") {
 		t.Error(text)
 	}
-	for _, key := range s.Do("KEYS", "keywright:*").([]any) {
+	for _, key := range k.s.Do("KEYS", "keywright:*").([]any) {
 		t.Errorf("%v is left", key)
 	}
-	return killed
 }
 
 // TestKilledACLApply: users that are changed by a plan that is killed in the middle are
 // whole: in the end all have their rules, each user of the plan counts once, and none has
 // lost its password.
 func TestKilledACLApply(t *testing.T) {
-	gate.Skip(t, "kills by chance")
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	for left := max(killsOr(4), 1); left > 0 && !t.Failed(); {
-		left -= killedUsers(t, s, min(left, killsPerPlan))
+	k := newPlanKills(t)
+	for k.requests == 0 || k.left > 0 && !t.Failed() {
+		killedUsers(t, k)
 	}
 }
 
-// killedUsers changes users by a plan that is killed so often at most, looks at them, and says how
-// often it was.
-func killedUsers(t *testing.T, s *keywrighttest.Server, kills int) (killed int) {
+// killedUsers changes users by a plan that is killed, and looks at them.
+func killedUsers(t *testing.T, k *planKills) {
 	t.Helper()
-	const users = 200
+	users := 50
+	if gate.All() {
+		users = 200
+	}
 	dir := t.TempDir()
 	text := "keywright: 1\npackage: many\nkeys:\n"
 	for i := range users {
 		text += fmt.Sprintf("  k%d: {doc: d, key: \"k%d:{id}\", type: string, ttl: none, owner: user%d}\n", i, i, i)
-		s.Do("ACL", "SETUSER", fmt.Sprint("user", i), "reset", "on", ">secret", "+get", "~other:*")
+		k.s.Do("ACL", "SETUSER", fmt.Sprint("user", i), "reset", "on", ">secret", "+get", "~other:*")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	of := []string{"-u", s.URL(), "--progress", "none"}
-	ran(t, 0, dir, append([]string{"acl", "apply", "--plan", "a.plan"}, of...)...)
-	apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
-	for range kills {
-		if killOnce(t, s, dir, apply) {
-			killed++
-		}
+	k.halt.set(-1)
+	ran(t, 0, dir, append([]string{"acl", "apply", "--plan", "a.plan"}, k.of...)...)
+	if text := k.executed(t, dir, append([]string{"apply", "a.plan", "-o", "json"}, k.of...)); text != "" {
+		adds(t, text, users, false)
 	}
-	s.Do("DEL", "keywright:acting")
-	if _, done := planEnded(t, dir); !done {
-		adds(t, ran(t, 0, dir, apply...), users, false)
-	}
-	ran(t, 0, dir, "acl", "diff", "-u", s.URL())
+	ran(t, 0, dir, append([]string{"acl", "diff"}, k.of[:2]...)...)
 	for i := range users {
-		if got := s.Do("ACL", "DRYRUN", fmt.Sprint("user", i), "SET", fmt.Sprintf("k%d:1", i), "x"); got != "OK" {
+		if got := k.s.Do("ACL", "DRYRUN", fmt.Sprint("user", i), "SET", fmt.Sprintf("k%d:1", i), "x"); got != "OK" {
 			t.Errorf("user%d: %v", i, got)
 		}
-		if got := fmt.Sprint(s.Do("ACL", "GETUSER", fmt.Sprint("user", i))); !strings.Contains(got,
+		if got := fmt.Sprint(k.s.Do("ACL", "GETUSER", fmt.Sprint("user", i))); !strings.Contains(got,
 			"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b") {
 			t.Errorf("user%d has lost its password: %s", i, got)
-		}
-	}
-	return killed
-}
-
-// killOnce executes the plan, and kills that after a while: when so many batches more are
-// in the journal, or at some moment before the first. It says whether the run was killed.
-func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string) (killed bool) {
-	t.Helper()
-	if _, done := planEnded(t, dir); done {
-		return false
-	}
-	s.Do("DEL", "keywright:acting") // of the process that was killed; else it ends after 15 s
-	cmd := runProgram(t, dir, apply...)
-	before, _ := planEnded(t, dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	until := before + rand.IntN(4)
-	for look := time.NewTicker(time.Millisecond); ; {
-		select {
-		case <-ended:
-			look.Stop()
-			return cmd.ProcessState.ExitCode() < 0
-		case <-look.C:
-			if lines, _ := planEnded(t, dir); lines >= until {
-				_ = cmd.Process.Kill()
-			}
 		}
 	}
 }

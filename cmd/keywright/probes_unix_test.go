@@ -12,20 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/redis/rueidis"
 )
-
-// soakOr returns how much of something a test does.
-func soakOr(n int) int {
-	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
-		return of
-	}
-	return n
-}
 
 // TestOneKindDropsNoOther: a type that others do not know loses none of its neighbours, and
 // keys without a TTL arrive as such.
@@ -42,40 +33,28 @@ func TestOneKindDropsNoOther(t *testing.T) {
 	sameKeys(t, keysOf(t, from.URL()), keysOf(t, to.URL()))
 }
 
-// TestConnectionsKilledWhileReading: a run whose connections are killed has all keys, or does
+// TestConnectionsKilledWhileReading: a run that hears nothing of a reply, whose connection breaks, has all keys, or does
 // not end well.
 func TestConnectionsKilledWhileReading(t *testing.T) {
-	gate.Skip(t, "cuts by the clock")
 	t.Parallel()
-	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
-	to, want, whole := keywrighttest.Start(t, keywrighttest.Valkey), keysOf(t, s.URL()), 0
-	for range 5 {
-		cmd := runProgram(t, dir, "backup", "--to", "a.kwa", "--replace-file", "-u", s.URL())
-		must(t, cmd.Start())
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		var err error
-		kill := time.NewTicker(20 * time.Millisecond)
-		for kills, done := 0, false; !done; {
-			select {
-			case err = <-ended:
-				done = true
-			case <-kill.C:
-				if kills++; kills < 6 {
-					s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-				}
-			}
-		}
-		kill.Stop()
-		if err != nil {
+	s, dir, halt, r := filled(t, keywrighttest.Redis), t.TempDir(), &halting{}, gate.Rand(t)
+	url := "redis://" + halt.front(t, s.Addr())
+	to, want, wholes := keywrighttest.Start(t, keywrighttest.Valkey), keysOf(t, s.URL()), 0
+	backup := []string{"backup", "--to", "a.kwa", "--replace-file", "-u", url}
+	halt.set(-1)
+	ran(t, 0, dir, backup...)
+	requests := halt.asked()
+	for range gate.Count(t, "KEYWRIGHT_KILLS", 1, 10) {
+		cmd := runProgram(t, dir, backup...)
+		if halt.harmed(t, cmd, moment(r, requests), true, func() {}); !cmd.ProcessState.Success() {
 			continue
 		}
-		whole++
+		wholes++
 		to.Do("FLUSHALL")
 		ran(t, 0, dir, "restore", "a.kwa", "-u", to.URL(), "--apply") // also where a page was read twice
 		sameKeys(t, want, keysOf(t, to.URL()))
 	}
-	t.Logf("%d of 5 runs had all", whole)
+	t.Logf("%d runs had all", wholes)
 }
 
 // TestKeysThatExpireWhileReading: a list that expires is saved as it is or not at all, never
@@ -113,7 +92,7 @@ func TestListsAreNotDoubled(t *testing.T) {
 	t.Parallel()
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
 	fill := `redis.call('RPUSH', 'small', 'a', 'b', 'c'); redis.call('HSET', 'hash', 'f', 'v')
-		for i = 1, 30000 do redis.call('RPUSH', 'large', 'element' .. i); redis.call('HSET', 'wide', 'f' .. i, 'value' .. i) end`
+		for i = 1, 2500 do redis.call('RPUSH', 'large', string.rep('x', 300) .. i); redis.call('HSET', 'wide', 'f' .. i, string.rep('x', 300) .. i) end`
 	s.Do("EVAL", fill, "0")
 	ran(t, 0, dir, "backup", "--to", "a.kwa", "-u", s.URL())
 	want := keysOf(t, s.URL())
@@ -156,7 +135,7 @@ func TestVerifySeesWhatOthersDoNot(t *testing.T) {
 	a, b, dir := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey), t.TempDir()
 	for i, s := range []*keywrighttest.Server{a, b} {
 		s.Do("EVAL",
-			`for i = 1, 5000 do local n = i; if ARGV[1] == '1' then n = 5001 - i end; redis.call('SADD', 'set', 'member' .. n) end
+			`for i = 1, 2500 do local n = i; if ARGV[1] == '1' then n = 2501 - i end; redis.call('SADD', 'set', 'member' .. n) end
 			redis.call('SET', 'session', 'x', 'PXAT', 4102444800000); redis.call('HSET', 'hash', 'f', 'v')`, "0",
 			strconv.Itoa(i))
 	}
@@ -179,7 +158,6 @@ func TestVerifySeesWhatOthersDoNot(t *testing.T) {
 // TestNoTornPairs: a writer sets value and expiry together, so that one tells the other. No
 // pair that is saved or copied is of two writes. KEYWRIGHT_SOAK is how many are looked at.
 func TestNoTornPairs(t *testing.T) {
-	gate.Skip(t, "writers by chance")
 	t.Parallel()
 	from, to, dir := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey), t.TempDir()
 	const keys = 2000
@@ -210,7 +188,7 @@ func TestNoTornPairs(t *testing.T) {
 		}
 	})
 	pairs, torn := 0, int64(0)
-	for pairs < soakOr(4*keys) {
+	for pairs < gate.Count(t, "KEYWRIGHT_SOAK", 1, 4*keys) {
 		to.Do("FLUSHALL")
 		if pairs%(2*keys) == 0 {
 			_ = os.Remove(filepath.Join(dir, "a.kwa"))
@@ -245,14 +223,7 @@ func TestServerStartedAgainWhileReading(t *testing.T) {
 	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key'..i, i) end`, "0")
 	cmd := runProgram(t, dir, "backup", "--to", "a.kwa", "--rate", "500", "-u", s.URL())
 	must(t, cmd.Start())
-	for began := time.Now(); ; {
-		if info, err := os.Stat(filepath.Join(dir, "a.kwa.part")); err == nil && info.Size() > 0 {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatal("nothing was written")
-		}
-	}
+	someWritten(t, dir)
 	s.Restart()
 	_ = cmd.Wait() // the code is looked at
 	if code := cmd.ProcessState.ExitCode(); code != 5 && code != 3 {

@@ -113,7 +113,7 @@ end`, "0", fmt.Sprint(refusedJobs+otherJobs), fmt.Sprint(refusedJobs))
 			_ = cmd.Wait()
 		}
 	}
-	p, end := start("--apply-rate", "2000")
+	p, end := start("--apply-rate", "300") // for 20 s
 	for _, bad := range []struct {
 		path, body string
 		code       int
@@ -144,7 +144,7 @@ end`, "0", fmt.Sprint(refusedJobs+otherJobs), fmt.Sprint(refusedJobs))
 		t.Fatalf("it was killed too late: %d are dead", left)
 	}
 
-	p, end = start("--apply-rate", "2000")
+	p, end = start("--apply-rate", "300")
 	if was := p.until(made.ID, "interrupted"); was.Problem == "" {
 		t.Errorf("%+v", was)
 	}

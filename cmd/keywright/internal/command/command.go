@@ -33,6 +33,7 @@ type Streams struct {
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Environ  func() []string // all variables, for names that nothing reads; nil: none is looked at
+	Now      func() time.Time // nil: time.Now
 }
 
 // app describes what the verbs share: the streams and the persistent flags.
@@ -61,8 +62,11 @@ type app struct {
 }
 
 func newApp(args []string, s Streams) *app {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
 	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv),
-		Getenv: s.Getenv, environ: s.Environ, args: args, now: time.Now}
+		Getenv: s.Getenv, environ: s.Environ, args: args, now: s.Now}
 }
 
 // Main runs the command line and returns the exit code.

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -147,10 +148,7 @@ func (r *auditRows) each(visit func(*audit.Figures)) {
 // audit and top add up to what the server has, read live, as a snapshot and from a
 // file; and the three reports are the same. KEYWRIGHT_SOAK is how many keyspaces.
 func TestReportsAddUpOnServers(t *testing.T) {
-	runs := 6
-	if text := os.Getenv("KEYWRIGHT_SOAK"); text != "" {
-		runs, _ = strconv.Atoi(text)
-	}
+	runs := gate.Count(t, "KEYWRIGHT_SOAK", 3, 6)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -71,13 +72,16 @@ func TestVariablesAreNotShown(t *testing.T) {
 	s.Do("ACL", "SETUSER", "u", "on", ">"+inURL, "~*", "&*", "+@all")
 	s.Do("ACL", "SETUSER", "few", "on", ">"+inURL, "~x*", "&*", "+@all", "-info", "-config", "-scan", "-cluster")
 	good := 0
-	for _, server := range []string{"u:" + inURL + "@" + s.Addr(), "few:" + inURL + "@" + s.Addr(),
+	for i, server := range []string{"u:" + inURL + "@" + s.Addr(), "few:" + inURL + "@" + s.Addr(),
 		"u:wrong" + inURL + "@" + s.Addr(),
 		"u:" + inURL + "@127.0.0.1:1", s.Addr()} {
 		env := map[string]string{"KEYWRIGHT_URL": "redis://" + server, "REDIS_URL": "redis://:" + inRedisURL + "@127.0.0.1:1",
 			"REDISCLI_AUTH":    inAuth,
 			"KEYWRIGHT_NOSUCH": inUnread, ringVariable: inRing}
-		for _, r := range documentRuns {
+		for j, r := range documentRuns {
+			if !gate.All() && i > 0 && j%8 != i {
+				continue
+			}
 			line := strings.ReplaceAll(r.args, " -u URL", "")
 			var out, errs strings.Builder
 			code := Main(t.Context(),
@@ -132,13 +136,16 @@ var shownVariables = map[string]string{
 func TestWrongVariablesAreNotShown(t *testing.T) {
 	const canary = "canary-0123456789"
 	s := documentWorld(t)
-	refused, met := 0, map[string]bool{}
+	refused, met, shown := 0, map[string]int{}, map[string]bool{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			name := Variable(f)
 			if name == "" {
 				return
+			}
+			if met[name]++; !gate.All() && met[name] > 2 && shownVariables[name] == "" {
+				return // two commands tell of each variable
 			}
 			for _, value := range []string{canary, "x" + `"` + canary} {
 				if err := os.WriteFile(canary, []byte("no declaration: [\n"), 0o600); err != nil {
@@ -164,10 +171,10 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 					refused++
 				}
 				_, missing := os.Stat(value)
-				if shown := out.String() + errs.String(); strings.Contains(shown, canary) {
-					met[name] = true
+				if text := out.String() + errs.String(); strings.Contains(text, canary) {
+					shown[name] = true
 					if shownVariables[name] == "" || missing != nil && name != "KEYWRIGHT_KEY" {
-						t.Errorf("%s: %s is shown: %s", c.CommandPath(), name, shown)
+						t.Errorf("%s: %s is shown: %s", c.CommandPath(), name, text)
 					}
 				}
 				if missing == nil && value != canary {
@@ -185,11 +192,11 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 	}
 	walk(New())
 	for name := range shownVariables {
-		if !met[name] {
+		if !shown[name] {
 			t.Errorf("%s is not shown: take its row out", name)
 		}
 	}
-	if refused < 100 {
+	if refused < 50 {
 		t.Errorf("only %d values were refused by the name of their variable: the test shows nothing", refused)
 	}
 }
