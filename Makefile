@@ -45,7 +45,7 @@ mutations: ## take each guard out of the code: a test must fail by what it asser
 	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'Mutations|TestGuards$$' ./kernel ./entity ./event ./queue ./lock ./guard ./gen/acl ./fallback/bbolt ./internal/wire ./finding ./seal ./migrate ./internal/lease ./cache ./pressure ./source/rdb ./apply
 	cd examples && GOWORK=off KEYWRIGHT_MUTATIONS=all go test -timeout 2h -run 'TestMutations$$' ./harca/memory
 
-soak: export KEYWRIGHT_ALL=1
+soak: export ALL_TESTS=1
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./event ./fallback/bbolt ./apply ./pressure ./cache ./counter

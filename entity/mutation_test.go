@@ -314,7 +314,7 @@ func TestMutations(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$/^redis-server$", "-test.timeout=60s",
 				"-rapid.seed=1", "-rapid.nofailfile")
 			cmd.Env = append(os.Environ(), mutated+"="+strings.Join(append([]string{name[:3]}, m.edits...), "\x1f"),
-				"KEYWRIGHT_BRAND=redis-server", "KEYWRIGHT_ALL=1")
+				"KEYWRIGHT_BRAND=redis-server", "ALL_TESTS=1")
 			said, err := cmd.CombinedOutput()
 			out <- result{string(said), err}
 		}()

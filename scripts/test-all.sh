@@ -32,16 +32,16 @@ workspace() {
 modules="./... ./cmd/keywright/... ./cmd/keywrightd/... ./metrics/... ./tracing/... ./fallback/bbolt/... ./examples/..."
 tests() { GOWORK=$PWD/.bin/go.work go test -count=1 -shuffle=on -timeout 90m "$@"; }
 
-every() { KEYWRIGHT_ALL=1 tests -vet=off -p 4 -parallel 8 $modules; }
+every() { ALL_TESTS=1 tests -vet=off -p 4 -parallel 8 $modules; }
 # The race detector makes tests take several times as long: it has those of the gate, with a new order.
 races() { tests -race -vet=off -p 3 -parallel 6 $modules; }
 # Each package that has guards builds a few mutants, drawn; `make mutations` builds all of them.
 mutants() {
-  KEYWRIGHT_ALL=1 KEYWRIGHT_MUTATIONS=some tests -vet=off -p 2 -run 'Mutations|TestGuards$' \
+  ALL_TESTS=1 KEYWRIGHT_MUTATIONS=some tests -vet=off -p 2 -run 'Mutations|TestGuards$' \
     $(git grep -lE 'mutation\.Run(In)?\(' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 }
 declarations() {
-  KEYWRIGHT_ALL=1 KEYWRIGHT_DECLARATIONS=${KEYWRIGHT_DECLARATIONS-100} tests -vet=off \
+  ALL_TESTS=1 KEYWRIGHT_DECLARATIONS=${KEYWRIGHT_DECLARATIONS-100} tests -vet=off \
     -run 'TestEveryPlaceholderInEveryPlace$|TestHostileTextsCompile|TestManyDeclarations' ./gen/conformance
 }
 bench() { (cd bench && GOWORK=off go test -vet=all -count=1 -short ./...); }

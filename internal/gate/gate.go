@@ -1,5 +1,5 @@
 // Package gate says how much a test does. The gate (.ci/run) runs the certain part of the tests: each does the same in
-// every run, and all of them together take minutes. `make test-all` (KEYWRIGHT_ALL=1) and `make soak` run the rest too,
+// every run, and all of them together take minutes. `make test-all` (ALL_TESTS=1) and `make soak` run the rest too,
 // on all brands of servers, with seeds that are new in every run.
 //
 // It is for tests of this project, runs nothing itself, and imports nothing of the project, so that every package can
@@ -17,7 +17,7 @@ import (
 )
 
 // All reports whether all of the tests run, not the gate alone.
-func All() bool { return os.Getenv("KEYWRIGHT_ALL") != "" || os.Getenv("KEYWRIGHT_SOAK") != "" }
+func All() bool { return os.Getenv("ALL_TESTS") != "" || os.Getenv("KEYWRIGHT_SOAK") != "" }
 
 // Skip ends a test that the gate goes without. The reason says what makes the test slow, or what it measures.
 func Skip(t testing.TB, reason string) {
