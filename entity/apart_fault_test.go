@@ -236,10 +236,7 @@ func (d drain) Read([]byte) (int, error) {
 // their intents are due, one sweep leaves 0 stale and 0 missing entries.
 // KEYWRIGHT_KILLS makes it longer.
 func apartKills(t *testing.T, c *keywrighttest.Cluster) {
-	kills := 12
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		kills, _ = strconv.Atoi(text)
-	}
+	kills := gate.Count(t, "KEYWRIGHT_KILLS", 4, 12)
 	notes := spread(t, c.URL(), "kills")
 	notes.windows = quick
 	r := rand.New(rand.NewPCG(6, 6))

@@ -22,7 +22,7 @@ func goingSpec() *Spec[string, note] {
 	return spec
 }
 
-// fillNotes makes so many notes of each priority, a KiB each.
+// fillNotes makes so many notes of each priority, 4 KiB each.
 func fillNotes(t *testing.T, notes *Store[string, note], each int, priorities ...int64) {
 	t.Helper()
 	var running sync.WaitGroup
@@ -32,7 +32,7 @@ func fillNotes(t *testing.T, notes *Store[string, note], each int, priorities ..
 			room <- struct{}{}
 			running.Go(func() {
 				defer func() { <-room }()
-				n := note{Kind: "k", Context: "c", Priority: p, Text: strings.Repeat("x", 1000)}
+				n := note{Kind: "k", Context: "c", Priority: p, Text: strings.Repeat("x", 4000)}
 				if _, err := notes.Create(t.Context(), fmt.Sprintf("%d-%d", p, i), n,
 					keywright.ExpiresIn(15*time.Minute)); err != nil {
 					t.Error(err)
@@ -57,7 +57,7 @@ func relieve(t *testing.T, c *keywright.Client, notes *Store[string, note]) []pr
 	t.Helper()
 	w := pressure.New(keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "note.pressure", Type: "string"},
 		Key: "n:pressure"}, goingSteps(notes),
-		pressure.Options{Pause: time.Nanosecond, Batch: 100})
+		pressure.Options{Pause: time.Nanosecond, Batch: 25})
 	r, err := w.Once(t.Context())
 	must(t, err)
 	return r
@@ -72,21 +72,22 @@ func TestGoing(t *testing.T) {
 		for _, policy := range []string{"noeviction", "volatile-ttl"} {
 			t.Run(fmt.Sprint(brand, " ", policy), func(t *testing.T) {
 				t.Parallel()
+				const each = 600
 				s := keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", policy))
 				c := open(t, s.URL())
 				notes := storeOf(c, goingSpec())
-				fillNotes(t, notes, 2000, 1, 2)
+				fillNotes(t, notes, each, 1, 2)
 				press(t, s, map[string]float64{"noeviction": 1.1, "volatile-ttl": .93}[policy])
 				r := relieve(t, c, notes)
 				left, _ := s.Do("ZCARD", "n:idx:priority:1").(int64)
-				if len(r) != 2 || r[0].End != pressure.Below || r[0].Released != 2000-int(left) || left == 0 ||
+				if len(r) != 2 || r[0].End != pressure.Below || r[0].Released != each-int(left) || left == 0 ||
 					r[1].Shortened != int(left) {
 					t.Fatalf("%d are left: %+v", left, r)
 				}
 				if n := s.Do("XLEN", "n:deleted"); n != int64(r[0].Released) {
 					t.Errorf("%v events of %d", n, r[0].Released)
 				}
-				if n := s.Do("ZCARD", "n:idx:priority:2"); n != int64(2000) {
+				if n := s.Do("ZCARD", "n:idx:priority:2"); n != int64(each) {
 					t.Errorf("%v notes of priority 2", n)
 				}
 				latest := strconv.FormatInt(time.Now().Add(5*time.Minute).UnixMilli(), 10)

@@ -2,14 +2,12 @@ package entity
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -155,7 +153,7 @@ func beside(t *testing.T, knows *Store[string, note], programs ...*Store[string,
 func builders(t *testing.T, url string, left func() int) {
 	const items = 1000
 	ctx, c, apart := t.Context(), open(t, url), isCluster(url)
-	kills, _ := strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "2"))
+	kills, chance := gate.Count(t, "KEYWRIGHT_KILLS", 2, 2), gate.Rand(t)
 	old, new := storeAt(t, c, "n", apart, older), storeAt(t, c, "n", apart)
 	aside := storeAt(t, c, "m", apart)
 	_, err := aside.Create(ctx, "1", a("k", 1))
@@ -171,7 +169,7 @@ func builders(t *testing.T, url string, left func() int) {
 		defer beside(t, new, old, new)()
 		before, progress := left(), 0
 		for range kills {
-			if !buildAndDie(t, url, work, 1+rand.IntN(6)) {
+			if !buildAndDie(t, url, work, 1+chance.IntN(6)) {
 				progress = max(progress, before-left())
 			}
 		}

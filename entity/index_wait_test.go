@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -112,7 +113,7 @@ func TestABuildThatWaits(t *testing.T) {
 		intent := "t=1:tm=0:k=1:wo=" + strconv.Itoa(len(opened)) + ":" + opened
 		serverOf(c, notes.spec.Ledger).Do("HSET", notes.spec.Ledger, "open", "=!="+strconv.Itoa(len(intent))+":"+intent)
 		b := &indexing[string, note]{store: notes, options: IndexOptions{Apply: true}, waiting: []string{"open"}}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), expect.Patience)
 		if err := b.sweep(ctx); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}

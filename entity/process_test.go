@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,11 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-const writerURL = "KEYWRIGHT_ENTITY_WRITER"
+// The environment of a process that writes.
+const (
+	writerURL  = "KEYWRIGHT_ENTITY_WRITER"
+	writerSeed = "KEYWRIGHT_ENTITY_WRITER_SEED"
+)
 
 // TestWriterProcess is no test: it is a process that writes, and sweeps, until its
 // standard input ends.
@@ -37,10 +42,11 @@ func TestWriterProcess(t *testing.T) {
 	defer c.Close()
 	notes := storeOf(c, announcing("n"))
 	var all sync.WaitGroup
-	for range 4 {
+	seed, _ := strconv.ParseUint(os.Getenv(writerSeed), 10, 64)
+	for i := range uint64(4) {
 		all.Go(func() {
-			for ctx.Err() == nil {
-				scribble(ctx, notes)
+			for r := rand.New(rand.NewPCG(seed, i)); ctx.Err() == nil; {
+				scribble(ctx, r, notes)
 			}
 		})
 	}
@@ -51,14 +57,14 @@ func TestWriterProcess(t *testing.T) {
 }
 
 // scribble is one write of one of few items; that it may fail is expected.
-func scribble(ctx context.Context, notes *Store[string, note]) {
-	id := fmt.Sprint(rand.IntN(12))
-	v := a(fmt.Sprint("k", rand.IntN(3)), int64(1+rand.IntN(3)))
-	options := []keywright.WriteOption{keywright.ExpiresIn(time.Duration(10+rand.IntN(40)) * time.Millisecond)}
+func scribble(ctx context.Context, r *rand.Rand, notes *Store[string, note]) {
+	id := fmt.Sprint(r.IntN(12))
+	v := a(fmt.Sprint("k", r.IntN(3)), int64(1+r.IntN(3)))
+	options := []keywright.WriteOption{keywright.ExpiresIn(time.Duration(10+r.IntN(40)) * time.Millisecond)}
 	if id == "0" || id == "1" {
 		options = nil // these stay for an hour
 	}
-	switch rand.IntN(8) {
+	switch r.IntN(8) {
 	case 0, 1:
 		_, _ = notes.Create(ctx, id, v, options...)
 	case 2, 3:
@@ -82,10 +88,10 @@ type writer struct {
 	stdin io.Closer
 }
 
-func startWriter(t *testing.T, url string) *writer {
+func startWriter(t *testing.T, url string, seed uint64) *writer {
 	t.Helper()
 	w := &writer{cmd: exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")}
-	w.cmd.Env = append(os.Environ(), writerURL+"="+url)
+	w.cmd.Env = append(os.Environ(), writerURL+"="+url, fmt.Sprint(writerSeed, "=", seed))
 	stdin, err := w.cmd.StdinPipe()
 	must(t, err)
 	w.stdin = stdin

@@ -1,6 +1,7 @@
 package pressure_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,8 @@ var entry = keywright.Entry{Name: "item.pressure", Type: "string"}
 // watcher has the two steps of the page: at 80 % the items of priority 1 get five
 // minutes, at 90 % they are released.
 func watcher(c *keywright.Client, target pressure.Target, o pressure.Options) *pressure.Watcher {
-	if o.Rest == 0 {
-		o.Rest = time.Nanosecond
-	}
+	o.Rest = cmp.Or(o.Rest, time.Nanosecond)
+	o.Interval = cmp.Or(o.Interval, 5*time.Second) // for so long it waits for a server that is busy
 	return pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "lease"}, []pressure.Step{
 		{At: .8, Entry: "item", Target: target, Values: []string{"1"}, Shorten: 5 * time.Minute},
 		{At: .9, To: .85, Entry: "item", Target: target, Values: []string{"1"}},
@@ -236,7 +236,7 @@ func TestTurns(t *testing.T) {
 func TestRest(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	fill(s, 200, 1)
+	fill(s, 2000, 1)
 	c := open(t, s.URL())
 	for rest, want := range map[time.Duration]int{time.Hour: 0, time.Nanosecond: 1} {
 		w := watcher(c, &shelf{c: c}, pressure.Options{Rest: rest, Pause: time.Nanosecond})
@@ -256,7 +256,7 @@ func TestRest(t *testing.T) {
 func TestALeaseAtRest(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	fill(s, 500, 1)
+	fill(s, 2000, 1)
 	lost := 0
 	c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
 		Notice: func(_ context.Context, n keywright.Notice) {
@@ -299,7 +299,7 @@ func (l late) Page(ctx context.Context, _, _ string, _ int) ([]string, string, e
 func TestALeaseThatEndsDuringAPage(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	fill(s, 500, 1)
+	fill(s, 2000, 1)
 	for what, over := range map[string]func(){"it is gone": func() { s.Do("DEL", "lease") }, "silence": s.Stop} {
 		lost := 0
 		c := servertest.Open(t, s.URL(), keywright.Options{Hooks: []keywright.Hook{{
@@ -308,7 +308,7 @@ func TestALeaseThatEndsDuringAPage(t *testing.T) {
 					lost++
 				}
 			}}}})
-		press(t, s, .95)
+		press(t, s, 1.05)
 		w := watcher(c, late{&shelf{c: c}, over}, pressure.Options{Lease: 200 * time.Millisecond})
 		if r, _ := w.Once(t.Context()); len(r) != 1 || lost != 1 {
 			t.Errorf("%s: %d notices, %+v", what, lost, r)
@@ -556,7 +556,7 @@ func TestFrozenServer(t *testing.T) {
 	defer cluster.Nodes[frozen].Continue()
 	steps := []pressure.Step{{At: .9, To: .85, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}}}
 	w := pressure.New(keywright.Binding{Client: c, Entry: &entry, Key: "{priority:1}:lease"}, steps,
-		pressure.Options{Batch: 100, Pause: time.Nanosecond})
+		pressure.Options{Interval: 5 * time.Second, Batch: 100, Pause: time.Nanosecond})
 	if r, err := w.Once(t.Context()); err == nil || len(r) != 1 || r[0].End != pressure.Below || r[0].Released == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -15,8 +16,11 @@ import (
 	"github.com/keywright/keywright/pressure"
 )
 
+// after says after how many batches of ten a process sends itself a signal.
+const after = 10
+
 // TestProcess is no test: it is a process that watches until its standard input
-// ends, slowly.
+// ends, and sends itself a signal on the way.
 func TestProcess(t *testing.T) {
 	url := os.Getenv("KEYWRIGHT_PRESSURE_URL")
 	if url == "" {
@@ -25,20 +29,37 @@ func TestProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
 	c := open(t, url)
-	_ = watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: 5 * time.Millisecond,
-		Lease: 500 * time.Millisecond}).Run(ctx)
+	signal, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_PRESSURE_SIGNAL"))
+	pages := 0
+	target := &shelf{c: c, before: func() {
+		if pages++; pages == after+1 {
+			_ = syscall.Kill(os.Getpid(), syscall.Signal(signal))
+		}
+	}}
+	_ = watcher(c, target, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond,
+		Lease: time.Hour}).Run(ctx)
 }
 
-// victim starts such a process.
-func victim(t *testing.T, url string) *process {
+// victim starts such a process, and waits until it is dead or stopped.
+func victim(t *testing.T, url string, signal syscall.Signal) *process {
 	t.Helper()
 	p := exec.Command(os.Args[0], "-test.run=^TestProcess$")
-	p.Env = append(os.Environ(), "KEYWRIGHT_PRESSURE_URL="+url)
+	p.Env = append(os.Environ(), "KEYWRIGHT_PRESSURE_URL="+url, fmt.Sprintf("KEYWRIGHT_PRESSURE_SIGNAL=%d", signal))
 	stdin, err := p.StdinPipe()
 	must(t, err)
 	must(t, p.Start())
 	v := &process{p, stdin, false}
 	t.Cleanup(v.kill)
+	if signal == syscall.SIGKILL {
+		_ = p.Wait()
+		v.over = true
+		return v
+	}
+	var status syscall.WaitStatus
+	for !status.Stopped() {
+		_, err := syscall.Wait4(p.Process.Pid, &status, syscall.WUNTRACED, nil)
+		must(t, err)
+	}
 	return v
 }
 
@@ -77,14 +98,12 @@ func TestKillWhileShortening(t *testing.T) {
 		}
 		return out
 	}
-	v := victim(t, s.URL())
-	probe := func(i int) bool { at, _ := s.Do("PEXPIRETIME", "item:"+name(1, i)).(int64); return at < five }
-	eventually(t, "some are shortened", func() bool { return probe(100) })
-	v.kill()
+	victim(t, s.URL(), syscall.SIGKILL)
 	first := short()
-	if len(first) < 100 || len(first) == 5000 {
+	if len(first) != 10*after {
 		t.Fatalf("%d were shortened before the kill", len(first))
 	}
+	s.Do("DEL", "lease") // as at its end
 	var done []pressure.Report
 	ctx, cancel := context.WithCancel(t.Context())
 	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Pause: time.Nanosecond,
@@ -108,15 +127,14 @@ func TestKillWhileReleasing(t *testing.T) {
 	fill(s, 6000, 1, 2)
 	c := open(t, s.URL())
 	press(t, s, .97)
-	v := victim(t, s.URL())
-	eventually(t, "some are released", func() bool { return count(s, 1) < 5900 })
-	v.kill()
+	victim(t, s.URL(), syscall.SIGKILL)
 	if fmt.Sprint(s.Do("EXISTS", "lease")) != "1" {
 		t.Error("the dead process has left no lease: the test tests nothing")
 	}
+	s.Do("DEL", "lease") // as at its end
 	left := count(s, 1)
-	if left < 5500 {
-		t.Fatalf("%d are left: it was killed too late", left)
+	if left != 6000-10*after {
+		t.Fatalf("%d are left", left)
 	}
 	var done []pressure.Report
 	ctx, cancel := context.WithCancel(t.Context())
@@ -140,9 +158,8 @@ func TestStopWhileReleasing(t *testing.T) {
 	fill(s, 6000, 1, 2)
 	c := open(t, s.URL())
 	press(t, s, .97)
-	v := victim(t, s.URL())
-	eventually(t, "some are released", func() bool { return count(s, 1) < 5900 })
-	must(t, v.Process.Signal(syscall.SIGSTOP))
+	v := victim(t, s.URL(), syscall.SIGSTOP)
+	s.Do("DEL", "lease") // as at its end
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	var runs []pressure.Report
