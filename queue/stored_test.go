@@ -88,8 +88,9 @@ func TestStoredMutations(t *testing.T) {
 			"until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(m.test, "Backlogs") {
-				gate.Skip(t, "its test is not in the gate")
+			if !gate.All() { // each of them is a program with a server
+				queue.Mutate(t, m.guard, m.instead) // the guard is there
+				return
 			}
 			t.Parallel()
 			guards, err := json.Marshal([]string{m.guard, m.instead})
