@@ -202,7 +202,7 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 	var h heard
 	names := map[string]event.Topic[note]{}
 	for i := 0; len(names) < 4; i++ {
-		if name := fmt.Sprint(i); slot.Of([]byte("notes:"+name)) < 200 {
+		if name := fmt.Sprint(i); slot.Of([]byte("notes:"+name)) < 40 {
 			names[name] = topic(c, event.Config{Sharded: true}, name)
 		}
 	}
@@ -210,7 +210,7 @@ func testSlotMoves(t *testing.T, cluster *keywrighttest.Cluster) {
 		_, err := one.Subscribe(t.Context(), event.Options{}, h.hear)
 		must(t, err)
 	}
-	cluster.MoveSlots(0, 1, 200)
+	cluster.MoveSlots(0, 1, 40)
 	eventually(t, "the gaps are told", func() bool { return len(h.told()) >= 4 })
 	for name, one := range names {
 		eventually(t, "channel "+name+" is heard", func() bool {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,10 +76,7 @@ func TestKilledConsumers(t *testing.T) {
 		t.Run(string(brand)+" a backlog of a dead consumer", func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			backlog := 2_000
-			if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
-				backlog = n
-			}
+			backlog := gate.Count(t, "KEYWRIGHT_SOAK", 2_000, 2_000)
 			fill(t, s, backlog, backlog, "dead")
 			killed(t, s.URL(), s.URL(), 200, 4, dimension{backlog: int64(backlog)})
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
@@ -336,6 +337,7 @@ func TestExpiry(t *testing.T) {
 // passed is applied when it arrives, as nothing is newer; the item ends by its TTL, and
 // the log, which would delete it, leaves what it does not know.
 func TestLateAndExpired(t *testing.T) {
+	gate.Skip(t, "a write is sent within 50 ms")
 	w := newWorld(t, keywrighttest.Redis,
 		fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
 	w.put("replaced", "long", fallback.ExpiresAt(time.Now().Add(time.Hour)))

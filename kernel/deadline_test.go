@@ -290,6 +290,11 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		})
 	})
 	for name, state := range busy {
-		t.Run(name, state)
+		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(name, "failing over") {
+				gate.Skip(t, "makes all calls again and again until a replica has taken over")
+			}
+			state(t)
+		})
 	}
 }

@@ -30,7 +30,7 @@ func TestClockSteps(t *testing.T) {
 			t.Run(fmt.Sprint(brand, mode), func(t *testing.T) {
 				t.Parallel()
 				s := keywrighttest.Start(t, brand, keywrighttest.MovableClock())
-				h := &history{}
+				h, seed := &history{}, gate.Seed(t)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				seen := func() int { h.mu.Lock(); defer h.mu.Unlock(); return len(h.holds) }
@@ -39,7 +39,7 @@ func TestClockSteps(t *testing.T) {
 					c := open(t, s.URL(), keywright.Options{Timeout: time.Second})
 					l := lock.Open(c, "lock:h", lock.Options{Lease: 120 * time.Millisecond, Claim: 60 * time.Millisecond, Mode: mode})
 					for n := range uint64(3) {
-						wg.Go(func() { work(t, ctx, h, l, lock.NewGate(c, "ledger", 0), rand.New(rand.NewPCG(i, n))) })
+						wg.Go(func() { work(t, ctx, h, l, lock.NewGate(c, "ledger", 0), rand.New(rand.NewPCG(seed+i, n))) })
 					}
 				}
 				for round := range 3 * len(steps) {

@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,14 +27,11 @@ func hint(t *testing.T, err error) string {
 // awaitNoWaiters returns when no waiter has a place in the server's queue.
 func awaitNoWaiters(t *testing.T, l lock.Lock) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); runtime.Gosched() {
+	until(t, "no waiter has a place in the queue", func() bool {
 		h, err := l.Holder(t.Context())
 		must(t, err)
-		if h.Waiting == 0 {
-			return
-		}
-	}
-	t.Fatal("a waiter has a place in the queue for ever")
+		return h.Waiting == 0
+	})
 }
 
 // TestHints: the error of a lock that was not got says what is known of the reason,

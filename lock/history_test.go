@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -265,16 +264,17 @@ func violations(h *history, ledger []int64) (out []string) {
 func TestHistory(t *testing.T) {
 	gate.Skip(t, "leases of 120 ms, and harm at random times")
 	t.Parallel()
-	seeds, enough := uint64(1), 60
-	if n, err := strconv.ParseUint(os.Getenv("KEYWRIGHT_SOAK"), 10, 64); err == nil {
-		seeds, enough = n, 1000
+	seeds, enough := uint64(gate.Count(t, "KEYWRIGHT_SOAK", 1, 1)), 60
+	if seeds > 1 {
+		enough = 1000
 	}
+	first := gate.Seed(t)
 	for i, name := range slices.Sorted(maps.Keys(days)) {
 		for seed := range seeds {
 			brand := keywrighttest.Brands()[(i+int(seed))%len(keywrighttest.Brands())]
 			t.Run(fmt.Sprint(name, " ", brand, " ", seed), func(t *testing.T) {
 				t.Parallel()
-				all, ledgers := record(t, days[name](t, brand), uint64(i)+seed, enough)
+				all, ledgers := record(t, days[name](t, brand), first+uint64(i)+seed, enough)
 				for db, h := range all {
 					for _, v := range violations(h, ledgers[db]) {
 						t.Errorf("database %d: %s", db, v)

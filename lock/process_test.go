@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -112,20 +113,18 @@ func (p *process) end() {
 // The others go on; no one believes to hold what another one holds. Messages of two
 // databases of one server mix. KEYWRIGHT_KILLS says how often harm is done.
 func TestProcesses(t *testing.T) {
-	gate.Skip(t, "30 kills at random times, leases of 250 ms")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	far := keywrighttest.NewProxy(t, keywrighttest.Start(t, keywrighttest.Valkey).Addr(),
 		keywrighttest.Rules{Delay: 20 * time.Millisecond})
-	kills := 10
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
-	for name, url := range map[string]string{
+	kills := gate.Count(t, "KEYWRIGHT_KILLS", 2, 10)
+	urls := map[string]string{
 		"database 0 of two": s.URL() + "/0",
 		"database 1 of two": s.URL() + "/1",
 		"replies are slow":  "redis://" + far.Addr(),
-	} {
+	}
+	for _, name := range gate.Pick(t, slices.Sorted(maps.Keys(urls))) {
+		url := urls[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, ledger := chaos(t, url, keywrighttest.Start(t, keywrighttest.Redis), kills, func(*rand.Rand) {})
@@ -188,7 +187,7 @@ func report(t *testing.T, h *history, ledger []int64, enough int) {
 // chaos runs four workers and does harm so many times.
 func chaos(t *testing.T, url string, stable *keywrighttest.Server, times int, more func(*rand.Rand)) (*history,
 	[]int64) {
-	r := rand.New(rand.NewPCG(7, 7))
+	r := gate.Rand(t)
 	h := &history{}
 	workers := make([]*process, 4)
 	for i := range workers {

@@ -260,10 +260,7 @@ func TestRepairOfABacklog(t *testing.T) {
 // took is logged, and bench/cmd/queuebench measures it.
 func TestDrains(t *testing.T) {
 	gate.Skip(t, "80,000 jobs")
-	jobs := int64(20_000)
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
-		jobs = int64(n)
-	}
+	jobs := int64(gate.Count(t, "KEYWRIGHT_SOAK", 20_000, 20_000))
 	took, calls, work := map[string]time.Duration{}, map[string]int{}, map[string]int{}
 	for _, place := range []string{"waiting", "due", "left", "twice"} {
 		s := keywrighttest.Start(t, keywrighttest.Redis)

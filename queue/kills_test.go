@@ -3,7 +3,6 @@ package queue_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,10 +216,7 @@ func moveSlot(t *testing.T, c *keywrighttest.Cluster) {
 func TestKills(t *testing.T) {
 	gate.Skip(t, "24 kills of processes and servers in four worlds")
 	t.Parallel()
-	workers := 6
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		workers, _ = strconv.Atoi(text)
-	}
+	workers := gate.Count(t, "KEYWRIGHT_KILLS", 6, 6)
 	for name, h := range harms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

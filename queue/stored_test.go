@@ -91,8 +91,9 @@ func TestStoredMutations(t *testing.T) {
 			continue // the gate has no backlogs
 		}
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(m.test, "Backlogs") {
-				gate.Skip(t, "its test is not in the gate")
+			if !gate.All() { // each of them is a program with a server
+				queue.Mutate(t, m.guard, m.instead) // the guard is there
+				return
 			}
 			t.Parallel()
 			guards, err := json.Marshal([]string{m.guard, m.instead})

@@ -121,15 +121,18 @@ func opened(t *testing.T, what string, data []byte, content string) (damaged boo
 	return true
 }
 
-// sample reports whether one of n cases runs: all of them in a soak.
-func sample(r *rand.Rand, n int) bool { return os.Getenv("KEYWRIGHT_SOAK") != "" || r.IntN(n) == 0 }
+// sample reports whether one of n cases runs: all of them in a soak, and few in the gate.
+func sample(r *rand.Rand, n int) bool {
+	if !gate.All() {
+		n *= 10
+	}
+	return os.Getenv("KEYWRIGHT_SOAK") != "" || r.IntN(n) == 0
+}
 
 func TestEveryTurnedBitIsFoundWhenAFileIsOpened(t *testing.T) {
-	gate.Skip(t, "thousands of files")
 	data, content := filled(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d, %d bytes", seed, len(data))
-	r := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("%d bytes", len(data))
+	r := gate.Rand(t)
 	size := os.Getpagesize()
 	found := map[uint16]int{}
 	for bit := range len(data) * 8 {
@@ -179,7 +182,7 @@ func TestATurnedNumberIsFound(t *testing.T) {
 
 func TestEveryCutIsFoundWhenAFileIsOpened(t *testing.T) {
 	data, content := filled(t)
-	r := rand.New(rand.NewPCG(1, uint64(len(data))))
+	r := gate.Rand(t)
 	pages := binary.NativeEndian.Uint64(data[16+40:])
 	if second := data[os.Getpagesize():]; binary.NativeEndian.Uint64(second[16+48:]) > binary.NativeEndian.Uint64(
 		data[16+48:]) {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,11 +111,7 @@ func look(e *fallback.Entities[string, tally], id string) (n, version int64) {
 // again and again, also while it replays. Behind all that each item has every write
 // that was done or accepted, each of them once: its version has grown with it.
 func TestGuardIsKilled(t *testing.T) {
-	gate.Skip(t, "10 kills at random times")
-	kills := 10
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
+	kills := gate.Count(t, "KEYWRIGHT_KILLS", 1, 10)
 	server := keywrighttest.Start(t, keywrighttest.Redis)
 	proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{})
 	s, c, err := tallies(server.URL())
@@ -132,7 +127,7 @@ func TestGuardIsKilled(t *testing.T) {
 		}
 		began[w] = item.Version
 	}
-	k := &killing{T: t, path: filepath.Join(t.TempDir(), "second"), proxy: proxy}
+	k := &killing{T: t, path: filepath.Join(t.TempDir(), "second"), proxy: proxy, random: gate.Rand(t)}
 	for range kills {
 		k.once()
 	}
@@ -158,6 +153,7 @@ type killing struct {
 	*testing.T
 	path     string
 	proxy    *keywrighttest.Proxy
+	random   *rand.Rand
 	last     [workers]int64
 	accepted int
 }
@@ -168,7 +164,7 @@ func (k *killing) once() {
 	k.Helper()
 	k.proxy.Thaw()
 	cmd, out := start(k.T, "KEYWRIGHT_TEST_FILE="+k.path, "KEYWRIGHT_TEST_URL=redis://"+k.proxy.Addr())
-	ready, accepted, behind, until := 0, 0, 0, 1+rand.IntN(30)
+	ready, accepted, behind, until := 0, 0, 0, 1+k.random.IntN(30)
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var w int
 		var n int64

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,15 +156,11 @@ func TestDiskFull(t *testing.T) {
 // stored is stored, whole, and with the record that belongs to it.
 // KEYWRIGHT_KILLS=200 kills so often.
 func TestKills(t *testing.T) {
-	gate.Skip(t, "20 kills at random times")
-	kills := 20
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
+	kills, r := gate.Count(t, "KEYWRIGHT_KILLS", 3, 20), gate.Rand(t)
 	path := filepath.Join(t.TempDir(), "second")
 	acknowledged := map[uint64]bool{}
 	for range kills {
-		for _, seq := range killed(t, path, 1+rand.IntN(60)) {
+		for _, seq := range killed(t, path, 1+r.IntN(60)) {
 			acknowledged[seq] = true
 		}
 		check(t, path, acknowledged)
