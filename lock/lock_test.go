@@ -213,7 +213,7 @@ func awaitWaiters(t testing.TB, l lock.Lock, n int64) {
 // forgotten, no one is beside another, tokens grow in the order of holding.
 func TestEveryWaiterIsServed(t *testing.T) {
 	t.Parallel()
-	each := 50
+	each := 25
 	if gate.All() {
 		each = 250
 	}
@@ -281,8 +281,12 @@ func TestThousandsLeaveNothing(t *testing.T) {
 	lease := take(t, t.Context(), lock.Open(c, "lock:warm", lock.Options{}))
 	must(t, lease.Release(t.Context()))
 	before, connections := runtime.NumGoroutine(), s.Info("connected_clients")
+	each := 100
+	if gate.All() {
+		each = 1000
+	}
 	for i := range 10 {
-		for j := range 1000 {
+		for j := range each {
 			wg.Go(func() {
 				l := lock.Open(c, fmt.Sprint("lock:", i, ":", j), lock.Options{})
 				lease, err := l.Acquire(t.Context())
