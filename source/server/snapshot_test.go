@@ -409,7 +409,6 @@ func TestSnapshotUnderSentinels(t *testing.T) {
 // TestSnapshotNeverFalselyComplete cuts streams in the middle in every way.
 func TestSnapshotNeverFalselyComplete(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	child := regexp.MustCompile(`Background (?:saving|RDB transfer) started by pid (\d+)`)
 	harms := map[string]func(*kt.Server){
 		"child killed": func(s *kt.Server) {
