@@ -152,7 +152,7 @@ var Layers = []Layer{
 		{"internal/tenants", and(domain, ".")},
 		{"internal/movedkeys", []string{".", "key", "migrate", "migrate/repository", "typed", "value"}},
 		{"internal/mutation", []string{"internal/gate"}},
-		{"internal/harm", []string{"keywrighttest"}},
+		{"internal/harm", []string{"internal/expect", "internal/gate", "keywrighttest"}},
 		{"internal/gate", nil},
 		{"internal/expect", nil},
 		{"internal/servertest", []string{".", "connect", "internal/expect", "keywrighttest", "seal"}},
