@@ -313,7 +313,8 @@ func slowLoad(g *stage) error {
 	g.beforeOp.Store(nil)
 	left := g.s.Do("PTTL", cache.FillKey("page:1")).(int64)
 	close(l.open)
-	return errors.Join(<-done, differs("loads", l.n.Load(), 1), differs("renewed", left > 0 && left <= g.lease.Milliseconds(), true))
+	return errors.Join(<-done, differs("loads", l.n.Load(), 1),
+		differs("renewed", left > 0 && left <= g.lease.Milliseconds(), true))
 }
 
 func othersLease(g *stage) error {

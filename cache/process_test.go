@@ -39,7 +39,8 @@ func readers(url string) error {
 		return err
 	}
 	defer c.Close()
-	i := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, cache.Options{Lease: time.Hour}).Key("page:cold", nil)
+	o := cache.Options{Lease: time.Hour}
+	i := cache.New(keywright.Binding{Client: c, Entry: &page}, &text, o).Key("page:cold", nil)
 	raw := c.Raw()
 	fmt.Println("ready")
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
