@@ -22,7 +22,9 @@ func TestFailover(t *testing.T) {
 	gate.Skip(t, "sentinels choose another primary")
 	t.Parallel()
 	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 1, 3, sitetest.Users(t, users(t))...)
-	_, c := start(t, options(t, as(user, s.URL())))
+	o := options(t, as(user, s.URL()))
+	o.Patience = 0
+	_, c := start(t, o)
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)

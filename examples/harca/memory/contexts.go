@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 )
 
-// patience says how long an item waits for its context to be prolonged.
+// patience says how long an item waits for its context to be prolonged, unless the options say it.
 const patience = 500 * time.Millisecond
 
 // Context describes what items belong to.
@@ -147,7 +148,7 @@ func (m *Memory) use(ctx context.Context, id string, writes bool) error {
 	if id == Global || !m.due(id, writes) || m.away(ctx) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.o.Patience, patience))
 	defer cancel()
 	err := m.keys.ContextStore().Stamp(ctx, id, harcakeys.ContextFields.UsedAt) // sliding: an hour, if it has less left
 	if errors.Is(err, keywright.ErrNotFound) {

@@ -35,6 +35,9 @@ type Options struct {
 	// Backup is the file of the second store: what was read or written through this
 	// process, for when Redis is away. A file per process; "": in memory.
 	Backup string
+	// Patience is how long a call waits for Redis before it does without; 0: 250 ms for a read, 1 s for a write, 500 ms
+	// for the context of an item.
+	Patience time.Duration
 	// Note is how often a read prolongs its context; 0: 10 s. Writes always do.
 	Note time.Duration
 
@@ -99,7 +102,7 @@ func (m *Memory) backUp() (err error) {
 			return errors.Join(err, m.file.Close())
 		}
 	}
-	m.items, err = fallback.NewEntities(m.keys.ItemStore().Store, second, fallback.Options{
+	m.items, err = fallback.NewEntities(m.keys.ItemStore().Store, second, fallback.Options{Patience: m.o.Patience, WritePatience: m.o.Patience,
 		OnConflict: func(c fallback.Conflict) {
 			m.o.Logger.Warn("a write of while Redis was away has lost against newer data", "fields", c.Fields)
 		},

@@ -36,7 +36,7 @@ var ringText = sync.OnceValue(func() []byte {
 	return text
 })
 
-// options returns those of a process whose guard refuses what is not declared.
+// options returns those of a process whose guard refuses what is not declared, and that waits for a busy server.
 func options(t *testing.T, url string) memory.Options {
 	t.Helper()
 	ks, findings := load.File(os.DirFS(".."), "keyspace.yaml")
@@ -47,7 +47,7 @@ func options(t *testing.T, url string) memory.Options {
 	must(t, err)
 	ring, err := seal.Parse(ringText())
 	must(t, err)
-	o := memory.Options{URL: url, Note: time.Nanosecond, Sweep: entity.SweepOptions{Every: 20 * time.Millisecond}}
+	o := memory.Options{URL: url, Patience: time.Minute, Note: time.Nanosecond, Sweep: entity.SweepOptions{Every: 20 * time.Millisecond}}
 	o.Client.Wrap, o.Client.Sealer, o.Client.Attempts = g.Wrap, ring, 16
 	return o
 }
@@ -64,7 +64,7 @@ func start(t *testing.T, o memory.Options) (*memory.Memory, *client) {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	web := httptest.NewServer(m.Handler(ctx, 10*time.Second))
+	web := httptest.NewServer(m.Handler(ctx, 2*time.Minute))
 	t.Cleanup(func() {
 		cancel()
 		web.Close()
