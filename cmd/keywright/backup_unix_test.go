@@ -147,7 +147,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--snapshot"}, nil} {
-		command := append([]string{"-c", `ulimit -f 200; trap '' XFSZ; exec "$0" "$@"`, keywright, "backup", "--to", "a.kwa",
+		command := append([]string{"-c", `ulimit -f 16; trap '' XFSZ; exec "$0" "$@"`, keywright, "backup", "--to", "a.kwa",
 			"--replace-file", "-u", s.URL()}, args...)
 		cmd := exec.Command("bash", command...)
 		cmd.Dir = dir

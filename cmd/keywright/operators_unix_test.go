@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -26,7 +28,7 @@ func TestTwoOperators(t *testing.T) {
 	t.Parallel()
 	const n = 2000
 	const ones = 1111 // of them begin with 1
-	for _, c := range []struct {
+	for _, c := range gate.Pick(t, []struct {
 		first, second string
 		left          int    // keys
 		good          string // a script that counts those that are as they should be
@@ -34,7 +36,7 @@ func TestTwoOperators(t *testing.T) {
 		{"rename --map user:{id}=usr:{id}", "delete --match user:1*", n, `return #redis.call('KEYS', 'usr:*')`},
 		{"delete --match user:1*", "ttl", n - ones, withTTL},
 		{"ttl", "delete --match user:1*", n - ones, withTTL},
-	} {
+	}) {
 		t.Run(c.first+" and "+c.second, func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, keywrighttest.Valkey)
@@ -101,7 +103,7 @@ func working(t *testing.T, s *keywrighttest.Server, dir string, ended chan error
 	t.Helper()
 	look := time.NewTicker(2 * time.Millisecond)
 	defer look.Stop()
-	for limit := time.After(60 * time.Second); ; {
+	for limit := time.After(expect.Patience); ; {
 		select {
 		case err := <-ended:
 			t.Fatalf("it has ended: %v", err)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -97,7 +98,7 @@ func serving(t *testing.T, args ...string) (url string, stop func()) {
 		go func() { ended <- cmd.Wait() }()
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(expect.Patience):
 			t.Error("an interrupt does not end it")
 		}
 		if code := cmd.ProcessState.ExitCode(); code != 0 && code != 130 {

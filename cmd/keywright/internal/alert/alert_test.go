@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
 )
@@ -101,6 +102,7 @@ func (d *desk) told(want ...string) {
 // TestViolations: what there was at first is not told; a new kind, one that has grown and
 // its end are, each once, also over restarts; what becomes fewer is what is compared with.
 func TestViolations(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.audit(0, map[string]int64{"KW505/a": 100, "KW502/": 1000})
 	d.told()
@@ -121,6 +123,7 @@ func TestViolations(t *testing.T) {
 // TestWhatIsNotJudgedHasNotEnded: a state without queues ends no alert of a queue, one
 // without an audit none of violations; and a queue that comes and goes is told once.
 func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.audit(0, nil)
 	d.audit(time.Hour, map[string]int64{"KW504/b": 1})
@@ -147,6 +150,7 @@ func TestWhatIsNotJudgedHasNotEnded(t *testing.T) {
 // TestLive: a queue is late by its own lease, not while it is paused; a server is away when it
 // could not be read for a minute; what was not read says nothing.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	ks, findings := load.File(fstest.MapFS{"k.yaml": {Data: []byte("keywright: 1\npackage: p\nkeys:\n" +
 		"  jobs: {key: jobs, type: queue, lease: 30m, ttl: none}\n  mails: {key: mails, type: queue, ttl: none}\n")}},
 		"k.yaml")
@@ -202,6 +206,7 @@ func TestLive(t *testing.T) {
 // TestSilences: what is silenced is told when the silence ends and it is there still; not
 // when it has ended before, and neither is its end.
 func TestSilences(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.silences = []Silence{{"t/queue/*", d.at.Add(time.Hour)}}
 	d.glance(0, "jobs", "mails")
@@ -228,6 +233,7 @@ func TestSilences(t *testing.T) {
 // TestManyAtOnce: a flood is told by a number; nothing of it is told later, and the book is
 // bounded.
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.audit(0, nil)
 	flood := map[string]int64{}
@@ -268,6 +274,7 @@ func TestManyAtOnce(t *testing.T) {
 // TestTheOutboxIsBounded: of too many messages the oldest go, and each hook that did not get them
 // is told how many, in their place.
 func TestTheOutboxIsBounded(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.connect([]string{hook, "dead"})
 	for i := range maxOutbox + 100 {
@@ -308,6 +315,7 @@ func TestTheOutboxIsBounded(t *testing.T) {
 // TestAFileThatCannotBeWritten: what could not be written is written with the next look, also
 // where nothing has changed meanwhile.
 func TestAFileThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	whole, full := d.replace, errors.New("the disk is full")
 	d.replace = func(string, []byte) error { return full }
@@ -349,6 +357,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // TestWebhooks: both forms; tries that end; a webhook that does not take a message keeps no
 // other from it; redirects are not followed; and what is told never has the address.
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	slack, plain, gone := &receiver{status: []int{500, 429, 503}}, &receiver{},
 		&receiver{status: slices.Repeat([]int{500}, mostTries)}
@@ -390,7 +399,7 @@ func TestWebhooks(t *testing.T) {
 	go func() { defer close(ended); s.Run(ctx) }()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(expect.Patience); ; <-tick.C {
 		d.mu.Lock()
 		waiting := len(d.kept.Outbox)
 		d.mu.Unlock()
@@ -440,6 +449,7 @@ func TestWebhooks(t *testing.T) {
 // TestADeadWebhookHoldsUpNoOther: while one webhook is tried again and again, the others get what
 // comes, in order.
 func TestADeadWebhookHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	dead := httptest.NewServer(&receiver{status: slices.Repeat([]int{500}, 10_000)})
 	defer dead.Close()
@@ -470,7 +480,7 @@ func TestADeadWebhookHoldsUpNoOther(t *testing.T) {
 			if !strings.Contains(body, fmt.Sprintf(`"id":"t/queue/q%d"`, i)) {
 				t.Errorf("%d: %s", i, body)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(expect.Patience):
 			t.Fatalf("message %d does not come", i)
 		}
 		d.mu.Lock()
@@ -484,6 +494,7 @@ func TestADeadWebhookHoldsUpNoOther(t *testing.T) {
 // TestAFileOfAlerts: another version and what is none are refused, and so is one too large;
 // messages that were not sent are there after a restart.
 func TestAFileOfAlerts(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.glance(0, "jobs")
 	if err := d.keep(); err != nil {
@@ -507,6 +518,7 @@ func TestAFileOfAlerts(t *testing.T) {
 // TestJobsOfTheJanitor: a job that fails, or waits for an hour, is told once and has an end; what is
 // done elsewhere or waits for a moment is not told; without a janitor nothing has ended.
 func TestJobsOfTheJanitor(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	target, err := observe.New(observe.Options{ID: "t", Declaration: observe.Declaration{Keyspace: &keyspace.Keyspace{}},
 		Server: &observe.Server{}, Now: func() time.Time { return d.at }})

@@ -11,6 +11,7 @@ import (
 // TestLeaveForgetsAll: of a target that is left nothing is kept, also not what there was no room for; of others all is.
 // The file is written when something has changed, and only then.
 func TestLeaveForgetsAll(t *testing.T) {
+	t.Parallel()
 	written := 0
 	b, err := Open(filepath.Join(t.TempDir(), "alerts.json"), time.Now,
 		func(string, []byte) error { written++; return nil })

@@ -23,6 +23,7 @@ import (
 
 // TestErrorOf: dead jobs of one cause are one group, whatever numbers are in their reasons.
 func TestErrorOf(t *testing.T) {
+	t.Parallel()
 	for reason, want := range map[string]string{
 		"":                                  NoReason,
 		"job 17 failed after 3 s":           "job N failed after N s",
@@ -47,6 +48,7 @@ func TestErrorOf(t *testing.T) {
 }
 
 func TestDeadFilter(t *testing.T) {
+	t.Parallel()
 	dead := &queue.Dead{ID: "Mail-7", Reason: "Timeout after 5 s"}
 	for name, c := range map[string]struct {
 		filter DeadFilter
@@ -70,6 +72,7 @@ func TestDeadFilter(t *testing.T) {
 
 // TestScoreOf: JSON has no infinite numbers, and a report must be JSON.
 func TestScoreOf(t *testing.T) {
+	t.Parallel()
 	for score, want := range map[float64]string{
 		1.5: `{"score":1.5}`, 0: `{"score":0}`, -2: `{"score":-2}`,
 		math.Inf(1): `{"infinite":"inf"}`, math.Inf(-1): `{"infinite":"-inf"}`,
@@ -83,6 +86,7 @@ func TestScoreOf(t *testing.T) {
 
 // TestGaps: what one entry cannot do is a gap; what ends the whole run is returned.
 func TestGaps(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("SET", "text", "x")
 	c := servertest.Open(t, s.URL())
@@ -129,6 +133,7 @@ foreign: ["tmp:*"]
 
 // TestFind: a key is declared, legacy, foreign, under owns, or nothing of these.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	f, err := NewLocator(declared.Keyspace(t, keyspaceText))
 	expect.NoError(t, err)
 	for key, want := range map[string]Located{
@@ -159,6 +164,7 @@ func TestFind(t *testing.T) {
 
 // TestBytesOf: what is shown is text that JSON can have, and never a part of a character.
 func TestBytesOf(t *testing.T) {
+	t.Parallel()
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		whole := []byte(rapid.String().Draw(t, "text"))
 		n := rapid.IntRange(0, len(whole)).Draw(t, "kept")
@@ -176,6 +182,7 @@ func TestBytesOf(t *testing.T) {
 
 // TestSealedIsNotShown: a sealed text is found where constructs put it, and plain text is not taken for one.
 func TestSealedIsNotShown(t *testing.T) {
+	t.Parallel()
 	ring := servertest.Ring(t, "a")
 	sealed, err := ring.Seal(keywright.Place{Schema: "s", Key: "k"}, "secret")
 	expect.NoError(t, err)
@@ -199,6 +206,7 @@ func TestSealedIsNotShown(t *testing.T) {
 
 // TestMissing: an answer says what it leaves out, and says nothing when it is whole.
 func TestMissing(t *testing.T) {
+	t.Parallel()
 	text := func(n, length int64) server.LookText { return server.LookText{Bytes: make([]byte, n), Length: length} }
 	for name, c := range map[string]struct {
 		look server.Look
@@ -227,6 +235,7 @@ func TestMissing(t *testing.T) {
 
 // TestReadStreams: a stream that is gone is left out, and a key of another type is a gap; the others are read.
 func TestReadStreams(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("XADD", "a", "1-1", "f", "v")
 	s.Do("XADD", "a", "2-1", "f", "v")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/spf13/cobra"
 )
@@ -130,13 +131,19 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 		}
 		shown += strings.Count(out.String()+errs.String(), "add-mask")
 	}
+	tried := map[string]bool{}
 	for _, r := range documentRuns {
 		command, _, err := New().Find(strings.Fields(r.args))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, form := range formsOf(command) {
+		for i, form := range formsOf(command) {
+			as := command.CommandPath() + " " + form
+			if !gate.All() && i > 0 && tried[as] {
+				continue // the first form of each run, and each form of a command once
+			}
 			if form != "names" && !(strings.Contains(r.args, "--keys-of") && form != "jsonl") {
+				tried[as] = true
 				run(asForm(r.args, form), form)
 			}
 		}

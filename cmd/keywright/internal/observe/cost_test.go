@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -28,6 +29,7 @@ const instances = 40
 // counted, scripts' own commands included, and is no more than the pace takes it for. So a
 // second has no more than the pace, one reading's worth, and a diagnosis in a minute.
 func TestCostAtRest(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("EVAL",
 		`for i = 1, 40 do redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000); redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1) end`, "0")
@@ -108,20 +110,23 @@ keys:
 
 // Readings keep to their pace: so many are let through in a time, however many wait.
 func TestPace(t *testing.T) {
-	p := &pace{each: 10 * time.Millisecond}
-	began := time.Now()
-	for range 6 {
-		if err := p.wait(t.Context(), 2); err != nil {
-			t.Fatal(err)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pace{each: 10 * time.Millisecond}
+		began := time.Now()
+		for range 6 {
+			if err := p.wait(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if took := time.Since(began); took < 100*time.Millisecond {
-		t.Errorf("six readings took %v, not five times 20 ms", took)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	p.next = time.Now().Add(time.Hour)
-	if err := p.wait(ctx, 1); err == nil || !strings.Contains(err.Error(), "canceled") {
-		t.Error(err)
-	}
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("six readings took %v, not five times 20 ms", took)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		p.next = time.Now().Add(time.Hour)
+		if err := p.wait(ctx, 1); err == nil || !strings.Contains(err.Error(), "canceled") {
+			t.Error(err)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -25,7 +26,7 @@ func next(t *testing.T, changes <-chan Change) Change {
 	select {
 	case c := <-changes:
 		return c
-	case <-time.After(time.Minute):
+	case <-time.After(expect.Patience):
 		t.Fatal("no change is told")
 		return Change{}
 	}
@@ -34,6 +35,7 @@ func next(t *testing.T, changes <-chan Change) Change {
 // TestASlowSubscriberMissesNothingFinal: however many changes there are while it does not listen,
 // it hears that an audit has ended, and the last word of each run; what waits for it is bounded.
 func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
+	t.Parallel()
 	target := still(t)
 	changes, stop := target.Subscribe()
 	defer stop()
@@ -75,6 +77,7 @@ func TestASlowSubscriberMissesNothingFinal(t *testing.T) {
 // TestNextAudit: what has found anything is repeated in its time, also where it was not whole;
 // what has found nothing sooner, ever more slowly.
 func TestNextAudit(t *testing.T) {
+	t.Parallel()
 	target := still(t)
 	if wait, retry := target.next(true, retryMost); wait != time.Hour || retry != retryFirst {
 		t.Errorf("%v %v", wait, retry)
@@ -90,6 +93,7 @@ func TestNextAudit(t *testing.T) {
 
 // TestSinceTheFirstFailure: failures one after the other have the time of the first of them.
 func TestSinceTheFirstFailure(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	first := failed(nil, at, errors.New("refused"))
 	second := failed(first, at.Add(time.Minute), errors.New("refused\x1b"))

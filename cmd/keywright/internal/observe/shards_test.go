@@ -4,6 +4,7 @@ import "testing"
 
 // What INFO does not tell is absent: no memory of 0 bytes, and no server without a limit.
 func TestShardOfFiguresThatAreLeftOut(t *testing.T) {
+	t.Parallel()
 	for name, of := range map[string]func(Shard) *int64{
 		"used_memory": func(s Shard) *int64 { return s.Memory }, "maxmemory": func(s Shard) *int64 { return s.MaxMemory },
 		"connected_clients":         func(s Shard) *int64 { return s.Clients },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/plan"
 )
 
@@ -59,7 +60,7 @@ func opened(t *testing.T, dir string, r *runner) *heard {
 // until waits until a run is told that is as it should be.
 func (d *heard) until(good func(observe.Run) bool) observe.Run {
 	d.Helper()
-	for limit := time.After(time.Minute); ; {
+	for limit := time.After(expect.Patience); ; {
 		select {
 		case r := <-d.told:
 			if good(r) {
@@ -86,6 +87,7 @@ func hasEnded(r observe.Run) bool { return !r.Ended.IsZero() }
 // TestPlansThatCannotBeRead: files of runs that are damaged, of another version or too large are
 // said, and left as they are.
 func TestPlansThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"damaged.run": "{", "newer.run": `{"Format":99,"ID":"newer"}`,
 		"renamed.run": `{"Format":1,"ID":"other"}`, "large.run": strings.Repeat(" ", maxRecord+1)} {
@@ -107,6 +109,7 @@ func TestPlansThatCannotBeRead(t *testing.T) {
 
 // TestNothingBeginsWhileItEnds: a desk that is closed makes no plan.
 func TestNothingBeginsWhileItEnds(t *testing.T) {
+	t.Parallel()
 	d := opened(t, t.TempDir(), &runner{})
 	d.end()
 	_, _, err := d.Make("t", By{User: "u"}, Ask{Verb: "clean"})
@@ -117,6 +120,7 @@ func TestNothingBeginsWhileItEnds(t *testing.T) {
 
 // TestAnEndThatCannotBeLogged: what was done is told, and that the log does not have it.
 func TestAnEndThatCannotBeLogged(t *testing.T) {
+	t.Parallel()
 	dir, goes := t.TempDir(), make(chan struct{})
 	d := opened(t, dir, &runner{execute: func(context.Context) (Outcome, error) {
 		<-goes
@@ -142,6 +146,7 @@ func TestAnEndThatCannotBeLogged(t *testing.T) {
 // TestAnErrorWhileItStops: what went wrong is told, also where it was asked to stop; an
 // interruption alone is none.
 func TestAnErrorWhileItStops(t *testing.T) {
+	t.Parallel()
 	for what, want := range map[string]observe.RunState{"": observe.Stopped, "the disk is broken": observe.Failing} {
 		d := opened(t, t.TempDir(), &runner{execute: func(ctx context.Context) (Outcome, error) {
 			<-ctx.Done()

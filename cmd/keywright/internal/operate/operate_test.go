@@ -100,6 +100,7 @@ func refuses(t *testing.T, err error, code string) {
 }
 
 func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := desk(t, dir, &hands{changes: 3})
 	id := makes(t, d)
@@ -132,6 +133,7 @@ func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
 
 // One process has the folder.
 func TestAFolderIsOfOneProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := desk(t, dir, &hands{})
 	defer d.Close()
@@ -141,6 +143,7 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 }
 
 func TestWhatIsUnderWayIsStoppedAndGoesOn(t *testing.T) {
+	t.Parallel()
 	h := &hands{changes: 3, held: make(chan struct{}), began: make(chan struct{}, 4)}
 	d := desk(t, t.TempDir(), h)
 	id, other := makes(t, d), makes(t, d)
@@ -177,6 +180,7 @@ func TestWhatIsUnderWayIsStoppedAndGoesOn(t *testing.T) {
 
 // A program that ends leaves what ran interrupted, and the next one goes on with it.
 func TestAnInterruptedRunGoesOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	h := &hands{changes: 3, held: make(chan struct{}), began: make(chan struct{}, 4)}
 	d := desk(t, dir, h)
@@ -203,6 +207,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 
 // What a killed program left is woken as interrupted; files that are not ours are left alone.
 func TestAKilledRunIsWoken(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := desk(t, dir, &hands{changes: 3})
 	id := makes(t, d)
@@ -239,6 +244,7 @@ func TestAKilledRunIsWoken(t *testing.T) {
 
 // What cannot be logged is not done.
 func TestWhatCannotBeLoggedIsNotDone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	h := &hands{changes: 3}
 	d := desk(t, dir, h)
@@ -255,6 +261,7 @@ func TestWhatCannotBeLoggedIsNotDone(t *testing.T) {
 
 // The folder has a bound: what is over goes first, what waits for a yes goes last.
 func TestTheFolderIsBounded(t *testing.T) {
+	t.Parallel()
 	h := &hands{changes: 1}
 	d := desk(t, t.TempDir(), h)
 	defer d.Close()
@@ -277,6 +284,7 @@ func TestTheFolderIsBounded(t *testing.T) {
 
 // A target that is attended to no more takes no plans, and its plans stay.
 func TestATargetComesAndGoes(t *testing.T) {
+	t.Parallel()
 	d := desk(t, t.TempDir(), &hands{changes: 1})
 	defer d.Close()
 	id := makes(t, d)
@@ -293,6 +301,7 @@ func TestATargetComesAndGoes(t *testing.T) {
 
 // The log begins again before it has grown too large.
 func TestTheLogIsBounded(t *testing.T) {
+	t.Parallel()
 	l := &log{path: filepath.Join(t.TempDir(), "log")}
 	if err := os.WriteFile(l.path, make([]byte, maxLog), 0o600); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ channels:
 // TestSamplesAreClean: an audit of all values finds nothing in what was made, whatever
 // the seed: no undeclared field, and no key without content.
 func TestSamplesAreClean(t *testing.T) {
+	t.Parallel()
 	small, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(optional)}}, "k.yaml")
 	if len(found) > 0 {
 		t.Fatal(found)

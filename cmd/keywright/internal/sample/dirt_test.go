@@ -12,6 +12,7 @@ import (
 // TestEveryFaultIsPlanted: the examples can show all of them, and each key
 // really has the fault the manifest names, and no second one.
 func TestEveryFaultIsPlanted(t *testing.T) {
+	t.Parallel()
 	ks := examples(t)
 	keys, manifest, err := Soil(ks, Generate(ks, opt), 25, opt)
 	if err != nil {
@@ -77,6 +78,7 @@ func faults(ks *keyspace.Keyspace, o *owner, k Key) []Fault {
 // TestNothingToShow: a keyspace without `was`, `foreign` and expiring keys gets
 // the faults it can have.
 func TestNothingToShow(t *testing.T) {
+	t.Parallel()
 	ks, findings := load.File(mapFS(`
 keywright: 1
 package: p

@@ -30,6 +30,7 @@ const agreement = 0.9
 // What is drawn from the demo data of the five examples is what their authors
 // wrote by hand.
 func TestInferAgreesWithThoseWhoKnow(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"poppobuilder", "githubbroker", "shop", "harca", "cunningbot"} {
 		t.Run(name, func(t *testing.T) {
 			written, findings := load.File(os.DirFS("../../../../examples/"+name), "keyspace.yaml")

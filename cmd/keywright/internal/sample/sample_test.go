@@ -31,6 +31,7 @@ func examples(t testing.TB) *keyspace.Keyspace {
 // TestKeysObeyTheirDeclaration: each key is matched by its own declaration and
 // by no narrower one, with its type, TTL, fields, members and values.
 func TestKeysObeyTheirDeclaration(t *testing.T) {
+	t.Parallel()
 	ks := examples(t)
 	o, err := newOwner(ks)
 	if err != nil {
@@ -110,6 +111,7 @@ func check(t *scalar.Type, value []byte) string {
 
 // TestEveryDeclarationHasKeys, and the total is what was asked for.
 func TestEveryDeclarationHasKeys(t *testing.T) {
+	t.Parallel()
 	ks := examples(t)
 	counts := map[*keyspace.Key]int{}
 	keys := Generate(ks, opt)
@@ -129,6 +131,7 @@ func TestEveryDeclarationHasKeys(t *testing.T) {
 // TestIndexesAgreeWithTheirItems: every member of an index is the id of an item
 // that has that value.
 func TestIndexesAgreeWithTheirItems(t *testing.T) {
+	t.Parallel()
 	ks := examples(t)
 	items, indexed := map[string]bool{}, 0
 	keys := Generate(ks, opt)
@@ -155,6 +158,7 @@ func TestIndexesAgreeWithTheirItems(t *testing.T) {
 }
 
 func TestSameSeedSameData(t *testing.T) {
+	t.Parallel()
 	ks := examples(t)
 	flat := func(seed uint64) []string {
 		var out []string
@@ -175,6 +179,7 @@ func TestSameSeedSameData(t *testing.T) {
 
 // TestSoonestLast: what expires first is written last.
 func TestSoonestLast(t *testing.T) {
+	t.Parallel()
 	keys := Generate(examples(t), opt)
 	for i := 1; i < len(keys); i++ {
 		if due(keys[i-1]) < due(keys[i]) {
@@ -185,6 +190,7 @@ func TestSoonestLast(t *testing.T) {
 
 // TestValuesAreOfTheirType for any type anybody could write.
 func TestValuesAreOfTheirType(t *testing.T) {
+	t.Parallel()
 	texts := []string{
 		"text", "text max 5", "int", "int 1..5", "int -9..-3", "int 5000000..", "int ..-7",
 		"int -9223372036854775808..9223372036854775807",

@@ -122,6 +122,7 @@ var asJSON = []string{"Content-Type", "application/json"}
 // What changes something needs --allow-apply, an operator, and what a page of another site
 // cannot send. Each refusal says why.
 func TestChangesAreGuarded(t *testing.T) {
+	t.Parallel()
 	shut := newGate(t, serve.Guard{})
 	csrf := func(g *gate, header ...string) []string {
 		return append(append([]string{serve.CSRFHeader, g.me(header...).CSRF}, asJSON...), header...)
@@ -175,6 +176,7 @@ func TestChangesAreGuarded(t *testing.T) {
 
 // A token that is taken out is good no longer, and neither are the sessions that it has begun.
 func TestTokensThatAreTakenOut(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{TLS: true})
 	session := func(user string) []string {
 		w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"`+user+`'s secret"}`, asJSON...))
@@ -193,6 +195,7 @@ func TestTokensThatAreTakenOut(t *testing.T) {
 
 // One user that a proxy names cannot have all streams of events.
 func TestStreamsOfOneUserOfAProxy(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{Proxy: &serve.Proxy{Header: "X-Forwarded-User",
 		From: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}})
 	web := httptest.NewServer(g.api)
@@ -223,6 +226,7 @@ func TestStreamsOfOneUserOfAProxy(t *testing.T) {
 
 // A proxy names the user only from its own address, and only once.
 func TestUserOfAProxy(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{AllowApply: true, Proxy: &serve.Proxy{Header: "X-Forwarded-User",
 		From: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, Operators: []string{"bob"}}})
 	near, far := []string{"from", "10.1.2.3:4567"}, []string{"from", "10.2.2.3:4567"}
@@ -253,6 +257,7 @@ func TestUserOfAProxy(t *testing.T) {
 
 // A user that sends too many requests is refused for a while, and others are not.
 func TestRequestsAreLimited(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{TLS: true})
 	limited := false
 	for range 100_000 {
@@ -271,6 +276,7 @@ func TestRequestsAreLimited(t *testing.T) {
 
 // The log of changes is bounded, and what cannot be logged is not done.
 func TestLogOfChanges(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{AllowApply: true})
 	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
 	log := filepath.Join(g.dir, "changes.log")
@@ -286,6 +292,7 @@ func TestLogOfChanges(t *testing.T) {
 
 // No more plans are kept than there is room for, and the oldest that is over goes first.
 func TestPlansAreBounded(t *testing.T) {
+	t.Parallel()
 	g := newGate(t, serve.Guard{AllowApply: true})
 	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
 	for range 105 {

@@ -26,6 +26,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -188,7 +189,7 @@ func (b breaking) Scan(ctx context.Context, req source.Request, each func([]sour
 // until waits for a state.
 func (r *rig) until(changes <-chan observe.Change, good func(observe.State) bool) {
 	r.Helper()
-	limit := time.NewTimer(time.Minute)
+	limit := time.NewTimer(expect.Patience)
 	defer limit.Stop()
 	for !good(r.target.State()) {
 		select {
@@ -233,6 +234,7 @@ func ask[T any](r *rig, path string) (answer T) {
 
 // Every path of the description is answered as it says, and there is no other path.
 func TestAnswersAreAsDescribed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	fresh, err := serve.Describe(os.DirFS("../../../.."), "github.com/keywright/keywright")
 	if err != nil {
@@ -292,6 +294,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 
 // The figures of a page are of one audit, and add up.
 func TestOverviewAddsUp(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	o := ask[serve.Overview](r, "/api/v1/t/main/overview")
 	var keys, size, noTTL, violations int64
@@ -358,6 +361,7 @@ func TestOverviewAddsUp(t *testing.T) {
 // server that is away leaves the figures there and says that they are stale; one that
 // is back or flushed is audited again.
 func TestWholeFiguresStay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	changes, stop := r.target.Subscribe()
 	defer stop()
@@ -400,6 +404,7 @@ func TestWholeFiguresStay(t *testing.T) {
 
 // Names of keys are text, whatever they hold, in every form.
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{"overview", "undeclared", "findings", "locks", "rankings", "entries/product"} {
 		text := r.text("/api/v1/t/main/" + path)
@@ -436,6 +441,7 @@ func TestHostileNames(t *testing.T) {
 // A page of another site cannot read the answers by a name server's help, nor put the
 // dashboard into a frame, nor send what changes something; what is asked wrongly is told.
 func TestRequestsOfOthers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	q := httptest.NewRequest("GET", "http://evil.example/api/v1/targets", nil)
 	w := httptest.NewRecorder()
@@ -483,6 +489,7 @@ func TestRequestsOfOthers(t *testing.T) {
 
 // No answer has the value of a key, nor the token that proves that a lock is held.
 func TestNoValueIsShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	for _, words := range [][]string{{"SET", "shop:product:5", "s3cret"}, {"HSET", "shop:oops:h", "f", "s3cret"},
 		{"RPUSH", "shop:oops:l", "s3cret"}, {"SADD", "shop:oops:s", "s3cret"}, {"ZADD", "shop:oops:z", "1", "s3cret"},
@@ -521,6 +528,7 @@ func TestNoValueIsShown(t *testing.T) {
 
 // Without a token nothing is told; each user has the role of its own token.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	tokens, err := serve.ReadTokens(
 		strings.NewReader(
@@ -555,6 +563,7 @@ func TestTokens(t *testing.T) {
 
 // A stream of events tells that a state has changed, and ends when the server does.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	web := httptest.NewUnstartedServer(r.api)
 	web.Config.ReadTimeout = 200 * time.Millisecond // which ends with the request, and not the stream
@@ -581,6 +590,7 @@ func TestEvents(t *testing.T) {
 
 // TestOldFiguresAreNoMetrics: what could not be read the last time has no series, and that is said.
 func TestOldFiguresAreNoMetrics(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	families := []string{"keywright_queue_jobs{", "keywright_stream_length{", "keywright_server_memory_bytes{"}
 	before := r.text("/metrics")
@@ -613,6 +623,7 @@ func TestOldFiguresAreNoMetrics(t *testing.T) {
 // TestTargetsComeAndGo: what is not watched any more has no paths, one that cannot be watched is a
 // row with its reason, and streams of events end so that clients hear of the others.
 func TestTargetsComeAndGo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	w := httptest.NewServer(r.api)
 	defer w.Close()

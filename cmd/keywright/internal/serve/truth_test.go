@@ -29,6 +29,7 @@ func (s sampling) Scan(ctx context.Context, req source.Request, each func([]sour
 // A sample is not reported as all keys: not by the metrics, the list of targets, an answer, or the
 // history, where it would be compared with whole audits.
 func TestASampleIsNotAll(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(o *observe.Options) {
 		whole := o.Source
 		o.Source = func() (source.Source, source.Request, func(), error) {
@@ -55,6 +56,7 @@ func TestASampleIsNotAll(t *testing.T) {
 
 // Each series is there once, also where names are so long that only their beginnings are shown.
 func TestSeriesAreThereOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	long := strings.Repeat("g", 5000)
 	for _, end := range []string{"a", "b"} {
@@ -100,6 +102,7 @@ func past(t *testing.T, r *rig, points map[time.Time]map[string]history.Point) h
 // What has come and gone since yesterday is told: a row that is there no more has all of its keys
 // less, and one that was not there yesterday, but days before, has all of them more.
 func TestChangedSinceYesterday(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	now := r.target.State().Audit
 	yesterday := map[string]history.Point{}
@@ -140,6 +143,7 @@ func TestChangedSinceYesterday(t *testing.T) {
 // With audits every few seconds the week that is shown when nothing is asked for has more points
 // than one answer: it comes in hours, and is not refused.
 func TestAWeekOfManyAudits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	now := time.Now().Truncate(time.Hour)
 	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Rules: audit.Rules(), Now: time.Now,

@@ -92,6 +92,7 @@ func (g *gate) seen(key string) (v serve.ValuePage, text string) {
 
 // TestValues: values of each type are shown, bytes that are no text as base64, and those of large ones in part.
 func TestValues(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	g := showing(t, s, serve.Guard{ShowValues: true})
 	s.Do("HSET", "v:plain:1", "name", "<script>alert(1)</script>\u202e")
@@ -133,6 +134,7 @@ func TestValues(t *testing.T) {
 
 // TestValuesAreBounded: of what is large a part is shown, and it is said of how much.
 func TestValuesAreBounded(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	g := showing(t, s, serve.Guard{ShowValues: true})
 	s.Do("SET", "str", strings.Repeat("店", 1<<20))
@@ -161,6 +163,7 @@ func TestValuesAreBounded(t *testing.T) {
 // TestSealedValuesAreNeverShown: what is declared encrypted is not shown, also where it is plain text still,
 // nor what looks sealed, nor what a lock has.
 func TestSealedValuesAreNeverShown(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	g := showing(t, s, serve.Guard{ShowValues: true})
 	ring, err := seal.Parse([]byte(`{"ring":1,"active":"9f3c21d0","keys":{"9f3c21d0":"` +
@@ -224,6 +227,7 @@ func tokensOf() (out []serve.Token) {
 // TestValuesByFlagAndRole: only operators see values, only where the flag is given, only by requests of their own, and
 // each look is noted, without the value.
 func TestValuesByFlagAndRole(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("SET", "key\xff", "s3cret")
 	g := showing(t, s, serve.Guard{AllowApply: true, ShowValues: true, Tokens: tokensOf()})
@@ -279,6 +283,7 @@ func TestValuesByFlagAndRole(t *testing.T) {
 
 // TestLogOfLooks: the log of looks is bounded.
 func TestLogOfLooks(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	g := showing(t, s, serve.Guard{ShowValues: true})
 	log := filepath.Join(g.dir, "looks.log")
