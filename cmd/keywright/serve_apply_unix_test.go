@@ -129,6 +129,7 @@ end`, "0", fmt.Sprint(refusedJobs+otherJobs), fmt.Sprint(refusedJobs))
 	}
 	ask := `{"verb":"queues.retry","select":{"entry":"jobs","instance":"-","error":"dial N.N.N.N: refused"}}`
 	made := p.post("plans", ask, 200)
+	made = p.until(made.ID, "planned", "refused")
 	if made.State != "planned" || made.Change != refusedJobs || s.Do("ZCARD",
 		"{jobs}:dead") != int64(refusedJobs+otherJobs) {
 		t.Fatalf("%+v", made)
