@@ -43,6 +43,28 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestNoticesOutliveTheirContext: a hook that is told of an end, such as that of a lease, can still use its context.
+func TestNoticesOutliveTheirContext(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	told := 0
+	hook := keywright.Hook{Notice: func(ctx context.Context, _ keywright.Notice) {
+		if told++; ctx.Err() != nil || ctx.Value(told) != "kept" {
+			t.Errorf("the context of a hook: %v, %v", ctx.Err(), ctx.Value(told))
+		}
+	}}
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	ended, end := context.WithCancel(context.WithValue(t.Context(), 1, "kept"))
+	end()
+	if c.Notice(ended, keywright.Notice{Kind: notice.LeaseLost}); told != 1 {
+		t.Errorf("a hook was told %d times", told)
+	}
+}
+
 // TestNoticed: without a hook and a logger a notice need not be made; the logger
 // alone wants only what it writes.
 func TestNoticed(t *testing.T) {
