@@ -100,11 +100,7 @@ func TestValuesOfKeysThatVanish(t *testing.T) {
 func TestDeadShard(t *testing.T) {
 	t.Parallel()
 	c := kt.StartCluster(t, kt.Redis, 3, 0)
-	for _, n := range c.Nodes {
-		for i := range 300 {
-			_, _ = n.Try("SET", fmt.Sprint("key:", i), "v")
-		}
-	}
+	fillCluster(c, 300)
 	keys := c.Nodes[0].Do("DBSIZE").(int64) + c.Nodes[1].Do("DBSIZE").(int64)
 	c.Nodes[2].Kill()
 	got, sum, err := scan(t, servertest.Config(t, c.URL()), Options{}, source.Request{})

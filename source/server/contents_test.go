@@ -195,10 +195,11 @@ func TestContentsWrittenMeanwhile(t *testing.T) {
 // not end the run: it is read again, or is gone.
 func TestContentsExchangedMeanwhile(t *testing.T) {
 	t.Parallel()
+	s := kt.Start(t, kt.Redis)
 	for _, key := range []string{"hash:large", "list:large", "zset:large", "stream"} {
 		for what, commands := range map[string][][]string{"gone": {{"DEL", key}},
 			"a string": {{"DEL", key}, {"SET", key, "text"}}} {
-			s := kt.Start(t, kt.Redis)
+			s.Do("FLUSHALL")
 			everyKind(s)
 			s.Do("SET", "other", "1")
 			done, others, last := false, 0, source.Content{}

@@ -28,9 +28,6 @@ type ShardIdentity struct {
 // agreement says how long the servers are given to agree on their primaries after a failover.
 const agreement = 10 * time.Second
 
-// agreeWithin is agreement, and less in tests.
-var agreeWithin = agreement
-
 // askAgain is the pause between two questions of whether they agree.
 const askAgain = 100 * time.Millisecond
 
@@ -41,7 +38,12 @@ const askAgain = 100 * time.Millisecond
 // With another role than Primary, for a server that is only read, a replica that is named by
 // its address is good, too.
 func Identify(ctx context.Context, config connect.Config, role Role) (Identity, error) {
-	last := time.Now().Add(agreeWithin)
+	return identifyWithin(ctx, config, role, agreement)
+}
+
+// identifyWithin is Identify that gives the servers so long to agree.
+func identifyWithin(ctx context.Context, config connect.Config, role Role, longest time.Duration) (Identity, error) {
+	last := time.Now().Add(longest)
 	for {
 		id, found, err := identify(ctx, config, role)
 		if !connect.IsKind(err, connect.Unsettled) || !found || !time.Now().Before(last) {
