@@ -55,10 +55,13 @@ func (a *Acting) Still() error {
 	return nil
 }
 
+// givingBack says how long a process that has ended its changes waits for a server that does not answer.
+const givingBack = 5 * time.Second
+
 // End gives the right back. If that fails it ends by itself.
 func (a *Acting) End() {
 	a.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), givingBack)
 	defer cancel()
 	_ = a.lease.Release(ctx)
 }

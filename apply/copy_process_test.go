@@ -3,13 +3,10 @@ package apply_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
@@ -36,7 +33,7 @@ func copyChild(from, to string) {
 		return r
 	}
 	clients := func(db int) (*keywright.Client, error) {
-		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
+		return keywright.Open(ctx, to+"/"+strconv.Itoa(db), mortals())
 	}
 	r, err := apply.Copy(ctx, open(from), open(to), clients,
 		apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Existing(os.Getenv("COPY_MODE"))}})
@@ -50,36 +47,27 @@ func copyChild(from, to string) {
 // A copy that is killed, at any moment, is run again: nothing is lost, nothing is doubled,
 // and what is left of values in parts ends by itself.
 func TestKilledCopies(t *testing.T) {
-	gate.Skip(t, "kills many processes")
-	kills := 3
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
+	t.Parallel()
+	const moments = 100 // of a copy
+	r, kills := gate.Rand(t), gate.Count(t, "KEYWRIGHT_KILLS", 2, 12)
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
 	sources := open(t, from.URL())
 	for _, db := range []int{0, 2} {
 		fill(t, sources, db)
 		fillMore(t, sources, db)
 	}
-	whole := time.Duration(0)
-	for i := range kills + 1 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(),
-			"COPY_MODE="+[]string{"fail", "different", "skip"}[i%3])
-		cmd.Stderr = os.Stderr
-		began := time.Now()
-		must(t, cmd.Start())
-		if i == 0 {
-			must(t, cmd.Wait())
-			whole = time.Since(began)
-			continue
-		}
+	died := 0
+	for i := range kills {
 		if i%2 == 0 {
 			to.Do("FLUSHALL")
 		}
-		kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait()
-		kill.Stop()
+		if _, now := dies(t, 1+r.IntN(moments), "COPY_FROM="+from.URL(), "COPY_TO="+to.URL(),
+			"COPY_MODE="+[]string{"different", "skip", "fail"}[i%3]); now {
+			died++
+		}
+	}
+	if died == 0 {
+		t.Errorf("no copy of %d was killed", kills)
 	}
 	for _, mode := range []apply.Existing{apply.Fail, apply.Different} {
 		r := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode}}, 64)
@@ -88,7 +76,7 @@ func TestKilledCopies(t *testing.T) {
 		}
 	}
 	targets := open(t, to.URL())
-	r, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
+	compared, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0),
 		compare.Options{Each: func(d compare.Difference) error {
 			if name := string(d.Key.Name); !strings.HasPrefix(name, apply.TemporaryPrefix) || d.What != compare.Extra {
 				t.Errorf("%s: %q", d.What, name)
@@ -98,7 +86,7 @@ func TestKilledCopies(t *testing.T) {
 			return nil
 		}})
 	must(t, err)
-	if r.Differ() != r.Extra {
-		t.Errorf("%+v", r)
+	if compared.Differ() != compared.Extra {
+		t.Errorf("%+v", compared)
 	}
 }

@@ -13,13 +13,14 @@ import (
 // once, and the report says so.
 func TestConnectionsThatBreak(t *testing.T) {
 	t.Parallel()
+	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	sources, direct := open(t, s.URL()), open(t, to.URL())
+	fill(t, sources, 0)
+	want := digest(t, s.URL(), sources)
 	for _, largest := range []int64{1 << 40, 1} {
+		file := backup(t, s.URL(), largest)
 		for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Replace, apply.Different} {
-			s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-			sources, direct := open(t, s.URL()), open(t, to.URL())
-			fill(t, sources, 0)
-			want := digest(t, s.URL(), sources)
-			file := backup(t, s.URL(), largest)
+			to.Do("FLUSHALL")
 			proxy := kt.NewProxy(t, to.Addr(), kt.Rules{Delay: time.Millisecond})
 			cuts := 0
 			word := []string{"RESTORE", "RPUSH", "RENAMENX", "XADD", "APPEND"}

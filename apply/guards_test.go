@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
-	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/mutation"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -193,7 +192,7 @@ func TestJournalOfAnotherPlan(t *testing.T) {
 
 // TestRatesAreKept: a run takes no less time than its rates say.
 func TestRatesAreKept(t *testing.T) {
-	gate.Skip(t, "it waits for a rate")
+	t.Parallel()
 	s := kt.Start(t, kt.Redis)
 	const keys, bytes = 100, 100 * 1000
 	least := 500 * time.Millisecond

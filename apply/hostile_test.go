@@ -107,7 +107,7 @@ func TestPartsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)
 	forged := func(yield func(*archive.Record, error) bool) {
-		for i := range 2500 {
+		for i := range 1300 {
 			r := &archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, i), Kind: source.List, Form: archive.Elements,
 				More: true, Payload: archive.AppendText(nil, []byte("x"))}
 			if !yield(r, nil) {

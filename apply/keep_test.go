@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -122,7 +123,8 @@ func TestKeptUnderWriters(t *testing.T) {
 		}
 	})
 	k, changed, refused := &kept{}, int64(0), int64(0)
-	for rounds := 0; rounds < 1000 && (rounds < 30 || changed == 0 || refused == 0); rounds++ {
+	least := gate.Count(t, "KEYWRIGHT_ROUNDS", 5, 30)
+	for rounds := 0; rounds < 1000 && (rounds < least || changed == 0 || refused == 0); rounds++ {
 		r := change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}},
 			apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 1<<20)})
 		changed, refused = changed+r.Changed, refused+why(r)[plan.Changed]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/internal/expect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/queue"
@@ -92,13 +93,7 @@ func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
 				}
 				r.run(t, s.URL(), plan.RenameOptions{Merge: true}, apply.KeysOptions{})
 			}
-			select {
-			case <-finished:
-			case <-time.After(time.Minute):
-				mu.Lock()
-				t.Errorf("%d of %d jobs were done", len(done), producers*each)
-				mu.Unlock()
-			}
+			expect.Return(t, "all jobs are done", func() { <-finished })
 			stop()
 			<-ended
 			if most != 1 {
@@ -169,11 +164,7 @@ func TestAMergedQueueIsRenamedBack(t *testing.T) {
 				return nil
 			}, queue.WorkerOptions{})
 			go func() { ended <- worker.Run(working) }()
-			select {
-			case <-all:
-			case <-time.After(30 * time.Second):
-				t.Error("not all jobs came back")
-			}
+			expect.Return(t, "all jobs come back", func() { <-all })
 			stop()
 			<-ended
 			for payload, n := range done {

@@ -3,12 +3,9 @@ package apply_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
@@ -42,8 +39,7 @@ func child(file string) {
 		panic(err)
 	}
 	clients := func(db int) (*keywright.Client, error) {
-		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db),
-			keywright.Options{NoCache: true})
+		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db), mortals())
 	}
 	r, err := apply.Restore(context.Background(), clients, records(text),
 		apply.RestoreOptions{Existing: apply.Existing(os.Getenv("RESTORE_MODE"))})
@@ -57,11 +53,9 @@ func child(file string) {
 // A restore that is killed, at any moment, is run again: nothing is lost, nothing is
 // doubled, and what is left of values in parts ends by itself.
 func TestKilledRestores(t *testing.T) {
-	gate.Skip(t, "kills many processes")
-	kills := 6
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n
-	}
+	t.Parallel()
+	const moments = 100 // of a restore
+	r, kills := gate.Rand(t), gate.Count(t, "KEYWRIGHT_KILLS", 3, 12)
 	s := kt.Start(t, kt.Redis)
 	sources := open(t, s.URL())
 	for _, db := range []int{0, 2} {
@@ -72,26 +66,23 @@ func TestKilledRestores(t *testing.T) {
 	must(t, os.WriteFile(file, backup(t, s.URL(), 64), 0o600))
 	to := kt.Start(t, kt.Valkey)
 	targets := open(t, to.URL())
-	whole := time.Duration(0)
-	for i := range kills + 1 {
-		mode := []string{"skip", "different", "replace"}[i%3]
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "RESTORE_FILE="+file, "RESTORE_URL="+to.URL(), "RESTORE_MODE="+mode)
-		cmd.Stderr = os.Stderr
-		began := time.Now()
-		must(t, cmd.Start())
-		if i > 0 {
-			if i%4 == 0 {
-				to.Do("FLUSHALL")
-			}
-			kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
-			_ = cmd.Wait()
-			kill.Stop()
-			continue
+	run := func(at int, mode apply.Existing) (died bool) {
+		_, died = dies(t, at, "RESTORE_FILE="+file, "RESTORE_URL="+to.URL(), "RESTORE_MODE="+string(mode))
+		return died
+	}
+	run(0, apply.Skip)
+	same(t, want, digest(t, to.URL(), targets))
+	died := 0
+	for i := range kills {
+		if i%4 == 0 {
+			to.Do("FLUSHALL")
 		}
-		must(t, cmd.Wait())
-		whole = time.Since(began)
-		same(t, want, digest(t, to.URL(), targets))
+		if run(1+r.IntN(moments), []apply.Existing{apply.Different, apply.Replace, apply.Skip}[i%3]) {
+			died++
+		}
+	}
+	if died == 0 {
+		t.Errorf("no restore of %d was killed", kills)
 	}
 	for _, key := range to.Do("KEYS", "*").([]any) {
 		if name := fmt.Sprint(key); len(name) > len(apply.TemporaryPrefix) &&

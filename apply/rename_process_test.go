@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
@@ -66,7 +63,7 @@ func renameChild(url, folder string, back bool) {
 			if db > 0 {
 				at += "/" + strconv.Itoa(db)
 			}
-			if clients[db], err = keywright.Open(ctx, at, keywright.Options{NoCache: true}); err != nil {
+			if clients[db], err = keywright.Open(ctx, at, mortals()); err != nil {
 				return nil, err
 			}
 		}
@@ -85,61 +82,50 @@ func renameChild(url, folder string, back bool) {
 // A rename that is killed, at any moment, is run again, and so is its undo: nothing is lost,
 // nothing is there twice, and no expiry changes; in a slot and over slots.
 func TestKilledRenames(t *testing.T) {
-	gate.Skip(t, "kills many processes")
-	kills := 2
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills = n / 2
-	}
-	for _, cluster := range []bool{false, true} {
-		url, dbs := "", []int{0, 2}
-		if cluster {
-			url, dbs = kt.StartCluster(t, kt.Redis, 3, 0).URL(), dbs[:1]
-		} else {
-			url = kt.Start(t, kt.Valkey).URL()
-		}
-		clients := open(t, url)
-		for _, db := range dbs {
-			fill(t, clients, db)
-			fillMore(t, clients, db)
-			for i := range 500 {
-				do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
+	t.Parallel()
+	for cluster, moments := range map[bool]int{false: 60, true: 3000} { // moments of a rename
+		t.Run(map[bool]string{false: "server", true: "cluster"}[cluster], func(t *testing.T) {
+			t.Parallel()
+			r, kills := gate.Rand(t), gate.Count(t, "KEYWRIGHT_KILLS", 1, 12)
+			url, dbs := "", []int{0, 2}
+			if cluster {
+				url, dbs = kt.StartCluster(t, kt.Redis, 2, 0).URL(), dbs[:1]
+			} else {
+				url = kt.Start(t, kt.Valkey).URL()
 			}
-		}
-		was := digests(t, url, clients)
-		now := under("a:", was)
-		took := 400 * time.Millisecond
-		for killed := 0; killed < kills; {
-			folder := t.TempDir()
-			for _, back := range []bool{false, true} {
-				for done := false; !done; {
-					cmd := exec.Command(os.Args[0])
-					cmd.Env = append(os.Environ(), "RENAME_URL="+url, "RENAME_FOLDER="+folder,
-						"RENAME_BACK="+map[bool]string{true: "1"}[back])
-					cmd.Stderr = os.Stderr
-					began := time.Now()
-					must(t, cmd.Start())
-					kill := time.AfterFunc(rand.N(took), func() { _ = cmd.Process.Kill() })
-					err := cmd.Wait()
-					if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
-						t.Fatalf("back %v: %v", back, err)
-					}
-					if done = err == nil; !done {
-						kill.Stop()
-						killed++
-						took += 20 * time.Millisecond // so that it ends
-					} else {
-						took = max(time.Since(began), 100*time.Millisecond)
-					}
-				}
-				want := map[bool]map[string]string{false: now, true: was}[back]
-				got := digests(t, url, clients)
-				maps.DeleteFunc(got, func(at, _ string) bool { return strings.Contains(at, " keywright:") && ends(t, clients, at) })
-				equalMaps(t, fmt.Sprintf("cluster %v, back %v", cluster, back), got, want)
-				if t.Failed() {
-					t.Fatal(slices.Sorted(maps.Keys(got)))
+			clients := open(t, url)
+			for _, db := range dbs {
+				fill(t, clients, db)
+				fillMore(t, clients, db)
+				for i := range 500 {
+					do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
 				}
 			}
-		}
+			was := digests(t, url, clients)
+			now := under("a:", was)
+			for died := 0; died < kills; {
+				folder := t.TempDir()
+				for _, back := range []bool{false, true} {
+					for times, again := 0, true; again; times++ {
+						at := 0
+						if times < 2 {
+							at = 1 + r.IntN(moments)
+						}
+						if _, again = dies(t, at, "RENAME_URL="+url, "RENAME_FOLDER="+folder,
+							"RENAME_BACK="+map[bool]string{true: "1"}[back]); again {
+							died++
+						}
+					}
+					want := map[bool]map[string]string{false: now, true: was}[back]
+					got := digests(t, url, clients)
+					maps.DeleteFunc(got, func(at, _ string) bool { return strings.Contains(at, " keywright:") && ends(t, clients, at) })
+					equalMaps(t, fmt.Sprintf("back %v", back), got, want)
+					if t.Failed() {
+						t.Fatal(slices.Sorted(maps.Keys(got)))
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -133,7 +134,7 @@ func TestRename(t *testing.T) {
 				t.Parallel()
 				url, dbs := "", []int{0, 3}
 				if cluster {
-					url, dbs = kt.StartCluster(t, brand, 3, 0).URL(), dbs[:1]
+					url, dbs = kt.StartCluster(t, brand, 2, 0).URL(), dbs[:1]
 				} else {
 					url = kt.Start(t, brand).URL()
 				}
@@ -175,7 +176,7 @@ func TestRenameTaken(t *testing.T) {
 	for _, cluster := range []bool{false, true} {
 		url := ""
 		if cluster {
-			url = kt.StartCluster(t, kt.Redis, 3, 0).URL()
+			url = kt.StartCluster(t, kt.Redis, 2, 0).URL()
 		} else {
 			url = kt.Start(t, kt.Valkey).URL()
 		}
@@ -291,7 +292,7 @@ keys:
 // its slot and on the way to another one; a copy that is not of the last value is taken
 // back.
 func TestRenamedMeanwhile(t *testing.T) {
-	single, cluster := kt.Start(t, kt.Redis).URL(), kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+	single, cluster := kt.Start(t, kt.Redis).URL(), kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 	ks := keyspaceOf(renamedLater)
 	pairs, err := plan.Former(ks)
 	must(t, err)
@@ -351,7 +352,7 @@ func TestUnlinkOldNames(t *testing.T) {
 	for _, cluster := range []bool{false, true} {
 		url := ""
 		if cluster {
-			url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+			url = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 		} else {
 			url = kt.Start(t, kt.Redis).URL()
 		}
@@ -384,17 +385,17 @@ func TestUnlinkOldNames(t *testing.T) {
 // the new one, once.
 func TestRenameUnderWriters(t *testing.T) {
 	t.Parallel()
-	for _, cluster := range []bool{false, true} {
+	for _, cluster := range gate.Pick(t, []bool{false, true}) {
 		url := ""
 		if cluster {
-			url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+			url = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 		} else {
 			url = kt.Start(t, kt.Redis).URL()
 		}
 		clients := open(t, url)
 		c, err := clients(0)
 		must(t, err)
-		const keys = 100
+		const keys, rounds = 100, 3
 		ctx, stop := context.WithCancel(t.Context())
 		var counted atomic.Int64
 		var writers sync.WaitGroup
@@ -412,7 +413,7 @@ func TestRenameUnderWriters(t *testing.T) {
 		}
 		r := renameOf(t, "u:{id}=v:{id}")
 		total := int64(0)
-		for round := 0; round < 5 || total == 0; round++ {
+		for round := 0; round < rounds || total == 0; round++ {
 			report := r.run(t, url, plan.RenameOptions{}, apply.KeysOptions{})
 			total += report.Changed
 		}
@@ -435,7 +436,7 @@ func TestRenameUnderWriters(t *testing.T) {
 // A key that a scan yields twice is renamed once, also where that is by a copy.
 func TestRenameYieldedTwice(t *testing.T) {
 	t.Parallel()
-	url := kt.StartCluster(t, kt.Redis, 3, 0).URL()
+	url := kt.StartCluster(t, kt.Redis, 2, 0).URL()
 	clients := open(t, url)
 	do(t, clients, 0, "SET", "u:1", "x")
 	r := renameOf(t, "u:{id}=v:{id}")

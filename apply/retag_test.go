@@ -90,7 +90,7 @@ func TestRenameTags(t *testing.T) {
 			t.Parallel()
 			url := ""
 			if cluster {
-				url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+				url = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 			} else {
 				url = kt.Start(t, kt.Redis).URL()
 			}
@@ -246,7 +246,7 @@ func TestAValueThatComesWhileItIsRetagged(t *testing.T) {
 		t.Run(fmt.Sprint("cluster ", cluster), func(t *testing.T) {
 			url := ""
 			if cluster {
-				url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+				url = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
 			} else {
 				url = kt.Start(t, kt.Redis).URL()
 			}

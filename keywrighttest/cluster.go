@@ -117,8 +117,8 @@ func (c *Cluster) MoveSlotOf(key string, from, to int) {
 
 func (c *Cluster) move(slot string, from, to int) {
 	c.t.Helper()
-	c.Nodes[to].Do("CLUSTER", "SETSLOT", slot, "IMPORTING", c.ID(from))
-	c.Nodes[from].Do("CLUSTER", "SETSLOT", slot, "MIGRATING", c.ID(to))
+	c.setSlot(to, slot, "IMPORTING", c.ID(from))
+	c.setSlot(from, slot, "MIGRATING", c.ID(to))
 	for {
 		keys, _ := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", slot, "100").([]any)
 		if len(keys) == 0 {
@@ -135,7 +135,21 @@ func (c *Cluster) move(slot string, from, to int) {
 		c.Nodes[from].Pipe(all...)
 	}
 	for _, node := range []int{to, from} {
-		c.Nodes[node].Do("CLUSTER", "SETSLOT", slot, "NODE", c.ID(to))
+		c.setSlot(node, slot, "NODE", c.ID(to))
+	}
+}
+
+// setSlot says something of a slot to a primary. Valkey wants its replicas to have heard of it within two seconds, and
+// does nothing if they have not: it is told again.
+func (c *Cluster) setSlot(node int, slot, what, id string) {
+	c.t.Helper()
+	var err error
+	_ = within(time.Minute, "the replicas do not hear of a slot", func() bool {
+		_, err = c.Nodes[node].Try("CLUSTER", "SETSLOT", slot, what, id)
+		return err == nil || !strings.Contains(err.Error(), "NOREPLICAS")
+	})
+	if err != nil {
+		c.t.Fatalf("CLUSTER SETSLOT %s %s: %v", slot, what, err)
 	}
 }
 

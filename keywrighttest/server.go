@@ -180,16 +180,14 @@ func (s *Server) launch(limit time.Duration) error {
 	return within(limit, "the server does not answer", func() bool { return s.alive() })
 }
 
-// within polls until ok.
+// within polls until ok: often at first and seldom later, so that who is waited for has the processor.
 func within(limit time.Duration, what string, ok func() bool) error {
-	deadline := time.Now().Add(limit)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
+	wait := 2 * time.Millisecond
+	for deadline := time.Now().Add(limit); !ok(); wait = min(wait*5/4, 50*time.Millisecond) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s after %s", what, limit)
 		}
-		<-tick.C
+		<-time.After(wait)
 	}
 	return nil
 }
