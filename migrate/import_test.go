@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -254,7 +253,7 @@ func TestShadowReads(t *testing.T) {
 
 // TestARateIsHeld imports and verifies records at a rate: neither is done before they are due.
 func TestARateIsHeld(t *testing.T) {
-	gate.Skip(t, "it waits for a rate")
+	t.Parallel()
 	const records, rate = 400, 400
 	server, root := kt.Start(t, kt.Redis), t.TempDir()
 	var feeds []string

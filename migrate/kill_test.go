@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/migrate"
@@ -225,7 +226,7 @@ func (c *crowd) listen(r *running, out io.Reader) {
 func (c *crowd) ended(r *running) {
 	select {
 	case <-r.done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(expect.Patience):
 		_ = r.cmd.Process.Kill()
 		c.t.Fatalf("%s does not die at its point", r.name)
 	}
@@ -314,17 +315,10 @@ func split(value string) (process string, n int) {
 	return words[0], n
 }
 
-func kills(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		return n
-	}
-	return few
-}
-
 // A process is killed at each point, one by one, while another works: none of the three
 // rules is broken.
 func TestKilledAtEachPoint(t *testing.T) {
-	gate.Skip(t, "kills 46 processes")
+	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c := &crowd{t: t, root: t.TempDir(), url: server.URL()}
 	// What a dead process has left is there for the next one that is told to die over it.
@@ -342,7 +336,7 @@ func TestKilledAtEachPoint(t *testing.T) {
 	before := map[string]phase.Phase{"taken": phase.Live, "script": phase.Live, "answered": phase.Live,
 		"ticket": phase.Shadow, "read": phase.Shadow, "pushed": phase.Shadow}
 	for _, point := range points {
-		for times := range 2 {
+		for times := range gate.Count(t, "KEYWRIGHT_TIMES", 1, 2) {
 			start := phase.Shadow
 			if p, ok := before[point]; ok {
 				start = p
@@ -361,8 +355,8 @@ func TestKilledAtEachPoint(t *testing.T) {
 		}
 	}
 	m := open(t, c.root, c.url, oneOfEach, nil)
-	if c.killed < 2*len(points) {
-		t.Errorf("%d were killed of %d", c.killed, 2*len(points))
+	if c.killed < len(points) {
+		t.Errorf("%d were killed at %d points", c.killed, len(points))
 	}
 	c.judge(m)
 	t.Logf("%d kills, %d acknowledged writes, %d changes of phase", c.killed, c.count("ack"), c.count("changed"))
@@ -371,19 +365,20 @@ func TestKilledAtEachPoint(t *testing.T) {
 // Processes are killed at random while the phases go forward and back, and the server is
 // killed, too.
 func TestKills(t *testing.T) {
-	gate.Skip(t, "kills many processes")
-	for _, processes := range []int{2, 7} {
+	t.Parallel()
+	for _, processes := range gate.Pick(t, []int{2, 7}) {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
+			t.Parallel()
 			server := kt.Start(t, kt.Brands()[processes%2], kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 			c := &crowd{t: t, root: t.TempDir(), url: server.URL()}
 			m := open(t, c.root, c.url, oneOfEach, nil)
 			to(t, m, "a", phase.Shadow)
-			r := rand.New(rand.NewPCG(uint64(processes), uint64(time.Now().UnixNano())))
+			r := gate.Rand(t)
 			all := make([]*running, processes)
 			for i := range all {
 				all[i] = c.start("", 1+r.IntN(400), true)
 			}
-			for n := range kills(6) {
+			for n := range gate.Count(t, "KEYWRIGHT_KILLS", 2, 6) {
 				i := n % processes
 				if n%5 == 3 {
 					server.Kill()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
@@ -212,10 +213,10 @@ func (w world) queued(p person) {
 		check(w, "loaded", v, err, canary)
 		other := cache.New(keywright.Binding{Client: w.c, Entry: entry}, &hidden, o).Key(name, nil)
 		v, err = other.Get(ctx)
-		for end := time.Now().Add(20 * time.Second); err == keywright.ErrNotFound &&
-			time.Now().Before(end); <-time.After(time.Millisecond) {
-			v, err = other.Get(ctx) // whoever waits for a load has the value before the server has it
-		}
+		expect.Eventually(w, "the value is stored", func() bool { // whoever waits for a load has it before the server
+			v, err = other.Get(ctx)
+			return err != keywright.ErrNotFound
+		})
 		check(w, "from the cache", v, err, canary)
 		w.ok(i.Set(ctx, canary+"c"))
 		if v, err = i.Get(ctx); o.Local == 0 { // a copy in the process is told a little later
@@ -238,7 +239,7 @@ func (w world) queued(p person) {
 		select {
 		case phone := <-done:
 			check(w, "job", phone, nil, canary)
-		case <-time.After(20 * time.Second):
+		case <-time.After(expect.Patience):
 			w.Fatal("no job comes")
 		}
 	}
@@ -268,21 +269,17 @@ func TestJobsForAKeyToCome(t *testing.T) {
 			ended <- q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil },
 				queue.WorkerOptions{}).Run(ctx)
 		}()
-		tried := int64(0)
-		for end := time.Now().Add(20 * time.Second); tried < 2 && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		expect.Eventually(t, "the job is tried twice", func() bool {
 			state, err := q.State(ctx, id)
 			w.ok(err)
-			tried = state.Attempt
-		}
-		if tried < 2 {
-			t.Fatalf("it was tried %d times; the server has\n%s", tried, w.stored())
-		}
+			return state.Attempt >= 2
+		})
 		set(servertest.RingText("new", "old"))
 		w.ok(late.Reload(ctx))
 		select {
 		case got := <-ran:
 			check(t, "job", got, nil, canary)
-		case <-time.After(20 * time.Second):
+		case <-time.After(expect.Patience):
 			t.Error("the job does not run")
 		}
 		stop()

@@ -242,14 +242,10 @@ func TestPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun := time.Now()
 			_, err := seal.Open(t.Context(), seal.Exec(500*time.Millisecond, c.program, c.args...))
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") ||
 				shows(err.Error(), "new") {
 				t.Errorf("%v, want %q", err, c.want)
-			}
-			if took := time.Since(begun); took > 20*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

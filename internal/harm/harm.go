@@ -4,12 +4,16 @@ package harm
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -33,6 +37,7 @@ var table = map[string]dimensions{
 
 // The entries of a backlog: small ones by default.
 const (
+	few   = 1_000 // in the gate
 	small = 10_000
 	large = 100_000
 )
@@ -84,15 +89,17 @@ type world struct {
 
 // Run kills processes of a suite under each of the harms, and fails with what was lost.
 // KEYWRIGHT_KILLS says how many processes die under each: 6, and 200 with a large backlog
-// under `make soak`.
+// under `make soak`. In the gate it is one, under one of the harms.
 func Run(t *testing.T, suite Suite) {
 	t.Helper()
-	kills := 6
-	backlog := small
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		kills, backlog = n, large
+	kills, backlog := gate.Count(t, "KEYWRIGHT_KILLS", 1, 6), small
+	if os.Getenv("KEYWRIGHT_KILLS") != "" {
+		backlog = large
+	} else if !gate.All() {
+		backlog = few
 	}
-	for name, d := range table {
+	for _, name := range gate.Pick(t, slices.Sorted(maps.Keys(table))) {
+		d := table[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			most := 0
@@ -200,10 +207,11 @@ func (w *world) fill() {
 func (s *Side) more(t *testing.T, word string, lines int) {
 	t.Helper()
 	from := s.log.count(word)
-	for end := time.Now().Add(time.Minute); s.log.count(word) < from+lines; <-time.After(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the processes of %s have said %q %d times in a minute; the last lines: %q", s.URL, word,
-				s.log.count(word)-from, s.log.last(5))
+	defer func() {
+		if t.Failed() {
+			t.Logf("the processes of %s have said %q %d times; the last lines: %q", s.URL, word, s.log.count(word)-from,
+				s.log.last(5))
 		}
-	}
+	}()
+	expect.Eventually(t, "processes go on", func() bool { return s.log.count(word) >= from+lines })
 }

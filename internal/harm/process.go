@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/internal/expect"
 )
 
 // The environment of a process.
@@ -121,8 +123,8 @@ func (s *Side) end(t *testing.T) {
 			if err := p.cmd.Wait(); err != nil {
 				t.Errorf("a process ended with %v: %q", err, s.log.last(20))
 			}
-		case <-time.After(time.Minute):
-			t.Errorf("a process has not ended in a minute: %q", s.log.last(5))
+		case <-time.After(expect.Patience):
+			t.Errorf("a process does not end: %q", s.log.last(5))
 		}
 	}
 }

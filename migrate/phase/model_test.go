@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
+
+	"github.com/keywright/keywright/internal/gate"
 )
 
 // The model of the whole engine: one record, several processes that write, replay marks
@@ -485,27 +485,22 @@ func (w *world) rest() string {
 	return ""
 }
 
-func walks() int {
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
-		return n
-	}
-	return 400
-}
-
 // No write by an old epoch, no commit lost, both sides equal after the replay.
 func TestWalks(t *testing.T) {
 	t.Parallel()
+	walks, first := gate.Count(t, "KEYWRIGHT_SOAK", 60, 400), gate.Seed(t)
 	var commits, changes, undone, kills int
-	for seed := range walks() {
-		w, wrong := walk(uint64(seed), 2+seed%6, 3000, "")
+	for n := range walks {
+		seed := first%1_000_000 + uint64(n)
+		w, wrong := walk(seed, 2+int(seed%6), 3000, "")
 		if wrong != "" {
 			t.Fatalf("seed %d: %s", seed, wrong)
 		}
 		commits, changes, undone, kills = commits+w.count.commits, changes+w.count.changes, undone+w.count.undone,
 			kills+w.count.kills
 	}
-	t.Logf("%d walks: %d commits, %d changes of phase, %d undone, %d kills", walks(), commits, changes, undone, kills)
-	if changes < walks() || undone < walks()/10 || kills < walks() {
+	t.Logf("%d walks: %d commits, %d changes of phase, %d undone, %d kills", walks, commits, changes, undone, kills)
+	if changes < walks || undone < walks/10 || kills < walks {
 		t.Error("the walks do not go far")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -109,19 +109,6 @@ func (e *endless) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// fieldsOf returns how many records a test has.
-func fieldsOf(t *testing.T, usual int) int {
-	text := os.Getenv("KEYWRIGHT_FIELDS")
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // tempSpill returns room in a file.
 func tempSpill(t *testing.T) func() (record.Spill, error) {
 	return func() (record.Spill, error) { return os.Create(filepath.Join(t.TempDir(), "names")) }
@@ -131,7 +118,7 @@ func tempSpill(t *testing.T) func() (record.Spill, error) {
 // document. KEYWRIGHT_FIELDS is how many records it has (60000).
 func TestStreamIsBounded(t *testing.T) {
 	s := declared.Map(t, bot).Source("state")
-	records := fieldsOf(t, 60000)
+	records := gate.Count(t, "KEYWRIGHT_FIELDS", 20_000, 60_000)
 	var most uint64
 	var n int
 	opt := record.Options{MaxNames: 1 << 14, Spill: tempSpill(t)}

@@ -189,7 +189,6 @@ func (r *adopted) check(with keywright.Sealer, when string) {
 // undone. When all writers seal, an adoption that comes to its end has sealed
 // everything, once: the ring alone opens it.
 func TestAdoptionIsKilled(t *testing.T) {
-	gate.Skip(t, "kills many processes")
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	w := newWorld(t, s.URL())
@@ -202,7 +201,7 @@ func TestAdoptionIsKilled(t *testing.T) {
 	}
 	live.Go(func() { all.read(ctx) })
 	defer func() { stop(); live.Wait() }()
-	kills, sealed := howOften(6), 0
+	kills, sealed := gate.Count(t, "KEYWRIGHT_KILLS", 2, 6), 0
 	for n := range kills {
 		if n == kills/3 {
 			all.seals(1)

@@ -173,21 +173,12 @@ func (r *records) check(ring *seal.Ring, when string) {
 	}
 }
 
-// howOften returns how many kills there are, if no other number is asked for.
-func howOften(kills int) int {
-	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
-		return n
-	}
-	return kills
-}
-
 // TestKills: rotations under live writers, killed in the middle again and again.
 // After each kill every record opens and no write is undone; a key is said to be
 // removable when nothing is under it, and then it is.
 func TestKills(t *testing.T) {
-	gate.Skip(t, "kills many processes")
 	t.Parallel()
-	kills := howOften(8)
+	kills := gate.Count(t, "KEYWRIGHT_KILLS", 1, 8)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	w := newWorld(t, s.URL())
 	var mu sync.Mutex
