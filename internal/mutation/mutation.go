@@ -73,11 +73,7 @@ func run(t *testing.T, pkg, file, text, test string) {
 	}
 	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay,
 		"-run", "^"+test+"$", pkg)
-<<<<<<< HEAD
 	command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1", "ALL_TESTS=1")
-=======
-	command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1", "ALL_TESTS=1")
->>>>>>> h3
 	out, err := command.CombinedOutput()
 	said := string(out)
 	shown := strings.Contains(said, "--- FAIL: "+test) || strings.Contains(said, "panic: ")
