@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
@@ -130,14 +130,10 @@ func TestClientsAfterFailover(t *testing.T) {
 // not the dead one.
 func awaitAnother(t *testing.T, sentinel, dead *keywrighttest.Server) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for time.Now().Before(deadline) {
+	expect.Eventually(t, "another primary is named", func() bool {
 		at, _ := sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster").([]any)
-		if len(at) == 2 && fmt.Sprint(at[1]) != fmt.Sprint(dead.Port) {
-			return
-		}
-	}
-	t.Fatal("no other primary was named")
+		return len(at) == 2 && fmt.Sprint(at[1]) != fmt.Sprint(dead.Port)
+	})
 }
 
 // leftByShop: every key is declared, of the declared type, and expires within

@@ -20,6 +20,7 @@ import (
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/internal/tenants"
 	"github.com/keywright/keywright/keyspace"
@@ -308,7 +309,7 @@ func (x *touching) call(handle reflect.Value, name string, args ...reflect.Value
 	if !m.IsValid() {
 		x.t.Fatalf("%s has no %s", handle.Type(), name)
 	}
-	ctx, cancel := context.WithTimeout(x.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(x.t.Context(), expect.Patience)
 	defer cancel()
 	in := []reflect.Value{reflect.ValueOf(ctx)}
 	if m.Type().NumIn() == 0 || m.Type().In(0) != reflect.TypeFor[context.Context]() {
@@ -381,7 +382,7 @@ func locks(x *touching) []string {
 	other := *x
 	other.of = x.next
 	waiter := other.method("", parts.Values(x.e)).Interface().(lock.Lock)
-	ctx, cancel := context.WithTimeout(x.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(x.t.Context(), expect.Patience)
 	defer cancel()
 	held, err := l.Acquire(ctx)
 	x.fail("acquire", err)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -234,12 +233,7 @@ func TestSystem(t *testing.T) {
 				w.news.Publish(feed, local.NewsItem{Title: title, URL: at, Text: "More.", At: time.Now()})
 			}
 		}
-		seed := uint64(31)
-		if n > 10 {
-			seed = rand.Uint64()
-			t.Logf("seed %d", seed)
-		}
-		random, order := rand.New(rand.NewPCG(3, seed)), []int(nil)
+		random, order := gate.Rand(t), []int(nil)
 		for range n { // each time when there is something to lose
 			before := len(w.discord.Links())
 			publish(11)

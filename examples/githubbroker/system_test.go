@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -133,12 +132,7 @@ func TestSystem(t *testing.T) {
 		for _, name := range []string{"poll-0", "poll-1", "serve-0", "serve-1", "agent-0", "agent-1", "agent-2"} {
 			at.start(name)
 		}
-		random := rand.New(rand.NewPCG(3, 14))
-		if n > 8 {
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			random = rand.New(rand.NewPCG(3, seed))
-		}
+		random := gate.Rand(t)
 		for range n { // each time when there is something to lose
 			before := l.count()
 			await(t, "another piece of work is done", func() bool { return l.count() > before || l.count() == len(want) })

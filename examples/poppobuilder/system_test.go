@@ -3,7 +3,6 @@ package poppobuilder_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -54,12 +53,7 @@ func TestSystem(t *testing.T) {
 			at.submit(poppo.Task{Issue: 302, Prompt: "now!", Ask: true}):   "Mirin: ",
 			at.submit(poppo.Task{Issue: 303, Prompt: "this will fail"}):    "failed: this will fail",
 		}
-		random := rand.New(rand.NewPCG(5, 8))
-		if n > 6 {
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			random = rand.New(rand.NewPCG(5, seed))
-		}
+		random := gate.Rand(t)
 		for i := range n { // each time when there is something to lose
 			before, all := at.ended(), int(tasks)+4
 			await(t, "another task is over", func() bool { return at.ended() > before || at.ended() == all })

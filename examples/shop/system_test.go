@@ -3,7 +3,6 @@ package shop_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -134,9 +133,7 @@ func TestSystem(t *testing.T) {
 				}
 			})
 		}
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
-		random := rand.New(rand.NewPCG(3, seed))
+		random := gate.Rand(t)
 		victims := []string{"products", "coupons", "orders"}
 		first := random.IntN(len(victims))
 		for i := range n { // each time when there is something to lose

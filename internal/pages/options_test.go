@@ -120,13 +120,14 @@ func TestDefaultsAreTrue(t *testing.T) {
 			}
 		}
 	}
-	left := map[string]map[string][]string{} // of each package and field, the defaults that no comment has said yet
+	found := map[string]map[string][]string{} // of each package and field, the defaults
+	left := map[string]map[string][]string{}  // and those that no comment has said yet
 	for name, options := range all {
 		dot := strings.LastIndex(name, ".")
-		defaults := defaultsOf(t, folder(name[:dot]))
-		if left[name[:dot]] == nil {
-			left[name[:dot]] = defaultsOf(t, folder(name[:dot]))
+		if found[name[:dot]] == nil {
+			found[name[:dot]], left[name[:dot]] = defaultsOf(t, folder(name[:dot])), defaultsOf(t, folder(name[:dot]))
 		}
+		defaults := found[name[:dot]]
 		for _, o := range options {
 			for _, field := range o.Names {
 				for _, d := range defaults[field] {

@@ -3,7 +3,6 @@ package memory_test
 import (
 	"bufio"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -67,14 +66,17 @@ type crew struct {
 	url string
 	dir string
 
-	mu  sync.Mutex
-	all []*process
+	mu   sync.Mutex
+	all  []*process
+	turn int
 }
 
-func (c *crew) any() *process {
+// next returns the processes in turn.
+func (c *crew) next() *process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.all[rand.IntN(len(c.all))]
+	c.turn++
+	return c.all[c.turn%len(c.all)]
 }
 
 // replace kills one and starts another in its place, with its file.
@@ -206,7 +208,7 @@ func write(t *testing.T, crew *crew) *writers {
 				case <-w.stop:
 					return
 				default:
-					w.one(crew.any(), i)
+					w.one(crew.next(), i)
 				}
 			}
 		})

@@ -60,13 +60,13 @@ func Program(t testing.TB, name string) string {
 // build builds a program in a folder that all test processes of this user share, one at a time:
 // what is up to date there is not linked again, which takes seconds.
 func build(name, path string) error {
-	folder, env := programs.folders[name], "GOWORK=off"
+	folder, env := programs.folders[name], os.Environ()
 	if name == "keywright" { // it is in the workspace
 		root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/keywright/keywright").Output()
 		if err != nil {
 			return err
 		}
-		folder, env = filepath.Join(strings.TrimSpace(string(root)), "cmd/keywright"), "GOWORK="
+		folder, env = filepath.Join(strings.TrimSpace(string(root)), "cmd/keywright"), append(env, "GOWORK=")
 	}
 	folder, err := filepath.Abs(folder)
 	if err != nil {
@@ -86,7 +86,7 @@ func build(name, path string) error {
 		return err
 	}
 	cmd := exec.Command("go", "build", "-o", filepath.Join(shared, name), ".")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), env)
+	cmd.Dir, cmd.Env = folder, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
