@@ -32,7 +32,7 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
-	Environ  func() []string // all variables, for names that nothing reads; nil: none is looked at
+	Environ  func() []string  // all variables, for names that nothing reads; nil: none is looked at
 	Now      func() time.Time // nil: time.Now
 }
 
