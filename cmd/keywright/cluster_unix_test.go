@@ -87,7 +87,7 @@ func (u *unrest) during(t *testing.T, do func()) {
 // the same time may take the same epoch, and then neither is believed.
 func (u *unrest) agree(t *testing.T) {
 	t.Helper()
-	for began := time.Now(); ; {
+	expect.Eventually(t, "the nodes agree after a failover", func() bool {
 		views, unique := map[string]bool{}, true
 		for _, n := range u.Nodes {
 			owners, epochs := []string{}, map[string]bool{}
@@ -101,13 +101,8 @@ func (u *unrest) agree(t *testing.T) {
 			slices.Sort(owners)
 			views[strings.Join(owners, "\n")] = true
 		}
-		if len(views) == 1 && unique {
-			return
-		}
-		if time.Since(began) > 30*time.Second {
-			t.Fatal("the nodes do not agree after a failover")
-		}
-	}
+		return len(views) == 1 && unique
+	})
 }
 
 // In a cluster whose slots move, and of whose shards one fails over, each verb does all that

@@ -7,14 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/keywright/keywright/internal/gate"
 )
 
 // TestTheGateIsCertain: what runs in the gate has the same verdict in every run. Randomness has a seed that the log names,
 // no time that has passed fails a test, and a wait says what it waits for. A test that begins with gate.Skip may measure.
 func TestTheGateIsCertain(t *testing.T) {
-	gate.Skip(t, "some places are not mended yet")
 	for _, f := range load(t) {
 		if !f.Test || Within(f.Dir, "internal/gate", "bench") {
 			continue
@@ -101,7 +98,13 @@ func uncertain(fn *ast.FuncDecl) map[string][]token.Pos {
 				note(unnamed, n)
 			case name == "rapid.Check" && (len(n.Args) == 0 || callee(n.Args[0]) != "gate.Fixed"):
 				note(unfixed, n)
-			case strings.HasPrefix(name, "rand.") && !slices.Contains(seeded, name), name == "time.Now().UnixNano" && !skipped:
+			case strings.HasPrefix(name, "rand.") && !slices.Contains(seeded, outermost(name)):
+				note(unseeded, n)
+			case strings.HasPrefix(name, "rand.") && slices.ContainsFunc(n.Args, ofTheClock):
+				note(unseeded, n)
+			}
+		case *ast.AssignStmt:
+			if name, ok := n.Lhs[0].(*ast.Ident); ok && strings.HasSuffix(name.Name, "seed") && ofTheClock(n.Rhs[0]) {
 				note(unseeded, n)
 			}
 		case *ast.IfStmt:
@@ -117,6 +120,18 @@ func uncertain(fn *ast.FuncDecl) map[string][]token.Pos {
 // seeded lists the functions of math/rand/v2 that take a source, or make one of a seed, and those of crypto/rand, whose
 // bytes decide nothing.
 var seeded = []string{"rand.New", "rand.NewPCG", "rand.NewChaCha8", "rand.NewZipf", "rand.Text", "rand.Read", "rand.Reader"}
+
+// outermost returns the first of the calls that a name chains: rand.New of rand.New().Shuffle.
+func outermost(name string) string {
+	name, _, _ = strings.Cut(name, "()")
+	return name
+}
+
+// ofTheClock reports whether an expression is, or is made of, the nanoseconds of the clock.
+func ofTheClock(x ast.Expr) bool {
+	call, ok := x.(*ast.CallExpr)
+	return ok && (callee(x) == "time.Now().UnixNano" || slices.ContainsFunc(call.Args, ofTheClock))
+}
 
 // callee returns the name of what an expression calls, such as rand.IntN; "" for what is no call.
 func callee(x ast.Expr) string {
