@@ -460,6 +460,7 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 }
 
 func TestSnapshotThroughABadNetwork(t *testing.T) {
+	gate.Skip(t, "the server's timeouts of a bad network depend on the load")
 	t.Parallel()
 	each(t, func(t *testing.T, b kt.Brand) {
 		s := kt.Start(t, b, with(transfers["diskless"], slow)...)
