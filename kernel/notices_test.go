@@ -47,10 +47,11 @@ func TestNotices(t *testing.T) {
 func TestNoticesOutliveTheirContext(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	type name struct{}
 	told := 0
 	hook := keywright.Hook{Notice: func(ctx context.Context, _ keywright.Notice) {
-		if told++; ctx.Err() != nil || ctx.Value(told) != "kept" {
-			t.Errorf("the context of a hook: %v, %v", ctx.Err(), ctx.Value(told))
+		if told++; ctx.Err() != nil || ctx.Value(name{}) != "kept" {
+			t.Errorf("the context of a hook: %v, %v", ctx.Err(), ctx.Value(name{}))
 		}
 	}}
 	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}})
@@ -58,7 +59,7 @@ func TestNoticesOutliveTheirContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	ended, end := context.WithCancel(context.WithValue(t.Context(), 1, "kept"))
+	ended, end := context.WithCancel(context.WithValue(t.Context(), name{}, "kept"))
 	end()
 	if c.Notice(ended, keywright.Notice{Kind: notice.LeaseLost}); told != 1 {
 		t.Errorf("a hook was told %d times", told)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/slot"
