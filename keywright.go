@@ -93,12 +93,13 @@ const (
 // declared bounds the write is an error and nothing is sent.
 func ExpiresIn(d time.Duration) WriteOption { return kernel.ExpiresIn(d) }
 
-// NewScript makes a script. The name is for errors and hooks.
-func NewScript(name, text string) *Script { return kernel.NewScript(name, text) }
+// NewScript makes a script. The name is for errors and hooks. The text may be a function that makes it when the script is
+// first used.
+func NewScript[T kernel.ScriptText](name string, text T) *Script { return kernel.NewScript(name, text) }
 
 // NewReadOnlyScript makes a script that writes nothing: the server holds it to
 // that (EVALSHA_RO), and it is retried like any read. It needs Redis 7.0.
-func NewReadOnlyScript(name, text string) *Script { return kernel.NewReadOnlyScript(name, text) }
+func NewReadOnlyScript[T kernel.ScriptText](name string, text T) *Script { return kernel.NewReadOnlyScript(name, text) }
 
 // Operations, alone and in groups.
 type (

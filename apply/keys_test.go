@@ -126,7 +126,7 @@ func why(r *apply.KeysReport) map[plan.Code]int64 {
 // Each verb changes what it says on every kind of server, and the second time nothing.
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	for _, brand := range kt.Brands() {
+	for _, brand := range gate.Pick(t, kt.Brands()) {
 		for _, cluster := range []bool{false, true} {
 			if cluster && !slices.Contains(gate.Pick(t, kt.Brands()), brand) {
 				continue
@@ -286,7 +286,7 @@ func TestStopped(t *testing.T) {
 // A key that is used is not idle, and looking at it does not use it.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	for _, brand := range kt.Brands() {
+	for _, brand := range gate.Pick(t, kt.Brands()) {
 		s := kt.Start(t, brand)
 		clients := open(t, s.URL())
 		for _, n := range []string{"1", "2"} {

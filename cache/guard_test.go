@@ -141,6 +141,7 @@ func TestGuards(t *testing.T) {
 			}
 		})
 		t.Run(guard.name+"/without", func(t *testing.T) {
+			gate.Skip(t, "waits until a check has failed")
 			g := newStage(t, keywrighttest.Redis)
 			g.patience, g.lease = 2*time.Second, 2*time.Second
 			restore, ok := cache.Mutate(guard.file, guard.old, guard.new)

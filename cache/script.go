@@ -23,11 +23,11 @@ var standard = newScripts(parts)
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		claim:   keywright.NewScript("cache claim", parts.Script("claim")),
-		fill:    keywright.NewScript("cache fill", parts.Script("fill")),
-		tagAdd:  keywright.NewScript("cache tag add", parts.Script("tag_add")),
-		tagRead: keywright.NewScript("cache tag read", parts.Script("tag_read")),
-		tagDrop: keywright.NewScript("cache tag drop", parts.Script("tag_drop")),
+		claim:   keywright.NewScript("cache claim", parts.Later("claim")),
+		fill:    keywright.NewScript("cache fill", parts.Later("fill")),
+		tagAdd:  keywright.NewScript("cache tag add", parts.Later("tag_add")),
+		tagRead: keywright.NewScript("cache tag read", parts.Later("tag_read")),
+		tagDrop: keywright.NewScript("cache tag drop", parts.Later("tag_drop")),
 	}
 }
 

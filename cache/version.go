@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/typed"
 )
 
-var bumpScript = keywright.NewScript("cache bump", parts.Script("bump"))
+var bumpScript = keywright.NewScript("cache bump", parts.Later("bump"))
 
 // Version represents a number that is part of keys, so that all of them can be given up
 // at once without being listed. Its key needs no TTL. A key that was lost or has

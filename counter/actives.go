@@ -32,7 +32,7 @@ type Actives struct {
 	err    error
 }
 
-var bitsScript = keywright.NewScript("actives together", parts.Script("bits"))
+var bitsScript = keywright.NewScript("actives together", parts.Later("bits"))
 
 // NewActives makes the handles' source. The entry of b is that of the bitmaps, one per
 // day; it has no key.

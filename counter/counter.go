@@ -33,7 +33,7 @@ type Counter struct {
 
 var codec = value.Int(math.MinInt64, math.MaxInt64)
 
-var addScript = keywright.NewScript("counter add", parts.Script("add"))
+var addScript = keywright.NewScript("counter add", parts.Later("add"))
 
 // New makes a counter.
 func New(b keywright.Binding) Counter {

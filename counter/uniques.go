@@ -28,7 +28,7 @@ func NewUniques[M any](b keywright.Binding, m *value.Codec[M]) Uniques[M] {
 // MaxAdded says how many members one Add takes.
 const MaxAdded = 1000
 
-var mergeScript = keywright.NewScript("uniques merge", parts.Script("merge"))
+var mergeScript = keywright.NewScript("uniques merge", parts.Later("merge"))
 
 // Add counts members, and reports whether the count may have changed. It is sent
 // again when its reply was lost, and then may say that nothing has. One round

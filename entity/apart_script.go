@@ -12,12 +12,12 @@ type apartScripts struct {
 
 func newApartScripts(parts *lua.Set) apartScripts {
 	return apartScripts{
-		open:  keywright.NewScript("entity open", parts.Script("apart_open")),
-		close: keywright.NewScript("entity close", parts.Script("apart_close")),
-		due:   keywright.NewScript("entity take over", parts.Script("apart_due")),
-		item:  keywright.NewScript("entity item", parts.Script("apart_item")),
-		index: keywright.NewScript("entity index", parts.Script("apart_index")),
-		look:  keywright.NewReadOnlyScript("entity look", parts.Script("apart_look")),
-		touch: keywright.NewScript("entity touch apart", parts.Script("apart_touch")),
+		open:  keywright.NewScript("entity open", parts.Later("apart_open")),
+		close: keywright.NewScript("entity close", parts.Later("apart_close")),
+		due:   keywright.NewScript("entity take over", parts.Later("apart_due")),
+		item:  keywright.NewScript("entity item", parts.Later("apart_item")),
+		index: keywright.NewScript("entity index", parts.Later("apart_index")),
+		look:  keywright.NewReadOnlyScript("entity look", parts.Later("apart_look")),
+		touch: keywright.NewScript("entity touch apart", parts.Later("apart_touch")),
 	}
 }

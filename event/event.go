@@ -62,7 +62,7 @@ func (t Topic[M]) Channel() string { return t.name }
 
 // In a cluster what is published on one channel goes by one node, and so stays in
 // order.
-var publishScript = kernel.NewKeylessScript("event publish", parts.Script("publish"))
+var publishScript = kernel.NewKeylessScript("event publish", parts.Later("publish"))
 
 // Publish announces m: one round trip. It is sent once; an error of class
 // UnknownOutcome says that it may have arrived.

@@ -63,15 +63,15 @@ type scripts struct{ append, group, begin, pulse, bury, giveBack, leave, redrive
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		append:   keywright.NewScript("event append", parts.Script("append")),
-		group:    keywright.NewScript("event group", parts.Script("group")),
-		begin:    keywright.NewScript("event begin", parts.Script("begin")),
-		pulse:    keywright.NewScript("event pulse", parts.Script("pulse")),
-		bury:     keywright.NewScript("event bury", parts.Script("bury")),
-		giveBack: keywright.NewScript("event give back", parts.Script("giveback")),
-		leave:    keywright.NewScript("event leave", parts.Script("leave")),
-		redrive:  keywright.NewScript("event redrive", parts.Script("redrive")),
-		trim:     keywright.NewScript("event trim", parts.Script("trim")),
+		append:   keywright.NewScript("event append", parts.Later("append")),
+		group:    keywright.NewScript("event group", parts.Later("group")),
+		begin:    keywright.NewScript("event begin", parts.Later("begin")),
+		pulse:    keywright.NewScript("event pulse", parts.Later("pulse")),
+		bury:     keywright.NewScript("event bury", parts.Later("bury")),
+		giveBack: keywright.NewScript("event give back", parts.Later("giveback")),
+		leave:    keywright.NewScript("event leave", parts.Later("leave")),
+		redrive:  keywright.NewScript("event redrive", parts.Later("redrive")),
+		trim:     keywright.NewScript("event trim", parts.Later("trim")),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/value"
@@ -116,7 +117,7 @@ func (m memos) sound(contexts map[string]int64) {
 }
 
 func TestEntities(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			m := newMemos(t, brand, fallback.Options{})
 			ctx := t.Context()
@@ -247,7 +248,7 @@ func TestWithoutVersion(t *testing.T) {
 // TestEntitiesInACluster: every node stands still for a while; the keys of the entity
 // lie in one slot, or in several.
 func TestEntitiesInACluster(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)

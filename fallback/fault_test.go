@@ -33,7 +33,7 @@ func (w world) update(id, v string) fallback.Receipt {
 
 // TestServerDies: killed, and frozen, by the server itself.
 func TestServerDies(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for name, harm := range map[string]struct{ gone, back func(*keywrighttest.Server) }{
 			"killed": {(*keywrighttest.Server).Kill, (*keywrighttest.Server).Restart},
 			"frozen": {(*keywrighttest.Server).Stop, (*keywrighttest.Server).Continue},

@@ -69,7 +69,7 @@ func busPort(s *Server) {
 
 func (c *Cluster) await(what string, ok func(*Server) bool) {
 	c.t.Helper()
-	err := within(30*time.Second, what, func() bool {
+	err := within(patience, what, func() bool {
 		for _, n := range c.Nodes {
 			if !ok(n) {
 				return false
@@ -144,7 +144,7 @@ func (c *Cluster) move(slot string, from, to int) {
 func (c *Cluster) setSlot(node int, slot, what, id string) {
 	c.t.Helper()
 	var err error
-	_ = within(time.Minute, "the replicas do not hear of a slot", func() bool {
+	_ = within(patience, "the replicas do not hear of a slot", func() bool {
 		_, err = c.Nodes[node].Try("CLUSTER", "SETSLOT", slot, what, id)
 		return err == nil || !strings.Contains(err.Error(), "NOREPLICAS")
 	})
@@ -171,7 +171,7 @@ func (c *Cluster) Failover(replica int) {
 	c.t.Helper()
 	next := c.Nodes[replica]
 	var asked time.Time
-	err := within(2*time.Minute, "no failover", func() bool {
+	err := within(patience, "no failover", func() bool {
 		if time.Since(asked) > 2*time.Second {
 			asked = time.Now()
 			_, _ = next.Try("CLUSTER", "FAILOVER")

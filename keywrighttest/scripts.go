@@ -61,7 +61,7 @@ func (s *Server) WatchScripts() *Scripts {
 // RecordScripts records every script that the server runs from now on, by MONITOR.
 func (s *Server) RecordScripts() *Scripts {
 	s.t.Helper()
-	conn, err := net.DialTimeout("unix", s.Socket(), time.Second)
+	conn, err := net.DialTimeout("unix", s.Socket(), patience)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func unquote(text string) []string {
 }
 
 // Calls returns the scripts that ran until now. It waits until the server has shown
-// everything that was sent before. Of a server that was killed or restarted it gives
+// everything that was sent before. Of a server that was killed, restarted or stopped it gives
 // what was seen until then.
 func (w *Scripts) Calls() []ScriptCall {
 	w.server.t.Helper()
@@ -177,12 +177,15 @@ func (w *Scripts) settle() error {
 			return true
 		default:
 		}
+		if w.server.stopped() { // it shows nothing
+			return true
+		}
 		_, _ = w.server.Try("EVAL", "-- "+mark+"\nreturn 1", "0")
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return slices.ContainsFunc(w.calls, func(c ScriptCall) bool { return c.SHA == "-- "+mark })
 	}
-	return within(20*time.Second, "MONITOR shows nothing", seen)
+	return within(patience, "MONITOR shows nothing", seen)
 }
 
 // seen returns the scripts that were seen until now.

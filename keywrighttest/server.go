@@ -111,7 +111,7 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	}
 	for attempt := 0; ; attempt++ {
 		s.Port = freePort(t)
-		err := s.launch(10 * time.Second)
+		err := s.launch(30 * time.Second)
 		if err == nil {
 			break
 		}
@@ -125,6 +125,10 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	return s
 }
 
+// patience says how long a test waits for a server. It ends a test that hangs, and decides none: a machine that is busy
+// with other tests may stop for seconds.
+const patience = 2 * time.Minute
+
 // tempDir returns a directory that goes with the test. A child of a server that was
 // killed may write into it for a moment longer.
 func tempDir(t testing.TB) string {
@@ -133,7 +137,7 @@ func tempDir(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := within(10*time.Second, "the server's directory to go",
+		if err := within(patience, "the server's directory to go",
 			func() bool { return os.RemoveAll(dir) == nil }); err != nil {
 			t.Error(err)
 		}
@@ -144,7 +148,7 @@ func tempDir(t testing.TB) string {
 // launch starts the process and waits until it answers. A shell in between ends
 // the server when the pipe from the test process breaks, however that ends.
 func (s *Server) launch(limit time.Duration) error {
-	args := []string{"-c", `"$@" & p=$!; echo $p >pid; cat >/dev/null; kill -9 $p; wait $p`, "sh", string(s.Brand)}
+	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r _; kill -9 $p; wait $p`, "sh", string(s.Brand)}
 	if s.sentinel != "" {
 		conf := filepath.Join(s.Dir, "sentinel.conf")
 		if err := os.WriteFile(conf, []byte(s.sentinel), 0o600); err != nil {
@@ -226,7 +230,7 @@ func (s *Server) Log() string {
 // PID returns the process id of the server itself.
 func (s *Server) PID() int {
 	pid := 0
-	err := within(5*time.Second, "the server's pid is unknown", func() bool {
+	err := within(patience, "the server's pid is unknown", func() bool {
 		text, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return pid > 0
@@ -254,7 +258,7 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
 	said := len(s.Log())
-	if err := s.launch(time.Minute); err != nil { // it loads what it has first
+	if err := s.launch(patience); err != nil { // it loads what it has first
 		s.t.Fatalf("restart: %v\n%s", err, s.Log())
 	}
 	if strings.Contains(s.Log()[said:], "Truncating the AOF") {
@@ -289,11 +293,11 @@ func (s *Server) stopped() bool {
 func (s *Server) Continue() { thaw(s.PID()) }
 
 func (s *Server) dial() (*wire.Conn, error) {
-	nc, err := net.DialTimeout("unix", s.Socket(), time.Second)
+	nc, err := net.DialTimeout("unix", s.Socket(), patience)
 	if err != nil {
 		return nil, err
 	}
-	c := wire.New(nc, 20*time.Second)
+	c := wire.New(nc, patience)
 	if login := s.login(); login != nil {
 		if _, err := ask(c, login...); err != nil {
 			c.Close()
@@ -370,7 +374,7 @@ func (s *Server) Info(field string) string {
 // Await polls until a field of INFO has a value.
 func (s *Server) Await(field, value string) {
 	s.t.Helper()
-	if err := within(20*time.Second, fmt.Sprintf("%s is %q, not %q", field, s.Info(field), value),
+	if err := within(patience, fmt.Sprintf("%s is %q, not %q", field, s.Info(field), value),
 		func() bool { return s.Info(field) == value }); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.Log())
 	}
@@ -382,7 +386,7 @@ func (s *Server) Copied(replicas ...*Server) {
 	s.t.Helper()
 	want, _ := strconv.ParseInt(s.Info("master_repl_offset"), 10, 64)
 	for _, r := range replicas {
-		if err := within(20*time.Second, "the replica lags", func() bool {
+		if err := within(patience, "the replica lags", func() bool {
 			has, _ := strconv.ParseInt(r.Info("slave_repl_offset"), 10, 64)
 			return r.Info("master_link_status") == "up" && has >= want
 		}); err != nil {

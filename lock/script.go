@@ -24,12 +24,12 @@ type scripts struct {
 
 func newScripts(parts *lua.Set) *scripts {
 	return &scripts{
-		acquire: keywright.NewScript("lock acquire", parts.Script("acquire")),
-		release: keywright.NewScript("lock release", parts.Script("release")),
-		renew:   keywright.NewScript("lock renew", parts.Script("renew")),
-		share:   keywright.NewScript("lock share", parts.Script("share")),
-		gate:    keywright.NewScript("lock gate", parts.Script("gate")),
-		holder:  keywright.NewReadOnlyScript("lock holder", parts.Script("holder")),
+		acquire: keywright.NewScript("lock acquire", parts.Later("acquire")),
+		release: keywright.NewScript("lock release", parts.Later("release")),
+		renew:   keywright.NewScript("lock renew", parts.Later("renew")),
+		share:   keywright.NewScript("lock share", parts.Later("share")),
+		gate:    keywright.NewScript("lock gate", parts.Later("gate")),
+		holder:  keywright.NewReadOnlyScript("lock holder", parts.Later("holder")),
 		free:    parts.Script("free"),
 		leave:   parts.Script("leave"),
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
-var listScript = keywright.NewReadOnlyScript("migrate list", parts.Script("list"))
+var listScript = keywright.NewReadOnlyScript("migrate list", parts.Later("list"))
 
 // maxOfKey bounds the records that List gives.
 const maxOfKey = 100_000

@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	raiseScript  = keywright.NewScript("migrate raise", parts.Script("raise"))
-	joinScript   = keywright.NewScript("migrate join", parts.Script("join"))
-	ticketScript = keywright.NewScript("migrate ticket", parts.Script("ticket"))
-	takeScript   = keywright.NewReadOnlyScript("migrate take", parts.Script("take"))
-	putScript    = keywright.NewScript("migrate put", parts.Script("put"))
-	loadScript   = keywright.NewScript("migrate load", parts.Script("load"))
+	raiseScript  = keywright.NewScript("migrate raise", parts.Later("raise"))
+	joinScript   = keywright.NewScript("migrate join", parts.Later("join"))
+	ticketScript = keywright.NewScript("migrate ticket", parts.Later("ticket"))
+	takeScript   = keywright.NewReadOnlyScript("migrate take", parts.Later("take"))
+	putScript    = keywright.NewScript("migrate put", parts.Later("put"))
+	loadScript   = keywright.NewScript("migrate load", parts.Later("load"))
 )
 
 // ErrTooLarge reports a record with more elements or fields than one step may hold the server

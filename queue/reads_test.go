@@ -14,6 +14,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -103,7 +104,7 @@ func hand(ok bool, err error) error {
 // refuse because of a key that it has not looked at.
 func TestScriptsReadFirst(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
@@ -242,7 +243,7 @@ func TestWrongTypesOfOneJob(t *testing.T) {
 // is lost: not on the server that gives it away, and not on the one that takes it.
 func TestSlotMoves(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for _, jobsFirst := range []bool{true, false} {
 			if jobsFirst && len(guardsTakenOut()) > 0 {
 				continue // a server that has given a job away says so by itself

@@ -26,19 +26,19 @@ type scripts struct {
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		enqueue:   keywright.NewScript("queue enqueue", parts.Script("enqueue")),
-		plain:     keywright.NewScript("queue plain", parts.Script("plain")),
-		fetch:     keywright.NewScript("queue fetch", parts.Script("fetch")),
-		begin:     keywright.NewScript("queue begin", parts.Script("begin")),
-		beat:      keywright.NewScript("queue beat", parts.Script("beat")),
-		job:       keywright.NewScript("queue job", parts.Script("job")),
-		pause:     keywright.NewScript("queue pause", parts.Script("pause")),
-		reconcile: keywright.NewScript("queue reconcile", parts.Script("reconcile")),
-		durable:   keywright.NewScript("queue durable", parts.Script("durable")),
+		enqueue:   keywright.NewScript("queue enqueue", parts.Later("enqueue")),
+		plain:     keywright.NewScript("queue plain", parts.Later("plain")),
+		fetch:     keywright.NewScript("queue fetch", parts.Later("fetch")),
+		begin:     keywright.NewScript("queue begin", parts.Later("begin")),
+		beat:      keywright.NewScript("queue beat", parts.Later("beat")),
+		job:       keywright.NewScript("queue job", parts.Later("job")),
+		pause:     keywright.NewScript("queue pause", parts.Later("pause")),
+		reconcile: keywright.NewScript("queue reconcile", parts.Later("reconcile")),
+		durable:   keywright.NewScript("queue durable", parts.Later("durable")),
 
-		lost:  keywright.NewReadOnlyScript("queue lost", parts.Script("lost")),
-		stats: keywright.NewReadOnlyScript("queue stats", parts.Script("stats")),
-		state: keywright.NewReadOnlyScript("queue state", parts.Script("state")),
+		lost:  keywright.NewReadOnlyScript("queue lost", parts.Later("lost")),
+		stats: keywright.NewReadOnlyScript("queue stats", parts.Later("stats")),
+		state: keywright.NewReadOnlyScript("queue state", parts.Later("state")),
 	}
 }
 

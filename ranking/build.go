@@ -28,9 +28,9 @@ type builder struct{ begin, build, finish *keywright.Script }
 
 func newBuilder(parts *lua.Set) builder {
 	return builder{
-		begin:  keywright.NewScript("ranking begin", parts.Script("begin")),
-		build:  keywright.NewScript("ranking build", parts.Script("build")),
-		finish: keywright.NewScript("ranking finish", parts.Script("finish")),
+		begin:  keywright.NewScript("ranking begin", parts.Later("begin")),
+		build:  keywright.NewScript("ranking build", parts.Later("build")),
+		finish: keywright.NewScript("ranking finish", parts.Later("finish")),
 	}
 }
 

@@ -68,10 +68,10 @@ type scripts struct {
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		write:  keywright.NewScript("ranking write", parts.Script("write")),
-		read:   keywright.NewReadOnlyScript("ranking read", parts.Script("read")),
-		window: keywright.NewScript("ranking window", parts.Script("window")),
-		cached: keywright.NewReadOnlyScript("ranking cached", parts.Script("cached")),
+		write:  keywright.NewScript("ranking write", parts.Later("write")),
+		read:   keywright.NewReadOnlyScript("ranking read", parts.Later("read")),
+		window: keywright.NewScript("ranking window", parts.Later("window")),
+		cached: keywright.NewReadOnlyScript("ranking cached", parts.Later("cached")),
 
 		builder: newBuilder(parts),
 	}

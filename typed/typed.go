@@ -139,10 +139,10 @@ func read[T any](k Key, name string, decode func(kernel.Reply) (T, error), comma
 }
 
 var (
-	groupScript    = keywright.NewScript("group", parts.Script("group"))
-	increaseScript = keywright.NewScript("increase", parts.Script("increase"))
-	readScript     = keywright.NewScript("read", parts.Script("read"))
-	writeScript    = keywright.NewScript("write", parts.Script("write"))
+	groupScript    = keywright.NewScript("group", parts.Later("group"))
+	increaseScript = keywright.NewScript("increase", parts.Later("increase"))
+	readScript     = keywright.NewScript("read", parts.Later("read"))
+	writeScript    = keywright.NewScript("write", parts.Later("write"))
 )
 
 // mode describes what a write does about what is there already.

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/declared"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -74,7 +75,7 @@ func declarations(t *testing.T) map[string]*keyspace.Keyspace {
 // TestFilesLoad: both servers start with the file, and have the users as they
 // should be.
 func TestFilesLoad(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for name, ks := range declarations(t) {
 			t.Run(string(brand)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -95,7 +96,7 @@ func TestFilesLoad(t *testing.T) {
 // TestReadersHearAllOfAPattern: a server compares the glob of PSUBSCRIBE with its rules byte
 // by byte, so the rule of a reader is the one that generated code asks for.
 func TestReadersHearAllOfAPattern(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		for name, ks := range declarations(t) {
 			t.Run(string(brand)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -178,7 +179,7 @@ func TestGlobsCoverTheirPattern(t *testing.T) {
 // TestDiffOnServers: whatever way a server writes its users, one that was set as
 // declared does not differ, and what is changed by hand is found.
 func TestDiffOnServers(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
 		s := keywrighttest.Start(t, brand)
 		categories := map[string][]string{}
 		for _, name := range s.Do("ACL", "CAT").([]any) {

@@ -155,7 +155,7 @@ var Layers = []Layer{
 		{"internal/harm", []string{"internal/expect", "internal/gate", "keywrighttest"}},
 		{"internal/gate", nil},
 		{"internal/expect", nil},
-		{"internal/servertest", []string{".", "connect", "internal/expect", "keywrighttest", "seal"}},
+		{"internal/servertest", []string{".", "connect", "internal/expect", "internal/gate", "keywrighttest", "seal"}},
 		{"internal/declared", and(declared, "gen", "internal/expect", "keyspace/load", "migrate/record")},
 		{"internal/history/historytest", []string{"internal/history"}},
 	}, "its own files"},

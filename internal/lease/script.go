@@ -24,9 +24,9 @@ var standard = newScripts(parts)
 
 func newScripts(parts *lua.Set) scripts {
 	return scripts{
-		take: keywright.NewScript("lease take", parts.Script("take")),
-		keep: keywright.NewScript("lease keep", parts.Script("keep")),
-		free: keywright.NewScript("lease free", parts.Script("free")),
+		take: keywright.NewScript("lease take", parts.Later("take")),
+		keep: keywright.NewScript("lease keep", parts.Later("keep")),
+		free: keywright.NewScript("lease free", parts.Later("free")),
 	}
 }
 

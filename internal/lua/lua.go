@@ -110,6 +110,9 @@ func (s *Set) Script(name string) string {
 	return text
 }
 
+// Later returns a function that returns Script of a name.
+func (s *Set) Later(name string) func() string { return func() string { return s.Script(name) } }
+
 // Fill is Script of a template: fill changes the text of its file before.
 func (s *Set) Fill(name string, fill func(text string) string) string { return s.make(name, fill) }
 

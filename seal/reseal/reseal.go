@@ -26,7 +26,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-var script = keywright.NewScript("reseal", parts.Script("reseal"))
+var script = keywright.NewScript("reseal", parts.Later("reseal"))
 
 // Walk describes what to walk over, and with what.
 type Walk struct {

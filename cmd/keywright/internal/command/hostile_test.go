@@ -115,7 +115,7 @@ const slower = 20
 // A declaration of a megabyte is accepted or refused by every command, in little memory, with output that can be read, and
 // in not much more time than an ordinary one. The gate reads smaller ones, and measures nothing.
 func TestDeclarationsOfAMegabyte(t *testing.T) {
-	part := 20
+	part := 60
 	if gate.All() {
 		part = 1
 	}
