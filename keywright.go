@@ -99,7 +99,9 @@ func NewScript[T kernel.ScriptText](name string, text T) *Script { return kernel
 
 // NewReadOnlyScript makes a script that writes nothing: the server holds it to
 // that (EVALSHA_RO), and it is retried like any read. It needs Redis 7.0.
-func NewReadOnlyScript[T kernel.ScriptText](name string, text T) *Script { return kernel.NewReadOnlyScript(name, text) }
+func NewReadOnlyScript[T kernel.ScriptText](name string, text T) *Script {
+	return kernel.NewReadOnlyScript(name, text)
+}
 
 // Operations, alone and in groups.
 type (

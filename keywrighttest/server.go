@@ -279,14 +279,27 @@ func (s *Server) rewriteAOF() {
 	s.Await("aof_last_bgrewrite_status", "ok")
 }
 
-// Stop freezes the server (SIGSTOP) until Continue.
-func (s *Server) Stop() { freeze(s.PID()) }
+// Stop freezes the server (SIGSTOP) until Continue. Where the system says so (/proc), it has stopped when Stop returns.
+func (s *Server) Stop() {
+	s.t.Helper()
+	freeze(s.PID())
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		return
+	}
+	if err := within(patience, "the server does not stop", func() bool { return strings.Contains("TZX", s.state()) }); err != nil {
+		s.t.Fatal(err)
+	}
+}
 
 // stopped reports whether the process is frozen, where the system says so.
-func (s *Server) stopped() bool {
+func (s *Server) stopped() bool { return s.state() == "T" }
+
+// state returns the letter that /proc has for the state of the process, "" where there is none.
+func (s *Server) state() string {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID()))
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return strings.HasPrefix(state, "T")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	letter, _, _ := strings.Cut(rest, " ")
+	return letter
 }
 
 // Continue thaws a frozen server.
