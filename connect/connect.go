@@ -41,6 +41,7 @@ const (
 // Config represents a server, or the way to find it.
 type Config struct {
 	Network   string   // "tcp" or "unix"
+	Loading   bool     // a server that is loading its data is connected to, too: it answers INFO and little else
 	Addresses []string // host:port, or one path
 	Mode      Mode
 	Master    string // sentinel: the name of the primary

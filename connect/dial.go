@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -118,6 +119,10 @@ func (c Config) handshake(ctx context.Context, nc net.Conn, address string, time
 	return secure, nil
 }
 
+// sick lists the errors that a server answers a PING with although it can be read, at least in part: PING is not ours to
+// use, the last snapshot failed, a replica has lost its primary, too few replicas are in step.
+var sick = []string{"NOPERM", "MISCONF", "MASTERDOWN", "NOREPLICAS"}
+
 // authenticate logs in and makes sure that a Redis is at the other end.
 func (c Config) authenticate(conn *wire.Conn) error {
 	if !c.Password.Empty() || c.User != "" {
@@ -131,8 +136,8 @@ func (c Config) authenticate(conn *wire.Conn) error {
 	}
 	_, err := Ask(conn, "PING")
 	var refused *wire.ServerError
-	if errors.As(err, &refused) && refused.Code == "NOPERM" {
-		return nil // it is a Redis, and PING is not ours to use
+	if errors.As(err, &refused) && (slices.Contains(sick, refused.Code) || c.Loading && refused.Code == "LOADING") {
+		return nil
 	}
 	return err
 }

@@ -217,6 +217,10 @@ var checks = []check{
 		Explain: "A user who may run EVAL can break out of it (CVE-2025-49844, CVE-2025-46817 to 46819), unless your " +
 			"distribution has mended this version.",
 		Fix: "update, or ask the distribution; take EVAL from users that do not need it"}, luaHoles},
+	{finding.Rule{Code: "KW732", Name: "replica-lags", Severity: finding.Warning,
+		Summary: "A replica is not in step with its primary",
+		Explain: "What it shows is old, and a failover to it loses what it lacks. Audits do not read it.",
+		Fix:     "look at the replica (is it stopped, or busy?) and at the network between them"}, lagging},
 }
 
 // tells returns whether a figure of INFO has a value.
@@ -251,6 +255,28 @@ func noReplicas(p *server.Patient) (string, bool) {
 	return fmt.Sprintf("writes are refused for lack of replicas (NOREPLICAS): in step are %d, %s",
 		p.Number("min_slaves_good_slaves"), needed), fewReplicas(p)
 }
+
+// lagging sees the replicas that have not confirmed what their primary has written.
+func lagging(p *server.Patient) (string, bool) {
+	var behind []string
+	for _, f := range p.Info.Followers() {
+		if !f.InStep() {
+			state := fmt.Sprintf("%d bytes behind, silent for %s", f.Behind, f.Silent)
+			if !f.Online {
+				state = "loading the data set"
+			}
+			behind = append(behind, f.Address+" ("+state+")")
+		}
+	}
+	more := ""
+	if n := len(behind); n > mostNamed {
+		behind, more = behind[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
+	}
+	return "replicas are not in step: " + strings.Join(behind, ", ") + more, len(behind) > 0
+}
+
+// mostNamed bounds how many of a kind a message names.
+const mostNamed = 5
 
 // Shares of the limit from which memory is nearly full, and full: a server that
 // refuses writes stays a little below its limit.

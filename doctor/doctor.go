@@ -89,6 +89,11 @@ func cluster(x *server.Examination) (out []finding.Finding) {
 	if x.Nodes.Moving() {
 		add("KW741", "slots are being moved between nodes")
 	}
+	for _, p := range x.Patients {
+		if message := stranded(p); message != "" {
+			add("KW746", "%s", message)
+		}
+	}
 	for _, n := range x.Silent {
 		if n.Node.Primary() {
 			add("KW744", "the primary %s of the slots %s does not answer: %s", n.Node.Address, ranges(n.Node.Slots), n.Cause)
@@ -100,6 +105,26 @@ func cluster(x *server.Examination) (out []finding.Finding) {
 		add("KW743", "only %d of %d nodes were looked at", len(x.Nodes)-x.Unexamined, len(x.Nodes))
 	}
 	return out
+}
+
+// stranded names the keys of a node that lie in slots of other nodes.
+func stranded(p *server.Patient) string {
+	var keys int64
+	var slots []string
+	for _, o := range p.Orphans {
+		if keys += o.Keys; len(slots) < mostNamed {
+			slots = append(slots, fmt.Sprintf("slot %d of %s (keys: %d: %s)", o.Slot, o.Owner, o.Keys, strings.Join(o.Names, ", ")))
+		}
+	}
+	if keys == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(p.Orphans) - len(slots); n > 0 {
+		more = fmt.Sprintf(" and %d more slots", n)
+	}
+	return fmt.Sprintf("keys of %s in slots of other nodes, which no client can read: %d: %s%s", p.Address, keys,
+		strings.Join(slots, ", "), more)
 }
 
 func ranges(slots []topology.Range) string {
@@ -127,4 +152,10 @@ var clusterRules = []finding.Rule{
 		Fix:     "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)"},
 	{Code: "KW745", Name: "node-silent", Severity: finding.Warning, Summary: "A node of the cluster does not answer",
 		Explain: "It cannot take over when a primary fails.", Fix: "start it, or remove it: CLUSTER FORGET"},
+	{Code: "KW746", Name: "orphaned-keys", Severity: finding.Warning,
+		Summary: "A node has keys in slots of other nodes",
+		Explain: "A migration of a slot was interrupted. No client can read these keys, and they are old: the slot's node may " +
+			"have others of the same names. They take memory, and a reshard of the slot to this node would show them again.",
+		Fix: "at this node, for each slot: CLUSTER SETSLOT slot IMPORTING id-of-its-node, then ASKING and UNLINK key on one " +
+			"connection for each key of CLUSTER GETKEYSINSLOT slot 100, then CLUSTER SETSLOT slot STABLE"},
 }

@@ -159,13 +159,20 @@ func (i Info) Followers() (out []Follower) {
 	return out
 }
 
-// inStep says how many bytes a replica may be behind to be read in its primary's place.
-const inStep = 1 << 20
+// Bounds of a replica that may be read in its primary's place: it confirms each second, and what it has not confirmed
+// is little.
+const (
+	mostBehind = 1 << 20 // bytes
+	mostSilent = 10 * time.Second
+)
+
+// InStep reports whether a replica may be read in its primary's place.
+func (f Follower) InStep() bool { return f.Online && f.Behind < mostBehind && f.Silent < mostSilent }
 
 // InStep returns the addresses of the replicas that may be read in their primary's place,
 // the one with the least to catch up first.
 func (i Info) InStep() []string {
-	all := slices.DeleteFunc(i.Followers(), func(f Follower) bool { return !f.Online || f.Behind >= inStep })
+	all := slices.DeleteFunc(i.Followers(), func(f Follower) bool { return !f.InStep() })
 	slices.SortStableFunc(all, func(a, b Follower) int { return cmp.Compare(a.Behind, b.Behind) })
 	out := make([]string, len(all))
 	for n, f := range all {

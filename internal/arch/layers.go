@@ -97,6 +97,7 @@ var Layers = []Layer{
 		{"connect", []string{"internal/wire"}},
 		{"source/server", []string{"internal/wire", "connect", "slot", "topology", "source", "source/rdb"}},
 		{"doctor", []string{"finding", "source/server", "topology"}},
+		{"source/aof", nil},
 		{"source/rdb", []string{"source"}},
 		{"source/archive", []string{"source", "source/rdb"}},
 		{"source/archive/export", []string{"source", "source/archive", "source/rdb"}},

@@ -19,6 +19,10 @@ type ContentsRequest struct {
 	// Begin is called once, before the first content: with the server that wrote the
 	// snapshot, and the moment of it. nil: not at all.
 	Begin func(shard source.Shard, taken time.Time) error
+
+	// Library is called with the code of each library of functions, after Begin. nil: their number is a reason of
+	// Summary.Incomplete.
+	Library func(code []byte) error
 }
 
 // Bounds of what is handed over at once.
@@ -51,6 +55,7 @@ func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]
 	}
 	sum := r.summary()
 	sum.Estimated = false
+	sum.Incomplete = sum.Incomplete.Add(c.notCarried()...)
 	if ctx.Err() != nil {
 		return sum, ctx.Err()
 	}
@@ -64,6 +69,7 @@ func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]
 type contents struct {
 	ContentsRequest
 	*reader
+	metas int64 // keys of which modules keep something beside the value
 	each  func([]source.Content) error
 	begun bool
 	given []source.Content
@@ -110,9 +116,11 @@ func (r *reader) content(l *layout, code byte) {
 		out.Expires = r.expiry
 	}
 	expired := r.expiry >= 0 && r.expiry < r.now
-	wanted := !r.skipsDB && (c.Wants == nil || c.Wants(r.key))
+	wanted := !r.skipsDB && (r.options.Skip == nil || !r.options.Skip(r.db, r.key)) && (c.Wants == nil || c.Wants(r.key))
 	if wanted && !expired {
-		r.stick(c.start())
+		if r.stick(c.start()); r.meta {
+			c.metas++
+		}
 		c.value(l, code, &out)
 	} else {
 		l.read(r, l, &r.fact)
@@ -198,6 +206,26 @@ func (c *contents) start() error {
 		shard.Brand, shard.Version = "valkey", v
 	}
 	return c.Begin(shard, time.UnixMilli(c.reader.now).UTC())
+}
+
+// library gives a library of functions.
+func (c *contents) library(code []byte) error {
+	return errors.Join(c.start(), c.Library(code))
+}
+
+// notCarried tells what the snapshot holds and Contents does not give.
+func (c *contents) notCarried() (reasons source.Reasons) {
+	add := func(n int64, format string, args ...any) {
+		if n > 0 {
+			reasons = reasons.Add(source.Why(source.NotCarried, "", fmt.Sprintf(format, args...)))
+		}
+	}
+	add(int64(len(c.modules)), "data of modules that are in no key: %s", strings.Join(c.modules, ", "))
+	add(c.metas, "what modules keep beside the values of keys: %d", c.metas)
+	if c.Library == nil {
+		add(c.libraries, "libraries of functions: %d", c.libraries)
+	}
+	return reasons
 }
 
 // flush gives the batch to the consumer.

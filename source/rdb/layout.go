@@ -17,6 +17,7 @@ type layout struct {
 	per      uint64 // strings per element of a table, entries per element of a packed value
 	score    scoreForm
 	version  int // of streams, of packed hashes with TTLs
+	since    int // the first version of RDB that has it
 }
 
 // scoreForm describes how the score of a sorted set's member is written.
@@ -28,41 +29,42 @@ const (
 	binaryScore
 )
 
-// layouts lists the types of Redis. What a later table says takes precedence.
+// layouts lists the types of Redis. A type is read in the versions of RDB that have it, and in no other: programs that
+// write an older version have types of their own under the same numbers.
 var layouts = [256]layout{
 	0: {kind: source.String, read: (*reader).str},
 	1: {kind: source.List, encoding: "quicklist", read: (*reader).oldList, per: 1},
 	2: {kind: source.Set, encoding: "hashtable", read: (*reader).table, per: 1},
 	3: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: textScore},
 	4: {kind: source.Hash, encoding: "hashtable", read: (*reader).table, per: 2},
-	5: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: binaryScore},
-	6: {kind: source.Module, read: (*reader).oldModule},
-	7: {kind: source.Module, read: (*reader).moduleType},
+	5: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: binaryScore, since: 8},
+	6: {kind: source.Module, read: (*reader).oldModule, since: 7},
+	7: {kind: source.Module, read: (*reader).moduleType, since: 8},
 
-	9:  {kind: source.Hash, encoding: "zipmap", read: (*reader).packed, per: 2},
-	10: {kind: source.List, encoding: "ziplist", read: (*reader).packed, per: 1},
-	11: {kind: source.Set, encoding: "intset", read: (*reader).packed, per: 1},
-	12: {kind: source.ZSet, encoding: "ziplist", read: (*reader).packed, per: 2, score: binaryScore},
-	13: {kind: source.Hash, encoding: "ziplist", read: (*reader).packed, per: 2},
-	14: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 1},
-	15: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 1},
-	16: {kind: source.Hash, encoding: "listpack", read: (*reader).packed, per: 2},
-	17: {kind: source.ZSet, encoding: "listpack", read: (*reader).packed, per: 2, score: binaryScore},
-	18: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 2},
-	19: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 2},
-	20: {kind: source.Set, encoding: "listpack", read: (*reader).packed, per: 1},
-	21: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 3},
-	22: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable},
-	23: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3},
-	24: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 2},
-	25: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, version: 2},
-	26: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 4},
-	27: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 5},
-	28: {kind: source.Array, encoding: "sliced-array", read: (*reader).array},
-	29: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack},
-	30: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, version: 2},
-	31: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray},
-	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2},
+	9:  {kind: source.Hash, encoding: "zipmap", read: (*reader).packed, per: 2, since: 2},
+	10: {kind: source.List, encoding: "ziplist", read: (*reader).packed, per: 1, since: 2},
+	11: {kind: source.Set, encoding: "intset", read: (*reader).packed, per: 1, since: 2},
+	12: {kind: source.ZSet, encoding: "ziplist", read: (*reader).packed, per: 2, score: binaryScore, since: 2},
+	13: {kind: source.Hash, encoding: "ziplist", read: (*reader).packed, per: 2, since: 4},
+	14: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 1, since: 7},
+	15: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 1, since: 9},
+	16: {kind: source.Hash, encoding: "listpack", read: (*reader).packed, per: 2, since: 10},
+	17: {kind: source.ZSet, encoding: "listpack", read: (*reader).packed, per: 2, score: binaryScore, since: 10},
+	18: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 2, since: 10},
+	19: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 2, since: 10},
+	20: {kind: source.Set, encoding: "listpack", read: (*reader).packed, per: 1, since: 11},
+	21: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 3, since: 11},
+	22: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, since: 12},
+	23: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, since: 12},
+	24: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 2, since: 12},
+	25: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, version: 2, since: 12},
+	26: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 4, since: 13},
+	27: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 5, since: 13},
+	28: {kind: source.Array, encoding: "sliced-array", read: (*reader).array, since: 13},
+	29: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, since: 13},
+	30: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, version: 2, since: 13},
+	31: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, since: 13},
+	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2, since: 13},
 }
 
 // valkeyLayouts say what Valkey's own versions mean differently: they share

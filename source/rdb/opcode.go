@@ -1,6 +1,7 @@
 package rdb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -19,22 +20,28 @@ const (
 	opcode243 = 243
 )
 
-// opcodes say what may be where a value's type could.
-var opcodes = [256]func(*reader){
-	opcode242: (*reader).hashTemplate,
-	opcode243: (*reader).keyMeta,
-	244:       (*reader).slotInfo,
-	245:       (*reader).function,
-	246:       (*reader).oldFunction,
-	247:       (*reader).moduleAux,
-	248:       func(r *reader) { r.idle = clamp(r.count()) },
-	249:       func(r *reader) { r.freq = int(r.byte()) },
-	250:       (*reader).auxiliary,
-	251:       (*reader).sizes,
-	252:       (*reader).expiryMS,
-	253:       func(r *reader) { r.expiry = int64(int32(r.uint32())) * 1000 },
-	254:       (*reader).selectDB,
-	255:       (*reader).finish,
+// opcode describes what may be where a value's type could, from a version of RDB on.
+type opcode struct {
+	read  func(*reader)
+	since int
+}
+
+// opcodes lists the opcodes of Redis.
+var opcodes = [256]opcode{
+	opcode242: {(*reader).hashTemplate, 15},
+	opcode243: {(*reader).keyMeta, 13},
+	244:       {(*reader).slotInfo, 11},
+	245:       {(*reader).function, 10},
+	246:       {(*reader).oldFunction, 10},
+	247:       {(*reader).moduleAux, 9},
+	248:       {func(r *reader) { r.idle = clamp(r.count()) }, 9},
+	249:       {func(r *reader) { r.freq = int(r.byte()) }, 9},
+	250:       {(*reader).auxiliary, 7},
+	251:       {(*reader).sizes, 7},
+	252:       {(*reader).expiryMS, 3},
+	253:       {func(r *reader) { r.expiry = int64(int32(r.uint32())) * 1000 }, 1},
+	254:       {(*reader).selectDB, 1},
+	255:       {(*reader).finish, 1},
 }
 
 func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
@@ -56,14 +63,12 @@ func (r *reader) selectDB() {
 	r.db = int(db)
 	r.dbs++
 	r.skipsDB = r.options.OnlyDB >= 0 && r.db != r.options.OnlyDB
-	r.attributes = noAttributes
 }
 
 // sizes are how many keys the database has: a hint, which a file may lie about.
 func (r *reader) sizes() {
 	keys := r.count()
 	r.count() // with a TTL
-	r.attributes = noAttributes
 	if r.skipsDB || keys > 1<<40 {
 		return
 	}
@@ -104,28 +109,55 @@ func (s *share) takes() bool {
 // maxAux bounds the auxiliary fields kept.
 const maxAux = 64
 
-// auxiliary is a field about the snapshot itself, made by the server or by
-// modules; ones that no one here knows are passed.
+// auxiliary is a field that the server, another program or a module has written: about the snapshot, or, in KeyDB, about
+// the key that follows or the one before. What belongs to the next key lasts over it, as in the loader of servers.
 func (r *reader) auxiliary() {
-	r.attributes = noAttributes
-	if len(r.aux) == maxAux {
-		r.skipText()
-		r.skipText()
-		return
-	}
 	name := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
-	value := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
-	if r.err != nil {
+	read, known := fields[name]
+	if !known {
+		r.unknownField(name)
+	}
+	if read == nil && len(r.aux) == maxAux {
+		r.skipText()
 		return
 	}
-	r.aux[name] = value
-	switch name {
-	case "ctime":
+	value := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
+	switch {
+	case r.err != nil:
+	case read != nil:
+		read(r, name, value)
+	default:
+		r.aux[name] = value
+	}
+}
+
+// fields lists the auxiliary fields that are known, and what is done with those that are not only kept.
+var fields = map[string]func(r *reader, name, value string){
+	"redis-bits": nil, "used-mem": nil, "repl-stream-db": nil, "repl-id": nil, "repl-offset": nil, "aof-preamble": nil,
+	"aof-base": nil, "lua": nil, "df-ver": nil,
+	"ctime": func(r *reader, name, value string) {
+		r.aux[name] = value
 		if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 && seconds < math.MaxInt64/1000 {
 			r.now = seconds * 1000
 		}
-	case "redis-ver", "valkey-ver":
-		r.model = modelOf(name, value)
+	},
+	"redis-ver":  func(r *reader, name, value string) { r.aux[name], r.model = value, modelOf(name, value) },
+	"valkey-ver": func(r *reader, name, value string) { r.aux[name], r.model = value, modelOf(name, value) },
+	// KeyDB: when a key was last changed, and that a member of the key before expires by itself.
+	"mvcc-tstamp":          func(*reader, string, string) {},
+	"keydb-subexpire-key":  func(*reader, string, string) {},
+	"keydb-subexpire-when": func(r *reader, _, _ string) { r.members++ },
+}
+
+// unknownField notes a field that this version does not know.
+func (r *reader) unknownField(name string) {
+	if r.unknown == nil {
+		r.unknown = map[string]int64{}
+	}
+	if _, there := r.unknown[name]; there || len(r.unknown) < maxAux {
+		r.unknown[name]++
+	} else {
+		r.unlisted++
 	}
 }
 
@@ -133,7 +165,6 @@ func (r *reader) slotInfo() {
 	for range 3 { // the slot, its keys, those with a TTL
 		r.count()
 	}
-	r.attributes = noAttributes
 }
 
 // slotImport: keys of these slots are on their way in and not served yet.
@@ -154,10 +185,21 @@ func (r *reader) note(text string) {
 }
 
 // function is a library of functions, as its source.
-func (r *reader) function() { r.skipText() }
+func (r *reader) function() {
+	r.libraries++
+	t := r.text()
+	if c := r.contents; c == nil || c.Library == nil {
+		r.skip(t.stored)
+	} else if t.size > maxElement {
+		r.failf("a library of functions of %d bytes is longer than the %d this reader takes", t.size, maxElement)
+	} else if code := r.body(t, nil, maxElement); r.err == nil {
+		r.stick(c.library(code))
+	}
+}
 
 // oldFunction is what the release candidates of Redis 7.0 wrote.
 func (r *reader) oldFunction() {
+	r.libraries++
 	r.skipText() // name
 	r.skipText() // engine
 	if r.count() > 0 {
@@ -167,7 +209,9 @@ func (r *reader) oldFunction() {
 }
 
 func (r *reader) moduleAux() {
-	r.moduleName(r.count())
+	if name := r.moduleName(r.count()); r.err == nil && !slices.Contains(r.modules, name) && len(r.modules) < maxAux {
+		r.modules = append(r.modules, name)
+	}
 	if op := r.count(); op != moduleUint {
 		r.failf("a module's auxiliary data that begin with %d, not with when they are for", op)
 		return
@@ -179,12 +223,11 @@ func (r *reader) moduleAux() {
 // keyMeta is what modules keep of the key that follows: classes, each with a
 // number and a value in the framing of modules.
 func (r *reader) keyMeta() {
-	start := r.start
 	for n := r.count(); n > 0 && r.err == nil; n-- {
 		r.uint32()
 		r.moduleValue()
+		r.meta = true
 	}
-	r.start = start
 }
 
 // maxTemplates bounds the memory of all hash templates: their field names, and
@@ -222,7 +265,6 @@ func (r *reader) hashTemplate() {
 		r.templates = map[uint64][]string{}
 	}
 	r.templates[id] = fields
-	r.attributes = noAttributes
 }
 
 // finish reads the checksum, and says what follows it.
@@ -252,14 +294,54 @@ func (r *reader) finish() {
 func (r *reader) trailing() {
 	err := r.deliver()
 	r.stick(err)
-	if err != nil || !r.more() {
+	if err != nil {
+		return
+	}
+	switch follows := r.options.Follows; {
+	case follows != nil && follows.Commands > 0:
+		r.follow(follows.Commands, "commands after the snapshot in its append-only folder: %d, files: %d", follows.Commands,
+			follows.Files)
+	case follows == nil && r.aux["aof-base"] == "1":
+		r.follow(0, "the snapshot is the base of an append-only folder, and the commands in the other files came after it")
+	}
+	if !r.more() || r.endMark() {
 		return
 	}
 	if r.aux["aof-preamble"] == "1" || r.aux["aof-base"] == "1" {
-		r.incomplete = append(r.incomplete, source.Why(source.CommandsLeft, "", nil))
+		r.follow(0, "the file goes on with commands (it is an AOF)")
 		return
 	}
 	r.incomplete = append(r.incomplete, source.Why(source.BytesLeft, "", nil))
+}
+
+// follow notes that commands came after the snapshot.
+func (r *reader) follow(commands int64, format string, args ...any) {
+	why := source.Why(source.CommandsLeft, "", fmt.Sprintf(format, args...))
+	why.Keys = commands
+	r.incomplete = append(r.incomplete, why)
+}
+
+// markSize is the size of the mark that ends a snapshot whose size a primary did not know when it began to send it.
+const markSize = 40
+
+// endMark reports whether all that follows is such a mark, which a program that wrote down what came over a replication
+// link left in the file.
+func (r *reader) endMark() bool {
+	before := r.err
+	if !r.need(markSize) {
+		r.err = before // less than a mark follows
+		return false
+	}
+	if bytes.ContainsFunc(r.buf[r.pos:r.pos+markSize], func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'f')
+	}) {
+		return false
+	}
+	if r.pos += markSize; r.more() {
+		return false
+	}
+	r.note("the mark that ends a snapshot on a replication link stands after it")
+	return true
 }
 
 // Opcodes in a module's values, which frame them for those who lack the module.

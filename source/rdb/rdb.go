@@ -36,8 +36,19 @@ type Options struct {
 	// Taken is when the snapshot was made, for files older than version 7,
 	// which do not say. TTLs are judged against it.
 	Taken time.Time
+	// Skip is asked for each key, by one goroutine: one for which it is true is passed and not counted. nil: none.
+	Skip func(db int, name []byte) bool
+	// Follows says what an append-only folder has beside the snapshot, which is its base. nil: that is not known, and a
+	// snapshot that says of itself that it is a base is not the whole.
+	Follows *Follows
 	// Clock measures Summary.Elapsed and paces Request.Progress; nil: neither.
 	Clock func() time.Time
+}
+
+// Follows describes the commands that came after a snapshot and stand in other files.
+type Follows struct {
+	Commands int64
+	Files    int
 }
 
 // Source reads one snapshot, once.

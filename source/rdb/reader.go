@@ -57,7 +57,11 @@ type reader struct {
 	long, cut  bool          // an element is too long to be taken; something of the value was left out for that
 
 	keys, expired, expected int64
-	share                   share // sampling
+	members, libraries      int64            // members that expire by themselves (KeyDB); libraries of functions
+	modules                 []string         // that have data of their own
+	unknown                 map[string]int64 // auxiliary fields that are not known, and how often they come
+	unlisted                int64            // those that are not among them, of which there are too many
+	share                   share            // sampling
 	done                    bool
 	expires                 bool // some key does
 	notes                   []string
@@ -70,10 +74,13 @@ type attributes struct {
 	expiry int64 // Unix milliseconds; -1 never
 	idle   int64
 	freq   int
+	meta   bool  // modules keep something of it
 	start  int64 // offset of the first of them; -1 none yet
 }
 
-var noAttributes = attributes{-1, -1, -1, -1}
+var noAttributes = attributes{-1, -1, -1, false, -1}
+
+func (a *attributes) none() bool { return a.expiry < 0 && a.idle < 0 && a.freq < 0 && !a.meta }
 
 func newReader(ctx context.Context, in io.Reader, options Options, req source.Request,
 	each func([]source.Key) error) *reader {
@@ -192,8 +199,8 @@ func (r *reader) begin(valkey bool, version int) {
 	r.valkey, r.version = valkey, version
 	r.layouts = layoutsOf(valkey)
 	if newest := map[bool]int{false: newestRedis, true: newestValkey}[valkey]; version > newest {
-		r.notes = append(r.notes,
-			fmt.Sprintf("the snapshot's version %d is newer than %d, the last this keywright was made for", version, newest))
+		r.incomplete = r.incomplete.Add(source.Why(source.VersionUnknown, "",
+			fmt.Sprintf("RDB version %d is newer than %d, the last this keywright was made for", version, newest)))
 	}
 	if version < 5 {
 		r.sums = false // checksums came with version 5
@@ -209,7 +216,7 @@ func (r *reader) record() {
 	if r.err != nil {
 		return
 	}
-	if l := &r.layouts[code]; l.read != nil {
+	if l := &r.layouts[code]; l.read != nil && r.version >= l.since {
 		if r.contents != nil {
 			r.content(l, code)
 		} else {
@@ -217,27 +224,29 @@ func (r *reader) record() {
 		}
 		return
 	}
-	read := opcodes[code]
+	op := opcodes[code]
 	if code == opcode243 && r.valkey {
-		read = (*reader).slotImport
+		op.read = (*reader).slotImport
 	}
-	if code == opcode242 && r.valkey {
-		read = nil
-	}
-	if read == nil {
+	if op.read == nil || r.version < op.since || code == opcode242 && r.valkey {
 		r.pos--
 		r.fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), ErrUnknown))
 		return
 	}
-	read(r)
+	if op.read(r); r.none() { // it was not about the next key
+		r.start = -1
+	}
 }
 
 func (r *reader) format() string {
-	family := "Redis"
-	if r.valkey {
-		family = "Valkey"
+	family := "Redis'"
+	switch {
+	case r.valkey:
+		family = "Valkey's"
+	case r.aux["df-ver"] != "":
+		family = "Dragonfly's"
 	}
-	return fmt.Sprintf("%s' RDB version %d", family, r.version)
+	return fmt.Sprintf("%s RDB version %d", family, r.version)
 }
 
 // entry reads a key and its value.
@@ -322,7 +331,7 @@ func (r *reader) stick(err error) {
 
 // wanted says whether the key being read is to be told.
 func (r *reader) wanted() bool {
-	if r.skipsDB {
+	if r.skipsDB || r.options.Skip != nil && r.options.Skip(r.db, r.key) {
 		return false
 	}
 	if r.expected > r.req.Sample && r.req.Sample > 0 && !r.share.takes() {
@@ -396,6 +405,12 @@ func (r *reader) summary() source.Summary {
 		Server: r.server(), Endpoint: r.options.Name, Shards: 1, Databases: r.dbs, Keys: r.keys, Expected: r.expected,
 		Expired: r.expired, Estimated: r.req.Bytes, Notes: r.notes, Incomplete: r.incomplete,
 	}
+	if r.members > 0 {
+		lost := source.Why(source.MembersExpire, "", nil)
+		lost.Keys = r.members
+		sum.Incomplete = sum.Incomplete.Add(lost)
+	}
+	sum.Notes = append(sum.Notes, r.beside()...)
 	if r.expires && r.aux["ctime"] == "" {
 		sum.Notes = append(sum.Notes,
 			"the snapshot does not say when it was made: TTLs are what is left at "+
@@ -407,12 +422,35 @@ func (r *reader) summary() source.Summary {
 	return sum
 }
 
+// beside tells what the snapshot holds beside keys.
+func (r *reader) beside() (notes []string) {
+	if r.libraries > 0 {
+		notes = append(notes, fmt.Sprintf("libraries of functions in the snapshot, which are no keys: %d", r.libraries))
+	}
+	if len(r.modules) > 0 {
+		notes = append(notes, "the snapshot has data of modules that are in no key: "+strings.Join(r.modules, ", "))
+	}
+	var names []string
+	for name, n := range r.unknown {
+		names = append(names, fmt.Sprintf("%q (%d times)", name, n))
+	}
+	slices.Sort(names)
+	if r.unlisted > 0 {
+		names = append(names, fmt.Sprintf("and %d more", r.unlisted))
+	}
+	if len(names) > 0 {
+		notes = append(notes, "the snapshot has fields that this keywright does not know: "+strings.Join(names, ", "))
+	}
+	return notes
+}
+
 // server returns who wrote the snapshot, for people.
 func (r *reader) server() string {
 	name := "snapshot"
-	for _, brand := range []string{"valkey", "redis"} {
-		if v := r.aux[brand+"-ver"]; v != "" {
-			name = brand + " " + v + " snapshot"
+	for _, program := range []struct{ name, field string }{{"dragonfly", "df-ver"}, {"valkey", "valkey-ver"},
+		{"redis", "redis-ver"}} {
+		if v := r.aux[program.field]; v != "" {
+			name = program.name + " " + strings.TrimPrefix(v, "df-") + " snapshot"
 			break
 		}
 	}

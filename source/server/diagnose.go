@@ -45,6 +45,7 @@ const maxPatients = 200
 // trips each. Only a keyspace of which no server answers is an error: what one of
 // them does not answer is part of the examination. now is the local clock.
 func Examine(ctx context.Context, c connect.Config, now func() time.Time) (*Examination, error) {
+	c.Loading = true
 	first, err := anyOf(ctx, &c)
 	if err != nil {
 		return nil, err
@@ -167,6 +168,7 @@ func (x *Examination) cluster(ctx context.Context, first *link, now func() time.
 		return
 	}
 	x.Nodes = nodes
+	x.orphans(ctx, x.Patients[0], first)
 	for i, n := range nodes {
 		if n.Is("myself") || n.Is("noaddr") || n.Is("handshake") {
 			continue
@@ -192,6 +194,7 @@ func (x *Examination) node(ctx context.Context, n topology.Node, now func() time
 	p := &Patient{config: config, Address: n.Address}
 	p.examine(ctx, l, now)
 	x.Patients = append(x.Patients, p)
+	x.orphans(ctx, p, l)
 }
 
 func (x *Examination) unreachable(n topology.Node, err error) {

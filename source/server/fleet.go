@@ -38,8 +38,9 @@ type shard struct {
 	before  topology.Identity
 	dbs     map[int]int64 // database → keys
 	replica bool
-	slots   []topology.Range // of a cluster
-	asked   bool             // by name: its idle times are left alone
+	slots   []topology.Range      // of a cluster
+	owned   *[topology.Slots]bool // the same; nil: all, or slots are on the move
+	asked   bool                  // by name: its idle times are left alone
 
 	from   []Place  // where an earlier scan has left its databases
 	tracks []*track // where this one is; nil: not begun
@@ -280,6 +281,7 @@ func (t *fleet) join(ctx context.Context, sh *shard, of topology.Shard, role Rol
 		if sh.conn, err = dial(ctx, sh.config); err != nil {
 			return err
 		}
+		t.takes(ctx, sh, sh.conn)
 	}
 	return sh.start(ctx, t)
 }
@@ -294,6 +296,7 @@ func (t *fleet) clusterReplica(ctx context.Context, sh *shard, replicas []topolo
 	if primary, err := dial(ctx, sh.config); err == nil {
 		info, _ := primary.info(ctx)
 		offset = info["master_repl_offset"]
+		t.takes(ctx, sh, primary)
 		primary.close()
 	}
 	for _, n := range replicas {

@@ -20,6 +20,7 @@ type Patient struct {
 	Open     bool              // a connection that does not log in may run commands
 	NoDB     string            // the database of the URL that it lacks
 	Lost     string            // a command that a restart loses where a script or a transaction has written
+	Orphans  []OrphanSlot      // of a primary of a cluster
 	Silent   []string          // questions that were answered with an error that is no refusal, and the error
 
 	config connect.Config

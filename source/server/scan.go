@@ -263,6 +263,9 @@ func (w *walk) readNames(p *page) error {
 			n--
 			continue
 		}
+		if w.orphan(w.sh, w.db, name) {
+			continue
+		}
 		p.slab = append(p.slab, name...)
 		p.ends = append(p.ends, len(p.slab))
 	}

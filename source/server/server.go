@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -117,6 +118,7 @@ type run struct {
 	keys, gone int64
 	incomplete source.Reasons
 	notes      []string
+	orphans    orphans
 	reported   time.Time
 	paused     bool
 	repeats    int64
@@ -271,7 +273,8 @@ func (r *run) summary() source.Summary {
 	return source.Summary{
 		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys,
 		Expected: t.size(), Gone: r.gone,
-		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Notes: append(t.notes, r.notes...),
+		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Orphans: r.orphans.count,
+		Notes:   slices.Concat(t.notes, r.notes, r.orphans.note()),
 		Origins: t.origins(),
 	}
 }
@@ -293,6 +296,8 @@ func Commands() []Command {
 		{Name: "dbsize", Why: "how many keys to expect"},
 		{Name: "readonly", Why: "a cluster replica answers for its own keys"},
 		{Name: "cluster|nodes", Why: "shards, replicas, and whether slots move"},
+		{Name: "cluster|countkeysinslot", Why: "doctor: keys in slots that the node does not own"},
+		{Name: "cluster|getkeysinslot", Why: "doctor: the names of some of them"},
 		{Name: "scan", Why: "the names"},
 		{Name: "type", Why: "the type of a key"},
 		{Name: "pttl", Why: "the TTL of a key"},

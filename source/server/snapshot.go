@@ -34,7 +34,7 @@ type SnapshotOptions struct {
 type Snapshot struct {
 	scanner *Scanner
 	options SnapshotOptions
-	parse   func(in io.Reader, address string) source.Source
+	parse   func(in io.Reader, options rdb.Options) source.Source
 }
 
 // NewSnapshot makes a Snapshot. It connects when Scan is called.
@@ -42,9 +42,13 @@ func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
 	options.MaxForks = max(options.MaxForks, 1)
 	options.Role = cmp.Or(options.Role, Auto)
 	scanner := New(config, Options{Role: options.Role, OnlyDB: options.OnlyDB})
-	return &Snapshot{scanner, options, func(in io.Reader, address string) source.Source {
-		return rdb.New(in, rdb.Options{Name: address, OnlyDB: scanner.options.OnlyDB, Clock: time.Now})
-	}}
+	return &Snapshot{scanner, options, func(in io.Reader, o rdb.Options) source.Source { return rdb.New(in, o) }}
+}
+
+// reads says how the snapshot of a shard is read.
+func (r *snapshotRun) reads(sh *shard) rdb.Options {
+	return rdb.Options{Name: sh.address, OnlyDB: r.scanner.options.OnlyDB, Clock: time.Now,
+		Skip: func(db int, name []byte) bool { return r.orphan(sh, db, name) }}
 }
 
 // Scan implements source.Source. A server that sends nothing at all is an error;
@@ -94,7 +98,7 @@ type snapshotRun struct {
 
 // facts reads the facts of the keys of one snapshot.
 func (r *snapshotRun) facts(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error) {
-	sum, err = r.parse(in, sh.address).Scan(ctx, r.share(sh), func(batch []source.Key) error {
+	sum, err = r.parse(in, r.reads(sh)).Scan(ctx, r.share(sh), func(batch []source.Key) error {
 		consumer = r.deliver(batch, 0)
 		return consumer
 	})

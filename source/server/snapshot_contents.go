@@ -58,8 +58,7 @@ func (r *snapshotRun) contentsOf(ctx context.Context, sh *shard, in io.Reader, r
 			return req.Wants(name)
 		}
 	}
-	options := rdb.Options{Name: sh.address, OnlyDB: r.scanner.options.OnlyDB, Clock: time.Now}
-	sum, err = rdb.New(in, options).Contents(ctx, one, func(batch []source.Content) error {
+	sum, err = rdb.New(in, r.reads(sh)).Contents(ctx, one, func(batch []source.Content) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for i := range batch {

@@ -24,6 +24,7 @@ import (
 	"github.com/keywright/keywright/internal/servertest"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/topology"
 	"pgregory.net/rapid"
 )
@@ -306,7 +307,7 @@ func clusterForks(t *testing.T, c connect.Config) {
 	for _, forks := range []int{1, 3} {
 		snap := NewSnapshot(c, SnapshotOptions{MaxForks: forks, OnlyDB: -1})
 		open := meeting{all: make(chan struct{})}
-		snap.parse = func(in io.Reader, _ string) source.Source { return &meeter{in, &open, forks} }
+		snap.parse = func(in io.Reader, _ rdb.Options) source.Source { return &meeter{in, &open, forks} }
 		sum, err := snap.Scan(t.Context(), source.Request{}, nil)
 		if err != nil || len(sum.Incomplete) > 0 || open.most != forks {
 			t.Errorf("%d at the same time, want %d: %v %+v", open.most, forks, err, sum)

@@ -62,6 +62,8 @@ var trialList = []trial{
 	{name: "XREVRANGE", args: []string{"XREVRANGE", nowhere, "+", "-", "COUNT", "1"}},
 	{name: "READONLY", args: []string{"READONLY"}, own: true, cluster: true},
 	{name: "CLUSTER NODES", args: []string{"CLUSTER", "NODES"}, cluster: true},
+	{name: "CLUSTER COUNTKEYSINSLOT", args: []string{"CLUSTER", "COUNTKEYSINSLOT", "0"}, cluster: true},
+	{name: "CLUSTER GETKEYSINSLOT", args: []string{"CLUSTER", "GETKEYSINSLOT", "0", "1"}, cluster: true},
 	{name: "EVALSHA", args: []string{"EVALSHA", strings.Repeat("0", 40), "0"}, purpose: ForPrograms},
 	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: ForPrograms},
 	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: ForPrograms, own: true},

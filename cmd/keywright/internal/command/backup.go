@@ -260,6 +260,9 @@ type contentReader func(context.Context, server.ContentsRequest, func([]source.C
 
 // contents opens what the flags name. done closes it.
 func (a *app) contents(o *sourcing) (read contentReader, done func(), err error) {
+	if o.replay {
+		return a.replayedContents(o)
+	}
 	if o.isFile() {
 		return a.contentsOfFile(o)
 	}
@@ -292,10 +295,7 @@ func (a *app) contentsOfFile(o *sourcing) (contentReader, func(), error) {
 
 // contentsOfDump reads an open snapshot file.
 func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
-	options := rdb.Options{Name: f.Name, NoCRC: noCRC, OnlyDB: onlyDB, Taken: f.Modified, Clock: a.now}
-	if options.Taken.IsZero() {
-		options.Taken = a.now()
-	}
+	options := a.dumpOptions(f, noCRC, onlyDB)
 	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
 		error) {
 		sum, err := rdb.New(f, options).Contents(ctx, rdb.ContentsRequest{
@@ -400,7 +400,7 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 		err = a.printBackup(r)
 	}
 	if err == nil && !r.Complete {
-		err = &exit{code: exitPartial}
+		err = &exit{exitPartial, "the backup is incomplete: " + r.Incomplete.String(), o.again(r.Incomplete)}
 	}
 	return err
 }

@@ -25,6 +25,8 @@ type sourcing struct {
 	snapshot bool
 	forks    int
 	noCRC    bool
+	replay   bool
+	loaded   bool // by a throw-away server, which is read
 	noBytes  bool
 	sample   int64
 	progress string
@@ -38,6 +40,7 @@ the keys of one moment, for a fork and next to nothing of its only thread. By
 default a server waits 5 s before it begins (repl-diskless-sync-delay). The user
 needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
 A file is an RDB file of any version, compressed or not, the RDB part of an AOF, or
+the append-only folder of a server (appendonlydir), or
 an archive that keywright backup wrote (an encrypted one is read with --identity or
 a key ring, one of backup --since with --base); - is standard input and no archive. Bytes of a snapshot are an
 estimate, TTLs are what was left when it was made.`
@@ -48,6 +51,8 @@ func (o *sourcing) snapshotFlags(c *cobra.Command) {
 	f.BoolVar(&o.snapshot, "snapshot", false, "read what the server sends a replica instead of scanning it")
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
+	f.BoolVar(&o.replay, "replay", false,
+		"of an append-only folder: a throw-away server from PATH loads a copy of it, and is read")
 }
 
 func (o *sourcing) flags(c *cobra.Command) {
@@ -91,9 +96,12 @@ func (o *sourcing) notFor() (flags []string, what string) {
 			"tls-key", "tls-server-name", "tls-insecure"}, "a file"
 	}
 	if o.snapshot {
-		return []string{"rate", "max-latency", "no-crc"}, "a snapshot of a server"
+		return []string{"rate", "max-latency", "no-crc", "replay"}, "a snapshot of a server"
 	}
-	return []string{"forks", "no-crc"}, "a scan"
+	if o.loaded {
+		return []string{"no-crc"}, "a folder that a server loads"
+	}
+	return []string{"forks", "no-crc", "replay"}, "a scan"
 }
 
 // checkSource checks what flags cannot check themselves.
@@ -151,6 +159,9 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 	if err := a.checkSource(o); err != nil {
 		return nil, req, nil, err
 	}
+	if o.replay {
+		return a.replayedSource(o)
+	}
 	mode := o.progress
 	if a.quiet {
 		mode = "none"
@@ -181,11 +192,7 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 		if err != nil {
 			return nil, req, nil, err
 		}
-		options := rdb.Options{Name: f.Name, NoCRC: o.noCRC, OnlyDB: o.scan.OnlyDB, Taken: f.Modified, Clock: a.now}
-		if options.Taken.IsZero() {
-			options.Taken = a.now()
-		}
-		return rdb.New(f, options), req, func() { bar.Clear(); f.Close() }, nil
+		return rdb.New(f, a.dumpOptions(f, o.noCRC, o.scan.OnlyDB)), req, func() { bar.Clear(); f.Close() }, nil
 	}
 	if o.isURL() {
 		a.url = o.name
@@ -200,6 +207,18 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB, Part: o.scan.Part})
 	}
 	return src, req, bar.Clear, nil
+}
+
+// dumpOptions says how an open snapshot file is read.
+func (a *app) dumpOptions(f *dumpfile.File, noCRC bool, onlyDB int) rdb.Options {
+	options := rdb.Options{Name: f.Name, NoCRC: noCRC, OnlyDB: onlyDB, Taken: f.Modified, Clock: a.now}
+	if options.Taken.IsZero() {
+		options.Taken = a.now()
+	}
+	if f.Folder != nil {
+		options.Follows = &rdb.Follows{Commands: f.Folder.Commands, Files: f.Folder.Files}
+	}
+	return options
 }
 
 // chosenDB returns the database that --db or the URL names, -1 if none does.
@@ -229,6 +248,9 @@ func (o *sourcing) again(why source.Reasons) string {
 	}
 	if slices.ContainsFunc(why, func(r source.Reason) bool { return r.Code == source.Missing }) {
 		return "start the node that is missing, or let a replica take over, and run it again"
+	}
+	if why.Has(source.CommandsLeft) && o.isFile() && !o.replay {
+		return "--replay reads the commands, too: a throw-away server from PATH loads a copy of the folder"
 	}
 	if o.isFile() {
 		return "let the server write the file again (BGSAVE), and copy it when it is done"

@@ -3,7 +3,7 @@
 // bytes, not by its name.
 //
 // It does not read snapshots (package source/rdb does); it only gives their
-// bytes, in one pass and in bounded memory, whatever they expand to.
+// bytes, in one pass and in bounded memory, whatever they expand to, and says what the append-only folder has beside them.
 package dumpfile
 
 import (
@@ -26,6 +26,7 @@ type File struct {
 	io.Reader           // the bytes of the snapshot
 	Name      string    // as it was given; "standard input"
 	Modified  time.Time // of the file; zero for standard input
+	Folder    *Folder   // the append-only folder whose base it is; nil: it is none
 	close     []func()
 }
 
@@ -43,7 +44,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Open opens a file, or stdin for "-".
+// Open opens a file, or stdin for "-". Of an append-only folder it opens the base.
 func Open(name string, stdin io.Reader) (*File, error) {
 	f := &File{Name: name}
 	in := stdin
@@ -84,20 +85,26 @@ func (f *File) open(name string) (*os.File, error) {
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
 		f.Close()
-		return nil, &Error{fmt.Errorf("%s is a folder", name), inFolder(name)}
+		folder, err := folderIn(name)
+		if err != nil {
+			return nil, err
+		}
+		return f.open(folder.Base)
 	}
 	if err == nil {
 		f.Modified = info.ModTime()
+	}
+	if f.Folder, err = folderOf(name); err != nil {
+		f.Close()
+		return nil, err
 	}
 	return file, nil
 }
 
 // inFolder names the snapshot that is in a folder.
 func inFolder(name string) string {
-	for _, pattern := range []string{"*.rdb", "appendonlydir/*.base.rdb"} {
-		if found, _ := filepath.Glob(filepath.Join(name, pattern)); len(found) > 0 {
-			return "did you mean " + found[0] + "?"
-		}
+	if found, _ := filepath.Glob(filepath.Join(name, "*.rdb")); len(found) > 0 {
+		return "did you mean " + found[0] + "?"
 	}
 	return "name the snapshot in it, dump.rdb"
 }

@@ -1,0 +1,85 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
+	"github.com/keywright/keywright/cmd/keywright/internal/replay"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+)
+
+// replayed represents an append-only folder that a throw-away server has loaded.
+type replayed struct {
+	*replay.Server
+	name, note string
+}
+
+// startReplay loads the folder that the flags name, which become those of the server that has loaded it.
+func (a *app) startReplay(o *sourcing) (*replayed, error) {
+	folder, err := dumpfile.FolderOf(o.name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := replay.Start(context.Background(), folder.Manifest)
+	if err != nil {
+		return nil, &exit{exitPartial, err.Error(), "install the server that wrote the folder, or one that is newer"}
+	}
+	r := &replayed{s, o.name, fmt.Sprintf("%s has loaded a copy of the folder, commands: %d, files: %d; what has expired since "+
+		"they were written is gone", s.Program, folder.Commands, folder.Files)}
+	o.name, o.replay, o.loaded = s.URL(), false, true
+	return r, nil
+}
+
+// tell says in a summary what was read.
+func (r *replayed) tell(sum *source.Summary) {
+	sum.Endpoint = r.name
+	sum.Notes = append(sum.Notes, r.note)
+}
+
+// replayedSource is source of an append-only folder whose commands are wanted, too.
+func (a *app) replayedSource(o *sourcing) (source.Source, source.Request, func(), error) {
+	r, err := a.startReplay(o)
+	if err != nil {
+		return nil, source.Request{}, nil, err
+	}
+	src, req, done, err := a.source(o)
+	if err != nil {
+		r.Close()
+		return nil, req, nil, err
+	}
+	return scanOf{src, r}, req, func() { done(); r.Close() }, nil
+}
+
+// scanOf is the source of a folder that was replayed.
+type scanOf struct {
+	source.Source
+	r *replayed
+}
+
+// Scan implements source.Source.
+func (s scanOf) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
+	sum, err := s.Source.Scan(ctx, req, each)
+	s.r.tell(&sum)
+	return sum, err
+}
+
+// replayedContents is contents of an append-only folder whose commands are wanted, too.
+func (a *app) replayedContents(o *sourcing) (contentReader, func(), error) {
+	r, err := a.startReplay(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, done, err := a.contents(o)
+	if err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	told := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+		sum, err := read(ctx, req, each)
+		r.tell(&sum)
+		return sum, err
+	}
+	return told, func() { done(); r.Close() }, nil
+}
