@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -49,8 +50,12 @@ type CopyReport struct {
 	// Kept are keys that were at the target before, differ from the source, and were left.
 	Kept int64
 
-	// Only are keys that only the target has: they were there before, or went away at the
-	// source while it was copied.
+	// Deleted are keys that this run had written and that went away at the source while it was copied: they were deleted
+	// at the target, too.
+	Deleted int64
+
+	// Only are keys that only the target has: they were there before, or went away at the source since they were last
+	// compared.
 	Only compare.Report
 
 	Read source.Summary // of the first pass
@@ -94,6 +99,7 @@ type copying struct {
 	report   CopyReport
 	seed     maphash.Seed
 	before   keySet           // keys of the target that were there and were left
+	wrote    keySet           // keys of the target that this run has written
 	written  int64            // keys that this round has written
 	waiting  [2][]compare.Key // that differ, and are to be written: missing ones, and others
 	bytes    int              // of their names
@@ -104,6 +110,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 	c.told(0, "copy")
 	first := c.RestoreOptions
 	first.Existed = func(db int, key []byte) { c.before.add(c.hash(db, key)) }
+	first.Wrote = func(db int, key []byte) { c.wrote.add(c.hash(db, key)) }
 	read := c.Snapshot
 	if read == nil {
 		read = c.from.All
@@ -112,21 +119,111 @@ func (c *copying) run(ctx context.Context) (err error) {
 	if err != nil || c.Plan || c.Rounds < 0 {
 		return err
 	}
-	for round := 1; round <= c.Rounds; round++ {
-		c.told(round, "verify")
-		c.report.Rounds = round
-		if err := c.round(ctx); err != nil {
-			return err
-		}
-		c.report.Kept = c.kept
-		if c.written == 0 && len(c.report.Checked.A.Incomplete) == 0 {
-			break // nothing differs, or nothing of it can be mended
-		}
+	if err := c.rounds(ctx); err != nil {
+		return err
+	}
+	if err := c.follow(ctx); err != nil || c.report.Deleted == 0 {
+		return err
+	}
+	if err := c.rounds(ctx); err != nil { // the source may have made some of them again meanwhile
+		return err
 	}
 	c.told(c.report.Rounds, "look for keys that only the target has")
 	o := c.comparing()
 	o.Ways = compare.Backward
 	c.report.Only, err = compare.Run(ctx, c.shown(), c.to, o)
+	return err
+}
+
+// rounds compares and repairs until nothing differs, or nothing of it can be mended.
+func (c *copying) rounds(ctx context.Context) error {
+	for range c.Rounds {
+		c.report.Rounds++
+		c.told(c.report.Rounds, "verify")
+		if err := c.round(ctx); err != nil {
+			return err
+		}
+		c.report.Kept = c.kept
+		if c.written == 0 && len(c.report.Checked.A.Incomplete) == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// follow looks for keys that only the target has, and deletes what this run has written and the source does not have any more. Of more than maxKnown
+// keys that were written it knows the first ones only. The report has those that are left.
+func (c *copying) follow(ctx context.Context) error {
+	c.told(c.report.Rounds, "look for keys that only the target has")
+	var gone []compare.Difference
+	bytes := 0
+	flush := func() error {
+		err := c.delete(ctx, gone)
+		gone, bytes = gone[:0], 0
+		return err
+	}
+	o := c.comparing()
+	o.Ways = compare.Backward
+	o.Each = func(d compare.Difference) error {
+		if d.What != compare.Extra || !c.wrote.knows(c.hash(d.AtB.DB, d.AtB.Name)) {
+			return nil
+		}
+		d.Key.Name, d.AtB.Name = slices.Clone(d.Key.Name), slices.Clone(d.AtB.Name)
+		gone = append(gone, d)
+		if bytes += len(d.Key.Name); len(gone) < batchKeys && bytes < batchBytes {
+			return nil
+		}
+		return flush()
+	}
+	var err error
+	c.report.Only, err = compare.Run(ctx, c.shown(), c.to, o)
+	return errors.Join(err, flush())
+}
+
+// delete deletes keys at the target that the source, which is asked once more, does not have.
+func (c *copying) delete(ctx context.Context, gone []compare.Difference) error {
+	for len(gone) > 0 {
+		same := 1 // of one database of either side
+		for same < len(gone) && gone[same].Key.DB == gone[0].Key.DB && gone[same].AtB.DB == gone[0].AtB.DB {
+			same++
+		}
+		if err := c.deleteIn(ctx, gone[:same]); err != nil {
+			return err
+		}
+		gone = gone[same:]
+	}
+	return nil
+}
+
+func (c *copying) deleteIn(ctx context.Context, gone []compare.Difference) error {
+	names := make([][]byte, len(gone))
+	for i := range gone {
+		names[i] = gone[i].Key.Name
+	}
+	there, err := c.from.There(ctx, gone[0].Key.DB, names)
+	if err != nil {
+		return err
+	}
+	client, err := c.clients(gone[0].AtB.DB)
+	if err != nil {
+		return err
+	}
+	raw := client.Raw()
+	var commands kernel.Commands
+	for i := range gone {
+		if !there[i] {
+			commands = append(commands, raw.B().Unlink().Key(string(gone[i].AtB.Name)).Build())
+		}
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	replies, err := answers(ctx, raw, commands)
+	for _, reply := range replies {
+		if n, failed := reply.AsInt64(); failed == nil {
+			c.report.Deleted += n
+		}
+	}
 	return err
 }
 
@@ -253,6 +350,7 @@ func (c *copying) repair(ctx context.Context) error {
 		o := c.RestoreOptions
 		o.Progress, o.Existing = nil, Replace
 		o.Existed = func(db int, key []byte) { c.before.add(c.hash(db, key)) }
+		o.Wrote = func(db int, key []byte) { c.wrote.add(c.hash(db, key)) }
 		if list == 0 && (c.Existing == Fail || c.Existing == "") {
 			o.Existing = Skip
 		} else if list == 0 {
@@ -283,10 +381,11 @@ func byDatabase(keys []compare.Key) map[int][][]byte {
 	return out
 }
 
-// maxKnown bounds the keys that are known to have been at the target: 16 MiB.
+// maxKnown bounds the keys that are known to have been at the target, and those that are known to have been written: 16
+// MiB each.
 const maxKnown = 1 << 20
 
-// keySet represents a bounded set of hashes. When it is full it has every key.
+// keySet represents a bounded set of hashes. When it is full it may have every key.
 type keySet struct {
 	all  map[uint64]struct{}
 	full bool
@@ -301,6 +400,13 @@ func (k *keySet) add(hash uint64) {
 	}
 }
 
+// knows reports whether a hash was added, also to a set that is full.
+func (k *keySet) knows(hash uint64) bool {
+	_, ok := k.all[hash]
+	return ok
+}
+
+// has reports whether a hash may have been added.
 func (k *keySet) has(hash uint64) bool {
 	_, ok := k.all[hash]
 	return ok || k.full

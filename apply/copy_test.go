@@ -322,3 +322,44 @@ func TestCopyBySnapshot(t *testing.T) {
 		})
 	}
 }
+
+// TestCopyFollowsDeletes: what the source deletes while it is copied is deleted at the target, if this run has written it;
+// what was there before stays, and so does what the source has made again.
+func TestCopyFollowsDeletes(t *testing.T) {
+	t.Parallel()
+	for _, cluster := range gate.Pick(t, []bool{false, true}) {
+		from, to := kt.Start(t, kt.Redis).URL(), kt.Start(t, kt.Valkey).URL()
+		if cluster {
+			to = kt.StartCluster(t, kt.Valkey, 2, 0).URL()
+		}
+		at, there := open(t, from), open(t, to)
+		for i := range 1000 {
+			do(t, at, 0, "SET", fmt.Sprint("session:", i), "x")
+		}
+		do(t, at, 0, "SET", "both", "ours")
+		do(t, there, 0, "SET", "both", "theirs")
+		do(t, there, 0, "SET", "other", "theirs")
+		o := apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Skip}}
+		o.Round = func(n int, what string) {
+			switch {
+			case n == 1 && what == "verify":
+				for i := range 500 {
+					do(t, at, 0, "UNLINK", fmt.Sprint("session:", i))
+				}
+				do(t, at, 0, "UNLINK", "both")
+			case strings.HasPrefix(what, "look for"):
+				do(t, at, 0, "SET", "session:7", "again")
+			}
+		}
+		r := copyAll(t, from, to, o, 0)
+		if r.Deleted != 499 || !r.Settled() || r.Only.Extra != 2 {
+			t.Errorf("deleted %d, settled %v, only at the target %d", r.Deleted, r.Settled(), r.Only.Extra)
+		}
+		for key, want := range map[string]string{"both": "theirs", "other": "theirs", "session:7": "again", "session:8": "",
+			"session:900": "x"} {
+			if got, _ := do(t, there, 0, "GET", key).(string); got != want {
+				t.Errorf("%s is %q, not %q", key, got, want)
+			}
+		}
+	}
+}

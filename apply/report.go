@@ -9,6 +9,8 @@ type Report struct {
 
 	LeftOut map[plan.Code]int64 `json:"-"` // of Left, those whose Place said why by a code
 
+	Memory []Memory `json:"memory,omitempty"` // of the servers that were written to, as the run began
+
 	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
 	More    int64   `json:"more_reasons,omitempty"`
 }
@@ -111,6 +113,9 @@ func (r *restore) count(rec *record, what outcome, reason string) {
 	}
 	if what == existing && r.Existed != nil {
 		r.Existed(rec.Place.DB, rec.Place.Key)
+	}
+	if what == restored && r.Wrote != nil && !r.Plan {
+		r.Wrote(rec.Place.DB, rec.Place.Key)
 	}
 	if p := &r.report; r.Progress != nil {
 		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)

@@ -68,6 +68,15 @@ type RestoreOptions struct {
 	// time. nil: nothing is.
 	Existed func(db int, key []byte)
 
+	// Wrote is told of each key that was written, likewise. nil: nothing is.
+	Wrote func(db int, key []byte)
+
+	// Needs is about how many bytes will be written; 0: not known. Servers that would evict keys for it get nothing.
+	Needs int64
+
+	// MayEvict lets servers evict keys, of any program, to make room. Without it the run ends when one does.
+	MayEvict bool
+
 	Plan bool // change nothing: the report says what would become of the keys
 
 	Writers  int              // connections that write; 0: 4
@@ -150,6 +159,12 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 		close(w.in)
 	}
 	group.Wait()
+	if !o.Plan {
+		err = errors.Join(err, r.evictions(context.WithoutCancel(ctx)))
+	}
+	for _, m := range r.memory.servers {
+		r.report.Memory = append(r.report.Memory, *m)
+	}
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 	case errors.Is(err, ctx.Err()): // it was stopped for the cause
@@ -178,6 +193,9 @@ type restore struct {
 	named   int // bytes of keys in report.Reasons
 
 	asking sync.Mutex // of Live
+
+	memory   memory
+	watching sync.Mutex // guards memory while writers run
 
 	progress *progress // nil: there is no journal
 }
@@ -379,7 +397,12 @@ func (r *restore) learned(ctx context.Context, db int) (*target, error) {
 		return nil, err
 	}
 	t := &target{client: c, db: db}
-	return t, t.learn(ctx)
+	if err := t.learn(ctx); err != nil {
+		return t, err
+	}
+	r.watching.Lock()
+	defer r.watching.Unlock()
+	return t, r.watch(ctx, t)
 }
 
 // learn asks the server what it is and what time it has.

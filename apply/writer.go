@@ -40,7 +40,11 @@ func (w *writer) run(ctx context.Context) {
 				continue
 			}
 		}
-		if err := w.job(ctx, j); err != nil {
+		err := w.job(ctx, j)
+		if err == nil && !w.Plan {
+			err = w.evictions(ctx)
+		}
+		if err != nil {
 			w.stop(err)
 		}
 	}

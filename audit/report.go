@@ -205,13 +205,23 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	return r
 }
 
-// tooFew: an audit of nothing finds nothing wrong, and is not clean for that.
+// tooFew finds that there are fewer keys than there must be, or that none of them was looked at: an audit of nothing
+// finds nothing wrong, and is not clean for that.
 func (a *Audit) tooFew(r *Report) []finding.Finding {
-	if seen := r.Total.Keys + r.Filtered; seen < a.opt.MinKeys && r.Complete {
-		return []finding.Finding{{Code: "KW513", Severity: severityOf("KW513"),
-			Message: fmt.Sprintf("there are fewer than %d keys, %d", a.opt.MinKeys, seen)}}
+	seen, message := r.Total.Keys+r.Filtered, ""
+	switch {
+	case !r.Complete || a.opt.MinKeys == 0:
+	case seen == 0:
+		message = "there is no key"
+	case r.Total.Keys == 0:
+		message = fmt.Sprintf("no key was looked at: include and exclude leave out all of them, %d", seen)
+	case seen < a.opt.MinKeys:
+		message = fmt.Sprintf("keys: %d, of at least %d", seen, a.opt.MinKeys)
 	}
-	return nil
+	if message == "" {
+		return nil
+	}
+	return []finding.Finding{{Code: "KW513", Severity: severityOf("KW513"), Message: message}}
 }
 
 // Judge sets the verdict and the counts from the findings, after some of them

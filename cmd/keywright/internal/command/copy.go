@@ -24,6 +24,7 @@ type copying struct {
 	mapping
 	placing
 	existing  string
+	evict     bool
 	ttl       string
 	toDB      int
 	momentary bool
@@ -97,6 +98,7 @@ takes no more, 130 interrupted.`,
 	o.mapping.flags(c)
 	placeFlags(c, &o.placing, &o.progress)
 	f := c.Flags()
+	f.BoolVar(&o.evict, "evict", false, evictUsage)
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
 	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
 	f.IntVar(&o.toDB, "to-db", -1, "write the keys of --db into this database (-1: into the one that each is in)")
@@ -381,7 +383,7 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
 	o := apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
-			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
+			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers, MayEvict: r.evict,
 			Progress: func(done int64) {
 				if done%64 == 0 {
 					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.now().Sub(r.started), Note: r.phase}, r.now())

@@ -42,6 +42,9 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 		"forks":   strconv.Itoa(r.forks),
 		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role,
 		"from-namespace": r.mapping.from}
+	if r.evict {
+		p.Request.Options["evict"] = "true"
+	}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
@@ -81,7 +84,7 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 	}
 	q := p.Request
 	again := copying{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
-		existing: q.Options["existing"], ttl: q.Options["ttl"],
+		existing: q.Options["existing"], evict: q.Options["evict"] == "true", ttl: q.Options["ttl"],
 		momentary: q.Options["momentary"] == "true", output: o.output, progress: o.progress}
 	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds,
 		"forks": &again.forks}

@@ -32,6 +32,8 @@ type copyReport struct {
 	Kept        int64           `json:"kept"`     // were at the target before with another value, and were left
 	Last        compare.Figures `json:"last"`     // of the last round
 	TargetOnly  int64           `json:"target_only"`
+	Memory      []apply.Memory  `json:"memory,omitempty"`      // of the target's servers, before anything was written
+	Deleted     int64           `json:"deleted,omitempty"`     // written by this run, and deleted at the source meanwhile: deleted at the target, too
 	Differences []differingKey  `json:"differences,omitempty"` // keys that differ in the end
 	More        int64           `json:"more_differences,omitempty"`
 	Reasons     []reasonedKey   `json:"reasons,omitempty"` // why keys were not written
@@ -51,7 +53,7 @@ type copiedPart struct {
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
-		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
+		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
 		DurationMS: r.now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
@@ -91,6 +93,14 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	return out
 }
 
+// goOnCopying returns what to do about a copy that is not whole.
+func goOnCopying(failed error) string {
+	if evicts(failed) {
+		return "raise maxmemory at the target, or set maxmemory-policy noeviction; --evict goes on whatever the server evicts"
+	}
+	return "what was copied is right; run it again with --existing different to go on"
+}
+
 // show says what was done, and gives the exit code.
 func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error {
 	var err error
@@ -111,7 +121,7 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 			"nothing was changed; it was only a plan"}
 	case !out.Complete:
 		return &exit{exitPartial, out.Incomplete.String(),
-			"what was copied is right; run it again with --existing different to go on"}
+			goOnCopying(failed)}
 	case t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
 		return &exit{code: exitFindings}
@@ -136,6 +146,11 @@ func (r *copyRun) print(out *copyReport) error {
 		a.tell("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
 	}
 	a.tellReasons(out.Reasons, out.MoreReasons)
+	a.tellMemory(out.Memory)
+	if out.Deleted > 0 {
+		a.tell("%s deleted at the target: this run had written them, and the source deleted them meanwhile",
+			terminal.Plural(out.Deleted, "key"))
+	}
 	if out.TargetOnly > 0 {
 		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
 			terminal.Plural(out.TargetOnly, "key"))

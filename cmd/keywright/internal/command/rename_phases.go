@@ -134,6 +134,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	}
 	report, err := apply.Copy(ctx, from, to, r.clients.client, apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
+			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
 			Existing: apply.Existing(r.existing), Rate: r.rate,
 			Place: func(rec *archive.Record) (apply.Place, error) {
 				name, _, ok := n.meant(rec.Key)

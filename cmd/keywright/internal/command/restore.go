@@ -29,6 +29,7 @@ type restoring struct {
 	mapping
 	unlocking
 	existing  string
+	evict     bool
 	ttl       string
 	db        int
 	momentary bool
@@ -100,6 +101,7 @@ is not whole or the server takes no more, 130 interrupted.`,
 	f.BoolVar(&o.momentary, "momentary", false, "restore what only makes sense in its moment, too")
 	f.IntVar(&o.writers, "writers", 4, "how many connections write")
 	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
+	f.BoolVar(&o.evict, "evict", false, evictUsage)
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
 	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
@@ -110,6 +112,9 @@ is not whole or the server takes no more, 130 interrupted.`,
 	choices(c, "progress", "auto", "plain", "none")
 	return c
 }
+
+// evictUsage says what --evict does.
+const evictUsage = "go on when the server evicts keys, of any program, to make room"
 
 var (
 	existingModes = []string{string(apply.Fail), string(apply.Skip), string(apply.Replace), string(apply.Different)}
@@ -122,8 +127,9 @@ type restoreReport struct {
 	Archive    string         `json:"archive"`
 	Server     string         `json:"server"`
 	Applied    bool           `json:"applied"`
-	Complete   bool           `json:"complete"` // the whole archive was read
+	Complete   bool           `json:"complete"` // the whole archive was read, and written where it was to be
 	Problem    string         `json:"problem,omitempty"`
+	Memory     []apply.Memory `json:"memory,omitempty"` // of the servers, before anything was written
 	Total      apply.Counts   `json:"total"`
 	Entries    []restoredPart `json:"entries"`
 	Reasons    []reasonedKey  `json:"reasons,omitempty"`
@@ -295,6 +301,7 @@ type restoreRun struct {
 	names    []string
 	now      int64 // the server's time, Unix milliseconds
 	notMeant int64
+	needs    int64 // bytes that will be written; 0: not known
 	complete bool
 	reader   *server.Reader // of what is there; nil: it is not read
 	planned  *plan.Server   // that the plan was compared with; nil: there is none
@@ -406,6 +413,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	o.Progress = func(done int64) {
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
 	}
+	o.Needs, o.MayEvict = r.needs, r.evict
 	report, err := apply.Restore(ctx, r.client, r.records(ctx), o)
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
@@ -414,8 +422,8 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan,
 		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
 		NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
-	if err != nil {
-		out.Problem = problem(ctx, err)
+	if out.Memory = report.Memory; err != nil {
+		out.Complete, out.Problem = false, problem(ctx, err)
 	}
 	out.Entries = []restoredPart{}
 	for _, entry := range append(indices(r.names), selection.Undeclared) {

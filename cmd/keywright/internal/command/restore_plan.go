@@ -30,6 +30,9 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]),
 		"existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary), "from-namespace": r.from}
+	if r.evict {
+		p.Request.Options["evict"] = "true"
+	}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
@@ -69,7 +72,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	q := p.Request
 	again := &restoring{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
-		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
+		momentary: q.Options["momentary"] == "true", evict: q.Options["evict"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])
 	again.unlocking = unlocking{unpacked(q.Options["identities"]), o.ring}
 	journal, resumed, err := openJournal(path, p, "key", nil)

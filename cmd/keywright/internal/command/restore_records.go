@@ -39,9 +39,6 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 // reachable opens each database that keys go to, before the first of them is written. What
 // cannot be read by its index is found when it is restored.
 func (r *restoreRun) reachable(ctx context.Context, path string) error {
-	if r.db >= 0 {
-		return nil // it is opened first
-	}
 	chain := r.chain
 	if chain == nil {
 		in, err := archivefile.Open(path, r.archiveKeys(ctx, &r.unlocking))
@@ -52,6 +49,12 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		if chain, err = archive.NewChain(in.Archive); err != nil {
 			return nil
 		}
+	}
+	if len(r.selecting.asked()) == 0 {
+		_, r.needs = chain.Newest().Index.Totals()
+	}
+	if r.db >= 0 {
+		return nil // it is opened first
 	}
 	order, _ := chain.Databases()
 	for _, db := range order {

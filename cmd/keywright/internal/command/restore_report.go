@@ -20,8 +20,25 @@ func (out *restoreReport) goOn(failed error) string {
 		return "take another copy of the archive: `keywright archive verify` says how far this one is good"
 	case !out.Applied:
 		return "nothing was changed; it was only a plan"
+	case evicts(failed):
+		return "raise maxmemory, or set maxmemory-policy noeviction; --evict goes on whatever the server evicts"
 	}
 	return "what was restored is right; run it again to go on"
+}
+
+// evicts reports whether an error is that a server evicts keys, or would.
+func evicts(err error) bool {
+	return errors.As(err, new(*apply.EvictionError)) || errors.As(err, new(*apply.RoomError))
+}
+
+// tellMemory says which of the servers that are written to may evict keys, and what they have evicted.
+func (a *app) tellMemory(servers []apply.Memory) {
+	for _, m := range servers {
+		if m.Evicts() {
+			a.tell("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); evicted: %s",
+				m.Server, terminal.Bytes(m.Used), terminal.Bytes(m.Limit), m.Policy, terminal.Count(m.Evicted))
+		}
+	}
 }
 
 // show says what was done, and gives the exit code.
@@ -60,6 +77,7 @@ func (r *restoreRun) print(out *restoreReport) error {
 	if out.NotMeant > 0 {
 		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
 	}
+	a.tellMemory(out.Memory)
 	if out.Resumed {
 		a.tell("What interrupted runs of this plan did is counted, too.")
 	}

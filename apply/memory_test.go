@@ -1,0 +1,63 @@
+package apply_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/internal/gate"
+	kt "github.com/keywright/keywright/keywrighttest"
+)
+
+// crowded starts a server that evicts keys, with those of another program in it, and room for so many bytes.
+func crowded(t *testing.T, policy string, room int) *kt.Server {
+	t.Helper()
+	s := kt.Start(t, gate.Pick(t, kt.Brands())[0], kt.Config("maxmemory-policy", policy))
+	for i := range 300 {
+		s.Do("SET", fmt.Sprint("live:", i), strings.Repeat("x", 1000))
+	}
+	used, err := strconv.Atoi(s.Info("used_memory"))
+	must(t, err)
+	s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(used+room))
+	return s
+}
+
+// TestAServerThatEvicts: a copy into a server that makes room by evicting ends as soon as it does, and says how many keys
+// went; what is known not to fit is not begun. With MayEvict it goes on, and the report has the number.
+func TestAServerThatEvicts(t *testing.T) {
+	t.Parallel()
+	from := kt.Start(t, kt.Redis)
+	var commands [][]string
+	for i := range 10_000 {
+		commands = append(commands, []string{"SET", fmt.Sprint("session:", i), strings.Repeat("y", 1000)})
+	}
+	from.Pipe(commands...)
+	for name, c := range map[string]struct {
+		o     apply.RestoreOptions
+		ends  func(error) bool
+		begun bool
+	}{
+		"not known": {apply.RestoreOptions{}, func(err error) bool { return errors.As(err, new(*apply.EvictionError)) }, true},
+		"known": {apply.RestoreOptions{Needs: 10_000_000}, func(err error) bool { return errors.As(err, new(*apply.RoomError)) },
+			false},
+		"allowed": {apply.RestoreOptions{Needs: 10_000_000, MayEvict: true}, func(err error) bool { return err == nil }, true},
+	} {
+		to := crowded(t, "allkeys-random", 2<<20)
+		o := apply.CopyOptions{RestoreOptions: c.o, Rounds: -1}
+		r, err := apply.Copy(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), open(t, to.URL()), o)
+		if !c.ends(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		evicted, _ := strconv.ParseInt(to.Info("evicted_keys"), 10, 64)
+		if (evicted > 0) != c.begun || (r.Restored > 0) != c.begun || !c.o.MayEvict && r.Restored > 8000 {
+			t.Errorf("%s: evicted %d, written %d", name, evicted, r.Restored)
+		}
+		if len(r.Memory) != 1 || !r.Memory[0].Evicts() || r.Memory[0].Limit == 0 || r.Memory[0].Evicted != evicted {
+			t.Errorf("%s: %+v, evicted %d", name, r.Memory, evicted)
+		}
+		adds(t, r.Report)
+	}
+}
