@@ -59,10 +59,12 @@ func TestAServerThatEvicts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		n := evicted(to) - before
-		if (n > 0) != c.begun || (r.Restored > 0) != c.begun || !c.o.MayEvict && r.Restored > 8000 {
+		if c.begun && n == 0 || (r.Restored > 0) != c.begun || !c.o.MayEvict && r.Restored > 8000 {
 			t.Errorf("%s: evicted %d, written %d", name, n, r.Restored)
 		}
-		if len(r.Memory) != 1 || !r.Memory[0].Evicts() || r.Memory[0].Limit == 0 || r.Memory[0].Evicted != n {
+		if len(r.Memory) != 1 || !r.Memory[0].Evicts() || r.Memory[0].Limit == 0 ||
+			(r.Memory[0].Evicted > 0) != c.begun || r.Memory[0].Evicted > n { // connecting alone may evict some
+
 			t.Errorf("%s: %+v, evicted %d", name, r.Memory, n)
 		}
 		adds(t, r.Report)
