@@ -8,6 +8,7 @@ package pubsub
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -139,6 +140,9 @@ func (s *Engine) Add(ctx context.Context, channel Topic, l *Listener) (stop func
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-s.ctx.Done():
+	}
+	// A context that ends with the client may be seen to end first, or this engine may.
+	if s.ctx.Err() != nil || errors.Is(context.Cause(ctx), s.hooks.Closed) {
 		err = s.hooks.Closed
 	}
 	stop()

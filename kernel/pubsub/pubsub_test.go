@@ -133,3 +133,35 @@ func TestClosed(t *testing.T) {
 		t.Errorf("a caller that has left: %v", err)
 	}
 }
+
+// TestAClosedEngineSaysSo: a subscription to a client that is closed tells that, also where the caller's context has ended
+// with the client.
+func TestAClosedEngineSaysSo(t *testing.T) {
+	t.Parallel()
+	raw := dial(t, keywrighttest.Start(t, keywrighttest.Valkey))
+	add := func(ctx context.Context, e *pubsub.Engine) error {
+		return expect.Err(e.Add(ctx, pubsub.Topic{Way: pubsub.OfChannel, Name: "news"}, &pubsub.Listener{Message: func(string) {}}))
+	}
+	closed, open := pubsub.New(raw, hooks(new(atomic.Int64)), false), pubsub.New(raw, hooks(new(atomic.Int64)), false)
+	closed.Close()
+	defer open.Close()
+	ended, end := context.WithCancelCause(t.Context())
+	end(nil)
+	withClient, end := context.WithCancelCause(t.Context())
+	end(errClosed)
+	for range 100 { // of two reasons that hold at once, the one that is told is no chance
+		for what, err := range map[string]error{"closed": add(t.Context(), closed), "closed, ended": add(ended, closed),
+			"ended with the client": add(withClient, open)} {
+			if !errors.Is(err, errClosed) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+	}
+	silent, c := keywrighttest.Start(t, keywrighttest.Valkey), new(atomic.Int64)
+	waiting := pubsub.New(dial(t, silent), hooks(c), false)
+	silent.Stop()
+	defer silent.Continue()
+	if err := add(ended, waiting); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who has given up: %v", err)
+	}
+}
