@@ -33,6 +33,11 @@ type CopyOptions struct {
 	// scanned.
 	Snapshot compare.Reading
 
+	// Since returns what has happened to the source since the copy began by which it may have lost keys that no program has
+	// deleted, such as a flush or a restart: then nothing is deleted at the target. It is asked before each batch of them.
+	// nil: nothing is deleted.
+	Since func(context.Context) (source.Reasons, error)
+
 	Rounds int                      // of verification and repair at most; 0: 5, below 0: none
 	Round  func(n int, what string) // told of what begins; nil: nothing is
 }
@@ -53,6 +58,9 @@ type CopyReport struct {
 	// Deleted are keys that this run had written and that went away at the source while it was copied: they were deleted
 	// at the target, too.
 	Deleted int64
+
+	// Harm is why nothing more was deleted at the target: the source may have lost keys.
+	Harm source.Reasons
 
 	// Only are keys that only the target has: they were there before, or went away at the source since they were last
 	// compared.
@@ -151,8 +159,8 @@ func (c *copying) rounds(ctx context.Context) error {
 	return nil
 }
 
-// follow looks for keys that only the target has, and deletes what this run has written and the source does not have any more. Of more than maxKnown
-// keys that were written it knows the first ones only. The report has those that are left.
+// follow looks for keys that only the target has, and deletes those that this run has written and that the source has
+// deleted since. Of more than maxKnown keys that were written it knows the first ones only. The report has what is left.
 func (c *copying) follow(ctx context.Context) error {
 	c.told(c.report.Rounds, "look for keys that only the target has")
 	var gone []compare.Difference
@@ -165,7 +173,7 @@ func (c *copying) follow(ctx context.Context) error {
 	o := c.comparing()
 	o.Ways = compare.Backward
 	o.Each = func(d compare.Difference) error {
-		if d.What != compare.Extra || !c.wrote.knows(c.hash(d.AtB.DB, d.AtB.Name)) {
+		if c.Since == nil || len(c.report.Harm) > 0 || d.What != compare.Extra || !c.wrote.knows(c.hash(d.AtB.DB, d.AtB.Name)) {
 			return nil
 		}
 		d.Key.Name, d.AtB.Name = slices.Clone(d.Key.Name), slices.Clone(d.AtB.Name)
@@ -201,7 +209,10 @@ func (c *copying) deleteIn(ctx context.Context, gone []compare.Difference) error
 		names[i] = gone[i].Key.Name
 	}
 	there, err := c.from.There(ctx, gone[0].Key.DB, names)
-	if err != nil {
+	if err == nil { // after the question: what took the keys before it is seen
+		c.report.Harm, err = c.Since(ctx)
+	}
+	if err != nil || len(c.report.Harm) > 0 {
 		return err
 	}
 	client, err := c.clients(gone[0].AtB.DB)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/compare"
@@ -49,7 +50,9 @@ func fillMore(t testing.TB, clients apply.Clients, db int) {
 
 func copyAll(t testing.TB, from, to string, o apply.CopyOptions, largest int64) apply.CopyReport {
 	t.Helper()
-	r, err := apply.Copy(t.Context(), live(t, from, largest), live(t, to, largest), open(t, to), o)
+	side := live(t, from, largest)
+	o.Since = side.Since
+	r, err := apply.Copy(t.Context(), side, live(t, to, largest), open(t, to), o)
 	must(t, err)
 	adds(t, r.Report)
 	return r
@@ -360,6 +363,42 @@ func TestCopyFollowsDeletes(t *testing.T) {
 			if got, _ := do(t, there, 0, "GET", key).(string); got != want {
 				t.Errorf("%s is %q, not %q", key, got, want)
 			}
+		}
+	}
+}
+
+// TestALossAtTheSourceIsNotCopied: what the source loses to a flush or a restart while it is copied stays at the target,
+// and is told.
+func TestALossAtTheSourceIsNotCopied(t *testing.T) {
+	t.Parallel()
+	for want, lose := range map[source.Code]func(*kt.Server){
+		source.Flushed:    func(s *kt.Server) { s.Do("FLUSHALL") },
+		source.Restarted:  (*kt.Server).Restart,
+		source.Unverified: (*kt.Server).Kill,
+	} {
+		from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+		for i := range 300 {
+			from.Do("SET", fmt.Sprint("session:", i), "x")
+		}
+		side := live(t, from.URL(), 0)
+		o := apply.CopyOptions{Since: side.Since, Rounds: 1}
+		o.Round = func(_ int, what string) {
+			if strings.HasPrefix(what, "look for") {
+				lose(from)
+			}
+		}
+		ctx := t.Context()
+		if want == source.Unverified { // a source that does not come back is not waited for
+			var end context.CancelFunc
+			ctx, end = context.WithTimeout(ctx, 3*time.Second)
+			defer end()
+		}
+		r, err := apply.Copy(ctx, side, live(t, to.URL(), 0), open(t, to.URL()), o)
+		if n := to.Do("DBSIZE"); n != int64(300) || r.Deleted > 0 {
+			t.Errorf("%s: deleted %d, %v keys are left", want, r.Deleted, n)
+		}
+		if want != source.Unverified && (err != nil || !r.Harm.Has(want)) || want == source.Unverified && err == nil {
+			t.Errorf("%s: %v, %+v", want, err, r.Harm)
 		}
 	}
 }

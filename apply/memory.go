@@ -29,8 +29,8 @@ type EvictionError struct{ Memory }
 
 // Error implements error.
 func (e *EvictionError) Error() string {
-	return fmt.Sprintf("%s is full, and has evicted keys since this began: %d (maxmemory-policy %s); they may be of any program, "+
-		"or what was just written", e.Server, e.Evicted, e.Policy)
+	return fmt.Sprintf("%s is full, and has evicted keys since this began: %d (maxmemory-policy %s); they may be of any "+
+		"program, or what was just written", e.Server, e.Evicted, e.Policy)
 }
 
 // RoomError is returned, before anything is written, when what is to be written does not fit into servers that would
@@ -42,8 +42,8 @@ type RoomError struct {
 
 // Error implements error.
 func (e *RoomError) Error() string {
-	return fmt.Sprintf("what is to be written has %d bytes, and there is room for %d until %s evicts keys, of any program "+
-		"(maxmemory-policy %s)", e.Needs, e.Room, e.Server, e.Policy)
+	return fmt.Sprintf("what is to be written has %d bytes, and there is room for %d until %s evicts keys, of any "+
+		"program (maxmemory-policy %s)", e.Needs, e.Room, e.Server, e.Policy)
 }
 
 // memory watches the servers of the targets.

@@ -31,8 +31,8 @@ func evicted(s *kt.Server) int64 {
 	return n
 }
 
-// TestAServerThatEvicts: a copy into a server that makes room by evicting ends as soon as it does, and says how many keys
-// went; what is known not to fit is not begun. With MayEvict it goes on, and the report has the number.
+// TestAServerThatEvicts: a copy into a server that makes room by evicting ends as soon as it does, and says how many
+// keys went; what is known not to fit is not begun. With MayEvict it goes on, and the report has the number.
 func TestAServerThatEvicts(t *testing.T) {
 	t.Parallel()
 	from := kt.Start(t, kt.Redis)
@@ -46,10 +46,12 @@ func TestAServerThatEvicts(t *testing.T) {
 		ends  func(error) bool
 		begun bool
 	}{
-		"not known": {apply.RestoreOptions{}, func(err error) bool { return errors.As(err, new(*apply.EvictionError)) }, true},
-		"known": {apply.RestoreOptions{Needs: 10_000_000}, func(err error) bool { return errors.As(err, new(*apply.RoomError)) },
-			false},
-		"allowed": {apply.RestoreOptions{Needs: 10_000_000, MayEvict: true}, func(err error) bool { return err == nil }, true},
+		"not known": {apply.RestoreOptions{},
+			func(err error) bool { return errors.As(err, new(*apply.EvictionError)) }, true},
+		"known": {apply.RestoreOptions{Needs: 10_000_000},
+			func(err error) bool { return errors.As(err, new(*apply.RoomError)) }, false},
+		"allowed": {apply.RestoreOptions{Needs: 10_000_000, MayEvict: true},
+			func(err error) bool { return err == nil }, true},
 	} {
 		to := crowded(t, "allkeys-random", 2<<20)
 		before := evicted(to)

@@ -36,7 +36,7 @@ type Options struct {
 	Plain    bool     // no suggestions for undeclared keys
 	Values   bool     // check values against their declared types
 	Whole    bool     // with Values: all of every value, not a sample of large ones
-	MinKeys  int64    // fewer keys than that, before Include and Exclude, are a finding, and so is that these leave none; 0: neither
+	MinKeys  int64    // fewer keys than that, or none after Include and Exclude, are a finding; 0: neither
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
 	Schema func(file string) (func([]byte) error, error)

@@ -119,8 +119,8 @@ func (c Config) handshake(ctx context.Context, nc net.Conn, address string, time
 	return secure, nil
 }
 
-// sick lists the errors that a server answers a PING with although it can be read, at least in part: PING is not ours to
-// use, the last snapshot failed, a replica has lost its primary, too few replicas are in step.
+// sick lists the errors that a server answers a PING with although it can be read, at least in part: PING is not ours
+// to use, the last snapshot failed, a replica has lost its primary, too few replicas are in step.
 var sick = []string{"NOPERM", "MISCONF", "MASTERDOWN", "NOREPLICAS"}
 
 // authenticate logs in and makes sure that a Redis is at the other end.

@@ -113,7 +113,8 @@ func stranded(p *server.Patient) string {
 	var slots []string
 	for _, o := range p.Orphans {
 		if keys += o.Keys; len(slots) < mostNamed {
-			slots = append(slots, fmt.Sprintf("slot %d of %s (keys: %d: %s)", o.Slot, o.Owner, o.Keys, strings.Join(o.Names, ", ")))
+			slots = append(slots,
+				fmt.Sprintf("slot %d of %s (keys: %d: %s)", o.Slot, o.Owner, o.Keys, strings.Join(o.Names, ", ")))
 		}
 	}
 	if keys == 0 {

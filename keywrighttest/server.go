@@ -286,7 +286,8 @@ func (s *Server) Stop() {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		return
 	}
-	if err := within(patience, "the server does not stop", func() bool { return strings.Contains("TZX", s.state()) }); err != nil {
+	err := within(patience, "the server does not stop", func() bool { return strings.Contains("TZX", s.state()) })
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }

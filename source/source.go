@@ -146,7 +146,7 @@ type Summary struct {
 	Keys       int64
 	Expected   int64 // DBSIZE at start (sum); 0 unknown
 	Gone       int64 // returned by SCAN but gone before their facts were read
-	Orphans    int64 // of a cluster, in slots that their node does not own: no client can read them, and they are not counted
+	Orphans    int64 // of a cluster, in slots that their node does not own: no client can read them; not in Keys
 	Expired    int64 // in the snapshot, but expired when it was made: not counted
 	Estimated  bool  // Bytes are computed from a snapshot, not measured by the server
 	MaxRepeats int64 // upper bound on how many keys may have been counted twice; 0 = none possible

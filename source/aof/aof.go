@@ -1,8 +1,8 @@
 // Package aof reads the manifest of an append-only folder (Redis 7 and Valkey), which names its files, and counts the
 // commands that its increments hold.
 //
-// It runs no command and reads no snapshot: package rdb does that. It opens no file; a caller hands it readers. It keeps
-// one command's name, whatever the size of a file.
+// It runs no command and reads no snapshot: package rdb does that. It opens no file; a caller hands it readers. It
+// keeps one command's name, whatever the size of a file.
 //
 // The form is described by the servers' own loader (src/aof.c).
 //

@@ -28,7 +28,7 @@ type orphans struct {
 	named []string
 }
 
-// owning returns the slots of a shard as a table; nil, which is all of them, without a cluster.
+// owning returns slots as a table.
 func owning(ranges []topology.Range) *[topology.Slots]bool {
 	var owned [topology.Slots]bool
 	for _, r := range ranges {
@@ -171,6 +171,6 @@ func (o *orphans) note() []string {
 	if n := o.count - int64(len(o.named)); n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return []string{fmt.Sprintf("keys in slots that their node does not own, which no client can read: %d; they are left out: "+
-		"%s%s; `keywright doctor` says how they go away", o.count, strings.Join(o.named, ", "), more)}
+	return []string{fmt.Sprintf("keys in slots that their node does not own, which no client can read: %d; they are "+
+		"left out: %s%s; `keywright doctor` says how they go away", o.count, strings.Join(o.named, ", "), more)}
 }

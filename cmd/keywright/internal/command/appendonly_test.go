@@ -59,6 +59,16 @@ func TestAppendOnlyFolder(t *testing.T) {
 	if code, _, errs := run("audit", alone, "--replay"); code == 0 || !strings.Contains(errs, "no append-only folder") {
 		t.Errorf("a base alone, replayed: %d, %s", code, errs)
 	}
+	last, err := filepath.Glob(filepath.Join(folder, "*.incr.aof"))
+	expect.NoError(t, err)
+	whole, err := os.ReadFile(last[len(last)-1])
+	expect.NoError(t, err)
+	expect.NoError(t, os.WriteFile(last[len(last)-1], whole[:len(whole)-3], 0o600))
+	if code, out, errs := run("audit", folder, "--replay"); code != 0 || !strings.Contains(out, "Clean: 2 keys") ||
+		!strings.Contains(out, "ends in the middle of a command, which is left out") {
+		t.Errorf("cut, replayed: %d, %s%s", code, out, errs)
+	}
+	expect.NoError(t, os.WriteFile(last[len(last)-1], whole, 0o600))
 	archive := filepath.Join(t.TempDir(), "a.kwa")
 	if code, _, errs := run("backup", folder, "--to", archive); code != exitPartial || !strings.Contains(errs, commands) {
 		t.Errorf("backup: %d, %s", code, errs)

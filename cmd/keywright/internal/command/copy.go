@@ -383,14 +383,15 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
 	o := apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
-			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers, MayEvict: r.evict,
+			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
+			MayEvict: r.evict,
 			Progress: func(done int64) {
 				if done%64 == 0 {
 					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.now().Sub(r.started), Note: r.phase}, r.now())
 				}
 			},
 		},
-		Meant: r.sel.Moves, Rounds: cmp.Or(r.rounds, -1),
+		Meant: r.sel.Moves, Rounds: cmp.Or(r.rounds, -1), Since: r.from.reader.Since,
 		Back: func(k compare.Key) (compare.Key, bool) {
 			name, ok := r.sel.old(k.Name)
 			if r.toDB < 0 {

@@ -33,7 +33,7 @@ type copyReport struct {
 	Last        compare.Figures `json:"last"`     // of the last round
 	TargetOnly  int64           `json:"target_only"`
 	Memory      []apply.Memory  `json:"memory,omitempty"`      // of the target's servers, before anything was written
-	Deleted     int64           `json:"deleted,omitempty"`     // written by this run, and deleted at the source meanwhile: deleted at the target, too
+	Deleted     int64           `json:"deleted,omitempty"`     // at the target, since the source had deleted them
 	Differences []differingKey  `json:"differences,omitempty"` // keys that differ in the end
 	More        int64           `json:"more_differences,omitempty"`
 	Reasons     []reasonedKey   `json:"reasons,omitempty"` // why keys were not written
@@ -53,7 +53,8 @@ type copiedPart struct {
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
-		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
+		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
+		MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
 		DurationMS: r.now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
@@ -61,7 +62,7 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	if in.Rounds > 0 {
 		read = in.Checked.A
 	}
-	out.Incomplete = source.Reasons{}.Add(read.Incomplete...)
+	out.Incomplete = source.Reasons{}.Add(read.Incomplete...).Add(in.Harm...)
 	if failed != nil {
 		if !errors.Is(failed, context.Canceled) { // else it was the failure that ended the scan
 			out.Incomplete = slices.DeleteFunc(out.Incomplete,
@@ -96,7 +97,7 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 // goOnCopying returns what to do about a copy that is not whole.
 func goOnCopying(failed error) string {
 	if evicts(failed) {
-		return "raise maxmemory at the target, or set maxmemory-policy noeviction; --evict goes on whatever the server evicts"
+		return "raise maxmemory at the target, or set maxmemory-policy noeviction; --evict goes on whatever it evicts"
 	}
 	return "what was copied is right; run it again with --existing different to go on"
 }

@@ -26,8 +26,11 @@ func (a *app) startReplay(o *sourcing) (*replayed, error) {
 	if err != nil {
 		return nil, &exit{exitPartial, err.Error(), "install the server that wrote the folder, or one that is newer"}
 	}
-	r := &replayed{s, o.name, fmt.Sprintf("%s has loaded a copy of the folder, commands: %d, files: %d; what has expired since "+
-		"they were written is gone", s.Program, folder.Commands, folder.Files)}
+	r := &replayed{s, o.name, fmt.Sprintf("%s has loaded a copy of the folder, commands: %d, files: %d; what has expired "+
+		"since they were written is gone", s.Program, folder.Commands, folder.Files)}
+	if s.Cut {
+		r.note += "; the last file ends in the middle of a command, which is left out"
+	}
 	o.name, o.replay, o.loaded = s.URL(), false, true
 	return r, nil
 }

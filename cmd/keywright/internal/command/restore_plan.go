@@ -72,7 +72,8 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	q := p.Request
 	again := &restoring{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
-		momentary: q.Options["momentary"] == "true", evict: q.Options["evict"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
+		momentary: q.Options["momentary"] == "true", evict: q.Options["evict"] == "true", writers: 4,
+		rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])
 	again.unlocking = unlocking{unpacked(q.Options["identities"]), o.ring}
 	journal, resumed, err := openJournal(path, p, "key", nil)

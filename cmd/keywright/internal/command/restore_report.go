@@ -35,8 +35,8 @@ func evicts(err error) bool {
 func (a *app) tellMemory(servers []apply.Memory) {
 	for _, m := range servers {
 		if m.Evicts() {
-			a.tell("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); evicted: %s",
-				m.Server, terminal.Bytes(m.Used), terminal.Bytes(m.Limit), m.Policy, terminal.Count(m.Evicted))
+			a.tell("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); "+
+				"evicted: %s", m.Server, terminal.Bytes(m.Used), terminal.Bytes(m.Limit), m.Policy, terminal.Count(m.Evicted))
 		}
 	}
 }

@@ -3,7 +3,7 @@
 // bytes, not by its name.
 //
 // It does not read snapshots (package source/rdb does); it only gives their
-// bytes, in one pass and in bounded memory, whatever they expand to, and says what the append-only folder has beside them.
+// bytes, in one pass and in bounded memory, whatever they expand to, and says what an append-only folder has besides.
 package dumpfile
 
 import (

@@ -28,6 +28,7 @@ var programs = []string{"valkey-server", "redis-server"}
 // Server represents a throw-away server that has loaded a folder.
 type Server struct {
 	Program  string // its name in PATH
+	Cut      bool   // the last file ended in the middle of a command, which was left out
 	dir      string
 	process  *exec.Cmd
 	lifeline io.Closer
@@ -112,6 +113,8 @@ func (s *Server) await(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	s.Cut = strings.Contains(string(log), "Truncating the AOF")
 	return nil
 }
 
