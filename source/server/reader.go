@@ -14,7 +14,6 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/topology"
 )
 
 // Reader reads whole values: of all keys, or of those whose names it is given. It keeps
@@ -27,12 +26,6 @@ type Reader struct {
 	owner   *[16384]uint16
 	ahead   time.Duration // of the server's clock before ours
 	first   []known       // the servers, as they were when it connected for the first time
-}
-
-// known represents a server as it was.
-type known struct {
-	config connect.Config
-	as     topology.Identity
 }
 
 // NewReader connects. req says what All and Names yield; its Progress is told of All.
@@ -57,32 +50,6 @@ func NewReader(ctx context.Context, config connect.Config, options Options, req 
 		r.first = append(r.first, known{sh.config, sh.before})
 	}
 	return r, nil
-}
-
-// Since returns what has happened to the servers since NewReader by which they may have lost keys that no program has
-// deleted: a flush, a restart, a failover, or that one of them does not answer. It asks each of them, over a new connection.
-func (r *Reader) Since(ctx context.Context) (out source.Reasons, err error) {
-	for _, was := range r.first {
-		conn, err := dial(ctx, was.config)
-		if err != nil {
-			out = out.Add(source.Why(source.Unverified, was.config.Addresses[0], err))
-			continue
-		}
-		info, err := conn.info(ctx)
-		address := conn.address
-		conn.close()
-		if err != nil {
-			out = out.Add(source.Why(source.Unverified, address, err))
-			continue
-		}
-		for _, why := range topology.Differences(address, was.as, topology.Identify(info)) {
-			// The first replica of a primary, which a snapshot may be, gives it a new id, and loses nothing.
-			if why.Code != source.HistoryMoved || was.as.Role != "master" {
-				out = out.Add(why)
-			}
-		}
-	}
-	return out, ctx.Err()
 }
 
 // Close closes the connections.
