@@ -10,7 +10,7 @@ demo: ## fill a throw-away server with the examples and some dirt, and audit it 
 test: ## the gate, as CI runs it: install what is missing and run the certain part of the tests
 	.ci/run
 
-test-all: ## all tests: races, campaigns, kills, mutants, compilers, databases, the browser, new seeds (an hour or more)
+test-all: ## all tests: races, campaigns, kills, mutants, compilers, databases, the browser, new seeds
 	scripts/test-all.sh
 
 unit: ## the tests that need no server

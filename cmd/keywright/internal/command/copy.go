@@ -46,8 +46,12 @@ func (a *app) copyCommand() *cobra.Command {
 copies them: value and expiry are read in one step and written in one step, large
 values in parts under a temporary name. Then it compares both and copies again what
 differs, in rounds, until nothing does: what is written while it runs is at the
-target in the end, or is named. It changes nothing at the source and deletes nothing
-at the target; what only the target has is counted.
+target in the end, or is named. It changes nothing at the source. What it has written
+and the source deletes meanwhile is deleted at the target, unless the source may have
+lost it (a flush, a restart, a failover); what else only the target has is counted.
+
+A target that evicts keys when it is full (maxmemory-policy) ends the run as soon as it
+evicts one, of whichever program: exit code 5. --evict goes on.
 
 With --snapshot the first pass reads what the source sends a replica: the keys of one
 moment, for a fork and next to nothing of the source's only thread. The rounds then
