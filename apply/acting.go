@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,25 @@ const actingFor = 15 * time.Second
 // ErrActing is returned where another process changes keys on the server.
 var ErrActing = errors.New("another process changes keys on this server")
 
+// ActingError is an ErrActing that says which process it is.
+type ActingError struct {
+	Owner string        // host and process id; "" if another program took the key
+	Left  time.Duration // until its right ends, unless it is renewed, which a process that lives does every few seconds
+}
+
+func (e *ActingError) Error() string {
+	return ErrActing.Error() + ": " + cmp.Or(e.Owner, "another program")
+}
+
+// Is reports that each of them is an ErrActing.
+func (e *ActingError) Is(err error) bool { return err == ErrActing }
+
+// MayBeDead reports whether the process may have been killed: earlier is what was said of it before, nil at first. A
+// process that lives is told apart as soon as it has renewed its right.
+func (e *ActingError) MayBeDead(earlier *ActingError) bool {
+	return e.Left <= actingFor && (earlier == nil || e.Owner == earlier.Owner && e.Left <= earlier.Left)
+}
+
 // Acting represents the right to change keys on a server: one process has it at a time.
 type Acting struct {
 	lease *lease.Lease
@@ -38,7 +58,7 @@ func Act(ctx context.Context, c *keywright.Client) (*Acting, error) {
 	l := lease.New(c, ActingKey, actingFor, lease.Options{})
 	term, err := l.Acquire(ctx)
 	if busy, ok := errors.AsType[*lease.BusyError](err); ok {
-		return nil, fmt.Errorf("%w: %s", ErrActing, busy.Owner)
+		return nil, &ActingError{busy.Owner, busy.Left}
 	}
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ var (
 )
 
 // TestInstances: what is on the server is found by its values, once, whichever of its keys
-// are there, and nothing of another entry or database.
+// are there, one of another type too, and nothing of another entry or database.
 func TestInstances(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
@@ -99,7 +99,7 @@ func TestInstances(t *testing.T) {
 				t.Errorf("%s, %v", key, err)
 			}
 			for e, want := range map[*keyspace.Entry]string{
-				door:                "[map[house:h room:a] map[house:h room:b]]",
+				door:                "[map[house:h room:a] map[house:h room:b] map[house:h room:c]]",
 				tasks:               "[map[team:blue] map[team:red]]",
 				note:                "[map[tenant:x] map[tenant:y]]",
 				entry(t, ks, "one"): "[map[]]",

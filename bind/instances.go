@@ -67,12 +67,13 @@ func (s *search) read(k *keyspace.Key, key string) bool {
 	return !s.more
 }
 
-// scan gives the keys of a server that may be those of k, until one is not wanted.
+// scan gives the keys of a server that may be those of k, until one is not wanted: of any type, so that one of a wrong
+// type is not silently left out.
 func scan(ctx context.Context, c *keywright.Client, node kernel.Raw, k *keyspace.Key,
 	found func(key string) (more bool)) error {
 	for cursor := uint64(0); ; {
 		page, err := node.Do(ctx,
-			node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
+			node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Build()).AsScanEntry()
 		if err != nil {
 			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: c.Server(), Err: err,
 				Hint: "the login needs +scan"}

@@ -67,7 +67,7 @@ func TestRankings(t *testing.T) {
 		for _, r := range all {
 			names = append(names, r.Of.Name+" "+r.Name())
 		}
-		want := "[sales sales:a:2025-01-15 sales sales:a:2025-01-16 sales sales:b:2025-01-15 sales.window " +
+		want := "[sales sales:a:2025-01-15 sales sales:a:2025-01-16 sales sales:b:2025-01-15 sales sales:c:2025-01-15 sales.window " +
 			"{sales:a}:window:2025-01-16T00-2]"
 		if err != nil || more || fmt.Sprint(names) != want {
 			t.Errorf("%v %v %v", names, more, err)
@@ -81,8 +81,8 @@ func TestRankings(t *testing.T) {
 		if err != nil || !more || len(keys) != 2 {
 			t.Errorf("of two: %v %v %v", keys, more, err)
 		}
-		if keys, more, err = keysOf(t.Context(), c, ks.Entries[0].Keys[0], 3); err != nil || more || len(keys) != 3 {
-			t.Errorf("of three: %v %v %v", keys, more, err)
+		if keys, more, err = keysOf(t.Context(), c, ks.Entries[0].Keys[0], 4); err != nil || more || len(keys) != 4 {
+			t.Errorf("of four: %v %v %v", keys, more, err)
 		}
 		if all, _, err = Rankings(t.Context(), c, ks, ks.Entries[2]); err != nil || len(all) != 1 || all[0].Name() != "all" {
 			t.Errorf("one without placeholders: %v %v", all, err)

@@ -29,6 +29,18 @@ type pair struct {
 // family represents the patterns of one entry by role, before and after.
 type family struct{ from, to map[string]*pattern.Pattern }
 
+// WithoutTag returns the old patterns that have a hash tag where the new one has none: keys that shared a slot of a
+// cluster do not share one any more, and what changes them in one step fails there.
+func (ps *Pairs) WithoutTag() (patterns []string) {
+	for _, p := range ps.list {
+		_, had := p.from.HashTag()
+		if _, has := p.to.HashTag(); had && !has {
+			patterns = append(patterns, p.from.String())
+		}
+	}
+	return patterns
+}
+
 // Former returns the pairs that a declaration has: each pattern of `was`, with the keys that
 // are derived from it.
 func Former(ks *keyspace.Keyspace) (*Pairs, error) {

@@ -137,6 +137,19 @@ func TestRenameMapped(t *testing.T) {
 	}
 }
 
+// TestRenameTellsOfHashTags: of a name that had a hash tag and gets none, but for what is derived, which has one always.
+func TestRenameTellsOfHashTags(t *testing.T) {
+	ks := loaded(t, renamedDeclaration)
+	for text, want := range map[string]string{"{#{x}}:a=b:{x}": "{#{x}}:a", "{#{x}}:a={#b:{x}}:a": "", "a:{x}=b:{x}": "",
+		"old:{n}=hold:{n}": ""} {
+		pairs, err := plan.Mapped(ks, []string{text})
+		must(t, err)
+		if got := strings.Join(pairs.WithoutTag(), " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A namespace goes to another one with all that is derived; an undo gives each key the name
 // that it had.
 func TestRenameNamespace(t *testing.T) {

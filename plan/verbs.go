@@ -11,7 +11,10 @@ import (
 )
 
 // Delete represents the rule that removes what is selected.
-type Delete struct{ *book }
+type Delete struct {
+	*book
+	within []string // of Within
+}
 
 // NewDelete makes the rule. ks may be nil: then each key is undeclared. What is not
 // declared may be of another program on the same server: only what the namespace
@@ -22,8 +25,15 @@ func NewDelete(ks *keyspace.Keyspace, r selection.Request, notShared bool) (*Del
 		return nil, err
 	}
 	b, err := newBook(ks, r)
-	return &Delete{b}, err
+	d := &Delete{book: b}
+	if r.Undeclared {
+		d.within = r.Within
+	}
+	return d, err
 }
+
+// Within returns the globs of owns that bound keys which nothing declares. nil: owns does not bound them.
+func (r *Delete) Within() []string { return r.within }
 
 // bounded refuses a request for undeclared keys that nothing bounds.
 func bounded(ks *keyspace.Keyspace, r *selection.Request, notShared bool) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // everySystem says what package syscall has on Unix and on Windows.
-var everySystem = []string{"ECONNREFUSED", "EINVAL", "ELOOP", "ENOENT", "EPERM", "Errno", "O_NONBLOCK", "SIGHUP",
+var everySystem = []string{"ECONNREFUSED", "EDQUOT", "EINVAL", "ELOOP", "ENOENT", "ENOSPC", "EPERM", "Errno", "O_NONBLOCK", "SIGHUP",
 	"SIGINT", "SIGKILL",
 	"SIGTERM", "Signal", "SysProcAttr"}
 

@@ -137,8 +137,7 @@ func (a *app) exported(o *exporting, write func(io.Writer) (export.Report, error
 		return export.Report{}, usage("name another file, or say --replace-file", "%s is there already", o.to)
 	}
 	if err != nil {
-		return export.Report{},
-			usage("name a file in a folder that you may write to", "the export cannot be written: %v", err)
+		return export.Report{}, unwritable("the export", err)
 	}
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)

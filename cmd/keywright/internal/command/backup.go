@@ -181,7 +181,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	if err := b.create(ctx); errors.Is(err, fs.ErrExist) {
 		return usage("name another file, or say --replace-file", "%s is there already", o.to)
 	} else if err != nil {
-		return usage("name a file in a folder that you may write to", "the archive cannot be written: %v", err)
+		return unwritable("the archive", err)
 	}
 	if len(recipients) > 0 {
 		if err := b.file.Encrypt(recipients); err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -179,6 +180,7 @@ func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *chang
 		r.close()
 		return nil, aclFailure(err)
 	}
+	r.scoped()
 	return r, nil
 }
 
@@ -191,6 +193,21 @@ func (r *changeRun) database(asked int) int {
 		return r.config.DB
 	}
 	return asked
+}
+
+// scoped notes where the verb works.
+func (r *changeRun) scoped() {
+	db := max(r.request.DB, allDatabases)
+	switch {
+	case r.verb.noDB:
+		db = aboutNoDatabase
+	case r.verb.oneDB:
+		db = max(db, 0)
+	}
+	r.works(r.config.String(), db, r.ks, r.request.Anywhere)
+	if rule, ok := r.rule.(*plan.Delete); ok && len(r.scope.Namespaces) == 0 {
+		r.scope.Within = rule.Within()
+	}
 }
 
 func (r *changeRun) close() {
@@ -248,7 +265,7 @@ func planServer(config connect.Config, id server.Identity) plan.Server {
 func writePlan(path string, p *plan.Plan) error {
 	f, err := archivefile.Create(path, true)
 	if err != nil {
-		return usage("name a file in a folder that you may write to", "the plan cannot be written: %v", err)
+		return unwritable("the plan", err)
 	}
 	if err := p.Write(f); err != nil {
 		return errors.Join(err, f.Remove())
@@ -315,14 +332,24 @@ func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Jo
 func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
 	error) {
 	acting, err := apply.Act(ctx, c)
-	for began := time.Now(); errors.Is(err, apply.ErrActing) && time.Since(began) < a.patience; acting,
-		err = apply.Act(ctx, c) {
+	began, last := time.Now(), (*apply.ActingError)(nil)
+	for {
+		busy, ok := errors.AsType[*apply.ActingError](err)
+		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.patience {
+			break
+		}
+		if last == nil {
+			a.say("waiting: %s changes keys on this server; if it was killed its right ends in %s", cmp.Or(busy.Owner, "another program"),
+				terminal.Duration(busy.Left))
+		}
+		last = busy
 		if err := pause(ctx, actingAgain); err != nil {
 			return nil, err
 		}
+		acting, err = apply.Act(ctx, c)
 	}
 	if errors.Is(err, apply.ErrActing) {
-		return nil, &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}
+		return nil, &exit{exitRefused, err.Error(), "run it again when that one has ended"}
 	}
 	if err != nil {
 		return nil, aclFailure(cannot("take the right to change keys ("+apply.ActingKey+")", err))

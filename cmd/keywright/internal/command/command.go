@@ -47,6 +47,10 @@ type app struct {
 
 	variables [][2]string // that set flags of this run: names and values, which are never shown
 
+	command  *cobra.Command // that runs
+	scope    Scope          // of works
+	declared string         // the declaration that was loaded; "": none
+
 	file      string
 	namespace string // of namespaceFlag
 
@@ -165,6 +169,7 @@ func (a *app) helpCommand() *cobra.Command {
 // the persistent ones.
 func (a *app) environment(cmd *cobra.Command) error {
 	var failed error
+	a.command = cmd
 	a.misread("REDIS_URL", a.Getenv("REDIS_URL"))
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := Variable(f)

@@ -25,9 +25,11 @@ func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names [
 		return err
 	}
 	a.keyspace = d.Keyspace
-	if _, err := a.server(); err != nil {
+	config, err := a.server()
+	if err != nil {
 		return err
 	}
+	a.works(config.String(), config.DB, d.Keyspace, false)
 	c, err := keywright.Open(ctx, a.url,
 		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
 			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,

@@ -221,6 +221,7 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 			return err
 		}
 	}
+	r.scoped()
 	flags := fmt.Sprintf("--db %d --to-db", r.from.reader.Config().DB)
 	if err := ownDatabases(r.to.reader.Config(), r.toDB, flags); err != nil {
 		return err
@@ -239,6 +240,18 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 		return usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
 	}
 	return r.reachable(ctx)
+}
+
+// scoped notes which servers and databases the copy is about.
+func (r *copyRun) scoped() {
+	db := r.scan.OnlyDB
+	if named := r.from.reader.Config().DB; db < 0 && named > 0 {
+		db = named
+	}
+	r.works(r.from.name+" to "+r.to.name, db, r.sel.ks, r.anywhere)
+	if r.toDB >= 0 && r.toDB != db {
+		r.scope.Databases += fmt.Sprintf(" into %d", r.toDB)
+	}
 }
 
 // reachable opens each database that keys go to, before the first of them is written.

@@ -18,8 +18,9 @@ import (
 
 // copyReport describes what was copied, or would be; its JSON names are stable.
 type copyReport struct {
-	From        verifiedPlace   `json:"from"`
-	To          verifiedPlace   `json:"to"`
+	From verifiedPlace `json:"from"`
+	To   verifiedPlace `json:"to"`
+	Scope
 	Applied     bool            `json:"applied"`
 	File        string          `json:"file,omitempty"` // that the plan was written to
 	Complete    bool            `json:"complete"`       // all keys of the source were seen
@@ -51,7 +52,7 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
-	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
+	out := &copyReport{Scope: r.app.scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
 		MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
@@ -132,6 +133,7 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 
 func (r *copyRun) print(out *copyReport) error {
 	a := r.app
+	a.lead()
 	table := movedTable{did: "copied", would: "to copy", applied: out.Applied,
 		more: []terminal.Column{{Title: "differ", Right: true, Style: terminal.Red}}}
 	for i := range out.Entries {
@@ -178,8 +180,7 @@ func (r *copyRun) verdict(out *copyReport) {
 	case !out.Applied:
 		next := "--apply does it; --plan FILE keeps the plan"
 		if out.File != "" {
-			next = fmt.Sprintf("the plan is in %s, `keywright apply %s` executes it", finding.Printable(out.File),
-				shellWord(out.File))
+			next = fmt.Sprintf("the plan is in %s, `%s` executes it", finding.Printable(out.File), a.commandFor(out.File))
 		}
 		a.tell("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
 			terminal.Bytes(t.Bytes), next)

@@ -203,6 +203,7 @@ func (a *app) usable() (*declaration, string, error) {
 		_ = finding.Text(a.err, d.findings, a.printing(d, a.err))
 		return nil, "", usage("mend them first; `keywright lint` shows them too", "%s has %s", path, finding.Summary(c))
 	}
+	a.declared = path
 	return d, path, nil
 }
 

@@ -128,7 +128,7 @@ func (o *inferring) refuse() error {
 			"name another file, or merge into it with --merge " + o.to}
 	}
 	if err := writable(o.to); err != nil {
-		return usage("name a file in a folder that you may write to", "the draft cannot be written: %v", err)
+		return unwritable("the draft", err)
 	}
 	return nil
 }

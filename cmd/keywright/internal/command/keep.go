@@ -92,7 +92,7 @@ func (r *changeRun) keeper() (*keeper, error) {
 	}
 	file, err := archivefile.Create(r.keep, false)
 	if err != nil {
-		return nil, usage("name a file in a folder that you may write to", "what is deleted cannot be kept: %v", err)
+		return nil, unwritable("the archive of what is deleted", err)
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)

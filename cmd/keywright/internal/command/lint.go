@@ -54,7 +54,7 @@ func (j *judging) check() error {
 	}
 	if j.updateBaseline {
 		if err := writable(j.baseline); err != nil {
-			return usage("name a file in a folder that you may write to", "the baseline cannot be written: %v", err)
+			return unwritable("the baseline", err)
 		}
 		if _, err := os.Stat(j.baseline); errors.Is(err, fs.ErrNotExist) {
 			j.known = &finding.Baseline{}

@@ -98,6 +98,7 @@ func (a *app) printLocks(report *answer.Locks) error {
 		}
 	}
 	defer a.tellGaps(&report.Gaps)
+	a.lead()
 	if len(rows) == 0 {
 		a.none(&report.Gaps, "no lock is held")
 		return nil

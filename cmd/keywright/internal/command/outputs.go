@@ -1,8 +1,10 @@
 package command
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -128,3 +130,12 @@ func partly(g *answer.Gaps, what string) error {
 
 // shownUnread bounds the exit line.
 const shownUnread = 5
+
+// unwritable says why a file cannot be written, and what helps.
+func unwritable(what string, err error) error {
+	hint := "name a file in a folder that you may write to"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		hint = "make room on that disk, or name a file on another one"
+	}
+	return usage(hint, "%s cannot be written: %v", what, err)
+}

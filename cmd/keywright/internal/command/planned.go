@@ -16,8 +16,9 @@ import (
 
 // changeReport describes what would be changed, or was; its JSON names are stable.
 type changeReport struct {
-	Verb    string        `json:"verb"` // the command, as in "queues retry"
-	Server  string        `json:"server"`
+	Verb   string `json:"verb"` // the command, as in "queues retry"
+	Server string `json:"server"`
+	Scope
 	Applied bool          `json:"applied"`
 	Plan    *plan.Plan    `json:"plan,omitempty"`    // absent where a rename was done at once
 	File    string        `json:"file,omitempty"`    // that the plan was written to
@@ -44,7 +45,7 @@ type changedPart struct {
 
 // report returns what each report of the run has.
 func (r *changeRun) report() *changeReport {
-	out := &changeReport{Verb: r.name, Server: r.config.String(), Undoes: r.undo}
+	out := &changeReport{Verb: r.name, Server: r.config.String(), Scope: r.scope, Undoes: r.undo}
 	if r.name == "rename" {
 		out.Phase = r.phase
 	}
@@ -82,7 +83,7 @@ func (r *changeRun) showPlan(p *plan.Plan, file string) error {
 		return err
 	}
 	if file != "" {
-		a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(file), shellWord(file))
+		a.tell("The plan is in %s; `%s` executes it.", finding.Printable(file), a.commandFor(file))
 	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
 		a.tell("--apply does it; --plan FILE keeps the plan.")
 	}
@@ -91,6 +92,7 @@ func (r *changeRun) showPlan(p *plan.Plan, file string) error {
 
 // printPlan prints the counts of a plan, and the changes that it lists.
 func (a *app) printPlan(p *plan.Plan, v *verb) error {
+	a.lead()
 	var rows [][]string
 	for _, e := range p.Entries {
 		example := ""
@@ -252,6 +254,7 @@ func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 
 func (r *changeRun) printDone(res *changeResult) error {
 	a := r.app
+	a.lead()
 	var rows [][]string
 	for _, p := range res.Entries {
 		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed),

@@ -116,6 +116,7 @@ func (a *app) printQueues(report *answer.Queues) error {
 		}
 	}
 	defer a.tellGaps(&report.Gaps)
+	a.lead()
 	if len(rows) == 0 {
 		a.none(&report.Gaps, "no queue has a key")
 		return nil
@@ -148,6 +149,7 @@ func (a *app) printDead(report *answer.Queues) error {
 		left += q.Left
 	}
 	defer a.tellGaps(&report.Gaps)
+	a.lead()
 	if len(rows) == 0 {
 		a.none(&report.Gaps, "no job is dead")
 		return nil

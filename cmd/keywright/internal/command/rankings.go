@@ -66,6 +66,7 @@ func (a *app) printRankings(report *answer.Rankings) error {
 			scoreText(r.First.Scored), seconds(r.Expires), r.Entry}
 	}
 	defer a.tellGaps(&report.Gaps)
+	a.lead()
 	if len(rows) == 0 {
 		a.none(&report.Gaps, "no ranking has a key")
 		return nil

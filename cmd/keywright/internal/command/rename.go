@@ -204,6 +204,9 @@ func (r *changeRun) pairs() (*plan.Pairs, error) {
 		return nil, usage("add was: to an entry, or write --map OLD=NEW or --from-namespace NAME",
 			"there is nothing to rename: the declaration has no was")
 	}
+	for _, old := range pairs.WithoutTag() {
+		r.app.say("warning: the keys of %s lose their hash tag: in a cluster those that shared a slot will not", old)
+	}
 	return pairs, nil
 }
 

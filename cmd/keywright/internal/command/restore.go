@@ -123,9 +123,10 @@ var (
 
 // restoreReport describes what was restored, or would be; its JSON names are stable.
 type restoreReport struct {
-	File       string         `json:"file"`
-	Archive    string         `json:"archive"`
-	Server     string         `json:"server"`
+	File    string `json:"file"`
+	Archive string `json:"archive"`
+	Server  string `json:"server"`
+	Scope
 	Applied    bool           `json:"applied"`
 	Complete   bool           `json:"complete"` // the whole archive was read, and written where it was to be
 	Problem    string         `json:"problem,omitempty"`
@@ -219,6 +220,7 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 	if err != nil {
 		return nil, err
 	}
+	a.works(config.String(), o.db, sel.ks, o.anywhere)
 	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
 		return nil, err
 	}
@@ -419,7 +421,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan,
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.app.scope, Applied: !o.Plan,
 		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
 		NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if out.Memory = report.Memory; err != nil {

@@ -66,6 +66,7 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 
 func (r *restoreRun) print(out *restoreReport) error {
 	a := r.app
+	a.lead()
 	table := movedTable{did: "restored", would: "to restore", applied: out.Applied}
 	for i := range out.Entries {
 		table.add(out.Entries[i].Entry, &out.Entries[i].Counts)
@@ -103,7 +104,7 @@ func (r *restoreRun) verdict(out *restoreReport) error {
 		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
 			terminal.Bytes(t.Bytes))
 		if r.plan != "" {
-			a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(r.plan), shellWord(r.plan))
+			a.tell("The plan is in %s; `%s` executes it.", finding.Printable(r.plan), a.commandFor(r.plan))
 		}
 	case failed > 0:
 		a.tell("%s",

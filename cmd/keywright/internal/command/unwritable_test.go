@@ -1,0 +1,20 @@
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAFullDisk: who has no room is not sent to look for a folder.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	for why, hint := range map[error]string{syscall.ENOSPC: "make room", syscall.EDQUOT: "make room", syscall.EACCES: "folder"} {
+		said, ok := errors.AsType[*exit](unwritable("the archive", &fs.PathError{Op: "write", Path: "a.kwa", Err: why}))
+		if !ok || !strings.Contains(said.hint, hint) || !strings.Contains(said.Error(), why.Error()) {
+			t.Errorf("%v: %v, hint %q", why, said, said.hint)
+		}
+	}
+}
