@@ -185,7 +185,7 @@ func (c *commands) streamState(v *archive.Value, elements [][]byte, empty bool) 
 	for _, g := range s.Groups {
 		name := string(g.Name)
 		create := []string{"CREATE", key, name, g.LastID}
-		if g.Read >= 0 {
+		if g.Read >= 0 && s.MaxDeleted != "" { // older servers know neither
 			create = append(create, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
 		}
 		c.send("XGROUP", create...)
