@@ -45,11 +45,12 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		if err != nil {
 			return nil
 		}
-		defer in.Close()
+		r.closers = append(r.closers, in)
 		if chain, err = archive.NewChain(in.Archive); err != nil {
 			return nil
 		}
 	}
+	r.opened = chain
 	if len(r.selecting.asked()) == 0 {
 		_, r.needs = chain.Newest().Index.Totals()
 	}
