@@ -73,3 +73,18 @@ func TestExpiredKeysOfASnapshotAreTold(t *testing.T) {
 		"Saved 1 key")
 	says(t, ran(t, 0, dir, "backup", "--to", "2.kwa", "dump.rdb", "-o", "json"), `"expired": 2`)
 }
+
+// A restore says which of the keys that no entry declares are foreign, as those are that a migration keeps its epochs in.
+func TestForeignKeysAreToldApart(t *testing.T) {
+	t.Parallel()
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(`keywright: 1
+foreign: ["theirs:*"]
+keys:
+  one: {key: "one", type: string, ttl: none, doc: x, owner: o}
+`), 0o600))
+	s.Do("MSET", "one", "1", "theirs:a", "1", "theirs:b", "1", "nobody's", "1")
+	ran(t, 0, dir, "backup", "--to", "all.kwa", "-u", s.URL())
+	says(t, ran(t, 0, dir, "restore", "all.kwa", "-u", s.URL()), "2 of these are foreign")
+	says(t, ran(t, 0, dir, "restore", "all.kwa", "-u", s.URL(), "-o", "json"), `"foreign": 2`)
+}

@@ -141,6 +141,7 @@ type restoreReport struct {
 	NotMeant int64          `json:"not_selected,omitempty"`
 	leftOut  map[plan.Code]int64
 	tornKeys
+	Foreign    int64                `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
 	Libraries  *apply.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
 	OtherLibs  int                  `json:"libraries_not_selected,omitempty"` // of the archive
 	Resumed    bool                 `json:"resumed,omitempty"`                // the figures of interrupted runs of the plan are counted, too
@@ -312,6 +313,7 @@ type restoreRun struct {
 	complete  bool
 	reader    *server.Reader // of what is there; nil: it is not read
 	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
+	foreign   int64          // keys that no entry declares, and none should
 	otherLibs int            // libraries of functions that are not restored, since not all keys are
 	planned   *plan.Server   // that the plan was compared with; nil: there is none
 	resumed   bool           // the figures of interrupted runs of the plan are counted, too
@@ -438,6 +440,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	if out.Memory = report.Memory; err != nil {
 		out.Complete, out.Problem = false, problem(ctx, err)
 	}
+	out.Foreign = r.foreign
 	out.tornKeys = tornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
 	if out.Libraries, out.OtherLibs = libraries, r.otherLibs; err == nil && notLoaded(libraries) != "" {
 		out.Complete, out.Problem = false, notLoaded(libraries)

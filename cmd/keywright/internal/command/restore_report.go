@@ -77,6 +77,10 @@ func (r *restoreRun) print(out *restoreReport) error {
 	if out.NotMeant > 0 {
 		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
 	}
+	if out.Foreign > 0 {
+		a.tell("%s of these are foreign: other programs', as the declaration says, or keywright's own",
+			terminal.Count(out.Foreign))
+	}
 	for _, note := range out.tornKeys.notes() {
 		a.tell("%s", a.out.Paint(terminal.Yellow, note))
 	}
