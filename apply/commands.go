@@ -5,7 +5,8 @@ import "strings"
 // commands say what a restore sends, and the lease of the process that acts.
 var commands = []string{
 	"append", "asking", "auth", "client|getname", "client|id", "client|setname", "cluster|nodes", "cluster|shards",
-	"cluster|slots", "dump", "eval", "evalsha", "exec", "exists", "get", "getrange", "hello", "hlen", "hscan", "hset",
+	"cluster|slots", "dump", "eval", "evalsha", "exec", "exists", "function|list", "function|load", "get",
+	"getrange", "hello", "hlen", "hscan", "hset",
 	"info", "llen", "lrange", "memory|usage", "multi",
 	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "pttl", "quit", "renamenx", "restore", "rpush", "sadd",
 	"scard", "script|load", "select", "set", "sscan", "strlen", "time", "type", "unlink", "unwatch", "watch", "xadd",

@@ -111,6 +111,9 @@ func (h *hasher) elements(all [][]byte) error {
 				if err != nil {
 					return fmt.Errorf("a score that is no number: %w", err)
 				}
+				if score == 0 {
+					score = 0 // -0, which servers keep as 0 in one encoding and not in another
+				}
 				value = strconv.AppendFloat(nil, score, 'g', -1, 64)
 			}
 			h.pair(all[i], value)

@@ -57,6 +57,7 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 			Reason{OtherRing, fmt.Sprintf("the plan seals with the key %s, and the ring's active key is %s", was,
 				is), "give the ring that the plan was made with, or make a new plan"})
 	}
+	out = append(out, p.libraries(now)...)
 	return append(append(out, p.moved(now, t)...), p.others(now, t)...)
 }
 

@@ -52,6 +52,8 @@ type Plan struct {
 	Left       []Left   `json:"left_alone,omitempty"` // why; their keys add up to those that total leaves alone
 	Incomplete []Reason `json:"incomplete,omitempty"` // why not all keys may have been seen
 	Changes    []Change `json:"changes,omitempty"`    // each, where they are few and known
+
+	Libraries []Library `json:"libraries,omitempty"` // of functions, that are restored or copied
 }
 
 // Counts holds the keys that a plan or one entry of it is about: those that would be

@@ -15,65 +15,67 @@ type Code string
 
 // The codes. A scan that has one of them may have missed keys.
 const (
-	Interrupted    Code = "interrupted"        // the caller stopped it
-	Failed         Code = "failed"             // What is the error that ended it
-	Missing        Code = "shard-missing"      // nothing of a shard was read
-	PartMissing    Code = "part-missing"       // of an audit in parts
-	Ended          Code = "ended-early"        // reading a server or a database of it ended early
-	Disconnected   Code = "disconnected"       // likewise: the connection broke
-	Endless        Code = "scan-endless"       // SCAN does not come to an end
-	Denied         Code = "keys-denied"        // Keys are out of the user's reach
-	ValuesDenied   Code = "values-denied"      // the user may not read the values, or the sizes, of Keys
-	ValueCut       Code = "value-cut"          // the value of a key was not read whole
-	Unsettled      Code = "value-unsettled"    // What changes faster than it can be read
-	Blind          Code = "info-denied"        // a restart or flush would go unseen
-	Restarted      Code = "server-restarted"   //
-	RoleChanged    Code = "role-changed"       // a failover
-	HistoryMoved   Code = "replication-id-new" // a failover
-	Flushed        Code = "server-flushed"     //
-	Reloaded       Code = "data-reloaded"      //
-	LinkLost       Code = "replica-link-lost"  //
-	Loading        Code = "server-loading"     //
-	Unverified     Code = "server-unverified"  // it could not be asked at the end
-	SlotsUnknown   Code = "slots-unverified"   // who holds which slots could not be asked at the end
-	SlotsMoved     Code = "slots-moved"        // a failover or a reshard
-	Damaged        Code = "damaged"            // a file or stream makes no sense from some place on
-	CommandsLeft   Code = "commands-follow"    // an AOF: commands after the snapshot are not read; Keys is how many
-	BytesLeft      Code = "bytes-follow"       // something after the end of the snapshot is not read
-	NotCarried     Code = "not-carried"        // What was read and is in no backup
-	MembersExpire  Code = "members-expire"     // KeyDB: Keys members expire by themselves, which no other server knows
-	VersionUnknown Code = "version-unknown"    // a snapshot of a version that may mean something else
+	Interrupted     Code = "interrupted"        // the caller stopped it
+	Failed          Code = "failed"             // What is the error that ended it
+	Missing         Code = "shard-missing"      // nothing of a shard was read
+	PartMissing     Code = "part-missing"       // of an audit in parts
+	Ended           Code = "ended-early"        // reading a server or a database of it ended early
+	Disconnected    Code = "disconnected"       // likewise: the connection broke
+	Endless         Code = "scan-endless"       // SCAN does not come to an end
+	Denied          Code = "keys-denied"        // Keys are out of the user's reach
+	ValuesDenied    Code = "values-denied"      // the user may not read the values, or the sizes, of Keys
+	ValueCut        Code = "value-cut"          // the value of a key was not read whole
+	Unsettled       Code = "value-unsettled"    // What changes faster than it can be read
+	Blind           Code = "info-denied"        // a restart or flush would go unseen
+	Restarted       Code = "server-restarted"   //
+	RoleChanged     Code = "role-changed"       // a failover
+	HistoryMoved    Code = "replication-id-new" // a failover
+	Flushed         Code = "server-flushed"     //
+	Reloaded        Code = "data-reloaded"      //
+	LinkLost        Code = "replica-link-lost"  //
+	Loading         Code = "server-loading"     //
+	Unverified      Code = "server-unverified"  // it could not be asked at the end
+	SlotsUnknown    Code = "slots-unverified"   // who holds which slots could not be asked at the end
+	SlotsMoved      Code = "slots-moved"        // a failover or a reshard
+	Damaged         Code = "damaged"            // a file or stream makes no sense from some place on
+	CommandsLeft    Code = "commands-follow"    // an AOF: commands after the snapshot are not read; Keys is how many
+	BytesLeft       Code = "bytes-follow"       // something after the end of the snapshot is not read
+	NotCarried      Code = "not-carried"        // What was read and is in no backup
+	LibrariesDenied Code = "libraries-denied"   // libraries of functions, Keys of them, that the user may not read
+	MembersExpire   Code = "members-expire"     // KeyDB: Keys members expire by themselves, which no other server knows
+	VersionUnknown  Code = "version-unknown"    // a snapshot of a version that may mean something else
 )
 
 // texts lists the sentences of the codes. {at} is the place, with a colon, where one is
 // known; {server} the server, {keys} how many, {what} the details.
 var texts = map[Code]string{
-	Interrupted:  "interrupted",
-	Failed:       "{at}{what}",
-	Missing:      "shard {server} is missing: {what}",
-	PartMissing:  "{what}",
-	Ended:        "{at}{what}",
-	Disconnected: "{what}",
-	Endless:      "{at}SCAN does not come to an end",
-	Denied:       "{at}{keys} keys are out of the user's reach (NOPERM)",
-	ValuesDenied: "{at}the user may not read what is in {keys} keys (NOPERM)",
-	ValueCut:     "{at}{what}",
-	Unsettled:    "{what} changes faster than it can be read",
-	Blind:        "{server} does not let us read INFO: a restart or flush would go unseen",
-	Restarted:    "{server} was restarted",
-	RoleChanged:  "{server} changed its role {what}: a failover",
-	HistoryMoved: "{server} has a new replication id: a failover",
-	Flushed:      "{server} was flushed (FLUSHALL, FLUSHDB or SWAPDB)",
-	Reloaded:     "{server} loaded its data again",
-	LinkLost:     "{server} is a replica that has lost its primary",
-	Loading:      "{server} is loading its data",
-	Unverified:   "{server} could not be asked at the end: {what}",
-	SlotsUnknown: "the slots could not be compared at the end: {what}",
-	SlotsMoved:   "slots moved between the nodes of the cluster: a failover or a reshard",
-	Damaged:      "{at}{what}",
-	CommandsLeft: "{at}{what}: they are not read, and what they changed is missing",
-	BytesLeft:    "{at}the file goes on after the end of the snapshot",
-	NotCarried:   "{at}{what}: not carried",
+	Interrupted:     "interrupted",
+	Failed:          "{at}{what}",
+	Missing:         "shard {server} is missing: {what}",
+	PartMissing:     "{what}",
+	Ended:           "{at}{what}",
+	Disconnected:    "{what}",
+	Endless:         "{at}SCAN does not come to an end",
+	Denied:          "{at}{keys} keys are out of the user's reach (NOPERM)",
+	ValuesDenied:    "{at}the user may not read what is in {keys} keys (NOPERM)",
+	ValueCut:        "{at}{what}",
+	Unsettled:       "{what} changes faster than it can be read",
+	Blind:           "{server} does not let us read INFO: a restart or flush would go unseen",
+	Restarted:       "{server} was restarted",
+	RoleChanged:     "{server} changed its role {what}: a failover",
+	HistoryMoved:    "{server} has a new replication id: a failover",
+	Flushed:         "{server} was flushed (FLUSHALL, FLUSHDB or SWAPDB)",
+	Reloaded:        "{server} loaded its data again",
+	LinkLost:        "{server} is a replica that has lost its primary",
+	Loading:         "{server} is loading its data",
+	Unverified:      "{server} could not be asked at the end: {what}",
+	SlotsUnknown:    "the slots could not be compared at the end: {what}",
+	SlotsMoved:      "slots moved between the nodes of the cluster: a failover or a reshard",
+	Damaged:         "{at}{what}",
+	CommandsLeft:    "{at}{what}: they are not read, and what they changed is missing",
+	BytesLeft:       "{at}the file goes on after the end of the snapshot",
+	NotCarried:      "{at}{what}: not carried",
+	LibrariesDenied: "{at}libraries of functions: {keys} are not read ({what}); the user needs +function|list",
 	MembersExpire: "{at}members of sets or hashes that expire by themselves (KeyDB): {keys}; " +
 		"when is not read, and no other server can do that",
 	VersionUnknown: "{at}{what}: what is new in it may have been read as something else",

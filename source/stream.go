@@ -49,6 +49,29 @@ func (s *StreamState) Pending() (out []StreamID, err error) {
 	return slices.Compact(out), nil
 }
 
+// Estimate sets what groups have read, in a state of a server that did not count it (before Redis 7), to what a newer
+// server computes when it loads the stream. first is the ID of its first entry, the zero ID if it has none.
+func (s *StreamState) Estimate(first StreamID) error {
+	last, err := ParseStreamID(s.LastID)
+	for i := range s.Groups {
+		at, wrong := ParseStreamID(s.Groups[i].LastID)
+		if err = cmp.Or(err, wrong); err != nil {
+			return err
+		}
+		read := int64(-1)
+		switch {
+		case s.Added == 0, at.Compare(first) < 0:
+			read = 0
+		case at == last:
+			read = s.Added
+		case at == first:
+			read = 1
+		}
+		s.Groups[i].Read = read
+	}
+	return err
+}
+
 // StreamID represents the ID of an entry of a stream.
 type StreamID struct{ MS, Seq uint64 }
 

@@ -67,11 +67,12 @@ type Selection struct {
 
 // target describes what an item of the matcher is.
 type target struct {
-	key    *keyspace.Key
-	entry  int  // Undeclared for foreign and owned globs, and old names
-	legacy bool // an old name: of the namespace in effect, wherever it is
-	wanted bool
-	must   []must
+	key     *keyspace.Key
+	entry   int  // Undeclared for foreign and owned globs, and old names
+	foreign bool // another program's, or keywright's own
+	legacy  bool // an old name: of the namespace in effect, wherever it is
+	wanted  bool
+	must    []must
 }
 
 // must represents a condition on a capture.
@@ -100,7 +101,7 @@ func Compile(ks *keyspace.Keyspace, r Request) (*Selection, error) {
 		return nil, err
 	}
 	for i := range items {
-		t := target{entry: Undeclared, legacy: of[i].Legacy != nil, wanted: !r.Undeclared || of[i].Owned != nil}
+		t := target{entry: Undeclared, foreign: of[i].Foreign != nil, legacy: of[i].Legacy != nil, wanted: !r.Undeclared || of[i].Owned != nil}
 		if k := of[i].Key; k != nil {
 			t.key, t.entry = k, index[k.Entry]
 			t.must, t.wanted = conditions(k.Pattern, r.Where)
@@ -210,6 +211,13 @@ func compileGlobs(globs []string) (*match.Matcher, error) {
 func (s *Selection) Of(key []byte) (entry int, ok bool) {
 	entry, _, ok = s.Find(key)
 	return entry, ok
+}
+
+// Foreign reports whether a key is another program's, as the declaration says, or one of keywright's own: no entry
+// declares it, and none should.
+func (s *Selection) Foreign(key []byte) bool {
+	id := s.matcher.Match(key, &s.seen)
+	return id != match.None && s.targets[id].foreign
 }
 
 // ActingKey says which process changes keys on a server, TemporaryPrefix begins the names of keys

@@ -12,7 +12,7 @@
 // An archive is the eight bytes of Magic and then sections. A section is a head of
 // 16 bytes, and its body:
 //
-//	kind    1 byte   'H' header, 'B' block, 'I' index, 'F' footer
+//	kind    1 byte   'H' header, 'B' block, 'L' library, 'I' index, 'F' footer
 //	codec   1 byte   0 as it is, 1 DEFLATE (RFC 1951), 2 Zstandard (RFC 8878)
 //	zero    2 bytes
 //	stored  4 bytes  little endian: the length of the body
@@ -24,6 +24,9 @@
 // says how many blocks and records there are, where the index begins, and has the
 // SHA-256 of all bytes before it. Its length is fixed, so that the index is found
 // from the end of the file.
+//
+// A library of functions is a section of its own, which has its code. The footer counts it
+// as a block: a program from before there were libraries refuses an archive that has one.
 //
 // Only an archive with a correct footer is complete. A file that was cut is
 // readable up to its last whole block, and a *CutError says how far that is.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"github.com/keywright/keywright/source"
 )
 
 // Index says where the records of each entry are.
@@ -20,6 +22,8 @@ type Index struct {
 	// Unsure is how many values in parts may be torn, too: they are of a run that was
 	// killed before it could say.
 	Unsure int64 `json:"unsure,omitempty"`
+
+	Libraries []LibraryIndex `json:"libraries,omitempty"` // of functions
 }
 
 // EntryIndex describes what an archive has of one entry.
@@ -124,7 +128,10 @@ func (a *Archive) consistent() error {
 	if len(a.Index.Entries) != len(a.Meta.Entries)+1 {
 		return fmt.Errorf("%w: an index of %d entries, not %d", ErrSense, len(a.Index.Entries), len(a.Meta.Entries)+1)
 	}
-	var blocks, records int64
+	if len(a.Index.Libraries) > source.MaxLibraries {
+		return fmt.Errorf("%w: %d libraries of functions", ErrTooLarge, len(a.Index.Libraries))
+	}
+	blocks, records := int64(len(a.Index.Libraries)), int64(0)
 	for _, e := range a.Index.Entries {
 		for _, b := range e.Blocks {
 			blocks, records = blocks+1, records+b.Records

@@ -19,6 +19,9 @@ type Reader struct {
 	// Footer is the end of the archive, once Next has returned io.EOF.
 	Footer Footer
 
+	// Libraries are those of functions that Next has come over.
+	Libraries []LibraryIndex
+
 	sections sections
 	sum      hash.Hash
 	block    blockReader
@@ -102,6 +105,8 @@ func (r *Reader) advance() error {
 	case kindBlock:
 		r.blocks++
 		r.block, err = newBlockReader(s.body, len(r.Meta.Entries))
+	case kindLibrary:
+		err = r.library(before, s.body)
 	case kindIndex:
 		r.index = &Index{}
 		if wrong := fromJSON(s.body, r.blocks, r.index); wrong != nil {
@@ -155,6 +160,7 @@ func Verify(in io.Reader, codecs ...Codec) (Meta, Index, error) {
 			break
 		}
 		if err != nil {
+			found.Libraries = r.Libraries
 			return r.Meta, found, err
 		}
 		i := rec.Entry
@@ -172,7 +178,7 @@ func Verify(in io.Reader, codecs ...Codec) (Meta, Index, error) {
 			return r.Meta, index, fmt.Errorf("%w: the index does not fit the records of entry %q", ErrDamaged, e.Name)
 		}
 	}
-	return r.Meta, index, nil
+	return r.Meta, index, r.sameLibraries()
 }
 
 // blockReader takes records from a block.

@@ -17,6 +17,8 @@ const (
 	kindBlock  = 'B'
 	kindIndex  = 'I'
 	kindFooter = 'F'
+
+	kindLibrary = 'L'
 )
 
 // headLen is the length of a section's head.

@@ -327,7 +327,10 @@ func Recover(in io.ReaderAt, size int64, codecs ...Codec) (*Archive, error) {
 	for err == nil {
 		at = r.sections.offset
 		var s section
-		if s, err = r.sections.next(); err == nil && s.kind != kindBlock {
+		if s, err = r.sections.next(); err == nil && s.kind == kindLibrary {
+			err = a.recovered(at, s.body)
+			continue
+		} else if err == nil && s.kind != kindBlock {
 			err = ErrSense
 		}
 		var records blockReader

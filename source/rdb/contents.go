@@ -69,12 +69,13 @@ func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]
 type contents struct {
 	ContentsRequest
 	*reader
-	metas int64 // keys of which modules keep something beside the value
-	each  func([]source.Content) error
-	begun bool
-	given []source.Content
-	slab  []byte
-	now   *layout // of the value that is read
+	larger, older int64 // libraries of functions that are not given
+	metas         int64 // keys of which modules keep something beside the value
+	each          func([]source.Content) error
+	begun         bool
+	given         []source.Content
+	slab          []byte
+	now           *layout // of the value that is read
 }
 
 // errParts ends the reading of a value that is to be given in parts.
@@ -224,7 +225,10 @@ func (c *contents) notCarried() (reasons source.Reasons) {
 	add(c.metas, "what modules keep beside the values of keys: %d", c.metas)
 	if c.Library == nil {
 		add(c.libraries, "libraries of functions: %d", c.libraries)
+		return reasons
 	}
+	add(c.larger, "libraries of functions of more than %d MiB: %d", source.MaxLibrary>>20, c.larger)
+	add(c.older, "libraries of functions as candidates of Redis 7.0 wrote them: %d", c.older)
 	return reasons
 }
 

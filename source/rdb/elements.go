@@ -70,6 +70,7 @@ type parting struct {
 	full       bool     // the part is given when it is known whether others follow
 	why        error    // the value cannot be given; what is left of it is only passed
 	scratch    []byte
+	firstID    streamID // of a stream: of its first entry; zero: there is none
 }
 
 // knows reports whether values of the layout can be given in parts.

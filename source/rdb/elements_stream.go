@@ -122,6 +122,9 @@ func (p *parting) entry(l *listpack, master streamID, names [][]byte) bool {
 	}
 	deleted := flags&deletedFlag != 0
 	if !deleted {
+		if p.firstID == (streamID{}) {
+			p.firstID = id
+		}
 		p.take([]byte(id.String()))
 		p.take(strconv.AppendInt(nil, 2*n, 10))
 	}
@@ -172,6 +175,11 @@ func (p *parting) streamState() (s source.StreamState) {
 		g := p.group(&pending)
 		if p.why == nil && p.err == nil {
 			s.Groups = append(s.Groups, g)
+		}
+	}
+	if p.layout.version < 2 && p.err == nil && p.why == nil {
+		if err := s.Estimate(p.firstID); err != nil {
+			p.fail(err)
 		}
 	}
 	return s

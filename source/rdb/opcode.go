@@ -190,16 +190,19 @@ func (r *reader) function() {
 	t := r.text()
 	if c := r.contents; c == nil || c.Library == nil {
 		r.skip(t.stored)
-	} else if t.size > maxElement {
-		r.failf("a library of functions of %d bytes is longer than the %d this reader takes", t.size, maxElement)
-	} else if code := r.body(t, nil, maxElement); r.err == nil {
+	} else if t.size > source.MaxLibrary {
+		c.larger++
+		r.skip(t.stored)
+	} else if code := r.body(t, nil, source.MaxLibrary); r.err == nil {
 		r.stick(c.library(code))
 	}
 }
 
 // oldFunction is what the release candidates of Redis 7.0 wrote.
 func (r *reader) oldFunction() {
-	r.libraries++
+	if r.libraries++; r.contents != nil {
+		r.contents.older++
+	}
 	r.skipText() // name
 	r.skipText() // engine
 	if r.count() > 0 {

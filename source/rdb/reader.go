@@ -424,7 +424,7 @@ func (r *reader) summary() source.Summary {
 
 // beside tells what the snapshot holds beside keys.
 func (r *reader) beside() (notes []string) {
-	if r.libraries > 0 {
+	if r.libraries > 0 && (r.contents == nil || r.contents.Library == nil) {
 		notes = append(notes, fmt.Sprintf("libraries of functions in the snapshot, which are no keys: %d", r.libraries))
 	}
 	if len(r.modules) > 0 {

@@ -39,6 +39,16 @@ func NewWriter(out io.Writer, version int, aux ...string) *Writer {
 	return w
 }
 
+// Library writes a library of functions, before the first database. Versions before 10 have none.
+func (w *Writer) Library(code []byte) error {
+	if w.version < 10 {
+		return fmt.Errorf("a library of functions is %w: servers have them from Redis 7 on", ErrUnknown)
+	}
+	w.buf = append(w.buf, 245)
+	w.text(code)
+	return w.err
+}
+
 // flush writes what is in the buffer if it is more than least.
 func (w *Writer) flush(least int) {
 	if len(w.buf) <= least {

@@ -28,6 +28,10 @@ type ContentsRequest struct {
 	// goroutine at a time.
 	Names func(db int, names [][]byte) error
 
+	// Library gets the code of each library of functions after Begin, of each shard in turn, by one goroutine at a time; nil:
+	// they are not asked for, and those of a snapshot are a reason of Summary.Incomplete.
+	Library func(server string, code []byte) error
+
 	// Begin is called once, before the first content: with the servers that are read,
 	// and the time by the clock of the first. nil: not at all.
 	Begin func(shards []source.Shard, now time.Time) error
@@ -56,6 +60,7 @@ func ContentCommands() []Command {
 		{Name: "xinfo|groups", Why: "a stream in parts"},
 		{Name: "xinfo|consumers", Why: "a stream in parts"},
 		{Name: "xpending", Why: "a stream in parts"},
+		{Name: "function|list", Why: "libraries of functions"},
 		{Name: "exists", Why: "verify, copy: is a key of the other side here"},
 		{Name: "asking", Why: "verify, copy: a key whose slot moves is read where it goes"},
 	}
@@ -104,7 +109,9 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 	run := newRun(s, source.Request{Match: req.Match, Progress: req.Progress}, t, nil, started)
 	run.wanted, run.contents = req, each
 	run.pace = newPacer(s.options.Rate)
-	err = run.all(ctx)
+	if err = run.askLibraries(ctx); err == nil {
+		err = run.all(ctx)
+	}
 	sum := run.summary()
 	if ctx.Err() != nil {
 		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))

@@ -58,6 +58,14 @@ func (r *snapshotRun) contentsOf(ctx context.Context, sh *shard, in io.Reader, r
 			return req.Wants(name)
 		}
 	}
+	if req.Library != nil {
+		one.Library = func(code []byte) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			consumer = req.Library(sh.address, code)
+			return consumer
+		}
+	}
 	sum, err = rdb.New(in, r.reads(sh)).Contents(ctx, one, func(batch []source.Content) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
 )
@@ -23,6 +24,11 @@ type Options struct {
 	// version that the RDB file is for, as rdb.VersionOf gives it; 0: that of the archive's servers
 	RDB int
 
+	Libraries bool // of functions are exported, too
+
+	// Torn says of a key that its value is torn, for JSON; nil: none is
+	Torn func(key []byte) bool
+
 	// Escape is applied to JSON text before it is written; nil: nothing is.
 	Escape func(json []byte) []byte
 }
@@ -32,6 +38,9 @@ type Report struct {
 	Keys    int64   // that were exported
 	Refused int64   // that have no place in the form
 	Reasons []Named // of the first of these
+
+	Libraries   []string // names of those of functions that were exported
+	NoLibraries []string // names of those that have no place in the form
 }
 
 // Named represents a key that was not exported, and why.
@@ -90,6 +99,28 @@ func (o *Options) each(ctx context.Context, c *archive.Chain, begin func(db int,
 	return report, nil
 }
 
+// all calls load with each library of functions, and then does what each does.
+func (o *Options) all(ctx context.Context, c *archive.Chain, load func(source.Library) error,
+	begin func(db int, keys int64) error, write func(*archive.Value) error) (Report, error) {
+	var with, without []string
+	if o.Libraries {
+		if err := c.Libraries(func(lib source.Library) error {
+			err := load(lib)
+			if errors.Is(err, rdb.ErrUnknown) {
+				without = append(without, lib.Name)
+				return nil
+			}
+			with = append(with, lib.Name)
+			return err
+		}); err != nil {
+			return Report{}, err
+		}
+	}
+	report, err := o.each(ctx, c, begin, write)
+	report.Libraries, report.NoLibraries = with, without
+	return report, err
+}
+
 // RDB writes an RDB file. A value that its version does not have is written in an older
 // form of the same type, where there is one.
 func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
@@ -97,7 +128,8 @@ func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Repor
 		o.RDB = versionOf(c.Newest())
 	}
 	w := rdb.NewWriter(out, o.RDB, about(c.Newest())...)
-	report, err := o.each(ctx, c, func(db int, keys int64) error { w.Database(db, keys); return nil },
+	report, err := o.all(ctx, c, func(lib source.Library) error { return w.Library(lib.Code) },
+		func(db int, keys int64) error { w.Database(db, keys); return nil },
 		func(v *archive.Value) error { return writeRDB(w, v, o.RDB) })
 	if err != nil {
 		return report, err

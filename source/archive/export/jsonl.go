@@ -19,19 +19,34 @@ import (
 // UTF-8; then the text is for people), entry, db, type, expires (Unix
 // milliseconds, absent: never) and value. A text of a value is a JSON string, or, if it is
 // not UTF-8, {"base64": …}. The value of a string is a text; of a list or a set an array
-// of texts; of a hash an array of [field, value]; of a sorted set an array of [member,
+// of texts; of a hash an array of [field, value], or
+// [field, value, Unix milliseconds] where a field expires by itself; of a sorted set an array of [member,
 // score], the score as a text; of a stream {"entries": [{"id", "fields": [[field, value]]}],
 // "state": …}. A value that can only be moved as it is has dump and rdb in place of value:
-// what RESTORE takes, without its last ten bytes, and the version that they would say.
+// what RESTORE takes, without its last ten bytes, and the version that they would say. A
+// library of functions is an object of its own, with library (its name), engine and code.
 func JSONLines(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
-	w := &lines{escape: o.Escape, out: bufio.NewWriterSize(out, 64<<10)}
-	report, err := o.each(ctx, c, func(int, int64) error { return nil }, w.value)
+	w := &lines{escape: o.Escape, torn: o.Torn, out: bufio.NewWriterSize(out, 64<<10)}
+	report, err := o.all(ctx, c, w.library, func(int, int64) error { return nil }, w.value)
 	return report, errors.Join(err, w.out.Flush())
+}
+
+// library writes a library of functions: an object with its name, its engine and its code.
+func (l *lines) library(lib source.Library) error {
+	l.raw(`{"library":`)
+	l.text([]byte(lib.Name))
+	l.raw(`,"engine":`)
+	l.text([]byte(lib.Engine))
+	l.raw(`,"code":`)
+	l.text(lib.Code)
+	l.raw("}\n")
+	return nil
 }
 
 type lines struct {
 	out     *bufio.Writer
 	escape  func([]byte) []byte
+	torn    func(key []byte) bool
 	scratch []byte
 
 	// Of a string in parts: whether all of it is UTF-8, and bytes that are written with
@@ -104,6 +119,8 @@ func (l *lines) value(v *archive.Value) error {
 		return nil
 	})
 	switch {
+	case err != nil && !begun && expires(v):
+		return l.expiring(v)
 	case err != nil && !begun && v.Form == archive.Dump && errors.Is(err, rdb.ErrUnknown):
 		l.head(v)
 		l.raw(`,"dump":"` + base64.StdEncoding.EncodeToString(v.Payload) + `","rdb":` + strconv.Itoa(v.RDB) + "}\n")
@@ -133,6 +150,9 @@ func (l *lines) head(v *archive.Value) {
 		l.text([]byte(name))
 	}
 	l.raw(`,"db":` + strconv.Itoa(v.DB) + `,"type":"` + v.Kind.String() + `"`)
+	if l.torn != nil && l.torn(v.Key) {
+		l.raw(`,"torn":true`)
+	}
 	if v.Expires > 0 {
 		l.raw(`,"expires":` + strconv.FormatInt(v.Expires, 10))
 	}

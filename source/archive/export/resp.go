@@ -20,7 +20,10 @@ import (
 // the same. A value that no commands make (a module's) is refused.
 func Commands(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
 	w := &commands{out: bufio.NewWriterSize(out, 64<<10)}
-	report, err := o.each(ctx, c, func(db int, _ int64) error {
+	report, err := o.all(ctx, c, func(lib source.Library) error {
+		w.command("FUNCTION", []byte("LOAD"), []byte("REPLACE"), lib.Code)
+		return nil
+	}, func(db int, _ int64) error {
 		w.send("SELECT", strconv.Itoa(db))
 		return nil
 	}, w.value)
@@ -123,6 +126,9 @@ func (c *commands) value(v *archive.Value) error {
 		begun = true
 		return c.part(v, elements, more, first)
 	})
+	if err != nil && !begun && expires(v) {
+		return c.expiring(v)
+	}
 	if err != nil && !begun {
 		return errRefused{err}
 	}
@@ -185,7 +191,7 @@ func (c *commands) streamState(v *archive.Value, elements [][]byte, empty bool) 
 	for _, g := range s.Groups {
 		name := string(g.Name)
 		create := []string{"CREATE", key, name, g.LastID}
-		if g.Read >= 0 {
+		if g.Read >= 0 && s.MaxDeleted != "" { // older servers know neither
 			create = append(create, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
 		}
 		c.send("XGROUP", create...)

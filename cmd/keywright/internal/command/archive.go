@@ -66,6 +66,8 @@ type archiveReport struct {
 	Unsure   int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
 	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
 	Entries  []archivePart     `json:"entries"`
+
+	Libraries []libraryPart `json:"libraries,omitempty"` // of functions
 }
 
 func (a *app) archiveInfoCommand() *cobra.Command {
@@ -132,7 +134,7 @@ report says how far it is good.`,
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *archiveReport {
 	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency),
 		Base: m.Base, Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index),
-		Torn: index.Torn, Unsure: index.Unsure}
+		Torn: index.Torn, Unsure: index.Unsure, Libraries: librariesOf(index)}
 	r.Keys, r.Bytes = index.Totals()
 	for _, k := range index.TornKeys {
 		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
@@ -238,6 +240,7 @@ func (a *app) printArchive(r *archiveReport) error {
 		return err
 	}
 	a.tell("%s", momentOf(r.Moment, len(r.Shards)))
+	a.tellLibraries(r.Libraries)
 	for _, k := range r.TornKeys {
 		a.tell("%s was written to each time it was read in parts", finding.Key(k))
 	}
@@ -316,6 +319,7 @@ type archiveKey struct {
 	Type    string          `json:"type"`
 	Expires *time.Time      `json:"expires,omitempty"`
 	Bytes   int             `json:"bytes"`
+	Torn    bool            `json:"torn,omitempty"` // it was written to each time it was read in parts
 }
 
 // lastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
@@ -331,11 +335,13 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 	if err != nil {
 		return err
 	}
-	in, closer, err := archivefile.Stream(path, a.archiveKeys(ctx, &o.unlocking))
+	keys := a.archiveKeys(ctx, &o.unlocking)
+	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return noArchive(path, err)
 	}
 	defer closer.Close()
+	torn, said := tornSet(path, keys)
 	r, err := archive.NewReader(&cancelled{ctx, in}, archivefile.Codecs()...)
 	if err != nil {
 		return noArchive(path, err)
@@ -356,7 +362,7 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 			continue
 		}
 		n++
-		if err := a.listKey(out, o.output, rec, entryOrNone(sel.Names(), entry)); err != nil {
+		if err := a.listKey(out, o.output, rec, entryOrNone(sel.Names(), entry), torn[string(rec.Key)]); err != nil {
 			return err
 		}
 	}
@@ -364,6 +370,16 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 		return err
 	}
 	a.say("%s", terminal.Plural(n, "key"))
+	for _, note := range said.notes() {
+		a.say("%s", note)
+	}
+	if len(r.Libraries) > 0 {
+		var names []string
+		for _, l := range r.Libraries {
+			names = append(names, l.Name)
+		}
+		a.say("%s", librariesNamed(names))
+	}
 	return nil
 }
 
@@ -375,12 +391,13 @@ func entryOrNone(names []string, entry int) string {
 }
 
 // listKey writes one key in a form of output.
-func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry string) (err error) {
+func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry string, torn bool) (err error) {
 	switch form {
 	case "names":
 		_, err = out.Write(append(rec.Key, 0))
 	case "jsonl":
-		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: typeOf(rec), Bytes: len(rec.Payload)}
+		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: typeOf(rec), Bytes: len(rec.Payload),
+			Torn: torn}
 		if rec.Expires > 0 {
 			at := time.UnixMilli(min(rec.Expires, lastMoment)).UTC()
 			k.Expires = &at
@@ -395,6 +412,9 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 			expires = ""
 		} else if rec.Expires > 0 {
 			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
+		}
+		if torn {
+			entry += " TORN"
 		}
 		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n",
 			terminal.Pad(terminal.Shorten(finding.Key(rec.Key), lsWidth), lsPad),

@@ -51,6 +51,8 @@ commands) is named and left out.
 
 ` + selectionHelp + `
 
+` + libraryHelp + `
+
 ` + chainHelp + `
 
 Exit codes: 0 exported, 1 some keys have no place in the form (they are named), 2 usage
@@ -106,7 +108,7 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	if err != nil {
 		return err
 	}
-	sel, _, err := a.selection(&o.selecting)
+	sel, ks, err := a.selection(&o.selecting)
 	if err != nil {
 		return err
 	}
@@ -116,11 +118,21 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	}
 	defer in.Close()
 	defer lean()()
+	said := tornIn(in.Chain, everyKey)
+	torn := map[string]bool{}
+	for _, key := range said.TornKeys {
+		torn[string(key)] = true
+	}
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
-		Escape: finding.EscapeJSON}
+		Torn:      func(key []byte) bool { return torn[string(key)] },
+		Libraries: a.whole(ks, &o.selecting, -1),
+		Escape:    finding.EscapeJSON}
 	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err
+	}
+	for _, note := range said.notes() {
+		a.say("%s", note)
 	}
 	return a.exportedReport(&report, in.Cut)
 }
@@ -157,11 +169,17 @@ func (a *app) exportedReport(r *export.Report, cut error) error {
 	if more := r.Refused - int64(min(len(r.Reasons), 10)); more > 0 {
 		a.say("and %s more", terminal.Count(more))
 	}
+	if len(r.NoLibraries) > 0 {
+		a.say("not exported, since servers of this version have none: %s", librariesNamed(r.NoLibraries))
+	}
 	a.say("exported %s", terminal.Plural(r.Keys, "key"))
+	if len(r.Libraries) > 0 {
+		a.say("exported, too: %s", librariesNamed(r.Libraries))
+	}
 	switch {
 	case cut != nil:
 		return &exit{exitPartial, cut.Error(), "what was exported is good: take another copy of the archive for the rest"}
-	case r.Refused > 0:
+	case r.Refused > 0, len(r.NoLibraries) > 0:
 		return &exit{code: exitFindings}
 	}
 	return nil

@@ -53,6 +53,8 @@ standard input.
 
 ` + selectionHelp + `
 
+` + libraryHelp + `
+
 ` + lockHelp + `
 
 With --since ARCHIVE only keys that have changed since are stored, and which are not
@@ -136,6 +138,9 @@ type backupReport struct {
 	Earlier int64         `json:"resumed,omitempty"` // keys that a run before this one had saved
 	Size    int64         `json:"file_bytes"`
 	Entries []archivePart `json:"entries"`
+
+	Libraries []libraryPart `json:"libraries,omitempty"` // of functions
+	Expired   int64         `json:"expired,omitempty"`   // keys of the snapshot that had expired at its moment: they are not saved
 }
 
 // archivePart describes what an archive has of one entry.
@@ -190,12 +195,13 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		}
 	}
 	sum, err := b.read(ctx, read)
+	b.libraryFindings(&sum)
 	if err == nil && b.since != nil && len(sum.Incomplete) == 0 {
 		err = b.deletions(ctx)
 	}
 	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint,
 		Consistency: string(b.meta.Consistency), Shards: sum.Shards,
-		Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone, Base: b.meta.Base}
+		Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone, Expired: sum.Expired, Base: b.meta.Base}
 	if b.since != nil {
 		r.Unchanged, r.Deleted = b.since.equal, b.since.deleted
 	}
@@ -253,6 +259,7 @@ type backupRun struct {
 	w           *archive.Writer
 	since       *since   // nil: all keys are stored
 	left        *resumed // nil: there is nothing to go on with
+	libraries   source.Libraries
 }
 
 // contentReader reads whole values, wherever they are.
@@ -298,10 +305,13 @@ func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentRe
 	options := a.dumpOptions(f, noCRC, onlyDB)
 	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
 		error) {
-		sum, err := rdb.New(f, options).Contents(ctx, rdb.ContentsRequest{
-			Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
+		one := rdb.ContentsRequest{Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
 			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
-		}, each)
+		}
+		if req.Library != nil {
+			one.Library = func(code []byte) error { return req.Library(options.Name, code) }
+		}
+		sum, err := rdb.New(f, options).Contents(ctx, one, each)
 		if failed := (*rdb.Error)(nil); errors.As(err, &failed) && !errors.Is(err, rdb.ErrNotRDB) && ctx.Err() == nil {
 			err = nil // the summary has it: what came before it is good
 		}
@@ -319,7 +329,7 @@ func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summar
 	}
 	return read(ctx, server.ContentsRequest{
 		Skip: skip, Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Moves(name); return ok },
-		Begin: b.begin,
+		Begin: b.begin, Library: b.library,
 		Progress: func(p source.Progress) {
 			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, b.now())
 		},
@@ -394,6 +404,7 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 	}
 	r.Keys, r.Bytes = index.Totals()
 	r.Size, r.Torn, r.Unsure, r.Entries = sizeOf(r.File), index.Torn, index.Unsure, partsOf(&index)
+	r.Libraries = librariesOf(&index)
 	if o.output == "json" {
 		err = a.json(r)
 	} else {

@@ -30,6 +30,10 @@ func (a *app) printBackup(r *backupReport) error {
 	if r.Gone > 0 {
 		a.tell("%s expired or were deleted while they were read", terminal.Plural(r.Gone, "key"))
 	}
+	if r.Expired > 0 {
+		a.tell("%s of the snapshot had expired at its moment, and are not saved", terminal.Plural(r.Expired, "key"))
+	}
+	a.tellLibraries(r.Libraries)
 	if r.Torn > 0 {
 		a.tell("%s",
 			a.out.Paint(terminal.Yellow,

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -76,6 +77,9 @@ they are left out, unless --momentary is given.
 ` + mappingHelp + `
 
 ` + selectionHelp + `
+
+` + libraryHelp + ` Of one that is
+there with another code --existing says what becomes.
 
 Exit codes: 0 planned or copied, 1 some keys differ in the end (they are named), 2
 usage, 3 a server cannot be reached, 4 it refuses, 5 not all was read or the target
@@ -157,6 +161,9 @@ type copyRun struct {
 	started  time.Time
 	phase    string
 	acting   *apply.Acting // nil: it is a plan
+
+	libraries *apply.LibraryReport // of functions; nil: there is none
+	unread    source.Reasons       // why libraries of the source were not read
 }
 
 func (a *app) copy(ctx context.Context, args []string, o *copying) error {
@@ -232,7 +239,8 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 			return err
 		}
 		r.moment = sideOnce(snapshotOf(r.from.reader.Config(), &r.placing), server.ContentsRequest{
-			Wants: sel.request(false).Wants,
+			Wants:   sel.request(false).Wants,
+			Library: func(string, []byte) error { return nil }, // they are asked for by name
 		}).Read
 	}
 	r.ahead = r.to.Side.Now() - r.from.Side.Now()
@@ -427,6 +435,9 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	}
 	if r.copying.apply { // a plan needs no fork
 		o.Snapshot, o.StillActs = r.moment, r.acting.Still
+	}
+	if err := r.loadLibraries(ctx); err != nil {
+		return apply.CopyReport{}, err
 	}
 	return apply.Copy(ctx, from, to, r.client, o)
 }

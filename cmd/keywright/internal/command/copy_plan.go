@@ -50,6 +50,7 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 		entries[e.Entry] = e.Counts
 	}
 	planCounts(p, out.Total, entries, out.leftOut)
+	p.Libraries = plannedLibraries(out.Libraries)
 	for _, why := range out.Incomplete {
 		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
 	}

@@ -42,6 +42,8 @@ type copyReport struct {
 	OnlyKeys    []differingKey  `json:"target_only_keys,omitempty"`
 	DurationMS  int64           `json:"duration_ms"`
 	leftOut     map[plan.Code]int64
+
+	Libraries *apply.LibraryReport `json:"libraries,omitempty"` // of functions; absent: there is none to copy
 }
 
 // copiedPart describes what became of the keys of one entry.
@@ -63,7 +65,11 @@ func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	if in.Rounds > 0 {
 		read = in.Checked.A
 	}
-	out.Incomplete = source.Reasons{}.Add(read.Incomplete...).Add(in.Harm...)
+	out.Incomplete = source.Reasons{}.Add(read.Incomplete...).Add(in.Harm...).Add(r.unread...)
+	out.Libraries = r.libraries
+	if why := notLoaded(r.libraries); why != "" {
+		out.Incomplete = out.Incomplete.Add(source.Why(source.NotCarried, "", why))
+	}
 	if failed != nil {
 		if !errors.Is(failed, context.Canceled) { // else it was the failure that ended the scan
 			out.Incomplete = slices.DeleteFunc(out.Incomplete,
@@ -124,7 +130,7 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 	case !out.Complete:
 		return &exit{exitPartial, out.Incomplete.String(),
 			goOnCopying(failed)}
-	case t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
+	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
 		return &exit{code: exitFindings}
 	}
@@ -149,6 +155,7 @@ func (r *copyRun) print(out *copyReport) error {
 		a.tell("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
 	}
 	a.tellReasons(out.Reasons, out.MoreReasons)
+	a.tellLoaded(out.Libraries, out.Applied)
 	a.tellMemory(out.Memory)
 	if out.Deleted > 0 {
 		a.tell("%s deleted at the target: this run had written them, and the source deleted them meanwhile",

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -24,6 +25,9 @@ type place struct {
 	reader *server.Reader
 	url    string
 	close  func()
+
+	torn      *archive.Chain                                   // archives, which may have torn values; nil: it is none
+	libraries func(context.Context) (*source.Libraries, error) // of functions; of a snapshot once it was read
 }
 
 // placing holds the flags that say how places are read.
@@ -59,14 +63,23 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 		return nil, err
 	}
 	if o.snapshot {
-		return &place{Side: sideOnce(snapshotOf(config, &o), req), name: config.String(), kind: "snapshot", url: name,
-			close: func() {}}, nil
+		return snapshotPlace(&place{name: config.String(), kind: "snapshot", url: name, close: func() {}},
+			snapshotOf(config, &o), req), nil
 	}
 	r, err := server.NewReader(ctx, config, o.scan, req)
 	if err != nil {
 		return nil, err
 	}
-	return &place{Side: r, name: config.String(), kind: "server", reader: r, url: name, close: r.Close}, nil
+	return &place{Side: r, name: config.String(), kind: "server", reader: r, url: name, close: r.Close,
+		libraries: librariesAt(r)}, nil
+}
+
+// snapshotPlace makes what is read once the side of a place.
+func snapshotPlace(p *place, read contentReader, req server.ContentsRequest) *place {
+	req, all := collecting(req)
+	p.Side = sideOnce(read, req)
+	p.libraries = func(context.Context) (*source.Libraries, error) { return all, nil }
+	return p
 }
 
 // snapshotOf reads what a server sends its replicas.
@@ -120,7 +133,8 @@ func archivePlace(name string, db int) func(*chained, error) (*place, error) {
 		}
 		side := compare.NewArchive(in.Chain, db)
 		side.Cut = in.Cut
-		return &place{Side: side, name: name, kind: "archive", close: in.Close}, nil
+		return &place{Side: side, name: name, kind: "archive", close: in.Close, libraries: librariesIn(in.Chain),
+			torn: in.Chain}, nil
 	}
 }
 
@@ -130,8 +144,8 @@ func (a *app) openDump(name string, in io.Reader, o placing, req server.Contents
 	if err != nil {
 		return nil, err
 	}
-	return &place{Side: sideOnce(a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), name: f.Name, kind: "snapshot",
-		close: f.Close}, nil
+	return snapshotPlace(&place{name: f.Name, kind: "snapshot", close: f.Close},
+		a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), nil
 }
 
 // spill returns a file without a name, for what has no room in memory.

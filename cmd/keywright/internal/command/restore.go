@@ -73,6 +73,10 @@ the server are never deleted.
 
 ` + selectionHelp + `
 
+` + libraryHelp + ` Of one that is
+there with another code --existing says what becomes. They are loaded before the keys, at
+every primary.
+
 Exit codes: 0 planned or restored, 1 some keys were not restored (they are named),
 2 usage or no archive, 3 the server cannot be reached, 4 it refuses, 5 the archive
 is not whole or the server takes no more, 130 interrupted.`,
@@ -127,18 +131,22 @@ type restoreReport struct {
 	Archive string `json:"archive"`
 	Server  string `json:"server"`
 	Scope
-	Applied    bool           `json:"applied"`
-	Complete   bool           `json:"complete"` // the whole archive was read, and written where it was to be
-	Problem    string         `json:"problem,omitempty"`
-	Memory     []apply.Memory `json:"memory,omitempty"` // of the servers, before anything was written
-	Total      apply.Counts   `json:"total"`
-	Entries    []restoredPart `json:"entries"`
-	Reasons    []reasonedKey  `json:"reasons,omitempty"`
-	More       int64          `json:"more_reasons,omitempty"`
-	NotMeant   int64          `json:"not_selected,omitempty"`
-	leftOut    map[plan.Code]int64
-	Resumed    bool  `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
-	DurationMS int64 `json:"duration_ms"`
+	Applied  bool           `json:"applied"`
+	Complete bool           `json:"complete"` // the whole archive was read, and written where it was to be
+	Problem  string         `json:"problem,omitempty"`
+	Memory   []apply.Memory `json:"memory,omitempty"` // of the servers, before anything was written
+	Total    apply.Counts   `json:"total"`
+	Entries  []restoredPart `json:"entries"`
+	Reasons  []reasonedKey  `json:"reasons,omitempty"`
+	More     int64          `json:"more_reasons,omitempty"`
+	NotMeant int64          `json:"not_selected,omitempty"`
+	leftOut  map[plan.Code]int64
+	tornKeys
+	Foreign    int64                `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
+	Libraries  *apply.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
+	OtherLibs  int                  `json:"libraries_not_selected,omitempty"` // of the archive
+	Resumed    bool                 `json:"resumed,omitempty"`                // the figures of interrupted runs of the plan are counted, too
+	DurationMS int64                `json:"duration_ms"`
 }
 
 type restoredPart struct {
@@ -292,22 +300,25 @@ func (c closerOf) Close() error {
 type restoreRun struct {
 	*restoring
 	*app
-	sel      *mapped
-	meta     *archive.Meta   // of the newest archive
-	in       *archive.Reader // nil: there are several
-	chain    *archive.Chain
-	closers  []io.Closer
-	lavish   func() // takes memory as other programs do again
-	config   connect.Config
-	clients  map[int]*keywright.Client
-	names    []string
-	now      int64 // the server's time, Unix milliseconds
-	notMeant int64
-	needs    int64 // bytes that will be written; 0: not known
-	complete bool
-	reader   *server.Reader // of what is there; nil: it is not read
-	planned  *plan.Server   // that the plan was compared with; nil: there is none
-	resumed  bool           // the figures of interrupted runs of the plan are counted, too
+	sel       *mapped
+	meta      *archive.Meta   // of the newest archive
+	in        *archive.Reader // nil: there are several
+	chain     *archive.Chain
+	closers   []io.Closer
+	lavish    func() // takes memory as other programs do again
+	config    connect.Config
+	clients   map[int]*keywright.Client
+	names     []string
+	now       int64 // the server's time, Unix milliseconds
+	notMeant  int64
+	needs     int64 // bytes that will be written; 0: not known
+	complete  bool
+	reader    *server.Reader // of what is there; nil: it is not read
+	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
+	foreign   int64          // keys that no entry declares, and none should
+	otherLibs int            // libraries of functions that are not restored, since not all keys are
+	planned   *plan.Server   // that the plan was compared with; nil: there is none
+	resumed   bool           // the figures of interrupted runs of the plan are counted, too
 }
 
 func (r *restoreRun) close() {
@@ -416,6 +427,10 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
 	}
 	o.Needs, o.MayEvict = r.needs, r.evict
+	libraries, err := r.loadLibraries(ctx, o.Plan)
+	if err != nil {
+		return nil, err
+	}
 	report, err := apply.Restore(ctx, r.client, r.records(ctx), o)
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
@@ -426,6 +441,11 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 		NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if out.Memory = report.Memory; err != nil {
 		out.Complete, out.Problem = false, problem(ctx, err)
+	}
+	out.Foreign = r.foreign
+	out.tornKeys = tornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
+	if out.Libraries, out.OtherLibs = libraries, r.otherLibs; err == nil && notLoaded(libraries) != "" {
+		out.Complete, out.Problem = false, notLoaded(libraries)
 	}
 	out.Entries = []restoredPart{}
 	for _, entry := range append(indices(r.names), selection.Undeclared) {

@@ -38,6 +38,7 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 		entries[e.Entry] = e.Counts
 	}
 	planCounts(p, out.Total, entries, out.leftOut)
+	p.Libraries = plannedLibraries(out.Libraries)
 	return p, p.Seal()
 }
 

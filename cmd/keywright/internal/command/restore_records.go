@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 )
 
@@ -24,6 +25,9 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 					r.notMeant++
 				}
 				return nil
+			}
+			if !rec.More && entry == selection.Undeclared && r.sel.Foreign(rec.Key) {
+				r.foreign++
 			}
 			if rec.Entry = entry; !yield(rec, nil) {
 				return errEnough
@@ -45,11 +49,12 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		if err != nil {
 			return nil
 		}
-		defer in.Close()
+		r.closers = append(r.closers, in)
 		if chain, err = archive.NewChain(in.Archive); err != nil {
 			return nil
 		}
 	}
+	r.opened = chain
 	if len(r.selecting.asked()) == 0 {
 		_, r.needs = chain.Newest().Index.Totals()
 	}

@@ -58,7 +58,7 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 		return failed
 	case failed != nil || !out.Complete:
 		return &exit{exitPartial, out.Problem, out.goOn(failed)}
-	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
+	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
 		return &exit{code: exitFindings}
 	}
 	return nil
@@ -78,6 +78,17 @@ func (r *restoreRun) print(out *restoreReport) error {
 	if out.NotMeant > 0 {
 		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
 	}
+	if out.Foreign > 0 {
+		a.tell("%s of these are foreign: other programs', as the declaration says, or keywright's own",
+			terminal.Count(out.Foreign))
+	}
+	for _, note := range out.tornKeys.notes() {
+		a.tell("%s", a.out.Paint(terminal.Yellow, note))
+	}
+	if out.OtherLibs > 0 {
+		a.tell("libraries of functions of the archive that were not asked for, since not all keys were: %d", out.OtherLibs)
+	}
+	a.tellLoaded(out.Libraries, out.Applied)
 	a.tellMemory(out.Memory)
 	if out.Resumed {
 		a.tell("What interrupted runs of this plan did is counted, too.")

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -66,6 +67,8 @@ difference. A key that is written to each time it is read is named as changing.
 what a restore or a copy of A would make in B; keys that get no name in B are not compared.
 
 ` + selectionHelp + `
+
+` + libraryHelp + `
 
 Locks that are held, workers, and who loads or sweeps only make sense in their
 moment: where they differ they are counted apart, unless --momentary is given.
@@ -225,6 +228,7 @@ type verifyRun struct {
 	started     time.Time
 	out         *bufio.Writer
 	printed     int64
+	libraries   *compare.Libraries // of functions; nil: they were not compared
 }
 
 // open opens both places.
@@ -277,6 +281,11 @@ func (v *verifyRun) run(ctx context.Context) error {
 		o.To, o.From = v.to, v.from
 	}
 	r, err := compare.Run(ctx, v.sel.shown(v.sides[0].Side), v.sides[1].Side, o)
+	if err == nil {
+		var why source.Reasons
+		v.libraries, why, err = v.compareLibraries(ctx)
+		r.B.Incomplete = r.B.Incomplete.Add(why...)
+	}
 	bar.Clear()
 	return v.conclude(ctx, &r, err)
 }
@@ -411,6 +420,9 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	var err error
 	switch {
 	case len(v.keysOf) > 0:
+		if l := v.libraries; l != nil && l.Differ() > 0 {
+			v.say("differ, too: %s", librariesNamed(slices.Concat(l.Missing, l.Extra, l.Different)))
+		}
 		v.say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"),
 			terminal.Count(v.printed))
 	case v.output == "json":
@@ -424,7 +436,7 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	case !out.Complete:
 		return &exit{exitPartial, "not everything was compared: " + out.Incomplete.String(),
 			"what is reported is right; run it again when both sides are at rest"}
-	case r.Differ() > 0:
+	case !out.Same:
 		return &exit{code: exitFindings}
 	}
 	return nil

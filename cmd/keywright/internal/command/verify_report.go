@@ -25,6 +25,8 @@ type verifyReport struct {
 	Differences []differingKey  `json:"differences,omitempty"` // the first of them
 	More        int64           `json:"more_differences,omitempty"`
 	DurationMS  int64           `json:"duration_ms"`
+
+	Libraries *compare.Libraries `json:"libraries,omitempty"` // of functions; absent: they were not compared
 }
 
 // verifiedPlace is one of the two places.
@@ -46,6 +48,10 @@ func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
 		DurationMS: v.now().Sub(v.started).Milliseconds()}
 	out.A = verifiedPlace{v.sides[0].name, v.sides[0].kind, r.A.Server, r.A.Notes}
 	out.B = verifiedPlace{v.sides[1].name, v.sides[1].kind, r.B.Server, r.B.Notes}
+	for i, p := range []*verifiedPlace{&out.A, &out.B} {
+		torn := tornIn(v.sides[i].torn, func(key []byte) bool { _, ok := v.sel.Moves(key); return ok })
+		p.Notes = append(p.Notes, torn.notes()...)
+	}
 	out.Incomplete = source.Reasons{}.Add(r.A.Incomplete...).Add(r.B.Incomplete...)
 	if cut := (*archive.CutError)(nil); errors.As(failed, &cut) {
 		out.Incomplete = out.Incomplete.Add(source.Why(source.Damaged, "", cut))
@@ -53,7 +59,8 @@ func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
 		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
 	}
 	out.Complete = len(out.Incomplete) == 0
-	out.Same = out.Complete && r.Differ() == 0
+	out.Libraries = v.libraries
+	out.Same = out.Complete && r.Differ() == 0 && (v.libraries == nil || v.libraries.Differ() == 0)
 	for _, entry := range append(indices(v.sel.Names()), selection.Undeclared) {
 		if c := r.Entries[entry]; c != nil {
 			out.Entries = append(out.Entries, verifiedPart{entryOrNone(v.sel.Names(), entry), *c})
@@ -104,6 +111,7 @@ func (v *verifyRun) print(out *verifyReport) error {
 			a.tell("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
 		}
 	}
+	a.tellDifferentLibraries(out.Libraries)
 	v.verdict(out)
 	return nil
 }
@@ -145,6 +153,9 @@ func (v *verifyRun) verdict(out *verifyReport) {
 		a.tell("%s",
 			a.out.Paint(terminal.Red,
 				fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
+	case out.Complete && !out.Same:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s are the same; libraries of functions that differ: %s (%s).",
+			terminal.Plural(t.Same, "key"), terminal.Count(out.Libraries.Differ()), took)))
 	case out.Complete:
 		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
 	default:

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
+)
+
+// libraries calls each with the code of each library of functions of each shard, one library at a time. The reasons say
+// of which shards they could not be read.
+func (t *fleet) libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
+	err error) {
+	for _, sh := range t.shards {
+		err := sh.libraries(ctx, each)
+		if no := (*unreadLibraries)(nil); errors.As(err, &no) {
+			if no.count != 0 {
+				why = why.Add(no.reason(sh.address))
+			}
+		} else if err != nil {
+			return why, err
+		}
+	}
+	return why, nil
+}
+
+// unreadLibraries is returned where a server does not let us read its libraries of functions.
+type unreadLibraries struct {
+	count int64 // how many there are; -1: not known
+	cause error
+}
+
+// Error implements error.
+func (u *unreadLibraries) Error() string { return u.cause.Error() }
+
+// reason says what is not read.
+func (u *unreadLibraries) reason(server string) source.Reason {
+	why := source.Why(source.LibrariesDenied, server, u.cause)
+	if why.Keys = u.count; u.count < 0 {
+		why.Keys = 0
+		why.What = "how many is not known; " + why.What
+	}
+	return why
+}
+
+// libraries asks one server. The names come first, so that the code of one library is held at a time.
+func (s *shard) libraries(ctx context.Context, each func(server string, code []byte) error) error {
+	stop := context.AfterFunc(ctx, s.conn.Interrupt)
+	defer stop()
+	s.conn.LimitBulk(wire.MaxBulk)
+	names, err := s.conn.functions(ctx, "library_name")
+	slices.Sort(names)
+	for i := 0; i < len(names) && err == nil; i++ {
+		var code []string
+		if code, err = s.conn.functions(ctx, "library_code", "LIBRARYNAME", names[i], "WITHCODE"); err != nil {
+			break
+		}
+		for _, c := range code { // none: it was deleted meanwhile
+			if err := each(s.address, []byte(c)); err != nil {
+				return &consumerError{err}
+			}
+		}
+	}
+	return err
+}
+
+// functions returns one field of each library that FUNCTION LIST has.
+func (l *link) functions(ctx context.Context, field string, more ...string) (out []string, err error) {
+	reply, err := connect.Ask(l.Conn, append([]string{"FUNCTION", "LIST"}, more...)...)
+	if answer := (*wire.ServerError)(nil); errors.As(err, &answer) {
+		return nil, l.unread(ctx, answer)
+	}
+	if err != nil {
+		return nil, connect.Explain(l.address, err)
+	}
+	list, _ := reply.([]any)
+	for _, one := range list {
+		text, ok := pairsOf(one)[field].(string)
+		if !ok {
+			return nil, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", one), Want: "a library of functions"})
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// unread says how many libraries there are that the server does not let us read. Servers from before there were
+// libraries have none.
+func (l *link) unread(ctx context.Context, answer *wire.ServerError) error {
+	unknown := answer.Code == "ERR" // the command
+	info, err := topology.ReadInfo(ctx, l.ask, "memory")
+	if wrong := (*wire.ServerError)(nil); err != nil && !errors.As(err, &wrong) {
+		return err
+	}
+	count, told := info.Number("number_of_libraries")
+	if !told && !unknown {
+		count = -1
+	}
+	return &unreadLibraries{count, answer}
+}
+
+// askLibraries gives the libraries of functions of all shards to the consumer of a request.
+func (r *run) askLibraries(ctx context.Context) error {
+	if r.wanted.Library == nil {
+		return nil
+	}
+	why, err := r.fleet.libraries(ctx, r.wanted.Library)
+	r.note(why...)
+	if consumer := (*consumerError)(nil); errors.As(err, &consumer) {
+		return consumer.err
+	}
+	return err
+}
+
+// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times. The
+// reasons say what could not be read.
+func (r *Reader) Libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
+	err error) {
+	err = r.patiently(ctx, func() error {
+		why, err = r.t.libraries(ctx, each)
+		return err
+	})
+	return why, err
+}
