@@ -74,6 +74,8 @@ type RestoreOptions struct {
 	// MayEvict lets servers evict keys, of any program, to make room. Without it the run ends when one does.
 	MayEvict bool
 
+	Waiting Waiting // for servers that do not answer
+
 	Plan bool // change nothing: the report says what would become of the keys
 
 	Writers  int              // connections that write; 0: 4
@@ -138,7 +140,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	if o.Journal != nil && o.Journal.Done() {
 		return Report{}, ErrDone
 	}
-	ctx, stop := context.WithCancelCause(ctx)
+	ctx, stop := watched(ctx, o.Waiting)
 	defer stop(nil)
 	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(),
 		began: time.Now(), id: rand.Text(), flight: newFlight()}
@@ -156,7 +158,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 		close(w.in)
 	}
 	group.Wait()
-	if !o.Plan {
+	if !o.Plan && !away(ctx) {
 		err = errors.Join(err, r.evictions(context.WithoutCancel(ctx)))
 	}
 	for _, m := range r.memory.servers {
@@ -381,6 +383,7 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 	if t := r.targets[db]; t != nil {
 		return t, nil
 	}
+	defer asks(ctx)()
 	for attempt := 0; ; attempt++ {
 		t, err := r.learned(ctx, db)
 		if err == nil {

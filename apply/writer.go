@@ -34,7 +34,9 @@ func (w *writer) run(ctx context.Context) {
 		w.flight.free(j.bytes)
 	}
 	for _, p := range w.temporary {
-		p.abandon(w)
+		if !away(ctx) { // else they go by themselves
+			p.abandon(w)
+		}
 	}
 }
 
@@ -50,6 +52,7 @@ func (w *writer) take(ctx context.Context, j *job) error {
 			return err
 		}
 	}
+	defer asks(ctx)()
 	err := w.job(ctx, j)
 	if err == nil && !w.Plan {
 		err = w.evictions(ctx)
@@ -147,6 +150,7 @@ const nonsense = 3
 
 // pause waits before another attempt, if there is to be one after that error.
 func pause(ctx context.Context, attempt int, last error) bool {
+	unheard(ctx, last)
 	var garbled interface{ Garbled() } // what came was no reply
 	if attempt >= nonsense && errors.As(last, &garbled) {
 		return false
@@ -198,6 +202,9 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 		rec := kept[i]
 		err := reply.Error()
 		what, reason := judged(err)
+		if what != unknown {
+			heard(ctx)
+		}
 		switch {
 		case what == existing && rec.doubt: // perhaps it is what the lost attempt wrote
 			again = append(again, rec)
