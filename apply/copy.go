@@ -95,8 +95,10 @@ func Copy(ctx context.Context, from, to compare.Live, clients Clients, o CopyOpt
 		o.Live = to
 	}
 	c := &copying{CopyOptions: o, from: from, to: to, clients: clients, seed: maphash.MakeSeed()}
+	ctx, stop := watched(ctx, o.Waiting)
+	defer stop(nil)
 	err := c.run(ctx)
-	return c.report, err
+	return c.report, because(ctx, err)
 }
 
 // copying represents one run.
@@ -229,6 +231,7 @@ func (c *copying) deleteIn(ctx context.Context, gone []compare.Difference) error
 	if len(commands) == 0 {
 		return nil
 	}
+	defer asks(ctx)()
 	replies, err := answers(ctx, raw, commands)
 	for _, reply := range replies {
 		if n, failed := reply.AsInt64(); failed == nil {

@@ -10,8 +10,8 @@ import (
 	kt "github.com/keywright/keywright/keywrighttest"
 )
 
-// encoded are values in every encoding that a server has. encoding is that of Redis 7.0, and
-// of Valkey 8.0 where a / follows.
+// encoded are values in every encoding that a server has. Which one it gives a value is the server's: after a / are
+// those of other releases.
 var encoded = []struct{ key, encoding, script string }{
 	{"int", "int", `redis.call('SET', KEYS[1], '-9223372036854775808')`},
 	{"short", "embstr", `redis.call('SET', KEYS[1], 'a\0\255b')`},
@@ -59,6 +59,7 @@ func TestEveryEncoding(t *testing.T) {
 	for _, brand := range kt.Brands() {
 		servers[brand] = kt.Start(t, brand)
 	}
+	seen := map[string]bool{}
 	for i, brand := range kt.Brands() {
 		from, to := servers[brand], servers[kt.Brands()[len(kt.Brands())-1-i]]
 		for _, largest := range []int64{1 << 40, 1} {
@@ -66,8 +67,8 @@ func TestEveryEncoding(t *testing.T) {
 			for n, e := range encoded {
 				from.Do("EVAL", e.script, "1", e.key)
 				from.Do("PEXPIREAT", e.key, fmt.Sprint(4102444800001+n))
-				names := strings.Split(e.encoding, "/")
-				if got := from.Do("OBJECT", "ENCODING", e.key); got != names[min(i, len(names)-1)] {
+				got := fmt.Sprint(from.Do("OBJECT", "ENCODING", e.key))
+				if seen[got] = true; !slices.Contains(strings.Split(e.encoding, "/"), got) {
 					t.Errorf("%s: %s is a %v", brand, e.key, got)
 				}
 			}
@@ -87,8 +88,7 @@ func TestEveryEncoding(t *testing.T) {
 	}
 	all := []string{"int", "embstr", "raw", "quicklist", "listpack", "intset", "hashtable", "skiplist", "stream"}
 	for _, name := range all {
-		if !slices.ContainsFunc(encoded[:],
-			func(e struct{ key, encoding, script string }) bool { return strings.Contains(e.encoding, name) }) {
+		if !seen[name] {
 			t.Errorf("no value is a %s", name)
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
+// MaxFlight is maxFlight for tests.
+const MaxFlight = maxFlight
+
 // TemporaryName is temporaryName for tests.
 var TemporaryName = temporaryName
 

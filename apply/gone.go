@@ -52,6 +52,7 @@ func answers(ctx context.Context, raw kernel.Raw, list kernel.Commands) (out []k
 			}
 		}
 		if what, _ := judged(err); what != unknown {
+			heard(ctx)
 			break
 		}
 	}

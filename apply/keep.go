@@ -51,6 +51,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	if len(names) == 0 {
 		return nil, nil
 	}
+	defer asks(ctx)()
 	seen, err := r.look(ctx, steps[0].db, names, func(k *source.Content) error {
 		if err := items[string(k.Name)].read(k); err != nil {
 			return err

@@ -25,6 +25,8 @@ type KeysOptions struct {
 	// ends the run. nil: it is not asked.
 	StillActs func() error
 
+	Waiting Waiting // for servers that do not answer
+
 	Live Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
 	Undo *Undo // where it is written what was renamed, or given a TTL; nil: nowhere
 
@@ -269,6 +271,7 @@ func (r *changes) flush(ctx context.Context) error {
 	if err := r.Begin(ctx, r.opened(steps), bytes); err != nil {
 		return err // nothing of it was sent, nor counted
 	}
+	defer asks(ctx)()
 	c, err := r.clients(steps[0].db)
 	if err != nil {
 		return err

@@ -2,7 +2,9 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -50,7 +52,9 @@ func Changes(ctx context.Context, l Listed, o KeysOptions) (KeysReport, error) {
 		}
 		w.at, w.doubted = o.Journal.place()
 	}
-	err = w.run(ctx)
+	ctx, stop := watched(ctx, o.Waiting)
+	defer stop(nil)
+	err = because(ctx, w.run(ctx))
 	if err != nil && w.torn { // the last line of the journal says which batch it was
 		r.report.Left = plan.Ranked(r.left)
 		return r.report, err
@@ -123,16 +127,27 @@ func (w *listing) passed(c *plan.Change, at int) {
 }
 
 // batch makes changes, some at a time. One that has begun is waited for, so that an
-// interrupted run knows what it did.
+// interrupted run knows what it did. After one that had no answer none is begun.
 func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
+	defer asks(ctx)()
 	ctx = context.WithoutCancel(ctx)
+	var failed atomic.Bool
 	codes, errs := make([]plan.Code, len(todo)), make([]error, len(todo))
 	var group sync.WaitGroup
 	places := make(chan struct{}, max(w.AtOnce, 1))
 	for i, c := range todo {
 		places <- struct{}{}
+		if failed.Load() {
+			errs[i] = errNotBegun
+			<-places
+			continue
+		}
 		group.Go(func() {
-			codes[i], errs[i] = w.one(ctx, c)
+			if codes[i], errs[i] = w.one(ctx, c); errs[i] != nil {
+				failed.Store(true)
+			} else {
+				heard(ctx)
+			}
 			<-places
 		})
 	}
@@ -140,6 +155,7 @@ func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
 	var last error
 	for i, c := range todo {
 		switch {
+		case errs[i] == errNotBegun:
 		case errs[i] != nil:
 			if class, ok := keywright.ClassOf(errs[i]); !ok || class != keywright.NotApplied {
 				w.Add(c.Entry, KeyCounts{Keys: 1, Unknown: 1})
@@ -153,6 +169,9 @@ func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
 	}
 	return last
 }
+
+// errNotBegun is of a change that was not begun.
+var errNotBegun = errors.New("not begun")
 
 // listedTimeout bounds one change.
 const listedTimeout = 30 * time.Second

@@ -50,6 +50,7 @@ func (r *changes) look(ctx context.Context, db int, names []string, each func(*s
 	}
 	var facts compare.Facts
 	err := r.Live.Ask(ctx, db, list, func(batch []source.Content) error {
+		heard(ctx)
 		for i := range batch {
 			c := &batch[i]
 			if each != nil && c.Lost == "" {
@@ -366,6 +367,7 @@ func (r *changes) remove(ctx context.Context, c kernel.Raw, s *keyChange, key st
 			said, err = r.removeLarge(ctx, c, s.db, key, was, script(""))
 		}
 		if what, _ := judged(err); err == nil || what != unknown {
+			heard(ctx)
 			break
 		}
 		doubt = true

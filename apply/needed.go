@@ -142,6 +142,7 @@ func (w *writer) live(ctx context.Context, t *target, records []*record) (map[st
 	}
 	var facts compare.Facts
 	err := w.Live.Ask(ctx, t.db, names, func(batch []source.Content) error {
+		heard(ctx)
 		for i := range batch {
 			f, done, err := facts.Take(&batch[i], string(batch[i].Name))
 			if done && err == nil {

@@ -260,6 +260,7 @@ func (w *writer) together(ctx context.Context, p *partial, commands []kernel.Com
 			break
 		}
 	}
+	heard(ctx)
 	if err == nil || !isAnswer(err) {
 		p.grown += grows
 		return nil

@@ -20,12 +20,9 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
-	"github.com/keywright/keywright/topology"
 )
 
 // Existing describes what becomes of a key that is there already.
@@ -76,6 +73,8 @@ type RestoreOptions struct {
 
 	// MayEvict lets servers evict keys, of any program, to make room. Without it the run ends when one does.
 	MayEvict bool
+
+	Waiting Waiting // for servers that do not answer
 
 	Plan bool // change nothing: the report says what would become of the keys
 
@@ -141,10 +140,10 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	if o.Journal != nil && o.Journal.Done() {
 		return Report{}, ErrDone
 	}
-	ctx, stop := context.WithCancelCause(ctx)
+	ctx, stop := watched(ctx, o.Waiting)
 	defer stop(nil)
 	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(),
-		began: time.Now(), id: rand.Text()}
+		began: time.Now(), id: rand.Text(), flight: newFlight()}
 	if err := r.resume(); err != nil {
 		return r.report, err
 	}
@@ -159,7 +158,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 		close(w.in)
 	}
 	group.Wait()
-	if !o.Plan {
+	if !o.Plan && !away(ctx) {
 		err = errors.Join(err, r.evictions(context.WithoutCancel(ctx)))
 	}
 	for _, m := range r.memory.servers {
@@ -186,6 +185,7 @@ type restore struct {
 	began   time.Time
 	given   int64
 	id      string // of this run: in the names of temporary keys
+	flight  *flight
 
 	mu      sync.Mutex
 	report  Report
@@ -237,6 +237,7 @@ func (r *restore) feed(ctx context.Context, records iter.Seq2[*archive.Record, e
 			return nil
 		case <-ctx.Done():
 			r.lost(j.records)
+			r.flight.free(j.bytes)
 			return ctx.Err()
 		}
 	}
@@ -272,6 +273,15 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 		}
 		err = r.renamed(rec, place, func(rec *archive.Record, problem string) error {
 			at := [2]int{int(maphash.Bytes(r.seed, place.Key) % uint64(len(r.writers))), place.DB}
+			bytes := len(rec.Payload) + len(place.Key)
+			if !r.flight.fits(bytes) {
+				for begun := range open {
+					if err := send(begun); err != nil {
+						return err
+					}
+				}
+			}
+			r.flight.take(bytes)
 			j := open[at]
 			if j == nil {
 				j = &job{target: t}
@@ -281,7 +291,7 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 			own.Payload = append(make([]byte, 0, len(rec.Payload)+footer), rec.Payload...) // room for what RESTORE adds
 			own.Record.Key = nil
 			j.records = append(j.records, own)
-			if j.bytes += len(own.Payload) + len(place.Key); len(j.records) >= batchKeys || j.bytes >= batchBytes {
+			if j.bytes += bytes; len(j.records) >= batchKeys || j.bytes >= batchBytes {
 				return send(at)
 			}
 			return nil
@@ -359,11 +369,10 @@ func (r *restore) place(rec *archive.Record, seq int64) (p Place, ok bool, faile
 
 // target represents a database that is written to.
 type target struct {
-	client *keywright.Client
-	db     int
-	rdb    int // highest version of payloads that it takes
-	valkey bool
-	ahead  time.Duration // of the server's clock before ours
+	client   *keywright.Client
+	db       int
+	versions versions      // of payloads that it takes
+	ahead    time.Duration // of the server's clock before ours
 }
 
 // now returns the server's time in Unix milliseconds.
@@ -374,6 +383,7 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 	if t := r.targets[db]; t != nil {
 		return t, nil
 	}
+	defer asks(ctx)()
 	for attempt := 0; ; attempt++ {
 		t, err := r.learned(ctx, db)
 		if err == nil {
@@ -405,7 +415,7 @@ func (r *restore) learned(ctx context.Context, db int) (*target, error) {
 	return t, r.watch(ctx, t)
 }
 
-// learn asks the server what it is and what time it has.
+// learn asks the server what time it has.
 func (t *target) learn(ctx context.Context) error {
 	raw := t.client.Raw()
 	clock, err := raw.Do(ctx, raw.B().Time().Build()).AsStrSlice()
@@ -418,14 +428,5 @@ func (t *target) learn(ctx context.Context) error {
 	seconds, _ := strconv.ParseInt(clock[0], 10, 64)
 	micros, _ := strconv.ParseInt(clock[1], 10, 64)
 	t.ahead = time.Until(time.Unix(seconds, micros*1000))
-	info, err := topology.ReadInfo(ctx, kernel.AskNode(raw), "server")
-	if err != nil {
-		return fmt.Errorf("info: %w", err)
-	}
-	brand, _ := info.Brand()
-	if major, minor := info.Release(); major > 0 {
-		t.rdb = rdb.VersionOf(brand == "valkey", major, minor)
-	}
-	t.valkey = brand == "valkey"
 	return nil
 }

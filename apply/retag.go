@@ -40,6 +40,7 @@ func (r *changes) toldAll(ctx context.Context, steps []*keyChange) error {
 	if err != nil {
 		return err
 	}
+	defer asks(ctx)()
 	for _, s := range steps {
 		if _, _, err := r.retag(ctx, c.Raw(), s, true); err != nil {
 			return err
@@ -52,8 +53,10 @@ func (r *changes) toldAll(ctx context.Context, steps []*keyChange) error {
 // else: as long as values are there under both names, their tags reach both.
 func Tell(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) error {
 	r := &changes{Run: &Run{KeysOptions: o, left: map[plan.Code]*plan.Left{}}, clients: clients, rule: rule, copies: true}
+	ctx, stop := watched(ctx, o.Waiting)
+	defer stop(nil)
 	_, err := r.tell(ctx, scan)
-	return err
+	return because(ctx, err)
 }
 
 // retagged gives members of sets their new names, before the sets get new names, too.
@@ -172,6 +175,7 @@ func (r *changes) surely(ctx context.Context, do func() error) (err error) {
 		}
 		err = do()
 		if what, _ := judged(err); what != unknown {
+			heard(ctx)
 			break
 		}
 	}

@@ -35,8 +35,10 @@ func Walk(ctx context.Context, walk func(context.Context, *Run) (source.Summary,
 			r.Add(entry, c)
 		}
 	}
+	ctx, stop := watched(ctx, o.Waiting)
+	defer stop(nil)
 	sum, err := walk(ctx, r)
-	return r.end(sum, err)
+	return r.end(sum, because(ctx, err))
 }
 
 // newRun begins a run; ErrDone if the plan of its journal was executed to its end.

@@ -96,13 +96,16 @@ func (r *changes) commands(ctx context.Context, c kernel.Raw, steps []*keyChange
 			list[i] = s.command(c)
 		}
 		var again []*keyChange
+		unanswered := len(steps)
 		for i, reply := range c.DoMulti(ctx, list...) {
 			if err := r.judge(steps[i], reply); err != nil {
 				steps[i].doubt = true
 				again, last = append(again, steps[i]), err
 			}
 		}
-		steps = again
+		if steps = again; len(again) < unanswered {
+			heard(ctx)
+		}
 	}
 	r.unknown(steps)
 	if len(steps) > 0 {
@@ -263,7 +266,9 @@ func (r *changes) items(ctx context.Context, c kernel.Raw, steps []*keyChange) e
 		room <- struct{}{}
 		group.Go(func() {
 			defer func() { <-room }()
-			results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db, s.sums})
+			if results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db, s.sums}); results[i].err == nil {
+				heard(ctx)
+			}
 		})
 	}
 	group.Wait()

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -29,28 +28,36 @@ type writer struct {
 // run works until the jobs end. After an error that ends the run it only counts.
 func (w *writer) run(ctx context.Context) {
 	for j := range w.in {
-		if ctx.Err() != nil {
-			w.lost(j.records)
-			continue
-		}
-		if w.StillActs != nil {
-			if err := w.StillActs(); err != nil {
-				w.lost(j.records)
-				w.stop(err)
-				continue
-			}
-		}
-		err := w.job(ctx, j)
-		if err == nil && !w.Plan {
-			err = w.evictions(ctx)
-		}
-		if err != nil {
+		if err := w.take(ctx, j); err != nil {
 			w.stop(err)
 		}
+		w.flight.free(j.bytes)
 	}
 	for _, p := range w.temporary {
-		p.abandon(w)
+		if !away(ctx) { // else they go by themselves
+			p.abandon(w)
+		}
 	}
+}
+
+// take writes a batch if it may still be written. An error ends the run.
+func (w *writer) take(ctx context.Context, j *job) error {
+	if ctx.Err() != nil {
+		w.lost(j.records)
+		return nil
+	}
+	if w.StillActs != nil {
+		if err := w.StillActs(); err != nil {
+			w.lost(j.records)
+			return err
+		}
+	}
+	defer asks(ctx)()
+	err := w.job(ctx, j)
+	if err == nil && !w.Plan {
+		err = w.evictions(ctx)
+	}
+	return err
 }
 
 // job writes a batch: whole values together, parts one after the other.
@@ -143,6 +150,7 @@ const nonsense = 3
 
 // pause waits before another attempt, if there is to be one after that error.
 func pause(ctx context.Context, attempt int, last error) bool {
+	unheard(ctx, last)
 	var garbled interface{ Garbled() } // what came was no reply
 	if attempt >= nonsense && errors.As(last, &garbled) {
 		return false
@@ -160,8 +168,14 @@ func pause(ctx context.Context, attempt int, last error) bool {
 // attempt sends a batch once. It returns what must be sent again, and the last reason.
 func (w *writer) attempt(ctx context.Context, t *target, records []*record) (again []*record, last error) {
 	send, err := w.needed(ctx, t, records)
-	if err == nil && w.Plan {
+	if err == nil {
+		err = t.versions.learn(ctx, t.client.Raw(), w.id, send)
+	}
+	if w.Plan && (err == nil || isAnswer(err)) { // a plan is also made for a server that takes no writes now
 		err = w.there(ctx, t, send)
+	}
+	if full(err) {
+		err = fmt.Errorf("%w: %w", errFull, err)
 	}
 	if err != nil {
 		return records, err
@@ -188,6 +202,9 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 		rec := kept[i]
 		err := reply.Error()
 		what, reason := judged(err)
+		if what != unknown {
+			heard(ctx)
+		}
 		switch {
 		case what == existing && rec.doubt: // perhaps it is what the lost attempt wrote
 			again = append(again, rec)
@@ -256,12 +273,11 @@ func (t *target) payload(rec *record) (payload, reason string) {
 	if rec.Form != archive.Dump {
 		return "", rec.problem
 	}
-	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.rdb)
+	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.versions.of(rec.RDB))
 	if err != nil {
 		return "", err.Error()
 	}
-	b := binary.LittleEndian.AppendUint16(body, uint16(version)) // after the end of what is kept
-	return string(binary.LittleEndian.AppendUint64(b, rdb.Sum(b))), ""
+	return withFooter(body, version), "" // after the end of what is kept
 }
 
 var errFull = errors.New("the server's memory is full: nothing more can be written")

@@ -136,6 +136,10 @@ func New(o Options) (Config, error) {
 	return c, c.secure(o)
 }
 
+// Patience returns how long a server that does not answer is waited for in all, however often it is asked: half a minute
+// with the timeout that is not set, longer than a failover.
+func (c Config) Patience() time.Duration { return 6 * cmp.Or(c.Timeout, 5*time.Second) }
+
 // ConfigError represents a URL or TLS setting that cannot be used.
 type ConfigError struct {
 	What string

@@ -340,3 +340,39 @@ func read(c net.Conn, want int, limit time.Duration) int {
 	n, _ := io.ReadFull(c, make([]byte, want))
 	return n
 }
+
+// TestServersOfAFolder: a program of the folder goes before the one on PATH, and one that it does not have is taken from
+// there. What is there and cannot be started is told, not passed over.
+func TestServersOfAFolder(t *testing.T) {
+	folder := t.TempDir()
+	installed, err := exec.LookPath(string(Redis))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(installed, filepath.Join(folder, string(Redis))); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KEYWRIGHT_SERVERS", folder)
+	started := filepath.Join(folder, string(Redis))
+	if path, err := programOf(Redis); err != nil || path != started {
+		t.Errorf("%q, %v", path, err)
+	}
+	s := Start(t, Redis)
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.PID())); err == nil && !strings.Contains(string(line), "redis-server") {
+		t.Errorf("%q was started", line)
+	}
+	if path, err := programOf(Valkey); err != nil || filepath.Dir(path) == folder {
+		t.Errorf("%q, %v", path, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, string(Valkey)), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := programOf(Valkey); err == nil {
+		t.Errorf("%q, which cannot be run", path)
+	}
+	t.Setenv("PATH", folder)
+	t.Setenv("KEYWRIGHT_SERVERS", "")
+	if _, err := programOf("other-server"); err == nil || !strings.Contains(err.Error(), "scripts/install-test-deps.sh") {
+		t.Errorf("%v", err)
+	}
+}

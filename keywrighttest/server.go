@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -42,10 +43,30 @@ func Brands() []Brand {
 	return []Brand{Redis, Valkey}
 }
 
+// programOf returns what is started for a brand: its program in the folder that the variable KEYWRIGHT_SERVERS names, and
+// where that has none, or the variable is empty, the one on PATH. So tests run on servers that are not installed.
+func programOf(brand Brand) (string, error) {
+	if folder := os.Getenv("KEYWRIGHT_SERVERS"); folder != "" {
+		path, err := filepath.Abs(filepath.Join(folder, string(brand))) // a server runs in a folder of its own
+		if err == nil {
+			path, err = exec.LookPath(path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+	}
+	path, err := exec.LookPath(string(brand))
+	if err != nil {
+		return "", fmt.Errorf("%s is not installed: run scripts/install-test-deps.sh", brand)
+	}
+	return path, nil
+}
+
 // Server represents a running server.
 type Server struct {
 	t        testing.TB
 	Brand    Brand
+	program  string // its file
 	Port     int
 	Dir      string
 	args     []string
@@ -102,10 +123,11 @@ func ReplicaOf(primary *Server) Option {
 // Start starts a server and stops it when the test ends.
 func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	t.Helper()
-	if _, err := exec.LookPath(string(brand)); err != nil {
-		t.Fatalf("%s is not installed: run scripts/install-test-deps.sh", brand)
+	program, err := programOf(brand)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s := &Server{t: t, Brand: brand, Dir: tempDir(t)}
+	s := &Server{t: t, Brand: brand, program: program, Dir: tempDir(t)}
 	for _, o := range options {
 		o(s)
 	}
@@ -148,7 +170,7 @@ func tempDir(t testing.TB) string {
 // launch starts the process and waits until it answers. A shell in between ends
 // the server when the pipe from the test process breaks, however that ends.
 func (s *Server) launch(limit time.Duration) error {
-	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r _; kill -9 $p; wait $p`, "sh", string(s.Brand)}
+	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r _; kill -9 $p; wait $p`, "sh", s.program}
 	if s.sentinel != "" {
 		conf := filepath.Join(s.Dir, "sentinel.conf")
 		if err := os.WriteFile(conf, []byte(s.sentinel), 0o600); err != nil {

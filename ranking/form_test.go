@@ -1,7 +1,9 @@
 package ranking
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +36,7 @@ func TestFormOfFirstToReach(t *testing.T) {
 		}
 	}
 	if _, err := b.Increase(t.Context(), today, 5, 0); err != nil ||
-		s.Do("ZSCORE", "first:2026-11-21", "5") != "10.972526550292969" {
+		scored(t, s.Do("ZSCORE", "first:2026-11-21", "5")) != 10.972526550292969 {
 		t.Errorf("a score that stays is written in another way, %v", err)
 	}
 	b.Step.Begin = func(time.Time) time.Time { return time.Unix(0, 0) } // long over: the fraction is 0
@@ -43,7 +45,17 @@ func TestFormOfFirstToReach(t *testing.T) {
 	}
 	b.Step.Begin = func(time.Time) time.Time { return time.Now().Add(1000 * time.Hour) } // not begun: the whole fraction
 	if _, err := b.Increase(t.Context(), today, 6, 4); err != nil ||
-		s.Do("ZSCORE", "first:2026-11-21", "6") != "4.9999923706054688" {
+		scored(t, s.Do("ZSCORE", "first:2026-11-21", "6")) != 4.9999923706054688 {
 		t.Errorf("%v, %v", s.Do("ZSCORE", "first:2026-11-21", "6"), err)
 	}
+}
+
+// scored reads a score: servers write the same one with as many digits as it needs, or with seventeen.
+func scored(t *testing.T, score any) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(fmt.Sprint(score), 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return f
 }

@@ -26,6 +26,38 @@ func VersionOf(valkey bool, major, minor int) int {
 	return 7
 }
 
+// Versions returns the versions in which a value may be written for a server that does not take its own, oldest first.
+// Those of Valkey alone are not among them: what Redis writes in its own newer versions, these cannot say.
+func Versions() []int {
+	var all []int
+	for v := oldestWritten; v <= newestRedis; v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
+// Older returns the version in which what was written in one version is for servers that load up to another one: the
+// same, or an older one. 0: none is known, and any.
+func Older(own, to int) int {
+	switch {
+	case own == 0 && to == 0:
+		return olderVersion
+	case own == 0:
+		return to
+	case to == 0, OfValkey(own) && OfValkey(to):
+		return own
+	case OfValkey(to):
+		return min(own, sharedVersion)
+	}
+	return min(own, to)
+}
+
+const (
+	oldestWritten = 6  // of Redis 2.6
+	olderVersion  = 10 // of Redis 7.0, the oldest server that is supported
+	sharedVersion = 11 // the last one of Redis that Valkey loads, too
+)
+
 // since is the first version of RDB that has a type.
 var since = map[byte]int{5: 8, 9: 2, 10: 2, 11: 2, 12: 2, 13: 4, 7: 8, 14: 7, 15: 9, 16: 10, 17: 10, 18: 10, 19: 10,
 	20: 11, 21: 11}

@@ -42,7 +42,7 @@ type ContentsRequest struct {
 const largest = 512 << 10
 
 // inFlight bounds the bytes of values that are asked for at a time.
-const inFlight = 4 << 20
+const inFlight = 2 << 20
 
 // ContentCommands returns what Contents sends beside the commands of a scan. It also tries
 // CLIENT NO-TOUCH, which servers have from 7.2 (Redis) and 8.0 (Valkey) and which keeps

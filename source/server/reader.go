@@ -229,14 +229,21 @@ func (p *copiedNames) take(db int, names [][]byte) {
 }
 
 // askings says how often keys are asked for before they are given up: about half a
-// minute, longer than a failover.
+// minute, longer than a failover. Nor is a server waited for longer than connect.Config.Patience.
 const askings = 12
 
 // patiently runs a step, and again with new connections where a server failed, or slots
 // of a cluster moved.
 func (r *Reader) patiently(ctx context.Context, step func() error) (err error) {
+	var since time.Time // the first failure
 	for attempt := range askings {
+		if attempt == 1 {
+			since = time.Now()
+		}
 		if attempt > 0 {
+			if time.Since(since) > r.scanner.config.Patience() {
+				return err
+			}
 			if err := sleep(ctx, min(25*time.Millisecond<<attempt, 4*time.Second)); err != nil {
 				return err
 			}

@@ -21,7 +21,8 @@ import (
 // Options say what is exported.
 type Options struct {
 	Wants func(key []byte) bool // nil: all; asked by one goroutine
-	// version that the RDB file is for, as rdb.VersionOf gives it; 0: that of the archive's servers
+	// newest version that the RDB file may have, as rdb.VersionOf gives it; 0: any. It has at most that of the archive's
+	// values, which the servers that they are from load.
 	RDB int
 
 	Libraries bool // of functions are exported, too
@@ -124,9 +125,11 @@ func (o *Options) all(ctx context.Context, c *archive.Chain, load func(source.Li
 // RDB writes an RDB file. A value that its version does not have is written in an older
 // form of the same type, where there is one.
 func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
-	if o.RDB == 0 {
-		o.RDB = versionOf(c.Newest())
+	own, err := versionOf(c)
+	if err != nil {
+		return Report{}, err
 	}
+	o.RDB = rdb.Older(own, o.RDB)
 	w := rdb.NewWriter(out, o.RDB, about(c.Newest())...)
 	report, err := o.all(ctx, c, func(lib source.Library) error { return w.Library(lib.Code) },
 		func(db int, keys int64) error { w.Database(db, keys); return nil },
@@ -152,19 +155,17 @@ func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
 	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
 }
 
-// versionOf returns the RDB version of the servers that an archive is from.
-func versionOf(a *archive.Archive) int {
-	version := 0
-	for _, s := range a.Meta.Shards {
-		var major, minor int
-		if _, err := fmt.Sscanf(s.Version, "%d.%d", &major, &minor); err == nil {
-			version = max(version, rdb.VersionOf(s.Brand == "valkey", major, minor))
+// versionOf returns the newest RDB version of the values of archives, as they say it themselves. 0: no value says it, as
+// all are in parts.
+func versionOf(c *archive.Chain) (version int, err error) {
+	for _, a := range c.Archives() {
+		own, err := a.RDB()
+		if err != nil {
+			return 0, err
 		}
+		version = max(version, own)
 	}
-	if version == 0 {
-		version = rdb.VersionOf(false, 7, 0)
-	}
-	return version
+	return version, nil
 }
 
 // about returns the fields of a snapshot that say where it is from.

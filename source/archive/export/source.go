@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright/source"
@@ -63,14 +64,14 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 	return sum, err
 }
 
-// write writes the archive as a snapshot of the newest version that its servers may have.
+// write writes the archive as a snapshot of the newest version of the family that its values are of.
 func (s *Source) write(ctx context.Context, out io.Writer) (Report, error) {
-	newest := 15
-	for _, shard := range s.chain.Newest().Meta.Shards {
-		var major int
-		if _, err := fmt.Sscanf(shard.Version, "%d.", &major); err == nil && shard.Brand == "valkey" && major >= 9 {
-			newest = rdb.VersionOf(true, major, 0)
-		}
+	newest, err := versionOf(s.chain)
+	if err != nil {
+		return Report{}, err
+	}
+	if !rdb.OfValkey(newest) {
+		newest = slices.Max(rdb.Versions())
 	}
 	w := rdb.NewWriter(out, newest, about(s.chain.Newest())...)
 	o := Options{}

@@ -291,7 +291,7 @@ func readPlan(path string) (*plan.Plan, error) {
 func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
 	began := r.app.now()
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
-	report, err := r.perform(ctx, p, journal, func(done int64) {
+	report, err := r.perform(ctx, p, journal, bar, func(done int64) {
 		bar.Show(terminal.State{What: r.verb.unit + "s", Done: done, Total: p.Total.Keys,
 			Elapsed: r.app.now().Sub(began)}, r.app.now())
 	})
@@ -307,9 +307,9 @@ type notBegun struct{ error }
 
 func (n *notBegun) Unwrap() error { return n.error }
 
-// perform changes the server as a plan says. journal may be nil.
+// perform changes the server as a plan says. journal and bar may be nil.
 func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
-	told func(int64)) (report apply.KeysReport, err error) {
+	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
 	first, err := r.clients.client(0)
 	if err != nil {
 		return report, &notBegun{err}
@@ -325,7 +325,8 @@ func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Jo
 		}
 	}
 	return r.work.do(ctx, p, apply.KeysOptions{
-		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told})
+		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told,
+		Waiting: patience(bar, r.config)})
 }
 
 // act takes the right to change keys, on servers that are still those that were looked at.

@@ -409,7 +409,7 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	o := apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
 			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
-			MayEvict: r.evict,
+			MayEvict: r.evict, Waiting: patience(bar, r.to.reader.Config()),
 			Progress: func(done int64) {
 				if done%64 == 0 {
 					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.now().Sub(r.started), Note: r.phase}, r.now())

@@ -135,7 +135,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	report, err := apply.Copy(ctx, from, to, r.clients.client, apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
 			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
-			Existing: apply.Existing(r.existing), Rate: r.rate,
+			Existing: apply.Existing(r.existing), Rate: r.rate, Waiting: patience(bar, r.config),
 			Place: func(rec *archive.Record) (apply.Place, error) {
 				name, _, ok := n.meant(rec.Key)
 				if !ok {
@@ -177,7 +177,8 @@ func (r *changeRun) tell(ctx context.Context, still func() error) error {
 	if err != nil {
 		return err
 	}
-	return apply.Tell(ctx, r.clients.client, r.names(rule), rule, apply.KeysOptions{StillActs: still})
+	return apply.Tell(ctx, r.clients.client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
+		Waiting: patience(nil, r.config)})
 }
 
 // errNoNewName leaves a key out.

@@ -426,7 +426,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	o.Progress = func(done int64) {
 		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
 	}
-	o.Needs, o.MayEvict = r.needs, r.evict
+	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, patience(bar, r.config)
 	libraries, err := r.loadLibraries(ctx, o.Plan)
 	if err != nil {
 		return nil, err

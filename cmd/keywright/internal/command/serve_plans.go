@@ -190,7 +190,7 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 	}
 	defer r.close()
 	defer journal.Close()
-	report, err := r.perform(ctx, made, journal, told)
+	report, err := r.perform(ctx, made, journal, nil, told)
 	done := r.result(ctx, &report, err)
 	out = operate.Outcome{Total: report.KeyCounts, Left: report.Left, Complete: done.Complete, Problem: done.Problem}
 	if err != nil {

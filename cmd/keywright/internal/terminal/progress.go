@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright/finding"
@@ -11,6 +12,7 @@ import (
 // Progress shows how far something is: one line that is drawn again and again on a
 // terminal, one line every ten seconds elsewhere.
 type Progress struct {
+	mu    sync.Mutex
 	s     *Screen
 	bar   bool
 	last  time.Time
@@ -40,8 +42,13 @@ func NewProgress(mode string, s *Screen, now time.Time) *Progress {
 
 // Show draws the state.
 func (p *Progress) Show(state State, now time.Time) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
-	case p == nil || !p.bar && now.Sub(p.last) < plainEvery:
+	case !p.bar && now.Sub(p.last) < plainEvery:
 	case p.bar:
 		fmt.Fprintf(p.s.Raw(), "\r\x1b[K%s", finding.Printable(state.within(p.s.Width)))
 		p.shown = true
@@ -51,9 +58,28 @@ func (p *Progress) Show(state State, now time.Time) {
 	}
 }
 
+// Say prints a line above the bar.
+func (p *Progress) Say(text string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintln(p.s, finding.Printable(text))
+}
+
 // Clear removes the bar.
 func (p *Progress) Clear() {
-	if p != nil && p.shown {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.clear()
+	}
+}
+
+func (p *Progress) clear() {
+	if p.shown {
 		fmt.Fprint(p.s.Raw(), "\r\x1b[K")
 		p.shown = false
 	}
