@@ -59,6 +59,17 @@ func TestAppendOnlyFolder(t *testing.T) {
 	if code, _, errs := run("audit", alone, "--replay"); code == 0 || !strings.Contains(errs, "no append-only folder") {
 		t.Errorf("a base alone, replayed: %d, %s", code, errs)
 	}
+	other := keywrighttest.Start(t, keywrighttest.Redis)
+	for _, name := range []string{"a:1", "a:2", "a:3"} {
+		other.Do("SET", name, "x")
+	}
+	if code, out, errs := run("verify", folder, other.URL()); code == 0 || !strings.Contains(out+errs, commands) {
+		t.Errorf("verify: %d, %s%s", code, out, errs)
+	}
+	if code, out, errs := run("verify", folder, "-u", other.URL(), "--replay"); code != 0 || !strings.Contains(out, "The same: 3 keys") ||
+		!strings.Contains(out, "has loaded a copy of the folder") {
+		t.Errorf("verify, replayed: %d, %s%s", code, out, errs)
+	}
 	last, err := filepath.Glob(filepath.Join(folder, "*.incr.aof"))
 	expect.NoError(t, err)
 	whole, err := os.ReadFile(last[len(last)-1])

@@ -37,6 +37,7 @@ type placing struct {
 	snapshot bool // a server sends a snapshot
 	forks    int
 	noCRC    bool
+	replay   bool // append-only folders are loaded by a throw-away server, which is read
 	chaining
 	others []string // archives that were named, too
 }
@@ -140,6 +141,14 @@ func archivePlace(name string, db int) func(*chained, error) (*place, error) {
 
 // openDump opens a snapshot file.
 func (a *app) openDump(name string, in io.Reader, o placing, req server.ContentsRequest) (*place, error) {
+	if o.replay && name != dumpfile.Stdin {
+		inner := *a // the URL of the server that loads it is none of the flags
+		read, done, err := inner.replayedContents(&sourcing{name: name, scan: o.scan})
+		if err != nil {
+			return nil, err
+		}
+		return snapshotPlace(&place{name: name, kind: "snapshot", close: done}, read, req), nil
+	}
 	f, err := dumpfile.Open(name, in)
 	if err != nil {
 		return nil, err

@@ -107,6 +107,8 @@ interrupted.`,
 	f.Lookup("snapshot").NoOptDefVal = "all"
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
+	f.BoolVar(&o.replay, "replay", false,
+		"of an append-only folder: a throw-away server from PATH loads a copy of it, and is read")
 	f.IntVar(&o.toDB, "to-db", -1, "compare the database of --db with this one of B (-1: with the same)")
 	f.StringVar(&o.ttl, "ttl", "exact", "what is compared of expiries: exact, present or ignore")
 	f.DurationVar(&o.slack, "ttl-slack", 0, "with --ttl exact: how much expiries may differ")
