@@ -179,6 +179,7 @@ func stateOf(t testing.TB, clients apply.Clients, db int, key string) string {
 	}
 	for _, g := range about["groups"].([]any) {
 		group := g.(map[string]any)
+		delete(group, "lag") // releases compute it otherwise, of what is compared here
 		for _, p := range group["pending"].([]any) {
 			p.([]any)[2] = nil
 		}

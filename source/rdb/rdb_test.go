@@ -201,11 +201,12 @@ func compare(t *testing.T, s *keywrighttest.Server, name string, live, snapshot 
 		bare); fmt.Sprint(n) != fmt.Sprint(snapshot.Elements) {
 		t.Errorf("%s: %v elements, snapshot says %d", name, n, snapshot.Elements)
 	}
-	// Sizes are those of jemalloc's classes. Another allocator has its own, and says so.
+	// Sizes are those of jemalloc's classes. The server says which allocator it has: another one takes up to thrice as
+	// much for small texts.
 	rough := 0.1
 	jemalloc := strings.HasPrefix(s.Info("mem_allocator"), "jemalloc")
 	if !jemalloc {
-		rough = 0.5
+		rough = 0.67
 	}
 	exact := jemalloc && snapshot.Encoding != "skiplist" && snapshot.Encoding != "stream" && snapshot.Encoding != "quicklist" &&
 		!(snapshot.Encoding == "hashtable" && snapshot.Kind == source.Set)

@@ -97,6 +97,11 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 	if err := t.only(ctx, s.options.OnlyDB); err != nil {
 		return source.Summary{}, err
 	}
+	if req.Names == nil {
+		if err := t.has(ctx, toReadValues); err != nil {
+			return source.Summary{}, err
+		}
+	}
 	if req.Begin != nil {
 		now, err := t.shards[0].conn.clock(ctx)
 		if err == nil {
@@ -150,6 +155,7 @@ func (w *contentWalk) recycled() *page {
 type turn struct {
 	page  *page
 	sizes []int64 // -1: gone, or out of reach
+	asked bool    // for the sizes: the server tells them
 	begun int     // keys whose values were asked for
 	steps []step  // of the values that are on their way
 	alone []int   // keys that are asked for again, each by itself
@@ -266,7 +272,8 @@ func (w *contentWalk) ask(valued, sized *turn, next string, more bool) error {
 	if valued != nil {
 		w.askValues(valued)
 	}
-	if sized != nil {
+	if sized != nil && !w.sh.unsized {
+		sized.asked = true
 		for i := range sized.page.ends {
 			w.sh.conn.Raw(memoryCommand)
 			w.sh.conn.ArgBytes(sized.page.name(i))
@@ -289,8 +296,15 @@ func (w *contentWalk) read(valued, sized *turn) error {
 		return nil
 	}
 	for i := range sized.page.ends {
+		if !sized.asked {
+			sized.sizes = append(sized.sizes, unsized)
+			continue
+		}
 		n, ok, err := w.sh.conn.Int()
-		if to, elsewhere := redirected(err); elsewhere {
+		if without(err) {
+			w.unsized()
+			n = unsized
+		} else if to, elsewhere := redirected(err); elsewhere {
 			w.movedAway(sized.page.name(i), to)
 			n = -1
 		} else if no, err := refused(err); err != nil {

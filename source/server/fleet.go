@@ -41,6 +41,7 @@ type shard struct {
 	slots   []topology.Range      // of a cluster
 	owned   *[topology.Slots]bool // the same; nil: all, or slots are on the move
 	asked   bool                  // by name: its idle times are left alone
+	unsized bool                  // the server does not tell sizes: MEMORY USAGE is not to be had
 
 	from   []Place  // where an earlier scan has left its databases
 	tracks []*track // where this one is; nil: not begun

@@ -25,6 +25,7 @@ type Reader struct {
 	t       *fleet // nil: not connected
 	owner   *[16384]uint16
 	ahead   time.Duration // of the server's clock before ours
+	able    bool          // the servers have the commands that read values
 	first   []known       // the servers, as they were when it connected for the first time
 }
 
@@ -287,6 +288,12 @@ func passing(err error) bool {
 // for at their nodes, also while their slots move.
 func (r *Reader) Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error {
 	return r.patiently(ctx, func() error {
+		if !r.able {
+			if err := r.t.has(ctx, toReadValues); err != nil {
+				return err
+			}
+			r.able = true
+		}
 		run := newRun(r.scanner, source.Request{}, r.t, nil, time.Now())
 		run.wanted = r.request
 		return r.everywhere(ctx, names, func(ctx context.Context, sh *shard, names [][]byte) error {

@@ -152,10 +152,13 @@ func (w *contentWalk) executed(keys int) (why, err error) {
 func (w *contentWalk) readStep(t *turn, keys step) error {
 	for _, i := range keys {
 		k := source.Content{Name: t.page.name(i), DB: w.db}
+		from := len(w.slab)
 		there, err := w.readWhole(&k)
-		switch {
+		switch size := int64(len(k.Payload)); {
 		case err != nil:
 			return err
+		case there && w.sh.unsized && size > w.wanted.Largest: // that is known now
+			t.sizes[i], w.slab = size, w.slab[:from]
 		case there:
 			w.batch = append(w.batch, k)
 		default:

@@ -179,8 +179,13 @@ func beside(s client, key string) string {
 	}
 	list, _ := s.Do("XINFO", "GROUPS", key).([]any)
 	for _, g := range list {
-		name := fmt.Sprint(g.([]any)[1])
-		out += fmt.Sprint(g, " ")
+		group := g.([]any)
+		name := fmt.Sprint(group[1])
+		for i := 0; i+1 < len(group); i += 2 {
+			if group[i] != "lag" { // releases compute it otherwise, of what is compared here
+				out += fmt.Sprint(group[i], group[i+1], " ")
+			}
+		}
 		pending, _ := s.Do("XPENDING", key, name, "-", "+", "1000").([]any)
 		for _, p := range pending {
 			e := p.([]any)

@@ -311,6 +311,9 @@ func (n *notBegun) Unwrap() error { return n.error }
 func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
 	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
 	first, err := r.clients.client(0)
+	if err == nil {
+		err = server.Has(ctx, r.config, server.ToChangeKeys())
+	}
 	if err != nil {
 		return report, &notBegun{err}
 	}

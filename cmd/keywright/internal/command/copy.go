@@ -181,6 +181,9 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 	defer r.close()
 	if o.apply {
 		first, err := r.client(0)
+		if err == nil {
+			err = server.Has(ctx, r.to.reader.Config(), server.ToRestoreKeys())
+		}
 		if err != nil {
 			return err
 		}

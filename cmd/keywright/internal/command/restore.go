@@ -200,6 +200,9 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 // execute restores, as the only process that changes keys. journal may be nil.
 func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply.Journal) error {
 	first, err := r.client(0)
+	if err == nil {
+		err = server.Has(ctx, r.config, server.ToRestoreKeys())
+	}
 	if err != nil {
 		return err
 	}
