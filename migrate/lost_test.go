@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	kt "github.com/keywright/keywright/keywrighttest"
@@ -412,7 +413,13 @@ func TestAWrongTypeWhereRedisDecides(t *testing.T) {
 	t.Parallel()
 	server := kt.Start(t, kt.Redis)
 	c := dial(t, server.URL())
-	m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)
+	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: t.TempDir(), Client: c,
+		Lease: time.Hour, // nothing is replayed but by this test
+	}, oneOfEach, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
 	to(t, m, "a", phase.RampDown)
 	for _, i := range []string{"list:a:1", "string:a:2"} {
 		if err := m.Write(t.Context(), change(id(i), "1")); err != nil {
