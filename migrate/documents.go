@@ -31,8 +31,14 @@ type Documents interface {
 	// it does not.
 	Back(ctx context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
 		fault func(*record.Record, error) error, reject func(*record.Reject) error) error
-	// Rewrite copies a file with the edits done, and says whether anything is another than before.
-	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
+	// Rewrite copies a file with the edits done, and says whether anything is another than before. refused is
+	// called for those that cannot be written; where it is nil the first is the error.
+	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit,
+		refused func(*record.Reject) error) (changed bool, err error)
+	// Holds is nil if a file that was written can be read, and gives back what the edits say, but for those refused.
+	Holds(in io.Reader, file string, edits []record.Edit, refused func(record.ID) bool) error
+	// Fits is nil if a file can have a record, as far as the record says it.
+	Fits(r *record.Record) error
 }
 
 // PartOf represents a part with what the engine must know of its moves.
@@ -194,14 +200,27 @@ func (d declared) matches(in io.Reader, file string, each func(*record.Match, *r
 
 // Rewrite implements Documents.
 func (d declared) Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string,
-	edits []record.Edit) (bool, error) {
+	edits []record.Edit, refused func(*record.Reject) error) (bool, error) {
 	s := d.source(file)
 	if s == nil {
 		return false, fmt.Errorf("%s is no file of the migration", file)
 	}
-	done, err := s.Rewrite(out, in, file, edits, d.names(ctx), record.Options{Spill: d.room})
+	done, err := s.Rewrite(out, in, file, edits, d.names(ctx),
+		record.Options{Spill: d.room, Refused: refused})
 	return done.Changed+done.Added+done.Deleted > 0, err
 }
+
+// Holds implements Documents.
+func (d declared) Holds(in io.Reader, file string, edits []record.Edit, refused func(record.ID) bool) error {
+	s := d.source(file)
+	if s == nil {
+		return fmt.Errorf("%s is no file of the migration", file)
+	}
+	return s.Holds(in, file, edits, refused, record.Options{Spill: d.room})
+}
+
+// Fits implements Documents.
+func (d declared) Fits(r *record.Record) error { return r.Move.Fits(r) }
 
 func (d declared) source(file string) *record.Source {
 	for _, s := range d.m.Sources {

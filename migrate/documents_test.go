@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -107,7 +108,8 @@ func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ f
 	return err
 }
 
-func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit) (bool, error) {
+func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit,
+	_ func(*record.Reject) error) (bool, error) {
 	d, err := loaded(in)
 	if err != nil {
 		return false, err
@@ -217,3 +219,15 @@ func (p plain) Back(_ context.Context, in io.Reader, file string, each func(*rec
 		return err
 	}, reject)
 }
+
+func (p plain) Holds(in io.Reader, file string, edits []record.Edit, _ func(record.ID) bool) error {
+	d, err := loaded(in)
+	for _, e := range edits {
+		if !e.Delete && len(d[e.Record.Key+"|"+e.Record.Sub]) == 0 {
+			err = errors.Join(err, fmt.Errorf("%s: %s is not there", file, e.Record.Key))
+		}
+	}
+	return err
+}
+
+func (p plain) Fits(*record.Record) error { return nil }

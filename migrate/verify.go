@@ -36,6 +36,8 @@ type VerifyReport struct {
 	Passing  int64 // were different at first, and equal when they were looked at again
 	Repaired int64
 	Rejected int64
+	Refused  int64            // of Extra and Unequal, where Redis decides: no file can have them, so that no repair helps
+	Refusals []*record.Reject // at most 100
 	Classes  []Class
 	Cut      int64 // differences of classes beyond the most that are listed
 }
@@ -171,7 +173,7 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 			v.report.Marked++
 		default:
 			v.count(l.id, living(records), stored[i], diffs)
-			if v.o.Repair && v.o.of(diffs) {
+			if fits := v.fits(stored[i]); fits && v.o.Repair && v.o.of(diffs) {
 				repair = append(repair, l.id)
 			}
 		}
@@ -181,12 +183,53 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	}
 	for len(repair) > 0 {
 		n := min(len(repair), putBatch)
-		if err := v.m.sync(ctx, part, v.is.State, v.is.Epoch, repair[:n], false); err != nil {
+		done, err := v.repair(ctx, repair[:n])
+		if err != nil {
 			return err
 		}
-		v.report.Repaired, repair = v.report.Repaired+int64(n), repair[n:]
+		v.report.Repaired, repair = v.report.Repaired+done, repair[n:]
 	}
 	return nil
+}
+
+// fits reports whether a file can have what Redis has, where that is what the files follow. What they cannot
+// have is listed.
+func (v *verification) fits(stored []*record.Record) bool {
+	if phase.Of(v.is.Phase).Authority != phase.Redis {
+		return true
+	}
+	bad := v.m.unfitOf(stored)
+	if bad != nil {
+		v.refuse(bad)
+	}
+	return bad == nil
+}
+
+func (v *verification) refuse(bad *record.Reject) {
+	if v.report.Refused++; len(v.report.Refusals) < maxListed {
+		v.report.Refusals = append(v.report.Refusals, bad)
+	}
+}
+
+// repair makes records equal: together, and where one of them cannot be written each by itself.
+func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64, err error) {
+	err = v.m.sync(ctx, v.report.Part, v.is.State, v.is.Epoch, ids, false)
+	switch bad := new(record.Reject); {
+	case err == nil:
+		return int64(len(ids)), nil
+	case len(ids) == 1 && errors.As(err, &bad):
+		v.refuse(bad)
+		return 0, nil
+	case len(ids) == 1 || !ofRecord(err):
+		return 0, err
+	}
+	for i := range ids {
+		n, err := v.repair(ctx, ids[i:i+1])
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // count counts a record that differs, once, however many differences it has.

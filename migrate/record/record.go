@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
@@ -96,12 +97,16 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel, or the error of the reader.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reject represents a match that cannot become a record.
+// Reject represents a match that cannot become a record, or a record that no file can have.
 type Reject struct {
 	Move   *Move
 	At     Position
 	Path   string // of the match
 	Reason string // without values of the document
+
+	Key    string // of a record of Redis
+	Sub    string // its field or member
+	Digest string // of its value
 
 	id    ID
 	known bool // id is the whole of it
@@ -116,8 +121,15 @@ func (e *Reject) Of() (id ID, whole bool) {
 	return e.id, e.known
 }
 
-// Error returns file:line:column: reason.
+// Error returns file:line:column: reason, or the key and what its value is told by.
 func (e *Reject) Error() string {
+	if e.Key != "" && e.At.File == "" {
+		what := strconv.Quote(e.Key)
+		if e.Sub != "" {
+			what += " " + strconv.Quote(e.Sub)
+		}
+		return fmt.Sprintf("%s: the record %s (value %s) cannot be in a file: %s", e.Move.Name, what, e.Digest, e.Reason)
+	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
 }
 
@@ -133,6 +145,10 @@ type Options struct {
 	// refused with ErrNames.
 	MaxNames int
 	Spill    func() (Spill, error)
+
+	// Refused is called by Rewrite for an edit that cannot be written, and the others are. Where it is nil, or
+	// returns an error, the rewrite ends.
+	Refused func(*Reject) error
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.

@@ -344,6 +344,10 @@ func migrateFailure(err error) error {
 	case errors.As(err, &late):
 		return &exit{exitRefused, late.Error(), "these processes live and have not answered: end them, or wait and try again"}
 	}
+	if refused := new(migrate.RefusedError); errors.As(err, &refused) {
+		return &exit{exitRefused, err.Error(), "take them away from Redis, or change the declaration: " +
+			"`keywright migrate export` lists them"}
+	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {
 			return &exit{exitRefused, err.Error(), refusal.hint}

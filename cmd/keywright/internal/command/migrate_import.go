@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -127,13 +128,16 @@ type movedRecords struct {
 	Bytes   int64  `json:"bytes"` // of keys and values as Redis would have them
 }
 
-// rejectReport represents a record that cannot be moved. It has no value.
+// rejectReport represents a record that cannot be moved, from a file or into one. It has no value.
 type rejectReport struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Move   string `json:"move"`
 	Reason string `json:"reason"`
+	Key    string `json:"key,omitempty"`    // of a record of Redis that no file can have
+	Sub    string `json:"sub,omitempty"`    // its field or member
+	Digest string `json:"digest,omitempty"` // of its value
 }
 
 // faultReport describes why a file or a move cannot be used.
@@ -146,7 +150,8 @@ type faultReport struct {
 
 func rejectsOf(in []*record.Reject) (out []rejectReport) {
 	for _, r := range in {
-		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason})
+		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason, r.Key, r.Sub,
+			r.Digest})
 	}
 	return out
 }
@@ -370,7 +375,11 @@ func (r *migrationRun) printFaults(p *importedPart) {
 // printRejects lists matches that are no records, of so many.
 func (r *migrationRun) printRejects(part string, some []rejectReport, all int64) {
 	for _, x := range some {
-		r.tell("%s: %s: %s", finding.Printable(placeIn(x.File, x.Line, x.Column)), x.Move, finding.Printable(x.Reason))
+		at := placeIn(x.File, x.Line, x.Column)
+		if x.Key != "" {
+			at = strings.TrimSpace(x.Key+" "+x.Sub) + " (value " + x.Digest + ")"
+		}
+		r.tell("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}
 	if more := all - int64(len(some)); more > 0 {
 		r.tell("%s: and %s that cannot be moved", part, terminal.Plural(more, "more record"))

@@ -84,12 +84,14 @@ type sidesOfPart struct {
 	Bytes    int64             `json:"bytes"`   // of the files
 	Records  int64             `json:"records"` // of the files; a list is one
 	Equal    int64             `json:"equal"`
-	Missing  int64             `json:"missing"`  // in Redis
-	Extra    int64             `json:"extra"`    // in Redis, and no file has it
-	Unequal  int64             `json:"unequal"`  // in both, and not the same
-	Marked   int64             `json:"marked"`   // a write is under way, or waits to be replayed
-	Passing  int64             `json:"passing"`  // were different at first, and equal a moment later
-	Rejected int64             `json:"rejected"` // cannot be moved: see plan
+	Missing  int64             `json:"missing"`            // in Redis
+	Extra    int64             `json:"extra"`              // in Redis, and no file has it
+	Unequal  int64             `json:"unequal"`            // in both, and not the same
+	Marked   int64             `json:"marked"`             // a write is under way, or waits to be replayed
+	Passing  int64             `json:"passing"`            // were different at first, and equal a moment later
+	Rejected int64             `json:"rejected"`           // cannot be moved: see plan
+	Refused  int64             `json:"refused"`            // of extra and unequal: no file can have them
+	Refusals []rejectReport    `json:"refusals,omitempty"` // at most 100
 	Repaired int64             `json:"repaired"`
 	Classes  []differenceClass `json:"classes"`
 	Cut      int64             `json:"classes_cut,omitempty"` // differences of classes beyond the most that are listed
@@ -162,7 +164,8 @@ func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.Ve
 	is, err := r.Phase(part)
 	out.Parts = append(out.Parts,
 		sidesOfPart{part, is.Phase.String(), v.Files, v.Bytes, v.Records, v.Equal, v.Missing, v.Extra,
-			v.Unequal, v.Marked, v.Passing, v.Rejected, v.Repaired, classesOf(v.Classes), v.Cut})
+			v.Unequal, v.Marked, v.Passing, v.Rejected, v.Refused, rejectsOf(v.Refusals), v.Repaired,
+			classesOf(v.Classes), v.Cut})
 	return err
 }
 
@@ -236,6 +239,12 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 	}
 	if err := r.printClasses(classes); err != nil {
 		return err
+	}
+	for _, p := range out.Parts {
+		if p.Refused > 0 {
+			r.tell("\nNo file can have these records of Redis: take them away from it, or change the declaration.")
+		}
+		r.printRejects(p.Part, p.Refusals, p.Refused)
 	}
 	r.tellOff(out.Off)
 	if b := out.Backup; b != nil {
