@@ -95,7 +95,8 @@ func loaded(in io.Reader) (document, error) {
 	return d, err
 }
 
-func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ func(*record.Reject) error) error {
+func (p plain) Read(in io.Reader, _ string, _ record.Coverages, each func(*record.Record) error,
+	_ func(*record.Reject) error) error {
 	d, err := loaded(in)
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		key, sub, _ := strings.Cut(name, "|")
@@ -209,9 +210,9 @@ func fileHas(root string, i record.ID) []string {
 	return d[i.Key+"|"+i.Sub]
 }
 
-func (p plain) Back(_ context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
+func (p plain) Back(_ context.Context, in io.Reader, file string, _ record.Coverages, each func(*record.Record) (*record.Record, error),
 	fault func(*record.Record, error) error, reject func(*record.Reject) error) error {
-	return p.Read(in, file, func(r *record.Record) error {
+	return p.Read(in, file, nil, func(r *record.Record) error {
 		back, err := each(r)
 		if err == nil && back != nil && text(back) != text(r) {
 			return fault(r, fmt.Errorf("%s does not come back", r.Key))

@@ -126,3 +126,42 @@ func TestNothingIsWrittenThatNoMoveReads(t *testing.T) {
 		t.Errorf("%s %v", got, err)
 	}
 }
+
+// TestStatusSaysThatDataIsLost: after a flush the status of a part that has begun says it, and the error of what
+// reads Redis says it once.
+func TestStatusSaysThatDataIsLost(t *testing.T) {
+	t.Parallel()
+	server := kt.Start(t, kt.Redis)
+	root := t.TempDir()
+	writeFile(t, root, "s.json", `{"a":{"persona":"y"}}`)
+	m := openDeclared(t, root, server.URL(), declaredMap(t, guilds))
+	lost := func() error {
+		t.Helper()
+		all, err := m.Status(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0].Lost
+	}
+	for _, at := range []phase.Phase{phase.Off, phase.DualWrite, phase.Shadow} {
+		goTo(t, m, "p", at)
+		if err := lost(); err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	c := dial(t, server.URL()).Raw()
+	if err := c.Do(t.Context(), c.B().Flushall().Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	if err := lost(); !errors.Is(err, phase.ErrLost) {
+		t.Errorf("after a flush: %v", err)
+	}
+	_, err := m.Verify(t.Context(), "p", migrate.VerifyOptions{})
+	if !errors.Is(err, phase.ErrLost) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("verify: %q", err)
+	}
+	server.Kill()
+	if err := lost(); err != nil {
+		t.Errorf("a server that is away has lost nothing: %v", err)
+	}
+}

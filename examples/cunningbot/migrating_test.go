@@ -44,6 +44,11 @@ func TestPlan(t *testing.T) {
 		if !p.RoundTrip || p.Rejected+p.Faulty > 0 || p.Records == 0 {
 			t.Errorf("%s: %+v", part, p)
 		}
+		for _, name := range p.Coverage.Names() {
+			if s := p.Sources[name]; !s.Whole() || s.Bytes == 0 {
+				t.Errorf("%s: %s: %+v %+v", part, name, s.Places, s.Shapes)
+			}
+		}
 		t.Logf("%s: %d records", part, p.Records)
 	}
 }
@@ -130,4 +135,41 @@ func TestDirectMessage(t *testing.T) {
 			same(t, "guilds in Redis", s.Do("SISMEMBER", "global:config:guilds", "global"), "0")
 		})
 	}
+}
+
+// TestUseRedisAgainstThePhase: a program that is told to use the files alone, or Redis alone, is refused while the
+// migration says another side, with the way on, and begins where the two agree.
+func TestUseRedisAgainstThePhase(t *testing.T) {
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+	host, port, err := net.SplitHostPort(s.Addr())
+	must(t, err)
+	begins := func(use string) error {
+		e, err := bot.Read(func(name string) string {
+			return map[string]string{"USE_REDIS": use, "REDIS_HOST": host, "REDIS_PORT": port, "CUNNINGBOT_STATE": dir}[name]
+		})
+		must(t, err)
+		store, err := e.Open(t.Context(), "test", slog.New(slog.DiscardHandler))
+		if err == nil {
+			store.Close()
+		}
+		return err
+	}
+	refused := func(use, want string) {
+		t.Helper()
+		if err := begins(use); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "USE_REDIS=migrating") {
+			t.Errorf("USE_REDIS=%s: %v", use, err)
+		}
+	}
+	must(t, begins("false"))
+	must(t, begins("true"))
+	moving(t, s, dir, phase.Off).Close()
+	must(t, begins("false"))
+	refused("true", "phase off")
+	moving(t, s, dir, phase.DualWrite, bot.Subsystems[1:]...).Close()
+	refused("false", "history is in phase dual-write")
+	moving(t, s, dir, phase.RampDown, bot.Subsystems[1:]...).Close()
+	refused("false", "rollback")
+	refused("true", "advance")
+	must(t, begins("migrating"))
 }

@@ -23,6 +23,11 @@ func (w *walker) matched(nodes []*node, at Position) error {
 		if len(n.moves) == 0 {
 			continue
 		}
+		if w.cover != nil {
+			for _, mv := range n.moves {
+				w.cover.Matches[mv.Name]++
+			}
+		}
 		m := w.match(n, at, raw)
 		if m.Moves = m.taken(); len(m.Moves) == 0 {
 			continue

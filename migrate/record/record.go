@@ -41,7 +41,8 @@ type Source struct {
 	*keyspace.Source
 	Moves []*Move // those that take from it, in the order of the declaration
 
-	root *node // of the paths of the moves
+	root   *node    // of the paths of the moves
+	covers *covered // what they read
 }
 
 // Move makes the records of one declared move.
@@ -149,6 +150,9 @@ type Options struct {
 	// Refused is called by Rewrite for an edit that cannot be written, and the others are. Where it is nil, or
 	// returns an error, the rewrite ends.
 	Refused func(*Reject) error
+
+	// Coverage is added to by Read: what the moves read, and what they do not; nil: it is not asked for.
+	Coverage *Coverage
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.
@@ -204,7 +208,9 @@ type Record struct {
 	Place  int64   // ElementRecord, EntryRecord, JobRecord: from 0
 
 	Ends time.Time // when it ends, as the document says; zero: as the entry's TTL says, from the write
-	At   Position  // in the document; zero for a record of Redis
+	// Stored is true for a record that is as Redis has it: without Ends it does not end.
+	Stored bool
+	At     Position // in the document; zero for a record of Redis
 }
 
 // Field represents one field of a hash, an item or an entry of a stream.

@@ -135,6 +135,7 @@ type migrationRun struct {
 	began    time.Time
 	bar      *terminal.Progress
 	part     meter
+	records  bool // verify lists the records that differ
 }
 
 // meter describes how much of a part was read.

@@ -144,7 +144,7 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 	}
 	sides := found.Parts[0]
 	out := &migrationRepaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides}
-	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Marked + sides.Rejected - sides.Repaired
+	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Rejected - sides.Repaired
 	if err := r.showRepaired(out, func() error {
 		found.Equal = out.Left == 0
 		if err := r.printVerified(found); err != nil {
