@@ -25,8 +25,20 @@ type Migration struct {
 	Sources []*Source
 	Parts   []*Part
 	Compare []CompareRule
+	Ignore  []Ignored
 	Pos     Pos
 }
+
+// Ignored represents what of the documents of a source is meant to stay where it is.
+type Ignored struct {
+	Source *Source
+	From   route.Path
+	Reason string
+	Pos    Pos
+}
+
+// String returns what stays, as it is written.
+func (i Ignored) String() string { return i.Source.Name + ":" + i.From.String() }
 
 // SourceFormat describes how a source's files are written.
 type SourceFormat string

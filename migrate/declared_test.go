@@ -48,6 +48,7 @@ migrations:
           - {from: "state:/guilds/{g}/feeds/{name}", to: feeds, field: "{name}", value: .}
           - {from: "guild:/words/[]", to: words, member: .}
           - {from: "guild:/daily/{name}", to: schedule, member: "{name}", score: "minutes(.hour, .minute)"}
+    ignore: [{from: "state:/other", reason: it is of another program}]
 `
 
 var declaredMap = declared.Map

@@ -24,15 +24,24 @@ type Documents interface {
 	// Files calls each for every file that there is of a part, in no order.
 	Files(ctx context.Context, root, part string, each func(file string) error) error
 	// Read calls each for every record of a file, those of one list in their order. reject is called
-	// for what cannot be a record; where it is nil that is left out.
-	Read(in io.Reader, file string, each func(*record.Record) error, reject func(*record.Reject) error) error
+	// for what cannot be a record; where it is nil that is left out. What of the file the moves of all parts read is
+	// added to cover; nil: it is not asked for.
+	Read(in io.Reader, file string, cover record.Coverages, each func(*record.Record) error,
+		reject func(*record.Reject) error) error
 	// Back calls each for every record of a file, and asks of what it gives (what Redis would have)
 	// whether it makes the bytes that are there, in the place that it is from. fault is called where
 	// it does not.
-	Back(ctx context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
-		fault func(*record.Record, error) error, reject func(*record.Reject) error) error
-	// Rewrite copies a file with the edits done, and says whether anything is another than before.
-	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
+	Back(ctx context.Context, in io.Reader, file string, cover record.Coverages,
+		each func(*record.Record) (*record.Record, error), fault func(*record.Record, error) error,
+		reject func(*record.Reject) error) error
+	// Rewrite copies a file with the edits done, and says whether anything is another than before. refused is
+	// called for those that cannot be written; where it is nil the first is the error.
+	Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string, edits []record.Edit,
+		refused func(*record.Reject) error) (changed bool, err error)
+	// Holds is nil if a file that was written can be read, and gives back what the edits say, but for those refused.
+	Holds(in io.Reader, file string, edits []record.Edit, refused func(record.ID) bool) error
+	// Fits is nil if a file can have a record, as far as the record says it.
+	Fits(r *record.Record) error
 }
 
 // PartOf represents a part with what the engine must know of its moves.
@@ -140,11 +149,11 @@ func (d declared) walk(ctx context.Context, root, part string, each func(string)
 }
 
 // Back implements Documents.
-func (d declared) Back(ctx context.Context, in io.Reader, file string,
+func (d declared) Back(ctx context.Context, in io.Reader, file string, cover record.Coverages,
 	each func(*record.Record) (*record.Record, error), fault func(*record.Record, error) error,
 	reject func(*record.Reject) error) error {
 	names := d.names(ctx)
-	return d.matches(in, file, func(m *record.Match, r *record.Record) error {
+	return d.matches(in, file, cover, func(m *record.Match, r *record.Record) error {
 		back, err := each(r)
 		if err != nil || back == nil {
 			return err
@@ -157,18 +166,19 @@ func (d declared) Back(ctx context.Context, in io.Reader, file string,
 }
 
 // Read implements Documents.
-func (d declared) Read(in io.Reader, file string, each func(*record.Record) error,
+func (d declared) Read(in io.Reader, file string, cover record.Coverages, each func(*record.Record) error,
 	reject func(*record.Reject) error) error {
-	return d.matches(in, file, func(_ *record.Match, r *record.Record) error { return each(r) }, reject)
+	return d.matches(in, file, cover, func(_ *record.Match, r *record.Record) error { return each(r) }, reject)
 }
 
-func (d declared) matches(in io.Reader, file string, each func(*record.Match, *record.Record) error,
-	reject func(*record.Reject) error) error {
+func (d declared) matches(in io.Reader, file string, cover record.Coverages,
+	each func(*record.Match, *record.Record) error, reject func(*record.Reject) error) error {
 	s := d.source(file)
 	if s == nil {
 		return fmt.Errorf("%s is no file of the migration", file)
 	}
-	_, err := s.Read(in, file, record.Options{Spill: d.room}, func(m *record.Match) error {
+	opt := record.Options{Spill: d.room, Coverage: cover.Of(s.Name)}
+	_, err := s.Read(in, file, opt, func(m *record.Match) error {
 		for _, mv := range m.Moves {
 			r, err := mv.Record(m)
 			if bad, ok := err.(*record.Reject); ok {
@@ -194,14 +204,27 @@ func (d declared) matches(in io.Reader, file string, each func(*record.Match, *r
 
 // Rewrite implements Documents.
 func (d declared) Rewrite(ctx context.Context, out io.Writer, in io.Reader, file string,
-	edits []record.Edit) (bool, error) {
+	edits []record.Edit, refused func(*record.Reject) error) (bool, error) {
 	s := d.source(file)
 	if s == nil {
 		return false, fmt.Errorf("%s is no file of the migration", file)
 	}
-	done, err := s.Rewrite(out, in, file, edits, d.names(ctx), record.Options{Spill: d.room})
+	done, err := s.Rewrite(out, in, file, edits, d.names(ctx),
+		record.Options{Spill: d.room, Refused: refused})
 	return done.Changed+done.Added+done.Deleted > 0, err
 }
+
+// Holds implements Documents.
+func (d declared) Holds(in io.Reader, file string, edits []record.Edit, refused func(record.ID) bool) error {
+	s := d.source(file)
+	if s == nil {
+		return fmt.Errorf("%s is no file of the migration", file)
+	}
+	return s.Holds(in, file, edits, refused, record.Options{Spill: d.room})
+}
+
+// Fits implements Documents.
+func (d declared) Fits(r *record.Record) error { return r.Move.Fits(r) }
 
 func (d declared) source(file string) *record.Source {
 	for _, s := range d.m.Sources {

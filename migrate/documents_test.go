@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -94,7 +95,8 @@ func loaded(in io.Reader) (document, error) {
 	return d, err
 }
 
-func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ func(*record.Reject) error) error {
+func (p plain) Read(in io.Reader, _ string, _ record.Coverages, each func(*record.Record) error,
+	_ func(*record.Reject) error) error {
 	d, err := loaded(in)
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		key, sub, _ := strings.Cut(name, "|")
@@ -107,7 +109,8 @@ func (p plain) Read(in io.Reader, _ string, each func(*record.Record) error, _ f
 	return err
 }
 
-func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit) (bool, error) {
+func (p plain) Rewrite(_ context.Context, out io.Writer, in io.Reader, _ string, edits []record.Edit,
+	_ func(*record.Reject) error) (bool, error) {
 	d, err := loaded(in)
 	if err != nil {
 		return false, err
@@ -207,9 +210,9 @@ func fileHas(root string, i record.ID) []string {
 	return d[i.Key+"|"+i.Sub]
 }
 
-func (p plain) Back(_ context.Context, in io.Reader, file string, each func(*record.Record) (*record.Record, error),
+func (p plain) Back(_ context.Context, in io.Reader, file string, _ record.Coverages, each func(*record.Record) (*record.Record, error),
 	fault func(*record.Record, error) error, reject func(*record.Reject) error) error {
-	return p.Read(in, file, func(r *record.Record) error {
+	return p.Read(in, file, nil, func(r *record.Record) error {
 		back, err := each(r)
 		if err == nil && back != nil && text(back) != text(r) {
 			return fault(r, fmt.Errorf("%s does not come back", r.Key))
@@ -217,3 +220,15 @@ func (p plain) Back(_ context.Context, in io.Reader, file string, each func(*rec
 		return err
 	}, reject)
 }
+
+func (p plain) Holds(in io.Reader, file string, edits []record.Edit, _ func(record.ID) bool) error {
+	d, err := loaded(in)
+	for _, e := range edits {
+		if !e.Delete && len(d[e.Record.Key+"|"+e.Record.Sub]) == 0 {
+			err = errors.Join(err, fmt.Errorf("%s: %s is not there", file, e.Record.Key))
+		}
+	}
+	return err
+}
+
+func (p plain) Fits(*record.Record) error { return nil }

@@ -37,6 +37,17 @@ type ExportReport struct {
 	// written as Redis has it; else the files say what the sources say, and Redis has it not.
 	Rejected int64
 	Rejects  []*record.Reject
+
+	// Refused are records of Redis that no file can have: the declaration would not read them from their place
+	// again. Reject.Key has the key. The files are written without them.
+	Refused  int64
+	Refusals []*record.Reject // at most 100
+}
+
+func (r *ExportReport) refuse(bad *record.Reject) {
+	if r.Refused++; len(r.Refusals) < maxListed {
+		r.Refusals = append(r.Refusals, bad)
+	}
 }
 
 // ErrExported reports an export over files that have what was exported of other parts.
@@ -100,7 +111,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 			break
 		}
 		report.Files, report.Paths = report.Files+1, append(report.Paths, file)
-		err = m.exportFile(ctx, part, to, file, edits[file], s.was[file])
+		err = m.exportFile(ctx, report, to, file, edits[file], s.was[file])
 	}
 	report.Records = s.Records
 	return report, m.wrong("export", part, err)
@@ -134,8 +145,9 @@ func (m *Migration) apart(ctx context.Context, folder string, edits map[string][
 	return nil
 }
 
-func (m *Migration) exportFile(ctx context.Context, part, folder, file string, edits []record.Edit,
+func (m *Migration) exportFile(ctx context.Context, report *ExportReport, folder, file string, edits []record.Edit,
 	was os.FileInfo) error {
+	part := report.Part
 	path := filepath.Join(folder, filepath.FromSlash(file))
 	parts, from, err := m.exportFrom(part, path, file, was)
 	if err != nil {
@@ -145,15 +157,16 @@ func (m *Migration) exportFile(ctx context.Context, part, folder, file string, e
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	r, err := m.disk.prepare(path, func(out io.Writer) error {
-		_, err := m.docs.Rewrite(ctx, out, from, file, edits)
-		return err
-	})
+	r, _, err := m.disk.rewrite(ctx, m.docs, rewritten{file: file, path: path, in: from, edits: edits,
+		refused: func(bad *record.Reject) error {
+			report.refuse(bad)
+			return nil
+		}})
 	if err == nil {
 		_, err = r.commit()
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
+		return err
 	}
 	m.exported.Store(path, append(parts, part))
 	return nil
@@ -191,9 +204,12 @@ func (m *Migration) exportFrom(part, path, file string, was os.FileInfo) (parts 
 func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoch uint64) (n int, err error) {
 	var file string
 	var ids []record.ID
+	refused := &RefusedError{}
 	flush := func() error {
-		some := ids
-		ids = nil
+		some, err := m.fitting(ctx, part, epoch, ids, refused)
+		if ids = nil; err != nil {
+			return err
+		}
 		for len(some) > 0 {
 			k := min(len(some), againBatch)
 			if err := m.pull(ctx, part, epoch, file, some[:k], true); err != nil {
@@ -216,5 +232,54 @@ func (m *Migration) bring(ctx context.Context, part string, is phase.State, epoc
 	if err = s.run(ctx); err == nil {
 		err = flush()
 	}
+	if err == nil && refused.Count > 0 {
+		return n, refused
+	}
 	return n, err
+}
+
+// RefusedError represents records of Redis that no file can have, so that the files cannot decide.
+type RefusedError struct {
+	Count   int64
+	Rejects []*record.Reject // at most 100
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d records of Redis cannot be in a file, such as %v", e.Count, e.Rejects[0])
+}
+
+// Unwrap gives the first.
+func (e *RefusedError) Unwrap() error { return e.Rejects[0] }
+
+// fitting returns the records that a file can have, and notes the others.
+func (m *Migration) fitting(ctx context.Context, part string, epoch uint64, ids []record.ID,
+	refused *RefusedError) (out []record.ID, err error) {
+	groups := make([]group, len(ids))
+	for i, id := range ids {
+		groups[i].id = id
+	}
+	for some := range slices.Chunk(groups, sweepBatch) {
+		stored, err := m.takeAll(ctx, part, epoch, some)
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range some {
+			if bad := m.unfitOf(stored[i]); bad == nil {
+				out = append(out, g.id)
+			} else if refused.Count++; len(refused.Rejects) < maxListed {
+				refused.Rejects = append(refused.Rejects, bad)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unfitOf returns why no file can have a record, nil if one can.
+func (m *Migration) unfitOf(records []*record.Record) *record.Reject {
+	for _, r := range records {
+		if bad := new(record.Reject); errors.As(m.docs.Fits(r), &bad) {
+			return bad
+		}
+	}
+	return nil
 }

@@ -15,9 +15,10 @@ type noted struct {
 	Imported  bool      `json:"imported"`
 	Verified  bool      `json:"verified"`
 	RoundTrip bool      `json:"round_trip"`
-	Planned   int64     `json:"planned"` // bytes of memory that the records need; for all epochs
-	Loaded    bool      `json:"loaded"`  // the records have been imported; until the phase off
-	Backup    time.Time `json:"backup"`  // of a backup that was verified; for all epochs
+	Unread    *Unread   `json:"unread,omitempty"` // nil: it was not looked at
+	Planned   int64     `json:"planned"`          // bytes of memory that the records need; for all epochs
+	Loaded    bool      `json:"loaded"`           // the records have been imported; until the phase off
+	Backup    time.Time `json:"backup"`           // of a backup that was verified; for all epochs
 }
 
 func (m *Migration) notedPath(part string) string {
@@ -79,6 +80,9 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 	}
 	now := time.Now()
 	f.Marks, f.Imported, f.Verified, f.RoundTrip = open.Count, n.Imported, n.Verified, n.RoundTrip
+	if u := n.Unread; u != nil {
+		f.Looked, f.Unread, f.UnreadBytes, f.Misshapen = true, u.Values, u.Bytes, u.Misshapen
+	}
 	if open.Count > 0 {
 		f.Oldest = now.Sub(open.Oldest)
 	}

@@ -242,14 +242,10 @@ func (f *files) replace(ctx context.Context, path, file string, edits []record.E
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	changed := false
-	next, err := f.disk.prepare(path, func(out io.Writer) (err error) {
-		changed, err = f.docs.Rewrite(ctx, out, in, file, edits)
-		return err
-	})
+	next, changed, err := f.disk.rewrite(ctx, f.docs, rewritten{file: file, path: path, in: in, edits: edits})
 	_ = old.Close() // nil if there is none
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
+		return err
 	}
 	for _, c := range going { // their marks are on the disk before the file is replaced
 		if c.marked != nil {

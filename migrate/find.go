@@ -38,7 +38,7 @@ func (f *files) find(file string, ids map[record.ID]bool) (*found, error) {
 		keys[record.ID{Move: id.Move}], keys[record.ID{Move: id.Move, Key: id.Key}] = true, true
 	}
 	partly := map[record.ID]*record.Reject{}
-	err = f.docs.Read(in, file, func(r *record.Record) error {
+	err = f.docs.Read(in, file, nil, func(r *record.Record) error {
 		if id := r.ID(); ids[id] {
 			out.records[id] = append(out.records[id], r)
 		}

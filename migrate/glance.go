@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -18,7 +17,8 @@ type glance struct {
 	same    []bool
 	strings []int // of groups
 	hashes  []int
-	ends    []int // those whose time is compared
+	ends    []int          // those whose time is compared
+	ttls    []keyspace.TTL // of ends
 }
 
 func (m *Migration) newGlance(groups []group) *glance {
@@ -37,8 +37,9 @@ func (m *Migration) newGlance(groups []group) *glance {
 		default:
 			continue
 		}
-		if !records[0].Ends.IsZero() && mv.TTL.Policy != keyspace.TTLNone {
+		if !records[0].Ends.IsZero() || mv.TTL.Policy != keyspace.TTLAny {
 			g.ends = append(g.ends, i)
+			g.ttls = append(g.ttls, mv.TTL)
 		}
 	}
 	return g
@@ -90,8 +91,11 @@ func (g *glance) answered(results []kernel.Reply) {
 	}
 	for i, at := range g.ends {
 		ms, err := results[i].AsInt64()
-		apart := time.UnixMilli(ms).Sub(g.groups[at].records[0].Ends).Abs()
-		g.same[at] = g.same[at] && err == nil && ms > 0 && apart <= slack
+		stored := time.Time{}
+		if ms > 0 {
+			stored = time.UnixMilli(ms)
+		}
+		g.same[at] = g.same[at] && err == nil && record.SameEnd(g.ttls[i], g.groups[at].records[0].Ends, stored, slack)
 	}
 }
 
@@ -115,11 +119,10 @@ func (m *Migration) others(ctx context.Context, part string, epoch uint64, group
 	if err != nil {
 		return nil, err
 	}
-	last := len(results) - 1
-	if err := errors.Join(epochIs(results[0], epoch, seen), epochIs(results[last], epoch, seen)); err != nil {
+	if err := epochIn(results, epoch, seen); err != nil {
 		return nil, err
 	}
-	g.answered(results[1:last])
+	g.answered(results[1 : len(results)-1])
 	out := groups[:0:0]
 	for i := range groups {
 		if !g.same[i] {

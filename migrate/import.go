@@ -90,7 +90,7 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		batch, size = make([]group, 0, len(full)), 0
 		return loads.begin(ctx, follows, full)
 	}
-	err = m.groups(in, file, part, func(g group) error {
+	err = m.groups(in, file, part, nil, func(g group) error {
 		size += g.bytes()
 		if batch = append(batch, g); len(batch) < o.Batch && size < batchBytes {
 			return nil

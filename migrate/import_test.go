@@ -79,7 +79,7 @@ func TestWholeWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	closed(phase.RoundTrip)
+	closed(phase.RoundTrip, phase.Covered)
 	plan, err := m.Plan(t.Context(), "a")
 	if err != nil || !plan.RoundTrip || plan.Files != 2 || len(plan.Moves) != 7 || plan.Records != int64(len(ids)+4*80) {
 		t.Fatalf("%+v, %v", plan, err)
@@ -90,7 +90,7 @@ func TestWholeWay(t *testing.T) {
 	again(t, m, int64(len(ids)))
 	verified(t, m, int64(len(ids)))
 	next()
-	closed(phase.Verified)
+	closed(phase.Verified, phase.Covered)
 	verified(t, m, int64(len(ids)))
 	next() // limits are those of the caller: none here
 	if err := m.Delete(t.Context(), ids[0]); err != nil {

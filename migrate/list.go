@@ -86,7 +86,7 @@ func (m *Migration) listFiles(ctx context.Context, mv MoveOf, key string) (out [
 	}
 	defer in.Close()
 	at, now := map[string]int{}, time.Now()
-	err = m.docs.Read(in, file, func(r *record.Record) error {
+	err = m.docs.Read(in, file, nil, func(r *record.Record) error {
 		if id := r.ID(); id.Move != mv.Name || id.Key != key || !r.Ends.IsZero() && !r.Ends.After(now) {
 			return nil
 		}

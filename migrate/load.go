@@ -90,6 +90,9 @@ func (m *Migration) apportion(groups []group, now time.Time) (steps []*fresh, re
 			continue
 		}
 		mode, ms := ttlOf(g.records, mv.TTL)
+		if mode == "none" { // none of the keys is there
+			mode = "keep"
+		}
 		var of *fresh
 		for _, f := range open {
 			if f.takes(g.id, mode, r) {

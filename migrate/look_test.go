@@ -82,8 +82,8 @@ func TestForceOfSomeGates(t *testing.T) {
 	if _, err := take.Advance(t.Context(), "settings", some); err == nil || !strings.Contains(err.Error(), "comes first") {
 		t.Errorf("the parts are out of order: %v", err)
 	}
-	some.Only = append(some.Only, phase.RoundTrip)
-	if done, err := take.Advance(t.Context(), "history", some); err != nil || len(done.Forced) != 1 {
+	some.Only = append(some.Only, phase.RoundTrip, phase.Covered)
+	if done, err := take.Advance(t.Context(), "history", some); err != nil || len(done.Forced) != 2 {
 		t.Errorf("%+v %v", done, err)
 	}
 }

@@ -24,6 +24,7 @@ type PlanReport struct {
 	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
 	Faulty    int64
 	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
+	Coverage
 }
 
 // MoveCount represents the records of a move.
@@ -43,7 +44,7 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	p := &PlanReport{Part: part}
+	p := &PlanReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
 	for _, fault := range m.unsupported(part) {
 		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
 	}
@@ -72,8 +73,11 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 	if err != nil {
 		return p, m.wrong("plan", part, err)
 	}
+	p.Coverage.end(m, part)
 	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
-		err = m.note(part, is.Epoch, func(n *noted) { n.RoundTrip, n.Planned = p.RoundTrip, all.memory })
+		err = m.note(part, is.Epoch, func(n *noted) {
+			n.RoundTrip, n.Planned, n.Unread = p.RoundTrip, all.memory, p.Coverage.unread()
+		})
 	}
 	return p, err
 }
@@ -117,7 +121,7 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *planning
 	p.Bytes += in.was.Size()
 	lists := map[string]*planList{}
 	defer m.progress()
-	err = m.docs.Back(ctx, &counted{in, &m.read.bytes}, file, func(r *record.Record) (*record.Record, error) {
+	err = m.docs.Back(ctx, &counted{in, &m.read.bytes}, file, p.Sources, func(r *record.Record) (*record.Record, error) {
 		if m.partOf[r.Move.Name] != part {
 			return nil, ctx.Err()
 		}

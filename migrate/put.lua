@@ -9,8 +9,8 @@
 -- ARGV[5] stamp: a ticket, or ''
 -- ARGV[6] keeps: "1" to keep the ticket
 -- ARGV[7] given: a ticket that was given before, or 0
--- ARGV[8…] record: of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in
---   ms or 0, how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those
+-- ARGV[8…] record: of each record: its digest, kind, field or member, "keep", "none", "at" a time or "in" a time, that time
+--   in ms or 0, how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those
 --   that it must have
 -- Returns: {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed'|'large', the epoch that the part has, or '', the last
 --   ticket, and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing
@@ -179,6 +179,9 @@ for _, r in ipairs(todo) do
     words[r.n] = 'ok'
   elseif r.count > 0 and mode == 'in' and (not r.same or r.ends == -1) then
     redis.call('PEXPIRE', key, ms)
+    words[r.n] = 'ok'
+  elseif r.count > 0 and mode == 'none' and r.ends > 0 then
+    redis.call('PERSIST', key)
     words[r.n] = 'ok'
   end
   if keeps == '1' then redis.call('ZADD', KEYS[2], stamp, ARGV[r.at]) end

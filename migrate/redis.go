@@ -307,6 +307,8 @@ func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
 	case ttl.Policy == keyspace.TTLExpires && ttl.Default > 0:
 		spread := int64(float64(ttl.Default.Milliseconds()) * ttl.Jitter)
 		return "in", strconv.FormatInt(max(ttl.Default.Milliseconds()+rand.N(2*spread+1)-spread, 1), 10)
+	case ttl.Policy == keyspace.TTLNone:
+		return "none", "0"
 	}
 	return "keep", "0"
 }
@@ -350,7 +352,7 @@ func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) 
 		return nil
 	}
 	values := a.more[2:]
-	r := &record.Record{Move: move, Key: id.Key, Sub: id.Sub}
+	r := &record.Record{Move: move, Key: id.Key, Sub: id.Sub, Stored: true}
 	if ms, err := strconv.ParseInt(a.more[1], 10, 64); err == nil && ms > 0 {
 		r.Ends = time.UnixMilli(ms)
 	}

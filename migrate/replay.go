@@ -82,6 +82,7 @@ func (m *Migration) replayEach(ctx context.Context, part string, open []mark) (d
 // ofRecord reports whether an error is of one record, and another one may be written.
 func ofRecord(err error) bool {
 	return errors.Is(err, ErrTooLarge) || errors.Is(err, errType) || errors.As(err, new(*record.Reject)) ||
+		errors.Is(err, record.ErrPlace) || errors.Is(err, ErrUnreadable) ||
 		errors.As(err, new(*keywright.DecodeError))
 }
 

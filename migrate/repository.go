@@ -185,6 +185,11 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 				return err
 			}
 		}
+		if phase.Of(is.Phase).Both() { // the files could not follow
+			if bad := m.unfitOf(x.records); bad != nil {
+				return bad
+			}
+		}
 		p.items = append(p.items, x)
 	}
 	_, err := m.put(ctx, p)

@@ -16,6 +16,9 @@ type PartStatus struct {
 	Processes []Process
 	Classes   []Class // differences that comparisons have found
 	Cut       int64   // of classes beyond the most that are kept
+	// Lost says that Redis does not know the epoch of the part: phase.ErrLost after a flush or an older backup,
+	// phase.ErrAhead where the files are older than Redis. Nothing is written then.
+	Lost error
 }
 
 // Status says of each part where it is, and what the next change lacks. It changes nothing.
@@ -39,6 +42,7 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 	if s.Facts, err = m.Facts(ctx, p.Name); err != nil {
 		return s, err
 	}
+	s.Lost = m.lost(ctx, p.Name, s.State)
 	if next, ok := s.State.Phase.Next(); ok {
 		s.Forward = closedGates(s.State.Phase, next, p.Gates, s.Facts)
 	}
@@ -50,4 +54,25 @@ func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err e
 	}
 	s.Classes, s.Cut, err = m.Classes(p.Name)
 	return s, err
+}
+
+// lost is nil if Redis knows the epoch of a part, or does not answer.
+func (m *Migration) lost(ctx context.Context, part string, is PartState) error {
+	if m.config.Client == nil || is.Phase == phase.Off && is.Intent == nil && is.Epoch == 0 {
+		return nil
+	}
+	_, has, ahead, err := m.inRedis(ctx, part)
+	low := is.Epoch
+	if is.Lag > 0 {
+		low = is.Lag
+	}
+	switch {
+	case err != nil:
+		return nil // what it cannot be asked is said by the facts
+	case ahead:
+		return phase.ErrAhead
+	case has < low && is.Phase != phase.Off: // a part in phase off has nothing in Redis that could be lost
+		return phase.ErrLost
+	}
+	return nil
 }

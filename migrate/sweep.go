@@ -38,7 +38,7 @@ func (g group) bytes() (n int) {
 }
 
 // groups calls each for the records of a document, those of one list together.
-func (m *Migration) groups(in io.Reader, file, part string, each func(group) error,
+func (m *Migration) groups(in io.Reader, file, part string, cover record.Coverages, each func(group) error,
 	reject func(*record.Reject) error) error {
 	lists := map[string]*group{} // by move
 	give := each
@@ -51,7 +51,7 @@ func (m *Migration) groups(in io.Reader, file, part string, each func(group) err
 		name        string
 		mine, alone bool
 	}
-	err := m.docs.Read(&counted{in, &m.read.bytes}, file, func(r *record.Record) error {
+	err := m.docs.Read(&counted{in, &m.read.bytes}, file, cover, func(r *record.Record) error {
 		id := r.ID()
 		if last.name != id.Move {
 			last.name, last.mine, last.alone = id.Move, m.partOf[id.Move] == part, !ordered(m.moves[id.Move].Kind)
@@ -149,6 +149,7 @@ type sweep struct {
 	known   digests // of the IDs of the files
 	extra   once    // of those that no file has: SCAN may give one again
 	was     map[string]os.FileInfo
+	cover   record.Coverages // what of the files is read; nil: it is not asked for
 }
 
 // ErrTooMany is returned by Export where too many records differ, and by List where a key has too many.
@@ -223,7 +224,7 @@ func (s *sweep) file(ctx context.Context, file string) error {
 		before = next
 		return err
 	}
-	err = s.m.groups(in, file, s.part, func(g group) error {
+	err = s.m.groups(in, file, s.part, s.cover, func(g group) error {
 		s.Records++
 		if err := s.known.add(pair{id: digest(s.seed, g.id.Key, g.id.Sub)}); err != nil {
 			return err

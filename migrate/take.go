@@ -1,8 +1,8 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,10 +24,7 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 		commands := make([]kernel.Command, 0, 2+2*len(groups))
 		commands = append(commands, m.server.epochOf(b, part))
 		for _, g := range groups {
-			commands = append(commands, valueOf(b, m.moves[g.id.Move].Kind, g.id))
-			if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
-				commands = append(commands, b.Pexpiretime().Key(g.id.Key).Build())
-			}
+			commands = append(commands, valueOf(b, m.moves[g.id.Move].Kind, g.id), b.Pexpiretime().Key(g.id.Key).Build())
 		}
 		return append(commands, m.server.epochOf(b, part))
 	})
@@ -43,10 +40,10 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 			err = ErrTooLarge
 		}
 		ms := int64(-1)
-		if at++; err == nil && mv.TTL.Policy != keyspace.TTLNone {
-			ms, err = results[at].AsInt64()
-			at++
+		if err == nil {
+			ms, err = results[at+1].AsInt64()
 		}
+		at += 2
 		if refused, is := kernel.IsServerError(err); is && strings.HasPrefix(refused.Error(), "WRONGTYPE") {
 			err = errType
 		}
@@ -58,7 +55,7 @@ func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, grou
 			return nil, err
 		}
 	}
-	return out, errors.Join(epochIs(results[0], epoch, seen), epochIs(results[len(results)-1], epoch, seen))
+	return out, epochIn(results, epoch, seen)
 }
 
 // epochOf asks for what epochIs looks at.
@@ -73,6 +70,11 @@ func epochIs(r kernel.Reply, epoch, seen uint64) error {
 		return err
 	}
 	return epochHas(has, epoch, seen)
+}
+
+// epochIn is nil if the first and the last answer have this epoch.
+func epochIn(replies []kernel.Reply, epoch, seen uint64) error {
+	return cmp.Or(epochIs(replies[0], epoch, seen), epochIs(replies[len(replies)-1], epoch, seen))
 }
 
 func epochHas(has []string, epoch, seen uint64) error {

@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -32,16 +34,41 @@ type VerifyReport struct {
 	Missing  int64 // in Redis
 	Extra    int64 // in Redis, and no file has it
 	Unequal  int64 // in both, and not the same
-	Marked   int64 // have a mark: a replay makes them equal
+	Marked   int64 // have a mark: a write of them is under way, or a replay makes them equal; no difference
 	Passing  int64 // were different at first, and equal when they were looked at again
 	Repaired int64
 	Rejected int64
+	Refused  int64            // of Extra and Unequal, where Redis decides: no file can have them, so that no repair helps
+	Refusals []*record.Reject // at most 100
 	Classes  []Class
-	Cut      int64 // differences of classes beyond the most that are listed
+	Cut      int64       // differences of classes beyond the most that are listed
+	Differ   []Differing // the records that differ; at most 100
+	Coverage
 }
 
-// Whole reports whether both sides have the same.
-func (r *VerifyReport) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Marked+r.Rejected == 0 }
+// Whole reports whether both sides have the same, but for records that have a mark: no step is taken before those
+// are replayed.
+func (r *VerifyReport) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Rejected == 0 }
+
+// Differing represents a record that differs. Its values are told by digests.
+type Differing struct {
+	ID          record.ID
+	Differences []record.Difference
+	File, Redis string // digests of what the sides have; "": it is not there
+}
+
+// digestOf returns a digest of the values of a record, "" for none.
+func digestOf(records []*record.Record) string {
+	if len(records) == 0 {
+		return ""
+	}
+	all := sha256.New()
+	for _, r := range records {
+		sum := r.Digest()
+		all.Write(sum[:])
+	}
+	return hex.EncodeToString(all.Sum(nil)[:8])
+}
 
 // Verify compares every record of a part in both directions, with values and times. A
 // difference counts when it is still there a moment later and the record has no mark.
@@ -56,9 +83,9 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	if err := m.alike(part); o.Repair && err != nil {
 		return nil, m.wrong("repair", part, err)
 	}
-	report := &VerifyReport{Part: part}
+	report := &VerifyReport{Part: part, Coverage: Coverage{Sources: record.Coverages{}}}
 	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
-	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond),
+	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), cover: report.Sources,
 		reject: func(r *record.Reject) error {
 			if m.partOf[r.Move.Name] == part {
 				report.Rejected++
@@ -75,8 +102,14 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
 	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
 	report.Equal = report.Records - v.apart
+	report.Coverage.end(m, part)
+	if err == nil {
+		err = m.note(part, is.Epoch, func(n *noted) {
+			n.Verified, n.Unread = n.Verified || report.Whole(), report.Coverage.unread()
+		})
+	}
 	if err == nil && report.Whole() {
-		err = errors.Join(m.note(part, is.Epoch, func(n *noted) { n.Verified = true }), m.clearClasses(ctx, part))
+		err = m.clearClasses(ctx, part)
 	}
 	return report, m.wrong("verify", part, err)
 }
@@ -171,7 +204,10 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 			v.report.Marked++
 		default:
 			v.count(l.id, living(records), stored[i], diffs)
-			if v.o.Repair && v.o.of(diffs) {
+			if fits := v.fits(stored[i]); fits && v.o.Repair && v.o.of(diffs) {
+				if err := v.endAsDeclared(ctx, l.id, records, diffs); err != nil {
+					return err
+				}
 				repair = append(repair, l.id)
 			}
 		}
@@ -181,12 +217,69 @@ func (v *verification) again(ctx context.Context, file string, all []looked) err
 	}
 	for len(repair) > 0 {
 		n := min(len(repair), putBatch)
-		if err := v.m.sync(ctx, part, v.is.State, v.is.Epoch, repair[:n], false); err != nil {
+		done, err := v.repair(ctx, repair[:n])
+		if err != nil {
 			return err
 		}
-		v.report.Repaired, repair = v.report.Repaired+int64(n), repair[n:]
+		v.report.Repaired, repair = v.report.Repaired+done, repair[n:]
 	}
 	return nil
+}
+
+// fits reports whether a file can have what Redis has, where that is what the files follow. What they cannot
+// have is listed.
+func (v *verification) fits(stored []*record.Record) bool {
+	if phase.Of(v.is.Phase).Authority != phase.Redis {
+		return true
+	}
+	bad := v.m.unfitOf(stored)
+	if bad != nil {
+		v.refuse(bad)
+	}
+	return bad == nil
+}
+
+// endAsDeclared gives a record of Redis the end that its document, or the TTL of its entry, says, where Redis
+// decides: no file has its end.
+func (v *verification) endAsDeclared(ctx context.Context, id record.ID, file []*record.Record,
+	diffs []record.Difference) error {
+	if phase.Of(v.is.Phase).Authority != phase.Redis ||
+		!slices.ContainsFunc(diffs, func(d record.Difference) bool { return d.Kind == record.DiffEnd }) {
+		return nil
+	}
+	return v.m.Update(ctx, id, func(now []*record.Record) ([]*record.Record, error) {
+		for _, r := range now {
+			r.Ends = endOf(file)
+		}
+		return now, nil
+	})
+}
+
+func (v *verification) refuse(bad *record.Reject) {
+	if v.report.Refused++; len(v.report.Refusals) < maxListed {
+		v.report.Refusals = append(v.report.Refusals, bad)
+	}
+}
+
+// repair makes records equal: together, and where one of them cannot be written each by itself.
+func (v *verification) repair(ctx context.Context, ids []record.ID) (done int64, err error) {
+	err = v.m.sync(ctx, v.report.Part, v.is.State, v.is.Epoch, ids, false)
+	switch bad := new(record.Reject); {
+	case err == nil:
+		return int64(len(ids)), nil
+	case len(ids) == 1 && errors.As(err, &bad):
+		v.refuse(bad)
+		return 0, nil
+	case len(ids) == 1 || !ofRecord(err):
+		return 0, err
+	}
+	for i := range ids {
+		n, err := v.repair(ctx, ids[i:i+1])
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // count counts a record that differs, once, however many differences it has.
@@ -198,6 +291,9 @@ func (v *verification) count(id record.ID, file, stored []*record.Record, diffs 
 		v.report.Extra++
 	default:
 		v.report.Unequal++
+	}
+	if len(v.report.Differ) < maxListed {
+		v.report.Differ = append(v.report.Differ, Differing{id, diffs, digestOf(file), digestOf(stored)})
 	}
 	now := v.m.now()
 	for _, d := range diffs {

@@ -121,10 +121,6 @@ func (b *Bot) interact(ctx context.Context, i interaction) answer {
 	}
 	ctx, stop := context.WithTimeout(ctx, 2500*time.Millisecond) // Discord waits for 3 s
 	defer stop()
-	if err := b.Store.Settings.AddGuild(ctx, guild); err != nil {
-		b.warn(ctx, "guild", guild, err)
-		return says("This cannot be done now. Try again in a moment.")
-	}
 	text, err := "", error(nil)
 	if i.Type == 3 {
 		text, err = b.press(ctx, guild, user, i.Data.CustomID)
@@ -140,6 +136,14 @@ func (b *Bot) interact(ctx context.Context, i interaction) answer {
 		return says("This cannot be done now. Try again in a moment.")
 	}
 	return says("%s", text)
+}
+
+// join notes a guild in which something is done, and is nothing for a direct message.
+func (b *Bot) join(ctx context.Context, guild string) error {
+	if guild == global {
+		return nil
+	}
+	return b.Store.Settings.AddGuild(ctx, guild)
 }
 
 // usageError is told to the user.
@@ -165,6 +169,9 @@ func (b *Bot) press(ctx context.Context, guild, user, data string) (string, erro
 	n, err := strconv.Atoi(parts[2])
 	if err != nil || n < 0 || n >= len(game.Options) {
 		return "", &usageError{unknownButton}
+	}
+	if err := b.join(ctx, guild); err != nil {
+		return "", err
 	}
 	all, err := b.Store.Trivia.Submit(ctx, guild, parts[1], user, Answer{game.Options[n], time.Now().UTC()})
 	switch {
@@ -245,6 +252,9 @@ func (b *Bot) command(ctx context.Context, guild string, i interaction) (string,
 		if o.Required && given[o.Name] == "" {
 			return "", &usageError{o.Name + " is missing."}
 		}
+	}
+	if err := b.join(ctx, guild); err != nil { // a command that was refused has done nothing
+		return "", err
 	}
 	return c.run(b, ctx, guild, i.Channel, given)
 }

@@ -11,12 +11,16 @@ import (
 	"math/bits"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
 )
 
 // Environment holds the variables of a program, by the names of the page.
@@ -100,6 +104,9 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 	if e.Migrating {
 		return e.openMigrating(ctx, name, log)
 	}
+	if err := e.contradicts(ctx); err != nil {
+		return nil, err
+	}
 	if !e.UseRedis {
 		s, err := NewFiles(e.State)
 		if err == nil {
@@ -124,6 +131,38 @@ func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*
 	}
 	log.Info("Redis connected", "server", c.Server(), "database", c.Database())
 	return s, nil
+}
+
+// contradicts is an error where USE_REDIS says another side than the phases of the migration: what a program
+// writes there, the others would not see. A folder in which no migration has begun says nothing.
+func (e Environment) contradicts(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(e.State, ".keywright")); err != nil {
+		return nil
+	}
+	moves, err := declared()
+	if err != nil {
+		return err
+	}
+	m, err := migrate.Open(ctx, migrate.Config{Root: e.State, Map: moves, Look: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }() // it only looks
+	for _, part := range Subsystems {
+		is, err := m.Phase(part)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.UseRedis && is.Phase != phase.Complete:
+			return fmt.Errorf("USE_REDIS is true, and %s is in phase %s of the migration: set USE_REDIS=%s until "+
+				"`keywright migrate advance` has brought each part to complete", part, is.Phase, migrating)
+		case !e.UseRedis && is.Phase != phase.Off:
+			return fmt.Errorf("USE_REDIS is false, and %s is in phase %s of the migration: set USE_REDIS=%s, or go back "+
+				"with `keywright migrate rollback` until each part is off", part, is.Phase, migrating)
+		}
+	}
+	return nil
 }
 
 // openMigrating waits for Redis: a program that is started while it is away begins when it is back.

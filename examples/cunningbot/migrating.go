@@ -289,6 +289,9 @@ func (s movingSettings) Guilds(ctx context.Context) ([]string, error) {
 }
 
 func (s movingSettings) AddGuild(ctx context.Context, guild string) error {
+	if guild == global { // the files have settings of all guilds there, and the migration reads it as no guild
+		return nil
+	}
 	guilds := s.at("settings.guilds")
 	if there, err := guilds.get(ctx, guild); err != nil || there != nil {
 		return err

@@ -2,10 +2,15 @@ package cunningbot_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/hex"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +43,11 @@ func TestPlan(t *testing.T) {
 		must(t, err)
 		if !p.RoundTrip || p.Rejected+p.Faulty > 0 || p.Records == 0 {
 			t.Errorf("%s: %+v", part, p)
+		}
+		for _, name := range p.Coverage.Names() {
+			if s := p.Sources[name]; !s.Whole() || s.Bytes == 0 {
+				t.Errorf("%s: %s: %+v %+v", part, name, s.Places, s.Shapes)
+			}
 		}
 		t.Logf("%s: %d records", part, p.Records)
 	}
@@ -83,4 +93,83 @@ func TestMigratingRefused(t *testing.T) {
 	if class, _ := keywright.ClassOf(err); class != keywright.Refused || ctx.Err() != nil {
 		t.Errorf("a login that is wrong: %v", err)
 	}
+}
+
+// told sends what a user does to a bot, signed as Discord signs it, and gives what the bot says.
+func told(t *testing.T, b *bot.Bot, body string) string {
+	t.Helper()
+	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/interactions", strings.NewReader(body))
+	r.Header.Set("X-Signature-Timestamp", "1")
+	r.Header.Set("X-Signature-Ed25519", hex.EncodeToString(ed25519.Sign(private, []byte("1"+body))))
+	w := httptest.NewRecorder()
+	b.Handler(private.Public().(ed25519.PublicKey)).ServeHTTP(w, r)
+	same(t, "status of "+body, w.Code, http.StatusOK)
+	return w.Body.String()
+}
+
+// TestDirectMessage: a command in a direct message has no guild, and adds none: what the files have of no guild
+// is there once, whichever side decides. A command that is refused adds none either.
+func TestDirectMessage(t *testing.T) {
+	for _, at := range []phase.Phase{phase.Off, phase.DualWrite, phase.Live, phase.RampDown, phase.Complete} {
+		t.Run(at.String(), func(t *testing.T) {
+			s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+			state := filepath.Join(dir, "app_state.json")
+			const text = `{"global": {"default_persona": "dry"}, "480032": {}}`
+			must(t, os.WriteFile(state, []byte(text), 0o600))
+			store := moving(t, s, dir, at)
+			b := &bot.Bot{Store: store, Log: slog.New(slog.DiscardHandler)}
+			said := told(t, b, `{"type":2,"user":{"id":"1"},"data":{"name":"ask","options":[{"name":"question","value":"?"}]}}`)
+			if strings.Contains(said, "cannot be done") {
+				t.Error(said)
+			}
+			said = told(t, b, `{"type":2,"guild_id":"999","channel_id":"7","member":{"user":{"id":"1"},"permissions":"0"},`+
+				`"data":{"name":"persona","options":[{"name":"text","value":"loud"}]}}`)
+			if !strings.Contains(said, "permission") {
+				t.Error(said)
+			}
+			must(t, store.Settings.AddGuild(t.Context(), "global"))
+			got, err := os.ReadFile(state)
+			must(t, err)
+			same(t, "the file", string(got), text)
+			same(t, "guilds in Redis", s.Do("SISMEMBER", "global:config:guilds", "global"), "0")
+		})
+	}
+}
+
+// TestUseRedisAgainstThePhase: a program that is told to use the files alone, or Redis alone, is refused while the
+// migration says another side, with the way on, and begins where the two agree.
+func TestUseRedisAgainstThePhase(t *testing.T) {
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+	host, port, err := net.SplitHostPort(s.Addr())
+	must(t, err)
+	begins := func(use string) error {
+		e, err := bot.Read(func(name string) string {
+			return map[string]string{"USE_REDIS": use, "REDIS_HOST": host, "REDIS_PORT": port, "CUNNINGBOT_STATE": dir}[name]
+		})
+		must(t, err)
+		store, err := e.Open(t.Context(), "test", slog.New(slog.DiscardHandler))
+		if err == nil {
+			store.Close()
+		}
+		return err
+	}
+	refused := func(use, want string) {
+		t.Helper()
+		if err := begins(use); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "USE_REDIS=migrating") {
+			t.Errorf("USE_REDIS=%s: %v", use, err)
+		}
+	}
+	must(t, begins("false"))
+	must(t, begins("true"))
+	moving(t, s, dir, phase.Off).Close()
+	must(t, begins("false"))
+	refused("true", "phase off")
+	moving(t, s, dir, phase.DualWrite, bot.Subsystems[1:]...).Close()
+	refused("false", "history is in phase dual-write")
+	moving(t, s, dir, phase.RampDown, bot.Subsystems[1:]...).Close()
+	refused("false", "rollback")
+	refused("true", "advance")
+	must(t, begins("migrating"))
 }

@@ -52,6 +52,7 @@ type Draft struct {
 
 	sources []*source
 	vars    map[string]string
+	ignored []string // places that no move reads
 }
 
 // entry represents a drafted entry.
@@ -115,7 +116,7 @@ func Build(ctx context.Context, files []File, o Options) (*Draft, error) {
 	}
 	d.divide()
 	d.settle()
-	return d, nil
+	return d, d.cover(ctx)
 }
 
 func (d *Draft) leave(what, why string) {

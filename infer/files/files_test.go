@@ -258,3 +258,39 @@ func TestMorePlacesThanAreRemembered(t *testing.T) {
 		t.Errorf("%v %v", d, err)
 	}
 }
+
+// TestWhatIsNotDraftedIsIgnored: what no move of a draft reads is ignored in it by its path, so that a plan of the
+// same files finds nothing else, and finds what comes later.
+func TestWhatIsNotDraftedIsIgnored(t *testing.T) {
+	const (
+		known = "keywright: 1\nkeys:\n  persona: {key: \"persona:{guild}\", type: string, value: text, ttl: none}\n"
+		app   = `{"persona": {"123456": "x", "654321": "y"}, "reminders": {"123456": [{"at": 1}]}, "version": 3}`
+	)
+	ks, _ := loaded([]byte(known))
+	d, err := files.Build(t.Context(), texts(map[string]string{"app.json": app}),
+		files.Options{Load: loaded, File: "k.yaml", Known: ks, Original: []byte(known)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`{from: "app:/reminders", reason: `, `{from: "app:/version", reason: `} {
+		if !strings.Contains(string(d.YAML()), want) {
+			t.Fatalf("no %s in\n%s", want, d.YAML())
+		}
+	}
+	drafted, findings := loaded(d.YAML())
+	if finding.Count(findings).Errors > 0 {
+		t.Fatal(findings)
+	}
+	m, err := record.Compile(drafted.Migrations[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int64{app: 0, strings.Replace(app, `{"persona"`, `{"later": 1, "persona"`, 1): 1} {
+		c := record.Coverages{}.Of("app")
+		_, err := m.Source("app").Read(strings.NewReader(text), "app.json", record.Options{Coverage: c},
+			func(*record.Match) error { return nil })
+		if err != nil || c.Unread.Values != want || c.Misshapen > 0 {
+			t.Errorf("%s: %+v %v", text, c, err)
+		}
+	}
+}

@@ -124,6 +124,13 @@ func (d *Draft) migration(w *writer) {
 		mv.first = w.lines + 1
 		mv.write(w)
 	}
+	if len(d.ignored) > 0 {
+		w.line("    # No move reads these: write a move for each, or why it may stay in the files.")
+		w.line("    ignore:")
+	}
+	for _, from := range d.ignored {
+		w.line("      - {from: %s, reason: drafted without a move}", quoted(from))
+	}
 }
 
 func (mv *move) write(w *writer) {

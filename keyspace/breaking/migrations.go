@@ -115,6 +115,11 @@ func (c *context) gateLowered() {
 				c.report(r.Pos, keyspace.Pos{}, r.Entry.Name, "", "less of %s is compared", r.Entry.Name)
 			}
 		}
+		for _, i := range n.Ignore {
+			if !slices.ContainsFunc(m.Ignore, func(o keyspace.Ignored) bool { return o.String() == i.String() }) {
+				c.report(i.Pos, keyspace.Pos{}, "", "", "less of the files must be moved: %s is ignored", i)
+			}
+		}
 	}
 }
 
@@ -141,6 +146,9 @@ func (p *facts) migration(m *keyspace.Migration) {
 		}
 	}
 	p.add(name+".parts", strings.Join(parts, ", "))
+	for _, i := range m.Ignore {
+		p.add(name+".ignore "+i.String(), i.Reason)
+	}
 	for _, r := range m.Compare {
 		text := r.Entry.Name + " " + strings.Join(r.Field, ".") + " as " + string(r.As)
 		if r.As == keyspace.CompareIgnore {

@@ -266,6 +266,11 @@ var words = map[string]string{
 	"CompareRule.Until":   "KW639",
 	"CompareRule.Doc":     "- text for people",
 	"CompareRule.Pos":     "- a place in a file",
+	"Migration.Ignore":    "KW639",
+	"Ignored.Source":      "KW639",
+	"Ignored.From":        "KW639",
+	"Ignored.Reason":      "- why it may stay",
+	"Ignored.Pos":         "- a place in a file",
 	"Migration.Pos":       "- a place in a file",
 
 	"StreamSpec.MaxLen": "KW628",

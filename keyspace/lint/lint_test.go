@@ -166,6 +166,10 @@ var cases = map[string]struct{ bad, good []string }{
 				"member: .}]}")}},
 	"KW355": {bad: []string{moving("p: {moves: []}")},
 		good: []string{moving("p: {moves: [{from: \"s:/{g}/[]\", to: l, member: .}]}")}},
+	"KW356": {bad: []string{
+		moving("p: {moves: [{from: \"s:/{g}/[]\", to: l, member: .}]}") + "\n    ignore: [{from: \"s:/{g}\", reason: x}]"},
+		good: []string{
+			moving("p: {moves: [{from: \"s:/{g}/a/[]\", to: l, member: .}]}") + "\n    ignore: [{from: \"s:/{g}/b\", reason: x}]"}},
 	"KW337": {bad: []string{"keys: {}\njanitor:\n  j: {do: clean, every: 1h}",
 		"keys: {}\njanitor:\n  j: {do: sweep, every: 1h}",
 		"keys:\n  a: {key: \"x:{i}\", type: string, ttl: any}\njanitor:\n  j: {do: ttl, every: 1h}",

@@ -195,3 +195,20 @@ func (c *context) unusedSources() {
 		}
 	}
 }
+
+// ignoredAndMoved: what is said to stay in the files is moved, or nothing is below its path.
+func (c *context) ignoredAndMoved() {
+	for _, m := range c.Migrations {
+		for _, i := range m.Ignore {
+			for _, p := range m.Parts {
+				for _, mv := range p.Moves {
+					n := len(i.From.Steps)
+					if mv.Source == i.Source && len(mv.From.Steps) >= n && slices.Equal(mv.From.Steps[:n], i.From.Steps) {
+						c.report(i.Pos, mv.To.Name, "ignore what is beside it, or take the move out",
+							"%s is ignored, and %s is moved from it to %s", i, mv.From, mv.To.Name)
+					}
+				}
+			}
+		}
+	}
+}

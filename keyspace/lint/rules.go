@@ -249,6 +249,11 @@ var rules = []rule{
 	{finding.Rule{Code: "KW355", Name: "unused-source", Severity: warning, Summary: "A source that no move takes from",
 		Explain: "Its records stay in the file, and are lost when the file is archived.",
 		Fix:     "add a move, or remove the source"}, (*context).unusedSources},
+	{finding.Rule{Code: "KW356", Name: "ignored-and-moved", Severity: warning,
+		Summary: "What is ignored is also moved",
+		Explain: "ignore: says what is meant to stay in the files, so that the gate covered does not ask for it. Below a path " +
+			"that a move takes from it would hide what the move does not read.",
+		Fix: "ignore the members beside it by their names"}, (*context).ignoredAndMoved},
 	{finding.Rule{Code: "KW335", Name: "sealed-where-compared", Severity: errorLevel,
 		Summary: "Something encrypted where it is compared or sent",
 		Explain: "What is encrypted is sealed with a nonce of its own each time and bound to its key and field. As a " +

@@ -96,7 +96,8 @@ var childProperties = map[string][]string{
 	"pressure":   {"at", "entry", "where", "shorten", "release"},
 	"janitor":    {"doc", "do", "every", "cron", "zone", "entry", "keep"},
 	"namespace":  {"default", "names"},
-	"migrations": {"doc", "sources", "parts", "gates", "compare"},
+	"migrations": {"doc", "sources", "parts", "gates", "compare", "ignore"},
+	"ignore":     {"from", "reason"},
 	"source":     {"doc", "file", "format"},
 	"part":       {"doc", "moves", "gates"},
 	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept", "except"},
@@ -110,7 +111,7 @@ var childProperties = map[string][]string{
 
 // ChildProperties returns the properties of one channel, event, clean-up or pressure
 // rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made
-// of: "migrations", "source", "part", "move", "move ttl", "gates" and "compare".
+// of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

@@ -68,6 +68,43 @@ func (m *migrant) read(props map[string]property, what string) {
 	if p, ok := props["compare"]; ok {
 		m.compare(p.value)
 	}
+	if p, ok := props["ignore"]; ok {
+		m.ignore(p.value)
+	}
+}
+
+// ignore reads what is meant to stay in the files.
+func (m *migrant) ignore(n *yaml.Node) {
+	const form = `a list like - {from: "state:/cache", reason: it is made again}`
+	if n.Kind != yaml.SequenceNode {
+		m.d.wrongKind(n, "ignore", form)
+		return
+	}
+	for _, n := range n.Content {
+		if m.moves++; m.moves > MaxMoves {
+			m.d.report("KW008", m.d.at(n), "", "a declaration has at most %d moves, with what is ignored", MaxMoves)
+			return
+		}
+		props := m.d.known(n, "what is ignored", childProperties["ignore"])
+		if n.Kind != yaml.MappingNode {
+			continue
+		}
+		i := keyspace.Ignored{Pos: m.d.at(n)}
+		for _, need := range []struct{ name, example string }{{"from", "state:/cache"}, {"reason", "why it may stay"}} {
+			if _, there := props[need.name]; !there {
+				m.d.report("KW006", i.Pos, "add "+need.name+": "+need.example, "what is ignored has no %s", need.name)
+			}
+		}
+		if p, there := props["reason"]; there {
+			i.Reason, _ = m.d.text(p.value, "reason")
+		}
+		if p, there := props["from"]; there {
+			var ok bool
+			if i.Source, i.From, ok = m.sourcePath(p.value); ok && i.Reason != "" {
+				m.m.Ignore = append(m.m.Ignore, i)
+			}
+		}
+	}
 }
 
 func (m *migrant) source(v property) {
@@ -157,13 +194,13 @@ func (d *document) gates(n *yaml.Node, g keyspace.Gates, what string) keyspace.G
 			*into = d.number(props, name, 0)
 		}
 	}
-	if _, ok := props["for"]; ok {
-		g.For = d.duration(props, "for")
-	}
-	if p, ok := props["backup"]; ok && p.value.Value == "none" {
-		g.Backup = 0
-	} else if ok {
-		g.Backup = d.duration(props, "backup")
+	for name, into := range map[string]*time.Duration{"for": &g.For, "backup": &g.Backup} {
+		switch p, ok := props[name]; {
+		case ok && (p.value.Value == "none" || p.value.Value == "0s"):
+			*into = 0
+		case ok:
+			*into = d.duration(props, name)
+		}
 	}
 	return g
 }

@@ -19,10 +19,11 @@ const (
 	For                   // the phase has lasted so long
 	Backup                // a backup that was verified is no older than this
 	Fit                   // the server may be the authority
+	Covered               // a move reads all that the files have, or the declaration ignores it
 )
 
 var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "compared", "unequal", "for",
-	"backup", "fit"}
+	"backup", "fit", "covered"}
 
 // String implements fmt.Stringer.
 func (g Gate) String() string { return gateNames[g] }
@@ -49,6 +50,11 @@ type Facts struct {
 	RoundTrip bool
 	Backup    time.Duration // age of the last verified backup; negative: there is none
 	Unfit     []string      // what the server lacks
+
+	Looked      bool  // the files were read for what no move reads
+	Unread      int64 // values of them
+	UnreadBytes int64
+	Misshapen   int64 // values of another shape than a path of a move has there
 
 	Unanswered error // why it could not be asked all of that
 }
@@ -100,6 +106,14 @@ var checks = [...]func(Limits, Facts) (has, want string, ok bool){
 	},
 	Fit: func(_ Limits, f Facts) (string, string, bool) {
 		return fmt.Sprint(f.Unfit), "nothing that the server lacks", len(f.Unfit) == 0
+	},
+	Covered: func(_ Limits, f Facts) (string, string, bool) {
+		if !f.Looked {
+			return done(false)
+		}
+		has := fmt.Sprintf("%d values of %d bytes that no move reads, %d of another shape", f.Unread, f.UnreadBytes,
+			f.Misshapen)
+		return has, "none", f.Unread == 0 && f.Misshapen == 0
 	},
 }
 

@@ -52,12 +52,12 @@ type Rule struct {
 
 // table has the phases by their numbers.
 var table = [...]Rule{
-	{Phase: Off, Name: "off", Authority: Files, Reads: Files, Forward: []Gate{RoundTrip}},
+	{Phase: Off, Name: "off", Authority: Files, Reads: Files, Forward: []Gate{RoundTrip, Covered}},
 	{Phase: DualWrite, Name: "dual-write", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks}},
 	{Phase: Backfill, Name: "backfill", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks,
 		Imported, Verified}},
 	{Phase: Shadow, Name: "shadow", Authority: Files, Also: Redis, Reads: Files, Compares: Redis,
-		Forward: []Gate{Marks, Verified, Compared, Unequal, For, Backup, Fit}},
+		Forward: []Gate{Marks, Verified, Compared, Unequal, For, Backup, Fit, Covered}},
 	{Phase: Live, Name: "live", Authority: Redis, Also: Files, Reads: Redis, Compares: Files, Fallback: Files,
 		Forward: []Gate{Marks, Compared, Unequal, For, Backup}, Back: []Gate{Marks}},
 	{Phase: RampDown, Name: "ramp-down", Authority: Redis, Also: Files, Lags: true, Reads: Redis,

@@ -59,7 +59,8 @@ func TestOneStepAtATime(t *testing.T) {
 func TestGates(t *testing.T) {
 	t.Parallel()
 	limits := Limits{Compared: 10, For: time.Hour, Backup: 24 * time.Hour}
-	good := Facts{Compared: 10, In: time.Hour, Imported: true, Verified: true, RoundTrip: true, Backup: time.Hour}
+	good := Facts{Compared: 10, In: time.Hour, Imported: true, Verified: true, RoundTrip: true, Looked: true,
+		Backup: time.Hour}
 	bad := map[Gate]func(*Facts){
 		Marks:     func(f *Facts) { f.Marks = 1 },
 		Imported:  func(f *Facts) { f.Imported = false },
@@ -70,6 +71,7 @@ func TestGates(t *testing.T) {
 		For:       func(f *Facts) { f.In = 59 * time.Minute },
 		Backup:    func(f *Facts) { f.Backup = -1 },
 		Fit:       func(f *Facts) { f.Unfit = []string{"persistence"} },
+		Covered:   func(f *Facts) { f.Misshapen = 1 },
 	}
 	seen := map[Gate]bool{}
 	for _, r := range All() {
@@ -89,6 +91,11 @@ func TestGates(t *testing.T) {
 					t.Errorf("%s to %s with a bad %s: %v", r.Name, way.to, g, closed)
 				}
 			}
+		}
+	}
+	for _, f := range []Facts{{}, {Looked: true, Unread: 1}} {
+		if _, _, ok := checks[Covered](limits, f); ok {
+			t.Errorf("covered by %+v", f)
 		}
 	}
 	if len(seen) != len(gateNames) || len(checks) != len(gateNames) {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -100,11 +99,6 @@ func (p *part) gives() ([]given, string) {
 		}
 	}
 	return undo(&p.term, d)
-}
-
-// fault returns a record that cannot be written into a document.
-func (mv *Move) fault(r *Record, format string, args ...any) error {
-	return &Reject{Move: mv, At: r.At, Reason: fmt.Sprintf(format, args...)}
 }
 
 // apply returns a value of the document with a record written into it. What is as the

@@ -8,8 +8,12 @@ import (
 )
 
 // checked reads a value without a source: what Canonical and Compare are given.
-func checked(text []byte) (raw []byte, err error) {
+func checked(text []byte) (raw []byte, err error) { return checkedBelow(text, 0) }
+
+// checkedBelow reads a value that is so deep in a document.
+func checkedBelow(text []byte, depth int) (raw []byte, err error) {
 	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
+	opt.MaxDepth -= depth
 	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced,
 		names: newNameChecker(opt)}
 	if err := w.document(); err != nil {

@@ -25,8 +25,8 @@ type comparison struct {
 
 // Compare says how the second record differs from the first, as of a day: rules
 // that ignore count until their day. Either may be nil: then it is missing. Times
-// of the end are compared where both are known, and may differ by slack. A path
-// and kind is there once.
+// of the end may differ by slack; where the document says none, Redis has one or none as
+// the TTL of the entry says. A path and kind is there once.
 func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Difference {
 	c := &comparison{}
 	switch {
@@ -61,10 +61,29 @@ func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Di
 		c.differ("tries", DiffValue)
 	}
 	c.fields(mv, a, b)
-	if !a.Ends.IsZero() && !b.Ends.IsZero() && a.Ends.Sub(b.Ends).Abs() > slack {
+	file, stored := a, b
+	if a.Stored {
+		file, stored = b, a
+	}
+	if a.Stored != b.Stored && !SameEnd(mv.To.TTL, file.Ends, stored.Ends, slack) ||
+		!a.Ends.IsZero() && !b.Ends.IsZero() && a.Ends.Sub(b.Ends).Abs() > slack {
 		c.differ("", DiffEnd)
 	}
 	return c.found
+}
+
+// SameEnd reports whether a record ends in Redis when the document says, and where that says nothing as the TTL of
+// its entry does. A time that is zero is no end.
+func SameEnd(ttl keyspace.TTL, declared, stored time.Time, slack time.Duration) bool {
+	switch {
+	case !declared.IsZero():
+		return !stored.IsZero() && declared.Sub(stored).Abs() <= slack
+	case ttl.Policy == keyspace.TTLNone:
+		return stored.IsZero()
+	case ttl.Policy == keyspace.TTLExpires && ttl.Default > 0:
+		return !stored.IsZero()
+	}
+	return true
 }
 
 func (c *comparison) differ(path string, k DiffKind) {

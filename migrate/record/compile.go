@@ -84,6 +84,9 @@ func Compile(m *keyspace.Migration) (*Map, error) {
 			out.Moves, s.Moves = append(out.Moves, mv), append(s.Moves, mv)
 		}
 	}
+	for _, s := range out.Sources {
+		s.covers = coverOf(s, m.Ignore)
+	}
 	return out, nil
 }
 

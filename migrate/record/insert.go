@@ -178,10 +178,10 @@ func (e *editor) insert(w *walker, f *frame, left []*addition) error {
 	l := &f.edits
 	depth := len(w.frames)
 	if step, _ := left[0].step(depth); f.object != object(step) {
-		return w.failed(object(step))
+		return e.blocked(w, left, object(step))
 	}
 	members, err := e.build(left, depth)
-	if err != nil {
+	if err != nil || len(members) == 0 { // all were refused
 		return err
 	}
 	if w.lines && depth == 1 {
@@ -266,20 +266,14 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 	var groups []*group
 	byName := map[string]*group{}
 	for _, a := range adds {
-		step, w := a.step(depth)
-		name := step.Name
+		step, _ := a.step(depth)
 		first, _ := adds[0].step(depth)
-		if object(step) != object(first) {
-			return nil, a.fault("another record makes an object of an array")
-		}
-		if w != nil {
-			if err := w.find(step.Name); err != nil {
+		name, err := a.name(depth, object(first))
+		if err != nil {
+			if err := e.refuse(a.edit, err); err != nil {
 				return nil, err
 			}
-			if !w.known {
-				return nil, a.fault("nothing says what {" + step.Name + "} is: only " + w.term.String() + " of it is kept")
-			}
-			name = w.text
+			continue
 		}
 		if step.Kind == route.Element && a.complete(depth) {
 			name = e.shared(a)
@@ -302,6 +296,24 @@ func (e *editor) build(adds []*addition, depth int) ([]member, error) {
 		}
 	}
 	return out, nil
+}
+
+// name returns the name below so many frames, where an object or an array is made.
+func (a *addition) name(depth int, inObject bool) (string, error) {
+	step, w := a.step(depth)
+	if object(step) != inObject {
+		return "", a.fault("another record makes an object of an array")
+	}
+	if w == nil {
+		return step.Name, nil
+	}
+	if err := w.find(step.Name); err != nil {
+		return "", err
+	}
+	if !w.known {
+		return "", a.fault("nothing says what {" + step.Name + "} is: only " + w.term.String() + " of it is kept")
+	}
+	return w.text, nil
 }
 
 func (a *addition) fault(reason string) error {
@@ -364,35 +376,40 @@ func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
 	var out [][]byte
 	var value []byte
 	var inner []*addition
+	var here *addition
+	var edits []*pending // of one match
 	for _, a := range adds {
 		if !a.complete(depth) {
 			inner = append(inner, a)
 			continue
 		}
-		pending := []*pending{a.edit}
-		if key := e.shared(a); key != "" {
-			pending = append(pending, e.lost[joint{a.node, key}]...)
-		}
-		slices.SortStableFunc(pending, wholeFirst)
-		for _, p := range pending {
-			values, err := e.fresh(p, a.node, value)
+		if a.edit.list {
+			values, err := e.fresh([]*pending{a.edit}, a)
 			if err != nil {
 				return nil, err
 			}
-			if p.list {
-				out = append(out, values...)
-			} else if len(values) > 0 {
-				value = values[0]
-			}
+			out = append(out, values...)
+			continue
 		}
+		if here = a; e.shared(a) != "" {
+			edits = append(edits, e.lost[joint{a.node, e.shared(a)}]...)
+		}
+		edits = append(edits, a.edit)
+	}
+	slices.SortStableFunc(edits, wholeFirst)
+	if values, err := e.fresh(edits, here); err != nil {
+		return nil, err
+	} else if len(values) > 0 {
+		value = values[0]
 	}
 	if len(inner) > 0 {
 		members, err := e.build(inner, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		step, _ := inner[0].step(depth + 1)
-		value = e.nest(value, members, object(step))
+		if step, _ := inner[0].step(depth + 1); len(members) > 0 {
+			value = e.nest(value, members, object(step))
+		}
 	}
 	if value != nil {
 		out = append(out, value)
@@ -400,26 +417,38 @@ func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
 	return out, nil
 }
 
-// fresh returns the values of the records of an edit that the document has not. base is
-// what other records of the match have made.
-func (e *editor) fresh(p *pending, n *node, base []byte) (out [][]byte, err error) {
-	for !p.done || p.list && p.next < len(p.records) {
-		r, there := p.take()
-		if !there {
-			break
+// fresh returns the values of the records of edits that the document has not: those of one match, or the
+// elements of a list.
+func (e *editor) fresh(edits []*pending, a *addition) (out [][]byte, err error) {
+	if len(edits) == 0 {
+		return nil, nil
+	}
+	m := e.place(a)
+	for {
+		var take []*pending
+		var records []*Record
+		for _, p := range edits {
+			if p.refused || p.done && (!p.list || p.next >= len(p.records)) {
+				continue
+			}
+			if r, there := p.take(); there {
+				take, records = append(take, p), append(records, r)
+			}
 		}
-		if p.list {
-			base = nil
+		if len(take) == 0 {
+			return out, nil
 		}
-		m := &Match{Source: e.source, Moves: n.moves, Place: -1, path: &node{}}
-		v, err := p.move.apply(m, &e.style, base, r)
+		v, done, err := e.fill(m, nil, take, records, true)
 		if err != nil {
 			return nil, err
 		}
-		e.result.Added++
-		out = append(out, v)
+		if done > 0 {
+			out = append(out, v)
+		}
+		if !take[0].list {
+			return out, nil
+		}
 	}
-	return out, nil
 }
 
 // wholeFirst orders edits: what is the whole record, then what is a part of it.
@@ -446,37 +475,4 @@ func (e *editor) nest(value []byte, members []member, object bool) []byte {
 		out = append(out, m.value...)
 	}
 	return append(out, ']')
-}
-
-// alone writes a document that has nothing but the edits.
-func (e *editor) alone(w *walker) (Rewritten, error) {
-	var adds []*addition
-	for _, p := range e.all {
-		if len(p.records) == 0 {
-			e.result.Same++
-		}
-	}
-	adds = append(adds, e.adds...)
-	if len(adds) == 0 {
-		e.write(w.buf)
-		return e.result, e.err
-	}
-	var text []byte
-	if w.lines {
-		members, err := e.build(adds, 1)
-		if err != nil {
-			return e.result, err
-		}
-		for _, m := range members {
-			text = append(append(text, e.inline(m.value)...), '\n')
-		}
-	} else {
-		values, err := e.buildOne(adds, 0)
-		if err != nil {
-			return e.result, err
-		}
-		text = append(e.indented(nil, values[0], "\n"), '\n')
-	}
-	e.write(text)
-	return e.result, e.err
 }

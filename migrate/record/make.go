@@ -27,6 +27,14 @@ func (mv *Move) Record(m *Match) (*Record, error) {
 
 // complete makes the rest of a record. The error is a *Reject.
 func (mv *Move) complete(m *Match, r *Record) error {
+	if err := mv.stored(m, r); err != nil {
+		return err
+	}
+	return mv.end(m, r)
+}
+
+// stored makes what of a record is stored.
+func (mv *Move) stored(m *Match, r *Record) error {
 	if mv.Kind == keyspace.ElementRecord {
 		r.Value, r.Sub = []byte(r.Sub), ""
 	}
@@ -43,10 +51,7 @@ func (mv *Move) complete(m *Match, r *Record) error {
 		}
 		r.Score = score
 	}
-	if err := mv.fill(m, r); err != nil {
-		return err
-	}
-	return mv.end(m, r)
+	return mv.fill(m, r)
 }
 
 // identify makes what of a record says which one it is.

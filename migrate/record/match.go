@@ -23,6 +23,11 @@ func (w *walker) matched(nodes []*node, at Position) error {
 		if len(n.moves) == 0 {
 			continue
 		}
+		if w.cover != nil {
+			for _, mv := range n.moves {
+				w.cover.Matches[mv.Name]++
+			}
+		}
 		m := w.match(n, at, raw)
 		if m.Moves = m.taken(); len(m.Moves) == 0 {
 			continue
@@ -59,14 +64,7 @@ func (m *Match) taken() []*Move {
 	return left
 }
 
-func (mv *Move) excepts(m *Match) bool {
-	for name, texts := range mv.Except {
-		if slices.Contains(texts, m.capture(name)) {
-			return true
-		}
-	}
-	return false
-}
+func (mv *Move) excepts(m *Match) bool { return len(mv.Except) > 0 && mv.exceptOf(m) != "" }
 
 func (w *walker) match(n *node, at Position, raw []byte) *Match {
 	m := &w.found
@@ -123,7 +121,12 @@ func (m *Match) capture(name string) string {
 }
 
 // Path returns where the match is, as a JSON Pointer.
-func (m *Match) Path() string { return m.walk.pointer() }
+func (m *Match) Path() string {
+	if m.walk == nil { // it is none of a document
+		return ""
+	}
+	return m.walk.pointer()
+}
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 

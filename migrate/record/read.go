@@ -30,6 +30,7 @@ type walker struct {
 	each   func(*Match) error
 	found  Match   // each is given it
 	edit   *editor // of a rewrite
+	cover  *cover  // what is read; nil: it is not asked for
 	stats  Stats
 }
 
@@ -42,7 +43,10 @@ func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) 
 	if err != nil {
 		return Stats{}, err
 	}
-	w.each = each
+	if w.each = each; opt.Coverage != nil {
+		w.cover = newCover(opt.Coverage, s, w.file)
+		defer func() { opt.Coverage.ended(w.offset()) }()
+	}
 	return w.run()
 }
 
@@ -110,6 +114,10 @@ func (w *walker) document() error {
 // eachLine reads a file of lines as an array of them.
 func (w *walker) eachLine(root []*node) error {
 	w.frames = append(w.frames, frame{place: -1, nodes: root})
+	if w.cover != nil { // an array of the lines
+		w.cover.begin('[', w.here())
+		defer func() { w.cover.end(w.offset()) }()
+	}
 	if w.edit != nil {
 		w.edit.open(w)
 	}
@@ -174,6 +182,9 @@ func (w *walker) value(nodes []*node) error {
 	if outermost = outermost && held; outermost {
 		w.hold = at.Offset
 	}
+	if w.cover != nil {
+		w.cover.begin(c, w.here())
+	}
 	switch {
 	case c == '{':
 		err = w.object(nodes)
@@ -191,6 +202,9 @@ func (w *walker) value(nodes []*node) error {
 		err = w.word("null")
 	default:
 		err = w.unexpected("a value")
+	}
+	if w.cover != nil && err == nil {
+		w.cover.end(w.offset())
 	}
 	if err != nil || !mine {
 		return err
@@ -330,6 +344,9 @@ func (w *walker) member() error {
 			f.name = string(name)
 		}
 	}
+	if w.cover != nil {
+		w.cover.step(string(name), true, at.Offset)
+	}
 	if mine {
 		w.hold = -1
 	}
@@ -390,6 +407,9 @@ func (w *walker) element() error {
 	var next []*node
 	if len(f.nodes) > 0 {
 		next = w.after(f, func(s route.Step) bool { return s.Kind == route.Element || s.Kind == route.Place })
+	}
+	if w.cover != nil {
+		w.cover.step("", false, w.offset())
 	}
 	if w.edit != nil {
 		if err := w.edit.begin(w, w.offset(), next); err != nil {

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
@@ -40,7 +41,8 @@ type Source struct {
 	*keyspace.Source
 	Moves []*Move // those that take from it, in the order of the declaration
 
-	root *node // of the paths of the moves
+	root   *node    // of the paths of the moves
+	covers *covered // what they read
 }
 
 // Move makes the records of one declared move.
@@ -96,12 +98,16 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel, or the error of the reader.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reject represents a match that cannot become a record.
+// Reject represents a match that cannot become a record, or a record that no file can have.
 type Reject struct {
 	Move   *Move
 	At     Position
 	Path   string // of the match
 	Reason string // without values of the document
+
+	Key    string // of a record of Redis
+	Sub    string // its field or member
+	Digest string // of its value
 
 	id    ID
 	known bool // id is the whole of it
@@ -116,8 +122,15 @@ func (e *Reject) Of() (id ID, whole bool) {
 	return e.id, e.known
 }
 
-// Error returns file:line:column: reason.
+// Error returns file:line:column: reason, or the key and what its value is told by.
 func (e *Reject) Error() string {
+	if e.Key != "" && e.At.File == "" {
+		what := strconv.Quote(e.Key)
+		if e.Sub != "" {
+			what += " " + strconv.Quote(e.Sub)
+		}
+		return fmt.Sprintf("%s: the record %s (value %s) cannot be in a file: %s", e.Move.Name, what, e.Digest, e.Reason)
+	}
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
 }
 
@@ -133,6 +146,13 @@ type Options struct {
 	// refused with ErrNames.
 	MaxNames int
 	Spill    func() (Spill, error)
+
+	// Refused is called by Rewrite for an edit that cannot be written, and the others are. Where it is nil, or
+	// returns an error, the rewrite ends.
+	Refused func(*Reject) error
+
+	// Coverage is added to by Read: what the moves read, and what they do not; nil: it is not asked for.
+	Coverage *Coverage
 }
 
 // Spill is room for hashed names outside of memory, as an *os.File is.
@@ -188,7 +208,9 @@ type Record struct {
 	Place  int64   // ElementRecord, EntryRecord, JobRecord: from 0
 
 	Ends time.Time // when it ends, as the document says; zero: as the entry's TTL says, from the write
-	At   Position  // in the document; zero for a record of Redis
+	// Stored is true for a record that is as Redis has it: without Ends it does not end.
+	Stored bool
+	At     Position // in the document; zero for a record of Redis
 }
 
 // Field represents one field of a hash, an item or an entry of a stream.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-
-	"github.com/keywright/keywright/keyspace"
 )
 
 // Rewrite copies a document with the edits done. An edit that changes nothing
@@ -24,7 +22,7 @@ func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit,
 	if err != nil {
 		return Rewritten{}, err
 	}
-	e, err := newEditor(s, file, edits, names)
+	e, err := newEditor(w, file, edits, names, opt.Refused)
 	if err != nil {
 		return Rewritten{}, err
 	}
@@ -155,6 +153,9 @@ type editor struct {
 	held   int // how many frames there are around the match that is held; -1: none
 	seen   struct{ colon, comma, unit bool }
 	result Rewritten
+
+	walk    *walker
+	refused func(*Reject) error
 }
 
 // pending represents one edit, or all edits of one list.
@@ -164,12 +165,13 @@ type pending struct {
 	list    bool
 	next    int // of a list: the record for the next element
 	done    bool
+	refused bool
 	lost    *addition // of a record whose place its key does not say
 }
 
-func newEditor(s *Source, file string, edits []Edit, names Names) (*editor, error) {
-	e := &editor{source: s, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1,
-		style: style{": ", " ", "  "}}
+func newEditor(w *walker, file string, edits []Edit, names Names, refused func(*Reject) error) (*editor, error) {
+	e := &editor{source: w.source, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1,
+		style: style{": ", " ", "  "}, walk: w, refused: refused}
 	for i := range edits {
 		if err := e.take(&edits[i], file); err != nil {
 			return nil, err
@@ -177,10 +179,17 @@ func newEditor(s *Source, file string, edits []Edit, names Names) (*editor, erro
 	}
 	for _, p := range e.all {
 		slices.SortStableFunc(p.records, func(a, b *Record) int { return int(a.Place - b.Place) })
-		if len(p.records) == 0 {
+		if len(p.records) == 0 || p.refused {
 			continue
 		}
-		if err := e.locate(p); err != nil {
+		err := p.fits()
+		if err == nil {
+			err = e.locate(p)
+		}
+		if err != nil {
+			err = e.refuse(p, err)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -198,10 +207,12 @@ func (e *editor) take(edit *Edit, file string) error {
 	if p == nil {
 		p = &pending{move: r.Move, list: list}
 		e.byID[r.ID()], e.all = p, append(e.all, p)
-		if in, err := r.Move.FileOf(r, e.names); err != nil {
-			return err
-		} else if in != file {
-			return r.Move.fault(r, "the record belongs in another file")
+		in, err := r.Move.FileOf(r, e.names)
+		if err == nil && in != file {
+			err = r.Move.fault(r, "the record belongs in another file")
+		}
+		if err != nil {
+			return e.refuse(p, err)
 		}
 	}
 	if !list {
@@ -213,8 +224,14 @@ func (e *editor) take(edit *Edit, file string) error {
 	return nil
 }
 
-func isList(mv *Move) bool {
-	return mv.Kind == keyspace.ElementRecord || mv.Kind == keyspace.EntryRecord || mv.Kind == keyspace.JobRecord
+// fits is nil if a file can have each record of an edit.
+func (p *pending) fits() error {
+	for _, r := range p.records {
+		if err := p.move.Fits(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *editor) level(w *walker) *level { return &w.frames[len(w.frames)-1].edits }
@@ -261,7 +278,9 @@ func (e *editor) ended(w *walker) error {
 	for _, a := range l.blocked {
 		if a.open() {
 			step, _ := a.step(len(w.frames) + 1)
-			return w.failed(object(step))
+			if err := e.blocked(w, []*addition{a}, object(step)); err != nil {
+				return err
+			}
 		}
 	}
 	l.blocked = nil
@@ -336,8 +355,7 @@ func (e *editor) look(w *walker, l *level, lead []byte) {
 // matched does the edits of a match that was read.
 func (e *editor) matched(w *walker, m *Match) error {
 	from, to := m.At.Offset, w.offset()
-	cur := e.now(w, from, to)
-	was, gone, set := cur, 0, 0
+	was, gone, set := e.now(w, from, to), 0, 0
 	var edits []*pending
 	for _, mv := range m.Moves {
 		if p := e.of(w, mv, m); p != nil {
@@ -345,23 +363,20 @@ func (e *editor) matched(w *walker, m *Match) error {
 		}
 	}
 	slices.SortStableFunc(edits, wholeFirst)
+	var sets []*pending
+	var records []*Record
 	for _, p := range edits {
-		r, there := p.take()
-		if !there {
-			gone++
-			continue
-		}
-		set++
-		next, err := p.move.apply(m, &e.style, cur, r)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(next, cur) {
-			e.result.Same++
+		if p.refused { // what is there stays
+			set++
+		} else if r, there := p.take(); there {
+			set, sets, records = set+1, append(sets, p), append(records, r)
 		} else {
-			e.result.Changed++
+			gone++
 		}
-		cur = next
+	}
+	cur, _, err := e.fill(m, was, sets, records, false)
+	if err != nil {
+		return err
 	}
 	switch {
 	case gone > 0 && set == 0 && !m.path.held && !empty(cur):
@@ -441,25 +456,37 @@ func (e *editor) remove(w *walker, to int64) {
 	e.put(splice{from, to, nil})
 }
 
-// finish writes the rest, and counts what was deleted without having been there.
+// finish writes the rest.
 func (e *editor) finish(w *walker) error {
-	for _, p := range e.all {
-		if !p.done && len(p.records) == 0 {
-			e.result.Same++
-		}
-		if !p.done && p.lost != nil {
-			return p.lost.fault("nothing says what {" + p.lost.lost + "} is")
-		}
-		if !p.done && len(p.records) > 0 {
-			return p.move.fault(p.records[0], "the document has no place for it")
-		}
+	if err := e.missed(); err != nil {
+		return err
 	}
 	e.emit(w.buf, w.base, w.offset())
 	return e.err
 }
 
+// missed refuses what has found no place, and counts what was deleted without having been there.
+func (e *editor) missed() error {
+	for _, p := range e.all {
+		var err error
+		switch {
+		case p.done:
+		case len(p.records) == 0:
+			e.result.Same++
+		case p.lost != nil:
+			err = e.refuse(p, p.lost.fault("nothing says what {"+p.lost.lost+"} is"))
+		default:
+			err = e.refuse(p, p.move.fault(p.records[0], "the document has no place for it"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // failed says that a value is in the way of a record.
-func (w *walker) failed(object bool) error {
+func (w *walker) failed(object bool) *Error {
 	want := "array"
 	if object {
 		want = "object"

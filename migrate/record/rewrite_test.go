@@ -92,7 +92,7 @@ func TestRewrite(t *testing.T) {
 			[]record.Edit{persona("global", "x")}},
 		{"a match of two moves", state, `{"history":{"123":{"77":{"stories":[{"hash":"zz"}]}}}}`,
 			`{"history":{"123":{"77":{"stories":[{"hash":"zz"},{"hash":"ef","at":"2026-11-20T10:00:01Z"},{"hash":"cd","n":1,"at":"2026-11-20T10:00:00Z"}]}}}}`,
-			[]record.Edit{scored("ef", "1795168801"), story("cd", `{"hash":"cd","n":1}`), scored("cd", "1795168800")}},
+			[]record.Edit{scored("ef", "1795168801"), story("cd", `{"hash":"cd","n":1,"at":"2026-11-20T10:00:00Z"}`), scored("cd", "1795168800")}},
 		{"below a capture that cannot be had back", state, `{"guilds":{"456":{"feeds":{"San Diego":{"seen":["x"]}}}}}`,
 			`{"guilds":{"456":{"feeds":{"San Diego":{"seen":["x","y"]}}}}}`, []record.Edit{seen("x"), seen("y")}},
 		{"an item", guild, `{"games": {"g": {"q": "a",  "ends_at": 1.5, "options": [1]}}}`,

@@ -25,6 +25,7 @@ type MigrationPart struct {
 	Epoch     int64              `json:"epoch"`
 	Since     *time.Time         `json:"since,omitempty"`    // when the phase began
 	Changing  bool               `json:"changing,omitempty"` // a change of the phase is under way, or was interrupted
+	Lost      string             `json:"lost,omitempty"`     // what Redis has lost, or what the files lack: nothing is written
 	Marks     int64              `json:"marks"`              // records that may differ between the sides
 	Oldest    float64            `json:"oldest_mark_seconds,omitempty"`
 	Compared  int64              `json:"compared"` // reads that were compared since the phase began
@@ -67,6 +68,9 @@ func PartOf(s *migrate.PartStatus) MigrationPart {
 		Compared: s.Facts.Compared, Unequal: s.Facts.Unequal, Processes: []MigrationProcess{}}
 	if !s.State.Since.IsZero() {
 		out.Since = &s.State.Since
+	}
+	if s.Lost != nil {
+		out.Lost = s.Lost.Error()
 	}
 	rule := phase.Of(s.State.Phase)
 	if next, ok := s.State.Phase.Next(); ok {

@@ -135,6 +135,7 @@ type migrationRun struct {
 	began    time.Time
 	bar      *terminal.Progress
 	part     meter
+	records  bool // verify lists the records that differ
 }
 
 // meter describes how much of a part was read.
@@ -343,6 +344,10 @@ func migrateFailure(err error) error {
 		return &exit{exitFindings, bad.Error(), "mend the file; nothing of what comes after that place was read"}
 	case errors.As(err, &late):
 		return &exit{exitRefused, late.Error(), "these processes live and have not answered: end them, or wait and try again"}
+	}
+	if refused := new(migrate.RefusedError); errors.As(err, &refused) {
+		return &exit{exitRefused, err.Error(), "take them away from Redis, or change the declaration: " +
+			"`keywright migrate export` lists them"}
 	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {

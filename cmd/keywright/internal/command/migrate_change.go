@@ -23,7 +23,7 @@ type stepping struct {
 
 // forceable lists the gates that --force goes on without: they are about trust. Without the
 // others records would be lost.
-var forceable = []phase.Gate{phase.Compared, phase.Unequal, phase.For, phase.Backup, phase.Fit}
+var forceable = []phase.Gate{phase.Compared, phase.Unequal, phase.For, phase.Backup, phase.Fit, phase.Covered}
 
 const stepHelp = `
 
@@ -36,8 +36,8 @@ func (a *app) migrateAdvanceCommand() *cobra.Command {
 		Use:   "advance PART",
 		Short: "Bring a part to its next phase",
 		Long: `Shows the gates between a part and its next phase, and with --apply takes the step
-if all are open. --force goes on where compared, unequal, for, backup or fit is closed,
-and the history says so; never without marks, round-trip, imported and verified, and
+if all are open. --force goes on where compared, unequal, for, backup, fit or covered is
+closed, and the history says so; never without marks, round-trip, imported and verified, and
 never out of the order of the parts.` + stepHelp + `
 
 Exit codes: 0 the gates are open, or the step was taken, 2 usage, 3 the server cannot be
@@ -74,7 +74,7 @@ func (a *app) stepFlags(c *cobra.Command, o *stepping) {
 	a.migrateFlags(c, &o.migrating)
 	f := c.Flags()
 	f.BoolVar(&o.apply, "apply", false, "do it")
-	f.BoolVar(&o.force, "force", false, "also where compared, unequal, for, backup or fit is closed")
+	f.BoolVar(&o.force, "force", false, "also where compared, unequal, for, backup, fit or covered is closed")
 	withoutVariables(c, "force")
 }
 
@@ -218,8 +218,9 @@ var gateHints = map[string]string{
 	"marks":      "the programs replay marks when both sides answer",
 	"compared":   "the programs compare while they read",
 	"unequal":    "`keywright migrate diff PART`",
-	"for":        "wait",
+	"for":        "wait, or declare gates: {for: none}",
 	"backup":     "`keywright backup --to FILE`, then `keywright migrate verify PART --backup FILE`",
+	"covered":    "`keywright migrate plan PART` lists what no move reads: add a move, or ignore: with the reason",
 	"fit":        "`keywright migrate status` says what the server lacks",
 }
 

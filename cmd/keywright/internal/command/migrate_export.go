@@ -33,10 +33,13 @@ records as Redis has them. Where a record is the same as in the sources its byte
 the same, and so is everything between the records: the files of sides that are equal
 come out byte by byte, which the report counts. The sources and Redis stay as they are.
 
+A record of Redis that the declaration would not read from a file again is in none: it is
+listed with its key. Each file is read again before it takes its place.
+
 Exit codes: 0 written, 1 written, and the sources have records that cannot be read: those
 are in the files as Redis has them, or else as the sources have them, 2 usage, 3 the
 server cannot be reached, 4 refused, as in the phase off or where the folder has files
-already, 130 interrupted.`,
+already, 5 written without records that no file can have, 130 interrupted.`,
 		Example: `  keywright migrate export --to /var/backups/bot-files
   keywright migrate export history --to out -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -97,6 +100,8 @@ type exportedPart struct {
 
 	Rejected int64          `json:"rejected"` // of the sources, that are no records: see plan
 	Rejects  []rejectReport `json:"rejects,omitempty"`
+	Refused  int64          `json:"refused"`            // of Redis, that no file can have: the files are without them
+	Refusals []rejectReport `json:"refusals,omitempty"` // at most 100
 }
 
 func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) error {
@@ -122,7 +127,7 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 			files[file] = true // parts may share it
 		}
 		out.Parts = append(out.Parts, exportedPart{part, e.Files, e.Records, e.Changed, e.Rejected,
-			rejectsOf(e.Rejects)})
+			rejectsOf(e.Rejects), e.Refused, rejectsOf(e.Refusals)})
 	}
 	r.bar.Clear()
 	if err := nothingDone("exported", out.Off, len(r.parts)); err != nil {
@@ -135,12 +140,19 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 	if err := r.printOr(out, func() error { return r.printExported(out) }); err != nil {
 		return err
 	}
+	code := 0
 	for _, p := range out.Parts {
-		if p.Rejected > 0 {
-			return &exit{code: exitFindings}
+		switch {
+		case p.Refused > 0:
+			return &exit{code: exitPartial}
+		case p.Rejected > 0:
+			code = exitFindings
 		}
 	}
-	return nil
+	if code == 0 {
+		return nil
+	}
+	return &exit{code: code}
 }
 
 // alikeFiles compares what was written with the sources.
@@ -178,15 +190,17 @@ func (r *migrationRun) printExported(out *migrationExported) error {
 	var rows [][]string
 	for _, p := range out.Parts {
 		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed),
-			terminal.Count(p.Rejected)})
+			terminal.Count(p.Rejected), terminal.Count(p.Refused)})
 	}
 	if err := terminal.Table(r.out,
 		[]terminal.Column{{Title: "part"}, {Title: "files", Right: true}, {Title: "records", Right: true},
-			{Title: "changed", Right: true}, {Title: "rejected", Right: true}}, rows); err != nil {
+			{Title: "changed", Right: true}, {Title: "rejected", Right: true},
+			{Title: "left out", Right: true}}, rows); err != nil {
 		return err
 	}
 	for _, p := range out.Parts {
 		r.printRejects(p.Part, p.Rejects, p.Rejected)
+		r.printRejects(p.Part, p.Refusals, p.Refused)
 	}
 	r.tellOff(out.Off)
 	r.tell("\nWrote %s into %s: %s equal to the sources byte by byte, %s.",

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -26,12 +27,19 @@ func (a *app) migratePlanCommand() *cobra.Command {
 		Long: `Reads the files of all parts, or of those named, and says what an import would do:
 how many records and bytes each move makes, and which records cannot be moved, with
 file, line and the reason. It makes of each record what Redis would have, and of that
-the file again, and compares byte by byte: the gate of the first phase. A file that is
-named and is not there, before its part has begun, is listed too. No server is needed,
-and nothing is changed.
+the file again, and compares byte by byte: the gate round-trip of the first phase. A file
+that is named and is not there, before its part has begun, is listed too. No server is
+needed, and nothing is changed.
 
-Exit codes: 0 all can be moved, 1 some records or files cannot (they are listed), 2
-usage, 130 interrupted.`,
+What of the files no move reads is listed by its path, with how many values and bytes: it
+would stay in the files, and be lost with them. So are values of another shape than a
+path has there, such as an array in the place of an object, and moves whose path no file
+has. The gate covered opens where a move reads all that is there, or the declaration
+ignores it with a reason (ignore: in docs/migration.md).
+
+Exit codes: 0 all can be moved, 1 some records or files cannot, or have another shape
+(they are listed), 2 usage, 5 what could be read can be moved, and no move reads the rest,
+130 interrupted.`,
 		Example: `  keywright migrate plan
   keywright migrate plan history -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -64,8 +72,8 @@ simply run again. Records that cannot be moved are listed; the gate of the phase
 when a run has come to its end without one.
 
 Exit codes: 0 imported, 1 some records or files cannot be moved (they are listed), 2
-usage, 3 the server cannot be reached, 4 refused, as in another phase, 130
-interrupted.`,
+usage, 3 the server cannot be reached, 4 refused, as in another phase, 5 without --apply:
+no move reads some of the files, as plan says, 130 interrupted.`,
 		Example: `  keywright migrate import
   keywright migrate import --apply
   keywright migrate import history --apply --rate 5000`,
@@ -117,6 +125,8 @@ type importedPart struct {
 	Rejects   []rejectReport `json:"rejects,omitempty"` // at most 100
 	Faulty    int64          `json:"faulty"`            // files or moves that cannot be used
 	Faults    []faultReport  `json:"faults,omitempty"`  // at most 100
+
+	Coverage *coverageReport `json:"coverage,omitempty"` // of a plan
 }
 
 // movedRecords holds the records of a move.
@@ -127,13 +137,16 @@ type movedRecords struct {
 	Bytes   int64  `json:"bytes"` // of keys and values as Redis would have them
 }
 
-// rejectReport represents a record that cannot be moved. It has no value.
+// rejectReport represents a record that cannot be moved, from a file or into one. It has no value.
 type rejectReport struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Move   string `json:"move"`
 	Reason string `json:"reason"`
+	Key    string `json:"key,omitempty"`    // of a record of Redis that no file can have
+	Sub    string `json:"sub,omitempty"`    // its field or member
+	Digest string `json:"digest,omitempty"` // of its value
 }
 
 // faultReport describes why a file or a move cannot be used.
@@ -146,7 +159,8 @@ type faultReport struct {
 
 func rejectsOf(in []*record.Reject) (out []rejectReport) {
 	for _, r := range in {
-		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason})
+		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason, r.Key, r.Sub,
+			r.Digest})
 	}
 	return out
 }
@@ -178,7 +192,8 @@ func (r *migrationRun) planParts(ctx context.Context, out *importReport, parts [
 
 func (r *migrationRun) planned(p *migrate.PlanReport) importedPart {
 	x := importedPart{Part: p.Part, Files: p.Files, Bytes: p.Bytes, RoundTrip: &p.RoundTrip,
-		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Moves: []movedRecords{}}
+		Rejected: p.Rejected, Rejects: rejectsOf(p.Rejects), Faulty: p.Faulty, Moves: []movedRecords{},
+		Coverage: coverageOf(&p.Coverage)}
 	for _, fault := range p.Faults {
 		x.Faults = append(x.Faults, faultOf(fault))
 	}
@@ -268,6 +283,9 @@ func (r *migrationRun) showImport(ctx context.Context, out *importReport, failed
 		is, _ := r.Phase(p.Part) // it was read before
 		p.Phase = is.Phase.String()
 		out.Complete = out.Complete && p.Rejected+p.Faulty == 0
+		if c := p.Coverage; c != nil && !c.Covered {
+			out.Complete = false
+		}
 	}
 	err := r.printOr(out, func() error { return r.printImport(out) })
 	switch {
@@ -276,9 +294,22 @@ func (r *migrationRun) showImport(ctx context.Context, out *importReport, failed
 	case failed != nil || ctx.Err() != nil:
 		return failed
 	case !out.Complete:
-		return &exit{code: exitFindings}
+		return &exit{code: out.code()}
 	}
 	return nil
+}
+
+// code returns the exit code of a report that is not complete: what no move reads is left out, and no fault.
+func (r *importReport) code() int {
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		misshapen := p.Coverage != nil &&
+			slices.ContainsFunc(p.Coverage.Sources, func(s sourceCoverage) bool { return s.Misshapen > 0 })
+		if p.Rejected+p.Faulty > 0 || misshapen {
+			return exitFindings
+		}
+	}
+	return exitPartial
 }
 
 // printOr prints a report as JSON, or as table does.
@@ -302,9 +333,12 @@ func (r *migrationRun) printImport(out *importReport) error {
 		return err
 	}
 	var total importedPart
+	var cover covered
+	said := map[string]bool{}
 	for i := range out.Parts {
 		p := &out.Parts[i]
-		r.printFaults(p)
+		r.printFaults(p, said)
+		r.printCoverage(&cover, p.Coverage)
 		total.Records, total.Written = total.Records+p.Records, total.Written+p.Written
 		total.Rejected, total.Faulty = total.Rejected+p.Rejected, total.Faulty+p.Faulty
 	}
@@ -318,6 +352,9 @@ func (r *migrationRun) printImport(out *importReport) error {
 	}
 	if total.Faulty > 0 {
 		line += " Cannot be used, of files and moves: " + terminal.Count(total.Faulty) + "."
+	}
+	if cover := cover.sentence(); cover != "" {
+		line += " " + cover
 	}
 	r.tell("\n%s", r.out.Paint(map[bool]terminal.Style{true: terminal.Green, false: terminal.Red}[out.Complete], line))
 	return nil
@@ -352,15 +389,18 @@ func (r *migrationRun) printImported(out *importReport) error {
 	return terminal.Table(r.out, columns, rows)
 }
 
-// printFaults lists what of a part cannot be moved.
-func (r *migrationRun) printFaults(p *importedPart) {
+// printFaults lists what of a part cannot be moved. A file that several parts have is told of once.
+func (r *migrationRun) printFaults(p *importedPart, said map[string]bool) {
 	r.printRejects(p.Part, p.Rejects, p.Rejected)
 	for _, x := range p.Faults {
 		at := placeIn(x.File, x.Line, x.Column)
 		if at == "" {
 			at = p.Part
 		}
-		r.tell("%s: %s", finding.Printable(at), finding.Printable(x.Reason))
+		if line := at + ": " + x.Reason; !said[line] {
+			said[line] = true
+			r.tell("%s", finding.Printable(line))
+		}
 	}
 	if more := p.Faulty - int64(len(p.Faults)); more > 0 {
 		r.tell("%s: and %s", p.Part, terminal.Plural(more, "more faulty file"))
@@ -370,7 +410,11 @@ func (r *migrationRun) printFaults(p *importedPart) {
 // printRejects lists matches that are no records, of so many.
 func (r *migrationRun) printRejects(part string, some []rejectReport, all int64) {
 	for _, x := range some {
-		r.tell("%s: %s: %s", finding.Printable(placeIn(x.File, x.Line, x.Column)), x.Move, finding.Printable(x.Reason))
+		at := placeIn(x.File, x.Line, x.Column)
+		if x.Key != "" {
+			at = strings.TrimSpace(x.Key+" "+x.Sub) + " (value " + x.Digest + ")"
+		}
+		r.tell("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}
 	if more := all - int64(len(some)); more > 0 {
 		r.tell("%s: and %s that cannot be moved", part, terminal.Plural(more, "more record"))

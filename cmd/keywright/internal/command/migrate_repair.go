@@ -28,7 +28,8 @@ func (a *app) migrateRepairCommand() *cobra.Command {
 		Short: "Bring the side that follows to the one that decides, or go on after lost data",
 		Long: `Compares a part as verify does and says which records differ; with --apply it brings
 the side that follows to the one that decides: the differences of one class, as diff
-and verify name it, or --all.
+and verify name it, or --all. A record of Redis that the declaration would not read from
+a file again is not written: it is listed with its key, and differs still.
 
 After Redis has lost data (a flush, an older backup, a failover without the last
 writes) nothing is written until --from says which side is right. --from files brings
@@ -143,7 +144,7 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 	}
 	sides := found.Parts[0]
 	out := &migrationRepaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides}
-	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Marked + sides.Rejected - sides.Repaired
+	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Rejected - sides.Repaired
 	if err := r.showRepaired(out, func() error {
 		found.Equal = out.Left == 0
 		if err := r.printVerified(found); err != nil {
@@ -169,7 +170,7 @@ func differStill(left int64) string {
 	if left == 0 {
 		return "nothing differs any more"
 	}
-	return terminal.Plural(left, "record") + " of other classes, or with a mark, differ"
+	return terminal.Plural(left, "record") + " of other classes, with a mark, or that no file can have, differ"
 }
 
 // repairFrom goes on with one side after lost data.

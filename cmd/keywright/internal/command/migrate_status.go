@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -23,7 +24,9 @@ sides (marks), the gates to the next phase and back, the processes that take par
 what the server lacks to be the only place of the records. Without a server it says
 what the files know. It changes nothing.
 
-Exit codes: 0 shown, 2 usage, 3 shown, but the server cannot be reached, 4 it refuses,
+After a flush, an older backup or a lost folder .keywright it says so first.
+
+Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 2 usage, 3 shown, but the server cannot be reached, 4 it refuses,
 130 interrupted.`,
 		Example: `  keywright migrate status
   keywright migrate status history -o json`,
@@ -81,10 +84,15 @@ func (r *migrationRun) showStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.printOr(out, func() error { return r.printStatus(out) }); err != nil {
-		return err
+	if err := r.printOr(out, func() error { return r.printStatus(out) }); err != nil || r.away != nil {
+		return cmp.Or(err, r.away)
 	}
-	return r.away
+	for i := range out.Parts {
+		if out.Parts[i].Lost != "" {
+			return &exit{code: exitFindings}
+		}
+	}
+	return nil
 }
 
 func (r *migrationRun) printStatus(out *migrationStatus) error {
@@ -95,6 +103,10 @@ func (r *migrationRun) printStatus(out *migrationStatus) error {
 	var rows [][]string
 	for i := range out.Parts {
 		p := &out.Parts[i]
+		if p.Lost != "" {
+			r.tell("%s", r.out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until `keywright migrate repair "+
+				p.Part+" --from files` or `--from redis`."))
+		}
 		lasts := ""
 		if p.Since != nil {
 			lasts = terminal.Duration(r.now().Sub(*p.Since))

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -16,7 +17,8 @@ import (
 type migrateVerifying struct {
 	migrating
 	unlocking
-	backup string
+	backup  string
+	records bool
 }
 
 func (a *app) migrateVerifyCommand() *cobra.Command {
@@ -27,7 +29,11 @@ func (a *app) migrateVerifyCommand() *cobra.Command {
 		Long: `Compares every record of the files with Redis, and looks for those of Redis that no
 file has: values as the declaration says that they are compared, and when they end. A
 difference counts when it is still there a moment later and the record has no mark. A
-part whose sides are equal opens the gate verified of its phase.
+part whose sides are equal opens the gate verified of its phase. What of the files no move
+reads is listed, as plan lists it: it is on no side that is compared.
+
+--records lists the records that differ, by their keys, with a digest of the values of
+each side: no value is shown.
 
 --backup FILE reads an archive of keywright backup to its end, and notes it as the
 verified backup of the parts: the gate backup asks how old it is. That every checksum and
@@ -37,7 +43,8 @@ its values are those of the server now. "keywright verify FILE" compares the two
 ` + unlockHelp + `
 
 Exit codes: 0 both sides are equal, 1 they differ, 2 usage, 3 the server cannot be
-reached, 4 refused, as in another phase, 5 the backup is not whole, 130 interrupted.`,
+reached, 4 refused, as in another phase, 5 the backup is not whole, or both sides are
+equal and no move reads some of the files, 130 interrupted.`,
 		Example: `  keywright migrate verify
   keywright migrate verify history --rate 20000
   keywright migrate verify history --backup all.kwa`,
@@ -54,7 +61,9 @@ reached, 4 refused, as in another phase, 5 the backup is not whole, 130 interrup
 	a.paceFlags(c, &o.migrating)
 	o.identityFlag(c)
 	c.Flags().StringVar(&o.backup, "backup", "", "an archive that is verified, and noted as the backup of the parts")
-	withoutVariables(c, "backup")
+	c.Flags().BoolVar(&o.records, "records", false,
+		"also list the records that differ, by key, with digests of both sides (at most 100 of a part)")
+	withoutVariables(c, "backup", "records")
 	return c
 }
 
@@ -84,15 +93,40 @@ type sidesOfPart struct {
 	Bytes    int64             `json:"bytes"`   // of the files
 	Records  int64             `json:"records"` // of the files; a list is one
 	Equal    int64             `json:"equal"`
-	Missing  int64             `json:"missing"`  // in Redis
-	Extra    int64             `json:"extra"`    // in Redis, and no file has it
-	Unequal  int64             `json:"unequal"`  // in both, and not the same
-	Marked   int64             `json:"marked"`   // a write is under way, or waits to be replayed
-	Passing  int64             `json:"passing"`  // were different at first, and equal a moment later
-	Rejected int64             `json:"rejected"` // cannot be moved: see plan
+	Missing  int64             `json:"missing"`            // in Redis
+	Extra    int64             `json:"extra"`              // in Redis, and no file has it
+	Unequal  int64             `json:"unequal"`            // in both, and not the same
+	Marked   int64             `json:"marked"`             // a write is under way, or waits to be replayed
+	Passing  int64             `json:"passing"`            // were different at first, and equal a moment later
+	Rejected int64             `json:"rejected"`           // cannot be moved: see plan
+	Refused  int64             `json:"refused"`            // of extra and unequal: no file can have them
+	Refusals []rejectReport    `json:"refusals,omitempty"` // at most 100
 	Repaired int64             `json:"repaired"`
 	Classes  []differenceClass `json:"classes"`
 	Cut      int64             `json:"classes_cut,omitempty"` // differences of classes beyond the most that are listed
+	Coverage *coverageReport   `json:"coverage"`              // what of the files no move reads
+	Differ   []differingRecord `json:"differ,omitempty"`      // with --records: at most 100
+}
+
+// differingRecord represents a record that differs. It has its key and no value.
+type differingRecord struct {
+	Move  string   `json:"move"`
+	Key   string   `json:"key"`
+	Sub   string   `json:"sub,omitempty"` // the field or member
+	Kinds []string `json:"kinds"`         // PATH:KIND
+	File  string   `json:"file"`          // a digest of what the file has, "" for nothing
+	Redis string   `json:"redis"`
+}
+
+func differOf(in []migrate.Differing) (out []differingRecord) {
+	for _, d := range in {
+		x := differingRecord{Move: d.ID.Move, Key: d.ID.Key, Sub: d.ID.Sub, File: d.File, Redis: d.Redis}
+		for _, k := range d.Differences {
+			x.Kinds = append(x.Kinds, k.Path+":"+string(k.Kind))
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // differenceClass represents a kind of difference. It has no key and no value.
@@ -122,6 +156,7 @@ var verifiable = []phase.Phase{phase.DualWrite, phase.Backfill, phase.Shadow, ph
 
 func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) error {
 	var backup *archiveReport
+	r.records = o.records
 	if o.backup != "" {
 		var err error
 		if backup, err = r.wholeBackup(ctx, o); err != nil {
@@ -162,7 +197,11 @@ func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.Ve
 	is, err := r.Phase(part)
 	out.Parts = append(out.Parts,
 		sidesOfPart{part, is.Phase.String(), v.Files, v.Bytes, v.Records, v.Equal, v.Missing, v.Extra,
-			v.Unequal, v.Marked, v.Passing, v.Rejected, v.Repaired, classesOf(v.Classes), v.Cut})
+			v.Unequal, v.Marked, v.Passing, v.Rejected, v.Refused, rejectsOf(v.Refusals), v.Repaired,
+			classesOf(v.Classes), v.Cut, coverageOf(&v.Coverage), nil})
+	if r.records {
+		out.Parts[len(out.Parts)-1].Differ = differOf(v.Differ)
+	}
 	return err
 }
 
@@ -207,13 +246,18 @@ func (r *migrationRun) showVerified(out *migrationVerified) error {
 	r.bar.Clear()
 	out.DurationMS, out.Equal = r.durationMS(), len(out.Parts) > 0
 	for _, p := range out.Parts {
-		out.Equal = out.Equal && p.Missing+p.Extra+p.Unequal+p.Marked+p.Rejected == 0
+		out.Equal = out.Equal && p.Missing+p.Extra+p.Unequal+p.Rejected == 0
 	}
 	if err := r.printOr(out, func() error { return r.printVerified(out) }); err != nil {
 		return err
 	}
 	if len(out.Parts) > 0 && !out.Equal {
 		return &exit{code: exitFindings}
+	}
+	for _, p := range out.Parts {
+		if !p.Coverage.Covered {
+			return &exit{code: exitPartial}
+		}
 	}
 	return nil
 }
@@ -224,18 +268,34 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 		{Title: "marked", Right: true}, {Title: "rejected", Right: true}}
 	var rows [][]string
 	var classes []differenceClass
+	marked := int64(0)
 	for _, p := range out.Parts {
 		row := []string{p.Part}
 		for _, n := range []int64{p.Records, p.Equal, p.Missing, p.Extra, p.Unequal, p.Marked, p.Rejected} {
 			row = append(row, terminal.Count(n))
 		}
 		rows, classes = append(rows, row), append(classes, p.Classes...)
+		marked += p.Marked
 	}
 	if err := terminal.Table(r.out, columns, rows); err != nil {
 		return err
 	}
 	if err := r.printClasses(classes); err != nil {
 		return err
+	}
+	for _, p := range out.Parts {
+		r.printDiffering(p.Differ)
+		if p.Refused > 0 {
+			r.tell("\nNo file can have these records of Redis: take them away from it, or change the declaration.")
+		}
+		r.printRejects(p.Part, p.Refusals, p.Refused)
+	}
+	var cover covered
+	for _, p := range out.Parts {
+		r.printCoverage(&cover, p.Coverage)
+	}
+	if said := cover.sentence(); said != "" {
+		r.tell("\n%s", r.out.Paint(terminal.Yellow, said))
 	}
 	r.tellOff(out.Off)
 	if b := out.Backup; b != nil {
@@ -244,12 +304,24 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 	}
 	switch {
 	case len(out.Parts) == 0:
+	case out.Equal && marked > 0:
+		r.tell("\n%s", r.out.Paint(terminal.Green, "Both sides are equal, but for "+terminal.Plural(marked, "record")+
+			" with a mark: a write is under way, or is replayed."))
 	case out.Equal:
 		r.tell("\n%s", r.out.Paint(terminal.Green, "Both sides are equal."))
 	default:
 		r.tell("\n%s", r.out.Paint(terminal.Red, "The sides differ."))
 	}
 	return nil
+}
+
+// printDiffering lists records that differ, with what tells both sides apart.
+func (r *migrationRun) printDiffering(all []differingRecord) {
+	side := func(digest string) string { return cmp.Or(digest, "nothing") }
+	for _, d := range all {
+		r.tell("%s: %s: %s: the file has %s, Redis has %s", d.Move, finding.Printable(strings.TrimSpace(d.Key+" "+d.Sub)),
+			finding.Printable(strings.Join(d.Kinds, ", ")), side(d.File), side(d.Redis))
+	}
 }
 
 func (r *migrationRun) printClasses(classes []differenceClass) error {
