@@ -192,12 +192,7 @@ func TestLostReply(t *testing.T) {
 	if err := l.Release(cancelled); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("released by a caller that is gone: %v", err)
 	}
-	for s.Do("EXISTS", "turn") != int64(0) {
-		if t.Context().Err() != nil {
-			t.Fatal("a caller that is gone does not release")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	expect.Eventually(t, "the release of a caller that is gone", func() bool { return s.Do("EXISTS", "turn") == int64(0) })
 }
 
 // TestALossIsHeard: a lease that is lost during the work under it is one notice and one
