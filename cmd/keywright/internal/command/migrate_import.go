@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -139,14 +140,14 @@ type movedRecords struct {
 
 // rejectReport represents a record that cannot be moved, from a file or into one. It has no value.
 type rejectReport struct {
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
-	Move   string `json:"move"`
-	Reason string `json:"reason"`
-	Key    string `json:"key,omitempty"`    // of a record of Redis that no file can have
-	Sub    string `json:"sub,omitempty"`    // its field or member
-	Digest string `json:"digest,omitempty"` // of its value
+	File   string           `json:"file"`
+	Line   int              `json:"line"`
+	Column int              `json:"column"`
+	Move   string           `json:"move"`
+	Reason string           `json:"reason"`
+	Key    *finding.JSONKey `json:"key,omitempty"`    // of a record of Redis that no file can have
+	Sub    *finding.JSONKey `json:"sub,omitempty"`    // its field or member
+	Digest string           `json:"digest,omitempty"` // of its value
 }
 
 // faultReport describes why a file or a move cannot be used.
@@ -159,8 +160,8 @@ type faultReport struct {
 
 func rejectsOf(in []*record.Reject) (out []rejectReport) {
 	for _, r := range in {
-		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason, r.Key, r.Sub,
-			r.Digest})
+		out = append(out, rejectReport{r.At.File, r.At.Line, r.At.Column, r.Move.Name, r.Reason,
+			answer.KeyOf(r.Key), answer.KeyOf(r.Sub), r.Digest})
 	}
 	return out
 }
@@ -411,8 +412,8 @@ func (r *migrationRun) printFaults(p *importedPart, said map[string]bool) {
 func (r *migrationRun) printRejects(part string, some []rejectReport, all int64) {
 	for _, x := range some {
 		at := placeIn(x.File, x.Line, x.Column)
-		if x.Key != "" {
-			at = strings.TrimSpace(x.Key+" "+x.Sub) + " (value " + x.Digest + ")"
+		if x.Key != nil {
+			at = strings.TrimSpace(shownOf(x.Key)+" "+shownOf(x.Sub)) + " (value " + x.Digest + ")"
 		}
 		r.tell("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}

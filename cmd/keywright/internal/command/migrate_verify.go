@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"strings"
 	"time"
 
@@ -110,17 +111,17 @@ type sidesOfPart struct {
 
 // differingRecord represents a record that differs. It has its key and no value.
 type differingRecord struct {
-	Move  string   `json:"move"`
-	Key   string   `json:"key"`
-	Sub   string   `json:"sub,omitempty"` // the field or member
-	Kinds []string `json:"kinds"`         // PATH:KIND
-	File  string   `json:"file"`          // a digest of what the file has, "" for nothing
-	Redis string   `json:"redis"`
+	Move  string           `json:"move"`
+	Key   finding.JSONKey  `json:"key"`
+	Sub   *finding.JSONKey `json:"sub,omitempty"` // the field or member
+	Kinds []string         `json:"kinds"`         // PATH:KIND
+	File  string           `json:"file"`          // a digest of what the file has, "" for nothing
+	Redis string           `json:"redis"`
 }
 
 func differOf(in []migrate.Differing) (out []differingRecord) {
 	for _, d := range in {
-		x := differingRecord{Move: d.ID.Move, Key: d.ID.Key, Sub: d.ID.Sub, File: d.File, Redis: d.Redis}
+		x := differingRecord{Move: d.ID.Move, Key: finding.JSONKey(d.ID.Key), Sub: answer.KeyOf(d.ID.Sub), File: d.File, Redis: d.Redis}
 		for _, k := range d.Differences {
 			x.Kinds = append(x.Kinds, k.Path+":"+string(k.Kind))
 		}
@@ -319,7 +320,7 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 func (r *migrationRun) printDiffering(all []differingRecord) {
 	side := func(digest string) string { return cmp.Or(digest, "nothing") }
 	for _, d := range all {
-		r.tell("%s: %s: %s: the file has %s, Redis has %s", d.Move, finding.Printable(strings.TrimSpace(d.Key+" "+d.Sub)),
+		r.tell("%s: %s: %s: the file has %s, Redis has %s", d.Move, strings.TrimSpace(finding.Key(d.Key)+" "+shownOf(d.Sub)),
 			finding.Printable(strings.Join(d.Kinds, ", ")), side(d.File), side(d.Redis))
 	}
 }
