@@ -136,8 +136,8 @@ func New(o Options) (Config, error) {
 	return c, c.secure(o)
 }
 
-// Patience returns how long a server that does not answer is waited for in all, however often it is asked: half a minute
-// with the timeout that is not set, longer than a failover.
+// Patience returns how long a server that does not answer is waited for in all, however often it is asked: half a
+// minute with the timeout that is not set, longer than a failover.
 func (c Config) Patience() time.Duration { return 6 * cmp.Or(c.Timeout, 5*time.Second) }
 
 // ConfigError represents a URL or TLS setting that cannot be used.
@@ -350,6 +350,32 @@ func (c *Config) secure(o Options) error {
 func HasPassword(text string) bool {
 	c, err := Parse(text)
 	return err == nil && (!c.Password.Empty() || !c.SentinelPassword.Empty())
+}
+
+// WithoutPasswords returns a URL without the passwords in it: it may be printed and kept. A text that Parse refuses is
+// an error.
+func WithoutPasswords(text string) (string, error) {
+	if _, err := Parse(text); err != nil {
+		return "", err
+	}
+	name, rest, _ := strings.Cut(text, "://")
+	rest, rawQuery, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 && !schemes[name].unix {
+		login, hosts := rest[:at], rest[at+1:]
+		if user, _, _ := strings.Cut(login, ":"); user != "" {
+			hosts = user + "@" + hosts
+		}
+		rest = hosts
+	}
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return "", err
+	}
+	query.Del("sentinel_password")
+	if len(query) > 0 {
+		rest += "?" + query.Encode()
+	}
+	return name + "://" + rest, nil
 }
 
 // String returns the server without any secret.

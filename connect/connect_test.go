@@ -138,6 +138,28 @@ func TestTLSOptions(t *testing.T) {
 	}
 }
 
+// TestWithoutPasswords: what may be printed and kept names the same servers, user and database, and has no password.
+func TestWithoutPasswords(t *testing.T) {
+	for url, want := range map[string]string{
+		"redis://h:1/2":                        "redis://h:1/2",
+		"redis://me:se%40cret@h:1/2":           "redis://me@h:1/2",
+		"redis://:secret@h":                    "redis://h",
+		"redis://me:se@cret@h":                 "redis://me@h",
+		"rediss+cluster://me:secret@a:1,b:2":   "rediss+cluster://me@a:1,b:2",
+		"unix:///run/a@b:c.sock?db=3":          "unix:///run/a@b:c.sock?db=3",
+		"redis+sentinel://u:secret@s:1/main/2": "redis+sentinel://u@s:1/main/2",
+		"redis+sentinel://s/main?sentinel_password=secret&sentinel_user=u": "redis+sentinel://s/main?sentinel_user=u",
+	} {
+		got, err := WithoutPasswords(url)
+		if err != nil || got != want || HasPassword(got) {
+			t.Errorf("%s: %q, %v, want %q", url, got, err, want)
+		}
+	}
+	if got, err := WithoutPasswords("mysql://u:secret@h"); err == nil {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestHasPassword(t *testing.T) {
 	for url, want := range map[string]bool{"redis://h": false, "redis://u@h": false, "redis://:p@h": true,
 		"nonsense": false} {

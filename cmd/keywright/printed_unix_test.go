@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// printedKeyspace declares sessions, and owns more.
+// printedKeyspace declares sessions; what else begins with s: belongs to the program, too.
 const printedKeyspace = `keywright: 1
 package: shop
 owner: o
@@ -37,7 +37,7 @@ func TestAPrintedCommandWorks(t *testing.T) {
 	}
 	s.Do("SET", "s:1", "x")
 	s.Do("SET", "s:nobody:declares", "x")
-	at := "redis://" + s.Addr() + "/0"
+	at := "redis://" + s.Addr() + "/0" // without a password, which a printed command does not have
 	run := func(args ...string) string {
 		t.Helper()
 		var out bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -261,7 +262,7 @@ func (r *copyRun) scoped() {
 	}
 	r.works(r.from.name+" to "+r.to.name, db, r.sel.ks, r.anywhere)
 	if r.toDB >= 0 && r.toDB != db {
-		r.scope.Databases += fmt.Sprintf(" into %d", r.toDB)
+		r.scope.Into = strconv.Itoa(r.toDB)
 	}
 }
 

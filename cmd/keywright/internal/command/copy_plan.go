@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -23,7 +22,7 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 			return nil, err
 		}
 		sides[i] = planServer(at.reader.Config(), id)
-		if urls[i], err = withoutPassword(at.url); err != nil {
+		if urls[i], err = connect.WithoutPasswords(at.url); err != nil {
 			return nil, err
 		}
 	}
@@ -55,18 +54,6 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
 	}
 	return p, p.Seal()
-}
-
-// withoutPassword returns a URL as a plan keeps it.
-func withoutPassword(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", usage("see `keywright copy --help`", "the URL of a server cannot be read")
-	}
-	if _, has := u.User.Password(); has {
-		u.User = url.User(u.User.Username())
-	}
-	return u.String(), nil
 }
 
 // databaseIn returns the database that a URL names, -1 if it names none.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -13,13 +14,14 @@ import (
 // Scope says where a verb works: its report begins with it. JSON names are stable.
 type Scope struct {
 	servers     string
-	Databases   string   `json:"databases,omitempty"`   // "all", or the number of one; absent: it is about none
-	Declaration string   `json:"declaration,omitempty"` // the file; absent: there is none
-	Namespaces  []string `json:"namespaces,omitempty"`  // only their keys are meant; absent: all keys are
-	Within      []string `json:"within,omitempty"`      // globs of owns: other keys that nothing declares are not meant
+	Databases   string   `json:"databases,omitempty"`     // "all", or the number of one; absent: it is about none
+	Into        string   `json:"into_database,omitempty"` // that keys of the one go to, where that is another one
+	Declaration string   `json:"declaration,omitempty"`   // the file; absent: there is none
+	Namespaces  []string `json:"namespaces,omitempty"`    // only their keys are meant; absent: all keys are
+	Within      []string `json:"within,omitempty"`        // globs of owns: other keys that nothing declares are not meant
 }
 
-// Databases of what is about all of them, and about none, as ACL users are.
+// allDatabases and aboutNoDatabase take the place of a number. ACL users are about no database.
 const allDatabases, aboutNoDatabase = -1, -2
 
 // works notes where this run works. servers has no passwords.
@@ -49,6 +51,9 @@ func (a *app) lead() {
 	default:
 		words = append(words, "database "+s.Databases)
 	}
+	if s.Into != "" {
+		words[len(words)-1] += " into " + s.Into
+	}
 	if s.Declaration == "" {
 		words = append(words, "no declaration")
 	} else {
@@ -77,7 +82,8 @@ func (a *app) commandFor(file string) string {
 		return strings.Join(words, " ")
 	}
 	a.command.Flags().Visit(func(f *pflag.Flag) {
-		if !a.given(f.Name, "-"+f.Shorthand) || f.Name == "output" || f.Name == "namespace" || !takes(apply, f.Name) {
+		given := a.given(f.Name) || f.Shorthand != "" && a.given("-"+f.Shorthand)
+		if !given || f.Name == "output" || f.Name == "namespace" || !takes(apply, f.Name) {
 			return
 		}
 		values := []string{f.Value.String()}
@@ -87,7 +93,7 @@ func (a *app) commandFor(file string) string {
 		for _, v := range values {
 			switch {
 			case f.Name == "url":
-				if at, err := withoutPassword(v); err == nil {
+				if at, err := connect.WithoutPasswords(v); err == nil {
 					words = append(words, "-u", shellWord(at))
 				}
 			case f.Shorthand != "" && f.NoOptDefVal == "":
