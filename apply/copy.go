@@ -33,9 +33,9 @@ type CopyOptions struct {
 	// scanned.
 	Snapshot compare.Reading
 
-	// Since returns what has happened to the source since the copy began by which it may have lost keys that no program has
-	// deleted, such as a flush or a restart: then nothing is deleted at the target. It is asked before each batch of them.
-	// nil: nothing is deleted.
+	// Since returns what has happened to the source since the copy began by which it may have lost keys that no program
+	// has deleted, such as a flush or a restart: then nothing is deleted at the target. It is asked before each batch of
+	// them. nil: nothing is deleted.
 	Since func(context.Context) (source.Reasons, error)
 
 	Rounds int                      // of verification and repair at most; 0: 5, below 0: none
@@ -162,7 +162,8 @@ func (c *copying) rounds(ctx context.Context) error {
 }
 
 // follow looks for keys that only the target has, and deletes those that this run has written and that the source has
-// deleted since. Of more than maxKnown keys that were written it knows the first ones only. The report has what is left.
+// deleted since. Of more than maxKnown keys that were written it knows the first ones only. The report has what is
+// left.
 func (c *copying) follow(ctx context.Context) error {
 	c.told(c.report.Rounds, "look for keys that only the target has")
 	var gone []compare.Difference
@@ -175,7 +176,8 @@ func (c *copying) follow(ctx context.Context) error {
 	o := c.comparing()
 	o.Ways = compare.Backward
 	o.Each = func(d compare.Difference) error {
-		if c.Since == nil || len(c.report.Harm) > 0 || d.What != compare.Extra || !c.wrote.knows(c.hash(d.AtB.DB, d.AtB.Name)) {
+		if c.Since == nil || len(c.report.Harm) > 0 || d.What != compare.Extra ||
+			!c.wrote.knows(c.hash(d.AtB.DB, d.AtB.Name)) {
 			return nil
 		}
 		d.Key.Name, d.AtB.Name = slices.Clone(d.Key.Name), slices.Clone(d.AtB.Name)

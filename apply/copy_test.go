@@ -326,8 +326,8 @@ func TestCopyBySnapshot(t *testing.T) {
 	}
 }
 
-// TestCopyFollowsDeletes: what the source deletes while it is copied is deleted at the target, if this run has written it;
-// what was there before stays, and so does what the source has made again.
+// TestCopyFollowsDeletes: what the source deletes while it is copied is deleted at the target, if this run has written
+// it; what was there before stays, and so does what the source has made again.
 func TestCopyFollowsDeletes(t *testing.T) {
 	t.Parallel()
 	for _, cluster := range gate.Pick(t, []bool{false, true}) {
@@ -367,8 +367,8 @@ func TestCopyFollowsDeletes(t *testing.T) {
 	}
 }
 
-// TestALossAtTheSourceIsNotCopied: what the source loses to a flush or a restart while it is copied stays at the target,
-// and is told.
+// TestALossAtTheSourceIsNotCopied: what the source loses to a flush or a restart while it is copied stays at the
+// target, and is told.
 func TestALossAtTheSourceIsNotCopied(t *testing.T) {
 	t.Parallel()
 	for want, lose := range map[source.Code]func(*kt.Server){

@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright/source/archive"
 )
 
-// TestBytesOnTheirWay: what was read and is not written yet has a bound, however many writers and databases there are. A
-// value that is larger than it goes alone.
+// TestBytesOnTheirWay: what was read and is not written yet has a bound, however many writers and databases there are.
+// A value that is larger than it goes alone.
 func TestBytesOnTheirWay(t *testing.T) {
 	t.Parallel()
 	to := kt.Start(t, kt.Redis)

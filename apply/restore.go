@@ -390,7 +390,8 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 			r.targets[db] = t
 			return t, nil
 		}
-		if what, _ := judged(err); what != unknown || errors.As(err, new(*RoomError)) || attempt+1 == openings || !pause(ctx, attempt, err) {
+		if what, _ := judged(err); what != unknown || errors.As(err, new(*RoomError)) ||
+			attempt+1 == openings || !pause(ctx, attempt, err) {
 			return nil, err
 		}
 	}

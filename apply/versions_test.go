@@ -20,7 +20,8 @@ func footed(dump string) (payload []byte, version int) {
 }
 
 // TestVersionsThatAServerTakes: a value goes in the version that it has to a server that takes it, whatever the server
-// calls itself; else in the newest that the server takes, if its type is that old. What a server takes it is asked once.
+// calls itself; else in the newest that the server takes, if its type is that old. What a server takes it is asked
+// once.
 func TestVersionsThatAServerTakes(t *testing.T) {
 	t.Parallel()
 	for _, brand := range kt.Brands() {

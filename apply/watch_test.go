@@ -38,8 +38,8 @@ func (l *leaving) leave(away func(*kt.Server)) {
 	}
 }
 
-// waiting says how long a run waits. Told much more often than it may be it would not end: then the server comes back, and
-// the test fails by what the run returns.
+// waiting says how long a run waits. Told much more often than it may be it would not end: then the server comes back,
+// and the test fails by what the run returns.
 func (l *leaving) waiting(t *testing.T, back func(*kt.Server)) apply.Waiting {
 	return apply.Waiting{Server: "the target", Patience: 600 * time.Millisecond, Told: func(time.Duration, error) {
 		if l.gone.Load() && l.told.Add(1) == 12 { // answers that were on their way begin it again
@@ -62,8 +62,8 @@ func isAway(t *testing.T, err error, told int64) {
 	}
 }
 
-// TestRestoreEndsWhenTheServerIsGone: a run does not wait for longer than it says, however often it sends again, and with
-// whom it compares. It has told before that it waits. What it reports adds up, and it can be run again.
+// TestRestoreEndsWhenTheServerIsGone: a run does not wait for longer than it says, however often it sends again, and
+// with whom it compares. It has told before that it waits. What it reports adds up, and it can be run again.
 func TestRestoreEndsWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
 	for how, goes := range goes {

@@ -43,8 +43,8 @@ func Brands() []Brand {
 	return []Brand{Redis, Valkey}
 }
 
-// programOf returns what is started for a brand: its program in the folder that the variable KEYWRIGHT_SERVERS names, and
-// where that has none, or the variable is empty, the one on PATH. So tests run on servers that are not installed.
+// programOf returns what is started for a brand: its program in the folder that the variable KEYWRIGHT_SERVERS names,
+// and where that has none, or the variable is empty, the one on PATH. So tests run on servers that are not installed.
 func programOf(brand Brand) (string, error) {
 	if folder := os.Getenv("KEYWRIGHT_SERVERS"); folder != "" {
 		path, err := filepath.Abs(filepath.Join(folder, string(brand))) // a server runs in a folder of its own

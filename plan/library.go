@@ -21,8 +21,9 @@ func (p *Plan) libraries(now *Plan) (out []Reason) {
 	}
 	for _, l := range now.Libraries {
 		if l.Change != "same" && was[l.Name] != l.Change {
-			out = append(out, Reason{OtherLibraries, fmt.Sprintf("of the library of functions %q the plan says %q, and now it is %q",
-				l.Name, was[l.Name], l.Change), "make a new plan"})
+			what := fmt.Sprintf("of the library of functions %q the plan says %q, and now it is %q", l.Name, was[l.Name],
+				l.Change)
+			out = append(out, Reason{OtherLibraries, what, "make a new plan"})
 		}
 	}
 	return out

@@ -137,7 +137,8 @@ func TestRenameMapped(t *testing.T) {
 	}
 }
 
-// TestRenameTellsOfHashTags: of a name that had a hash tag and gets none, but for what is derived, which has one always.
+// TestRenameTellsOfHashTags: of a name that had a hash tag and gets none, but for what is derived, which has one
+// always.
 func TestRenameTellsOfHashTags(t *testing.T) {
 	ks := loaded(t, renamedDeclaration)
 	for text, want := range map[string]string{"{#{x}}:a=b:{x}": "{#{x}}:a", "{#{x}}:a={#b:{x}}:a": "", "a:{x}=b:{x}": "",

@@ -30,8 +30,9 @@ func collections(t *testing.T, dir, url string, env []string, args ...string) in
 	return strings.Count("\n"+said.String(), "\ngc ")
 }
 
-// TestCollectionsAreFew: what moves large values does not collect garbage all the time, and leaves it to the environment
-// where that has other wishes. A limit of memory that is below what is in use takes a thousand collections for as much.
+// TestCollectionsAreFew: what moves large values does not collect garbage all the time, and leaves it to the
+// environment where that has other wishes. A limit of memory that is below what is in use takes a thousand collections
+// for as much.
 func TestCollectionsAreFew(t *testing.T) {
 	t.Parallel()
 	from, to := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey)

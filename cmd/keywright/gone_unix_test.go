@@ -15,8 +15,8 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-// TestARestoreSaysThatItWaits: a restore whose server is gone says what it waits for, ends by itself, and says how it is
-// gone on with. Run again it does the rest.
+// TestARestoreSaysThatItWaits: a restore whose server is gone says what it waits for, ends by itself, and says how it
+// is gone on with. Run again it does the rest.
 func TestARestoreSaysThatItWaits(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)

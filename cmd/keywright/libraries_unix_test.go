@@ -30,8 +30,8 @@ func says(t *testing.T, text string, words ...string) {
 	}
 }
 
-// A backup has the libraries of functions of a server, and a restore loads them: what is there with another code is told,
-// and replaced only where that was asked for.
+// A backup has the libraries of functions of a server, and a restore loads them: what is there with another code is
+// told, and replaced only where that was asked for.
 func TestLibrariesOfFunctions(t *testing.T) {
 	t.Parallel()
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {

@@ -74,7 +74,8 @@ func TestExpiredKeysOfASnapshotAreTold(t *testing.T) {
 	says(t, ran(t, 0, dir, "backup", "--to", "2.kwa", "dump.rdb", "-o", "json"), `"expired": 2`)
 }
 
-// A restore says which of the keys that no entry declares are foreign, as those are that a migration keeps its epochs in.
+// A restore says which of the keys that no entry declares are foreign, as those are that a migration keeps its epochs
+// in.
 func TestForeignKeysAreToldApart(t *testing.T) {
 	t.Parallel()
 	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()

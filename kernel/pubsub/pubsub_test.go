@@ -134,8 +134,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestAClosedEngineSaysSo: a subscription to a client that is closed tells that, also where the caller's context has ended
-// with the client.
+// TestAClosedEngineSaysSo: a subscription to a client that is closed tells that, also where the caller's context has
+// ended with the client.
 func TestAClosedEngineSaysSo(t *testing.T) {
 	t.Parallel()
 	raw := dial(t, keywrighttest.Start(t, keywrighttest.Valkey))

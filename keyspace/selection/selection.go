@@ -101,7 +101,8 @@ func Compile(ks *keyspace.Keyspace, r Request) (*Selection, error) {
 		return nil, err
 	}
 	for i := range items {
-		t := target{entry: Undeclared, foreign: of[i].Foreign != nil, legacy: of[i].Legacy != nil, wanted: !r.Undeclared || of[i].Owned != nil}
+		t := target{entry: Undeclared, foreign: of[i].Foreign != nil, legacy: of[i].Legacy != nil,
+			wanted: !r.Undeclared || of[i].Owned != nil}
 		if k := of[i].Key; k != nil {
 			t.key, t.entry = k, index[k.Entry]
 			t.must, t.wanted = conditions(k.Pattern, r.Where)

@@ -51,8 +51,8 @@ func (mv *Move) fromPlace(m *Match, r *Record) (*Record, error) {
 	if got.Key != r.Key || got.Sub != r.Sub {
 		return nil, mv.fault(r, "the file would give it back as another record")
 	}
-	bare := Move{Move: mv.Move, with: mv.with, field: mv.field, member: mv.member, score: mv.score, value: mv.value,
-		tries: mv.tries, fields: mv.fields}
+	bare := *mv
+	bare.rules = nil // the whole value must come back, also what a comparison ignores
 	for _, d := range bare.Compare(got, r, time.Time{}, 0) {
 		if d.Kind != DiffEnd {
 			return nil, mv.fault(r, "the file would give back another value (%s%s)", d.Path, " "+string(d.Kind))

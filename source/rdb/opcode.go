@@ -110,7 +110,8 @@ func (s *share) takes() bool {
 const maxAux = 64
 
 // auxiliary is a field that the server, another program or a module has written: about the snapshot, or, in KeyDB,
-// about the key that follows or the one before. What belongs to the next key lasts over it, as in the loader of servers.
+// about the key that follows or the one before. What belongs to the next key lasts over it, as in the loader of
+// servers.
 func (r *reader) auxiliary() {
 	name := string(r.body(r.text(), make([]byte, 0, maxAux), maxAux))
 	read, known := fields[name]

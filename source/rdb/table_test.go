@@ -37,8 +37,8 @@ var beside = map[string]func(c *craft) *craft{
 	},
 }
 
-// TestTableOfContents: the reader does with each thing what the page says, the page names each thing that the reader knows,
-// and since which version.
+// TestTableOfContents: the reader does with each thing what the page says, the page names each thing that the reader
+// knows, and since which version.
 func TestTableOfContents(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/snapshot-contents.md")

@@ -28,8 +28,8 @@ type ContentsRequest struct {
 	// goroutine at a time.
 	Names func(db int, names [][]byte) error
 
-	// Library gets the code of each library of functions after Begin, of each shard in turn, by one goroutine at a time; nil:
-	// they are not asked for, and those of a snapshot are a reason of Summary.Incomplete.
+	// Library gets the code of each library of functions after Begin, of each shard in turn, by one goroutine at a time;
+	// nil: they are not asked for, and those of a snapshot are a reason of Summary.Incomplete.
 	Library func(server string, code []byte) error
 
 	// Begin is called once, before the first content: with the servers that are read,

@@ -82,7 +82,8 @@ func (l *link) functions(ctx context.Context, field string, more ...string) (out
 	for _, one := range list {
 		text, ok := pairsOf(one)[field].(string)
 		if !ok {
-			return nil, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", one), Want: "a library of functions"})
+			return nil, connect.Explain(l.address,
+				&wire.ProtocolError{Got: fmt.Sprintf("%T", one), Want: "a library of functions"})
 		}
 		out = append(out, text)
 	}
@@ -117,8 +118,8 @@ func (r *run) askLibraries(ctx context.Context) error {
 	return err
 }
 
-// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times. The
-// reasons say what could not be read.
+// Libraries calls each with the code of each library of functions, of each shard in turn: it may come several times.
+// The reasons say what could not be read.
 func (r *Reader) Libraries(ctx context.Context, each func(server string, code []byte) error) (why source.Reasons,
 	err error) {
 	err = r.patiently(ctx, func() error {

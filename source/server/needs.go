@@ -52,8 +52,8 @@ func ToRestoreKeys() []string {
 		"MULTI")
 }
 
-// Has returns an error that names the commands that are missing at the servers that take writes: they have been renamed or
-// disabled, or the user may not run them.
+// Has returns an error that names the commands that are missing at the servers that take writes: they have been renamed
+// or disabled, or the user may not run them.
 func Has(ctx context.Context, config connect.Config, commands []string) error {
 	t, err := discover(ctx, config, Primary)
 	if err != nil {

@@ -85,7 +85,8 @@ func TestValuesWithoutDump(t *testing.T) {
 	}
 }
 
-// TestValuesWithoutSizes: where the server tells no sizes all values are read, large ones in parts, and that is said once.
+// TestValuesWithoutSizes: where the server tells no sizes all values are read, large ones in parts, and that is said
+// once.
 func TestValuesWithoutSizes(t *testing.T) {
 	t.Parallel()
 	sized, s := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis, kt.Config("rename-command", "MEMORY", ""))

@@ -15,7 +15,8 @@ type known struct {
 }
 
 // Since returns what has happened to the servers since NewReader by which they may have lost keys that no program has
-// deleted: a flush, a restart, a failover, or that one of them does not answer. It asks each of them, over a new connection.
+// deleted: a flush, a restart, a failover, or that one of them does not answer. It asks each of them, over a new
+// connection.
 func (r *Reader) Since(ctx context.Context) (out source.Reasons, err error) {
 	for _, was := range r.first {
 		conn, err := dial(ctx, was.config)

@@ -155,8 +155,8 @@ func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
 	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
 }
 
-// versionOf returns the newest RDB version of the values of archives, as they say it themselves. 0: no value says it, as
-// all are in parts.
+// versionOf returns the newest RDB version of the values of archives, as they say it themselves. 0: no value says it,
+// as all are in parts.
 func versionOf(c *archive.Chain) (version int, err error) {
 	for _, a := range c.Archives() {
 		own, err := a.RDB()

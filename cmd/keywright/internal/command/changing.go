@@ -343,8 +343,8 @@ func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Confi
 			break
 		}
 		if last == nil {
-			a.say("waiting: %s changes keys on this server; if it was killed its right ends in %s", cmp.Or(busy.Owner, "another program"),
-				terminal.Duration(busy.Left))
+			a.say("waiting: %s changes keys on this server; if it was killed its right ends in %s",
+				cmp.Or(busy.Owner, "another program"), terminal.Duration(busy.Left))
 		}
 		last = busy
 		if err := pause(ctx, actingAgain); err != nil {

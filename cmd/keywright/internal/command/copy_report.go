@@ -54,7 +54,8 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
-	out := &copyReport{Scope: r.app.scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired,
+	out := &copyReport{Scope: r.app.scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
+		Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
 		MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
@@ -130,7 +131,8 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 	case !out.Complete:
 		return &exit{exitPartial, out.Incomplete.String(),
 			goOnCopying(failed)}
-	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
+	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
+		r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
 		return &exit{code: exitFindings}
 	}

@@ -6,8 +6,8 @@ import (
 	"runtime/metrics"
 )
 
-// frugalMemory is the memory above which garbage is collected whatever else is done: two replies of a hostile server are
-// not held at once. GOMEMLIMIT of the environment takes its place.
+// frugalMemory is the memory above which garbage is collected whatever else is done: two replies of a hostile server
+// are not held at once. GOMEMLIMIT of the environment takes its place.
 const frugalMemory = 192 << 20
 
 // leanGrowth says by how many percent of what is in use the memory of a verb that moves or compares values may grow
@@ -15,7 +15,8 @@ const frugalMemory = 192 << 20
 // the collector run all the time once a value needs more.
 const leanGrowth = 50
 
-// lean keeps the memory of verbs that move values small. It returns what ends that. GOGC of the environment counts more.
+// lean keeps the memory of verbs that move values small. It returns what ends that. GOGC of the environment counts
+// more.
 func lean() (end func()) {
 	before := debug.SetGCPercent(leanGrowth)
 	if before != 100 { // the environment's, or that of a verb around this one

@@ -71,7 +71,8 @@ func (b *backupRun) library(at string, code []byte) error {
 	}
 	err := b.w.AddLibrary(&lib)
 	if errors.Is(err, source.ErrLibrary) {
-		return usage("remove "+b.to+archivefile.Part+" to begin again", "%s was begun before the library of functions %q was changed",
+		return usage("remove "+b.to+archivefile.Part+" to begin again",
+			"%s was begun before the library of functions %q was changed",
 			b.to+archivefile.Part, lib.Name)
 	} else if err != nil {
 		return notWritten(b.to, err)

@@ -26,8 +26,8 @@ what the files know. It changes nothing.
 
 After a flush, an older backup or a lost folder .keywright it says so first.
 
-Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 2 usage, 3 shown, but the server cannot be reached, 4 it refuses,
-130 interrupted.`,
+Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 2 usage,
+3 shown, but the server cannot be reached, 4 it refuses, 130 interrupted.`,
 		Example: `  keywright migrate status
   keywright migrate status history -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -104,8 +104,8 @@ func (r *migrationRun) printStatus(out *migrationStatus) error {
 	for i := range out.Parts {
 		p := &out.Parts[i]
 		if p.Lost != "" {
-			r.tell("%s", r.out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until `keywright migrate repair "+
-				p.Part+" --from files` or `--from redis`."))
+			r.tell("%s", r.out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until "+
+				"`keywright migrate repair "+p.Part+" --from files` or `--from redis`."))
 		}
 		lasts := ""
 		if p.Since != nil {

@@ -121,7 +121,8 @@ type differingRecord struct {
 
 func differOf(in []migrate.Differing) (out []differingRecord) {
 	for _, d := range in {
-		x := differingRecord{Move: d.ID.Move, Key: finding.JSONKey(d.ID.Key), Sub: answer.KeyOf(d.ID.Sub), File: d.File, Redis: d.Redis}
+		x := differingRecord{Move: d.ID.Move, Key: finding.JSONKey(d.ID.Key), Sub: answer.KeyOf(d.ID.Sub),
+			File: d.File, Redis: d.Redis}
 		for _, k := range d.Differences {
 			x.Kinds = append(x.Kinds, k.Path+":"+string(k.Kind))
 		}

@@ -69,7 +69,8 @@ func TestPrintedCommandsExist(t *testing.T) {
 	}
 }
 
-// takesArgs says why the program would not take a command line. Words in capitals, and verbs of Printf, stand for others.
+// takesArgs says why the program would not take a command line. Words in capitals, and verbs of Printf, stand for
+// others.
 func takesArgs(line string) error {
 	line, _, _ = strings.Cut(line, " |") // what it is piped into
 	words := strings.Fields(strings.ReplaceAll(line, "…", ""))[1:]

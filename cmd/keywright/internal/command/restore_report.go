@@ -58,7 +58,8 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 		return failed
 	case failed != nil || !out.Complete:
 		return &exit{exitPartial, out.Problem, out.goOn(failed)}
-	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
+	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
+		t.Existing > 0 && r.existing == string(apply.Fail):
 		return &exit{code: exitFindings}
 	}
 	return nil
