@@ -23,14 +23,16 @@ type Report struct {
 	Incomplete source.Reasons `json:"incomplete,omitempty"` // why not
 	Server     string         `json:"server"`
 	Endpoint   string         `json:"endpoint"`
-	Shards     int            `json:"shards"`
-	Databases  int            `json:"databases"`
-	Seconds    float64        `json:"seconds"`
-	Sampled    bool           `json:"sampled,omitempty"`         // figures are of the sample, not of all keys
-	Expected   int64          `json:"expected_keys"`             // by DBSIZE at the start
-	Gone       int64          `json:"gone_keys"`                 // vanished between SCAN and their facts
-	Expired    int64          `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
-	Estimated  bool           `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
+	// Declaration is the file that says what is expected, as the caller of the audit names it.
+	Declaration string  `json:"declaration,omitempty"`
+	Shards      int     `json:"shards"`
+	Databases   int     `json:"databases"`
+	Seconds     float64 `json:"seconds"`
+	Sampled     bool    `json:"sampled,omitempty"`         // figures are of the sample, not of all keys
+	Expected    int64   `json:"expected_keys"`             // by DBSIZE at the start
+	Gone        int64   `json:"gone_keys"`                 // vanished between SCAN and their facts
+	Expired     int64   `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
+	Estimated   bool    `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
 	// sizes are not known, not asked for or not permitted: all bytes are 0
 	NoBytes bool `json:"no_bytes,omitempty"`
 	// at most so many keys may be counted twice, if none was deleted meanwhile

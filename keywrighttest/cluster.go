@@ -25,7 +25,9 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int, options ..
 	c := &Cluster{t: t, Primaries: primaries}
 	options = append([]Option{Config("cluster-enabled", "yes"), Config("cluster-node-timeout", "2000"),
 		Config("cluster-config-file", "nodes.conf"), Config("cluster-require-full-coverage", "no"),
-		Config("cluster-allow-replica-migration", "no"), busPort}, append(options, primaryLogin)...)
+		Config("cluster-allow-replica-migration", "no"),
+		// A replica that had no processor for 30 s would never take over: it takes its data for too old.
+		Config("cluster-replica-validity-factor", "0"), busPort}, append(options, primaryLogin)...)
 	for range primaries * (1 + replicas) {
 		c.Nodes = append(c.Nodes, Start(t, brand, options...))
 	}

@@ -115,7 +115,10 @@ func (m *Migration) keepPhases() error {
 // inRedis returns the phase and the epoch that Redis has of a part, and whether that is later
 // than any that the files may know. Without an answer that is not known.
 func (m *Migration) inRedis(ctx context.Context, part string) (at phase.Phase, epoch uint64, ahead bool, err error) {
-	raw := m.config.Client.Raw()
+	raw, err := m.link.raw()
+	if err != nil {
+		return 0, 0, false, err
+	}
 	has, err := raw.Do(ctx, raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "phase:"+part).Build()).AsStrSlice()
 	if err != nil {
 		return 0, 0, false, err

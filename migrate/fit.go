@@ -40,10 +40,10 @@ type serverFacts struct {
 // unfit returns what the server lacks for one part. The error says why it could not be asked all; it is
 // among what it lacks, too.
 func (m *Migration) unfit(ctx context.Context, p PartOf) (out []string, unanswered error) {
-	if m.config.Client == nil {
-		return []string{errNoServer.Error()}, errNoServer
+	raw, err := m.link.raw()
+	if err != nil {
+		return []string{err.Error()}, err
 	}
-	raw := m.config.Client.Raw()
 	text, err := raw.Do(ctx, raw.B().Info().Build()).ToString()
 	if err != nil {
 		return []string{"INFO is not answered: " + m.wrong("look at the server", "", err).Error()}, unrefused(err)

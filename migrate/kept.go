@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/record"
@@ -143,27 +142,28 @@ func siblingKey(from, to *keyspace.Entry, key string) (string, bool) {
 	return string(built), err == nil
 }
 
-// newFields reads the fields of a hash in Redis, at most maxKept.
-func newFields(c *keywright.Client) func(context.Context, string) ([]string, error) {
-	if c == nil { // without a server the names of files say it
-		return func(context.Context, string) ([]string, error) { return nil, nil }
+// fields reads the fields of a hash in Redis, at most maxKept.
+func (l *link) fields(ctx context.Context, hash string) (out []string, err error) {
+	if l.none() {
+		return nil, nil // the names of files say it
 	}
-	return func(ctx context.Context, hash string) (out []string, err error) {
-		raw := c.Raw()
-		for cursor := uint64(0); ; {
-			page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
-			if err != nil && !kernel.IsNil(err) {
-				return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
-			}
-			for i := 0; i < len(page.Elements); i += 2 {
-				out = append(out, page.Elements[i])
-			}
-			if len(out) > maxKept {
-				return nil, fmt.Errorf("a hash that keeps names has more than %d of them: %w", maxKept, ErrTooLarge)
-			}
-			if cursor = page.Cursor; cursor == 0 {
-				return out, nil
-			}
+	raw, err := l.raw()
+	if err != nil {
+		return nil, err
+	}
+	for cursor := uint64(0); ; {
+		page, err := raw.Do(ctx, raw.B().Hscan().Key(hash).Cursor(cursor).Count(sweepBatch).Build()).AsScanEntry()
+		if err != nil && !kernel.IsNil(err) {
+			return nil, fmt.Errorf("reading the names that a hash keeps: %w", err)
+		}
+		for i := 0; i < len(page.Elements); i += 2 {
+			out = append(out, page.Elements[i])
+		}
+		if len(out) > maxKept {
+			return nil, fmt.Errorf("a hash that keeps names has more than %d of them: %w", maxKept, ErrTooLarge)
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return out, nil
 		}
 	}
 }

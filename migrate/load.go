@@ -140,7 +140,11 @@ func (l *loads) transact(ctx context.Context, p put, f *fresh) (written bool, er
 	s := l.m.server
 	var set *keywright.Pending[int64]
 	tries := 0
-	err = s.client.Transact(ctx, func(tx *keywright.Tx) error {
+	c, err := s.get()
+	if err != nil {
+		return false, err
+	}
+	err = c.Transact(ctx, func(tx *keywright.Tx) error {
 		if tries++; tries > 1 {
 			return errContended
 		}

@@ -26,6 +26,9 @@ type Config struct {
 	Root   string            // the folder of the sources
 	Map    *record.Map       // which record of the files is which key
 	Client *keywright.Client // to a single server, no cluster
+	// Connect opens the client where there is no Client: at Open, and again until it succeeds. While the files decide,
+	// a process starts and works without Redis. A login that is refused fails Open. Close closes what Connect opened.
+	Connect func(context.Context) (*keywright.Client, error)
 
 	Lease time.Duration // after which a process that says nothing is not waited for; 0: 10 s
 	Wait  time.Duration // how long a call waits for a change of phase; 0: 10 s
@@ -53,6 +56,7 @@ type Migration struct {
 	moves    map[string]MoveOf
 	partOf   map[string]string // of a move
 	disk     *disk
+	link     *link
 	server   *server
 	files    *files
 	marks    *marks
@@ -104,25 +108,27 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	if !filepath.IsLocal(c.Name) || filepath.Base(c.Name) != c.Name {
 		return nil, invalidConfig("the Name is no name of a file")
 	}
-	if c.Client == nil && !c.Look {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
+	to := &link{open: c.Connect, client: c.Client}
+	if to.client != nil {
+		to.open = nil
+		if err := single(to.client); err != nil {
+			return nil, err
+		}
 	}
-	if c.Client != nil && c.Client.Clustered() {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration",
-			Err:  errors.New("a cluster has no one place for the epoch of a migration"),
-			Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
+	if to.none() && !c.Look {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errNoServer}
 	}
 	d, err := newDisk(c.Root, c.Name, c.at)
 	if err != nil {
 		return nil, err
 	}
 	if c.documents == nil {
-		c.documents = declared{c.Map, d.root, d.room, newFields(c.Client), &listings{}}
+		c.documents = declared{c.Map, d.root, d.room, to.fields, &listings{}}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
 		partOf: map[string]string{},
-		disk:   d, server: newServer(c.Client, c.Name), life: life, end: end}
+		disk:   d, link: to, server: newServer(to, c.Name), life: life, end: end}
 	for _, p := range m.parts {
 		for _, mv := range p.Moves {
 			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
@@ -131,6 +137,10 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote,
 		writers: map[string]*writer{}}
 	m.pushes.m = m
+	if err := to.begin(ctx); err != nil {
+		end()
+		return nil, err
+	}
 	if c.Look {
 		m.marks, m.config.Shadow.Off = &marks{}, true
 		m.unseen.Store(true)
@@ -140,6 +150,7 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	}
 	if err := m.enter(); err != nil {
 		end()
+		to.close()
 		return nil, err
 	}
 	for _, p := range m.parts {
@@ -220,6 +231,7 @@ func (m *Migration) Close() error {
 		m.files.mu.Unlock()
 		m.work.Wait()
 		m.files.work.Wait()
+		defer m.link.close()
 		if m.config.Look {
 			return
 		}

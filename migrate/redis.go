@@ -45,28 +45,33 @@ var errChanged = errors.New("the record was written meanwhile")
 
 // server represents the side of Redis.
 type server struct {
-	client *keywright.Client
-	key    string
-	entry  *keywright.Entry
+	*link
+	key   string
+	entry *keywright.Entry
 }
 
-func newServer(c *keywright.Client, name string) *server {
+func newServer(l *link, name string) *server {
 	key := "keywright:migrate:" + name
-	return &server{c, key, &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
+	return &server{l, key, &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
 }
 
 // tickets returns the key of the tickets of records that were written lately.
 func (s *server) tickets() string { return s.key + ":tickets" }
 
 func (s *server) action(name string, effect keywright.Effect) kernel.Action {
-	return kernel.Action{Client: s.client, Name: name, Entry: s.entry, Effect: effect}
+	c, err := s.get()
+	return kernel.Action{Client: c, Name: name, Entry: s.entry, Effect: effect, Err: err}
 }
 
 // read sends commands that only read, in one round trip, and again with the client's retries. The first
 // must be answered. What the server answers to the others is the caller's, errors too.
 func (s *server) read(ctx context.Context, name string, build func(kernel.Builder) []kernel.Command) (
 	replies []kernel.Reply, err error) {
-	raw, a := s.client.Raw(), s.action(name, keywright.Reads)
+	raw, err := s.raw()
+	if err != nil {
+		return nil, err
+	}
+	a := s.action(name, keywright.Reads)
 	_, err = kernel.Run(ctx, &a, func(ctx context.Context) kernel.Reply {
 		replies = raw.DoMulti(ctx, build(raw.B())...)
 		if i := slices.IndexFunc(replies, func(r kernel.Reply) bool { return unrefused(r.Error()) != nil }); i > 0 {

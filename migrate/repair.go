@@ -51,8 +51,8 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	if !m.known(part) || o.From == phase.None {
 		return nil, errUnknown
 	}
-	if m.config.Client == nil {
-		return nil, errNoServer
+	if _, err := m.link.get(); err != nil {
+		return nil, err
 	}
 	if !o.Look {
 		lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)

@@ -153,12 +153,14 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 	}
 	has := make([][]string, len(hidden))
 	if p.ticket != "" {
-		raw := m.config.Client.Raw()
+		raw, err := m.link.raw()
+		if err != nil {
+			return err
+		}
 		commands := make([]kernel.Command, len(hidden))
 		for i, x := range hidden {
 			commands[i] = valueOf(raw.B(), x.mv.Kind, x.id)
 		}
-		var err error
 		for i, r := range raw.DoMulti(ctx, commands...) {
 			if has[i], err = valuesOf(hidden[i].mv.Kind, r); err != nil {
 				has[i] = nil // as of another type: the script says it
@@ -175,12 +177,16 @@ func (m *Migration) prepare(ctx context.Context, p *put) error {
 
 // hide seals the values of a record, those that Redis has already as it has them.
 func (m *Migration) hide(x *item, has []string) error {
+	c, err := m.link.get()
+	if err != nil {
+		return err
+	}
 	plain := slices.Clone(x.values)
-	if err := x.mv.seals.seal(m.config.Client, x.id, x.values); err != nil {
+	if err := x.mv.seals.seal(c, x.id, x.values); err != nil {
 		return err
 	}
 	opened := slices.Clone(has)
-	if len(has) == 0 || x.mv.seals.open(m.config.Client, x.id, opened) != nil {
+	if len(has) == 0 || x.mv.seals.open(c, x.id, opened) != nil {
 		return nil
 	}
 	step, from := 1, 0
@@ -200,8 +206,12 @@ func (m *Migration) hide(x *item, has []string) error {
 // opened returns the records of an answer to take.
 func (m *Migration) opened(mv MoveOf, id record.ID, a answer) ([]*record.Record, error) {
 	if mv.seals != nil && len(a.more) > 2 {
+		c, err := m.link.get()
+		if err != nil {
+			return nil, err
+		}
 		a.more = slices.Clone(a.more)
-		if err := mv.seals.open(m.config.Client, id, a.more[2:]); err != nil {
+		if err := mv.seals.open(c, id, a.more[2:]); err != nil {
 			return nil, err
 		}
 	}

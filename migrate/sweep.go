@@ -323,7 +323,14 @@ type scanned struct {
 // pages reads one page while the one before is looked at.
 func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 	defer close(to)
-	raw := s.m.config.Client.Raw()
+	raw, err := s.m.link.raw()
+	if err != nil {
+		select {
+		case to <- scanned{nil, err}:
+		case <-ctx.Done():
+		}
+		return
+	}
 	for cursor := uint64(0); ; {
 		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Match(match).Count(2*sweepBatch).Build()).AsScanEntry()
 		select {
@@ -339,7 +346,10 @@ func (s *sweep) pages(ctx context.Context, match string, to chan<- scanned) {
 
 // members looks at what of a key is a record.
 func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
-	raw := s.m.config.Client.Raw()
+	raw, err := s.m.link.raw()
+	if err != nil {
+		return err
+	}
 	var page func(cursor uint64) kernel.Command
 	step := 1
 	switch mv.Kind {
@@ -424,8 +434,8 @@ func (m *Migration) inPhase(ctx context.Context, op, part string, phases ...phas
 	if !m.known(part) {
 		return PartState{}, m.wrong(op, part, errUnknown)
 	}
-	if m.config.Client == nil {
-		return PartState{}, m.wrong(op, part, errNoServer)
+	if _, err := m.link.get(); err != nil {
+		return PartState{}, m.wrong(op, part, err)
 	}
 	is, err := m.settled(ctx, part)
 	if err == nil && !slices.Contains(phases, is.Phase) {

@@ -98,8 +98,8 @@ func Read(getenv func(string) string) (e Environment, err error) {
 const migrating = "migrating"
 
 // Open opens the store: Redis, the files, or each subsystem where its phase says. It fails if the
-// store cannot be used now; while subsystems migrate it waits until Redis can be reached, and fails
-// if Redis refuses the login.
+// store cannot be used now. While subsystems migrate it fails only if Redis refuses the login: where Redis
+// cannot be reached, subsystems work that read the files, and the others once it can.
 func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
 	if e.Migrating {
 		return e.openMigrating(ctx, name, log)
@@ -165,29 +165,24 @@ func (e Environment) contradicts(ctx context.Context) error {
 	return nil
 }
 
-// openMigrating waits for Redis: a program that is started while it is away begins when it is back.
+// openMigrating opens the store of a program that migrates. It starts without Redis, too: the files decide until a
+// part is live.
 func (e Environment) openMigrating(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
-	c, err := e.client(ctx, e.Redis, name, e.Connections, log)
-	for err != nil {
-		class, known := keywright.ClassOf(err)
-		if !known || class == keywright.Invalid || class == keywright.Refused { // time does not heal it
-			return nil, err
+	m, err := newMigration(ctx, e.State, migrate.Config{Connect: func(ctx context.Context) (*keywright.Client, error) {
+		c, err := e.client(ctx, e.Redis, name, e.Connections, log)
+		switch {
+		case err == nil:
+			log.Info("Redis connected", "server", c.Server(), "database", c.Database())
+		case ctx.Err() == nil:
+			log.Warn("Redis cannot be reached, and is tried again", "error", err)
 		}
-		log.Warn("Redis cannot be reached, and is tried again", "error", err)
-		if !pause(ctx, time.Second) {
-			return nil, errors.Join(ctx.Err(), err) // told to end before it has begun: no failure
-		}
-		c, err = e.client(ctx, e.Redis, name, e.Connections, log)
-	}
-	m, err := NewMigration(ctx, e.State, c)
+		return c, err
+	}})
 	if err != nil {
-		c.Close()
 		return nil, err
 	}
-	s := NewMigrating(m, c)
-	s.Close = func() { _ = m.Close(); c.Close() } // what it could not write is replayed by another process
-	log.Info("the subsystems are where their phases say", "folder", e.State, "server", c.Server())
-	return s, nil
+	log.Info("the subsystems are where their phases say", "folder", e.State)
+	return NewMigrating(m), nil
 }
 
 // client opens a client: 5 s for a reply, three attempts half a second, then a second apart. What

@@ -33,11 +33,15 @@ type Migration struct {
 	*migrate.Migration
 	moves *record.Map
 	files files
-	keys  *cunningkeys.Keyspace
 }
 
-// NewMigration makes this process one of the migration. Redis need not answer yet.
+// NewMigration makes this process one of the migration. Close does not close the client.
 func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*Migration, error) {
+	return newMigration(ctx, dir, migrate.Config{Client: c})
+}
+
+// newMigration makes this process one of the migration, with the client of a Config or the way to it.
+func newMigration(ctx context.Context, dir string, config migrate.Config) (*Migration, error) {
 	moves, err := declared()
 	if err != nil {
 		return nil, err
@@ -46,11 +50,21 @@ func NewMigration(ctx context.Context, dir string, c *keywright.Client) (*Migrat
 	if err != nil {
 		return nil, err
 	}
-	m, err := migrate.Open(ctx, migrate.Config{Root: dir, Map: moves, Client: c})
+	config.Root, config.Map = dir, moves
+	m, err := migrate.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	return &Migration{m, moves, d, cunningkeys.New(c)}, nil
+	return &Migration{m, moves, d}, nil
+}
+
+// keys returns the keys in Redis. Without Redis it fails until Redis has answered once.
+func (m *Migration) keys() (*cunningkeys.Keyspace, error) {
+	c, err := m.Client()
+	if err != nil {
+		return nil, err
+	}
+	return cunningkeys.New(c), nil
 }
 
 // declared returns the migration of keyspace.yaml.
@@ -63,16 +77,20 @@ func declared() (*record.Map, error) {
 }
 
 // NewMigrating returns the store that reads and writes each subsystem where its phase says. All programs
-// that use it run on one machine: what takes several steps is done under locks of the kernel. Close
-// does not close the client.
-func NewMigrating(m *Migration, c *keywright.Client) *Store {
-	k := cunningkeys.New(c)
+// that use it run on one machine: what takes several steps is done under locks of the kernel.
+func NewMigrating(m *Migration) *Store {
 	return &Store{
 		Settings: movingSettings{m}, Feeds: movingFeeds{m}, Pending: movingPending{m},
-		Breaking: movingBreaking{m, fileBreaking{m.files}, redisBreaking{k}},
+		Breaking: movingBreaking{m, fileBreaking{m.files}},
 		History:  movingHistory{m}, Trivia: movingTrivia{m}, Daily: movingDaily{m}, Locks: fileLocks{m.files},
 		Health: func(ctx context.Context) Health {
-			return m.health(ctx, func() Health { return redisHealth(ctx, c, k) })
+			return m.health(ctx, func() Health {
+				c, err := m.Client()
+				if err != nil {
+					return Health{Status: "unhealthy", Error: err.Error()}
+				}
+				return redisHealth(ctx, c, cunningkeys.New(c))
+			})
 		},
 		Close: func() { _ = m.Close() },
 	}
@@ -394,7 +412,11 @@ func (m *Migration) Archive(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.keys.MigrationVersion().Set("1").Do(ctx); err != nil {
+	keys, err := m.keys()
+	if err != nil {
+		return err
+	}
+	if err := keys.MigrationVersion().Set("1").Do(ctx); err != nil {
 		return err
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {

@@ -260,8 +260,13 @@ func (p movingPending) Drop(ctx context.Context, b Batch, ids []string) error {
 // are worked off. An item is no record that both sides could have: its lease would be on one.
 type movingBreaking struct {
 	*Migration
-	inFile  fileBreaking
-	inQueue redisBreaking
+	inFile fileBreaking
+}
+
+// inQueue returns the items in Redis.
+func (m movingBreaking) inQueue() (redisBreaking, error) {
+	k, err := m.keys()
+	return redisBreaking{k}, err
 }
 
 func (m movingBreaking) Topics(ctx context.Context, guild string) ([]string, error) {
@@ -292,7 +297,11 @@ func (m movingBreaking) AddItem(ctx context.Context, guild string, item Item) er
 		return err
 	}
 	if phase.Of(is.Phase).Authority == phase.Redis {
-		return m.inQueue.AddItem(ctx, guild, item)
+		queue, err := m.inQueue()
+		if err != nil {
+			return err
+		}
+		return queue.AddItem(ctx, guild, item)
 	}
 	return m.inFile.AddItem(ctx, guild, item)
 }
@@ -309,8 +318,12 @@ func (m movingBreaking) Work(
 	if err != nil {
 		return done, err
 	}
-	n, err := m.inQueue.Work(ctx, guild, handle)
-	if is.Phase == phase.Off {
+	n := 0
+	queue, err := m.inQueue()
+	if err == nil {
+		n, err = queue.Work(ctx, guild, handle)
+	}
+	if phase.Of(is.Phase).Authority != phase.Redis {
 		err = nil // Redis need not be there yet; what a rollback has left there is worked off when it is
 	}
 	return done + n, err

@@ -95,6 +95,37 @@ func TestMigratingRefused(t *testing.T) {
 	}
 }
 
+// TestStartsWithoutRedis: a program that starts while Redis is away works with the files, and Redis has it later.
+func TestStartsWithoutRedis(t *testing.T) {
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes")), t.TempDir()
+	moving(t, s, dir, phase.Shadow).Close()
+	host, port, err := net.SplitHostPort(s.Addr())
+	must(t, err)
+	e, err := bot.Read(func(name string) string {
+		return map[string]string{"USE_REDIS": "migrating", "REDIS_HOST": host, "REDIS_PORT": port,
+			"CUNNINGBOT_STATE": dir}[name]
+	})
+	must(t, err)
+	s.Kill()
+	store, err := e.Open(t.Context(), "test", slog.New(slog.DiscardHandler))
+	must(t, err)
+	defer store.Close()
+	must(t, store.Settings.AddGuild(t.Context(), guild))
+	guilds, err := store.Settings.Guilds(t.Context())
+	must(t, err)
+	same(t, "guilds", guilds, []string{guild})
+	same(t, "health", store.Health(t.Context()).Status, "healthy")
+	if _, err := store.Breaking.Work(t.Context(), guild, nil); err != nil {
+		t.Errorf("items in the file are worked off without Redis: %v", err)
+	}
+	s.Restart()
+	raw := open(t, s.URL()).Raw()
+	await(t, "Redis has the guild", func() bool {
+		is, err := raw.Do(t.Context(), raw.B().Sismember().Key("global:config:guilds").Member(guild).Build()).AsBool()
+		return err == nil && is
+	})
+}
+
 // told sends what a user does to a bot, signed as Discord signs it, and gives what the bot says.
 func told(t *testing.T, b *bot.Bot, body string) string {
 	t.Helper()

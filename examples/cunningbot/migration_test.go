@@ -89,7 +89,7 @@ func newMove(t *testing.T) *move {
 	var err error
 	v.m, err = bot.NewMigration(t.Context(), v.dir, c)
 	must(t, err)
-	v.store = bot.NewMigrating(v.m, c)
+	v.store = bot.NewMigrating(v.m)
 	t.Cleanup(v.store.Close)
 	v.names = []string{"bot"}
 	for verb := range bot.Tasks {
@@ -224,8 +224,11 @@ func (v *move) change(part string, to phase.Phase) {
 func (v *move) outage(part string, at phase.Phase) {
 	switch {
 	case part == "history" && at == phase.Shadow:
-		v.opened() // a program that begins while Redis is away waits for it
+		v.opened()
 		v.s.Kill()
+		for range v.names {
+			v.kill() // programs that begin while Redis is away work with the files
+		}
 		v.publish(4)
 		v.posted("Redis is away, and the files decide")
 		v.s.Restart()

@@ -47,7 +47,7 @@ func moving(t *testing.T, s *keywrighttest.Server, dir string, at phase.Phase, b
 	c := open(t, s.URL())
 	m, err := bot.NewMigration(t.Context(), dir, c)
 	must(t, err)
-	store := bot.NewMigrating(m, c)
+	store := bot.NewMigrating(m)
 	t.Cleanup(store.Close)
 	for _, part := range bot.Subsystems {
 		for range at {

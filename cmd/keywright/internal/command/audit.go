@@ -234,6 +234,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
+	r.Declaration = a.declared
 	r.Findings, r.NoBytes = a.silenced(d, r.Findings), r.NoBytes || o.noBytes
 	if scanErr != nil {
 		r.Complete = false

@@ -41,7 +41,7 @@ func (t *reportTable) print(o finding.Options) error {
 
 func (t *reportTable) head() {
 	r := t.r
-	fmt.Fprintf(t.s, "%s at %s\n", finding.Printable(r.Server), finding.Printable(r.Endpoint))
+	fmt.Fprintln(t.s, readFrom(r.Server, r.Endpoint, r.Declaration))
 	size := ""
 	if t.bytes {
 		size = ", " + terminal.Bytes(r.Total.Bytes)
@@ -49,6 +49,15 @@ func (t *reportTable) head() {
 	fmt.Fprintf(t.s, "%s in %s%s, read in %s (%s keys/s)\n\n", terminal.Plural(r.Total.Keys, "key"),
 		terminal.Plural(int64(r.Databases), "database"), size,
 		terminal.Duration(audit.Duration(r.Seconds)), terminal.Count(int64(float64(r.Total.Keys)/max(r.Seconds, 0.001))))
+}
+
+// readFrom returns the first line of a report that only reads: the server, and the declaration it is held against.
+func readFrom(server, endpoint, declaration string) string {
+	line := finding.Printable(server) + " at " + finding.Printable(endpoint)
+	if declaration == "" {
+		return line + ", no declaration"
+	}
+	return line + ", declared by " + finding.Printable(declaration)
 }
 
 // table prints a table and a blank line, or nothing when there are no rows.

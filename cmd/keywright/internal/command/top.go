@@ -70,12 +70,13 @@ var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string
 // topReport describes what top found. The keys, bytes and keys without a TTL of its groups and of
 // other_keys, other_bytes and other_no_ttl are together all. Its JSON names are stable.
 type topReport struct {
-	Server     string         `json:"server"`
-	Endpoint   string         `json:"endpoint"`
-	Complete   bool           `json:"complete"`
-	Incomplete source.Reasons `json:"incomplete,omitempty"`
-	Sampled    bool           `json:"sampled,omitempty"`
-	Estimated  bool           `json:"estimated_bytes,omitempty"`
+	Server      string         `json:"server"`
+	Endpoint    string         `json:"endpoint"`
+	Declaration string         `json:"declaration,omitempty"` // the file; absent: there is none
+	Complete    bool           `json:"complete"`
+	Incomplete  source.Reasons `json:"incomplete,omitempty"`
+	Sampled     bool           `json:"sampled,omitempty"`
+	Estimated   bool           `json:"estimated_bytes,omitempty"`
 	// sizes are not known, not asked for or not permitted: all bytes are 0
 	NoBytes bool       `json:"no_bytes,omitempty"`
 	Keys    int64      `json:"keys"`
@@ -139,6 +140,7 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		return err
 	}
 	report := topOf(fold.Report(sum, req.Sample > 0), groups.Draft(), o)
+	report.Declaration = a.declared
 	print := map[string]func(*topReport, *topping) error{
 		"json": func(t *topReport, _ *topping) error { return a.json(t) }, "csv": a.topCSV, "table": a.printTop,
 	}[o.output]
@@ -230,7 +232,7 @@ func (t *topReport) others() string {
 
 func (a *app) printTop(t *topReport, o *topping) error {
 	p := &reportTable{a.out, &audit.Report{}, !t.NoBytes}
-	a.tell("%s at %s", finding.Printable(t.Server), finding.Printable(t.Endpoint))
+	a.tell("%s", readFrom(t.Server, t.Endpoint, t.Declaration))
 	size := ", " + terminal.Bytes(t.Bytes)
 	if t.NoBytes {
 		size = ""

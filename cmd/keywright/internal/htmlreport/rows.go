@@ -124,6 +124,7 @@ func (v *view) facts() {
 		}
 	}
 	add("Server", r.Server+" at "+r.Endpoint)
+	add("Declaration", r.Declaration)
 	add("Read", strings.TrimSuffix(fmt.Sprintf("%s in %s, %s", terminal.Plural(r.Total.Keys, "key"),
 		terminal.Plural(int64(r.Databases), "database"), v.size(r.Total.Bytes)), ", "))
 	if r.NoBytes {
