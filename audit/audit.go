@@ -365,6 +365,18 @@ func newCriteria(ks *keyspace.Keyspace, words []string) (criteria, error) {
 	return c, err
 }
 
+// Match returns the glob that all keys match that are looked at, for source.Request.Match: a server gives only those, and
+// asks no right to others. It is "" if there is no one such glob.
+func (o Options) Match(ks *keyspace.Keyspace) string {
+	if len(o.Include) != 1 || len(o.Exclude) > 0 {
+		return ""
+	}
+	if e, _ := ks.Lookup(o.Include[0]); e != nil {
+		return ""
+	}
+	return o.Include[0]
+}
+
 func (f *filter) wants(targets []keyspace.Target, id int, name []byte) bool {
 	return (f.include.none || f.include.holds(targets, id, name)) && !f.exclude.holds(targets, id, name)
 }

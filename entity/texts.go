@@ -32,6 +32,9 @@ func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
 // Versioned returns an error if the entity has no version.
 func (x Texts[I, T]) Versioned() error { return x.s.versioned() }
 
+// Stamped reports whether the server writes times into the items.
+func (x Texts[I, T]) Stamped() bool { return x.s.spec.Created != "" || x.s.spec.Updated != "" }
+
 // Key returns the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
 	key, err := x.s.spec.Key(id)

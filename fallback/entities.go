@@ -142,6 +142,9 @@ func (t items[I, T]) Prepare(key string, c Change) (Change, error) {
 	return c, nil
 }
 
+// Stamps implements Stamper.
+func (t items[I, T]) Stamps() bool { return t.Stamped() }
+
 // Ping implements Target.
 func (t items[I, T]) Ping(ctx context.Context) error {
 	_, err := kernel.NewOp(kernel.Spec[string]{

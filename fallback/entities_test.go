@@ -214,8 +214,10 @@ func TestEntityLostReplies(t *testing.T) {
 func TestHotItem(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{Fresh: time.Hour})
 	ctx := t.Context()
-	m.done(m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"}))
-	_, err := m.e.Get(ctx, "a")
+	made, err := m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"})
+	m.ok(err)
+	m.copied("memo:a", made.Version) // with what the server has added to it
+	_, err = m.e.Get(ctx, "a")
 	m.ok(err)
 	deadlines := m.s.Info("cmdstat_pttl")
 	for range 10 {
@@ -288,4 +290,23 @@ func (m memos) standStill(cluster *keywrighttest.Cluster) {
 	m.done(m.e.Delete(m.Context(), "a"))
 	_, err = m.past.Get(m.Context(), "a")
 	is(m.T, "deleted", err, keywright.ErrNotFound)
+}
+
+// What the server adds to a write is in the copy, too, though nobody has read the item since.
+func TestACopyHasWhatTheServerAdds(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
+	ctx := t.Context()
+	m.done(m.e.Create(ctx, "a", memo{Context: "a", Secret: "hush"}))
+	m.done(m.e.Update(ctx, "a", []entity.Change[memo]{setNote.Set("x")}))
+	eventually(t, "the copy has the time at which the item was made", func() bool {
+		r, known, err := m.store.Get(ctx, "memo:a")
+		return err == nil && known && r.Fields["note"] == "x" && r.Fields["created"] != ""
+	})
+	m.gone()
+	got, err := m.e.Get(ctx, "a")
+	m.ok(err)
+	same(t, "while away", got.Source, fallback.Second)
+	if v := got.Value.Value; time.Since(v.Created).Abs() > time.Minute || v.Note == nil || *v.Note != "x" {
+		t.Errorf("the copy is %+v", v)
+	}
 }

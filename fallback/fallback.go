@@ -102,6 +102,10 @@ type Target[T any] interface {
 	Same(id string, stored, wanted Fields) bool
 }
 
+// Stamper represents a Target whose server may add to what is written, as times. Where Stamps says so, the copy of an
+// item that was written is read from the server: one read per item and Options.Flush, which no caller waits for.
+type Stamper interface{ Stamps() bool }
+
 // Quick represents a Target that can do without the deadline: it is asked for items whose
 // copy is fresh.
 type Quick[T any] interface {
@@ -184,6 +188,7 @@ func (e Event) String() string { return eventNames[e] }
 type Guard[T any] struct {
 	target  Target[T]
 	quick   Quick[T] // nil if the target is none
+	stamps  bool     // the server adds to what is written
 	store   Store
 	o       Options
 	breaker breaker.Breaker
@@ -207,6 +212,9 @@ func New[T any](t Target[T], s Store, o Options) (*Guard[T], error) {
 	o = o.withDefaults()
 	g := &Guard[T]{target: t, store: s, o: o, pending: map[string]int{}, copies: newWaiting(o)}
 	g.quick, _ = t.(Quick[T])
+	if s, ok := t.(Stamper); ok {
+		g.stamps = s.Stamps()
+	}
 	if err := claim(s, g); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type waiting struct {
 type refresh struct {
 	whole   *Copy
 	changes []changed
+	again   bool // the server has added to what was written
 }
 
 // put takes a copy in, which says more than changes from before it.
@@ -114,8 +115,8 @@ func (w *waiting) doubt(id string) {
 	delete(w.known, id)
 }
 
-// add puts a copy in line; ok is false if there is no room.
-func (w *waiting) add(id string, c *Copy, change *changed) (ok bool) {
+// add puts a copy in line; ok is false if there is no room. again: the server adds to it, so it is read again.
+func (w *waiting) add(id string, c *Copy, change *changed, again bool) (ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.copies[id]
@@ -127,6 +128,7 @@ func (w *waiting) add(id string, c *Copy, change *changed) (ok bool) {
 		r = &refresh{}
 		w.copies[id] = r
 	}
+	r.again = r.again || again
 	switch {
 	case change != nil:
 		w.note(id, seen{version: change.version}) // and due to be copied at the next read
@@ -166,7 +168,7 @@ func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
 		return
 	}
 	r, err := g.record(id, item)
-	if err != nil || !g.copies.add(id, &Copy{ID: id, Began: began, Record: r}, nil) {
+	if err != nil || !g.copies.add(id, &Copy{ID: id, Began: began, Record: r}, nil, false) {
 		g.tell(Dropped)
 	}
 }
@@ -174,7 +176,7 @@ func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
 func (g *Guard[T]) learnGone(id string, began time.Time) {
 	now := time.Now()
 	if !g.copies.isFresh(id, seen{at: now}) {
-		g.copies.add(id, gone(id, 0, began, now), nil)
+		g.copies.add(id, gone(id, 0, began, now), nil, false)
 	}
 }
 
@@ -190,13 +192,13 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 	switch c.Kind {
 	case Put:
 		g.copies.wrote(id, version) // what the server adds to it, the next read learns
-		ok = g.copies.add(id,
-			&Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
+		r := Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}
+		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: r}, nil, g.stamps)
 	case Delete:
 		g.copies.doubt(id)
-		ok = g.copies.add(id, gone(id, c.If, began, now), nil)
+		ok = g.copies.add(id, gone(id, c.If, began, now), nil, false)
 	case Update:
-		ok = g.copies.add(id, nil, &changed{c, version, began, now})
+		ok = g.copies.add(id, nil, &changed{c, version, began, now}, g.stamps)
 	}
 	if !ok {
 		g.tell(Dropped)
@@ -237,8 +239,13 @@ func (g *Guard[T]) flush(ctx context.Context) error {
 	var errs []error
 	for id, r := range g.copies.take("") {
 		c, found, err := g.merge(ctx, id, r)
-		if err == errBehind {
+		switch {
+		case err == errBehind:
 			c, found, err = g.reread(ctx, id)
+		case err == nil && found && r.again:
+			if read, ok, failed := g.reread(ctx, id); ok && failed == nil && (read.Gone || read.Version >= c.Version) {
+				c = read
+			}
 		}
 		if errs = append(errs, err); found {
 			out = append(out, c)

@@ -145,6 +145,7 @@ type Summary struct {
 	Databases  int
 	Keys       int64
 	Expected   int64 // DBSIZE at start (sum); 0 unknown
+	LeftOut    int64 // by Request.Match at a server: by Expected, so about
 	Gone       int64 // returned by SCAN but gone before their facts were read
 	Orphans    int64 // of a cluster, in slots that their node does not own: no client can read them; not in Keys
 	Expired    int64 // in the snapshot, but expired when it was made: not counted

@@ -67,10 +67,13 @@ func signed(key ed25519.PublicKey, h http.Header, body []byte) bool {
 
 // interaction describes what a user does: type 1 is a ping of Discord, 2 a command, 3 a button.
 type interaction struct {
-	Type    int    `json:"type"`
-	GuildID string `json:"guild_id"`
-	Channel string `json:"channel_id"`
-	Data    struct {
+	Type int `json:"type"`
+	// of the answer that comes later
+	Application string `json:"application_id"`
+	Token       string `json:"token"`
+	GuildID     string `json:"guild_id"`
+	Channel     string `json:"channel_id"`
+	Data        struct {
 		Name     string   `json:"name"`
 		Options  []option `json:"options"`
 		CustomID string   `json:"custom_id"`
@@ -92,17 +95,20 @@ type option struct {
 }
 
 type answer struct {
-	Type int         `json:"type"` // 1: pong, 4: a message
+	Type int         `json:"type"` // 1: pong, 4: a message, 5: a message that comes later
 	Data *answerData `json:"data,omitempty"`
 }
 
 type answerData struct {
-	Content string `json:"content"`
-	Flags   int    `json:"flags"` // 64: only its user sees it
+	Content string `json:"content,omitempty"`
+	Flags   int    `json:"flags"`
 }
 
+// onlyUser is the flag of an answer that only its user sees.
+const onlyUser = 64
+
 func says(format string, values ...any) answer {
-	return answer{4, &answerData{cut(fmt.Sprintf(format, values...), 2000), 64}}
+	return answer{4, &answerData{cut(fmt.Sprintf(format, values...), maxContent), onlyUser}}
 }
 
 func (b *Bot) interact(ctx context.Context, i interaction) answer {
@@ -119,8 +125,48 @@ func (b *Bot) interact(ctx context.Context, i interaction) answer {
 	if guild == "" {
 		guild = global // as the page writes a missing guild
 	}
+	if i.Type != 3 && slow(i.Data.Name) && i.Token != "" {
+		return b.later(ctx, guild, user, i)
+	}
 	ctx, stop := context.WithTimeout(ctx, 2500*time.Millisecond) // Discord waits for 3 s
 	defer stop()
+	return says("%s", b.does(ctx, guild, user, i))
+}
+
+// A slow command may be answered for so long, and so many are at a time.
+const (
+	slowTime = 30 * time.Second
+	mostSlow = 16
+)
+
+// later says that the answer comes, and gives it when the command is done.
+func (b *Bot) later(ctx context.Context, guild, user string, i interaction) answer {
+	if b.waiting.Add(1) > mostSlow {
+		b.waiting.Add(-1)
+		return says("%s", tryAgain)
+	}
+	b.late.Go(func() {
+		defer b.waiting.Add(-1)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*slowTime)
+		defer stop()
+		does, end := context.WithTimeout(ctx, slowTime)
+		text := b.does(does, guild, user, i)
+		end()
+		if err := b.Discord.Answer(ctx, i.Application, i.Token, text); err != nil {
+			b.Log.Warn("an answer was not given", "guild", guild, "error", err)
+		}
+	})
+	return answer{5, &answerData{Flags: onlyUser}}
+}
+
+// Wait waits for the answers that come later: a minute at most.
+func (b *Bot) Wait() { b.late.Wait() }
+
+// tryAgain is told to the user where something went wrong that may go well the next time.
+const tryAgain = "This cannot be done now. Try again in a moment."
+
+// does does what a user wants, and returns what to say.
+func (b *Bot) does(ctx context.Context, guild, user string, i interaction) string {
 	text, err := "", error(nil)
 	if i.Type == 3 {
 		text, err = b.press(ctx, guild, user, i.Data.CustomID)
@@ -130,12 +176,12 @@ func (b *Bot) interact(ctx context.Context, i interaction) answer {
 	var wrong *usageError
 	switch {
 	case errors.As(err, &wrong):
-		return says("%s", wrong.Error())
+		return wrong.Error()
 	case err != nil:
 		b.Log.Warn("a command failed", "guild", guild, "error", err)
-		return says("This cannot be done now. Try again in a moment.")
+		return tryAgain
 	}
-	return says("%s", text)
+	return text
 }
 
 // join notes a guild in which something is done, and is nothing for a direct message.
@@ -258,6 +304,9 @@ func (b *Bot) command(ctx context.Context, guild string, i interaction) (string,
 	}
 	return c.run(b, ctx, guild, i.Channel, given)
 }
+
+// slow reports whether a command may take longer than Discord waits: it asks the model.
+func slow(name string) bool { return name == "ask" }
 
 // mayManage reports whether a user is an administrator (8) or may manage the guild (32).
 func mayManage(i interaction) bool {

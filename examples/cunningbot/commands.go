@@ -14,10 +14,13 @@ import (
 )
 
 func askCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string, error) {
+	if b.Model == nil {
+		return "There is no model to ask: OPENAI_API_KEY is not set.", nil
+	}
 	if says := b.ask(ctx, guild, "Answer in at most five sentences.", o["question"]); says != "" {
 		return says, nil
 	}
-	return "I have nothing to say.", nil
+	return "The model did not answer. Try again in a moment.", nil
 }
 
 func personaCommand(b *Bot, ctx context.Context, guild, _ string, o options) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,11 +32,12 @@ func NewDiscord(base, token string) (*Discord, error) {
 
 // Limits of Discord.
 const (
-	maxTitle  = 256
-	maxText   = 4096
-	maxLabel  = 80
-	maxFound  = 100 // messages of a page
-	findPages = 50
+	maxTitle   = 256
+	maxText    = 4096
+	maxContent = 2000
+	maxLabel   = 80
+	maxFound   = 100 // messages of a page
+	findPages  = 50
 )
 
 type discordMessage struct {
@@ -130,6 +132,13 @@ func (d *Discord) Find(ctx context.Context, channel, ref string, since time.Time
 	}
 	return "", fmt.Errorf("Discord: more than %d messages were posted since, and it is among none of them",
 		findPages*maxFound)
+}
+
+// Answer fills in the answer to a command, for at most 15 minutes after it was given. The token is no part of an error.
+func (d *Discord) Answer(ctx context.Context, application, token, text string) error {
+	path := "/webhooks/" + url.PathEscape(application) + "/" + url.PathEscape(token) + "/messages/@original"
+	return d.web.call(ctx, http.MethodPatch, path, "PATCH an answer", map[string]any{"content": cut(text, maxContent),
+		"allowed_mentions": map[string]any{"parse": []string{}}}, nil)
 }
 
 // self returns the bot's own id, which is asked for once.

@@ -125,19 +125,45 @@ func (d files) lock(ctx context.Context, name string) (unlock func(), err error)
 	}
 }
 
+// try takes a lock, or fails with ErrHeld. Its file is gone when it is free: there are names without end.
 func (d files) try(name string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(d.dir, "locks", name), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrHeld
+	path := filepath.Join(d.dir, "locks", name)
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, err
 		}
-		return nil, err
+		current, err := locked(f, path)
+		if current {
+			return func() {
+				_ = os.Remove(path) // while it is locked: one that has opened it tries again
+				_ = f.Close()
+			}, nil
+		}
+		_ = f.Close()
+		if err != nil {
+			return nil, err
+		}
 	}
-	return func() { _ = f.Close() }, nil
+}
+
+// locked locks a file, and reports whether it has its name still: a holder removes it before it frees it.
+func locked(f *os.File, path string) (current bool, err error) {
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, ErrHeld
+	case err != nil:
+		return false, err
+	}
+	is, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(is, there), err
 }
 
 // pause waits; false if ctx ended.

@@ -84,7 +84,7 @@ func NewMigrating(m *Migration) *Store {
 		Breaking: movingBreaking{m, fileBreaking{m.files}},
 		History:  movingHistory{m}, Trivia: movingTrivia{m}, Daily: movingDaily{m}, Locks: fileLocks{m.files},
 		Health: func(ctx context.Context) Health {
-			return m.health(ctx, func() Health {
+			return m.health(ctx, func(ctx context.Context) Health {
 				c, err := m.Client()
 				if err != nil {
 					return Health{Status: "unhealthy", Error: err.Error()}
@@ -98,13 +98,15 @@ func NewMigrating(m *Migration) *Store {
 
 // health returns that of all that subsystems read: of the files if one is read from them, and of Redis if
 // one is read from there.
-func (m *Migration) health(ctx context.Context, redis func() Health) Health {
+func (m *Migration) health(ctx context.Context, redis func(context.Context) Health) Health {
 	var inFiles, inRedis bool
+	phases := map[string]string{}
 	for _, part := range Subsystems {
 		is, err := m.Phase(part)
 		if err != nil {
 			return Health{Status: "unhealthy", Error: err.Error()}
 		}
+		phases[part] = is.Phase.String()
 		if phase.Of(is.Phase).Reads == phase.Redis {
 			inRedis = true
 		} else {
@@ -115,9 +117,15 @@ func (m *Migration) health(ctx context.Context, redis func() Health) Health {
 	if inFiles {
 		h = m.files.health(ctx)
 	}
-	if inRedis && h.Status == "healthy" {
-		h = redis()
+	switch {
+	case inRedis && h.Status == "healthy":
+		h = redis(ctx)
+	case !inRedis:
+		ctx, stop := context.WithTimeout(ctx, time.Second) // the files decide: it is not waited for
+		defer stop()
+		h.Redis = redis(ctx).Error
 	}
+	h.Phases = phases
 	return h
 }
 

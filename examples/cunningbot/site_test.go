@@ -44,5 +44,5 @@ func deployedUsers(t *testing.T) string {
 	t.Helper()
 	return sitetest.Keywright(t, "", "acl", "print", "--quiet") +
 		sitetest.Keywright(t, "", "acl", "print", "--self", "--backup", "--user", "archive", "--quiet") +
-		healthUser + "\n" + migrationUser + "\n"
+		sitetest.Operator(t) + healthUser + "\n" + migrationUser + "\n"
 }

@@ -174,4 +174,8 @@ type Health struct {
 	TotalKeys        int64      `json:"total_keys,omitempty"`
 	LastBackup       *time.Time `json:"last_backup,omitempty"`
 	Error            string     `json:"error,omitempty"`
+
+	// while subsystems migrate
+	Phases map[string]string `json:"phases,omitempty"` // by subsystem
+	Redis  string            `json:"redis,omitempty"`  // why it cannot be used, where nothing is read from it
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +19,9 @@ type Bot struct {
 	Reader  Reader
 	Log     *slog.Logger
 	Zone    *time.Location // of schedules; nil: UTC
+
+	late    sync.WaitGroup // commands that are answered later
+	waiting atomic.Int32   // how many
 }
 
 // A Task does its work for one guild, once.

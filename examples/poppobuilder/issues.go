@@ -3,6 +3,7 @@ package poppobuilder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -27,6 +28,10 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 	if t.Kind == "" {
 		t.Kind = "work"
 	}
+	payload := poppokeys.TasksValue{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt, Ask: t.Ask}
+	if err := refuse(t, payload); err != nil { // before it has a number
+		return "", err
+	}
 	n, err := d.keys.TaskNumber().Add(1).Do(ctx)
 	if err != nil {
 		return "", err
@@ -36,8 +41,7 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 		return "", err
 	}
 	if id, err = d.keys.Tasks().Enqueue(ctx, queue.Task[poppokeys.TasksValue]{
-		ID: id, Lane: string(t.Priority), Payload: poppokeys.TasksValue{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt,
-			Ask: t.Ask},
+		ID: id, Lane: string(t.Priority), Payload: payload,
 	}); err != nil {
 		return "", err
 	}
@@ -45,6 +49,20 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 		d.log.Warn("a task is in the queue, and its issue does not say so yet", "task", id, "error", err)
 	}
 	return id, nil
+}
+
+// refuse returns why the queue would not take a task; nil if it would.
+func refuse(t Task, payload poppokeys.TasksValue) error {
+	if t.Issue == 0 || t.Prompt == "" {
+		return fmt.Errorf("%w: a task has an issue and a prompt", errAsked)
+	}
+	if _, err := (poppokeys.Namespace{}).TasksKey(t.Priority); err != nil {
+		return fmt.Errorf("%w: %w", errAsked, err)
+	}
+	if _, err := payload.MarshalJSON(); err != nil {
+		return fmt.Errorf("%w: %w", errAsked, err)
+	}
+	return nil
 }
 
 // TaskState describes how a task is doing: waiting, running, dead, completed or failed.

@@ -47,7 +47,7 @@ func printed(t *testing.T, namespaces ...string) string {
 			users += sitetest.Keywright(t, "", append([]string{"acl", "print", "--quiet", "--namespace", ns}, args...)...)
 		}
 	}
-	return users
+	return users + sitetest.Operator(t)
 }
 
 // protected starts a server with these users. What is written is on the disk at once.

@@ -144,6 +144,8 @@ func TestHTTP(t *testing.T) {
 		{"POST", "/tasks", `{"issue":0,"prompt":"x"}`, http.StatusBadRequest, "error"},
 		{"POST", "/tasks", `{"issue":7,"prompt":"x","priority":"urgent"}`, http.StatusBadRequest, "error"},
 		{"POST", "/tasks", `{"issue":7,"promt":"x"}`, http.StatusBadRequest, "error"},
+		{"POST", "/tasks", `{"issue":7,"priority":"low"}`, http.StatusBadRequest, "a prompt"},
+		{"POST", "/tasks", `{"issue":7,"prompt":"x","kind":"a b"}`, http.StatusBadRequest, "error"},
 		{"PUT", "/settings", `{"maintenance":true}`, http.StatusOK, `"maintenance":true`},
 		{"PUT", "/settings", `{"debug":true}`, http.StatusOK, `"maintenance":true`},
 		{"PUT", "/settings", `{"claude_timeout":60}`, http.StatusOK, `"claude_timeout":60`},
@@ -151,7 +153,7 @@ func TestHTTP(t *testing.T) {
 		{"GET", "/settings", "", http.StatusOK, `"claude_timeout":60,"github_rate":5000,"maintenance":true,"debug":true`},
 		{"DELETE", "/settings/claude_timeout", "", http.StatusOK, `"claude_timeout":300`},
 		{"DELETE", "/settings/colour", "", http.StatusBadRequest, "error"},
-		{"POST", "/tasks", `{"issue":7,"prompt":"x"}`, http.StatusOK, `"task-`},
+		{"POST", "/tasks", `{"issue":7,"prompt":"x"}`, http.StatusOK, `"task-1"`}, // what was refused has used up no number
 		{"GET", "/issues/7", "", http.StatusOK, `"queued"`},
 		{"GET", "/status", "", http.StatusOK, `"waiting":{"high":0,"low":0,"normal":1}`},
 	} {
@@ -161,8 +163,9 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, w.Code, w.Body)
 		}
 	}
-	if id := s.Do("GET", "poppo:task:number"); id == nil {
-		t.Error("no task has a number")
+	if keys := fmt.Sprint(s.Do("SCAN", "0", "MATCH", "poppo:task:issue:*", "COUNT", "1000").([]any)[1]); strings.Contains(keys,
+		"task-2") || !strings.Contains(keys, "task-1") {
+		t.Errorf("issues of tasks: %s", keys)
 	}
 }
 
@@ -186,11 +189,12 @@ func TestReadme(t *testing.T) {
 	dir, here := t.TempDir(), must1(os.Getwd())
 	must(t, os.Symlink(here, filepath.Join(dir, "poppobuilder")))
 	bin := filepath.Dir(sitetest.Program(t, "keywright"))
+	operator := sitetest.AsOperator(t, s)
 	run := func(command string) string {
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KEYWRIGHT_FILE=poppobuilder/keyspace.yaml",
-			"KEYWRIGHT_NAMESPACE=poppo-test", "KEYWRIGHT_URL="+s.URL())
+			"KEYWRIGHT_NAMESPACE=poppo-test", "KEYWRIGHT_URL="+operator)
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
@@ -201,7 +205,7 @@ func TestReadme(t *testing.T) {
 	for line := range strings.Lines(block) {
 		if command, ok := strings.CutPrefix(line, "$ keywright "); ok {
 			commands++
-			run("keywright " + strings.ReplaceAll(command, "redis://localhost:6379", s.URL()))
+			run("keywright " + strings.ReplaceAll(command, "redis://localhost:6379", operator))
 		}
 	}
 	if commands < 12 {

@@ -70,7 +70,7 @@ func TestOperations(t *testing.T) {
 	s.Do("PEXPIRE", "ranking:product:sales:2025-01-15", "600000")
 	s.Do("ZADD", "temp:ranking:sales:1704067200000:a1b2c3d4", "1", "123")
 	s.Do("PEXPIRE", "temp:ranking:sales:1704067200000:a1b2c3d4", "60000")
-	ran := map[string]bool{}
+	ran, operator := map[string]bool{}, sitetest.AsOperator(t, s)
 	for i, line := range sitetest.Block(t, "README.md", "TestOperations") {
 		line, _, _ = strings.Cut(strings.TrimPrefix(line, "$ "), "#")
 		words := strings.Fields(strings.ReplaceAll(line, "'", ""))
@@ -80,7 +80,7 @@ func TestOperations(t *testing.T) {
 			}
 			continue
 		}
-		said := sitetest.Keywright(t, s.URL(), words[1:]...)
+		said := sitetest.Keywright(t, operator, words[1:]...)
 		for _, want := range shows[strings.Join(words[1:], " ")] {
 			if has := strings.Contains(said, strings.TrimPrefix(want, "!")); has == strings.HasPrefix(want, "!") {
 				t.Errorf("%s: %s\n%s", strings.Join(words, " "), want, said)

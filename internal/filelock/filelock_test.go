@@ -50,22 +50,22 @@ func TestLock(t *testing.T) {
 		{"lock", func() error { return Lock(a) }, nil},
 		{"a second one", func() error { return Lock(b) }, ErrInUse},
 		{"to share what is locked", func() error { return Share(b) }, ErrInUse},
-		{"close", a.Close, nil},
+		{"close", func() error { return Close(a) }, nil}, // not a.Close: another test starts a process just now
 		{"share", func() error { return Share(b) }, nil},
 		{"share twice", func() error { return Share(c) }, nil},
 		{"lock what is shared", func() error { return Lock(open(t, path)) }, ErrInUse},
-		{"close", b.Close, nil},
+		{"close", func() error { return Close(b) }, nil},
 		{"lock it alone", func() error { return Lock(c) }, nil},
 		{"wait in vain", func() error { return Wait(open(t, path), 20*time.Millisecond) }, ErrInUse},
 	} {
 		if err := s.do(); !errors.Is(err, s.want) {
-			t.Errorf("%s: %v", s.what, err)
+			t.Fatalf("%s: %v", s.what, err) // what follows would wait for a lock that is not as it should be
 		}
 	}
 	waited := make(chan error, 1)
 	d := open(t, path)
-	go func() { waited <- Wait(d, time.Hour) }()
-	_ = c.Close()
+	go func() { waited <- Wait(d, time.Minute) }()
+	_ = Close(c)
 	if err := <-waited; err != nil {
 		t.Error(err)
 	}

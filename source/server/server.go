@@ -270,9 +270,13 @@ func (r *run) summary() source.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.fleet
+	leftOut := int64(0)
+	if r.req.Match != "" && r.req.Sample == 0 {
+		leftOut = max(0, t.size()-r.keys-r.gone)
+	}
 	return source.Summary{
 		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys,
-		Expected: t.size(), Gone: r.gone,
+		Expected: t.size(), Gone: r.gone, LeftOut: leftOut,
 		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Orphans: r.orphans.count,
 		Notes:   slices.Concat(t.notes, r.notes, r.orphans.note()),
 		Origins: t.origins(),

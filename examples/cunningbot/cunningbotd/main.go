@@ -117,7 +117,9 @@ func bot(ctx context.Context, e cunningbot.Environment, b *cunningbot.Bot) error
 	if err := b.Discord.(*cunningbot.Discord).Register(ctx, cunningbot.Commands); err != nil {
 		return err
 	}
-	return program.Listen(ctx, e.HTTP, b.Handler(e.PublicKey), 5*time.Second)
+	err := program.Listen(ctx, e.HTTP, b.Handler(e.PublicKey), 5*time.Second)
+	b.Wait()
+	return err
 }
 
 func health(ctx context.Context, f *flag.FlagSet, args []string) error {

@@ -37,7 +37,8 @@ type Discord struct {
 	last     int64
 	down     bool
 	messages []Message
-	again    int // posts that a nonce has stopped
+	answers  map[string]string // to commands, by token
+	again    int               // posts that a nonce has stopped
 	commands json.RawMessage
 	noRoom   map[string]time.Time // channels that were told to wait
 	tooSoon  int                  // requests that came before they should
@@ -68,6 +69,7 @@ func (d *Discord) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /channels/{id}/messages", d.post)
 	mux.HandleFunc("GET /channels/{id}/messages", d.list)
+	mux.HandleFunc("PATCH /webhooks/{application}/{token}/messages/@original", d.answer)
 	mux.HandleFunc("GET /users/@me", func(w http.ResponseWriter,
 		_ *http.Request) {
 		say(w, 200, map[string]any{"id": Me, "bot": true})
@@ -114,6 +116,31 @@ func (d *Discord) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		mux.ServeHTTP(w, r)
 	}
+}
+
+// answer fills in the answer to a command.
+func (d *Discord) answer(w http.ResponseWriter, r *http.Request) {
+	var is struct {
+		Content string `json:"content"`
+	}
+	if json.NewDecoder(r.Body).Decode(&is) != nil || is.Content == "" || len(is.Content) > 4*2000 {
+		say(w, 400, nil)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.answers == nil {
+		d.answers = map[string]string{}
+	}
+	d.answers[r.PathValue("token")] = is.Content
+	say(w, 200, map[string]any{"id": r.PathValue("token")})
+}
+
+// Answer returns the answer to the command of a token, "" while there is none.
+func (d *Discord) Answer(token string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.answers[token]
 }
 
 // nowhere takes an answer that is lost.

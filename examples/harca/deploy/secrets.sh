@@ -2,6 +2,7 @@
 # Makes passwords and writes the files of a deployment into a new folder: secrets.sh DIR
 # Run it once; the compose files use DIR as it is. With the units:
 #   DIR/etc is /etc/harca of the machines of servers and sentinels. It belongs to the user harca.
+#   DIR/operator.password is of the person who uses keywright, and stays with them.
 #   DIR/harcad is /etc/harcad of the machines of harcad, which need no more than etc/tls/ca.crt
 #   besides. It belongs to the user harca. No key ring and no password of the service is on
 #   other machines.
@@ -19,7 +20,8 @@ hash() { printf %s "$1" | sha256sum | cut -d ' ' -f 1; }
 memory=$(word)
 replica=$(word)
 sentinel=$(word)
-for w in "$memory" "$replica" "$sentinel"; do
+operator=$(word)
+for w in "$memory" "$replica" "$sentinel" "$operator"; do
   if [ ${#w} -ne 48 ]; then
     echo "secrets.sh: there is no /dev/urandom, or od does not read it" >&2
     exit 1
@@ -29,6 +31,7 @@ done
 while read -r line; do
   case $line in
     'user short_term_memory '*) printf '%s #%s\n' "$line" "$(hash "$memory")" ;;
+    'user operator '*) printf '%s #%s\n' "$line" "$(hash "$operator")" ;;
     'user replica '*) printf '%s #%s\n' "$line" "$(hash "$replica")" ;;
     'user sentinel '*) printf '%s #%s\n' "$line" "$(hash "$sentinel")" ;;
     *) printf '%s\n' "$line" ;;
@@ -51,4 +54,5 @@ cp "$from/development.conf" "$etc/development.conf"
   printf ' +subscribe +unsubscribe +psubscribe +punsubscribe +info +role'
   printf ' +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|replicas +sentinel|slaves\n'
 } >"$etc/sentinel.conf"
+printf '%s\n' "$operator" >"$1/operator.password"
 printf 'REDIS_USERNAME=short_term_memory\nREDIS_PASSWORD=%s\n' "$memory" >"$1/harcad/harcad.env"

@@ -27,7 +27,7 @@ import (
 )
 
 // TestDeployedUsers: the ACL file has the default user off, what `keywright acl print` prints
-// for the program, and the two users that replicas and sentinels need; none without a password.
+// for the program and an operator, and the two users that replicas and sentinels need; none without a password.
 func TestDeployedUsers(t *testing.T) {
 	ks, findings := load.File(os.DirFS(".."), "keyspace.yaml")
 	if len(findings) > 0 {
@@ -35,7 +35,7 @@ func TestDeployedUsers(t *testing.T) {
 	}
 	files, err := acl.Generate(ks)
 	must(t, err)
-	want := "user default off ~* +@all\n" + string(files[0].Text)
+	want := "user default off ~* +@all\n" + string(files[0].Text) + sitetest.Operator(t)
 	text, err := os.ReadFile("../deploy/users.acl")
 	must(t, err)
 	have, rest, _ := strings.Cut(string(text), "user replica ")

@@ -29,7 +29,7 @@ type Item struct {
 	ContextID string          `json:"contextId"` // "": Global
 	Priority  int64           `json:"priority"`  // 1 to 10; 0: 5
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	CreatedAt time.Time       `json:"createdAt"`
+	CreatedAt time.Time       `json:"createdAt,omitzero"` // zero in a copy of an item whose time only Redis knows
 	UpdatedAt *time.Time      `json:"updatedAt,omitempty"`
 	Version   int64           `json:"version"`
 

@@ -69,11 +69,24 @@ const Word = "word"
 // read its AOF.
 const Off = "user default off ~* +@all\n"
 
-// Printed returns the users that `keywright acl print` prints for the programs of a declaration,
+// Printed returns the users that `keywright acl print` prints for the programs of a declaration and for an operator,
 // without passwords, after a default user that is off.
 func Printed(t *testing.T) string {
 	t.Helper()
-	return Off + Keywright(t, "", "acl", "print", "--quiet")
+	return Off + Keywright(t, "", "acl", "print", "--quiet") + Operator(t)
+}
+
+// Operator returns the user of a person who looks, saves, changes and repairs by `keywright`, as it prints it.
+func Operator(t *testing.T) string {
+	t.Helper()
+	return Keywright(t, "", "acl", "print", "--quiet", "--self", "--backup", "--change", "--repair", "--user", "operator")
+}
+
+// AsOperator makes the user of an operator on a server, and returns its URL there.
+func AsOperator(t *testing.T, s *keywrighttest.Server) string {
+	t.Helper()
+	s.Do(append([]string{"ACL", "SETUSER"}, append(strings.Fields(Operator(t))[1:], ">"+Word)...)...)
+	return URL(s, "operator")
 }
 
 // Protected starts a server with these users and one of the tests, which may do everything;

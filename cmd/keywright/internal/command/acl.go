@@ -57,18 +57,17 @@ that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
 the one that queues, entities, locks and rankings need: it may SCAN, which shows the
-names of all keys. With --self and --namespace it may touch the keys of that namespace only:
+names of all keys. A person who does all of this by hand needs --self with --backup,
+--change and --repair. With --self and --namespace it may touch the keys of that namespace only:
 that is enough for what lists, saves and changes keys of one namespace.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands
   keywright acl print --self >> users.acl
+  keywright acl print --self --backup --change --repair --user operator >> users.acl
   redis-cli ACL SETUSER keywright $(keywright acl print --self | cut -d' ' -f3-) '>…'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			switch {
-			case o.self && o.repair:
-				return usage("write one of them", "--self and --repair are two users")
-			case o.self:
+			if o.self {
 				return a.aclSelf(&o)
 			}
 			return a.aclPrint(&o)
@@ -107,27 +106,15 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	if err := oneOf("values", o.values, valueWords...); err != nil {
 		return err
 	}
-	rules := server.ACL(o.values != "none" && o.values != "false")
-	switch {
-	case o.snapshot:
-		rules = server.SnapshotACL()
-	case o.backup:
-		rules = server.ContentsACL()
-	case o.restore:
-		rules = apply.ACL()
-	case o.copy:
-		rules = bothACL(server.ContentsACL(), apply.ACL())
-	case o.rename:
-		rules = bothACL(bothACL(bothACL(server.ContentsACL(), apply.ACL()), apply.ChangeACL()), apply.RenameACL())
-	case o.change:
-		rules = server.ACL(false) + " " + apply.ChangeACL()
+	rules, err := a.selfRules(o)
+	if err != nil {
+		return err
 	}
 	if o.from.from != "" && (!o.rename || a.namespace == "") {
 		return usage("write --self --rename --from-namespace A --namespace B",
 			"--from-namespace is for --rename with --namespace")
 	}
-	rules, err := a.aclWithin(rules, o.from.from)
-	if err != nil {
+	if rules, err = a.aclWithin(rules, o.from.from); err != nil {
 		return err
 	}
 	if o.backup || o.copy || o.rename {
@@ -135,6 +122,42 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	}
 	a.tell("user %s %s", o.user, rules)
 	return nil
+}
+
+// selfRules returns what the user of keywright needs for all that was asked for; without a word what an audit needs.
+func (a *app) selfRules(o *aclPrinting) (rules string, err error) {
+	repair := ""
+	if o.repair {
+		_, users, err := a.aclPrinted(o)
+		if err != nil {
+			return "", err
+		}
+		repair = strings.Join(users[0].Rules(), " ")
+	}
+	for _, x := range []struct {
+		asked bool
+		rules string
+	}{
+		{o.snapshot, server.SnapshotACL()},
+		{o.backup || o.copy || o.rename, server.ContentsACL()},
+		{o.restore || o.copy || o.rename, apply.ACL()},
+		{o.change && !o.rename, server.ACL(false)},
+		{o.change || o.rename, apply.ChangeACL()},
+		{o.rename, apply.RenameACL()},
+		{o.repair, repair},
+	} {
+		switch {
+		case !x.asked:
+		case rules == "":
+			rules = x.rules
+		default:
+			rules = bothACL(rules, x.rules)
+		}
+	}
+	if rules == "" || rules == repair { // to look at a queue is not all that a person does
+		rules = bothACL(server.ACL(o.values != "none" && o.values != "false"), repair)
+	}
+	return rules, nil
 }
 
 // aclWithin gives a user of keywright the keys of the namespace that was asked for instead of
@@ -162,14 +185,14 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 	for _, n := range spaces {
 		keys += " ~" + strings.ReplaceAll(n.Glob(), `\`, "")
 	}
-	a.say("note: audit and top look at the whole server, and need a user with ~*")
+	a.say("note: audit needs --include GLOB with one of these globs; without it, as top, it looks at the whole server")
 	return strings.Replace(rules, "~*", keys, 1), nil
 }
 
 // bothACL returns the line of a user who may do what two others may.
 func bothACL(one, other string) string {
 	for _, word := range strings.Fields(other) {
-		if strings.HasPrefix(word, "+") && !slices.Contains(strings.Fields(one), word) {
+		if (strings.HasPrefix(word, "+") || strings.HasPrefix(word, "&")) && !slices.Contains(strings.Fields(one), word) {
 			one += " " + word
 		}
 	}
