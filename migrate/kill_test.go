@@ -37,7 +37,8 @@ type worker struct {
 	name  string
 	m     *migrate.Migration
 	root  string
-	steps bool // it also changes the phase
+	part  string // whose phase is changed
+	steps bool   // it also changes the phase
 	r     *rand.Rand
 	point string
 	times int64
@@ -92,18 +93,22 @@ func (w *worker) wrote(side phase.Side, part string, epoch uint64, drain bool) {
 }
 
 func (w *worker) run(ctx context.Context) error {
-	c, err := keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2,
-		Timeout: time.Second})
-	for err != nil && ctx.Err() == nil { // the server may be away just now
-		c, err = keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2,
-			Timeout: time.Second})
+	config := migrate.Config{Name: "test", Root: w.root, Lease: 400 * time.Millisecond, Wait: 2 * time.Second,
+		Connect: func(ctx context.Context) (*keywright.Client, error) { // the server may be away just now
+			return keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2,
+				Timeout: time.Second})
+		}}
+	docs, write := migrate.Documents(oneOfEach), w.write
+	w.part = "a"
+	if os.Getenv("MIGRATE_DECLARED") != "" {
+		moves, err := killedMap()
+		if err != nil {
+			return err
+		}
+		config.Map, docs, write, w.part = moves, nil, w.writeDeclared, "p"
 	}
-	if err != nil {
-		return nil
-	}
-	config := migrate.With(migrate.Config{Name: "test", Root: w.root, Client: c, Lease: 400 * time.Millisecond,
-		Wait: 2 * time.Second}, oneOfEach, w.at)
-	if w.m, err = migrate.Open(ctx, migrate.Tracing(config, w.wrote)); err != nil {
+	var err error
+	if w.m, err = migrate.Open(ctx, migrate.Tracing(migrate.With(config, docs, w.at), w.wrote)); err != nil {
 		return err
 	}
 	w.line("ready")
@@ -111,14 +116,9 @@ func (w *worker) run(ctx context.Context) error {
 		if w.steps && w.r.IntN(6) == 0 {
 			w.change(ctx)
 		}
-		w.write(ctx, n)
-		if w.r.IntN(4) == 0 {
-			_, _ = w.m.Read(ctx, id("string:b:shared"))
-		}
+		write(ctx, n)
 	}
-	err = w.m.Close()
-	c.Close()
-	return err
+	return w.m.Close()
 }
 
 func (w *worker) write(ctx context.Context, n int) {
@@ -133,6 +133,14 @@ func (w *worker) write(ctx context.Context, n int) {
 	} else {
 		err = w.m.Write(ctx, change(i, value))
 	}
+	w.told(err, i, value)
+	if w.r.IntN(4) == 0 {
+		_, _ = w.m.Read(ctx, id("string:b:shared"))
+	}
+}
+
+// told says how a write has ended.
+func (w *worker) told(err error, i record.ID, value string) {
 	class, known := keywright.ClassOf(err)
 	switch {
 	case err == nil:
@@ -147,7 +155,7 @@ func (w *worker) write(ctx context.Context, n int) {
 }
 
 func (w *worker) change(ctx context.Context) {
-	is, err := w.m.Phase("a")
+	is, err := w.m.Phase(w.part)
 	if err != nil {
 		return
 	}
@@ -157,7 +165,7 @@ func (w *worker) change(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	if c, err := w.m.Change(ctx, "a", to, migrate.ChangeOptions{Force: true}); err == nil {
+	if c, err := w.m.Change(ctx, w.part, to, migrate.ChangeOptions{Force: true}); err == nil {
 		w.line("changed", c.To)
 	} else {
 		w.line("unchanged")
@@ -167,6 +175,7 @@ func (w *worker) change(ctx context.Context) {
 // crowd represents the processes of a test.
 type crowd struct {
 	t      *testing.T
+	env    []string
 	root   string
 	url    string
 	n      int
@@ -191,6 +200,7 @@ func (c *crowd) start(point string, times int, steps bool) *running {
 	r.cmd.Env = append(os.Environ(), "MIGRATE_ROOT="+c.root, "MIGRATE_URL="+c.url, "MIGRATE_NAME="+r.name,
 		"MIGRATE_POINT="+point,
 		"MIGRATE_TIMES="+strconv.Itoa(times), "MIGRATE_SEED="+strconv.Itoa(c.n))
+	r.cmd.Env = append(r.cmd.Env, c.env...)
 	if steps {
 		r.cmd.Env = append(r.cmd.Env, "MIGRATE_STEPS=1")
 	}
