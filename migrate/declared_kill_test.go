@@ -79,7 +79,16 @@ func (w *worker) writeDeclared(ctx context.Context, n int) {
 	if !refused {
 		w.line("try", i.Key+"|"+i.Sub, value)
 	}
-	err := w.m.Write(ctx, migrate.Change{ID: i, Records: []*record.Record{r}})
+	changes := []migrate.Change{{ID: i, Records: []*record.Record{r}}}
+	if g, ok := strings.CutPrefix(i.Key, "persona:"); ok || strings.HasPrefix(i.Key, "feeds:") {
+		// In the file its name is a record, too: what is in a guild makes the guild.
+		if !ok {
+			g = strings.TrimPrefix(i.Key, "feeds:")
+		}
+		guild := &record.Record{Move: w.m.Move("p.guilds"), Key: "guilds", Sub: g}
+		changes = append(changes, migrate.Change{ID: guild.ID(), Records: []*record.Record{guild}})
+	}
+	err := w.m.Write(ctx, changes...)
 	if !refused {
 		w.told(err, i, value)
 		return

@@ -122,8 +122,11 @@ func (mv *Move) Fits(r *Record) error {
 	if !mv.ofValue() {
 		m.Raw = nil
 	}
-	_, err = mv.fromPlace(m, r)
-	return err
+	got, err := mv.fromPlace(m, r)
+	if err != nil {
+		return err
+	}
+	return mv.unread(r, mv.end(m, got))
 }
 
 // Holds is nil if a document gives back what edits have made of it, but for those that were refused: it can be

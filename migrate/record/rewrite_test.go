@@ -163,7 +163,7 @@ func TestRewriteRefuses(t *testing.T) {
 		{"a text in the way", `{"guilds": "x"}`, "1:15: a record cannot be put here: there is no object", seen},
 		{"an array in the way", `{"guilds": []}`, "1:13: a record cannot be put here: there is no object", seen},
 		{"a place that nothing says", `{}`, "nothing says what {c} is",
-			set(m, "history.story", record.Record{Key: "h:123:story:ab", Value: []byte(`{"hash":"ab"}`)})},
+			set(m, "history.story", record.Record{Key: "h:123:story:ab", Value: []byte(`{"hash":"ab","at":"2099-01-01T00:00:00Z"}`)})},
 		{"another key", `{}`, "the key is not one of persona",
 			set(m, "settings.persona", record.Record{Key: "x:1", Value: []byte("x")})},
 		{"another file", `{}`, "an edit is of another source",
