@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,10 @@ func primaries(id Identity) (out []string) {
 // itself, and says that it is one. That is no identity: other nodes list its successor.
 func TestIdentifyWaitsUntilNodesAgree(t *testing.T) {
 	t.Parallel()
-	c := kt.StartCluster(t, kt.Redis, 3, 1) // Valkey tells all nodes of a FORGET
+	c := kt.StartCluster(t, kt.Redis, 3, 1)
+	if !strings.HasPrefix(c.Nodes[0].Info("redis_version"), "7.0.") {
+		t.Skip("Redis from 7.2 and Valkey tell all nodes of a FORGET: none is left alone with what it believes")
+	}
 	old, next := c.Nodes[0], c.Nodes[3]
 	for _, n := range c.Nodes { // on a busy machine, too, there is one failover
 		n.Do("CONFIG", "SET", "cluster-replica-no-failover", "yes")
