@@ -147,6 +147,10 @@ func (a *Audit) Scan(ctx context.Context, src source.Source, req source.Request)
 
 // request adds to a request what the audit needs to know of keys.
 func (a *Audit) request(req *source.Request) {
+	if !a.filter.all {
+		req.Wants = func(name []byte) bool { return a.filter.wants(a.targets, a.matcher.Match(name, nil), name) }
+		req.LeftOut = func(keys int64) { a.skipped += keys }
+	}
 	if a.opt.Values {
 		req.Values, req.Expect = a.WantsValue, a.Expects
 	}
@@ -363,18 +367,6 @@ func newCriteria(ks *keyspace.Keyspace, words []string) (criteria, error) {
 	var err error
 	c.globs, _, err = match.Compile(globs)
 	return c, err
-}
-
-// Match returns the glob that all keys match that are looked at, for source.Request.Match: a server gives only those, and
-// asks no right to others. It is "" if there is no one such glob.
-func (o Options) Match(ks *keyspace.Keyspace) string {
-	if len(o.Include) != 1 || len(o.Exclude) > 0 {
-		return ""
-	}
-	if e, _ := ks.Lookup(o.Include[0]); e != nil {
-		return ""
-	}
-	return o.Include[0]
 }
 
 func (f *filter) wants(targets []keyspace.Target, id int, name []byte) bool {

@@ -158,13 +158,13 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		Shards: sum.Shards, Databases: sum.Databases,
 		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired,
 		Estimated: sum.Estimated, NoBytes: a.total.keys > 0 && a.total.bytes == 0, MaxRepeats: sum.MaxRepeats,
-		Filtered: a.skipped + sum.LeftOut,
+		Filtered: a.skipped,
 		Notes:    append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{},
 		Findings: []finding.Finding{},
 	}
-	if !a.filter.all && a.total.keys == 0 && r.Filtered > 0 {
+	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {
 		r.Notes = append(r.Notes,
-			fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", r.Filtered))
+			fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
 	}
 	var values Coverage
 	var notes []string

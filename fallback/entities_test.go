@@ -292,7 +292,7 @@ func (m memos) standStill(cluster *keywrighttest.Cluster) {
 	is(m.T, "deleted", err, keywright.ErrNotFound)
 }
 
-// What the server adds to a write is in the copy, too, though nobody has read the item since.
+// What the server adds to a write is in the copy, too, though no read has followed.
 func TestACopyHasWhatTheServerAdds(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	ctx := t.Context()

@@ -103,7 +103,8 @@ type Target[T any] interface {
 }
 
 // Stamper represents a Target whose server may add to what is written, as times. Where Stamps says so, the copy of an
-// item that was written is read from the server: one read per item and Options.Flush, which no caller waits for.
+// item that was written is read from the server: of each Options.Flush at most 128 items, a round trip each, which no
+// caller waits for. What more is written lacks what the server has added until it is read.
 type Stamper interface{ Stamps() bool }
 
 // Quick represents a Target that can do without the deadline: it is asked for items whose

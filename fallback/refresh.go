@@ -14,6 +14,9 @@ import (
 // batch says how many records or entries are dealt with at once.
 const batch = 500
 
+// mostReread bounds how many items of one flush are read for what the server has added to them: each is a round trip.
+const mostReread = 128
+
 // waiting holds copies on their way to the second store: one per item, the newest.
 type waiting struct {
 	mu     sync.Mutex
@@ -237,14 +240,16 @@ func (g *Guard[T]) flush(ctx context.Context) error {
 	defer g.copies.writing.Unlock()
 	var out []Copy
 	var errs []error
+	read := 0
 	for id, r := range g.copies.take("") {
 		c, found, err := g.merge(ctx, id, r)
 		switch {
 		case err == errBehind:
 			c, found, err = g.reread(ctx, id)
-		case err == nil && found && r.again:
-			if read, ok, failed := g.reread(ctx, id); ok && failed == nil && (read.Gone || read.Version >= c.Version) {
-				c = read
+		case err == nil && found && r.again && read < mostReread:
+			read++
+			if now, ok, failed := g.reread(ctx, id); ok && failed == nil && (now.Gone || now.Version >= c.Version) {
+				c = now
 			}
 		}
 		if errs = append(errs, err); found {

@@ -44,7 +44,6 @@ func (m *Migration) beat() {
 		}
 		if now.After(replayAt) {
 			ctx, cancel := context.WithTimeout(m.life, m.config.Lease/2) // the next word must come in time
-			_ = m.link.connect(ctx)                                      // it is tried again
 			m.lookAhead(ctx)
 			_ = m.undoIfDead(ctx, p)
 			_, _, err := m.Replay(ctx)

@@ -101,8 +101,8 @@ func (w *worker) writeDeclared(ctx context.Context, n int) {
 	}
 }
 
-// TestKillsOfADeclaredMigration: processes are killed, start while Redis is away, and are told to write what no file can
-// have, while others give TTLs to keys and take them: no acknowledged write is lost, the file can be read at each
+// TestKillsOfADeclaredMigration: processes are killed, start while Redis is away, and are told to write what no file
+// can have, while others give TTLs to keys and take them: no acknowledged write is lost, the file can be read at each
 // moment, what no move reads is there byte by byte, and both sides are equal at the end.
 func TestKillsOfADeclaredMigration(t *testing.T) {
 	t.Parallel()

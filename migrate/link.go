@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
@@ -66,6 +67,13 @@ func (l *link) begin(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// connects tries until there is a client, or the process ends. It holds up no beat; Close waits for the try under way.
+func (m *Migration) connects() {
+	defer m.work.Done()
+	for m.link.connect(m.life) != nil && pause(m.life, time.Second) == nil {
+	}
 }
 
 // close closes the client if it was opened here.

@@ -15,8 +15,8 @@ import (
 	"github.com/keywright/keywright/migrate/phase"
 )
 
-// A process that starts while Redis is away works where the files decide, says of the rest why it cannot be reached, and
-// brings to Redis what it wrote meanwhile once Redis answers.
+// A process that starts while Redis is away works where the files decide, says of the rest why it cannot be reached,
+// and brings to Redis what it wrote meanwhile once Redis answers.
 func TestAProcessStartsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server, root := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always")), t.TempDir()

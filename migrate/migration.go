@@ -26,8 +26,10 @@ type Config struct {
 	Root   string            // the folder of the sources
 	Map    *record.Map       // which record of the files is which key
 	Client *keywright.Client // to a single server, no cluster
-	// Connect opens the client where there is no Client: at Open, and again until it succeeds. While the files decide,
-	// a process starts and works without Redis. A login that is refused fails Open. Close closes what Connect opened.
+	// Connect opens the client where there is no Client: at Open and, unless the process looks only, each second until
+	// it succeeds. While the files decide, a process starts and works without Redis. Open fails if the first error is no
+	// *keywright.Error, or is Invalid or Refused: time does not heal it. It must heed its context: Close waits for it,
+	// and closes what it opened.
 	Connect func(context.Context) (*keywright.Client, error)
 
 	Lease time.Duration // after which a process that says nothing is not waited for; 0: 10 s
@@ -158,8 +160,9 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 	}
 	m.lookAhead(ctx)
 	m.shadow = newShadow(m)
-	m.work.Add(1)
+	m.work.Add(2)
 	go m.beat()
+	go m.connects()
 	return m, nil
 }
 

@@ -114,10 +114,15 @@ const WholeString = 64 << 20
 
 // Request says what a consumer wants of a Source.
 type Request struct {
-	Bytes  bool                              // measure Bytes
-	Sample int64                             // stop after about this many keys, spread over the keyspace; 0 = all
-	Match  string                            // SCAN MATCH glob; "" = all
-	Values func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
+	Bytes  bool   // measure Bytes
+	Sample int64  // stop after about this many keys, spread over the keyspace; 0 = all
+	Match  string // SCAN MATCH glob; "" = all
+	// Wants says by its name whether a key is looked at; nil: all are. Several goroutines ask it. A server is asked
+	// nothing of the others, and LeftOut, which is not nil then, is told how many there were, by the goroutine that
+	// delivers keys. A file delivers all keys: the consumer looks, too.
+	Wants   func(name []byte) bool
+	LeftOut func(keys int64)
+	Values  func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
 	// the type of a key whose value is wanted, Unknown if its name does not tell; such a key is asked for its value and
 	// not for its type. nil: of none; asked likewise
 	Expect func(name []byte) Kind
@@ -145,7 +150,6 @@ type Summary struct {
 	Databases  int
 	Keys       int64
 	Expected   int64 // DBSIZE at start (sum); 0 unknown
-	LeftOut    int64 // by Request.Match at a server: by Expected, so about
 	Gone       int64 // returned by SCAN but gone before their facts were read
 	Orphans    int64 // of a cluster, in slots that their node does not own: no client can read them; not in Keys
 	Expired    int64 // in the snapshot, but expired when it was made: not counted

@@ -130,12 +130,14 @@ func TestSignedByHand(t *testing.T) {
 			want.WriteString(line)
 		}
 	}
-	commands := strings.NewReplacer("localhost:8080", listens, "curl -s", "curl -s --retry 20 --retry-delay 1 --retry-connrefused",
-		"./cunningbotd bot &", program(t, "cunningbotd")+" bot >said 2>&1 & bot=$!\ntrap 'kill $bot' EXIT").Replace(script.String())
+	commands := strings.NewReplacer("localhost:8080", listens,
+		"curl -s", "curl -s --retry 20 --retry-delay 1 --retry-connrefused",
+		"./cunningbotd bot &", program(t, "cunningbotd")+" bot >said 2>&1 & bot=$!\ntrap 'kill $bot' EXIT",
+	).Replace(script.String())
 	run := exec.Command("sh", "-c", commands)
 	run.Dir = t.TempDir()
-	run.Env = append(os.Environ(), "REDIS_HOST="+host, "REDIS_PORT="+port, "CUNNINGBOT_HTTP="+listens, "DISCORD_TOKEN=local",
-		"DISCORD_API="+discord.URL)
+	run.Env = append(os.Environ(), "REDIS_HOST="+host, "REDIS_PORT="+port, "CUNNINGBOT_HTTP="+listens,
+		"DISCORD_TOKEN=local", "DISCORD_API="+discord.URL)
 	out, err := run.Output()
 	if err != nil {
 		said, _ := os.ReadFile(filepath.Join(run.Dir, "said"))

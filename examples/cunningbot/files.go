@@ -125,8 +125,22 @@ func (d files) lock(ctx context.Context, name string) (unlock func(), err error)
 	}
 }
 
-// try takes a lock, or fails with ErrHeld. Its file is gone when it is free: there are names without end.
+// try takes a lock, or fails with ErrHeld. Its file stays.
 func (d files) try(name string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(d.dir, "locks", name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// tryOnce takes a lock of a name that does not come again, or fails with ErrHeld. Its file goes with it. A program that
+// knows only try may have such a lock at the same time: it is for work that is right if two do it.
+func (d files) tryOnce(name string) (unlock func(), err error) {
 	path := filepath.Join(d.dir, "locks", name)
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -147,12 +161,17 @@ func (d files) try(name string) (unlock func(), err error) {
 	}
 }
 
+func flock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return err
+}
+
 // locked locks a file, and reports whether it has its name still: a holder removes it before it frees it.
 func locked(f *os.File, path string) (current bool, err error) {
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		return false, ErrHeld
-	case err != nil:
+	if err := flock(f); err != nil {
 		return false, err
 	}
 	is, err := f.Stat()
@@ -354,7 +373,7 @@ func (f fileDaily) mark(ctx context.Context, guild string, day time.Time, name, 
 type fileLocks struct{ files }
 
 func (f fileLocks) Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error {
-	unlock, err := f.try(strings.Join([]string{strings.ReplaceAll(string(scope), ":", "-"), guild, id}, "."))
+	unlock, err := f.tryOnce(strings.Join([]string{strings.ReplaceAll(string(scope), ":", "-"), guild, id}, "."))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ var shapes = map[string]string{
 	"a prefix for each guild": `{"800000000000000001": "!", "800000000000000002": "??", "800000000000000003": "$"}`,
 	"warnings of users in guilds": `{"800000000000000001": {"700000000000000001": [
   {"reason": "spam", "moderator": 700000000000000009, "time": "2026-11-20T10:00:00+00:00"}],
-  "700000000000000002": []}, "800000000000000002": {"700000000000000001": [{"reason": "caf\u00e9", "moderator": 1, "time":
-  "2026-11-20T11:00:00+00:00"}]}}`,
+  "700000000000000002": []}, "800000000000000002": {"700000000000000001": [{"reason": "caf\u00e9", "moderator": 1,
+  "time": "2026-11-20T11:00:00+00:00"}]}}`,
 	"levels": `{"800000000000000001": {"700000000000000001": {"xp": 1250, "level": 7, "last": 1795000000.25},
   "700000000000000002": {"xp": 0, "level": 1, "last": 1795000100.5}},
   "800000000000000002": {"700000000000000003": {"xp": 3, "level": 1, "last": 1795000200.125}}}`,
@@ -25,20 +25,21 @@ var shapes = map[string]string{
   {"id": 1, "user": 700000000000000001, "channel": 900000000000000001, "when": 1795000000, "text": "tea"},
   {"id": 2, "user": 700000000000000002, "channel": 900000000000000001, "when": 1795003600, "text": ""}
 ]`,
-	"a shop with accounts": `{"users": [{"id": "700000000000000001", "balance": 100, "inventory": [{"item": "sword", "n": 1}]},
-  {"id": "700000000000000002", "balance": 0, "inventory": []}], "items": {"sword": {"price": 50}, "shield": {"price": 70}}}`,
+	"a shop with accounts": `{"users": [{"id": "700000000000000001", "balance": 100, "inventory":
+  [{"item": "sword", "n": 1}]}, {"id": "700000000000000002", "balance": 0, "inventory": []}],
+  "items": {"sword": {"price": 50}, "shield": {"price": 70}}}`,
 	"chats with negative ids": `{"last_update_id": 123456, "chats": {"-1001234567890": {"lang": "en", "admins": [1, 2]},
   "-1009876543210": {"lang": "de", "admins": []}, "42": {"lang": "fr", "admins": [3]}}}`,
 	"settings": `{"version": 2, "features": {"music": true, "levels": false}, "blacklist": ["a", "b"], "owner": null,
   "rates": {"hour": 1.50, "day": 1e3}}`,
 	"feeds with what was seen": `{"feeds": [{"url": "https://n.example/a.rss", "etag": null, "seen": ["g1", "g2"]},
   {"url": "https://n.example/b.rss", "etag": "\"x\"", "seen": []}]}`,
-	"tables of numbered documents": `{"_default": {"1": {"name": "x", "n": 1}, "2": {"name": "y", "n": 2}}, "tags": {"1": {"tag":
-  "faq", "text": "read it"}}}`,
+	"tables of numbered documents": `{"_default": {"1": {"name": "x", "n": 1}, "2": {"name": "y", "n": 2}},
+  "tags": {"1": {"tag": "faq", "text": "read it"}}}`,
 	"posts and a profile": `{"posts": [{"id": 1, "title": "one"}, {"id": 2, "title": "two"}],
   "comments": [{"id": 1, "post": 1, "body": "b"}], "profile": {"name": "me"}}`,
-	"polls and timers": `{"timers": {"daily": "08:30", "weekly": "Mon 09:00"}, "polls": [{"question": "q", "options": {"yes": ["u1"],
-  "no": []}, "closed": false}]}`,
+	"polls and timers": `{"timers": {"daily": "08:30", "weekly": "Mon 09:00"}, "polls": [{"question": "q", "options":
+  {"yes": ["u1"], "no": []}, "closed": false}]}`,
 }
 
 // TestPublicShapes: of each form a draft loads, lint has nothing against it, each record comes back into the file as it
@@ -46,8 +47,9 @@ var shapes = map[string]string{
 func TestPublicShapes(t *testing.T) {
 	for name, text := range shapes {
 		t.Run(name, func(t *testing.T) {
-			for spelt, text := range map[string]string{"as it is": text + "\n", "in one line": strings.ReplaceAll(text, "\n", "") +
-				"\n", "with tabs": strings.ReplaceAll(text, "\n  ", "\n\t") + "\n"} {
+			for spelt, text := range map[string]string{"as it is": text + "\n",
+				"in one line": strings.ReplaceAll(text, "\n", "") + "\n",
+				"with tabs":   strings.ReplaceAll(text, "\n  ", "\n\t") + "\n"} {
 				out := draft(t, map[string]string{"data.json": text}, "")
 				if t.Failed() {
 					t.Fatalf("%s:\n%s", spelt, out)

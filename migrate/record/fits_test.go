@@ -136,8 +136,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestFitsReadsTheEnd: a record whose value does not say when it ends, as its move demands, fits no file, and is refused
-// also where Redis decides and the file follows.
+// TestFitsReadsTheEnd: a record whose value does not say when it ends, as its move demands, fits no file, and is
+// refused also where Redis decides and the file follows.
 func TestFitsReadsTheEnd(t *testing.T) {
 	t.Parallel()
 	m := declared.Map(t, `keywright: 1
@@ -150,7 +150,8 @@ migrations:
     parts: {p: {moves: [{from: "s:/{h}", to: story, value: ., ttl: {from: iso8601(.at)}}]}}
 `)
 	mv := m.Move("p.story")
-	for value, fits := range map[string]bool{`{"at": "2099-01-01T00:00:00Z"}`: true, `{"at": "not a time"}`: false, `{}`: false} {
+	for value, fits := range map[string]bool{`{"at": "2099-01-01T00:00:00Z"}`: true, `{"at": "not a time"}`: false,
+		`{}`: false} {
 		err := mv.Fits(&record.Record{Move: mv, Key: "story:a", Value: []byte(value)})
 		if bad := (*record.Reject)(nil); (err == nil) != fits || err != nil && !errors.As(err, &bad) {
 			t.Errorf("%s: %v", value, err)

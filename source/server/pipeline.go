@@ -32,6 +32,7 @@ type page struct {
 	next string // the cursor that follows
 
 	counted int64 // keys of it in seen
+	left    int64 // keys that are not wanted
 
 	sized bool // MEMORY USAGE was asked for
 	batch []source.Key
@@ -50,6 +51,15 @@ type page struct {
 	done      bool          // all keys are complete
 	readings  []reading     // values that are being read
 	arena
+}
+
+// leftOut reports whether a key is not wanted, and counts it.
+func (w *walk) leftOut(p *page, name []byte) bool {
+	if w.req.Wants == nil || w.req.Wants(name) {
+		return false
+	}
+	p.left++
+	return true
 }
 
 func (p *page) name(i int) []byte {

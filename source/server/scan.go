@@ -263,7 +263,7 @@ func (w *walk) readNames(p *page) error {
 			n--
 			continue
 		}
-		if w.orphan(w.sh, w.db, name) {
+		if w.orphan(w.sh, w.db, name) || w.leftOut(p, name) {
 			continue
 		}
 		p.slab = append(p.slab, name...)
@@ -351,7 +351,7 @@ func (w *walk) readFacts(_ context.Context, p *page) error {
 	}
 	p.denied = w.denied - before
 	p.gone = gone - int(p.denied) // out of reach is not gone
-	w.looked += int64(len(p.ends) + len(p.had))
+	w.looked += int64(len(p.ends)+len(p.had)) + p.left
 	w.want(p)
 	return w.askValues(p)
 }

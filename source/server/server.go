@@ -114,14 +114,14 @@ type run struct {
 	started  time.Time
 	pace     *pacer
 
-	mu         sync.Mutex
-	keys, gone int64
-	incomplete source.Reasons
-	notes      []string
-	orphans    orphans
-	reported   time.Time
-	paused     bool
-	repeats    int64
+	mu               sync.Mutex
+	keys, gone, left int64 // left: not wanted
+	incomplete       source.Reasons
+	notes            []string
+	orphans          orphans
+	reported         time.Time
+	paused           bool
+	repeats          int64
 }
 
 // newRun makes a run. Values and Sizes are asked by several shards: one at a time,
@@ -237,7 +237,11 @@ func (w *walk) passed(p *page) {
 	w.cursor = p.next
 	t := w.track
 	t.Cursor, t.page = p.next, nil
-	t.Looked, t.Denied = t.Looked+int64(len(p.ends)+len(p.had)), t.Denied+p.denied
+	t.Looked, t.Denied = t.Looked+int64(len(p.ends)+len(p.had))+p.left, t.Denied+p.denied
+	if p.left > 0 {
+		w.left += p.left
+		w.req.LeftOut(p.left)
+	}
 	for _, name := range p.had {
 		delete(t.had, name)
 	}
@@ -249,7 +253,7 @@ func (r *run) progress(paused bool) {
 		return
 	}
 	r.reported, r.paused = time.Now(), paused
-	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started),
+	r.req.Progress(source.Progress{Keys: r.keys + r.left, Total: r.expected(), Elapsed: time.Since(r.started),
 		Shards: len(r.fleet.shards), Paused: paused})
 }
 
@@ -270,13 +274,9 @@ func (r *run) summary() source.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.fleet
-	leftOut := int64(0)
-	if r.req.Match != "" && r.req.Sample == 0 {
-		leftOut = max(0, t.size()-r.keys-r.gone)
-	}
 	return source.Summary{
 		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys,
-		Expected: t.size(), Gone: r.gone, LeftOut: leftOut,
+		Expected: t.size(), Gone: r.gone,
 		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Orphans: r.orphans.count,
 		Notes:   slices.Concat(t.notes, r.notes, r.orphans.note()),
 		Origins: t.origins(),

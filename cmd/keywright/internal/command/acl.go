@@ -106,10 +106,11 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	if err := oneOf("values", o.values, valueWords...); err != nil {
 		return err
 	}
-	rules, err := a.selfRules(o)
+	repair, err := a.repairRules(o)
 	if err != nil {
 		return err
 	}
+	rules := selfRules(o, repair)
 	if o.from.from != "" && (!o.rename || a.namespace == "") {
 		return usage("write --self --rename --from-namespace A --namespace B",
 			"--from-namespace is for --rename with --namespace")
@@ -124,16 +125,20 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	return nil
 }
 
-// selfRules returns what the user of keywright needs for all that was asked for; without a word what an audit needs.
-func (a *app) selfRules(o *aclPrinting) (rules string, err error) {
-	repair := ""
-	if o.repair {
-		_, users, err := a.aclPrinted(o)
-		if err != nil {
-			return "", err
-		}
-		repair = strings.Join(users[0].Rules(), " ")
+// repairRules returns what --repair needs; "" without it.
+func (a *app) repairRules(o *aclPrinting) (string, error) {
+	if !o.repair {
+		return "", nil
 	}
+	_, users, err := a.aclPrinted(o)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(users[0].Rules(), " "), nil
+}
+
+// selfRules returns what the user of keywright needs for all that was asked for; without a word what an audit needs.
+func selfRules(o *aclPrinting, repair string) (rules string) {
 	for _, x := range []struct {
 		asked bool
 		rules string
@@ -157,7 +162,7 @@ func (a *app) selfRules(o *aclPrinting) (rules string, err error) {
 	if rules == "" || rules == repair { // to look at a queue is not all that a person does
 		rules = bothACL(server.ACL(o.values != "none" && o.values != "false"), repair)
 	}
-	return rules, nil
+	return rules
 }
 
 // aclWithin gives a user of keywright the keys of the namespace that was asked for instead of
@@ -189,10 +194,10 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 	return strings.Replace(rules, "~*", keys, 1), nil
 }
 
-// bothACL returns the line of a user who may do what two others may.
+// bothACL returns the line of a user who may do what two others may, where the first may touch all keys.
 func bothACL(one, other string) string {
 	for _, word := range strings.Fields(other) {
-		if (strings.HasPrefix(word, "+") || strings.HasPrefix(word, "&")) && !slices.Contains(strings.Fields(one), word) {
+		if strings.ContainsAny(word[:1], "+&") && !slices.Contains(strings.Fields(one), word) {
 			one += " " + word
 		}
 	}

@@ -195,9 +195,6 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 		return err
 	}
 	defer done()
-	if !o.isFile() && !o.snapshot && o.sample == 0 && o.part == "" && o.checkpoint == "" { // elsewhere what is left out is counted key by key
-		req.Match = o.audit.Match(d.Keyspace)
-	}
 	sum, err := fold.Scan(ctx, src, req)
 	var report *audit.Report
 	if sum.Endpoint != "" || err == nil {
