@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/source"
@@ -182,8 +183,7 @@ func (a *Audit) add(k *source.Key) {
 	}
 	if id == match.None {
 		a.stray.figures.add(k)
-		a.example(&a.stray, undeclaredKey, k)
-		a.suggest(k)
+		a.undeclared(&a.stray, undeclaredKey, id, k)
 		return
 	}
 	s := a.stats[id]
@@ -198,14 +198,18 @@ func (a *Audit) add(k *source.Key) {
 	case t.Legacy != nil:
 		a.example(s, legacyKey, k)
 	case t.Owned != nil:
-		a.example(s, ownedKey, k)
-		a.suggest(k)
+		a.undeclared(s, ownedKey, id, k)
 	}
 }
 
-func (a *Audit) suggest(k *source.Key) {
+// undeclared counts a key that no entry declares.
+func (a *Audit) undeclared(s *stat, v violation, item int, k *source.Key) {
+	a.example(s, v, k)
+	if group.Slip(k.Name) != "" {
+		a.example(s, slipOfName, k)
+	}
 	if !a.opt.Plain {
-		a.sketch.add(k)
+		a.sketch.add(item, k)
 	}
 }
 
@@ -240,6 +244,7 @@ const (
 	ttlTooLong
 	ttlUnexpected
 	streamTooLong
+	slipOfName
 	violations
 )
 

@@ -378,7 +378,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 10<<20 {
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 24<<20 {
 		t.Errorf("300,000 keys left %d MiB behind", grown>>20)
 	}
 	if n := len(a.Report(source.Summary{}, false).Undeclared.Suggestions); n > 50 {

@@ -9,8 +9,8 @@ import (
 
 // Merge adds what another audit has made of other keys, by its State: the report is then
 // that of one audit of all of them. The other must have the same declaration and options.
-// The groups of undeclared keys are exact as long as no sketch is full; the report has a
-// note where one was. Values of which only a part has come are not judged.
+// The groups of undeclared keys are exact as long as no sketch had to fold words for want of
+// memory; the report has a note where one did. Values of which only a part has come are not judged.
 func (a *Audit) Merge(text []byte) error {
 	var s state
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -30,7 +30,9 @@ func (a *Audit) Merge(text []byte) error {
 	total := s.Total.figures()
 	a.total.merge(&total)
 	a.skipped += s.Skipped
-	a.sketch.take(&sketch{root: s.Sketch.branch(), full: s.Full})
+	for _, g := range s.Groups {
+		a.sketch.tree.Put(g.row())
+	}
 	for _, t := range s.Top {
 		a.top.insert(t.top())
 	}
@@ -39,8 +41,13 @@ func (a *Audit) Merge(text []byte) error {
 
 // fits returns an error if a state is not one of this declaration.
 func (a *Audit) fits(s *state) error {
-	if len(s.Items) != len(a.stats) || s.Sketch == nil {
+	if len(s.Items) != len(a.stats) || s.Groups == nil {
 		return ErrOtherState
+	}
+	for _, g := range s.Groups {
+		if len(g.Path) == 0 || len(g.Path[0]) == 0 || g.Figures.Keys < 1 || g.Space >= len(a.items) {
+			return ErrOtherState
+		}
 	}
 	for _, t := range s.Top {
 		if t.Item >= len(a.items) || int(t.Kind) >= source.Kinds {

@@ -218,7 +218,7 @@ func TestTyposAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 200 {
-		for range 5 {
+		for range 10 {
 			a.Add([]source.Key{key(fmt.Sprintf("zone%s:%d", strings.Repeat(string(rune('a'+i%26)), 1+i/26), i),
 				source.String, no)})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
@@ -102,6 +103,7 @@ type Rest struct {
 	Groups int   `json:"groups"`
 	Keys   int64 `json:"keys"`
 	Bytes  int64 `json:"bytes"`
+	NoTTL  int64 `json:"no_ttl"`
 }
 
 // Suggestion represents a group of undeclared keys and the pattern that would declare
@@ -111,7 +113,20 @@ type Suggestion struct {
 	Types   map[string]int64 `json:"types"`
 	Example finding.JSONKey  `json:"example"`
 	Near    *Near            `json:"near,omitempty"` // what it may be a misspelling of
+	// high: words that are names, identifiers by their form, ten keys or more; medium: words became a placeholder by
+	// evidence, or there are few keys; low: names were given up for want of memory, or there is one key
+	Confidence group.Confidence `json:"confidence" enum:"high,medium,low"`
+	Folded     []Folded         `json:"folded,omitempty"`    // the placeholders that stand for words
+	Lost       int64            `json:"lost_keys,omitempty"` // at most so many keys lost a word for want of memory
+	Slip       bool             `json:"slip,omitempty"`      // a program wrote them by mistake: user:null
 	Figures
+}
+
+// Folded says which words became a placeholder.
+type Folded struct {
+	Placeholder string   `json:"placeholder"`
+	Words       int      `json:"words"`
+	Names       []string `json:"names"` // a few of them, those with the most keys
 }
 
 // Near represents a declared key that may have been meant.
@@ -168,7 +183,8 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	}
 	var values Coverage
 	var notes []string
-	r.Undeclared.Suggestions, r.Undeclared.Rest, notes = a.suggestions()
+	groups := a.sketch.compare(maxCompared)
+	r.Undeclared.Suggestions, r.Undeclared.Rest, notes = a.suggestions(groups)
 	r.Notes = append(r.Notes, notes...)
 	for i, t := range a.targets {
 		s := a.stats[i]
@@ -186,8 +202,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
 			r.Findings = append(r.Findings,
-				undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry",
-					a.proposals(r.Undeclared.Suggestions, i))...)
+				undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry", groups.of(i))...)
 		}
 	}
 	if a.opt.Values {
@@ -196,8 +211,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r.Undeclared.Other, r.Undeclared.Bytes = a.stray.keys, r.Undeclared.Bytes+a.stray.bytes
 	r.Findings = append(r.Findings,
 		undeclared(&a.stray, undeclaredKey, finding.Position{},
-			"keys are declared by no entry, and are under neither owns nor foreign",
-			a.proposals(r.Undeclared.Suggestions, match.None))...)
+			"keys are declared by no entry, and are under neither owns nor foreign", groups.of(match.None))...)
 	for _, k := range a.top.list {
 		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
@@ -353,35 +367,60 @@ func (a *Audit) legacy(t *keyspace.Target, item int, s *stat) []finding.Finding 
 		Examples: slices.Clone(m.examples)}}
 }
 
-func undeclared(s *stat, v violation, pos finding.Position, message, near string) []finding.Finding {
+// undeclared finds keys that no entry declares, with the groups that they are in as its parts.
+func undeclared(s *stat, v violation, pos finding.Position, message string, groups []suggestion) []finding.Finding {
 	m := s.marks[v]
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Fix: near,
-		Count: m.count, Examples: slices.Clone(m.examples)}}
+	f := finding.Finding{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message,
+		Fix: proposals(groups), Count: m.count, Examples: slices.Clone(m.examples)}
+	for _, g := range groups {
+		f.Parts = append(f.Parts, finding.Part{Name: g.Pattern, Count: g.Tally.keys,
+			Example: finding.Example{DB: g.Tally.db, Key: slices.Clone(g.Tally.example)}})
+	}
+	out := []finding.Finding{f}
+	if m := s.marks[slipOfName]; m.count > 0 {
+		out = append(out, finding.Finding{Code: codes[slipOfName], Severity: severityOf(codes[slipOfName]), Pos: pos,
+			Message: "a program put together the names of undeclared keys by mistake, as in user:null",
+			Count:   m.count, Examples: slices.Clone(m.examples)})
+	}
+	return out
 }
 
-func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
-	listed, others, left := a.sketch.suggestions(a.opt.Groups)
-	if a.sketch.full {
-		notes = append(notes,
-			fmt.Sprintf("undeclared keys have more than %d kinds of names: those that are left over are grouped as {rest}",
-				maxNodes))
+// of returns the groups of the keys of one item, in their order.
+func (c compared) of(item int) (out []suggestion) {
+	for _, g := range c.groups {
+		if g.Space == item {
+			out = append(out, g)
+		}
 	}
-	if left > 0 {
+	return out
+}
+
+func (a *Audit) suggestions(c compared) (out []Suggestion, rest *Rest, notes []string) {
+	listed, others := c.list(a.opt.Groups)
+	if all, folded := a.sketch.tree.Keys(); folded > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d undeclared keys have words in their names that too few others have to be "+
+			"kept apart: these are grouped as {text}", folded, all))
+	}
+	if c.left > 0 {
 		notes = append(notes,
 			fmt.Sprintf(
-				"%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", left,
+				"%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", c.left,
 				len(listed)+len(others)))
 	}
 	for _, g := range listed {
-		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example),
-			Figures: a.figures(&g.figures)}
+		counted := g.Tally.counted()
+		s := Suggestion{Pattern: g.Pattern, Types: map[string]int64{}, Example: slices.Clone(g.Tally.example),
+			Confidence: g.Confidence(g.Tally.keys), Lost: g.Lost, Slip: g.Slip(), Figures: a.figures(&counted.figures)}
+		for _, f := range g.Folds {
+			s.Folded = append(s.Folded, Folded{f.Placeholder, f.Words, f.Names})
+		}
 		if g.near != nil {
 			s.Near = &Near{g.near.Name, g.near.Pattern.String()}
 		}
-		for kind, n := range g.kinds {
+		for kind, n := range counted.kinds {
 			if n > 0 {
 				s.Types[source.Kind(kind).String()] = n
 			}
@@ -391,7 +430,8 @@ func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
 	if len(others) > 0 {
 		rest = &Rest{Groups: len(others)}
 		for _, g := range others {
-			rest.Keys, rest.Bytes = rest.Keys+g.keys, rest.Bytes+g.bytes
+			f := &g.Tally.counted().figures
+			rest.Keys, rest.Bytes, rest.NoTTL = rest.Keys+f.keys, rest.Bytes+f.bytes, rest.NoTTL+f.noTTL
 		}
 	}
 	return out, rest, notes
@@ -400,13 +440,12 @@ func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
 // shownProposals bounds the names that a fix proposes.
 const shownProposals = 3
 
-// proposals returns a fix that names what the undeclared keys of one item may have been
-// meant as, "" if nothing is near.
-func (a *Audit) proposals(list []Suggestion, item int) string {
+// proposals returns a fix that names what undeclared keys may have been meant as, "" if nothing is near.
+func proposals(groups []suggestion) string {
 	var out []string
-	for _, s := range list {
-		if s.Near != nil && len(out) < shownProposals && a.matcher.Match(s.Example, nil) == item {
-			out = append(out, s.Pattern+" may be meant as "+s.Near.Pattern+" ("+s.Near.Entry+")")
+	for _, g := range groups {
+		if g.near != nil && len(out) < shownProposals {
+			out = append(out, g.Pattern+" may be meant as "+g.near.Pattern.String()+" ("+g.near.Name+")")
 		}
 	}
 	if len(out) == 0 {

@@ -32,7 +32,7 @@ func (r *Report) Rows() [][]string {
 			append(append([]string{"", s.Pattern, "undeclared", "", ""}, s.cells()...), strconv.FormatInt(s.Keys, 10)))
 	}
 	if rest := r.Undeclared.Rest; rest != nil {
-		f := Figures{Keys: rest.Keys, Bytes: rest.Bytes, Share: r.Total.share(rest.Keys, rest.Bytes)}
+		f := Figures{Keys: rest.Keys, Bytes: rest.Bytes, NoTTL: rest.NoTTL, Share: r.Total.share(rest.Keys, rest.Bytes)}
 		row := []string{"", fmt.Sprintf("%d more groups", rest.Groups), "undeclared", "", ""}
 		rows = append(rows, append(append(row, f.cells()...), strconv.FormatInt(rest.Keys, 10)))
 	}

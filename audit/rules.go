@@ -71,10 +71,17 @@ var rules = []finding.Rule{
 			"hundred entries more are nothing (a tenth of maxlen, and at least 200). A longer one is written by a program " +
 			"that does not trim, and grows until the memory is full. Source: https://redis.io/docs/latest/commands/xadd/.",
 		Fix: "write it with MAXLEN ~, as generated code does; XTRIM what is too much"},
+	{Code: "KW515", Name: "name-by-mistake", Severity: finding.Warning,
+		Summary: "An undeclared key whose name a program put together by mistake",
+		Explain: "A segment is what a language prints for nothing (`user:null`, `user:undefined`, `user:[object Object]`), " +
+			"the place of a value in a format that was not filled in (`user:%s`, `user:${id}`, `user:{user_id}`), or empty " +
+			"(`user::7`). All programs that make the mistake share such a key. It is counted among the undeclared keys, too.",
+		Fix: "mend the program that writes it, then delete the key"},
 }
 
 // codes lists the codes of the judgements.
-var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514"}
+var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514",
+	"KW515"}
 
 // NeedsValues reports whether findings of a code are made with Options.Values only.
 func NeedsValues(code string) bool { return "KW508" <= code && code <= "KW512" }

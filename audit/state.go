@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )
 
@@ -19,8 +20,7 @@ type state struct {
 	Stray   statState              `json:"stray"`
 	Total   figuresState           `json:"total"`
 	Skipped int64                  `json:"skipped,omitempty"`
-	Sketch  *branchState           `json:"sketch"`
-	Full    bool                   `json:"full,omitempty"` // the sketch
+	Groups  []groupState           `json:"groups"` // of undeclared keys
 	Top     []topState             `json:"top,omitempty"`
 	Open    map[string]openReading `json:"open,omitempty"`
 }
@@ -61,16 +61,15 @@ type faultState struct {
 	Mark    markState        `json:"mark"`
 }
 
-type branchState struct {
-	Children  map[string]*branchState `json:"children,omitempty"`
-	Collapsed bool                    `json:"collapsed,omitempty"`
-	Group     *groupState             `json:"group,omitempty"`
-}
-
+// groupState represents a row of the tree of undeclared keys.
 type groupState struct {
+	Space   int                 `json:"space"` // the glob of owns, -1 for none
+	Path    [][]byte            `json:"path"`
+	Folded  []int64             `json:"folded,omitempty"`
 	Figures figuresState        `json:"figures"`
 	Kinds   [source.Kinds]int64 `json:"kinds"`
 	Example []byte              `json:"example"`
+	DB      int                 `json:"db,omitempty"` // of the example
 }
 
 type topState struct {
@@ -98,8 +97,11 @@ type openFault struct {
 
 // State returns what the audit has made of the keys so far: Restore goes on with it.
 func (a *Audit) State() ([]byte, error) {
-	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(),
-		Full: a.sketch.full, Open: map[string]openReading{}}
+	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Groups: []groupState{},
+		Open: map[string]openReading{}}
+	for row := range a.sketch.tree.Rows() {
+		s.Groups = append(s.Groups, groupStateOf(row))
+	}
 	for _, item := range a.stats {
 		s.Items = append(s.Items, item.state())
 	}
@@ -137,7 +139,10 @@ func (a *Audit) Restore(text []byte) error {
 	}
 	s.Stray.restore(&a.stray)
 	a.total, a.skipped = s.Total.figures(), s.Skipped
-	a.sketch.root, a.sketch.nodes, a.sketch.full = s.Sketch.branch(), s.Sketch.nodes()-1, s.Full
+	a.sketch.tree = group.New[tally](0)
+	for _, g := range s.Groups {
+		a.sketch.tree.Put(g.row())
+	}
 	a.top.list = nil
 	for _, t := range s.Top {
 		a.top.list = append(a.top.list, *t.top())
@@ -202,40 +207,25 @@ func (s statState) restore(into *stat) {
 	}
 }
 
-func (b *branch) state() *branchState {
-	out := &branchState{Collapsed: b.collapsed}
-	if g := b.group; g != nil {
-		out.Group = &groupState{g.figures.state(), g.kinds, g.example}
+func groupStateOf(r group.Row[tally]) groupState {
+	m := r.Tally.counted()
+	out := groupState{Space: r.Space, DB: r.Tally.db, Figures: m.figures.state(), Kinds: m.kinds, Example: r.Tally.example}
+	for _, name := range r.Path {
+		out.Path = append(out.Path, []byte(name))
 	}
-	for name, c := range b.children {
-		if out.Children == nil {
-			out.Children = map[string]*branchState{}
-		}
-		out.Children[json64(name)] = c.state()
+	if slices.ContainsFunc(r.Folded, func(n int64) bool { return n > 0 }) {
+		out.Folded = r.Folded
 	}
 	return out
 }
 
-func (s *branchState) branch() *branch {
-	out := &branch{collapsed: s.Collapsed}
-	if g := s.Group; g != nil {
-		out.group = &group{g.Figures.figures(), g.Kinds, slices.Clone(g.Example)}
+func (s groupState) row() group.Row[tally] {
+	t := &tally{keys: s.Figures.Keys, more: &moreKeys{s.Figures.figures(), s.Kinds}, example: s.Example, db: s.DB}
+	r := group.Row[tally]{Space: s.Space, Folded: s.Folded, Tally: t}
+	for _, name := range s.Path {
+		r.Path = append(r.Path, string(name))
 	}
-	for name, c := range s.Children {
-		if out.children == nil {
-			out.children = map[string]*branch{}
-		}
-		out.children[name64(name)] = c.branch()
-	}
-	return out
-}
-
-func (s *branchState) nodes() int {
-	n := 1
-	for _, c := range s.Children {
-		n += c.nodes()
-	}
-	return n
+	return r
 }
 
 // json64 writes bytes that need not be UTF-8 as a name in JSON; name64 reads it.

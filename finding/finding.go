@@ -56,6 +56,14 @@ type Finding struct {
 	Related  []Related
 	Count    int64     // audit: how many live keys; 0 elsewhere
 	Examples []Example // audit: a few of those keys
+	Parts    []Part    // audit: the groups that the keys are in, which a baseline accepts one by one; none elsewhere
+}
+
+// Part represents a group of the keys that a finding is about.
+type Part struct {
+	Name    string // the pattern that the keys have
+	Count   int64
+	Example Example
 }
 
 // Example represents a live key, and the database it is in.
@@ -127,7 +135,9 @@ func Rank(findings []Finding) {
 
 // Fingerprint identifies a finding across runs: it stays the same when lines
 // move, and changes when the entry or the sentence does.
-func Fingerprint(f Finding) string {
-	sum := sha256.Sum256([]byte(f.Code + "\x00" + f.Pos.File + "\x00" + f.Entry + "\x00" + f.Message))
+func Fingerprint(f Finding) string { return fingerprint(f, f.Message) }
+
+func fingerprint(f Finding, what string) string {
+	sum := sha256.Sum256([]byte(f.Code + "\x00" + f.Pos.File + "\x00" + f.Entry + "\x00" + what))
 	return hex.EncodeToString(sum[:12])
 }

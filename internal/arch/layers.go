@@ -45,6 +45,7 @@ var Layers = []Layer{
 		{"keyspace/scalar", []string{"internal/typo", "keyspace/internal/automaton"}},
 		{"keyspace/pattern", []string{"keyspace/internal/automaton", "keyspace/scalar", "slot"}},
 		{"keyspace/match", []string{"keyspace/internal/automaton", "keyspace/scalar", "keyspace/pattern"}},
+		{"keyspace/group", []string{"keyspace/scalar"}},
 		{"keyspace/route", []string{"internal/typo"}},
 		{"keyspace/schedule", nil},
 		{"key", []string{"keyspace/pattern", "keyspace/scalar"}},
@@ -80,7 +81,7 @@ var Layers = []Layer{
 		{"migrate/phase", nil},
 	}, "a declaration and JSON documents, as streams; phases and epochs, as values"},
 	{"the difference", []Package{
-		{"audit", and(declared, "source", "slot", "internal/typo")},
+		{"audit", and(declared, "source", "slot", "internal/typo", "keyspace/group")},
 		{"plan", and(declared, "internal/jsonbound", "keyspace/parts", "keyspace/selection", "source")},
 		{"infer", and(declared, "source", "keyspace/lint", "keyspace/load", "infer/noun", "infer/page", "infer/software")},
 		{"infer/files", and(declared, "infer/noun", "keyspace/lint", "keyspace/route", "migrate/record")},

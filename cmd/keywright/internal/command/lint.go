@@ -2,12 +2,14 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -107,14 +109,45 @@ func (j *judging) settle(a *app, findings []finding.Finding,
 		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"),
 			violationsOf(settled.Violations()))
 	}
-	for _, g := range settled.Grown {
-		a.say("grown: %s %s: %s, accepted were %s", g.Code, finding.Printable(g.Message), terminal.Plural(g.Count, "key"),
-			terminal.Count(g.Accepted))
+	if settled.Old > 0 {
+		a.say("note: the baseline has one count for all undeclared keys, so that what took the place of what went is accepted, " +
+			"too: --update-baseline writes one for each of their groups")
 	}
-	if len(settled.Gone) > 0 {
-		a.say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(settled.Gone)), "finding"))
-	}
+	a.tellChanges(&settled)
 	return settled.Fresh, nil
+}
+
+// shownParts bounds the lines about what changed against a baseline, of each kind.
+const shownParts = 10
+
+// tellChanges says what grew, what is new and what is gone, each group of undeclared keys by its pattern.
+func (a *app) tellChanges(s *finding.Settled) {
+	var grown, fresh, gone []string
+	for _, g := range s.Grown {
+		grown = append(grown, fmt.Sprintf("grown: %s %s: %s, accepted were %s", g.Code,
+			finding.Printable(cmp.Or(g.Group(), g.Message)), terminal.Plural(g.Count, "key"), terminal.Count(g.Accepted)))
+	}
+	for _, f := range s.Fresh {
+		for _, p := range f.Parts {
+			if !slices.ContainsFunc(s.Grown, func(g finding.Growth) bool { return g.Code == f.Code && g.Group() == p.Name }) {
+				fresh = append(fresh, fmt.Sprintf("new: %s %s: %s", f.Code, finding.Printable(p.Name), terminal.Plural(p.Count, "key")))
+			}
+		}
+	}
+	for _, e := range s.Gone {
+		gone = append(gone, fmt.Sprintf("gone: %s %s", e.Code, finding.Printable(cmp.Or(e.Group, e.Message))))
+	}
+	for _, list := range [][]string{grown, fresh, gone} {
+		for _, line := range list[:min(len(list), shownParts)] {
+			a.say("%s", line)
+		}
+		if more := len(list) - shownParts; more > 0 {
+			a.say("and %s more %s", terminal.Count(int64(more)), strings.SplitN(list[0], ":", 2)[0])
+		}
+	}
+	if len(gone) > 0 {
+		a.say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(gone)), "finding"))
+	}
 }
 
 // violationsOf says how many keys the accepted findings have, in sum.

@@ -10,7 +10,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/infer/software"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
@@ -122,24 +122,16 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		return err
 	}
 	defer done()
-	fold, err := audit.New(ks, audit.Options{Top: o.limit, By: audit.Rank(o.by), Plain: true})
+	fold, err := audit.New(ks, audit.Options{Top: o.limit, By: audit.Rank(o.by), Groups: maxKept})
 	if err != nil {
 		return err
 	}
-	groups, err := infer.New(infer.Options{Known: ks})
-	if err != nil {
-		return err
-	}
-	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
-		fold.Add(keys)
-		groups.Add(keys)
-		return nil
-	})
+	sum, err := fold.Scan(ctx, src, req)
 	done()
 	if sum.Endpoint == "" && err != nil || errors.Is(err, rdb.ErrNotRDB) {
 		return err
 	}
-	report := topOf(fold.Report(sum, req.Sample > 0), groups.Draft(), o)
+	report := topOf(fold.Report(sum, req.Sample > 0), o)
 	report.Declaration = a.declared
 	print := map[string]func(*topReport, *topping) error{
 		"json": func(t *topReport, _ *topping) error { return a.json(t) }, "csv": a.topCSV, "table": a.printTop,
@@ -171,7 +163,7 @@ func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
 	return d.Keyspace, nil
 }
 
-func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
+func topOf(r *audit.Report, o *topping) *topReport {
 	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete,
 		Sampled: r.Sampled, Estimated: r.Estimated,
 		Keys: r.Total.Keys, Bytes: r.Total.Bytes, NoTTL: r.Total.NoTTL, NoBytes: r.NoBytes || o.noBytes, Notes: r.Notes,
@@ -186,22 +178,62 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	for _, g := range r.Foreign {
 		t.group(topGroup{Entry: "foreign", Pattern: g.Glob, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL})
 	}
-	for _, f := range draft.Foreign {
-		t.group(topGroup{Pattern: f.Glob, Product: f.Software, Type: f.Type, Keys: f.Keys, Bytes: f.Bytes, NoTTL: f.NoTTL})
-	}
-	for _, e := range draft.Entries {
-		t.group(topGroup{Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
+	for _, g := range undeclaredGroups(r.Undeclared.Suggestions) {
+		t.group(g)
 	}
 	slices.SortStableFunc(t.Groups, func(a, b topGroup) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Keys, a.Keys), cmp.Compare(a.Pattern, b.Pattern))
 	})
 	t.Others = max(0, len(t.Groups)-o.limit)
 	t.Groups = t.Groups[:len(t.Groups)-t.Others]
+	if rest := r.Undeclared.Rest; rest != nil {
+		t.Others += rest.Groups
+	}
 	t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.Keys, t.Bytes, t.NoTTL
 	for _, g := range t.Groups {
 		t.OtherKeys, t.OtherBytes, t.OtherNoTTL = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes, t.OtherNoTTL-g.NoTTL
 	}
 	return t
+}
+
+// undeclaredGroups returns the groups of undeclared keys; those of software that is known by its keys are one for each
+// glob of it.
+func undeclaredGroups(list []audit.Suggestion) (out []topGroup) {
+	var seen []software.Observation
+	for _, s := range list {
+		seen = append(seen, software.Observation{Key: s.Example, Kind: mostOf(s.Types)})
+	}
+	products := slices.DeleteFunc(software.Found(seen), func(p software.Product) bool { return p.Ours })
+	at := map[string]int{}
+	for _, s := range list {
+		g := topGroup{Pattern: s.Pattern, Type: mostOf(s.Types).String(), Keys: s.Keys, Bytes: s.Bytes, NoTTL: s.NoTTL}
+		for _, p := range products {
+			glob, ok := p.Has(s.Example)
+			if i, known := at[glob]; ok && known {
+				out[i].Keys, out[i].Bytes, out[i].NoTTL = out[i].Keys+s.Keys, out[i].Bytes+s.Bytes, out[i].NoTTL+s.NoTTL
+				g.Keys = 0
+				break
+			} else if ok {
+				at[glob] = len(out)
+				g.Pattern, g.Product = glob, p.Name
+				break
+			}
+		}
+		if g.Keys > 0 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// mostOf returns the type that most keys of a group have.
+func mostOf(types map[string]int64) (most source.Kind) {
+	for kind := range source.Kind(source.Kinds) {
+		if types[kind.String()] > types[most.String()] {
+			most = kind
+		}
+	}
+	return most
 }
 
 func (t *topReport) group(g topGroup) {
@@ -223,12 +255,7 @@ func (g *topGroup) of(t *topReport) {
 }
 
 // others says what the last row sums up.
-func (t *topReport) others() string {
-	if t.Others == 0 {
-		return "names with nothing in common"
-	}
-	return terminal.Plural(int64(t.Others), "more group") + ", and names with nothing in common"
-}
+func (t *topReport) others() string { return terminal.Plural(int64(t.Others), "more group") }
 
 func (a *app) printTop(t *topReport, o *topping) error {
 	p := &reportTable{a.out, &audit.Report{}, !t.NoBytes}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/source"
@@ -53,11 +52,7 @@ func TestTopAddsUp(t *testing.T) {
 		if seed%2 == 0 {
 			ks = &keyspace.Keyspace{}
 		}
-		fold, err := audit.New(ks, audit.Options{Top: 5, By: audit.ByBytes, Plain: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		groups, err := infer.New(infer.Options{Known: ks})
+		fold, err := audit.New(ks, audit.Options{Top: 5, By: audit.ByBytes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +74,8 @@ func TestTopAddsUp(t *testing.T) {
 			}
 		}
 		fold.Add(keys)
-		groups.Add(keys)
 		o := &topping{by: "bytes", limit: 1 + r.IntN(12)}
-		report := topOf(fold.Report(source.Summary{Keys: int64(len(keys))}, false), groups.Draft(), o)
+		report := topOf(fold.Report(source.Summary{Keys: int64(len(keys))}, false), o)
 		gotKeys, gotBytes, gotForever := report.OtherKeys, report.OtherBytes, report.OtherNoTTL
 		for _, g := range report.Groups {
 			gotKeys, gotBytes, gotForever = gotKeys+g.Keys, gotBytes+g.Bytes, gotForever+g.NoTTL
