@@ -23,11 +23,9 @@ var unfilled = [][2]string{{"${", "}"}, {"{{", "}}"}, {"#{", "}"}, {"<", ">"}, {
 // named as an id is is meant as one.
 func isUnfilled(segment []byte) bool {
 	for _, u := range unfilled {
-		inner, ok := bytes.CutPrefix(segment, []byte(u[0]))
-		if inner, ok = bytes.CutSuffix(inner, []byte(u[1])); !ok || len(inner) == len(segment) || len(inner) == 0 {
-			continue
-		}
-		if bytes.HasPrefix(segment, []byte(u[0])) && onlyName(inner) && (u[0] != "{" || namesID(string(inner))) {
+		inner, begins := bytes.CutPrefix(segment, []byte(u[0]))
+		inner, ends := bytes.CutSuffix(inner, []byte(u[1]))
+		if begins && ends && len(inner) > 0 && onlyName(inner) && (u[0] != "{" || namesID(string(inner))) {
 			return true
 		}
 	}

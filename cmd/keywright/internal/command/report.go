@@ -229,19 +229,29 @@ const shownSuggestions = 15
 func (t *reportTable) suggestions() error {
 	all := t.r.Undeclared.Suggestions
 	var rows [][]string
+	var folds []string
 	for _, s := range all[:min(len(all), shownSuggestions)] {
 		f := figures(s.Figures)
 		meant := ""
-		if s.Near != nil {
+		switch {
+		case s.Near != nil:
 			meant = s.Near.Pattern
+		case s.Slip:
+			meant = "a mistake of the writer"
 		}
 		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3],
-			finding.Key(s.Example), meant})
+			finding.Key(s.Example), string(s.Confidence), meant})
+		for _, fold := range s.Folded {
+			folds = append(folds, foldLine(s.Pattern, fold))
+		}
 	}
 	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1},
 		{Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
-		{Title: "example", Least: 16, Drop: 3}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
+		{Title: "example", Least: 16, Drop: 3}, {Title: "sure", Drop: 4}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
 	if err := t.table(columns, rows); err != nil {
+		return err
+	}
+	if err := t.folds(folds); err != nil {
 		return err
 	}
 	more := all[len(rows):]
@@ -260,6 +270,32 @@ func (t *reportTable) suggestions() error {
 	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", t.amount(rest),
 		terminal.Plural(int64(rest.Groups), "more group"), how)
 	return err
+}
+
+// shownFolds says how many placeholders are explained.
+const shownFolds = 5
+
+// folds says which words became placeholders.
+func (t *reportTable) folds(lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	if more := len(lines) - shownFolds; more > 0 {
+		lines = append(lines[:shownFolds:shownFolds], fmt.Sprintf("and %s, which -o json explains",
+			terminal.Plural(int64(more), "more placeholder")))
+	}
+	_, err := io.WriteString(t.s, strings.Join(lines, "\n")+"\n\n")
+	return err
+}
+
+// foldLine says which words a placeholder stands for.
+func foldLine(pattern string, f audit.Folded) string {
+	names := strings.Join(f.Names, ", ")
+	if f.Words > len(f.Names) {
+		names += ", …"
+	}
+	return fmt.Sprintf("%s in %s: %s, %s", f.Placeholder, finding.Printable(pattern), terminal.Plural(int64(f.Words), "word"),
+		finding.Printable(names))
 }
 
 func (t *reportTable) largest() error {
