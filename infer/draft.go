@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/infer/software"
+	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )
 
@@ -75,6 +76,26 @@ type Entry struct {
 	literal     string   // the one key it is
 	reserved    bool     // its name would be a keyword somewhere
 	noConstruct bool     // a construct of it would take keys of another
+}
+
+// Confidence returns how sure an entry is: high where words are names and placeholders are identifiers by their form, of
+// ten keys or more; medium where words became a placeholder, something is guessed, or there are few keys; low where a
+// placeholder has one key.
+func (d *Draft) Confidence(e *Entry) keygroup.Confidence {
+	varies, words := false, false
+	for _, t := range e.tokens {
+		varies = varies || t.class != 0
+		words = words || t.class == text
+	}
+	switch {
+	case e.Keys == 0: // of a page
+		return keygroup.Medium
+	case varies && e.Keys == 1:
+		return keygroup.Low
+	case words, varies && e.Keys < 10, len(e.Guesses) > 0:
+		return keygroup.Medium
+	}
+	return keygroup.High
 }
 
 // Prop represents a property of an entry; one with Fields is a mapping.
@@ -156,7 +177,7 @@ func (d *Draft) round(k *kept, values []sample) {
 // draft makes entries of paths.
 func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [][]byte) {
 	counted(paths)
-	paths = generalise(gather(generalise(d.heaviest(paths))))
+	paths = generalise(gather(generalise(d.heaviest(tenants(paths)))))
 	unite(paths)
 	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
 	paths = d.without(d.foreign(paths, names))

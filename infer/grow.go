@@ -168,9 +168,9 @@ type shares struct {
 	least       int // keys that a word must have to stay
 }
 
-// weigh remembers the words that have far more keys than they have on average.
+// weigh remembers the words that have far more keys than they have on average, or many.
 func (s *shares) weigh(n int) {
-	if n > heavy && n*s.runs > heavy*(s.keys-n) {
+	if n > heavy && n*s.runs > heavy*(s.keys-n) || n >= keysOfName {
 		s.heavy = append(s.heavy, n)
 	}
 }

@@ -78,7 +78,7 @@ func TestRecognised(t *testing.T) {
 		"what is kept": {lines(10, "user:#:name:x", "user:#:profile:x", "user:#:settings:x"), "key: user:{user_id}:name:x",
 			""},
 		"a typo": {slices.Concat(lines(50, "album:# hash"), lines(1, "albun:# hash")),
-			"albun:{albun_id}: 1 key, like albun:11: guess: a typo of album?", "key: albun"},
+			"albun:{albun_id}: 1 key, like albun:{int}: guess: a typo of album?", "key: albun"},
 		"plural": {slices.Concat(lines(50, "albums:# hash"), lines(1, "album:# hash")), "key: album:{album_id}", ""},
 		"a bad day": {slices.Concat(lines(1, "dau:2026-01-01", "dau:2026-01-02"), days("dau:", 98), lines(1,
 			"dau:2026-13-45")), "dau:2026-13-45: guess: a mistake? it is nearly dau:{day}", "key: dau:{id"},

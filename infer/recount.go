@@ -3,8 +3,10 @@ package infer
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/keyspace"
+	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
@@ -183,7 +185,7 @@ func (d *Draft) apart(e *Entry, b *belonging) bool {
 // alone declares one key by its name.
 func (d *Draft) alone(e *Entry, name string) {
 	p := &path{segments: []segment{{shape: name}}, group: newGroup()}
-	if len(name) > maxPatternName || hasClass(name) || slices.ContainsFunc(d.Entries,
+	if len(name) > maxPatternName || hasClass(name) || holdsToken(name) || slices.ContainsFunc(d.Entries,
 		func(o *Entry) bool { return o.literal == name }) {
 		d.drop(e, "keys of several types under one pattern")
 		return
@@ -193,6 +195,14 @@ func (d *Draft) alone(e *Entry, name string) {
 	one.Pattern = spell(one.tokens)
 	one.Type, one.TTL = "string", "any"
 	d.Entries = append(d.Entries, one)
+}
+
+// holdsToken reports whether a name has something of one person or session in it: a draft goes to a repository.
+func holdsToken(name string) bool {
+	masked := keygroup.Mask([]byte(name))
+	return slices.ContainsFunc([]string{"{text}", "{uuid}", "{ulid}", "{hex}"}, func(p string) bool {
+		return strings.Contains(masked, p)
+	})
 }
 
 // maxPatternName says how long a name may be to be declared by itself.

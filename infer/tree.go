@@ -169,8 +169,8 @@ func (t *tree) add(n *node, name string, fixed bool) *node {
 // many such words there may be, to stay one when they become a text.
 const (
 	heavy         = 16
-	maxHeavy      = 16
-	maxRootsHeavy = 200
+	maxHeavy      = 1000
+	maxRootsHeavy = 1000
 )
 
 // stands: a word with so many keys is a name among data.
@@ -184,7 +184,7 @@ func (n *node) stands(name string) bool {
 		}
 	}
 	mine := n.children[name].visits
-	return more < maxHeavy && mine > heavy*(all-mine)/int64(len(n.children))
+	return more < maxHeavy && (mine > heavy*(all-mine)/int64(len(n.children)) || mine >= keysOfName)
 }
 
 // isMixed: words and data in one.

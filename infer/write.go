@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/finding"
+	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
 // YAML returns the draft as a declaration, with what was seen as comments.
@@ -139,7 +140,11 @@ func (e *Entry) write(w *writer, d *Draft) {
 		size = ", " + bytesText(e.Bytes)
 	}
 	if e.Keys > 0 {
-		w.line("  # %s%s, like %s", d.counted(e.Keys), size, shown(e.Example))
+		sure := ""
+		if c := d.Confidence(e); c != keygroup.High {
+			sure = ", confidence " + string(c)
+		}
+		w.line("  # %s%s%s", d.counted(e.Keys), size, sure)
 	}
 	for _, g := range e.Guesses {
 		w.line("  # guess: %s", finding.Printable(g))
@@ -220,8 +225,8 @@ func (l Left) String() string {
 	return strings.Join(append(parts, l.Why), ": ")
 }
 
-// shown returns a key for a comment.
-func shown(key []byte) string { return finding.Key(key[:min(len(key), 100)]) }
+// shown returns a key for a comment: a draft goes to a repository, where no identifier of a person belongs.
+func shown(key []byte) string { return finding.Printable(keygroup.Mask(key[:min(len(key), 100)])) }
 
 // writer counts the lines it writes.
 type writer struct {

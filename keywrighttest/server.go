@@ -79,6 +79,9 @@ type Server struct {
 	clock    string // the file that says how far the clock is moved
 	process  *exec.Cmd
 	lifeline io.WriteCloser
+
+	again     bool   // it may be used by the next test: it is not the test's that started it
+	asStarted string // its traits then
 }
 
 // Option changes how a server is started.
@@ -127,7 +130,23 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, Brand: brand, program: program, Dir: tempDir(t)}
+	again := reuses && len(options) == 0
+	if again {
+		if s := takeIdle(program); s != nil {
+			s.t = t
+			t.Cleanup(s.giveBack)
+			return s
+		}
+	}
+	s := &Server{t: t, Brand: brand, program: program}
+	if again {
+		if s.Dir, err = os.MkdirTemp("", "keywright"); err != nil {
+			t.Fatal(err)
+		}
+		s.again = true
+	} else {
+		s.Dir = tempDir(t)
+	}
 	for _, o := range options {
 		o(s)
 	}
@@ -143,7 +162,19 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 			t.Fatalf("start %s: %v\n%s", brand, err, log)
 		}
 	}
-	t.Cleanup(s.Kill)
+	if !again {
+		t.Cleanup(s.Kill)
+		return s
+	}
+	c, err := s.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if s.asStarted, err = s.traits(c); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.giveBack)
 	return s
 }
 
@@ -170,7 +201,11 @@ func tempDir(t testing.TB) string {
 // launch starts the process and waits until it answers. A shell in between ends
 // the server when the pipe from the test process breaks, however that ends.
 func (s *Server) launch(limit time.Duration) error {
-	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r _; kill -9 $p; wait $p`, "sh", s.program}
+	after := ""
+	if s.again { // no test removes its folder: it goes with the process of the tests, and stays when a test kills the server
+		after = `; [ "$order" ] || rm -rf "$PWD"`
+	}
+	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r order; kill -9 $p; wait $p` + after, "sh", s.program}
 	if s.sentinel != "" {
 		conf := filepath.Join(s.Dir, "sentinel.conf")
 		if err := os.WriteFile(conf, []byte(s.sentinel), 0o600); err != nil {
@@ -270,6 +305,7 @@ func (s *Server) Kill() {
 	}
 	thaw(s.PID())
 	end(s.PID())
+	_, _ = io.WriteString(s.lifeline, "end\n")
 	_ = s.lifeline.Close()
 	_ = s.process.Wait()
 	s.process = nil

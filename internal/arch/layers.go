@@ -83,7 +83,8 @@ var Layers = []Layer{
 	{"the difference", []Package{
 		{"audit", and(declared, "source", "slot", "internal/typo", "keyspace/group")},
 		{"plan", and(declared, "internal/jsonbound", "keyspace/parts", "keyspace/selection", "source")},
-		{"infer", and(declared, "source", "keyspace/lint", "keyspace/load", "infer/noun", "infer/page", "infer/software")},
+		{"infer", and(declared, "source", "keyspace/group", "keyspace/lint", "keyspace/load", "infer/noun",
+			"infer/page", "infer/software")},
 		{"infer/files", and(declared, "infer/noun", "keyspace/lint", "keyspace/route", "migrate/record")},
 		{"infer/noun", nil},
 		{"infer/page", []string{"infer/noun", "keyspace/pattern", "keyspace/scalar"}},

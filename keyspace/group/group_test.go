@@ -164,6 +164,16 @@ func TestSlipsStayApart(t *testing.T) {
 	}
 }
 
+// TestMask: no identifier is shown, what is wrong with a day is.
+func TestMask(t *testing.T) {
+	for name, want := range map[string]string{"user:ann@example.com:7": "user:{text}:{int}", "dau:2026-13-45": "dau:2026-13-45",
+		"sess:0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f": "sess:{uuid}", "plain": "plain", "a/b/x9y8z7w6": "a/b/{text}", "": ""} {
+		if got := Mask([]byte(name)); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestNoKeyIsLost: whatever is folded, every key is in one group, and no two groups have one pattern.
 func TestNoKeyIsLost(t *testing.T) {
 	segments := rapid.OneOf(

@@ -190,3 +190,34 @@ func appendLiteral(out, p []byte) []byte {
 	}
 	return out
 }
+
+// Mask returns a name in which identifiers are their placeholders, as it is shown where no identifier may be:
+// user:ann@example.com:7 is user:{text}:{int}. Days stay, also those that there are not.
+func Mask(name []byte) string {
+	segments := [][]byte{name}
+	sep := SeparatorOf(name)
+	if sep != 0 {
+		segments = bytes.Split(name, []byte{sep})
+	}
+	var out []byte
+	for i, segment := range segments {
+		if i > 0 {
+			out = append(out, sep)
+		}
+		if isDay(segment) {
+			out = append(out, segment...)
+		} else {
+			out = appendName(out, segment)
+		}
+	}
+	return string(out)
+}
+
+func isDay(p []byte) bool {
+	for i, c := range p {
+		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && !isDigit(c) {
+			return false
+		}
+	}
+	return len(p) == len("2026-12-31")
+}

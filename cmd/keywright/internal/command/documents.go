@@ -53,6 +53,7 @@ var Documents = []Document{
 	{"entities repair", 1, "Which items would be put right, or were.", reflect.TypeFor[changeReport]()},
 	{"explain", 1, "A rule, an entry or a key: one of the three.", reflect.TypeFor[explanation]()},
 	{"gen", 1, "The files that are generated, and what was done to each.", reflect.TypeFor[generated]()},
+	{"infer", 1, "What was drafted, how sure it is, and what was left out.", reflect.TypeFor[draftReport]()},
 	{"janitor next", 1, "The jobs of the janitor, and when each is due.", reflect.TypeFor[dueJobs]()},
 	{"lint", 1, "What is wrong in declarations.", reflect.TypeFor[finding.Document]()},
 	{"locks", 1, "The locks that are held or waited for.", reflect.TypeFor[answer.Locks]()},

@@ -30,6 +30,8 @@ type inferring struct {
 	to    string
 	page  string
 	files string
+
+	output string
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -67,6 +69,12 @@ the entries of that declaration whose words, types and placeholders fit; else th
 entries are drafted, too. What is not moved is listed at its end. The same files
 give the same draft. Read every move, then run keywright migrate plan.
 
+Each entry has a confidence: high where words are names and placeholders are
+identifiers by their form, medium where words became a placeholder, something is
+guessed or there are few keys, low where a placeholder has one key. The draft says
+it where it is not high; -o json reports it for each entry, with what was left out
+and why.
+
 With --merge the keys that a declaration does not declare are drafted, and added
 to it; what is in it stays as it is, and a second merge adds nothing.
 
@@ -82,7 +90,7 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			if err := cmp.Or(a.refuseFile(), o.refuse()); err != nil {
+			if err := cmp.Or(a.refuseFile(), oneOf("output", o.output, "yaml", "json"), o.refuse()); err != nil {
 				return err
 			}
 			read := a.draft
@@ -106,6 +114,7 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 	c.Flags().StringVar(&o.files, "migration", "",
 		"a folder of JSON files that a migration is drafted from, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
+	outputs(c, &o.output, "yaml", "json")
 	withoutVariables(c, "migration")
 	return c
 }
@@ -120,6 +129,9 @@ func (a *app) refuseFile() error {
 
 // refuse says before anything is read that the result could not be written.
 func (o *inferring) refuse() error {
+	if o.output == "json" && (o.merge != "" || o.to != "" || o.files != "") {
+		return usage("leave one of them out", "-o json reports on a draft: it has no --merge, --to or --migration")
+	}
 	if o.to == "" {
 		return nil
 	}
@@ -154,6 +166,11 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 	if sum.Endpoint == "" && err != nil || errors.Is(err, rdb.ErrNotRDB) {
 		return nil, err
 	}
+	if o.output == "json" {
+		report := a.json(reportOfDraft(d, sum, err == nil && len(sum.Incomplete) == 0))
+		a.sayDrafted(d, sum, err, false)
+		return nil, cmp.Or(o.ended(ctx, sum, err), report)
+	}
 	text := d.YAML()
 	if known != nil {
 		if text, err = a.merged(d, original, err); text == nil {
@@ -166,15 +183,20 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 			[]byte("# INCOMPLETE: "+finding.Printable(sum.Incomplete.String())+
 				"\n# Keys that were not seen are not in this draft.\n"), text...)
 	}
+	return text, o.ended(ctx, sum, err)
+}
+
+// ended returns why a draft is not of all keys, nil if it is.
+func (o *inferring) ended(ctx context.Context, sum source.Summary, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return text, &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
+		return &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
 	case err != nil:
-		return text, err
+		return err
 	case len(sum.Incomplete) > 0:
-		return text, &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
+		return &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
 	}
-	return text, nil
+	return nil
 }
 
 func entries(n int) string {
@@ -264,7 +286,10 @@ func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
 			orStdin(o.page))
 	}
 	a.say("drafted %s from %s", entries(len(d.Entries)), orStdin(o.page))
-	if known == nil {
+	switch {
+	case o.output == "json":
+		return nil, a.json(reportOfDraft(d, source.Summary{}, true))
+	case known == nil:
 		return d.YAML(), nil
 	}
 	return a.merged(d, original, nil)

@@ -1,0 +1,69 @@
+package infer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/source"
+)
+
+// name returns a word that no vocabulary has, another one for each number.
+func name(n int) string {
+	const first, second = "bcdfghjklmnprstvwz", "aeiou"
+	var b strings.Builder
+	for range 3 {
+		b.WriteByte(first[n%len(first)])
+		n /= len(first)
+		b.WriteByte(second[n%len(second)])
+		n /= len(second)
+	}
+	return b.String()
+}
+
+// patterns returns those of a draft, sorted.
+func patterns(t *testing.T, lines []string) (out []string) {
+	var keys []source.Key
+	for _, line := range lines {
+		keys = append(keys, key(line))
+	}
+	for _, e := range draft(t, keys).Entries {
+		out = append(out, fmt.Sprintf("%s %d", e.Pattern, e.Keys))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestTenants: words that lead to the same names are one placeholder, however many keys each has.
+func TestTenants(t *testing.T) {
+	for _, each := range []int{1, 3, 60} {
+		var lines []string
+		for i := range 40 {
+			for k := range each {
+				lines = append(lines, fmt.Sprintf("%s:user:%d hash", name(i), k), fmt.Sprintf("%s:order:%d string", name(i), k),
+					fmt.Sprintf("%s:session:%d string 1h", name(i), k))
+			}
+		}
+		got := patterns(t, lines)
+		if len(got) != 3 || !strings.HasPrefix(got[0], "{tenant}:order:{") || !strings.HasPrefix(got[1], "{tenant}:session:{") ||
+			!strings.HasPrefix(got[2], "{tenant}:user:{") || !strings.HasSuffix(got[0], fmt.Sprint(" ", 40*each)) {
+			t.Errorf("%d keys each: %q", each, got)
+		}
+	}
+}
+
+// TestFamiliesStayApart: a word with many keys is the name of a family, whether there are 15 of them or 16, or 100.
+func TestFamiliesStayApart(t *testing.T) {
+	for _, families := range []int{2, 15, 16, 17, 24, 25, 65, 100} {
+		var lines []string
+		for i := range families {
+			for k := range 50 + i*i*13%97 {
+				lines = append(lines, fmt.Sprintf("cache:%s:%d string 1h", name(i), k))
+			}
+		}
+		if got := patterns(t, lines); len(got) != families {
+			t.Errorf("%d families are %d entries: %.300q", families, len(got), got)
+		}
+	}
+}
