@@ -11,9 +11,9 @@ import (
 )
 
 // reuses says whether servers without options are used by one test after another: a start costs a fifth of a second of a
-// processor, and what brings a server back to how it was costs some milliseconds. The variable KEYWRIGHT_REUSE turns it
+// processor, and what brings a server back to how it was costs some milliseconds. The variable REUSE_SERVERS turns it
 // on. A server that cannot be brought back is ended as ever.
-var reuses = os.Getenv("KEYWRIGHT_REUSE") != ""
+var reuses = os.Getenv("REUSE_SERVERS") != ""
 
 // idle holds the servers that wait for the next test, by program. They end with the process: their shell removes what
 // they had.
