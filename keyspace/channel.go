@@ -20,14 +20,15 @@ type Channel struct {
 
 	Namespace *Namespace // nil: its name is fixed
 
-	Plain   bool     // envelope: plain: the fields are the whole JSON message
-	Sharded bool     // SPUBLISH and SSUBSCRIBE, Redis 7.0
-	Durable *Durable // nil: pub/sub, at most once
-	Request bool     // a message is a request, and answered on ReplyTo
-	Reply   []Field  // of a request: the fields of the answer
-	ReplyTo *Channel // of a request: also in Keyspace.Channels
-	Answers *Channel // the request that is answered here; nil for other channels
-	Caller  string   // of a reply channel: the placeholder for who asks; "": all callers listen to one channel
+	Plain   bool      // envelope: plain: the fields are the whole JSON message
+	Sharded bool      // SPUBLISH and SSUBSCRIBE, Redis 7.0
+	Durable *Durable  // nil: pub/sub, at most once
+	Request bool      // a message is a request, and answered on ReplyTo
+	Reply   []Field   // of a request: the fields of the answer
+	ReplyTo *Channel  // of a request: also in Keyspace.Channels
+	Answers *Channel  // the request that is answered here; nil for other channels
+	Retired []Retired // fields that its messages or answers had
+	Caller  string    // of a reply channel: the placeholder for who asks; "": all callers listen to one channel
 
 	Pos Pos
 	At  map[string]Pos // position of each property's value by name

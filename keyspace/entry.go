@@ -22,6 +22,7 @@ type Entry struct {
 	Readers   []string
 	Skip      []string // rule families skipped, e.g. "shape"
 	Was       []*pattern.Pattern
+	Retired   []Retired // fields that it had
 
 	Gate   time.Duration // plain types: how long the fencing token of the last write is kept, 0 = not
 	Notify *Channel      // lock, queue: where a release, a new job is announced; derived if not written

@@ -40,6 +40,7 @@ type Keyspace struct {
 	Cleanup    []Cleanup
 	Pressure   []Pressure
 	Janitor    []*Job // what is done again and again
+	Retired    []Retired
 	Migrations []*Migration
 	Outputs    []Output // what `keywright gen` writes without arguments
 	Files      []File   // root first; needed to show excerpts and to read ignore comments
@@ -70,6 +71,8 @@ type Var struct {
 	Type scalar.Type // with its default
 	Pos  Pos
 	Used bool // some pattern, field, member or type refers to it
+
+	Retired []Retired // words that its enum had
 }
 
 // NamedTTL represents an entry of `ttls`.

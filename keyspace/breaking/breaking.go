@@ -11,6 +11,7 @@
 package breaking
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -54,13 +55,15 @@ type context struct {
 	channels map[string]*keyspace.Channel // of new, by name; made when asked for
 	fell     *[]fallen                    // made when asked for
 	names    map[string]bool              // of all that new has; made when asked for
+	retiring *retiredPatterns             // of new; made when asked for
 	current  rule
 	out      []finding.Finding
 }
 
 // Run compares two keyspaces that loaded without errors. Positions are those of
-// the new one; what is gone is reported at the start of its first file, with the
-// old place as related. The findings are sorted.
+// the new one; what is gone is reported at the first line of its first file that is
+// no comment, with the old place. What is gone and retired is a note, at its line under
+// retired. The findings are sorted.
 func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding {
 	c := &context{old: old, new: new, pairs: match(old, new)}
 	for _, r := range rules {
@@ -118,13 +121,21 @@ func (c *context) note(was keyspace.Pos) {
 	}
 }
 
-// start returns where to report what is gone.
+// start returns where to report what is gone: at a line that a comment can be above.
 func (c *context) start() keyspace.Pos {
 	pos := keyspace.Pos{Line: 1, Column: 1}
-	if len(c.new.Files) > 0 {
-		pos.File = c.new.Files[0].Name
+	if len(c.new.Files) == 0 {
+		return pos
 	}
-	return pos
+	pos.File = c.new.Files[0].Name
+	for line := range bytes.Lines(c.new.Files[0].Text) {
+		text := bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+		if len(text) > 0 && text[0] != '#' && text[0] != '%' && !bytes.HasPrefix(text, []byte("---")) {
+			return pos
+		}
+		pos.Line++
+	}
+	return keyspace.Pos{File: pos.File, Line: 1, Column: 1}
 }
 
 // match finds for each old entry the new one: by name, else by its keys, which a

@@ -1,12 +1,14 @@
 package breaking
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -151,10 +153,30 @@ func header(ks *keyspace.Keyspace) facts {
 	for _, m := range ks.Migrations {
 		p.migration(m)
 	}
+	for _, r := range ks.Retired {
+		p.add("retired."+r.Section+"."+r.Name, cmp.Or(strings.Join(textsOf(r.Patterns), ", "), r.Name))
+	}
+	for _, v := range ks.Vars {
+		p.retired("vars."+v.Name+".", v.Retired)
+	}
 	for _, o := range ks.Outputs {
 		p.add("gen."+o.Target, o.Folder)
 	}
 	return p
+}
+
+// retired notes names that are gone for good.
+func (p *facts) retired(prefix string, list []keyspace.Retired) {
+	for _, r := range list {
+		p.add(prefix+"retired", r.Name)
+	}
+}
+
+func textsOf(patterns []*pattern.Pattern) (out []string) {
+	for _, p := range patterns {
+		out = append(out, p.String())
+	}
+	return out
 }
 
 func properties(e *keyspace.Entry) facts {
@@ -167,6 +189,7 @@ func properties(e *keyspace.Entry) facts {
 	for _, w := range e.Was {
 		p.add("was", w.String())
 	}
+	p.retired("", e.Retired)
 	for i, k := range e.Keys {
 		prefix := ""
 		if i > 0 {
@@ -266,6 +289,7 @@ func channels(ks *keyspace.Keyspace) map[string]facts {
 		p.fields("message.", c.Message)
 		p.add("form", c.Form())
 		p.fields("reply.", c.Reply)
+		p.retired("", c.Retired)
 		out[c.Name] = p
 	}
 	return out

@@ -27,8 +27,8 @@ func (c *context) keysFallen() []fallen {
 	}
 	var out []fallen
 	c.fell = &out
-	now, was := byPrefix(c.new.Keys, ofKey), c.formerly()
-	before := byPrefix(c.old.Keys, ofKey)
+	now, was := pattern.NewIndex(c.new.Keys, ofKey), c.formerly()
+	before := pattern.NewIndex(c.old.Keys, ofKey)
 	budget := mostCompared
 	for _, p := range c.pairs {
 		for _, old := range p.old.Keys {
@@ -41,14 +41,14 @@ func (c *context) keysFallen() []fallen {
 			if len(kept) > 0 && kept[0].Language() == old.Pattern.Language() {
 				continue
 			}
-			other := wider(now.meet(old.Pattern), old, func(k *keyspace.Key) bool {
+			other := wider(now.Meet(old.Pattern), old, func(k *keyspace.Key) bool {
 				former := was[k]
 				return former != nil && former != old && former.Pattern.Language() == k.Pattern.Language()
 			})
 			if other == nil {
 				continue
 			}
-			for _, k := range before.meet(old.Pattern) { // those had their keys before, too
+			for _, k := range before.Meet(old.Pattern) { // those had their keys before, too
 				if _, within := pattern.Contains(old.Pattern, k.Pattern); k != old && within {
 					kept = append(kept, k.Pattern)
 				}

@@ -12,6 +12,7 @@ type found struct {
 	pos, was   keyspace.Pos
 	entry, fix string
 	order      string // of deployment; "": the rule's
+	told       bool   // what is gone is retired: a note
 	message    string
 }
 
@@ -41,12 +42,18 @@ func (f *fold) report() {
 			one := f.found[""][alone]
 			alone++
 			f.c.ordered(cmp.Or(one.order, f.c.current.order), one.pos, one.was, one.entry, one.fix, "%s", one.message)
+			if one.told {
+				f.c.decided()
+			}
 			continue
 		}
 		first, others := f.found[cause][0], f.found[cause][1:]
 		f.c.ordered(cmp.Or(first.order, f.c.current.order), f.c.varPos(cause), first.was, first.entry, first.fix,
 			"%s: the var %s was %s and is %s%s", first.message, cause, f.c.definition(f.c.old, cause),
 			f.c.definition(f.c.new, cause), also(others))
+		if first.told {
+			f.c.decided()
+		}
 	}
 }
 

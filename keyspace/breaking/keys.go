@@ -1,6 +1,7 @@
 package breaking
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,7 @@ import (
 
 // declared holds the patterns that are declared now, former ones included.
 type declared struct {
-	patterns *prefixed[*pattern.Pattern]
+	patterns *pattern.Index[*pattern.Pattern]
 	union    *pattern.Union // nil: they are too many for one automaton
 	budget   int            // of steps, where they are
 }
@@ -25,7 +26,7 @@ func (c *context) now() *declared {
 		for _, k := range c.new.Keys {
 			list = append(list, patternsOf(k)...)
 		}
-		c.declared = &declared{byPrefix(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, mostCompared / 8}
+		c.declared = &declared{pattern.NewIndex(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, mostCompared / 8}
 		if union, err := pattern.Join(list...); err == nil {
 			c.declared.union = union
 		}
@@ -35,7 +36,7 @@ func (c *context) now() *declared {
 
 // lacks finds a key of p that none of them matches. Where none begins as p does it needs no automaton.
 func (d *declared) lacks(p *pattern.Pattern) (witness []byte, found, decided bool) {
-	others := d.patterns.meet(p)
+	others := d.patterns.Meet(p)
 	switch {
 	case len(others) == 0:
 		return p.Example(), true, true
@@ -60,15 +61,19 @@ func (c *context) stranded() {
 		if ok {
 			if u := unitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
 				causes.add(c.changedVar(old.Pattern, new.Pattern),
-					found{new.Pos, old.Pos, new.Name, "give the other unit a placeholder of its own, under a pattern of its own",
-						orderOfUnits,
-						fmt.Sprintf("keys of %s (%s) have %s: deployed code and new code find none of each other's", new.Name,
+					found{pos: new.Pos, was: old.Pos, entry: new.Name, order: orderOfUnits,
+						fix: "give the other unit a placeholder of its own, under a pattern of its own",
+						message: fmt.Sprintf("keys of %s (%s) have %s: deployed code and new code find none of each other's", new.Name,
 							old.Pattern, u)})
 			}
 			return
 		}
 		if index && old.Pattern.String() != new.Pattern.String() {
 			return // KW615 says how it is built under its new keys
+		}
+		if r := c.retiredPattern(old.Pattern); r != nil {
+			c.told(r, old.Pos, new.Name, "the pattern %s of %s is gone", old.Pattern, new.Name)
+			return
 		}
 		fix, order := "", ""
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
@@ -90,8 +95,13 @@ func (c *context) stranded() {
 			fix, order = "rewrite the items that have such a value, and delete the keys of the index that are left",
 				orderOfValues
 		}
-		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix, order,
-			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s%s", finding.Key(witness), old.Name, old.Pattern,
+		if words := c.keysGone(old.Pattern, list); words != "" {
+			causes.add(c.changedVar(old.Pattern, new.Pattern), found{pos: new.Pos, was: old.Pos, entry: new.Name, order: order,
+				told: true, message: fmt.Sprintf("%s has fewer keys, since %s", new.Name, words)})
+			return
+		}
+		causes.add(c.changedVar(old.Pattern, new.Pattern), found{pos: new.Pos, was: old.Pos, entry: new.Name, fix: fix,
+			order: order, message: fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s%s", finding.Key(witness), old.Name, old.Pattern,
 				new.Pattern, also(derived(old, new)))})
 	})
 	causes.report()
@@ -183,6 +193,8 @@ func (c *context) isVar(name string) bool {
 // removed: keys of an entry that is gone, unless others declare them.
 func (c *context) removed() {
 	for _, p := range c.pairs {
+		var line *keyspace.Retired
+		var gone []*keyspace.Key
 		for _, k := range p.old.Keys {
 			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) {
 				continue
@@ -197,17 +209,31 @@ func (c *context) removed() {
 				c.report(pos, k.Pos, k.Name, "", "whether other entries declare all keys of %s (%s), which is gone, cannot be "+
 					"told: that takes too long", k.Name, k.Pattern)
 				return
+			case found && c.retiredKey(k) != nil:
+				gone = append(gone, k)
+				line = cmp.Or(line, c.retiredKey(k))
 			case found:
-				c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern,
+				c.report(pos, k.Pos, k.Name, c.wayOut(p, k), "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern,
 					finding.Key(witness))
 			default:
-				if u := unitChanged(k.Pattern, c.now().patterns.meet(k.Pattern)); u != nil {
+				if u := unitChanged(k.Pattern, c.now().patterns.Meet(k.Pattern)); u != nil {
 					c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and the entries that match its keys have %s", k.Name,
 						k.Pattern, u)
 				}
 			}
 		}
+		if line != nil {
+			c.toldGone(line, gone)
+		}
 	}
+}
+
+// wayOut says how an entry is removed, "" where the rule says it: of keys that go along.
+func (c *context) wayOut(p pair, k *keyspace.Key) string {
+	if p.new != nil || k.Derived {
+		return ""
+	}
+	return "keep the entry until its keys are gone; then write " + retirement(p.old) + " in its place"
 }
 
 // isIndex: KW615 says of an index that is gone how it is taken off the server.
@@ -229,7 +255,9 @@ func (c *context) forgotten() {
 					p.new.Name)
 				return
 			}
-			if found {
+			if r := c.retiredPattern(was); found && r != nil {
+				c.told(r, at(p.old, "was"), p.new.Name, "the former pattern %s of %s is gone", was, p.new.Name)
+			} else if found {
 				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "",
 					"the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
 			}
@@ -263,8 +291,13 @@ func (c *context) channelMoved() {
 		new := c.channel(old.Name)
 		switch {
 		case old.Derived && (new == nil || new.Derived):
+		case new == nil && c.retired("channels", old.Name) != nil && c.retiredPattern(old.Pattern) != nil:
+			c.told(c.retired("channels", old.Name), old.Pos, old.Name, "the channel %s (%s) is gone", old.Name, old.Pattern)
 		case new == nil:
-			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the channel %s (%s) is gone", old.Name, old.Pattern)
+			c.report(keyspace.Pos{}, old.Pos, old.Name,
+				"keep it until nobody publishes or listens; then write "+
+					retirementOf("channels", old.Name, old.Pattern.String())+" in its place",
+				"the channel %s (%s) is gone", old.Name, old.Pattern)
 		case old.Pattern.Language() != new.Pattern.Language():
 			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); ok {
 				if u := unitChanged(old.Pattern, []*pattern.Pattern{new.Pattern}); u != nil {

@@ -73,7 +73,7 @@ func TestLacksEndsWithItsBudget(t *testing.T) {
 	}
 	gone := many(t, 1, `o#: {key: "{user}:old#:{a}", type: string, ttl: none}`).Keys[0].Pattern
 	for budget, want := range map[int]bool{1: false, mostCompared: true} {
-		d := &declared{byPrefix(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, budget}
+		d := &declared{pattern.NewIndex(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, budget}
 		if _, found, decided := d.lacks(gone); found != want || decided != want || d.budget >= budget {
 			t.Errorf("of %d steps %d are left: found %t, decided %t", budget, d.budget, found, decided)
 		}

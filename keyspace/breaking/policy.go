@@ -129,8 +129,15 @@ func (c *context) readerDropped() {
 			}
 		}
 	}
+	ofEntries := map[*keyspace.Channel]bool{} // they have the readers of their entry
+	for _, e := range c.old.Entries {
+		ofEntries[e.Notify], ofEntries[e.Topic] = true, true
+	}
 	for _, old := range c.old.Channels {
 		new := c.channel(old.Name)
+		if ofEntries[old] {
+			continue
+		}
 		for _, r := range old.Readers {
 			if new != nil && !slices.Contains(new.Readers, r) && new.Owner != r {
 				c.report(new.Pos, old.Pos, new.Name, "", "%s may subscribe to %s no more", r, new.Name)
@@ -197,21 +204,34 @@ func (c *context) nameGone() {
 	for _, p := range c.pairs {
 		switch {
 		case p.new == nil:
-			c.report(keyspace.Pos{}, p.old.Pos, p.old.Name, "", "%s %s is gone", article(p.old), p.old.Name)
+			c.nameOf(sectionOf(p.old), p.old.Name, p.old.Pos, retirement(p.old), article(p.old))
+		case p.new.Name != p.old.Name && c.retired(sectionOf(p.old), p.old.Name) != nil:
+			c.told(c.retired(sectionOf(p.old), p.old.Name), p.old.Pos, p.new.Name, "%s %s is called %s now", article(p.old),
+				p.old.Name, p.new.Name)
 		case p.new.Name != p.old.Name:
 			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "%s %s is called %s now", article(p.old), p.old.Name, p.new.Name)
 		}
 	}
 	for _, old := range c.old.Channels {
 		if !old.Derived && c.channel(old.Name) == nil {
-			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the channel %s is gone", old.Name)
+			c.nameOf("channels", old.Name, old.Pos, retirementOf("channels", old.Name, old.Pattern.String()), "the channel")
 		}
 	}
 	for _, old := range c.old.Events {
 		if !slices.ContainsFunc(c.new.Events, func(e *keyspace.Event) bool { return e.Name == old.Name }) {
-			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the event %s is gone", old.Name)
+			c.nameOf("events", old.Name, old.Pos, retirementOf("events", old.Name), "the event")
 		}
 	}
+}
+
+// nameOf reports a name that is gone: a note if it is retired.
+func (c *context) nameOf(section, name string, was keyspace.Pos, line, what string) {
+	if r := c.retired(section, name); r != nil {
+		c.told(r, was, name, "%s %s is gone", what, name)
+		return
+	}
+	c.report(keyspace.Pos{}, was, name, "tell its callers, or keep the old name; if it is gone for good write "+line,
+		"%s %s is gone", what, name)
 }
 
 func article(e *keyspace.Entry) string {

@@ -22,7 +22,8 @@ var rules = []rule{
 		Summary: "An entry is gone, and no entry declares its keys",
 		Explain: "Its keys are still on the server. Keys with a TTL go by themselves; the others stay, and no page says " +
 			"what they were.",
-		Fix: "keep the entry until its keys are gone: stop writing, wait for the TTL or clean up, then remove it"}, Key,
+		Fix: "keep the entry until its keys are gone: stop writing, wait for the TTL or clean up, then remove it, with a " +
+			"line under retired"}, Key,
 		"first all code that uses the entry, then the declaration", (*context).removed},
 	{finding.Rule{Code: "KW603", Name: "former-name-dropped", Severity: warning,
 		Summary: "A former pattern is not known any more",
@@ -96,7 +97,7 @@ var rules = []rule{
 	{finding.Rule{Code: "KW612", Name: "field-removed", Severity: errorLevel, Summary: "A field is gone",
 		Explain: "A process with the older code still expects it, and a value written without it is refused there if it " +
 			"was required. What is stored keeps the field.",
-		Fix: "make it optional first; remove it when no program reads it"}, Value,
+		Fix: "make it optional first; when no program reads it write retired: [NAME] in its place"}, Value,
 		"first the field optional everywhere, then code that does not read it, then the declaration without it",
 		(*context).fieldRemoved},
 	{finding.Rule{Code: "KW613", Name: "value-narrowed", Severity: errorLevel,
@@ -227,6 +228,12 @@ var rules = []rule{
 			"asking, wherever the janitor runs.",
 		Fix: "run keywright janitor run NAME without --apply and read the plan"}, Policy,
 		"any; the janitor last", (*context).jobAdded},
+	{finding.Rule{Code: "KW635", Name: "no-longer-retired", Severity: errorLevel,
+		Summary: "A name, pattern, field or word is not retired any more",
+		Explain: "`retired` promises that what is gone never comes back under the same name. Without the line somebody may " +
+			"declare it again, and what is still stored, or compiled, is taken for the new thing.",
+		Fix: "keep the line; it costs nothing"}, Policy,
+		"any", (*context).forgottenRetired},
 	{finding.Rule{Code: "KW636", Name: "pressure-widened", Severity: warning,
 		Summary: "When memory is short items go that did not go before",
 		Explain: "The rule names values, or begins at a ratio, for which nothing happened before, leaves a shorter " +

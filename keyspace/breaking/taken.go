@@ -2,8 +2,6 @@ package breaking
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -17,7 +15,7 @@ const mostCompared = 1 << 24
 // its entry did not match before.
 func (c *context) keysTaken() {
 	c.fallenUnlike()
-	before := byPrefix(c.old.Keys, ofKey)
+	before := pattern.NewIndex(c.old.Keys, ofKey)
 	was := c.formerly()
 	budget := mostCompared
 	for _, k := range c.new.Keys {
@@ -25,7 +23,7 @@ func (c *context) keysTaken() {
 		if former != nil && former.Pattern.Language() == k.Pattern.Language() {
 			continue
 		}
-		for _, old := range before.meet(k.Pattern) {
+		for _, old := range before.Meet(k.Pattern) {
 			differs := unlike(old, k)
 			if old == former || differs == "" {
 				continue
@@ -79,41 +77,4 @@ func unlike(old, new *keyspace.Key) string {
 	return ""
 }
 
-// prefixed holds keys, or what else has a pattern, by the literal that the patterns begin with.
-type prefixed[T any] struct {
-	all      []T // sorted by it
-	prefixes []string
-}
-
-func prefix(p *pattern.Pattern) string {
-	if len(p.Elements()) == 0 {
-		return ""
-	}
-	return p.Elements()[0].Literal
-}
-
-func byPrefix[T any](all []T, of func(T) *pattern.Pattern) *prefixed[T] {
-	out := &prefixed[T]{all: slices.Clone(all)}
-	slices.SortStableFunc(out.all, func(a, b T) int { return strings.Compare(prefix(of(a)), prefix(of(b))) })
-	for _, k := range out.all {
-		out.prefixes = append(out.prefixes, prefix(of(k)))
-	}
-	return out
-}
-
 func ofKey(k *keyspace.Key) *pattern.Pattern { return k.Pattern }
-
-// meet returns those whose patterns may have a key in common with p: one begins as the
-// other does.
-func (x *prefixed[T]) meet(p *pattern.Pattern) (out []T) {
-	begin := prefix(p)
-	for n := range len(begin) { // those that begin with less
-		for i, _ := slices.BinarySearch(x.prefixes, begin[:n]); i < len(x.all) && x.prefixes[i] == begin[:n]; i++ {
-			out = append(out, x.all[i])
-		}
-	}
-	for i, _ := slices.BinarySearch(x.prefixes, begin); i < len(x.all) && strings.HasPrefix(x.prefixes[i], begin); i++ {
-		out = append(out, x.all[i])
-	}
-	return out
-}

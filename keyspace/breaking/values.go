@@ -114,9 +114,9 @@ func (c *context) valueNarrowed() {
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
 				was, is := s.places(old, new)
-				way := s.way()
-				causes.add(s.changedVar(), found{is, was, new.Name, way.fix, way.order,
-					fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
+				way, words := s.way(), c.wordsGone(s.old, s.new)
+				causes.add(s.changedVar(), found{pos: is, was: was, entry: new.Name, fix: way.fix, order: way.order,
+					told: words != "", message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), cmp.Or(words, reason))})
 			}
 		}
 	})
@@ -229,13 +229,15 @@ func witness(old, new scalar.Type) string {
 func (c *context) fieldRemoved() {
 	c.keys(func(old, new *keyspace.Key) {
 		for _, lists := range both(old, new) {
-			if len(lists[1]) == 0 {
+			if len(lists[1]) == 0 && !slices.ContainsFunc(lists[0], func(f keyspace.Field) bool {
+				return keyspace.FindRetired(new.Entry.Retired, "", f.Name) != nil
+			}) {
 				c.fieldsGone(old, new, lists[0])
 				continue
 			}
 			for _, f := range lists[0] {
 				if fieldIndex(lists[1], f.Name) < 0 {
-					c.report(new.Pos, f.Pos, new.Name, "", "the field %s of %s is gone", f.Name, new.Name)
+					c.fieldGone(new.Pos, f, new.Entry.Retired, new.Name, "the field %s of %s is gone", f.Name, new.Name)
 				}
 			}
 		}
@@ -366,7 +368,7 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 	}
 	for _, f := range before {
 		if fieldIndex(after, f.Name) < 0 && len(after) > 0 {
-			c.report(new.Pos, f.Pos, new.Name, "", "%s have no field %s any more", what, f.Name)
+			c.fieldGone(new.Pos, f, new.Retired, new.Name, "%s have no field %s any more", what, f.Name)
 		}
 	}
 	for _, s := range fieldPairs(before, after) {
@@ -374,10 +376,10 @@ func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Ch
 		if reason == "" {
 			reason = unreadable(s.new, s.old)
 		}
-		if reason != "" {
-			causes.add(s.changedVar(),
-				found{s.is, s.was, new.Name, "", "",
-					fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)})
+		if words := c.wordsGone(s.old, s.new); reason != "" {
+			causes.add(s.changedVar(), found{pos: s.is, was: s.was, entry: new.Name, told: words != "",
+				message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new),
+					cmp.Or(words, reason))})
 		}
 		if s.loosened() {
 			c.ordered(readersOfBoth, s.is, s.was, new.Name, "deploy the subscribers first",
@@ -419,7 +421,8 @@ func (c *context) goTypeChanged() {
 		}
 		for _, s := range places(old, new) {
 			if a, b := goType(s.old), goType(s.new); a != b && narrowed(s.old, s.new) == "" {
-				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
+				was, is := s.places(old, new)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
 			}
 		}
 		if before, after := shapes(old, new); (len(before) == 0) != (len(after) == 0) && isJSON(old) && isJSON(new) {

@@ -41,6 +41,11 @@ var words = map[string]string{
 	"Keyspace.Cleanup":  "KW630",
 	"Keyspace.Pressure": "KW636",
 	"Keyspace.Janitor":  "KW632 KW634",
+	"Keyspace.Retired":  "KW635",
+	"Retired.Section":   "KW635",
+	"Retired.Name":      "KW635",
+	"Retired.Patterns":  "KW635",
+	"Retired.Pos":       "- a place in a file",
 	"Keyspace.Outputs":  "- where generated files go; gen --check says what is stale",
 	"Keyspace.Files":    "- the text that was read",
 	"Keyspace.PressureLease": "- a lease of seconds: two versions may each hold one for that long, and what they " +
@@ -56,6 +61,7 @@ var words = map[string]string{
 	"Entry.Readers":   "KW627",
 	"Entry.Skip":      "- which rules of lint are skipped",
 	"Entry.Was":       "KW603 KW606",
+	"Entry.Retired":   "KW635",
 	"Entry.Notify": "- a derived channel wakes waiters; without a message they look again within a second, a named " +
 		"one is a channel: KW605",
 	"Entry.Retry":  "KW628",
@@ -136,6 +142,7 @@ var words = map[string]string{
 	"Channel.Reply":   "KW616",
 	"Channel.ReplyTo": "- a channel of its own: KW605, KW616",
 	"Channel.Answers": "- the way back",
+	"Channel.Retired": "KW635",
 	"Channel.Caller":  "- a placeholder of the reply channel: KW605, KW642",
 	"Channel.Pos":     "- a place in a file",
 	"Channel.At":      "- places in a file",
@@ -166,10 +173,11 @@ var words = map[string]string{
 	"Glob.Pos":     "- a place in a file",
 	"Glob.Sibling": "- of a namespace: KW607",
 
-	"Var.Name": "- what it is called in the file; a placeholder that is called so counts: KW642",
-	"Var.Type": "KW601 KW613",
-	"Var.Pos":  "- a place in a file",
-	"Var.Used": "- whether something refers to it; what does counts",
+	"Var.Name":    "- what it is called in the file; a placeholder that is called so counts: KW642",
+	"Var.Type":    "KW601 KW613",
+	"Var.Pos":     "- a place in a file",
+	"Var.Retired": "KW635",
+	"Var.Used":    "- whether something refers to it; what does counts",
 
 	"NamedTTL.Name": "- what it is called in the file",
 	"NamedTTL.TTL":  "- resolved where it is used: KW621 to KW625",

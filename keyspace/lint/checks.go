@@ -446,30 +446,3 @@ func (c *context) ownerReads() {
 		}
 	}
 }
-
-// lanes reports lanes that are one of their queue's other keys.
-func (c *context) lanes() {
-	for _, e := range c.Entries {
-		if e.Construct != keyspace.Queue || e.Order == "" {
-			continue
-		}
-		main := e.Keys[0].Pattern
-		i := slices.IndexFunc(main.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == e.Order })
-		if i < 0 {
-			continue // reported
-		}
-		for _, word := range main.Placeholders()[i].Type.Values {
-			lane, err := pattern.Parse(strings.Replace(main.String(), "{"+e.Order+"}", word, 1), main.Types())
-			if err != nil {
-				continue
-			}
-			for _, k := range e.Keys[1:] {
-				if all, err := pattern.Join(k.Pattern); err == nil {
-					if _, inside := all.Contains(lane); inside {
-						c.report(e.Pos, e.Name, "", "the lane %s of %s is the key of %s: %s", word, e.Name, k.Name, k.Pattern)
-					}
-				}
-			}
-		}
-	}
-}

@@ -76,10 +76,22 @@ var rules = []rule{
 			"one per job, result and unique name. With `{#mail}:{priority}` a lane that is called dead is the key of the dead " +
 			"jobs: two types meet in it. The runtime refuses such a queue.",
 		Fix: "give the lane another name, or the other key one of its own (dead: ...)"}, (*context).lanes},
+	{finding.Rule{Code: "KW133", Name: "retired-again", Severity: errorLevel,
+		Summary: "What is retired is declared again",
+		Explain: "`retired` names what is gone for good. Under the same name or key something may still be stored, a program " +
+			"may still have the old functions, and a backup brings both back: it would be taken for the new thing. So a name, a " +
+			"field and a word that are retired are not declared again, nor is a pattern that has a key in common with one that " +
+			"is. (Protobuf has `reserved` for the same reason: https://protobuf.dev/programming-guides/proto3/#fieldreserved.)",
+		Fix: "choose another name, or another beginning of the key"}, (*context).retired},
 	{finding.Rule{Code: "KW204", Name: "cache-never-expires", Severity: warning, Summary: "A cache that never expires",
 		Explain: "An invalidation that is lost once leaves a stale value for ever, and values of things that no longer " +
 			"exist are never freed. Even a TTL of a day bounds both.",
 		Fix: "give it a TTL"}, (*context).cacheTTL},
+	{finding.Rule{Code: "KW205", Name: "cache-slides", Severity: errorLevel,
+		Summary: "A cache whose TTL is renewed by reading",
+		Explain: "A value that is read often would never expire, and never be loaded again: it stays as old as it is. The " +
+			"generated code refuses every call. What a program keeps alive by using it, such as a session, is a `string`.",
+		Fix: "write the TTL without sliding, or type: string"}, (*context).cacheSlides},
 	{finding.Rule{Code: "KW211", Name: "lock-never-expires", Severity: errorLevel, Summary: "A lock without an expiry",
 		Explain: "If its holder dies, a lock without a TTL is held for ever. The holder renews the TTL while it works " +
 			"(https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/).",
@@ -153,6 +165,14 @@ var rules = []rule{
 		Explain: "A script with `effect: reads` is sent with EVALSHA_RO, where the server refuses writes, and is sent " +
 			"again when its reply was lost.",
 		Fix: "write effect: idempotent if twice has the same result as once, else remove it"}, (*context).scriptEffects},
+	{finding.Rule{Code: "KW339", Name: "lane-without-order", Severity: warning,
+		Summary: "A placeholder of a queue that looks like its lanes, and is not in order",
+		Explain: "`order: priority` makes the words of {priority} the lanes of one queue, which its workers drain in that " +
+			"order. Without it `mail:{priority}` is a queue of its own for each word, with its own workers, leases and dead " +
+			"jobs, and the one is not before the other. That may be meant of `{tenant}`; of `{lane}`, or of high|normal|low, it " +
+			"rarely is.",
+		Fix: "add order, with the name of the placeholder; ignore it if each word is to be a queue of its own"},
+		(*context).lanesUnordered},
 	{finding.Rule{Code: "KW340", Name: "entity-apart", Severity: note,
 		Summary: "An entity whose indexes lie in other cluster slots than its items",
 		Explain: "With one hash tag in all of its patterns an entity is in one slot: each write is one atomic step in one " +

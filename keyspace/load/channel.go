@@ -40,6 +40,7 @@ func (l *loader) channel(d *document, v property) {
 		text = props["channel"].value
 		c.Message = l.fields(d, props, "message", what)
 		c.Doc, c.Owner, c.Readers = d.about(props, d.owner)
+		c.Retired = d.retired(props, "retired")
 	}
 	if c.Pattern = l.pattern(d, text, what, nil); c.Pattern == nil {
 		return

@@ -26,24 +26,24 @@ var common = []string{"doc", "key", "type", "ttl", "owner", "readers", "was", "s
 
 // plain is the table of Redis types.
 var plain = map[keyspace.Kind]kind{
-	keyspace.String: {keyspace.String, []string{"value", "gate"}, (*builder).plainString},
-	keyspace.Hash:   {keyspace.Hash, []string{"fields", "field", "value", "gate"}, (*builder).plainHash},
+	keyspace.String: {keyspace.String, []string{"value", "gate", "retired"}, (*builder).plainString},
+	keyspace.Hash:   {keyspace.Hash, []string{"fields", "field", "value", "gate", "retired"}, (*builder).plainHash},
 	keyspace.List:   {keyspace.List, []string{"member", "gate"}, (*builder).plainCollection},
 	keyspace.Set:    {keyspace.Set, []string{"member", "gate"}, (*builder).plainCollection},
 	keyspace.ZSet:   {keyspace.ZSet, []string{"member", "score", "gate"}, (*builder).plainCollection},
-	keyspace.Stream: {keyspace.Stream, []string{"fields", "maxlen", "groups", "gate"}, (*builder).plainStream},
+	keyspace.Stream: {keyspace.Stream, []string{"fields", "maxlen", "groups", "gate", "retired"}, (*builder).plainStream},
 }
 
 // constructs is the table of the other types. Each has its function in a file of its name.
 var constructs = map[keyspace.Construct]kind{
 	keyspace.Plain: {}, // see plain
-	keyspace.Cache: {keyspace.String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
+	keyspace.Cache: {keyspace.String, []string{"value", "fresh", "absent", "fill", "retired"}, (*builder).cache},
 	keyspace.Lock:  {keyspace.String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	keyspace.Queue: {keyspace.List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state",
-		"workers", "runs", "unique", "notify", "lease", "retry"}, (*builder).queue},
+		"workers", "runs", "unique", "notify", "lease", "retry", "retired"}, (*builder).queue},
 	keyspace.Ranking: {keyspace.ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
 	keyspace.Entity: {keyspace.Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger",
-		"pending", "sweep"}, (*builder).entity},
+		"pending", "sweep", "retired"}, (*builder).entity},
 	keyspace.Counter:   {keyspace.String, nil, (*builder).counter},
 	keyspace.RateLimit: {keyspace.String, []string{"rate", "algorithm"}, (*builder).rateLimit},
 	keyspace.Script:    {"", []string{"file", "keys", "args", "returns", "effect"}, (*builder).script},
@@ -89,7 +89,7 @@ func Properties(typ string) []string {
 // childProperties lists the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
 	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner",
-		"readers"},
+		"readers", "retired"},
 	"durable":    {"maxlen", "age", "groups", "retry", "dead"},
 	"events":     {"doc", "with", "deletes", "emits"},
 	"cleanup":    {"match", "idle", "older", "keep"},
@@ -104,14 +104,15 @@ var childProperties = map[string][]string{
 	"move ttl":   {"from", "until", "over"},
 	"gates":      {"compared", "unequal", "for", "marks", "backup"},
 	"compare":    {"entry", "field", "as", "owner", "until", "doc"},
-	"vars":       {"type", "default"},
+	"vars":       {"type", "default", "retired"},
+	"retired":    {"keys", "channels", "events"},
 	"emits":      {"create", "update", "delete", "expire"},
 	"stamps":     {"created", "updated", "version"},
 }
 
 // ChildProperties returns the properties of one channel, event, clean-up or pressure
-// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made
-// of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
+// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a migration is
+// made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.
@@ -167,6 +168,7 @@ func (l *loader) entry(d *document, v property) {
 	}
 	k.expand(b)
 	b.gate()
+	b.e.Retired = d.retired(b.props, "retired")
 	b.affordsPatterns(b.e.At["was"], len(b.e.Was)*(len(b.e.Keys)-1))
 	for _, old := range b.e.Was {
 		b.spellsIn(b.e.At["was"], len(b.e.Keys)-1, old)

@@ -109,7 +109,8 @@ func (l *loader) order(file string) int {
 
 // topLevel lists the sections of a file.
 var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports",
-	"vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "janitor", "migrations", "gen"}
+	"vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "janitor", "migrations", "retired",
+	"gen"}
 
 // TopLevel returns the sections a file may have.
 func TopLevel() []string { return slices.Clone(topLevel) }
@@ -219,6 +220,7 @@ func (l *loader) rest() {
 	l.sectionJanitor()
 	for _, d := range l.docs {
 		l.sectionMigrations(d)
+		l.sectionRetired(d)
 	}
 	l.spaces()
 	l.references()
@@ -239,7 +241,10 @@ func (l *loader) header(d *document, first bool) {
 	if v, ok := d.props["keywright"]; !ok {
 		d.report("KW006", keyspace.Pos{File: d.file, Line: 1, Column: 1}, "begin with keywright: 1",
 			"the file does not say which version of the language it is in")
-	} else if n, err := strconv.ParseFloat(v.value.Value, 64); err != nil || n != 1 || v.value.Tag == "!!str" {
+	} else if n, err := strconv.ParseFloat(v.value.Value, 64); err == nil && n == 1 && v.value.Tag == "!!str" {
+		d.report("KW011", d.at(v.value), "write keywright: 1, without quotes",
+			"the version of the language is a number, and %s is text", kindName(v.value))
+	} else if err != nil || n != 1 {
 		d.report("KW011", d.at(v.value), "write keywright: 1", "version %s of the language is not known to this keywright",
 			kindName(v.value))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace/scalar"
 	yaml "go.yaml.in/yaml/v4"
 )
 
@@ -17,14 +18,20 @@ var otherProperties = map[string]string{
 	"expiration": "ttl",
 	"limit":      "rate", "desc": "doc", "description": "doc", "comment": "doc", "indices": "index", "fencing": "fence",
 	"schema": "value", "elements": "member",
-	"items": "member", "members": "member", "max_len": "maxlen", "lanes": "order", "priority": "order",
+	"items": "member", "members": "member", "max_len": "maxlen",
 }
+
+// otherWays are properties for which there is another way: what must be allowed for it, and what to do.
+var otherWays = map[string][2]string{"lanes": {"order", laneWay}, "lane": {"order", laneWay},
+	"priority": {"order", laneWay}, "priorities": {"order", laneWay}}
+
+const laneWay = "declare the lanes under vars, as in lane: high|normal|low, put {lane} into the key, write order: lane"
 
 // otherTypes are types of entries as others call them.
 var otherTypes = map[string]string{
 	"sorted_set": "zset", "sortedset": "zset", "sorted-set": "zset", "geo": "zset", "leaderboard": "ranking",
 	"map": "hash", "object": "hash", "dict": "hash",
-	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "limiter": "ratelimit", "rate_limit": "ratelimit",
+	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "str": "string", "limiter": "ratelimit", "rate_limit": "ratelimit",
 	"json": "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
 	"hyperloglog": "string, with value: bytes", "hll": "string, with value: bytes",
 	"pubsub":  "an entry under channels instead of keys",
@@ -55,6 +62,9 @@ func (r *reader) meant(name, what string, allowed []string) string {
 	if other := otherProperties[name]; slices.Contains(allowed, other) {
 		return proposal(other)
 	}
+	if way := otherWays[name]; slices.Contains(allowed, way[0]) {
+		return way[1]
+	}
 	if typ := otherSections[name]; typ != "" && what == "the file" {
 		return "write its entries under keys, each with type: " + typ
 	}
@@ -82,6 +92,22 @@ func meantType(text, word string) string {
 		return proposal("int " + text)
 	}
 	return proposal(otherNames[strings.ToLower(word)])
+}
+
+// meantEnum proposes the enum that a list of words was meant as.
+func meantEnum(n *yaml.Node, what string) string {
+	var words []string
+	for _, item := range n.Content {
+		words = append(words, item.Value)
+	}
+	text := strings.Join(words, "|")
+	if t, err := scalar.Parse(text, nil); err != nil || t.Kind != scalar.Enum {
+		return "an enum is written as a|b|c"
+	}
+	if name, ok := strings.CutPrefix(what, "the type of "); ok {
+		text = name + ": " + text
+	}
+	return proposal(text)
 }
 
 // meantNumber proposes the number that 10k was meant as.

@@ -15,6 +15,10 @@ import (
 
 // typeOf resolves the text of a scalar type and marks its var as used.
 func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bool) {
+	if n.Kind == yaml.SequenceNode {
+		d.report("KW005", d.at(n), meantEnum(n, what), "%s must be text, not a list", what)
+		return scalar.Type{}, false
+	}
 	text, ok := d.word(n, what)
 	if !ok {
 		return scalar.Type{}, false

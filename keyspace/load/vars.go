@@ -46,7 +46,8 @@ func (l *loader) sectionVars() {
 
 func (l *loader) declare(d *document, v property) {
 	t, ok := l.varType(d, v)
-	l.vars[v.name] = &keyspace.Var{Name: v.name, Type: t, Pos: d.at(v.key), Used: !ok}
+	l.vars[v.name] = &keyspace.Var{Name: v.name, Type: t, Pos: d.at(v.key), Used: !ok,
+		Retired: l.retiredWords(d, v, t, ok)}
 }
 
 // varType reads what a var is: a type, or a type with a default.
@@ -71,6 +72,23 @@ func (l *loader) varType(d *document, v property) (t scalar.Type, ok bool) {
 		t.Default = l.defaultOf(d, v.name, p.value, t)
 	}
 	return t, true
+}
+
+// retiredWords reads the words that the enum of a var had.
+func (l *loader) retiredWords(d *document, v property, t scalar.Type, sound bool) []keyspace.Retired {
+	if v.value.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(v.value.Content); i += 2 {
+		if k, n := v.value.Content[i], v.value.Content[i+1]; k.Value == "retired" {
+			if sound && t.Kind != scalar.Enum {
+				d.report("KW302", d.at(k), "remove it", "the var %s is %s, and only words of an enum are retired", v.name,
+					t.Definition())
+			}
+			return d.retired(map[string]property{"retired": {"retired", k, n}}, "retired")
+		}
+	}
+	return nil
 }
 
 // withDefault lists the kinds that may have a default: no key has an empty text, so that is one
@@ -107,6 +125,7 @@ func (l *loader) defaultOf(d *document, name string, n *yaml.Node, t scalar.Type
 func (l *loader) sameVar(d *document, v property) {
 	t, ok := l.varType(d, v)
 	known := l.vars[v.name]
+	known.Retired = append(known.Retired, l.retiredWords(d, v, t, ok)...)
 	if ok && t.Default != "" && t.Default != known.Type.Default {
 		d.report("KW004", d.at(v.key), "write the same default in both files, or in one", "the default of %s is %q at %s:%d",
 			v.name,

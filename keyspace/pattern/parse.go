@@ -268,7 +268,7 @@ func (p *Pattern) protectTag() {
 	for i := range p.elems[:end+1] {
 		if e := &p.elems[i]; e.Placeholder >= 0 {
 			e.NoBraces = true
-			e.Expr = e.Expr.Without(automaton.Of("{}"))
+			e.Expr = e.lang.WithoutBraces()
 		}
 	}
 }

@@ -250,6 +250,9 @@ func (p *Pattern) Example() []byte {
 
 // Overlap finds the shortest key that both patterns match.
 func Overlap(a, b *Pattern) (witness []byte, ok bool) {
+	if Apart(a, b) {
+		return nil, false
+	}
 	return automaton.Common(a.DFA(), b.DFA())
 }
 
@@ -332,6 +335,11 @@ func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
 
 // WitnessWithin works as Witness does, with a budget of steps that several calls share.
 func WitnessWithin(budget *int, within, without []*Pattern) (key []byte, found, decided bool) {
+	for _, p := range within[1:] {
+		if Apart(within[0], p) {
+			return nil, false, true
+		}
+	}
 	dfas := func(list []*Pattern) []*automaton.DFA {
 		out := make([]*automaton.DFA, len(list))
 		for i, p := range list {

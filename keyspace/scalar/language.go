@@ -23,6 +23,16 @@ type Language struct {
 	Expr    automaton.Expr
 	DFA     *automaton.DFA
 	Crosses bool // some value holds the separator
+
+	once  sync.Once
+	plain automaton.Expr
+}
+
+// WithoutBraces returns the expression of the values that hold no brace, made once: the keys
+// that a construct derives have it in their hash tags.
+func (l *Language) WithoutBraces() automaton.Expr {
+	l.once.Do(func() { l.plain = l.Expr.Without(automaton.Of("{}")) })
+	return l.plain
 }
 
 // Accepts reports whether text is in the language. It does not allocate.

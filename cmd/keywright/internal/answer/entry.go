@@ -22,6 +22,7 @@ type Entry struct {
 	Channels  []string   `json:"channels,omitempty"`
 	Deletes   []string   `json:"deleted_by,omitempty"`
 	Was       []string   `json:"was,omitempty"`
+	Retired   []string   `json:"retired,omitempty"` // fields that it had
 	Script    string     `json:"script,omitempty"`
 	ScriptFor []string   `json:"script_keys,omitempty"`
 }
@@ -59,6 +60,9 @@ func EntryOf(ks *keyspace.Keyspace, e *keyspace.Entry, prefix string) Entry {
 	answer.announced(ks, e)
 	for _, w := range e.Was {
 		answer.Was = append(answer.Was, w.String())
+	}
+	for _, r := range e.Retired {
+		answer.Retired = append(answer.Retired, r.Name)
 	}
 	if e.Script != nil {
 		answer.Script, answer.ScriptFor = e.Script.File, e.Script.Keys

@@ -37,7 +37,8 @@ call. Whether old keys still match is decided exactly; former patterns under was
 count. No server is asked: that there are such keys is assumed.
 
 Categories: KEY, VALUE, POLICY, API; keywright rules lists the codes, KW601 and
-up. A finding is silenced like any other (# keywright:ignore KW622 reason).
+up. A finding is silenced like any other (# keywright:ignore KW622 reason); the
+comment ends with the change. What is gone and retired is a note.
 
 Exit codes: 0 nothing breaks, 1 findings, 2 usage, or a declaration with errors.`,
 		Example: `  keywright breaking --against main
@@ -77,7 +78,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 		return err
 	}
 	found := d.moved(breaking.Run(old, d.Keyspace, categories...))
-	found = finding.Ignore(found, d.sources, AllRules(), breaking.Rules(), a.now())
+	found = landed(finding.Ignore(found, d.sources, AllRules(), judged(categories), a.now()))
 	looked := func(e finding.BaselineEntry) bool {
 		return len(o.categories) == 0 &&
 			slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
@@ -97,6 +98,23 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	}
 	a.annotated(form, counts)
 	return o.verdict(counts)
+}
+
+// judged returns the rules of some categories, all of them if none is named.
+func judged(categories []breaking.Category) []finding.Rule {
+	return slices.DeleteFunc(breaking.Rules(), func(r finding.Rule) bool {
+		return len(categories) > 0 && !slices.Contains(categories, breaking.CategoryOf(r.Code))
+	})
+}
+
+// landed makes notes of comments that silence nothing: the change that they belonged to has landed, most likely.
+func landed(found []finding.Finding) []finding.Finding {
+	for i := range found {
+		if f := &found[i]; f.Code == "KW090" {
+			f.Severity, f.Fix = finding.Note, "remove the comment, if the change that it belonged to has landed"
+		}
+	}
+	return found
 }
 
 // breaks returns the summary by category.

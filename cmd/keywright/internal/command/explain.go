@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
@@ -94,6 +95,11 @@ func (a *app) explainEntry(o *explaining, name string) error {
 // noEntry proposes what may have been meant.
 func (a *app) noEntry(d *declaration, path, name string) error {
 	hint := ""
+	if i := slices.IndexFunc(d.Retired, func(r keyspace.Retired) bool { return r.Name == name }); i >= 0 {
+		r := d.Retired[i]
+		return usage("choose another name for what is new; keywright explain KW133 says why", "%s is retired: %s%s:%d", name,
+			d.prefix, r.Pos.File, r.Pos.Line)
+	}
 	switch near := typo.Nearest(name, d.Names()); {
 	case near != "":
 		hint = "did you mean `" + a.corrected(name, near) + "`?"
@@ -147,7 +153,7 @@ func (a *app) printEntry(e answer.Entry) error {
 		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")},
 		{"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")},
 		{"deleted by", strings.Join(e.Deletes, ", ")},
-		{"was", strings.Join(e.Was, ", ")}, {"script", e.Script}, {"keys", strings.Join(e.ScriptFor, ", ")},
+		{"was", strings.Join(e.Was, ", ")}, {"retired", strings.Join(e.Retired, ", ")}, {"script", e.Script}, {"keys", strings.Join(e.ScriptFor, ", ")},
 	} {
 		a.line(l.name, l.value)
 	}
