@@ -10,10 +10,16 @@ import (
 // constant is a string that a program gives a name: one in capitals, or one that says
 // that it is of a key.
 var (
-	constant = lazy(`\b([A-Z][A-Z0-9_]{3,}|[A-Za-z]\w*(?:Key|Prefix|_key|_prefix|KeyFormat|Pattern|Template))` +
+	constant = lazy(`\b([A-Z][A-Z0-9_]{2,}|[A-Za-z]\w*(?:Key|Prefix|_key|_prefix|KeyFormat|Pattern|Template)` +
+		`|[kK]ey[A-Z]\w+)` +
 		`\s*(?::\s*\w+\s*)?:?=\s*["']([^"'\s]+)["']`)
-	constantIn = lazy(`\b(?:[A-Za-z]\w*\.|[A-Za-z]\w*::)?([A-Za-z]\w{3,})\b`)
-	keyName    = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_|(?:Key|Prefix|_key|_prefix)$`)
+	constantIn = lazy(`\b[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w*)*\b`)
+	// entry is a constant that is a member of an object: HOT: 'web:hot'.
+	entry = lazy(`^\s*["']?([A-Z][A-Z0-9_]{2,})["']?\s*(?::|=>)\s*["']([^"'\s]+)["']\s*,?\s*(?:$|//|#)`)
+	// amount is a constant that is a number: ONE_DAY = 24 * 60 * 60.
+	amount = lazy(`\b([A-Z][A-Z0-9_]{2,}|[a-z]\w*(?:Second|Minute|Hour|Day|Week)s?)\s*(?::\s*\w+\s*)?=\s*` +
+		`(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\s*(?:$|;|//|#)`)
+	keyName = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_|(?:Key|Prefix|_key|_prefix)$`)
 )
 
 // maxConstants bounds those of a page.
@@ -24,14 +30,19 @@ const maxConstants = 500
 func (c *collector) constants(b block) {
 	var code string
 	for i, l := range b.code {
+		if m := entry.FindStringSubmatch(l); m != nil && strings.Contains(m[2], ":") && len(c.consts) < maxConstants &&
+			!strings.HasSuffix(m[2], ":") {
+			c.consts = known(c.consts, m[1], m[2])
+		}
 		for _, m := range constant.FindAllStringSubmatch(l, -1) {
 			if !strings.ContainsAny(m[2], ":/") || len(c.consts) >= maxConstants {
 				continue
 			}
-			if c.consts == nil {
-				c.consts = map[string]string{}
+			if before, twice := c.consts[m[1]]; twice && before != m[2] {
+				c.consts[m[1]] = "" // it may be either
+			} else {
+				c.consts = known(c.consts, m[1], m[2])
 			}
-			c.consts[m[1]] = m[2]
 			if !strings.HasSuffix(m[2], ":") || strings.Count(m[2], ":") < 2 || !keyName.MatchString(m[1]) {
 				continue
 			}
@@ -44,6 +55,32 @@ func (c *collector) constants(b block) {
 			}
 		}
 	}
+}
+
+// known puts a name into a table, which it makes if there is none.
+func known(table map[string]string, name, value string) map[string]string {
+	if table == nil {
+		table = map[string]string{}
+	}
+	table[name] = value
+	return table
+}
+
+// withNumbers returns a time of a program with the numbers that its constants stand for.
+func (c *collector) withNumbers(value string) string {
+	if len(c.amounts) == 0 {
+		return value
+	}
+	return constantIn.ReplaceAllStringFunc(value, func(m string) string {
+		_, last := cutLast(m)
+		return orElse(c.amounts[last], m)
+	})
+}
+
+// cutLast returns a chain of names without the last one, and that.
+func cutLast(chain string) (rest, last string) {
+	i := strings.LastIndexAny(chain, ".:")
+	return chain[:max(i, 0)], chain[i+1:]
 }
 
 // uses returns how often a name is in a text, up to two.
@@ -73,8 +110,12 @@ func (c *collector) resolved(l string) string {
 		return l
 	}
 	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
-		if v := c.consts[constantIn.FindStringSubmatch(m)[1]]; v != "" {
-			return `"` + v + `"`
+		for chain, behind := m, ""; chain != ""; {
+			rest, last := cutLast(chain)
+			if v := c.consts[last]; v != "" && len(last) > 2 {
+				return `"` + v + `"` + behind
+			}
+			chain, behind = strings.TrimRight(rest, ".:"), m[len(rest):]
 		}
 		return m
 	})
@@ -99,14 +140,32 @@ var member = lazy(`^["']?([A-Za-z_]\w*)["']?\s*(?::|=>|=)\s*(.+)$`)
 // stem returns what a name says besides that it is of a key or of a time: SeedListPrefix,
 // SEED_LIST_TTL and seed_list_expire have one.
 func stem(name string) string {
+	if rest := strings.TrimPrefix(strings.TrimPrefix(name, "key"), "Key"); rest != name && rest != "" &&
+		rest[0] >= 'A' && rest[0] <= 'Z' {
+		name = rest
+	}
 	name = timeWords.ReplaceAllString(keyWords.ReplaceAllString(name, ""), "")
 	return strings.ToLower(strings.ReplaceAll(name, "_", ""))
+}
+
+// number remembers a number that a line gives a name to, which may be made of another one.
+func (c *collector) number(l string) {
+	if len(c.amounts) >= maxConstants || isComment(strings.TrimSpace(l)) {
+		return
+	}
+	if name, value, ok := strings.Cut(l, "="); ok {
+		l = name + "=" + c.withNumbers(value)
+	}
+	if m := amount.FindStringSubmatch(l); m != nil {
+		c.amounts = known(c.amounts, m[1], m[2])
+	}
 }
 
 // lifetimes remembers the times that a block gives names to.
 func (c *collector) lifetimes(b block) {
 	inside := parents(b.code)
 	for i, l := range b.code {
+		c.number(l)
 		m := lifetime.FindStringSubmatch(strings.TrimSpace(l))
 		if m == nil && timesOpen.MatchString(inside[i].open) {
 			m = member.FindStringSubmatch(strings.TrimSpace(l))
@@ -114,23 +173,20 @@ func (c *collector) lifetimes(b block) {
 		if m == nil || isComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
 			continue
 		}
-		of, ttl := stem(m[1]), timeOf(m[1], m[2], b.lang)
+		of, ttl := stem(m[1]), timeOf(m[1], c.withNumbers(m[2]), b.lang, groupComment(b.code, i))
 		if of == "" || ttl == "" {
 			continue
-		}
-		if c.lives == nil {
-			c.lives = map[string]string{}
 		}
 		if before, twice := c.lives[of]; twice && before != ttl {
 			ttl = "" // it may be either
 		}
-		c.lives[of] = ttl
+		c.lives = known(c.lives, of, ttl)
 	}
 }
 
 // timeOf returns the time that a program gives a name. A number alone is one if the name tells its
-// unit, or in languages whose clients take seconds.
-func timeOf(name, value, lang string) string {
+// unit, if the comment behind or above it does, or in languages whose clients take seconds.
+func timeOf(name, value, lang, above string) string {
 	if t := ttlInCall("", value); t != "" {
 		return t
 	}
@@ -138,8 +194,11 @@ func timeOf(name, value, lang string) string {
 	if m == nil {
 		return ""
 	}
-	if r := remark.FindStringSubmatch(value); r != nil && duration(r[1]) != "" {
-		return duration(r[1])
+	behind := ""
+	if r := remark.FindStringSubmatch(value); r != nil {
+		if behind = r[1]; duration(behind) != "" {
+			return duration(behind)
+		}
 	}
 	total := int64(1)
 	for _, f := range strings.Split(m[1], "*") {
@@ -150,8 +209,14 @@ func timeOf(name, value, lang string) string {
 		total *= n
 	}
 	unit, named := unitOf(name)
+	said := unitSaid(behind, total)
+	if said == 0 {
+		said = unitSaid(above, total)
+	}
 	switch {
 	case named:
+	case said > 0:
+		unit = said
 	case slices.Contains(inSeconds, lang),
 		strings.Contains(m[1], "60") && strings.Contains(m[1], "*") && !strings.Contains(m[1], "1000"):
 		unit = time.Second
@@ -207,12 +272,16 @@ func (c *collector) lifetimeOf(l string) string {
 	if m := defined.FindStringSubmatch(l); m != nil && c.lives[stem(m[1])] != "" {
 		return c.lives[stem(m[1])]
 	}
-	for _, m := range constantIn.FindAllStringSubmatch(l, -1) {
-		if c.consts[m[1]] != "" && c.lives[stem(m[1])] != "" {
-			return c.lives[stem(m[1])]
+	for _, chain := range constantIn.FindAllString(l, -1) {
+		for chain != "" {
+			rest, last := cutLast(chain)
+			if c.consts[last] != "" && c.lives[stem(last)] != "" {
+				return c.lives[stem(last)]
+			}
+			chain = strings.TrimRight(rest, ".:")
 		}
 	}
-	if returns.MatchString(l) {
+	if strings.Contains(l, "return") || function.MatchString(l) {
 		return c.lives[stem(c.inside)]
 	}
 	return ""

@@ -12,8 +12,11 @@ type form func() *regexp.Regexp
 // forms lists all of them.
 var forms []form
 
-func lazy(text string) form {
-	f := form(sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) }))
+func lazy(text string) form { return lazyOf(func() string { return text }) }
+
+// lazyOf makes a form of a text that is made when it is first used.
+func lazyOf(text func() string) form {
+	f := form(sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text()) }))
 	forms = append(forms, f)
 	return f
 }

@@ -88,7 +88,7 @@ func withArguments(raw, rest string) string {
 	}
 	args := strings.Split(withinCall(strings.TrimLeft(rest, " ,%(")), ",")
 	i := 0
-	return formats.ReplaceAllStringFunc(raw, func(string) string {
+	return formats.ReplaceAllStringFunc(raw, func(verb string) string {
 		name := ""
 		i++
 		if i <= len(args) {
@@ -97,8 +97,11 @@ func withArguments(raw, rest string) string {
 			}
 			name = holeName(strings.Trim(args[i-1], " )('\""))
 		}
-		if name == "" {
-			return "%s"
+		switch {
+		case name == "":
+			return verb
+		case strings.HasSuffix(verb, "d"):
+			return "{" + name + ":" + strings.TrimLeft(verb, "%-+#") + "}"
 		}
 		return "{" + name + "}"
 	})

@@ -109,10 +109,15 @@ func (s *shape) meta() bool {
 // netWords are schemes that keys begin with, too, where a plain word follows.
 var netWords = set("ws host image data error info debug warning note")
 
+// isOwn: a placeholder that is not one of what schemes have after them.
+func (p part) isOwn() bool {
+	return p.isHole() && !p[0].value && len(p[0].name) > 3 && !addressNames[strings.ToLower(p[0].name)]
+}
+
 // isWord: letters only.
 func (p part) isWord() bool { return !p.hasHole() && wordOnly.MatchString(p.text()) }
 
-var wordOnly = lazy(`^[a-z_]{4,}$`)
+var wordOnly = lazy(`^[a-z_]{3,}$`)
 
 // notAKey: what is written like a key and is something else.
 func (s *shape) notAKey() bool {
@@ -121,7 +126,7 @@ func (s *shape) notAKey() bool {
 	case strings.Contains(s.raw, "://"), strings.HasPrefix(s.raw, "-"), strings.HasPrefix(s.raw, "/"),
 		strings.HasPrefix(s.raw, "."), strings.HasPrefix(s.raw, "@"):
 		return true
-	case len(s.parts) == 2 && schemes[root] && !(netWords[root] && s.parts[1].isWord()):
+	case len(s.parts) == 2 && schemes[root] && !(netWords[root] && (s.parts[1].isWord() || s.parts[1].isOwn())):
 		return true
 	case alwaysSchemes[root] && !s.parts[0].hasHole():
 		return true
@@ -275,8 +280,10 @@ func (s *shape) nameHoles(o *shape) {
 			if x.hole && x.name == "" {
 				x.name = y.name
 			}
-			if x.hole && x.typ == "" {
+			if x.hole && x.typ == "" && (y.typ != "int" || x.lit == "" || allDigits(x.lit)) {
 				x.typ = y.typ
+			} else if x.typ == "int" && y.value && !allDigits(y.lit) {
+				x.typ = ""
 			}
 			if x.hole && !y.value {
 				x.value = false
@@ -317,6 +324,31 @@ func (s *shape) print(enums map[int][]string) (string, map[string]string) {
 		}
 	}
 	return hashTagged(b.String()), types
+}
+
+// widen lets a number have more digits than its format shows, where nothing follows it at once.
+func (s *shape) widen() {
+	for _, p := range s.parts {
+		for i := range p {
+			if strings.HasPrefix(p[i].typ, "/[0-9]{") && len(p) == 1 {
+				p[i].typ = strings.Replace(p[i].typ, "}/", ",}/", 1)
+			}
+		}
+	}
+}
+
+// doubt takes back that a placeholder is a number if another mention has something else there.
+func (s *shape) doubt(o *shape) {
+	for i, p := range s.parts {
+		for j := range p {
+			if p[j].typ != "int" || i >= len(o.parts) || j >= len(o.parts[i]) {
+				continue
+			}
+			if q := o.parts[i][j]; q.lit != "" && !allDigits(q.lit) {
+				s.parts[i][j].typ = ""
+			}
+		}
+	}
 }
 
 // narrow keeps placeholders of one segment apart: none has the byte that the next

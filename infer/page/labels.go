@@ -2,6 +2,7 @@ package page
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
 // Labels of lines that go on about the key named just before.
@@ -16,8 +17,11 @@ var (
 	typeEnd = lazy(`[.。;；]\s*(.+)$`)
 )
 
-// attributeLines says how many lines after a key its labels may be.
-const attributeLines = 6
+// Labels may be so many lines after a key; in text as many more, if its section names no other.
+const (
+	attributeLines = 6
+	sectionLines   = 25
+)
 
 var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ")
 
@@ -49,11 +53,119 @@ func (c *collector) attribute(l string, line int) bool {
 		return false
 	}
 	last := &c.found[n-1]
-	if line <= last.line || line-last.line > attributeLines {
+	if line <= last.line || line-last.line > attributeLines && (c.inCode || line-last.line > sectionLines) {
 		return false
 	}
-	last.typ, last.ttl = orElse(last.typ, about.typ), orElse(last.ttl, about.ttl)
+	if last.typ, last.ttl = orElse(last.typ, about.typ), orElse(last.ttl, about.ttl); c.inCode || depth(l) > 0 ||
+		bullet.MatchString(l) {
+		return true
+	}
+	for i := n - 2; i >= 0 && c.found[i].line == c.found[i+1].line-1 && c.found[i].ttl == "" && // a list of keys
+		c.found[i].place >= inListing && c.found[i].section == last.section; i-- {
+		c.found[i].ttl = about.ttl
+	}
 	return true
+}
+
+// hinted takes a label above a list that tells the type of what is in it: Stream names:.
+func (c *collector) hinted(l string) {
+	text := strings.Trim(plainText(l), " *_")
+	switch {
+	case text == "", bullet.MatchString(l), depth(l) > 0:
+	case strings.ContainsAny(text[len(text)-1:], ":") && len(strings.Fields(text)) < 4 && !strings.Contains(l, "`"):
+		c.hint = typeIn(text)
+	default:
+		c.hint = ""
+	}
+}
+
+// saidBelow takes a label in any language, or an item below a key and further in that speaks of
+// expiry, for the key named before it.
+func (c *collector) saidBelow(l string, line int) bool {
+	n := len(c.found)
+	if n == 0 || strings.Contains(l, "`") || strings.TrimSpace(l) == "" {
+		return false
+	}
+	last := &c.found[n-1]
+	if line <= last.line || line-last.line > attributeLines || c.heading.line > last.line || last.place < inListing {
+		return false
+	}
+	if depth(l) > 0 && !bullet.MatchString(l) && line <= last.line+2 && !strings.ContainsAny(l, ":：") {
+		first := strings.Fields(l)
+		typ := typeIn(strings.Join(first[:min(2, len(first))], " "))
+		if ttl := ttlOfRemark(l); last.typ == "" && typ != "" || last.ttl == "" && ttl != "" {
+			last.typ, last.ttl = orElse(last.typ, typ), orElse(last.ttl, ttl)
+			return true
+		}
+	}
+	label, value := labelOf(unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3")))
+	last.maxlen = orElse(last.maxlen, maxLen(l))
+	switch low := folded(label); {
+	case label == "":
+	case last.ttl == "" && beginsWord(low, ttlTitles) && !notLife.MatchString(low):
+		last.ttl = ttlIn(value, true, 0)
+		return last.ttl != ""
+	case last.typ == "" && beginsWord(low, typeTitles) && typeIn(value) != "":
+		last.typ = typeIn(value)
+		return true
+	case valueLabel.MatchString(low) && typeIn(value) == "string":
+		last.hint = orElse(last.hint, "string")
+		return true
+	}
+	if last.ttl == "" && bullet.MatchString(l) && depth(l) > 0 {
+		last.ttl = ttlIn(strings.TrimSpace(l), false, 0)
+		return last.ttl != ""
+	}
+	return false
+}
+
+// notLife are labels that only look as if they told a TTL; valueLabel is one of the value.
+var (
+	notLife    = lazy(`throttl|valida|invalid|expired`)
+	valueLabel = lazy(`^\W*(?:value|format|formato|valor|wert|inhalt|valeur|contenu|contenido|` +
+		`valore|values?|значение|值|값)\b`)
+)
+
+// beginsWord reports whether a label has a word that begins with one of a list; where words are
+// not apart, whether it holds one.
+func beginsWord(low string, list []string) bool {
+	words := " " + strings.Join(wordsIn(low), " ")
+	for _, w := range list {
+		w = strings.ReplaceAll(folded(w), "_", " ")
+		if strings.Contains(words, " "+w) || strings.ContainsFunc(w, isDense) && strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// labelOf returns a label of at most four words, and what follows it.
+func labelOf(l string) (label, value string) {
+	at := strings.IndexAny(l, ":：=")
+	if at < 0 {
+		return "", ""
+	}
+	_, size := utf8.DecodeRuneInString(l[at:])
+	if at+size < len(l) && size == 1 && l[at+size] != ' ' {
+		return "", "" // a key
+	}
+	label, value = bullet.ReplaceAllString(l[:at], ""), strings.TrimSpace(l[at+size:])
+	if n := len(strings.Fields(label)); n == 0 || n > 4 || value == "" {
+		return "", ""
+	}
+	return label, value
+}
+
+// titled reads a heading that is a key and its type: feed (Sorted Set).
+func (c *collector) titled(l, key string, line int, section string) bool {
+	about := strings.TrimSpace(codeSpan.ReplaceAllString(l, ""))
+	typ := typeIn(about)
+	if typ == "" || len(strings.Fields(about)) > 4 || isSyntax[strings.ToLower(key)] {
+		return false
+	}
+	before := len(c.found)
+	c.add(key, candidate{place: inColumn, line: line, section: section, typ: typ})
+	return len(c.found) > before
 }
 
 // named takes a word that a heading names for a key, if what follows it tells its type.
@@ -71,8 +183,10 @@ func (c *collector) named(l string, line int) {
 }
 
 // keyLabel is a line that names a key: Key: t:{tenantId}:config.
-var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:key|path|キー|키|键名?|鍵|schlüssel|clave|clé|chave|chiave)` +
-	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*[(（].*)?\s*$`)
+var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:keys?|path|pattern|template|キー|키|键名?|鍵|` +
+	`schlüssel|muster|clave|patrón|clé|motif|chave|padrão|chiave|sleutel|klucz|wzorzec|klíč|nyckel|ключ|шаблон` +
+	`|anahtar|kunci|pola|khóa|模式|패턴|パターン)(?: ?(?:format|pattern|name|template|形式|패턴|模式))?s?[*_]*\s*[:：]\s*[*_]*\s*` +
+	`["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*(?:[(（#]|//|[—–]).*)?\s*$`)
 
 // channelLabel is a line that names a channel; titleType is a type in brackets after a title.
 var (
@@ -92,6 +206,10 @@ func (c *collector) labelled(l string, line int, section string) bool {
 		return false
 	}
 	before := len(c.found)
+	if plainWord.MatchString(m[1]) && !c.coded && !isSyntax[strings.ToLower(m[1])] {
+		c.heading = mention{m[1], line} // a key, if its type follows
+		return false
+	}
 	at := candidate{place: inListing, line: line, section: section}
 	if t := titleType.FindStringSubmatch(section); t != nil {
 		at.hint = typeIn(t[1])

@@ -13,7 +13,8 @@ var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|pr
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
-	c.inside = ""
+	c.inside, c.coded, c.inCode = "", isProgram(b.lang), true
+	defer func() { c.coded, c.inCode = false, false }()
 	c.lifetimes(b)
 	c.constants(b)
 	c.makers(b)
@@ -54,7 +55,8 @@ func (c *collector) codeBlock(b block) {
 		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
 			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
 			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
+			at.typ, at.ttl = orElse(typeIn(rest), partType(pending)), orElse(ttlOfRemark(rest), ttlOfRemark(pending))
+			at.maxlen = orElse(maxLen(rest), maxLen(pending))
 			c.add(key, at)
 			continue
 		}
@@ -63,7 +65,9 @@ func (c *collector) codeBlock(b block) {
 		}
 		c.above.typ, c.above.ttl = aboveKey(b.code, i)
 		c.within(inside[i], b.section)
+		before := len(c.found)
 		c.program(l, at)
+		c.members(b, i, before)
 	}
 }
 

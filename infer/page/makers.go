@@ -108,4 +108,4 @@ func (c *collector) usesMade(l string) string {
 
 // clientCall: a method of a client is called in a line.
 var clientCall = lazy(
-	`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)
+	`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|pipe(?:line)?|tx|multi|r)\b\s*(?:\.|->|::)|\bcommands\.`)

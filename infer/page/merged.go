@@ -15,13 +15,21 @@ type merged struct {
 	values    map[int][]string // of placeholders, by place
 	example   string
 	given     []said
+	maybe     string // a TTL that another sentence tells
+	shown     bool   // a mention is an example
+	commands  bool   // it is named in commands only
 }
 
 func (g *merged) add(m candidate) {
 	if !g.seen {
 		g.seen, g.shape, g.candidate = true, m.shape, m
 		g.values = map[int][]string{}
+		g.commands = true
 	}
+	g.shows, g.quoted = g.shows && m.shows, g.quoted && m.quoted
+	g.commands = g.commands && m.place == inCommand
+	g.shown = g.shown || m.shows
+	g.maxlen = orElse(g.maxlen, m.maxlen)
 	g.shape.nameHoles(&m.shape)
 	if m.place > g.place {
 		g.place = m.place
@@ -30,7 +38,11 @@ func (g *merged) add(m candidate) {
 		}
 	}
 	g.typ, g.hint = betterType(g.typ, m.typ), orElse(g.hint, m.hint)
-	g.say(m.ttl, m.line)
+	if m.weak {
+		g.maybe = orElse(g.maybe, m.ttl)
+	} else {
+		g.say(m.ttl, m.line)
+	}
 	g.doc = cmp.Or(g.doc, m.doc)
 	g.line = min(g.line, m.line)
 	if g.example == "" && m.shape.concrete() {
@@ -91,7 +103,7 @@ func absorb(list []*merged) []*merged {
 	for _, g := range list {
 		into := -1
 		for i, h := range list {
-			if h != g && h.shape.covers(&g.shape) {
+			if h != g && (h.shape.covers(&g.shape) || g.illustrates(h)) {
 				into = i
 				break
 			}
@@ -101,6 +113,7 @@ func absorb(list []*merged) []*merged {
 			continue
 		}
 		h := list[into]
+		h.shape.doubt(&g.shape)
 		g.candidate.shape = h.shape
 		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
 		h.hear(g)
@@ -153,9 +166,14 @@ func enumerate(list []*merged) []*merged {
 			if len(values) < 2 || p.isGeneric() && h.typ == "" && typed(values) > 1 {
 				continue
 			}
+			free := slices.ContainsFunc(values, func(g *merged) bool {
+				return strings.ContainsAny(g.shape.parts[at].text(), ".@0123456789")
+			})
 			for _, g := range values {
 				gone[g] = true
-				h.values[at] = append(h.values[at], g.shape.parts[at].text())
+				if !free {
+					h.values[at] = append(h.values[at], g.shape.parts[at].text())
+				}
 				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
 				h.hear(g)
 				h.line = min(h.line, g.line)
@@ -178,6 +196,7 @@ func typed(list []*merged) int {
 }
 
 func (g *merged) key() (Key, bool) {
+	g.shape.widen()
 	pattern, types := g.shape.print(g.values)
 	if !loads(pattern, types) {
 		g.shape.narrow()
@@ -195,9 +214,12 @@ func (g *merged) key() (Key, bool) {
 			typ = "channel"
 		}
 	}
-	ttl := g.ttl
+	ttl := orElse(g.ttl, g.maybe)
 	if typ == "channel" || g.doubt() != "" {
 		ttl = ""
+	}
+	if typ == "stream" {
+		g.doc = withLength(g.doc, g.maxlen)
 	}
 	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section,
 		Example: g.example, Line: g.line}, true

@@ -49,17 +49,23 @@ const maxPage = 4 << 20
 func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
 	c := &collector{}
+	label := ""
+	c.lines = strings.Split(string(text), "\n")
 	for _, b := range blocks(string(text)) {
 		if c.cut > 0 {
 			break
 		}
+		c.showing = b.code != nil && (exampleLabel(label) || isExampleTitle(b.section))
+		label = b.lastLine(label)
 		if what := gone.FindString(b.section); what != "" {
 			c.pass(b.line, b.section, "the section says "+what)
+			c.skip(b)
 			continue
 		}
 		c.block(b)
 	}
 	keys := c.keys()
+	c.missed(c.lines, keys)
 	return Page{keys, c.unread(keys)}
 }
 
@@ -87,27 +93,40 @@ type candidate struct {
 	section string
 	hint    string // the type that the heading above tells
 	prefix  bool   // it is what keys begin with, and nothing says how they go on
+	maxlen  string // of a stream: how many entries it has at most
+	shows   bool   // it is an example of a key
+	weak    bool   // another sentence tells the TTL
+	quoted  bool   // it is an example within a sentence
 }
 
 // collector gathers candidates of a page.
 type collector struct {
-	found   []candidate
-	ttls    []labelled        // TTLs that tables give by a label
-	byLabel map[string]string // of ttls: the first TTL of each; nil until it is asked
-	passed  []Passed
-	consts  map[string]string // of programs: their strings
-	made    map[string]string // of programs: keys that a function or a name gives
-	words   map[string]string // of programs: words that constants stand for
-	periods map[string]string // of programs: times that constants stand for
-	lives   map[string]string // of programs: TTLs of constants, by the stem of their name
-	inside  string            // of programs: the function that a line is in
-	above   told              // of programs: what the comment above a line tells
-	listing bool              // of programs: a line is in a part that names keys
-	redis   bool              // … and says that they are Redis's
-	ahead   told              // what labels tell before the key is named
-	common  string            // what all keys begin with, as a sentence says
-	heading mention           // a word that a heading names, in code
-	cut     int               // the line from which on nothing is read; 0: none
+	found    []candidate
+	ttls     []labelled        // TTLs that tables give by a label
+	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
+	passed   []Passed
+	consts   map[string]string // of programs: their strings
+	made     map[string]string // of programs: keys that a function or a name gives
+	words    map[string]string // of programs: words that constants stand for
+	periods  map[string]string // of programs: times that constants stand for
+	amounts  map[string]string // of programs: numbers that constants stand for
+	lives    map[string]string // of programs: TTLs of constants, by the stem of their name
+	inside   string            // of programs: the function that a line is in
+	above    told              // of programs: what the comment above a line tells
+	listing  bool              // of programs: a line is in a part that names keys
+	redis    bool              // … and says that they are Redis's
+	ahead    told              // what labels tell before the key is named
+	common   string            // what all keys begin with, as a sentence says
+	heading  mention           // a word that a heading names, in code
+	showing  bool              // what is read is an example
+	compared int               // how often what was missed was compared
+	lines    []string          // of the page
+	hint     string            // the type that a label above a list tells
+	inCode   bool              // what is read is a block of code
+	coded    bool              // what is read is a program
+	skipped  map[int]bool      // lines of sections that are not read
+	taken    []candidate       // of found, before any was dropped
+	cut      int               // the line from which on nothing is read; 0: none
 }
 
 // mention represents a word in a line.
@@ -145,6 +164,9 @@ func (c *collector) add(raw string, at candidate) {
 		return
 	}
 	at.shape = s
+	if at.shows = at.shows || at.quoted || c.showing; s.holes() > 0 && !s.concrete() {
+		at.shows, at.quoted = false, false // an example of a pattern is one
+	}
 	if why := at.implausible(); why != "" {
 		if s.colons() > 0 && s.hasWord() && why != short {
 			c.pass(at.line, raw, why)
@@ -168,7 +190,7 @@ func (c *candidate) implausible() string {
 		return "it is a host and a port"
 	case s.notAKey():
 		return "it is an address, a version or a file"
-	case isOption[s.raw]:
+	case isOption[s.raw], s.sep == "" && isSyntax[strings.ToLower(strings.Trim(s.raw, "<>{}[]"))]:
 		return short
 	}
 	switch c.place {
@@ -208,6 +230,7 @@ var isOption = set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD P
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
+	c.taken = slices.Clone(c.found)
 	c.putCommonPrefix()
 	c.dropPrefixes()
 	c.dropStrays()
@@ -230,7 +253,7 @@ func (c *collector) keys() []Key {
 	for _, name := range order {
 		list = append(list, groups[name])
 	}
-	list = withoutSchemes(enumerate(absorb(list)))
+	list = withoutSchemes(enumerate(c.dropExamples(absorb(list))))
 	var out []Key
 	for _, g := range list {
 		k, ok := g.key()
@@ -244,7 +267,7 @@ func (c *collector) keys() []Key {
 		out = append(out, k)
 	}
 	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(a.Line, b.Line) })
-	return out
+	return c.apart(c.withoutFields(out))
 }
 
 // dropPrefixes drops what keys begin with where the page says how they go on.
@@ -272,7 +295,7 @@ func (c *collector) dropStrays() {
 		}
 	}
 	for _, m := range c.found {
-		if m.place == inProse && m.shape.holes() > 0 {
+		if m.place == inProse && m.shape.holes() > 0 && (!m.shape.concrete() || m.typ != "" || m.ttl != "") {
 			roots[m.shape.root()] = true
 		}
 	}

@@ -141,7 +141,9 @@ func TestHostilePages(t *testing.T) {
 		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ",
 		"colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `,
 		"dashes": "-|-\n", "tables": "<table", "sentences": "`a:b` x. ", "spans": "`a:b:{c}` list. ", "struck": "~~a:b~~ ",
-		"numerals":  "one half an ",
+		"numerals": "one half an ",
+		"times":    "after 5 min ", "remarks": "- `a:{b}:c` 5 min, 1h until then; ",
+		"labels": "- a:{b}: hash\n  TTL: 5 min after x\n", "bare": "- a:{b}x hash, 1 h\n",
 		"different": "",
 	} {
 		text := strings.Repeat(piece, size/max(len(piece), 1))

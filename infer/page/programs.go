@@ -99,7 +99,7 @@ func commented(lines []string, i int) []string {
 		if !isComment(t) && t != "*/" && t != "*" {
 			break
 		}
-		out = append(out, strings.Trim(t, "#/-*; \t"))
+		out = append(out, markup.ReplaceAllString(strings.Trim(t, "#/-*; \t"), " "))
 	}
 	slices.Reverse(out)
 	return out
@@ -111,8 +111,8 @@ const maxComment = 12
 // aboveKey returns the type and the TTL that the comment above a line tells.
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
-		typ = orElse(typ, typeAbove(l))
-		ttl = orElse(ttl, ttlIn(l, false, 0))
+		typ = orElse(typ, partType(l))
+		ttl = orElse(ttl, ttlOfRemark(l))
 	}
 	return typ, ttl
 }

@@ -56,7 +56,7 @@ func (c *collector) table(b block) {
 				c.unscaled(r.line, title, t)
 			}
 		}
-		at.doc = plainText(r.cell(col.doc))
+		at.doc, at.maxlen = plainText(r.cell(col.doc)), maxLen(strings.Join(r.cells, " | "))
 		if at.ttl == "" {
 			for i, cell := range r.cells {
 				if i != col.key && at.ttl == "" {
@@ -83,7 +83,11 @@ func (c *collector) table(b block) {
 		}
 		for i, cell := range r.cells { // examples, and keys that are named beside it
 			if i != col.key {
+				before := len(c.found)
 				c.inline(cell, r.line, b.section)
+				if i < len(b.rows[0].cells) && isExampleTitle(plainText(b.rows[0].cells[i])) {
+					c.onlyExamples(before)
+				}
 			}
 		}
 	}
@@ -249,10 +253,13 @@ func (c *collector) cells(b block) {
 func (c *collector) inline(l string, line int, section string) {
 	rest := l
 	for _, s := range spans(l) {
-		at := candidate{line: line, section: section}
 		before, behind, _ := strings.Cut(rest, s)
+		at := candidate{line: line, section: section, quoted: isExample(before)}
 		if rest = behind; saysAny(before[max(0, len(before)-24):], channelTitles) {
 			at.typ, at.place = "channel", maybe
+			if typeBefore(before) == "channel" && mayBeKey(s) {
+				at.place = inListing
+			}
 		}
 		if name, args := command(s); name != "" {
 			c.command(name, args, candidate{line: line, section: section})
@@ -301,40 +308,11 @@ func (c *collector) present(l string, line int) string {
 	return kept.String()
 }
 
-var (
-	emphasis = lazy("(^|[\\s(])(?:\\*\\*|__|\\*)([^\\s*`]+?)(?:\\*\\*|__|\\*)")
-	bareItem = lazy("^(\\s*(?:[-*+]|\\d+[.)])\\s+)([^\\s*`]+?)[:,;]?(?:\\s+(.*))?$")
-)
-
-// marked returns a line in which keys that are not code are: bold ones, and one that begins an
-// item that tells its type or its TTL.
-func (c *collector) marked(l string, line int) string {
-	l = emphasis.ReplaceAllStringFunc(l, func(text string) string {
-		if m := emphasis.FindStringSubmatch(text); hasHole(m[2]) {
-			return m[1] + "`" + m[2] + "`"
-		}
-		return text
-	})
-	m := bareItem.FindStringSubmatch(l)
-	switch {
-	case m == nil || !hasHole(m[2]):
-	case typeIn(m[3]) == "" && ttlOfRemark(plainText(m[3])) == "":
-		c.pass(line, m[2], "nothing says that it is a key")
-	default:
-		l = m[1] + "`" + m[2] + "` " + m[3]
-	}
-	return l
-}
-
-// hasHole reports whether a word is a key with a placeholder.
-func hasHole(word string) bool {
-	s, ok := parse(word)
-	return ok && s.colons() > 0 && s.holes() > 0 && s.rooted() && !s.glob && !s.notAKey() && !s.meta()
-}
-
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b block) {
+	indent, among := amongKeys(b.text)
+	c.hint = ""
 	for i, l := range b.text {
 		line := b.line + i
 		if c.cut > 0 {
@@ -344,12 +322,19 @@ func (c *collector) prose(b block) {
 			c.heading = mention{line: line}
 			if list := spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
 				c.heading.text = list[0]
+				if c.titled(l, list[0], line, b.section) {
+					continue
+				}
 			} else if len(list) == 0 && c.alone(l, line, b.section) {
 				continue
 			}
 		}
-		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) ||
-			c.alone(l, line, b.section) {
+		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.saidBelow(l, line) ||
+			c.labelled(l, line, b.section) || c.typedLine(l, line, b.section) || c.alone(l, line, b.section) {
+			continue
+		}
+		c.hinted(l)
+		if among && depth(l) == indent && c.single(l, line, b.section) {
 			continue
 		}
 		l = c.marked(l, line)
@@ -359,16 +344,12 @@ func (c *collector) prose(b block) {
 		c.bracketed(l, line, b.section)
 		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
-			doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
-			typ, ttl := typeIn(codeSpan.ReplaceAllString(m[2], "")), ttlOfRemark(doc)
-			if s, ok := parse(m[1]); ok && s.rooted() && s.colons()+s.holes() > 0 &&
-				(!s.glob || typ != "" && ttl != "" && s.endsInGlob()) {
-				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typ, ttl: ttl})
+			if c.item(m[1], m[2], line, b.section) {
 				l = m[2]
 			}
 		} else {
-			for _, sentence := range sentences(l) {
-				c.sentence(sentence, line, b.section)
+			for _, sentence := range sentences(wholeSentences(b.text, i, l)) {
+				c.sentence(withoutCommands(sentence), line, b.section)
 			}
 		}
 		c.inline(l, line, b.section)
@@ -412,17 +393,29 @@ func typeNear(behind string) string {
 	return typeIn(behind)
 }
 
-// before is the word for a type right before a key: a hash named, the set.
-var before = lazy(
-	`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
-		`(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?|sous|chamad[oa]|em))?\s*[,(:]?\s*$`)
+// naming is between the word for a type and the key: a hash named, the set.
+var naming = lazy(`(?i)(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?` +
+	`|sous|chamad[oa]|em))?` +
+	`\s*[,(:]?\s*$`)
 
 // typeBefore returns the type that the words right before a key tell.
 func typeBefore(text string) string {
-	if m := before.FindStringSubmatch(strings.TrimRight(text, "*_ ")); m != nil {
-		return typeIn(m[1])
+	text = strings.TrimRight(text, "*_` ")
+	text = folded(text[:len(text)-len(naming.FindString(text))])
+	for len(text) > near {
+		_, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
 	}
-	return ""
+	best, at := "", len(text)+1
+	for _, t := range typeWords {
+		for _, f := range []form{t.common, t.spoken} {
+			all := f.FindAllStringIndex(text, -1)
+			if n := len(all); n > 0 && all[n-1][1] == len(text) && all[n-1][0] < at {
+				best, at = t.typ, all[n-1][0]
+			}
+		}
+	}
+	return best
 }
 
 // typed reads the keys without placeholders right after a word for their type: takes jobs
@@ -445,6 +438,9 @@ func (c *collector) typed(l, but string, line int, section string) {
 // maxTyped bounds the keys of a sentence.
 const maxTyped = 20
 
+// bracketBehind is a remark in brackets right behind a key.
+var bracketBehind = lazy("^`\\s*[(（]([^()（）]*)[)）]")
+
 // headingKey says what a heading names in code that may be a key.
 var headingKey = lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
@@ -460,16 +456,25 @@ func (c *collector) sentence(l string, line int, section string) {
 	if s == "" {
 		m := codeSpan.FindStringIndex(l)
 		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, 0); typ != "" || ttl != "" {
-			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl})
+			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl,
+				quoted: isExample(l[:m[0]])})
 		}
 		return
 	}
-	at := candidate{line: line, section: section, ttl: ttlIn(about, false, 0)}
+	at := candidate{line: line, section: section, maxlen: maxLen(about)}
+	at.ttl = ttlIn(codeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
+	if at.ttl == "" {
+		at.ttl, at.weak = ttlIn(about, false, 0), true
+	}
+	at.quoted = isExample(l[:strings.Index(l, s)])
 	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")
 			at.typ = orElse(typeNear(behind), typeBefore(l[:m[0]]))
 		}
+	}
+	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.ttl == "" {
+		at.ttl, at.weak = ttlOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {
 		at.place, at.typ, at.ttl = inListing, typeIn(about), ttlOfRemark(about)

@@ -14,14 +14,6 @@ import (
 // scale: a number below it is passed over, since a wrong TTL is worse than none.
 type scale time.Duration
 
-// unitWords lists the units as whole words.
-var unitWords = func() (out []form) {
-	for _, u := range units {
-		out = append(out, lazy(`(?i)^(?:`+u.words+`)\.?$`))
-	}
-	return out
-}()
-
 var (
 	inBrackets = lazy(`[(\[（［【〔]([^()\[\]（）［］【】〔〕]*)[)\]）］】〕]`)
 	ofUnit     = lazy(`(?i)^(?:(?:in|en|em|i|w|per|als|unit|в|как)(?:\s*[:：]\s*|\s+)|(?:単位は?|单位|單位|단위)\s*[:：]?\s*)`)
@@ -49,10 +41,9 @@ func unitWord(text string) time.Duration {
 	if unit := shortUnits[strings.ToLower(text)]; unit > 0 {
 		return unit
 	}
-	for i, form := range unitWords {
-		if form.MatchString(text) {
-			return units[i].unit
-		}
+	low := folded(text)
+	if m, to := spoken().unitAt(low, 0); to == len(low) {
+		return m.unit
 	}
 	return 0
 }

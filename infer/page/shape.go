@@ -47,8 +47,9 @@ var holeForms = []form{
 	lazy(`^\{\{\s*([^{}]*?)\s*\}\}`),
 	lazy(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
 	lazy(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
+	lazy(`^<(\.{3}|…)>`),
 	lazy(`^\[([A-Za-z][A-Za-z0-9_-]*)\]`),
-	lazy(`^%(?:\(([a-z_]+)\))?[sdvi]`),
+	lazy(`^%(?:\(([a-z_]+)\))?[-+#0]*\d*(?:\.\d+)?[sdviuxX]`),
 	lazy(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
 	lazy(`^(\*+)`),
 }
@@ -75,6 +76,9 @@ var values = []struct {
 	{lazy(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
 	{lazy(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
 	{lazy(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
+	{lazy(`^[a-z]{1,4}[-_]?0\d+$`), ""},
+	{lazy(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)*$`), ""},
+	{lazy(`^(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|edu|example)$`), ""},
 	{lazy(`^(?:u|usr|user|item|prod|product|ord|order|cust|customer|sess|session|task|job|msg|room|node|rule)[_-]?\d+$`), ""},
 }
 
@@ -129,7 +133,8 @@ scan:
 				!isFormat(name) {
 				continue // a hash tag
 			}
-			p := piece{hole: true, name: holeName(name), typ: dateForms[strings.ToLower(name)]}
+			p := piece{hole: true, name: holeName(name)}
+			p.typ = orElse(dateForms[strings.ToLower(name)], formatType(m[0]))
 			if strings.HasPrefix(m[0], "*") {
 				p.name, s.glob = "", true
 			}
@@ -157,7 +162,30 @@ func isFormat(name string) bool {
 	return formatForm.MatchString(format)
 }
 
-var formatForm = lazy(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
+var formatForm = lazy(`^(int|str|string|uuid|\d*[ds]|[.\d]*f|(?:yyyy|YYYY)[-_.]?(?:MM|mm)[-_.]?(?:dd|DD)?(?:HH|hh)?)$`)
+
+// numberForm is what a format says of a number: %d, %02d, {n:03d}.
+var numberForm = lazy(`^(?:%|\{[^{}:]*:)(0?)(\d*)d\}?$|^\{[^{}:]*:(int|uuid)\}$`)
+
+// formatType returns the type that a format tells: a number, so many digits, a day.
+func formatType(hole string) string {
+	if m := numberForm.FindStringSubmatch(hole); m != nil {
+		switch width, err := strconv.Atoi(m[2]); {
+		case m[3] != "":
+			return m[3]
+		case err == nil && width > 0 && width < 10 && m[1] != "":
+			return digitsType(width, "")
+		}
+		return "int"
+	}
+	if _, format, ok := strings.Cut(strings.Trim(hole, "{}$"), ":"); ok {
+		return dateForms[strings.ToLower(format)]
+	}
+	return ""
+}
+
+// digitsType is a type of so many digits.
+func digitsType(width int, more string) string { return "/[0-9]{" + strconv.Itoa(width) + more + "}/" }
 
 var identifier = lazy(`[\p{L}_][\p{L}\p{N}_]*`)
 
@@ -230,7 +258,7 @@ func (s *shape) split(pieces []piece) {
 func (s *shape) findValues() {
 	lower := 0
 	for _, p := range s.parts {
-		if t := p.text(); t != "" && t == strings.ToLower(t) {
+		if t := p.text(); t != "" && t != strings.ToUpper(t) {
 			lower++
 		}
 	}

@@ -2,124 +2,128 @@ package page
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// units lists the words for units of time, in the languages of teams that were
-// seen to keep such pages; longer words first.
-var units = []struct {
-	unit  time.Duration
-	words string
-}{
-	{time.Millisecond, `milliseconds?|millis|msecs?|ms|миллисекунд\p{L}*|ミリ秒|밀리초|毫秒`},
-	{time.Minute,
-		`minutes?|mins?|minuten|minutos?|minute|minuti|minuut|минут\p{L}*|мин|minut\p{L}*|dakika|分钟|分鐘|分間|分|분간|분`},
-	{30 * 24 * time.Hour, `months?|monate?n?|mois|m[eê]s(?:es)?|mes[ei]|maand(?:en)?|месяц\p{L}*|мес|か月|ヶ月|カ月|个月|個月|개월|달`},
-	{7 * 24 * time.Hour,
-		`weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]|weken|недел\p{L}*|tygodni\p{L}*|週間|週|周|星期|주일|주|w`},
-	{365 * 24 * time.Hour, `years?|yrs?|jahre?n?|ans?|années?|años?|anos?|ann[oi]|лет|год\p{L}*|年間|年|년`},
-	{time.Hour, `hours?|hrs?|hr|stunden?|std|heures?|horas?|or[ae]|uur|uren|час\p{L}*|ч|godzin\p{L}*|saat|時間|小时|小時|시간|h`},
-	{24 * time.Hour, `days?|tage?n?|jours?|d[ií]as?|giorn[io]|dagen|dag|день|дн\p{L}*|сут\p{L}*|dni|gün|日間|日|天|일간|일|d`},
-	{time.Second,
-		`seconds?|secs?|sekunden?|segundos?|secondes?|second[oi]|seg|секунд\p{L}*|сек|sekund\p{L}*|saniye|秒間|秒|초간|초|s`},
-	{time.Minute, `m`},
-}
-
+// product and number are times without a unit.
 var (
-	durations = func() (out []form) {
-		for _, u := range units {
-			out = append(out, lazy(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$`+
-				`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}])`))
-		}
-		return out
-	}()
-	product = lazy(`^\d+(?:\s*\*\s*\d+)+$`)
+	product = lazy(`^\d[\d_]*(?:\s*\*\s*\d[\d_]*)+$`)
 	number  = lazy(`^\d+$|^\d{1,3}(?:[,_]\d{3})+$`)
-	endless = lazy(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
-		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
-		`|[-–—]+|(?:有効)?期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
-		`|illimité|ninguno|nunca|sin (?:ttl|expiraci[oó]n|caducidad)|нет|без|бессрочно|никогда|не истекает|nenhuma?|sem |nessun[oa]?|mai|senza ` +
-		`|brak|nigdy|geen|nooit|yok)\b?`)
-	endlessIn = lazy(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
-		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|期限は?(?:なし|無し)|(?:无|無|没有)[过過]期|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)|keine?n? (?:ttl|ablauf|verfall)` +
-		`|\b(?:stays?|kept|lives?|stored) (?:for ever|forever|indefinitely|permanently)\b` +
-		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad|expiraci[oó]n)|sans (?:ttl|expiration)|se[mn]z?a? (?:ttl|expiração|validade|scadenza)|без (?:ttl|срока)|бессрочно|не истекает` +
-		`|zonder (?:ttl|vervaldatum)`)
-	aboutTime = lazy(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
-		`|\bafter \d|\blease\b|times? out|inactiv|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
-		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant|после|через|истека|хранит|жив[её]т|após|zera|scade|dura|por \d|per \d|wygasa|vervalt`)
+	dashed  = lazy(`^\s*[-–—]+(?:[^\d]|$)`)
 )
 
 // someTime: a number that may be a time, whatever is before it.
 var someTime = lazy(`\d{2,}|\d\s*\p{L}`)
+
+// bareSeconds is a number that only its name says to be a time, as a command has it: ttl 120.
+var bareSeconds = lazy(`(?i)\b(?:ttl|ex|expire|setex)\b\s*[:=]?\s*(\d[\d_]*)\s*(?:$|[,;)])`)
 
 // setTime is the TTL in the command that writes a string.
 var setTime = lazy(`\b(EX|PX)\s+(\d+)\b`)
 
 // ttlIn returns the TTL that a text gives. In a TTL column any time is one; elsewhere
 // the text must speak of expiry, or be a comment that is nothing but a time. A number
-// alone is one in a column, by the scale of its title.
+// alone is one in a column, by the scale of its title. What begins at an event, or lasts
+// until one, is none.
 func ttlIn(text string, column bool, by scale) string {
 	text = plainText(text)
-	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(inDigits(text)),
-		"-1")) {
-		return "none"
-	}
 	if m := setCommand.FindStringIndex(text); m != nil && !column {
 		if arg := setTime.FindStringSubmatch(text[m[0]:]); arg != nil {
 			return seconds(arg[2], map[string]int64{"EX": 1, "PX": 1000}[arg[1]])
 		}
 	}
-	if !column {
-		text = inDigits(text)
-		if endlessIn.MatchString(text) {
-			return "none"
+	low := folded(text)
+	list := timesIn(low)
+	switch {
+	case !column && foreverForm.MatchString(low), column && len(list) == 0 && isAlone(low):
+		return "none"
+	case !column && len(list) == 0:
+		if m := bareSeconds.FindStringSubmatch(text); m != nil {
+			return seconds(m[1], 1)
 		}
-		at := aboutTime.FindStringIndex(text)
-		if at == nil {
-			return ""
-		}
-		if t := duration(text[at[0]:]); t != "" {
-			return t
-		}
-		return duration(text)
-	}
-	if t := duration(text); t != "" {
-		return t
-	}
-	if endlessIn.MatchString(text) {
+		return ""
+	case !column:
+		return lifeIn(low, list)
+	case len(list) > 0:
+		return longest(lives(low, list, func(span) bool { return true }))
+	case foreverForm.MatchString(low):
 		return "none"
 	}
-	first := strings.TrimSpace(strings.FieldsFunc(text+" ", func(r rune) bool {
-		return r == '(' || r == '（' ||
-			r == ';'
-	})[0])
-	return by.time(first)
+	first := strings.FieldsFunc(text+" ", func(r rune) bool { return strings.ContainsRune("(（;#", r) })[0]
+	first, _, _ = strings.Cut(first, "//")
+	return by.time(strings.TrimSpace(first))
 }
 
-// often says how often something happens, which is no TTL.
-var often = lazy(
-	`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
-		`(?:\d+(?:[.,]\d+)?\s*)?\p{L}+|(?:^|[^\p{L}])кажд\p{L}+\s+(?:\d+\s*)?\p{L}+|每\s*\d*\s*(?:秒|分钟?|小时|天)|\d+\s*(?:秒|分|時間|日)(?:ごと|毎|おき)|\d+\s*(?:초|분|시간|일)마다`)
+// lifeIn returns the TTL that a sentence tells: of times that the words for it are before, or
+// right beside, else of all.
+func lifeIn(low string, list []span) string {
+	words := lastsForm.FindStringIndex(low)
+	near := lives(low, list, func(s span) bool { return isBeside(low, s) || words != nil && s.from >= words[0] })
+	if len(near) > 0 || words == nil {
+		return longest(near)
+	}
+	return longest(lives(low, list, func(span) bool { return true }))
+}
+
+// isAlone reports whether an answer to how long says that it is for ever.
+func isAlone(low string) bool {
+	if i := strings.IndexAny(low, "(（"); i > 0 {
+		low = low[:i]
+	}
+	return (aloneForm.MatchString(low) || dashed.MatchString(low)) &&
+		!someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(low), "-1"))
+}
+
+// lives keeps the times that are TTLs.
+func lives(low string, list []span, also func(span) bool) []span {
+	return slices.DeleteFunc(slices.Clone(list), func(s span) bool {
+		return isOften(low, s) || isEvent(low, s) || !also(s)
+	})
+}
 
 // duration returns the longest time a text names.
 func duration(text string) string {
-	text = often.ReplaceAllString(inDigits(text), " ")
-	var best time.Duration
-	for i, form := range durations {
-		for _, m := range form.FindAllStringSubmatch(text+" ", -1) {
-			n, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", "."), 64)
-			if err == nil && n > 0 && n < 1e9 {
-				best = max(best, time.Duration(n*float64(units[i].unit)))
-			}
+	low := folded(text)
+	return longest(lives(low, timesIn(low), func(span) bool { return true }))
+}
+
+// parted are between the parts of a remark.
+const parted = ",;()（）、。，—–|"
+
+// ttlOfRemark returns the TTL in a comment or in what is after a key: where it
+// speaks of expiry, or has a part that is a time and nothing else.
+func ttlOfRemark(text string) string {
+	text = strings.NewReplacer(" - ", " – ", ". ", "; ").Replace(strings.TrimRight(text, " ."))
+	if t := ttlIn(text, false, 0); t != "" {
+		return t
+	}
+	low := folded(plainText(text))
+	bare := lives(low, timesIn(low), func(s span) bool {
+		from, to := strings.LastIndexAny(low[:s.from], parted), strings.IndexAny(low[s.to:], parted)
+		if from >= 0 {
+			_, size := utf8.DecodeRuneInString(low[from:])
+			from += size
 		}
-		if best > 0 && units[i].unit == time.Millisecond {
-			break
+		part := low[max(from, 0):]
+		if to >= 0 {
+			part = low[max(from, 0) : s.to+to]
+		}
+		return isOnlyTime(part, span{from: s.from - max(from, 0), to: s.to - max(from, 0)})
+	})
+	if t := longest(bare); t != "" {
+		return t
+	}
+	for _, part := range strings.FieldsFunc(low, func(r rune) bool { return strings.ContainsRune(parted, r) }) {
+		part = strings.TrimSpace(strings.TrimRight(part, ". "))
+		if len(part) > 4 && strings.TrimSpace(aloneForm.FindString(part)) == part {
+			return "none"
 		}
 	}
-	return write(best)
+	return ""
 }
 
 // seconds reads a number, or a product of numbers.
@@ -134,7 +138,7 @@ func seconds(text string, per int64) string {
 		}
 		total = n
 	case product.MatchString(text):
-		for _, f := range strings.Split(text, "*") {
+		for _, f := range strings.Split(strings.ReplaceAll(text, "_", ""), "*") {
 			n, err := strconv.ParseInt(strings.TrimSpace(f), 10, 64)
 			if err != nil || n <= 0 || total > 1e12/n {
 				return ""
@@ -232,7 +236,7 @@ func ttlInCall(verb, rest string) string {
 		}
 		return seconds(m[2], 1)
 	}
-	switch verb {
+	switch strings.ReplaceAll(verb, "_", "") {
 	case "SETEX", "EXPIRE", "REMEMBER", "PUT":
 		if m := numberArg.FindStringSubmatch(rest); m != nil && strings.Count(rest[:len(m[0])], "(") <= 1 {
 			return seconds(m[1], 1)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"strconv"
 	"strings"
 )
 
@@ -13,20 +12,14 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// Titles of columns, in the languages of teams that were seen to keep such
-// pages. A title says a word if it holds it.
+// Titles of columns and labels. A title says a word if it holds it.
 var (
-	keyTitles = strings.Fields("key pattern prefix キー パターン 키 패턴 键 鍵 模式 schlüssel muster clé clef motif clave " +
-		"patrón namespace name 名前 이름 ключ шаблон chave padrão chiave klucz sleutel anahtar")
-	exampleTitles = strings.Fields("example sample 例 예 예시 示例 beispiel exemple ejemplo")
-	ttlTitles     = strings.Fields("how_long kept valid dauer 保存 ttl expir expiry lifetime retention 有効期限 期限 保持 만료 유효 " +
-		"срок время_жизни хранени validade expira scadenza durata ważność vervalt süre " +
-		"기간 过期 有效期 過期 失效 ablauf gültig lebensdauer laufzeit durée expiration vida caduc vigencia")
-	typeTitles = strings.Fields("type typ struktur datatype structure 型 種別 データ構造 データ型 タイプ 타입 자료구조 자료형 유형 类型 數據 " +
-		"数据结构 结构 datentyp tipo estructura тип структура estrutura struttura rodzaj tür")
-	docTitles = strings.Fields("desc purpose usage use meaning content note comment value what 説明 用途 内容 備考 目的 설명 " +
-		"описание назначение descrição descrizione opis beschrijving açıklama " +
-		"용도 목적 비고 说明 描述 备注 beschreibung zweck inhalt verwendung description usage contenu descripción uso propósito")
+	keyTitles     = field(func(l *language) string { return l.keyTitle })
+	ttlTitles     = field(func(l *language) string { return l.ttlTitle })
+	typeTitles    = field(func(l *language) string { return l.typeTitle })
+	docTitles     = field(func(l *language) string { return l.docTitle })
+	exampleTitles = strings.Fields("example sample 例 예 예시 示例 beispiel exemple ejemplo esempio exemplo contoh örnek " +
+		"przykład příklad пример приклад ví_dụ")
 	fieldTitles   = strings.Fields("field フィールド 필드 字段 campo feld champ поле")
 	channelTitles = strings.Fields("channel pub/sub pubsub チャンネル チャネル 채널 频道 頻道 kanal canal canaux topic")
 )
@@ -41,22 +34,26 @@ func saysAny(text string, words []string) bool {
 	return false
 }
 
-// typeWords lists the words for types. That which a text has first counts.
+// typeWords lists the words for types. That which a text has first counts, of two at one
+// place the first of the list.
 var typeWords = []struct {
-	typ  string
-	form form
+	typ            string
+	common, spoken form
 }{
-	{"channel", lazy(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道|канал`)},
-	{"zset", lazy(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋` +
-		`|有序集合|отсортированн\p{L}* множеств|упорядоченн\p{L}* множеств|insieme ordinato|sortierte|ensemble trié|conjunto ordenado|\bgeo(?:set)?\b`)},
-	{"hash", lazy(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列|х[еэ]ш\p{L}*`)},
-	{"stream", lazy(`(?i)\bstreams?\b|ストリーム|스트림|消息流|поток\p{L}*`)},
-	{"list", lazy(`(?i)\blists?\b|リスト|리스트|列表|спис\p{L}+|\blijst\b|\bliste\b|\blista\b|\bfifo\b`)},
-	{"set", lazy(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|세트|집합|\bmenge\b` +
-		`|\bconjunto\b|\bensemble\b|\binsieme\b|множеств\p{L}*`)},
-	{"string", lazy(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串` +
-		`|zeichenkette|\bstringa\b|\btekst\b|chaîne|cadena|\bint(?:eger)?s?\b|カウンタ` +
-		`|compteur|contador|contatore|zähler|строк\p{L}*|сч[её]тчик\p{L}*|\bincr\b|계수기|计数器`)},
+	{"channel", lazy(`(?i)\bchannel\b|pub/?sub`),
+		phrases(field(func(l *language) string { return l.channel }), "", "")},
+	{"zset", lazy(`(?i)sorted[ -_]?sets?|\bz-?sets?\b|\bgeo(?:set)?\b`),
+		phrases(field(func(l *language) string { return l.zset }), "", "")},
+	{"hash", lazy(`(?i)\bhash(?:es|map|table)?\b`),
+		phrases(field(func(l *language) string { return l.hash }), "", "")},
+	{"stream", lazy(`(?i)\bstreams?\b`),
+		phrases(field(func(l *language) string { return l.stream }), "", "")},
+	{"list", lazy(`(?i)\blists?\b|\bfifo\b`),
+		phrases(field(func(l *language) string { return l.list }), "", "")},
+	{"set", lazy(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)`),
+		phrases(field(func(l *language) string { return l.set }), "", "")},
+	{"string", lazy(`(?i)\bstrings?\b|\bjson\b|\bcounters?\b|\bbitmap\b|hyperloglog|\bint(?:eger)?s?\b|\bincr\b`),
+		phrases(field(func(l *language) string { return l.text }), "", "")},
 }
 
 // setCommand is the command that writes a string, in a sentence: (SET NX PX 15000).
@@ -68,9 +65,12 @@ func typeIn(text string) string {
 		return "string"
 	}
 	best, at := "", len(text)+1
+	low := folded(text)
 	for _, t := range typeWords {
-		if m := t.form.FindStringIndex(text); m != nil && m[0] < at {
-			best, at = t.typ, m[0]
+		for _, m := range [][]int{t.common.FindStringIndex(low), t.spoken.FindStringIndex(low)} {
+			if m != nil && m[0] < at {
+				best, at = t.typ, m[0]
+			}
 		}
 	}
 	return best
@@ -97,10 +97,12 @@ var (
 		"alpine ubuntu debian https git ssh tcp udp unix todo fixme note warning error info debug foreach v-on v-bind " +
 		"xmlns com org io net eslint gradle maven pip gem")
 	// alwaysSchemes begin nothing else whatever follows.
-	alwaysSchemes = set("http https ftp file jdbc mongodb postgres postgresql mysql amqp wss mailto urn arn localhost " +
+	alwaysSchemes = set("http https ftp jdbc mongodb postgres postgresql mysql amqp wss mailto urn arn localhost " +
 		"sha256 org com xmlns std")
 	pathRoots = set("src app lib bin usr etc var home opt tmp cmd pkg internal test tests docs api node_modules " +
 		"dist build public static assets v1 v2 github.com")
+	addressNames = set("port redis_port redisport port_number path filepath file_path filename file_name line tag version " +
+		"name image url host hostname message text string number address base64 type mime")
 	portNames = set("port redis_port redisport port_number")
 )
 
@@ -112,7 +114,8 @@ var (
 		`|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|rechazad[oa]s?|descartad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|却下` +
 		`|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
 	gone     = lazy(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
-	goneLine = lazy(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
+	goneLine = lazy(`(?i)\bbad (?:key )?(?:names?|keys?)\b|\bdo(?:n't| not) (?:write|use|name)\b|❌|` +
+		`[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
 		`^\W*(?:` + goneWords +
 		`)\s*[(\[（]|\bnot (?:yet|currently) (?:built|implemented|used|live|in use|written|deployed|released|there)\b|` +
 		`noch nicht (?:gebaut|umgesetzt|implementiert|in betrieb)|未実装|尚未实现|未实现|아직 구현|aún no (?:existe|se usa)|todavía no (?:existe|se usa)|pas encore (?:utilis|implément)|` +
@@ -122,5 +125,3 @@ var (
 		`|只是(?:一个)?(?:示例|例子)|仅(?:为|作|供)?示例|ただの例|一例にすぎ|예시일 뿐|예시에 불과`)
 	struck = lazy(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }

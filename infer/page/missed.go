@@ -1,0 +1,93 @@
+package page
+
+import (
+	"slices"
+	"strings"
+)
+
+// tokenForm is what may be a key in a line: a word with a placeholder, in code or not.
+var tokenForm = lazy("(?:<[^<>\\s|]{1,40}>|\\{[^{}\\n|]{1,60}\\}|\\[[A-Za-z][\\w-]*\\]|%[0-9]*[sd]|" +
+	"[\\p{L}\\p{N}_:./#$@*-])+")
+
+// missed lists what looks like a key and was neither taken for one nor passed over: a word
+// with a placeholder, or one in code with a colon.
+func (c *collector) missed(lines []string, keys []Key) {
+	known := map[string]bool{}
+	for _, m := range c.taken {
+		known[m.signature()] = true
+		known[m.raw] = true
+	}
+	for _, p := range c.passed {
+		known[p.Text] = true
+	}
+	for _, k := range keys {
+		known[k.Pattern] = true
+	}
+	passed := map[int]string{}
+	for _, p := range c.passed {
+		passed[p.Line] += p.Text + "\n"
+	}
+	for i, l := range lines {
+		if c.skipped[i+1] {
+			continue
+		}
+		if c.cut > 0 && i+1 >= c.cut || len(c.passed) >= maxPassed {
+			return
+		}
+		if len(l) > maxLine || !strings.ContainsAny(l, "<{[%`") {
+			continue
+		}
+		code := map[string]bool{}
+		for _, s := range spans(l) {
+			code[s] = true
+		}
+		for _, raw := range tokenForm.FindAllString(l, -1) {
+			raw = strings.Trim(raw, ".:*/-#")
+			if known[raw] || strings.Contains(passed[i+1], raw) || !looksLikeKey(raw, code[raw]) {
+				continue
+			}
+			known[raw] = true
+			if s, _ := parse(raw); !known[s.signature()] && !c.isTaken(&s) {
+				c.pass(i+1, raw, "nothing says that it is a key")
+			}
+		}
+	}
+}
+
+// isTaken reports whether a word is one of a key that was taken.
+func (c *collector) isTaken(s *shape) bool {
+	c.compared += len(c.taken)
+	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m candidate) bool { return m.covers(s) || s.instanceOfKey(&m.shape) })
+}
+
+// maxCompared bounds the comparisons of what was missed with what was taken.
+const maxCompared = 2_000_000
+
+// maxLine bounds the bytes of a line that is looked through for what was missed.
+const maxLine = 2000
+
+// looksLikeKey reports whether a word has a placeholder and a separator, or is code with a
+// colon in it.
+func looksLikeKey(raw string, code bool) bool {
+	s, ok := parse(raw)
+	if !ok || s.notAKey() || s.glob || !s.hasWord() || strings.Contains(raw, "/") || strings.HasPrefix(raw, "$") {
+		return false
+	}
+	if s.holes() > 0 && !s.concrete() {
+		return s.colons() > 0 || s.rooted() && strings.ContainsAny(s.parts[0].text(), "-_")
+	}
+	return code && s.colons() > 0 && s.rooted()
+}
+
+// skip notes the lines of a block that is not read.
+func (c *collector) skip(b block) {
+	if c.skipped == nil {
+		c.skipped = map[int]bool{}
+	}
+	for i := range max(len(b.code), len(b.text)) {
+		c.skipped[b.line+i] = true
+	}
+	for _, r := range b.rows {
+		c.skipped[r.line] = true
+	}
+}
