@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/keywright/keywright/internal/wire"
 )
@@ -20,6 +21,31 @@ var reuses = os.Getenv("REUSE_SERVERS") != ""
 var idle struct {
 	sync.Mutex
 	servers map[string][]*Server
+}
+
+// startAgain returns a server that an earlier test has used, or one that later tests may use.
+func startAgain(t testing.TB, brand Brand, program string) *Server {
+	t.Helper()
+	s := takeIdle(program)
+	if s == nil {
+		dir, err := os.MkdirTemp("", "keywright")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = &Server{t: t, Brand: brand, program: program, Dir: dir, again: true}
+		s.start()
+		c, err := s.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if s.asStarted, err = s.traits(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.t = t
+	t.Cleanup(s.giveBack)
+	return s
 }
 
 // takeIdle returns a server that is as a new one is, nil if there is none.

@@ -130,52 +130,33 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := reuses && len(options) == 0
-	if again {
-		if s := takeIdle(program); s != nil {
-			s.t = t
-			t.Cleanup(s.giveBack)
-			return s
-		}
+	if reuses && len(options) == 0 {
+		return startAgain(t, brand, program)
 	}
-	s := &Server{t: t, Brand: brand, program: program}
-	if again {
-		if s.Dir, err = os.MkdirTemp("", "keywright"); err != nil {
-			t.Fatal(err)
-		}
-		s.again = true
-	} else {
-		s.Dir = tempDir(t)
-	}
+	s := &Server{t: t, Brand: brand, program: program, Dir: tempDir(t)}
 	for _, o := range options {
 		o(s)
 	}
+	s.start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// start starts the process on a free port.
+func (s *Server) start() {
+	s.t.Helper()
 	for attempt := 0; ; attempt++ {
-		s.Port = freePort(t)
+		s.Port = freePort(s.t)
 		err := s.launch(30 * time.Second)
 		if err == nil {
-			break
+			return
 		}
 		log := s.Log()
 		s.Kill()
 		if attempt == 5 {
-			t.Fatalf("start %s: %v\n%s", brand, err, log)
+			s.t.Fatalf("start %s: %v\n%s", s.Brand, err, log)
 		}
 	}
-	if !again {
-		t.Cleanup(s.Kill)
-		return s
-	}
-	c, err := s.dial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if s.asStarted, err = s.traits(c); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.giveBack)
-	return s
 }
 
 // patience says how long a test waits for a server. It ends a test that hangs, and decides none: a machine that is busy
