@@ -213,7 +213,7 @@ func TestIgnoreOfWhatWasNotLookedFor(t *testing.T) {
 func TestSARIFNamesFilesAsURIs(t *testing.T) {
 	for file, want := range map[string]string{"a/k.yaml": "a/k.yaml", "my keys.yaml": "my%20keys.yaml",
 		"100%.yaml": "100%25.yaml", "a:b.yaml": "./a:b.yaml", "상품.yaml": "%EC%83%81%ED%92%88.yaml"} {
-		if got := physical(Position{File: file}).Artifact.URI; got != want {
+		if got := (&Options{}).physical(Position{File: file}).Artifact.URI; got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
 	}

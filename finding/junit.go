@@ -50,7 +50,7 @@ func JUnit(w io.Writer, findings []Finding, o Options) error {
 		suite.Cases = append(suite.Cases,
 			junitCase{Class: "keywright", Name: "complete", Error: &junitReason{why, "incomplete", why}})
 	}
-	for _, f := range folded(findings) {
+	for _, f := range folded(o.masked(findings)) {
 		suite.Cases = append(suite.Cases, junitOf(f, o))
 	}
 	if len(suite.Cases) == 0 {

@@ -160,7 +160,7 @@ func GitHub(w io.Writer, findings []Finding, o Options) error {
 		}
 	}
 	level := map[Severity]string{Note: "notice", Warning: "warning", Error: "error"}
-	for _, f := range folded(findings) {
+	for _, f := range folded(o.masked(findings)) {
 		var props []string
 		add := func(name string, value any) { props = append(props, name+"="+escapeProperty(fmt.Sprint(value))) }
 		if f.Pos.File != "" {

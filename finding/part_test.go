@@ -3,6 +3,7 @@ package finding
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -100,5 +101,29 @@ func TestBaselineOfOneCount(t *testing.T) {
 	}
 	if next := b.Update(undeclaredIn("b 2"), all); len(next.Findings) != 1 || next.Findings[0].Group != "b" {
 		t.Errorf("%+v", next)
+	}
+}
+
+// TestOthersReadNoIdentifier: what SARIF, JUnit and GitHub show of keys has no identifier in it, and SARIF names files from
+// the folder of the run.
+func TestOthersReadNoIdentifier(t *testing.T) {
+	f := []Finding{{Code: "KW502", Message: "keys", Count: 3, Pos: Position{File: "/srv/k.yaml", Line: 1},
+		Examples: []Example{{Key: []byte("user:ann")}, {Key: []byte("user:bob")}}}}
+	o := Options{Root: "/srv/", Mask: func([]byte) string { return "user:{text}" }}
+	for name, write := range map[string]func(io.Writer, []Finding, Options) error{"SARIF": SARIF, "JUnit": JUnit, "GitHub": GitHub} {
+		var out bytes.Buffer
+		if err := write(&out, f, o); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); strings.Contains(text, "ann") || strings.Contains(text, "bob") ||
+			!strings.Contains(text, "user:{text}  and 2 more") || name == "SARIF" && !strings.Contains(text, `"uri": "k.yaml"`) {
+			t.Errorf("%s: %s", name, text)
+		}
+		if out.Reset(); write(&out, f, Options{}) != nil || !strings.Contains(out.String(), "ann") {
+			t.Errorf("%s: %s", name, out.String())
+		}
+	}
+	if string(f[0].Examples[0].Key) != "user:ann" {
+		t.Error("the findings were changed")
 	}
 }

@@ -86,7 +86,7 @@ type (
 
 // SARIF prints one SARIF 2.1.0 log with the rules that the findings refer to.
 func SARIF(w io.Writer, findings []Finding, o Options) error {
-	findings = folded(findings)
+	findings = folded(o.masked(findings))
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{},
 		Tool: sarifTool{sarifDriver{Name: "keywright", InformationURI: "https://github.com/keywright/keywright",
 			Rules: []sarifRule{}}}}
@@ -113,7 +113,7 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 		if at.File == "" {
 			at = Position{File: o.File, Line: 1, Column: 1}
 		}
-		loc := sarifLocation{Physical: physical(at)}
+		loc := sarifLocation{Physical: o.physical(at)}
 		if f.Entry != "" {
 			loc.Logical = []sarifLogical{{f.Entry, "member"}}
 		}
@@ -121,7 +121,7 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 			res.Locations = []sarifLocation{loc}
 		}
 		for i, r := range f.Related {
-			res.Related = append(res.Related, sarifLocation{ID: &i, Message: &sarifText{r.Message}, Physical: physical(r.Pos)})
+			res.Related = append(res.Related, sarifLocation{ID: &i, Message: &sarifText{r.Message}, Physical: o.physical(r.Pos)})
 		}
 		run.Results = append(run.Results, res)
 	}
@@ -143,11 +143,11 @@ func whole(f Finding, rules []Rule) string {
 	return text
 }
 
-func physical(p Position) *sarifPhysical {
+func (o *Options) physical(p Position) *sarifPhysical {
 	if p.File == "" {
 		return nil
 	}
-	out := &sarifPhysical{Artifact: sarifArtifact{reference(p.File)}}
+	out := &sarifPhysical{Artifact: sarifArtifact{reference(strings.TrimPrefix(p.File, o.Root))}}
 	if p.Line > 0 {
 		out.Region = &sarifRegion{StartLine: p.Line, StartColumn: max(1, p.Column), EndColumn: p.EndColumn}
 	}

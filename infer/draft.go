@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/software"
 	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
@@ -116,10 +117,13 @@ func (in *Infer) Draft() *Draft {
 	} else {
 		d.ofKept(&in.kept, in.samples.looks)
 	}
-	d.left("", "names that are longer than any pattern", in.long)
+	d.leftApart(in.long, in.slips)
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
 	return d
 }
+
+// tooLong is why names that are longer than any pattern are left.
+const tooLong = "names that are longer than any pattern"
 
 // maxRounds bounds how often what is left is looked at again by itself.
 const maxRounds = 8
@@ -214,6 +218,17 @@ func (d *Draft) left(what, why string, n Count) {
 		d.Left = append(d.Left, Left{What: what, Why: why, Count: n})
 	}
 }
+
+// leftApart tells what was not looked at for patterns: names that are too long, and those that are mistakes.
+func (d *Draft) leftApart(long Count, s slips) {
+	d.left("", tooLong, long)
+	for _, slip := range slices.Sorted(maps.Keys(s)) {
+		d.left("", byMistake+finding.Printable(slip), *s[slip])
+	}
+}
+
+// byMistake is why names that a program put together wrongly are left.
+const byMistake = "a program put the name together by mistake: "
 
 // leave does not declare paths.
 func (d *Draft) leave(paths []*path, what, why string) {

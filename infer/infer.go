@@ -17,6 +17,7 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/keyspace"
+	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
@@ -39,6 +40,7 @@ type Infer struct {
 	seen    Count // all keys
 	covered Count // by the known declaration
 	long    Count // with a name that is longer than any pattern
+	slips   slips // with a name that a program put together by mistake
 	looked  int64 // keys whose value was read whole
 	recent  ring
 	words   scratch
@@ -75,8 +77,8 @@ func declared(ks *keyspace.Keyspace) (*match.Matcher, error) {
 	return m, err
 }
 
-// Run feeds everything src yields, and drafts. When src fails or ctx ends the
-// draft covers what was seen, and the error says so.
+// Run feeds everything src yields, and drafts. Of more keys than are kept src is read twice: the second time they are
+// counted. When src fails or ctx ends the draft covers what was seen, and the error says so.
 func (in *Infer) Run(ctx context.Context, src source.Source, req source.Request) (*Draft, source.Summary, error) {
 	req.Values = in.wantsValue
 	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
@@ -84,6 +86,9 @@ func (in *Infer) Run(ctx context.Context, src source.Source, req source.Request)
 		return ctx.Err()
 	})
 	d := in.Draft()
+	if in.tree != nil && err == nil && req.Sample == 0 && len(sum.Incomplete) == 0 {
+		in.exactly(ctx, src, req, d)
+	}
 	d.About = d.About || req.Sample > 0 || sum.MaxRepeats > 0
 	return d, sum, err
 }
@@ -105,6 +110,8 @@ func (in *Infer) add(k *source.Key) {
 		return
 	case len(k.Name) > maxKeptName:
 		in.long.add(one)
+		return
+	case in.slips.take(k.Name, one):
 		return
 	}
 	if int(k.Kind) >= source.Kinds {
@@ -143,6 +150,33 @@ func (in *Infer) keep(k *source.Key, asked remembered, found bool) bool {
 	return false
 }
 
+// slips counts the keys whose name a program put together by mistake, by what is in it.
+type slips map[string]*Count
+
+// maxSlips bounds the mistakes that are told apart.
+const maxSlips = 50
+
+// take counts a key if its name is such a one: it is not declared.
+func (s *slips) take(name []byte, one Count) bool {
+	slip := keygroup.Slip(name)
+	if slip == "" {
+		return false
+	}
+	if *s == nil {
+		*s = slips{}
+	}
+	if (*s)[slip] == nil {
+		if len(*s) >= maxSlips {
+			slip = "another"
+		}
+		if (*s)[slip] == nil {
+			(*s)[slip] = &Count{}
+		}
+	}
+	(*s)[slip].add(one)
+	return true
+}
+
 func (in *Infer) knows(name []byte) bool {
 	return in.known != nil && in.known.Match(name, nil) != match.None
 }
@@ -153,7 +187,7 @@ func (in *Infer) wantsValue(name []byte, _ source.Kind) bool {
 	r := remembered{sample: -1, known: in.knows(name)}
 	want := false
 	switch {
-	case r.known || len(name) > maxKeptName:
+	case r.known || len(name) > maxKeptName || keygroup.Slip(name) != "":
 	case in.tree == nil:
 		r.sample, want = in.samples.wants(name, &in.words)
 	default:

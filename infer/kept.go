@@ -6,12 +6,12 @@ import (
 )
 
 // Bounds of what is remembered of single keys. A keyspace within them is looked
-// at as a whole before anything is decided, and its counts are exact; of a larger
-// one the first keys decide, and counts are said to be about so many.
+// at as a whole before anything is decided; of a larger one the first keys decide,
+// and all are counted in a second reading.
 const (
-	maxKept     = 1 << 20
+	maxKept     = 1 << 17
 	chunk       = 1 << 20 // bytes of names
-	maxChunks   = 40
+	maxChunks   = 12
 	maxKeptName = 4096
 	factsAtOnce = 1 << 14
 )

@@ -57,3 +57,23 @@ func TestFamiliesStayApart(t *testing.T) {
 		}
 	}
 }
+
+// TestMistakesAreNotDeclared: what a language prints for nothing is no value of a placeholder, and is told.
+func TestMistakesAreNotDeclared(t *testing.T) {
+	var keys []source.Key
+	for i := range 100 {
+		keys = append(keys, key(fmt.Sprintf("user:%d hash", i)))
+	}
+	for _, line := range []string{"user:null hash", "user:undefined hash", "user:NaN hash", "user:%s hash", "user:7: hash"} {
+		keys = append(keys, key(line))
+	}
+	d := draft(t, keys)
+	var why []string
+	for _, l := range d.Left {
+		why = append(why, l.String())
+	}
+	if len(d.Entries) != 1 || d.Entries[0].Keys != 100 || d.Entries[0].Pattern != "user:{user_id}" || len(why) != 5 ||
+		!strings.Contains(strings.Join(why, "\n"), "1 key: a program put the name together by mistake: null") {
+		t.Errorf("%v, left %q", d.Entries[0].Pattern, why)
+	}
+}

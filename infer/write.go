@@ -226,7 +226,7 @@ func (l Left) String() string {
 }
 
 // shown returns a key for a comment: a draft goes to a repository, where no identifier of a person belongs.
-func shown(key []byte) string { return finding.Printable(keygroup.Mask(key[:min(len(key), 100)])) }
+func shown(key []byte) string { return finding.Key([]byte(keygroup.Mask(key[:min(len(key), 100)]))) }
 
 // writer counts the lines it writes.
 type writer struct {

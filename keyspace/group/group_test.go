@@ -155,7 +155,8 @@ func TestSlipsStayApart(t *testing.T) {
 	if slips != 5 {
 		t.Errorf("%d slips", slips)
 	}
-	for name, want := range map[string]string{"user:null": "null", "user::7": "empty segment", "user:7:": "empty segment",
+	for name, want := range map[string]string{"user:null": "null", "books::7": "", "user:7::x": "empty segment", "user:7:": "empty segment",
+		":1:books": "", "user:": "empty segment",
 		"a:NaN:b": "NaN", "u:${id}": "${id}", "{user1}:x": "", "{cart}:items": "", "{id}:x": "{id}", "a/b//c": "", "x": "",
 		"u:<userId>": "<userId>", "u:%(id)s": "%(id)s"} {
 		if got := Slip([]byte(name)); got != want {

@@ -48,20 +48,26 @@ func namesID(word string) bool {
 		strings.HasSuffix(word, ".id") || strings.HasSuffix(word, "name") && strings.Contains(word, "_")
 }
 
-// Slip returns the segment of a name that a program wrote by mistake, as in user:null, user:%s and user::7, "" if there
-// is none: an empty one is "empty segment".
+// EmptySegment is the slip of a name with a separator too many.
+const EmptySegment = "empty segment"
+
+// Slip returns the segment of a name that a program wrote by mistake, as in user:null, user:%s and user:7:, "" if there
+// is none. A separator too many at the beginning is none: caches are named so (books::42 by Spring, :1:books by Django).
 func Slip(name []byte) string {
 	sep := SeparatorOf(name)
 	if sep == 0 {
 		return ""
 	}
+	at := 0
 	for segment := range bytes.SplitSeq(name, []byte{sep}) {
+		last := at == bytes.Count(name, []byte{sep})
 		switch {
-		case len(segment) == 0 && (sep == ':' || sep == '|'):
-			return "empty segment"
+		case len(segment) == 0 && (sep == ':' || sep == '|') && (at > 1 || last):
+			return EmptySegment
 		case isSlip(segment):
 			return string(segment)
 		}
+		at++
 	}
 	return ""
 }

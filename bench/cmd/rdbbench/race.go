@@ -91,8 +91,8 @@ func (f field) goals(keys int) []report.Goal {
 		{What: "wall, redis-check-rdb ÷ audit", Value: contest.Ratio(f.check, f.audit, contest.Wall), Bound: 4.5,
 			AtLeast: true},
 		{What: "audit, peak RSS MiB", Value: max(f.audit.PeakRSS(), f.quick.PeakRSS()), Bound: 64},
-		{What: "wall, infer ÷ audit", Value: contest.Ratio(f.infer, f.audit, contest.Wall), Bound: 20},
-		{What: "infer, peak RSS MiB", Value: f.infer.PeakRSS(), Bound: 256},
+		{What: "wall, infer ÷ audit", Value: contest.Ratio(f.infer, f.audit, contest.Wall), Bound: 3},
+		{What: "infer, peak RSS MiB", Value: f.infer.PeakRSS(), Bound: 64},
 	}
 }
 

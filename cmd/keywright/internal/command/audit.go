@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ type auditing struct {
 
 	checkpoint string
 	part       string
+	showKeys   bool
 	onlyDB     int // the database that was read; -1: all
 }
 
@@ -111,6 +113,12 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 // auditForms lists the forms of an audit's report.
 var auditForms = []string{"table", "json", "jsonl", "csv", "html", "sarif", "github", "junit", "partial"}
 
+// showKeysFlag adds --show-keys.
+func showKeysFlag(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "show-keys", false,
+		"in SARIF, JUnit and GitHub's annotations, which others read, name keys with the identifiers in them")
+}
+
 func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&o.audit.Include, "include", nil, "only these entries or key globs")
@@ -118,6 +126,7 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.StringVar(&o.values, "values", "none",
 		"check values against their types, fields and members: none, sample (both ends, random members) or all")
 	f.Lookup("values").NoOptDefVal = "sample"
+	showKeysFlag(c, &o.showKeys)
 	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
 	f.IntVar(&o.audit.Groups, "groups", 50, "how many groups of undeclared keys to report")
 	f.StringSliceVar(&o.offending.codes, "keys-of", nil,
@@ -324,6 +333,9 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	}
 	how := a.printing(d, a.out)
 	how.Failed = r.Incomplete.String()
+	if !o.showKeys {
+		how.Mask = group.Mask
+	}
 	a.say("%s", (&reportTable{r: r}).scope()) // these forms have findings only
 	return printers[o.output](a.out.Raw(), r.Findings, how)
 }

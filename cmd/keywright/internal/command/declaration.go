@@ -209,8 +209,9 @@ func (a *app) usable() (*declaration, string, error) {
 
 // printing returns the options of the printers of findings.
 func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
+	root, _ := os.Getwd()
 	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color,
-		File: d.root}
+		File: d.root, Root: filepath.ToSlash(root) + "/"}
 }
 
 // AllRules returns every rule of the product, in the order of the codes.

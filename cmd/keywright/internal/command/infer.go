@@ -50,8 +50,9 @@ A draft loads, passes lint, and an audit of the same keys, and of the values tha
 were read, finds nothing but the keys that it does not declare: probable typos
 (album, albun), keys that are nearly those of a family (dau:2026-13-45) and names
 with nothing in common. They are listed at its end, and standard error says which
-share of keys and bytes is drafted. The first lines say how many values were read. Up to about a million keys the counts are exact; of more they are near
-the truth, and say "about". Memory stays below 256 MB for any number of keys.
+share of keys and bytes is drafted. The first lines say how many values were read.
+Counts are exact. More than 131,072 keys are read twice for that; what cannot be
+read twice (standard input) has counts near the truth, and says "about".
 
 With --from-doc the draft is of the keys that a Markdown page documents: tables,
 lists, labels, redis-cli transcripts, sequence diagrams and programs in most ways

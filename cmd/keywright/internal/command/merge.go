@@ -67,6 +67,7 @@ Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be merged, 5 inco
 	}
 	a.namespaceFlag(c)
 	o.judging.flags(c, auditForms...)
+	showKeysFlag(c, &o.showKeys)
 	f := c.Flags()
 	f.IntVar(&o.parts, "parts", 0, "how many parts there must be, where they have no numbers")
 	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
