@@ -217,6 +217,23 @@ func TestPartsAreTheWhole(t *testing.T) {
 	same(t, listed(all), listed(whole)...)
 }
 
+// TestRowsOfAFile: what no tree has made does no harm: a row may come from a file.
+func TestRowsOfAFile(t *testing.T) {
+	tree := New[counts](100)
+	for i := range 400 {
+		for _, path := range [][]string{nil, {""}, {`:\`}, {":a{", "{", "}"}, {"{", `b\`, "{x}y{"}, {fmt.Sprint(":", i), `{`},
+			many(40, ":%d")} {
+			tree.Put(Row[counts]{Path: path, Folded: []int64{-1, 1 << 62}, Tally: &counts{1 << 58, 1}})
+		}
+		if n := tree.nodes; n > 100 {
+			t.Fatalf("%d nodes", n)
+		}
+	}
+	if len(tree.Groups(nil)) == 0 {
+		t.Error("no group")
+	}
+}
+
 // TestFamiliesOfAnyNumber: no number of families and no noise beside them hides one that has fifty keys. Printed with
 // -v: how many groups there are for how many families.
 func TestFamiliesOfAnyNumber(t *testing.T) {

@@ -338,10 +338,10 @@ func skeleton(name string, first bool) string {
 		c := name[i]
 		switch {
 		case c == '\\':
-			out.WriteString(name[i : i+2])
+			out.WriteString(name[i:min(i+2, len(name))])
 			i++
 			in = false
-		case c == '{':
+		case c == '{' && strings.IndexByte(name[i:], '}') > 0:
 			end := i + strings.IndexByte(name[i:], '}')
 			out.WriteString(name[i : end+1])
 			i, in = end, false

@@ -228,7 +228,7 @@ func (t *Tree[T, P]) room() {
 	if t.nodes+maxDepth+1 < t.most {
 		return
 	}
-	var sizes [64]int // nodes, by the power of two that their keys are below
+	var sizes [65]int // nodes, by the power of two that their keys are below
 	var count func(n *node[T])
 	count = func(n *node[T]) {
 		for _, c := range n.all() {
@@ -333,9 +333,12 @@ func (t *Tree[T, P]) Rows() iter.Seq[Row[T]] {
 	}
 }
 
-// Put adds a row of another tree. The tally is merged, not kept.
+// Put adds a row of another tree, or what a file has in its place. The tally is merged, not kept.
 func (t *Tree[T, P]) Put(r Row[T]) {
 	t.room()
+	if len(r.Path) == 0 || r.Path[0] == "" {
+		r.Path = []string{":{rest}"}
+	}
 	n, keys := t.rootOf(r.Space), P(r.Tally).Keys()
 	n.keys += keys
 	for i, name := range r.Path[:min(len(r.Path), maxDepth+1)] {
