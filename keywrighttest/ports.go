@@ -20,11 +20,18 @@ func Address(t testing.TB) string {
 
 var nextPort atomic.Int64
 
-// freePort tries ports below the range of ephemeral ones, so that no outgoing
-// connection can take it in between; the cluster bus takes port+1000. Both are
-// the test's until it ends, also while its server is killed: a node of another
-// cluster in its place would make the rest of its cluster forget the address.
+// freePort returns a port that is the test's until it ends, with that of the cluster bus, port+1000: also while its
+// server is killed. A node of another cluster in its place would make the rest of its cluster forget the address.
 func freePort(t testing.TB) int {
+	t.Helper()
+	port, locks := takePort(t)
+	t.Cleanup(func() { release(locks) })
+	return port
+}
+
+// takePort tries ports below the range of ephemeral ones, so that no outgoing connection can take it in between. It and
+// port+1000 are the caller's until the locks are released.
+func takePort(t testing.TB) (int, []*os.File) {
 	t.Helper()
 	if nextPort.Load() == 0 {
 		nextPort.CompareAndSwap(0, int64(20000+os.Getpid()*37%8000))
@@ -33,12 +40,11 @@ func freePort(t testing.TB) int {
 	for range 5000 {
 		port := 20000 + int(nextPort.Add(1))%9000
 		if locks := reserve(folder, port, port+1000); locks != nil {
-			t.Cleanup(func() { release(locks) })
-			return port
+			return port, locks
 		}
 	}
 	t.Fatal("there is no free port between 20000 and 30000")
-	return 0
+	return 0, nil
 }
 
 // portLocks returns the folder of the locks of this user's tests.

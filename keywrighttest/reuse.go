@@ -11,9 +11,9 @@ import (
 	"github.com/keywright/keywright/internal/wire"
 )
 
-// reuses says whether servers without options are used by one test after another: a start costs a fifth of a second of a
-// processor, and what brings a server back to how it was costs some milliseconds. The variable REUSE_SERVERS turns it
-// on. A server that cannot be brought back is ended as ever.
+// reuses says whether servers without options are used by one test after another: a start costs a fifth of a second of
+// a processor, and what brings a server back to how it was costs some milliseconds. The variable REUSE_SERVERS turns
+// it on. A server that cannot be brought back is ended as ever.
 var reuses = os.Getenv("REUSE_SERVERS") != ""
 
 // idle holds the servers that wait for the next test, by program. They end with the process: their shell removes what
@@ -65,6 +65,7 @@ func takeIdle(program string) *Server {
 func (s *Server) giveBack() {
 	if s.process == nil || s.state() == "T" || !s.renew() {
 		s.Kill()
+		release(s.ports)
 		_ = os.RemoveAll(s.Dir)
 		return
 	}
@@ -130,6 +131,7 @@ func (s *Server) traits(c *wire.Conn) (string, error) {
 }
 
 // lasting lists the fields of INFO that stay as they are on a server that nothing was done to.
-var lasting = map[string]bool{"run_id": true, "process_id": true, "tcp_port": true, "role": true, "connected_slaves": true,
-	"master_replid2": true, "loading": true, "rdb_bgsave_in_progress": true, "rdb_last_bgsave_status": true,
+var lasting = map[string]bool{"run_id": true, "process_id": true, "tcp_port": true, "role": true,
+	"connected_slaves": true,
+	"master_replid2":   true, "loading": true, "rdb_bgsave_in_progress": true, "rdb_last_bgsave_status": true,
 	"aof_enabled": true, "aof_rewrite_in_progress": true, "rdb_saves": true, "async_loading": true}

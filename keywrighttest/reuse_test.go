@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAServerIsUsedAgain: what commands can undo is undone, and a server with any other trace of a test is not used again.
+// TestAServerIsUsedAgain: what commands can undo is undone, and a server with any other trace of a test is not used
+// again.
 func TestAServerIsUsedAgain(t *testing.T) {
 	was := reuses
 	reuses = true
@@ -25,7 +26,8 @@ func TestAServerIsUsedAgain(t *testing.T) {
 			}, true},
 			{"a pause", func(s *Server) { s.Do("CLIENT", "PAUSE", "100000", "WRITE") }, true},
 			{"no expiry", func(s *Server) { s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0") }, true},
-			{"a setting and back", func(s *Server) { s.Do("CONFIG", "SET", "hz", "20"); s.Do("CONFIG", "SET", "hz", "10") }, true},
+			{"a setting and back", func(s *Server) { s.Do("CONFIG", "SET", "hz", "20"); s.Do("CONFIG", "SET", "hz", "10") },
+				true},
 			{"a setting", func(s *Server) { s.Do("CONFIG", "SET", "maxmemory", "20mb") }, false},
 			{"a user", func(s *Server) { s.Do("ACL", "SETUSER", "ann", "on", "nopass", "+@all", "~*") }, false},
 			{"a role", func(s *Server) { s.Do("REPLICAOF", "127.0.0.1", "1") }, false},
@@ -47,6 +49,12 @@ func TestAServerIsUsedAgain(t *testing.T) {
 				}
 				if _, err := os.Stat(dir); (err == nil) != c.again {
 					t.Errorf("its folder: %v", err)
+				}
+				for _, port := range []int{s.Port, s.Port + 1000} {
+					if locks := reserve(portLocks(t), port); locks != nil {
+						release(locks)
+						t.Errorf("%d was given away", port)
+					}
 				}
 				if n := s.Do("DBSIZE"); fmt.Sprint(n) != "0" {
 					t.Errorf("%v keys are left", n)

@@ -80,8 +80,9 @@ type Server struct {
 	process  *exec.Cmd
 	lifeline io.WriteCloser
 
-	again     bool   // it may be used by the next test: it is not the test's that started it
-	asStarted string // its traits then
+	again     bool       // it may be used by the next test: it is not the test's that started it
+	asStarted string     // its traits then
+	ports     []*os.File // the locks of its ports
 }
 
 // Option changes how a server is started.
@@ -146,13 +147,19 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 func (s *Server) start() {
 	s.t.Helper()
 	for attempt := 0; ; attempt++ {
-		s.Port = freePort(s.t)
+		port, locks := takePort(s.t)
+		if s.Port = port; s.again {
+			s.ports = locks // the server's, whatever test has it
+		} else {
+			s.t.Cleanup(func() { release(locks) })
+		}
 		err := s.launch(30 * time.Second)
 		if err == nil {
 			return
 		}
 		log := s.Log()
 		s.Kill()
+		release(s.ports)
 		if attempt == 5 {
 			s.t.Fatalf("start %s: %v\n%s", s.Brand, err, log)
 		}
@@ -183,7 +190,8 @@ func tempDir(t testing.TB) string {
 // the server when the pipe from the test process breaks, however that ends.
 func (s *Server) launch(limit time.Duration) error {
 	after := ""
-	if s.again { // no test removes its folder: it goes with the process of the tests, and stays when a test kills the server
+	if s.again {
+		// No test removes its folder: it goes with the process of the tests, and stays when a test kills the server.
 		after = `; [ "$order" ] || rm -rf "$PWD"`
 	}
 	args := []string{"-c", `"$@" & p=$!; echo $p >pid; read -r order; kill -9 $p; wait $p` + after, "sh", s.program}
