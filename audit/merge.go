@@ -45,7 +45,7 @@ func (a *Audit) fits(s *state) error {
 		return ErrOtherState
 	}
 	for _, g := range s.Groups {
-		if len(g.Path) == 0 || len(g.Path[0]) == 0 || g.Figures.Keys < 1 || g.Space >= len(a.items) {
+		if g.Figures.Keys < 1 || g.Space >= len(a.items) {
 			return ErrOtherState
 		}
 	}

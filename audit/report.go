@@ -116,17 +116,10 @@ type Suggestion struct {
 	// high: words that are names, identifiers by their form, ten keys or more; medium: words became a placeholder by
 	// evidence, or there are few keys; low: names were given up for want of memory, or there is one key
 	Confidence group.Confidence `json:"confidence" enum:"high,medium,low"`
-	Folded     []Folded         `json:"folded,omitempty"`    // the placeholders that stand for words
+	Folded     []group.Fold     `json:"folded,omitempty"`    // the placeholders that words became
 	Lost       int64            `json:"lost_keys,omitempty"` // at most so many keys lost a word for want of memory
 	Slip       bool             `json:"slip,omitempty"`      // a program wrote them by mistake: user:null
 	Figures
-}
-
-// Folded says which words became a placeholder.
-type Folded struct {
-	Placeholder string   `json:"placeholder"`
-	Words       int      `json:"words"`
-	Names       []string `json:"names"` // a few of them, those with the most keys
 }
 
 // Near represents a declared key that may have been meant.
@@ -401,7 +394,8 @@ func (c compared) of(item int) (out []suggestion) {
 func (a *Audit) suggestions(c compared) (out []Suggestion, rest *Rest, notes []string) {
 	listed, others := c.list(a.opt.Groups)
 	if all, folded := a.sketch.tree.Keys(); folded > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d undeclared keys have words in their names that too few others have to be "+
+		notes = append(notes, fmt.Sprintf("%d of %d undeclared keys have words in their names that too few others have to "+
+			"be "+
 			"kept apart: these are grouped as {text}", folded, all))
 	}
 	if c.left > 0 {
@@ -413,10 +407,8 @@ func (a *Audit) suggestions(c compared) (out []Suggestion, rest *Rest, notes []s
 	for _, g := range listed {
 		counted := g.Tally.counted()
 		s := Suggestion{Pattern: g.Pattern, Types: map[string]int64{}, Example: slices.Clone(g.Tally.example),
-			Confidence: g.Confidence(g.Tally.keys), Lost: g.Lost, Slip: g.Slip(), Figures: a.figures(&counted.figures)}
-		for _, f := range g.Folds {
-			s.Folded = append(s.Folded, Folded{f.Placeholder, f.Words, f.Names})
-		}
+			Confidence: g.Confidence(g.Tally.keys), Folded: g.Folds, Lost: g.Lost, Slip: g.Slip(),
+			Figures: a.figures(&counted.figures)}
 		if g.near != nil {
 			s.Near = &Near{g.near.Name, g.near.Pattern.String()}
 		}

@@ -75,7 +75,8 @@ var rules = []finding.Rule{
 		Summary: "An undeclared key whose name a program put together by mistake",
 		Explain: "A segment is what a language prints for nothing (`user:null`, `user:undefined`, `user:[object Object]`), " +
 			"the place of a value in a format that was not filled in (`user:%s`, `user:${id}`, `user:{user_id}`), or empty " +
-			"(`user:7:`; `books::7` is how caches are named). All programs that make the mistake share such a key. It is counted among the undeclared keys, too.",
+			"(`user:7:`; `books::7` is how caches are named). All programs that make the mistake share such a key. It is " +
+			"counted among the undeclared keys, too.",
 		Fix: "mend the program that writes it, then delete the key"},
 }
 

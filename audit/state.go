@@ -64,6 +64,7 @@ type faultState struct {
 // groupState represents a row of the tree of undeclared keys.
 type groupState struct {
 	Space   int                 `json:"space"` // the glob of owns, -1 for none
+	Sep     byte                `json:"separator"`
 	Path    [][]byte            `json:"path"`
 	Folded  []int64             `json:"folded,omitempty"`
 	Figures figuresState        `json:"figures"`
@@ -209,7 +210,8 @@ func (s statState) restore(into *stat) {
 
 func groupStateOf(r group.Row[tally]) groupState {
 	m := r.Tally.counted()
-	out := groupState{Space: r.Space, DB: r.Tally.db, Figures: m.figures.state(), Kinds: m.kinds, Example: r.Tally.example}
+	out := groupState{Space: r.Space, Sep: r.Sep, DB: r.Tally.db, Figures: m.figures.state(), Kinds: m.kinds,
+		Example: r.Tally.example}
 	for _, name := range r.Path {
 		out.Path = append(out.Path, []byte(name))
 	}
@@ -221,7 +223,7 @@ func groupStateOf(r group.Row[tally]) groupState {
 
 func (s groupState) row() group.Row[tally] {
 	t := &tally{keys: s.Figures.Keys, more: &moreKeys{s.Figures.figures(), s.Kinds}, example: s.Example, db: s.DB}
-	r := group.Row[tally]{Space: s.Space, Folded: s.Folded, Tally: t}
+	r := group.Row[tally]{Space: s.Space, Sep: s.Sep, Folded: s.Folded, Tally: t}
 	for _, name := range s.Path {
 		r.Path = append(r.Path, string(name))
 	}

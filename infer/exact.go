@@ -10,9 +10,9 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// exactly counts a draft of more keys than are kept once more, with all keys read again: what each entry has is then what
-// an audit finds. A source that cannot be read twice, or not to its end, leaves the draft as it is, with counts that are
-// near the truth.
+// exactly counts a draft of more keys than are kept once more, with all keys read again: what each entry has is then
+// what an audit finds. A source that cannot be read twice, or not to its end, leaves the draft as it is, with counts
+// that are near the truth.
 func (in *Infer) exactly(ctx context.Context, src source.Source, req source.Request, d *Draft) {
 	ks, _, _ := d.load()
 	items, targets := ks.Items()
@@ -21,7 +21,7 @@ func (in *Infer) exactly(ctx context.Context, src source.Source, req source.Requ
 		return
 	}
 	t, seen, covered, long, wrong := d.tally(targets), Count{}, Count{}, Count{}, slips(nil)
-	req.Values, req.Expect, req.Progress = nil, nil, nil
+	req.Values, req.Expect = nil, nil
 	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
 		for i := range keys {
 			k := &keys[i]
@@ -53,7 +53,9 @@ func (in *Infer) exactly(ctx context.Context, src source.Source, req source.Requ
 	d.foreignCounts(t)
 	d.leftCounts(t)
 	d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Keys == 0 })
-	d.Left = slices.DeleteFunc(d.Left, func(l Left) bool { return l.Why == tooLong || strings.HasPrefix(l.Why, byMistake) })
+	d.Left = slices.DeleteFunc(d.Left, func(l Left) bool {
+		return l.Why == tooLong || strings.HasPrefix(l.Why, byMistake)
+	})
 	d.leftApart(long, wrong)
 }
 

@@ -3,6 +3,8 @@ package infer
 import (
 	"cmp"
 	"slices"
+
+	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
 // ref represents a key on its way into the tree: where its next segment begins, and where
@@ -170,7 +172,7 @@ type shares struct {
 
 // weigh remembers the words that have far more keys than they have on average, or many.
 func (s *shares) weigh(n int) {
-	if n > heavy && n*s.runs > heavy*(s.keys-n) || n >= keysOfName {
+	if n > heavy && n*s.runs > heavy*(s.keys-n) || float64(n) >= keygroup.LeastKeys(s.runs) {
 		s.heavy = append(s.heavy, n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )
 
@@ -284,9 +285,6 @@ const (
 	manyWords = 8
 	mostWords = 16
 	maxEnum   = 6 // more words that no one has a name for are some of any
-	// A word with so many keys is a name, and so is one that has one for each so many words beside it: as in package group.
-	keysOfName = 40
-	sameWords  = 24
 )
 
 // collections: many words in the same place that lead to the same things.
@@ -313,7 +311,7 @@ func collections(family []*path, at int) merge {
 	}
 	if enough == mostWords { // a word with many keys is a name, however many there are
 		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
-			return float64(p.keys) >= min(keysOfName, float64(len(family))/sameWords)
+			return float64(p.keys) >= keygroup.LeastKeys(len(family))
 		})
 	}
 	m := pick(family, at, func(s segment) bool { return word(s.shape) && s.shape != "" }, enumeration(""))

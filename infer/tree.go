@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+
+	keygroup "github.com/keywright/keywright/keyspace/group"
 )
 
 // Bounds of the tree. Beyond maxWords children of words a node's become one
@@ -184,7 +186,8 @@ func (n *node) stands(name string) bool {
 		}
 	}
 	mine := n.children[name].visits
-	return more < maxHeavy && (mine > heavy*(all-mine)/int64(len(n.children)) || mine >= keysOfName)
+	return more < maxHeavy && (mine > heavy*(all-mine)/int64(len(n.children)) ||
+		float64(mine) >= keygroup.LeastKeys(len(n.children)))
 }
 
 // isMixed: words and data in one.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// slips lists segments that a program writes by mistake: what a language prints for nothing, and what a format has where
-// a value belongs. Compared in small letters.
+// slips lists segments that a program writes by mistake: what a language prints for nothing, and what a format has
+// where a value belongs. Compared in small letters.
 var slips = map[string]bool{"null": true, "undefined": true, "nan": true, "none": true, "nil": true, "<nil>": true,
 	"[object object]": true, "[object promise]": true, "%s": true, "%d": true, "%v": true, "%i": true, "<none>": true,
 	"(null)": true, "nullptr": true, "<null>": true}
@@ -16,11 +16,11 @@ func isSlip(segment []byte) bool {
 	return len(segment) <= 40 && (slips[strings.ToLower(string(segment))] || isUnfilled(segment))
 }
 
-// unfilled lists how the name of a value stands in a format that was not filled in.
+// unfilled lists what is around the name of a value in a format that was not filled in.
 var unfilled = [][2]string{{"${", "}"}, {"{{", "}}"}, {"#{", "}"}, {"<", ">"}, {"{", "}"}, {"%(", ")s"}}
 
-// isUnfilled reports whether a segment is the place of a value in a format. Braces alone may be a hash tag: only what is
-// named as an id is is meant as one.
+// isUnfilled reports whether a segment is the place of a value in a format. Braces alone may be a hash tag: only what
+// is named as an id is is meant as one.
 func isUnfilled(segment []byte) bool {
 	for _, u := range unfilled {
 		inner, begins := bytes.CutPrefix(segment, []byte(u[0]))
@@ -52,7 +52,8 @@ func namesID(word string) bool {
 const EmptySegment = "empty segment"
 
 // Slip returns the segment of a name that a program wrote by mistake, as in user:null, user:%s and user:7:, "" if there
-// is none. A separator too many at the beginning is none: caches are named so (books::42 by Spring, :1:books by Django).
+// is none. A separator too many at the beginning is none: caches are named so (books::42 by Spring, :1:books by
+// Django).
 func Slip(name []byte) string {
 	sep := SeparatorOf(name)
 	if sep == 0 {

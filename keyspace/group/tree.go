@@ -141,10 +141,20 @@ const maxDepth = 12
 
 // Tree groups names. It is not safe for concurrent use.
 type Tree[T any, P Tally[T]] struct {
-	roots map[int]*node[T] // by space
+	roots map[root]*node[T]
 	nodes int
 	most  int
 	name  []byte // of the segment in hand
+}
+
+// root says which names are below a root: those of one space that are parted by one byte.
+type root struct {
+	space int
+	sep   byte
+}
+
+func compareRoots(a, b root) int {
+	return cmp.Or(cmp.Compare(a.space, b.space), cmp.Compare(a.sep, b.sep))
 }
 
 // node represents one segment; tally counts the keys that end here.
@@ -161,36 +171,26 @@ func New[T any, P Tally[T]](nodes int) *Tree[T, P] {
 	if nodes == 0 {
 		nodes = DefaultNodes
 	}
-	return &Tree[T, P]{roots: map[int]*node[T]{}, most: nodes}
+	return &Tree[T, P]{roots: map[root]*node[T]{}, most: nodes}
 }
 
 // At returns the tally of the group that a name is in so far: the caller counts the key there, once. Names of one space
 // are grouped by themselves, whatever is in others.
 func (t *Tree[T, P]) At(space int, name []byte) P {
 	t.room()
-	n := t.rootOf(space)
+	sep := cmp.Or(SeparatorOf(name), ':') // names without a separator are among those with colons
+	n := t.rootOf(root{space, sep})
 	n.keys++
-	sep := SeparatorOf(name)
-	for depth, rest := 0, name; ; depth++ {
-		segment, tail, more := rest, []byte(nil), false
-		if sep != 0 && depth < maxDepth {
-			segment, tail, more = bytes.Cut(rest, []byte{sep})
-		}
-		t.name = t.name[:0]
-		if depth == 0 { // names without a separator are among those with colons
-			t.name = append(t.name, cmp.Or(sep, ':'))
-		}
-		if depth == maxDepth && sep != 0 && bytes.IndexByte(rest, sep) >= 0 {
-			t.name = append(t.name, "{rest}"...)
+	for depth, rest, more := 0, name, true; more; depth++ {
+		var segment []byte
+		segment, rest, more = bytes.Cut(rest, []byte{sep})
+		if t.name = t.name[:0]; depth == maxDepth && more {
+			t.name, more = append(t.name, "{rest}"...), false
 		} else {
 			t.name = appendName(t.name, segment)
 		}
 		n = t.child(n)
 		n.keys++
-		if !more {
-			break
-		}
-		rest = tail
 	}
 	if n.tally == nil {
 		n.tally = new(T)
@@ -198,11 +198,11 @@ func (t *Tree[T, P]) At(space int, name []byte) P {
 	return n.tally
 }
 
-func (t *Tree[T, P]) rootOf(space int) *node[T] {
-	n := t.roots[space]
+func (t *Tree[T, P]) rootOf(r root) *node[T] {
+	n := t.roots[r]
 	if n == nil {
 		n = &node[T]{}
-		t.roots[space] = n
+		t.roots[r] = n
 	}
 	return n
 }
@@ -223,7 +223,7 @@ func (t *Tree[T, P]) add(n *node[T], name string) *node[T] {
 }
 
 // room folds words where there is no place for one more name: those with the fewest keys, until half of the nodes are
-// free.
+// free. Where so many spaces have names that no word is left to fold, the tree may have twice as many nodes.
 func (t *Tree[T, P]) room() {
 	if t.nodes+maxDepth+1 < t.most {
 		return
@@ -244,19 +244,19 @@ func (t *Tree[T, P]) room() {
 		kept -= sizes[power]
 		power++
 	}
-	for ; t.nodes > t.most/2; power++ {
+	for ; t.nodes > t.most/2 && power <= 64; power++ {
 		for _, n := range t.roots {
-			t.thin(n, int64(1)<<(power-1)-1, true)
+			t.thin(n, int64(1)<<(power-1)-1)
 		}
 	}
+	t.most = max(t.most, 2*t.nodes)
 }
 
 // thin folds what has at most so many keys into the text beside it.
-func (t *Tree[T, P]) thin(n *node[T], least int64, first bool) {
-	light := n.keep(func(name string, c *node[T]) bool { return c.keys > least || name == textBeside(name, first) })
+func (t *Tree[T, P]) thin(n *node[T], least int64) {
+	light := n.keep(func(name string, c *node[T]) bool { return c.keys > least || name == text })
 	for _, c := range light {
 		t.nodes--
-		text := textBeside(c.name, first)
 		into := n.get([]byte(text))
 		if into == nil {
 			into = t.add(n, text)
@@ -265,16 +265,8 @@ func (t *Tree[T, P]) thin(n *node[T], least int64, first bool) {
 		t.graft(into, c.node)
 	}
 	for _, c := range n.all() {
-		t.thin(c, least, false)
+		t.thin(c, least)
 	}
-}
-
-// textBeside returns the name of the text that stands for a segment; that of a first segment has the separator before it.
-func textBeside(name string, first bool) string {
-	if first {
-		return name[:1] + text
-	}
-	return text
 }
 
 // graft takes a node of this tree, that is in it no more, into another.
@@ -300,6 +292,7 @@ func (t *Tree[T, P]) graft(into, from *node[T]) {
 // Row represents one group of a tree as it was grown, to be kept or sent and put into another tree.
 type Row[T any] struct {
 	Space  int
+	Sep    byte     // that parts the names
 	Path   []string // names of nodes
 	Folded []int64  // of each node of the path, of all its keys; only in the first row that has the node
 	Tally  *T
@@ -308,25 +301,25 @@ type Row[T any] struct {
 // Rows yields all that a tree has counted. The tallies are the tree's own.
 func (t *Tree[T, P]) Rows() iter.Seq[Row[T]] {
 	return func(yield func(Row[T]) bool) {
-		var walk func(space int, n *node[T], path []string, folded []int64) bool
-		walk = func(space int, n *node[T], path []string, folded []int64) bool {
+		var walk func(r root, n *node[T], path []string, folded []int64) bool
+		walk = func(r root, n *node[T], path []string, folded []int64) bool {
 			if n.tally != nil {
-				if !yield(Row[T]{space, slices.Clone(path), slices.Clone(folded), n.tally}) {
+				if !yield(Row[T]{r.space, r.sep, slices.Clone(path), slices.Clone(folded), n.tally}) {
 					return false
 				}
 				clear(folded)
 			}
 			for _, c := range n.sorted() {
 				folded = append(folded, c.node.folded)
-				if !walk(space, c.node, append(path, c.name), folded) {
+				if !walk(r, c.node, append(path, c.name), folded) {
 					return false
 				}
 				folded = folded[:len(folded)-1]
 			}
 			return true
 		}
-		for _, space := range slices.Sorted(maps.Keys(t.roots)) {
-			if !walk(space, t.roots[space], nil, nil) {
+		for _, r := range slices.SortedFunc(maps.Keys(t.roots), compareRoots) {
+			if !walk(r, t.roots[r], nil, nil) {
 				return
 			}
 		}
@@ -336,10 +329,10 @@ func (t *Tree[T, P]) Rows() iter.Seq[Row[T]] {
 // Put adds a row of another tree, or what a file has in its place. The tally is merged, not kept.
 func (t *Tree[T, P]) Put(r Row[T]) {
 	t.room()
-	if len(r.Path) == 0 || r.Path[0] == "" {
-		r.Path = []string{":{rest}"}
+	if len(r.Path) == 0 {
+		r.Path = []string{"{rest}"}
 	}
-	n, keys := t.rootOf(r.Space), P(r.Tally).Keys()
+	n, keys := t.rootOf(root{r.Space, cmp.Or(r.Sep, ':')}), P(r.Tally).Keys()
 	n.keys += keys
 	for i, name := range r.Path[:min(len(r.Path), maxDepth+1)] {
 		c := n.get([]byte(name))
@@ -378,9 +371,4 @@ func (t *Tree[T, P]) Keys() (all, folded int64) {
 		all, folded = all+n.keys, folded+walk(n)
 	}
 	return all, folded
-}
-
-// isPlaceholder reports whether a name is one placeholder and nothing else.
-func isPlaceholder(name string) bool {
-	return strings.HasPrefix(name, "{") && strings.IndexByte(name, '}') == len(name)-1
 }

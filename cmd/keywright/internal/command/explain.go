@@ -153,7 +153,8 @@ func (a *app) printEntry(e answer.Entry) error {
 		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")},
 		{"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")},
 		{"deleted by", strings.Join(e.Deletes, ", ")},
-		{"was", strings.Join(e.Was, ", ")}, {"retired", strings.Join(e.Retired, ", ")}, {"script", e.Script}, {"keys", strings.Join(e.ScriptFor, ", ")},
+		{"was", strings.Join(e.Was, ", ")}, {"retired", strings.Join(e.Retired, ", ")}, {"script", e.Script}, {"keys",
+			strings.Join(e.ScriptFor, ", ")},
 	} {
 		a.line(l.name, l.value)
 	}

@@ -110,7 +110,8 @@ func (j *judging) settle(a *app, findings []finding.Finding,
 			violationsOf(settled.Violations()))
 	}
 	if settled.Old > 0 {
-		a.say("note: the baseline has one count for all undeclared keys, so that what took the place of what went is accepted, " +
+		a.say("note: the baseline has one count for all undeclared keys, so that what took the place of what went is " +
+			"accepted, " +
 			"too: --update-baseline writes one for each of their groups")
 	}
 	a.tellChanges(&settled)
@@ -130,7 +131,8 @@ func (a *app) tellChanges(s *finding.Settled) {
 	for _, f := range s.Fresh {
 		for _, p := range f.Parts {
 			if !slices.ContainsFunc(s.Grown, func(g finding.Growth) bool { return g.Code == f.Code && g.Group() == p.Name }) {
-				fresh = append(fresh, fmt.Sprintf("new: %s %s: %s", f.Code, finding.Printable(p.Name), terminal.Plural(p.Count, "key")))
+				fresh = append(fresh, fmt.Sprintf("new: %s %s: %s", f.Code, finding.Printable(p.Name), terminal.Plural(p.Count,
+					"key")))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/group"
 )
 
 // reportTable represents the report of an audit for people: what was read, the findings,
@@ -247,7 +248,8 @@ func (t *reportTable) suggestions() error {
 	}
 	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1},
 		{Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
-		{Title: "example", Least: 16, Drop: 3}, {Title: "sure", Drop: 4}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
+		{Title: "example", Least: 16, Drop: 3}, {Title: "sure", Drop: 4}, {Title: "meant?", Least: 16,
+			Style: terminal.Yellow}}
 	if err := t.table(columns, rows); err != nil {
 		return err
 	}
@@ -288,13 +290,14 @@ func (t *reportTable) folds(lines []string) error {
 	return err
 }
 
-// foldLine says which words a placeholder stands for.
-func foldLine(pattern string, f audit.Folded) string {
+// foldLine says which words became a placeholder.
+func foldLine(pattern string, f group.Fold) string {
 	names := strings.Join(f.Names, ", ")
 	if f.Words > len(f.Names) {
 		names += ", …"
 	}
-	return fmt.Sprintf("%s in %s: %s, %s", f.Placeholder, finding.Printable(pattern), terminal.Plural(int64(f.Words), "word"),
+	return fmt.Sprintf("%s in %s: %s, %s", f.Placeholder, finding.Printable(pattern), terminal.Plural(int64(f.Words),
+		"word"),
 		finding.Printable(names))
 }
 
