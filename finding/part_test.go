@@ -33,7 +33,8 @@ func TestBaselineOfGroups(t *testing.T) {
 		known         int64 // keys
 	}{
 		{"the same", []string{"old:{int} 1"}, []string{"old:{int} 1"}, "", "", "", 1},
-		{"another in its place", []string{"old:{int} 1"}, []string{"passwords:plain 1"}, "passwords:plain", "", "old:{int}", 0},
+		{"another in its place", []string{"old:{int} 1"}, []string{"passwords:plain 1"}, "passwords:plain", "", "old:{int}",
+			0},
 		{"fewer", []string{"a 3", "b 2"}, []string{"a 1"}, "", "", "b", 1},
 		{"one more", []string{"a 3"}, []string{"a 3", "b 2"}, "b", "", "", 3},
 		{"grown", []string{"a 3", "b 1"}, []string{"a 4", "b 1"}, "a", "a was 3", "", 1},
@@ -69,8 +70,12 @@ func TestBaselineOfGroups(t *testing.T) {
 		}
 		for _, g := range s.Grown {
 			grown = append(grown, fmt.Sprintf("%s was %d", g.Group(), g.Accepted))
-			if text, _ := g.MarshalJSON(); slices.ContainsFunc(b.Findings, func(e BaselineEntry) bool { return e.Group == g.Group() }) &&
-				!slices.ContainsFunc(b.Findings, func(e BaselineEntry) bool { return strings.Contains(string(text), e.Fingerprint) }) {
+			if text, _ := g.MarshalJSON(); slices.ContainsFunc(b.Findings,
+				func(e BaselineEntry) bool { return e.Group == g.Group() }) &&
+				!slices.ContainsFunc(b.Findings, func(e BaselineEntry) bool {
+					return strings.Contains(string(text),
+						e.Fingerprint)
+				}) {
 				t.Errorf("%s: %s has no fingerprint of the baseline", c.about, text)
 			}
 		}
@@ -104,13 +109,14 @@ func TestBaselineOfOneCount(t *testing.T) {
 	}
 }
 
-// TestOthersReadNoIdentifier: what SARIF, JUnit and GitHub show of keys has no identifier in it, and SARIF names files from
-// the folder of the run.
+// TestOthersReadNoIdentifier: what SARIF, JUnit and GitHub show of keys has no identifier in it, and SARIF names files
+// from the folder of the run.
 func TestOthersReadNoIdentifier(t *testing.T) {
 	f := []Finding{{Code: "KW502", Message: "keys", Count: 3, Pos: Position{File: "/srv/k.yaml", Line: 1},
 		Examples: []Example{{Key: []byte("user:ann")}, {Key: []byte("user:bob")}}}}
 	o := Options{Root: "/srv/", Mask: func([]byte) string { return "user:{text}" }}
-	for name, write := range map[string]func(io.Writer, []Finding, Options) error{"SARIF": SARIF, "JUnit": JUnit, "GitHub": GitHub} {
+	for name, write := range map[string]func(io.Writer, []Finding, Options) error{"SARIF": SARIF, "JUnit": JUnit,
+		"GitHub": GitHub} {
 		var out bytes.Buffer
 		if err := write(&out, f, o); err != nil {
 			t.Fatal(err)

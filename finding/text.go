@@ -20,7 +20,8 @@ type Options struct {
 	// the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
 	File   string
 	Failed string // why the run that made the findings is not whole; SARIF, JUnit and GitHub say so
-	// Mask takes identifiers out of the name of a key, for SARIF, JUnit and GitHub, which others read; nil: names are whole.
+	// Mask takes identifiers out of the name of a key, for SARIF, JUnit and GitHub, which others read; nil: names are
+	// whole.
 	Mask func(key []byte) string
 	Root string // the folder that SARIF names files from, with a slash at its end; "": files are named as they are
 
@@ -38,7 +39,10 @@ func (o *Options) masked(findings []Finding) []Finding {
 		for j := range examples {
 			examples[j].Key = []byte(o.Mask(examples[j].Key))
 		}
-		out[i].Examples = slices.CompactFunc(examples, func(a, b Example) bool { return a.DB == b.DB && bytes.Equal(a.Key, b.Key) })
+		out[i].Examples = slices.CompactFunc(examples, func(a, b Example) bool {
+			return a.DB == b.DB && bytes.Equal(a.Key,
+				b.Key)
+		})
 	}
 	return out
 }

@@ -79,9 +79,9 @@ type Entry struct {
 	noConstruct bool     // a construct of it would take keys of another
 }
 
-// Confidence returns how sure an entry is: high where words are names and placeholders are identifiers by their form, of
-// ten keys or more; medium where words became a placeholder, something is guessed, or there are few keys; low where a
-// placeholder has one key.
+// Confidence returns how sure an entry is: high where words are names and placeholders are identifiers by their form,
+// of ten keys or more; medium where words became a placeholder, something is guessed, or there are few keys; low where
+// a placeholder has one key.
 func (d *Draft) Confidence(e *Entry) keygroup.Confidence {
 	varies, words := false, false
 	for _, t := range e.tokens {

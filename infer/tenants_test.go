@@ -36,7 +36,8 @@ func TestTenants(t *testing.T) {
 			}
 		}
 		got := patterns(t, lines)
-		if len(got) != 3 || !strings.HasPrefix(got[0], "{tenant}:order:{") || !strings.HasPrefix(got[1], "{tenant}:session:{") ||
+		if len(got) != 3 || !strings.HasPrefix(got[0], "{tenant}:order:{") || !strings.HasPrefix(got[1],
+			"{tenant}:session:{") ||
 			!strings.HasPrefix(got[2], "{tenant}:user:{") || !strings.HasSuffix(got[0], fmt.Sprint(" ", 40*each)) {
 			t.Errorf("%d keys each: %q", each, got)
 		}
@@ -64,7 +65,8 @@ func TestMistakesAreNotDeclared(t *testing.T) {
 	for i := range 100 {
 		keys = append(keys, key(fmt.Sprintf("user:%d hash", i)))
 	}
-	for _, line := range []string{"user:null hash", "user:undefined hash", "user:NaN hash", "user:%s hash", "user:7: hash"} {
+	for _, line := range []string{"user:null hash", "user:undefined hash", "user:NaN hash", "user:%s hash",
+		"user:7: hash"} {
 		keys = append(keys, key(line))
 	}
 	d := draft(t, keys)

@@ -66,7 +66,7 @@ func known(table map[string]string, name, value string) map[string]string {
 	return table
 }
 
-// withNumbers returns a time of a program with the numbers that its constants stand for.
+// withNumbers returns a time of a program with the numbers of its constants.
 func (c *collector) withNumbers(value string) string {
 	if len(c.amounts) == 0 {
 		return value
@@ -110,12 +110,12 @@ func (c *collector) resolved(l string) string {
 		return l
 	}
 	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
-		for chain, behind := m, ""; chain != ""; {
+		for chain, after := m, ""; chain != ""; {
 			rest, last := cutLast(chain)
 			if v := c.consts[last]; v != "" && len(last) > 2 {
-				return `"` + v + `"` + behind
+				return `"` + v + `"` + after
 			}
-			chain, behind = strings.TrimRight(rest, ".:"), m[len(rest):]
+			chain, after = strings.TrimRight(rest, ".:"), m[len(rest):]
 		}
 		return m
 	})
@@ -185,7 +185,7 @@ func (c *collector) lifetimes(b block) {
 }
 
 // timeOf returns the time that a program gives a name. A number alone is one if the name tells its
-// unit, if the comment behind or above it does, or in languages whose clients take seconds.
+// unit, if the comment after or above it does, or in languages whose clients take seconds.
 func timeOf(name, value, lang, above string) string {
 	if t := ttlInCall("", value); t != "" {
 		return t
@@ -194,10 +194,10 @@ func timeOf(name, value, lang, above string) string {
 	if m == nil {
 		return ""
 	}
-	behind := ""
+	after := ""
 	if r := remark.FindStringSubmatch(value); r != nil {
-		if behind = r[1]; duration(behind) != "" {
-			return duration(behind)
+		if after = r[1]; duration(after) != "" {
+			return duration(after)
 		}
 	}
 	total := int64(1)
@@ -209,7 +209,7 @@ func timeOf(name, value, lang, above string) string {
 		total *= n
 	}
 	unit, named := unitOf(name)
-	said := unitSaid(behind, total)
+	said := unitSaid(after, total)
 	if said == 0 {
 		said = unitSaid(above, total)
 	}

@@ -3,7 +3,7 @@ package page
 import "slices"
 
 // language holds the phrases of one language: what people write on pages about keys. A field is a
-// list of phrases between blanks; _ stands for a blank within one, * for any letters at its end.
+// list of phrases between blanks; _ is a blank within one, * any letters at its end.
 type language struct {
 	code string
 

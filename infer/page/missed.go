@@ -57,7 +57,10 @@ func (c *collector) missed(lines []string, keys []Key) {
 // isTaken reports whether a word is one of a key that was taken.
 func (c *collector) isTaken(s *shape) bool {
 	c.compared += len(c.taken)
-	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m candidate) bool { return m.covers(s) || s.instanceOfKey(&m.shape) })
+	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m candidate) bool {
+		return m.covers(s) ||
+			s.instanceOfKey(&m.shape)
+	})
 }
 
 // maxCompared bounds the comparisons of what was missed with what was taken.

@@ -104,15 +104,15 @@ func mayMeet(a, b string) bool {
 		if strings.ContainsAny(x+y, `\#`) {
 			continue
 		}
-		before, behind := fixed(x)
+		before, after := fixed(x)
 		left, right := fixed(y)
-		n, m := min(len(before), len(left)), min(len(behind), len(right))
+		n, m := min(len(before), len(left)), min(len(after), len(right))
 		switch {
 		case !strings.Contains(x, "{") && !strings.Contains(y, "{"):
 			if x != y {
 				return false
 			}
-		case before[:n] != left[:n], behind[len(behind)-m:] != right[len(right)-m:]:
+		case before[:n] != left[:n], after[len(after)-m:] != right[len(right)-m:]:
 			return false
 		}
 	}
@@ -131,8 +131,8 @@ func parts(p string) []string {
 	return append(out, p[last:])
 }
 
-// fixed returns what a segment has before its first placeholder and behind its last one.
-func fixed(segment string) (before, behind string) {
+// fixed returns what a segment has before its first placeholder and after its last one.
+func fixed(segment string) (before, after string) {
 	before, _, _ = strings.Cut(segment, "{")
 	return before, segment[strings.LastIndexByte(segment, '}')+1:]
 }

@@ -107,9 +107,9 @@ type collector struct {
 	passed   []Passed
 	consts   map[string]string // of programs: their strings
 	made     map[string]string // of programs: keys that a function or a name gives
-	words    map[string]string // of programs: words that constants stand for
-	periods  map[string]string // of programs: times that constants stand for
-	amounts  map[string]string // of programs: numbers that constants stand for
+	words    map[string]string // of programs: words that constants mean
+	periods  map[string]string // of programs: times that constants mean
+	amounts  map[string]string // of programs: numbers that constants mean
 	lives    map[string]string // of programs: TTLs of constants, by the stem of their name
 	inside   string            // of programs: the function that a line is in
 	above    told              // of programs: what the comment above a line tells

@@ -33,8 +33,8 @@ func isDense(r rune) bool {
 }
 
 // phrases makes a form that finds any of a list in a text in small letters; group 1 or 2 is
-// the phrase. around is put before and behind the choice.
-func phrases(list []string, before, behind string) form {
+// the phrase. around is put before and after the choice.
+func phrases(list []string, before, after string) form {
 	return lazyOf(func() string {
 		var spaced, dense []string
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
@@ -59,7 +59,7 @@ func phrases(list []string, before, behind string) form {
 			dense = []string{nothing}
 		}
 		return before + `(?:(?:^|[^\p{L}\p{N}_])(` + strings.Join(spaced, "|") + `)(?:$|[^\p{L}\p{N}])|(` +
-			strings.Join(dense, "|") + `))` + behind
+			strings.Join(dense, "|") + `))` + after
 	})
 }
 
@@ -130,16 +130,16 @@ func clause(text string, from, to int) (string, int, int) {
 // life of a key: 30 days after the season.
 func isEvent(text string, s span) bool {
 	text, s.from, s.to = clause(text, s.from, s.to)
-	before, behind := text[:s.from], text[s.to:]
+	before, after := text[:s.from], text[s.to:]
 	for _, m := range untilForm.FindAllStringIndex(text, -1) {
 		if m[1] < s.from && strings.TrimSpace(text[m[1]:s.from]) == "" || m[1] == s.from {
 			continue // until 5 minutes: at most so much
 		}
 		return true
 	}
-	if m := afterForm.FindStringIndex(behind); m != nil {
-		what := phraseEnd(behind[m[1]:])
-		return strings.TrimSpace(what) != "" && !activityForm.MatchString(behind[m[0]:m[1]]+what)
+	if m := afterForm.FindStringIndex(after); m != nil {
+		what := phraseEnd(after[m[1]:])
+		return strings.TrimSpace(what) != "" && !activityForm.MatchString(after[m[0]:m[1]]+what)
 	}
 	what, ok := followed(before)
 	return ok && !activityForm.MatchString(what)

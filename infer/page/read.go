@@ -438,7 +438,7 @@ func (c *collector) typed(l, but string, line int, section string) {
 // maxTyped bounds the keys of a sentence.
 const maxTyped = 20
 
-// bracketBehind is a remark in brackets right behind a key.
+// bracketBehind is a remark in brackets right after a key.
 var bracketBehind = lazy("^`\\s*[(（]([^()（）]*)[)）]")
 
 // headingKey says what a heading names in code that may be a key.

@@ -21,12 +21,17 @@ const (
 	shapeTTLs     = 0.85
 )
 
-// Shapes of pages that people write, one a page: in eighteen languages, as tables, lists,
+// TestShapes reads pages as people write them, one shape a page: in eighteen languages, as tables, lists,
 // labels, sentences, programs and transcripts. Most patterns and TTLs are read, hardly any is
 // made up, none is wrong, what is missed is listed, and each draft passes lint.
 func TestShapes(t *testing.T) {
-	pages, err := filepath.Glob("testdata/shapes/*.md")
-	if err != nil || len(pages) < 30 {
+	readsPages(t, "testdata/shapes/*.md", 30)
+}
+
+// readsPages holds the pages of a glob, so many at least, to the goals of the shapes.
+func readsPages(t *testing.T, glob string, least int) {
+	pages, err := filepath.Glob(glob)
+	if err != nil || len(pages) < least {
 		t.Fatal(len(pages), err)
 	}
 	var all score

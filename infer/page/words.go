@@ -101,7 +101,8 @@ var (
 		"sha256 org com xmlns std")
 	pathRoots = set("src app lib bin usr etc var home opt tmp cmd pkg internal test tests docs api node_modules " +
 		"dist build public static assets v1 v2 github.com")
-	addressNames = set("port redis_port redisport port_number path filepath file_path filename file_name line tag version " +
+	addressNames = set("port redis_port redisport port_number path filepath file_path filename file_name line tag " +
+		"version " +
 		"name image url host hostname message text string number address base64 type mime")
 	portNames = set("port redis_port redisport port_number")
 )

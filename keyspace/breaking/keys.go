@@ -26,7 +26,8 @@ func (c *context) now() *declared {
 		for _, k := range c.new.Keys {
 			list = append(list, patternsOf(k)...)
 		}
-		c.declared = &declared{pattern.NewIndex(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil, mostCompared / 8}
+		c.declared = &declared{pattern.NewIndex(list, func(p *pattern.Pattern) *pattern.Pattern { return p }), nil,
+			mostCompared / 8}
 		if union, err := pattern.Join(list...); err == nil {
 			c.declared.union = union
 		}
@@ -101,7 +102,8 @@ func (c *context) stranded() {
 			return
 		}
 		causes.add(c.changedVar(old.Pattern, new.Pattern), found{pos: new.Pos, was: old.Pos, entry: new.Name, fix: fix,
-			order: order, message: fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s%s", finding.Key(witness), old.Name, old.Pattern,
+			order: order, message: fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s%s", finding.Key(witness),
+				old.Name, old.Pattern,
 				new.Pattern, also(derived(old, new)))})
 	})
 	causes.report()
@@ -213,7 +215,8 @@ func (c *context) removed() {
 				gone = append(gone, k)
 				line = cmp.Or(line, c.retiredKey(k))
 			case found:
-				c.report(pos, k.Pos, k.Name, c.wayOut(p, k), "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern,
+				c.report(pos, k.Pos, k.Name, c.wayOut(p, k), "%s (%s) is gone, and no entry declares its keys, such as %s",
+					k.Name, k.Pattern,
 					finding.Key(witness))
 			default:
 				if u := unitChanged(k.Pattern, c.now().patterns.Meet(k.Pattern)); u != nil {
@@ -295,7 +298,7 @@ func (c *context) channelMoved() {
 			c.told(c.retired("channels", old.Name), old.Pos, old.Name, "the channel %s (%s) is gone", old.Name, old.Pattern)
 		case new == nil:
 			c.report(keyspace.Pos{}, old.Pos, old.Name,
-				"keep it until nobody publishes or listens; then write "+
+				"keep it until no program publishes or listens; then write "+
 					retirementOf("channels", old.Name, old.Pattern.String())+" in its place",
 				"the channel %s (%s) is gone", old.Name, old.Pattern)
 		case old.Pattern.Language() != new.Pattern.Language():

@@ -129,7 +129,7 @@ func retirementOf(section, name string, patterns ...string) string {
 	return "retired: {" + section + ": " + what + "}"
 }
 
-// fieldGone: a field that is gone. One that is retired was optional: what lacks it is refused by nobody.
+// fieldGone: a field that is gone. One that is retired was optional: no program refuses what lacks it.
 func (c *context) fieldGone(pos keyspace.Pos, f keyspace.Field, retired []keyspace.Retired, entry, format string,
 	args ...any) {
 	r := keyspace.FindRetired(retired, "", f.Name)

@@ -71,13 +71,15 @@ func TestRetiredIsNoLicence(t *testing.T) {
 		change
 		code, fix string
 	}{
-		"a name without the keys": {change{tier, "keys: {}\nretired: {keys: {t: []}}"}, "KW602", `retired: {keys: {t: "t:{p}"}}`},
-		"some of the keys":        {change{tier, "keys: {}\nretired: {keys: {t: \"t:a{p}\"}}"}, "KW602", ""},
-		"keys without the name":   {change{tier, "keys: {}\nretired: {keys: {u: \"t:{p}\"}}"}, "KW641", "retired"},
-		"of another section":      {change{tier, "keys: {}\nretired: {channels: {t: \"t:{p}\"}}"}, "KW641", "retired"},
+		"a name without the keys": {change{tier, "keys: {}\nretired: {keys: {t: []}}"}, "KW602",
+			`retired: {keys: {t: "t:{p}"}}`},
+		"some of the keys":      {change{tier, "keys: {}\nretired: {keys: {t: \"t:a{p}\"}}"}, "KW602", ""},
+		"keys without the name": {change{tier, "keys: {}\nretired: {keys: {u: \"t:{p}\"}}"}, "KW641", "retired"},
+		"of another section":    {change{tier, "keys: {}\nretired: {channels: {t: \"t:{p}\"}}"}, "KW641", "retired"},
 		"a pattern that its author wrote": {change{"keys:\n  q: {key: q, type: queue, dead: given-up, ttl: none}",
 			"keys: {}\nretired: {keys: {q: q}}"}, "KW602", `retired: {keys: {q: ["q", "given-up"]}}`},
-		"a field that was required": {replace("keys:\n  "+hash, "n: int, t: text max 9 optional},", "t: text max 9 optional}, retired: [n],"),
+		"a field that was required": {replace("keys:\n  "+hash, "n: int, t: text max 9 optional},",
+			"t: text max 9 optional}, retired: [n],"),
 			"KW612", "make it optional first"},
 		"another word": {change{"vars: {p: a|b|c|d}\nkeys:\n  t: {key: x, type: set, member: p, ttl: none}",
 			"vars: {p: {type: a|c, retired: [b]}}\nkeys:\n  t: {key: x, type: set, member: p, ttl: none}"}, "KW613", ""},

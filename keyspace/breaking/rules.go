@@ -230,8 +230,8 @@ var rules = []rule{
 		"any; the janitor last", (*context).jobAdded},
 	{finding.Rule{Code: "KW635", Name: "no-longer-retired", Severity: errorLevel,
 		Summary: "A name, pattern, field or word is not retired any more",
-		Explain: "`retired` promises that what is gone never comes back under the same name. Without the line somebody may " +
-			"declare it again, and what is still stored, or compiled, is taken for the new thing.",
+		Explain: "`retired` promises that what is gone never comes back under the same name. Without the line it may be " +
+			"declared again, and what is still stored, or compiled, is taken for the new thing.",
 		Fix: "keep the line; it costs nothing"}, Policy,
 		"any", (*context).forgottenRetired},
 	{finding.Rule{Code: "KW636", Name: "pressure-widened", Severity: warning,

@@ -116,7 +116,8 @@ func (c *context) valueNarrowed() {
 				was, is := s.places(old, new)
 				way, words := s.way(), c.wordsGone(s.old, s.new)
 				causes.add(s.changedVar(), found{pos: is, was: was, entry: new.Name, fix: way.fix, order: way.order,
-					told: words != "", message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), cmp.Or(words, reason))})
+					told: words != "", message: fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old),
+						text(s.new), cmp.Or(words, reason))})
 			}
 		}
 	})

@@ -157,15 +157,19 @@ func TestManyGlobsOfOwns(t *testing.T) {
 	}
 }
 
-// Queues with lanes, and keys beside globs of other software, are told apart by what is literal in them: no automaton is
-// made for each, which took seconds and hundreds of megabytes.
+// Queues with lanes, and keys beside globs of other software, are told apart by what is literal in them: no automaton
+// is made for each, which took seconds and hundreds of megabytes.
 func TestLanesNeedNoAutomata(t *testing.T) {
 	for entry, head := range map[string]string{
 		`{doc: D., key: "app:k#:{lane}", type: queue, order: lane, value: id, ttl: none}`:    "",
 		`{doc: D., key: "{id}:k#:{lane}", type: queue, order: lane, value: text, ttl: none}`: "",
-		`{doc: D., key: "app:{id}:{lane}:k#", type: string, value: text, ttl: 1h}`:           "foreign: [\"bull:*\", \"*:celery\"]\n",
+		`{doc: D., key: "app:{id}:{lane}:k#", type: string, value: text, ttl: 1h}`: "foreign: [\"bull:*\", " +
+			"\"*:celery\"]\n",
 	} {
-		text := declarationOf(load.MaxPatterns/20, func(i int) string { return strings.ReplaceAll(entry, "#", strconv.Itoa(i)) })
+		text := declarationOf(load.MaxPatterns/20, func(i int) string {
+			return strings.ReplaceAll(entry, "#",
+				strconv.Itoa(i))
+		})
 		ks := declared.Keyspace[string](t,
 			strings.Replace(text, "keys:", head+"vars: {lane: high|normal|low, id: uuid}\nkeys:", 1))
 		var found []finding.Finding

@@ -78,9 +78,12 @@ var rules = []rule{
 		Fix: "give the lane another name, or the other key one of its own (dead: ...)"}, (*context).lanes},
 	{finding.Rule{Code: "KW133", Name: "retired-again", Severity: errorLevel,
 		Summary: "What is retired is declared again",
-		Explain: "`retired` names what is gone for good. Under the same name or key something may still be stored, a program " +
-			"may still have the old functions, and a backup brings both back: it would be taken for the new thing. So a name, a " +
+		Explain: "`retired` names what is gone for good. Under the same name or key something may still be stored, a " +
+			"program " +
+			"may still have the old functions, and a backup brings both back: it would be taken for the new thing. So a name, " +
+			"a " +
 			"field and a word that are retired are not declared again, nor is a pattern that has a key in common with one that " +
+			"" +
 			"is. (Protobuf has `reserved` for the same reason: https://protobuf.dev/programming-guides/proto3/#fieldreserved.)",
 		Fix: "choose another name, or another beginning of the key"}, (*context).retired},
 	{finding.Rule{Code: "KW204", Name: "cache-never-expires", Severity: warning, Summary: "A cache that never expires",
@@ -169,7 +172,8 @@ var rules = []rule{
 		Summary: "A placeholder of a queue that looks like its lanes, and is not in order",
 		Explain: "`order: priority` makes the words of {priority} the lanes of one queue, which its workers drain in that " +
 			"order. Without it `mail:{priority}` is a queue of its own for each word, with its own workers, leases and dead " +
-			"jobs, and the one is not before the other. That may be meant of `{tenant}`; of `{lane}`, or of high|normal|low, it " +
+			"jobs, and the one is not before the other. That may be meant of `{tenant}`; of `{lane}`, or of high|normal|low, " +
+			"it " +
 			"rarely is.",
 		Fix: "add order, with the name of the placeholder; ignore it if each word is to be a queue of its own"},
 		(*context).lanesUnordered},

@@ -111,8 +111,8 @@ var childProperties = map[string][]string{
 }
 
 // ChildProperties returns the properties of one channel, event, clean-up or pressure
-// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a migration is
-// made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
+// rule, of a job of the janitor, of `durable`, of `emits`, of `namespace`, of a var, of `retired`, and of what a
+// migration is made of: "migrations", "source", "part", "move", "move ttl", "gates", "compare" and "ignore".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

@@ -31,8 +31,9 @@ const laneWay = "declare the lanes under vars, as in lane: high|normal|low, put 
 var otherTypes = map[string]string{
 	"sorted_set": "zset", "sortedset": "zset", "sorted-set": "zset", "geo": "zset", "leaderboard": "ranking",
 	"map": "hash", "object": "hash", "dict": "hash",
-	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "str": "string", "limiter": "ratelimit", "rate_limit": "ratelimit",
-	"json": "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
+	"array": "list", "mutex": "lock", "kv": "string", "text": "string", "str": "string", "limiter": "ratelimit",
+	"rate_limit": "ratelimit",
+	"json":       "string, with value: json", "int": "counter, or string with value: int", "bitmap": "string, with value: bytes",
 	"hyperloglog": "string, with value: bytes", "hll": "string, with value: bytes",
 	"pubsub":  "an entry under channels instead of keys",
 	"channel": "an entry under channels instead of keys",
