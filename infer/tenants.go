@@ -38,10 +38,12 @@ func tenants(paths []*path) []*path {
 func tenantsAt(paths []*path, at int) bool {
 	leads := map[string][]string{}
 	for _, p := range paths {
-		w, name := p.segments[at].shape, p.segments[at+1].shape
-		if !slices.Contains(leads[w], name) {
-			leads[w] = append(leads[w], name)
-		}
+		w := p.segments[at].shape
+		leads[w] = append(leads[w], p.segments[at+1].shape)
+	}
+	for w, names := range leads {
+		slices.Sort(names)
+		leads[w] = slices.Compact(names)
 	}
 	found := keygroup.Tenants(leads)
 	for _, p := range paths {
