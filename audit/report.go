@@ -367,16 +367,38 @@ func undeclared(s *stat, v violation, pos finding.Position, message string, grou
 		return nil
 	}
 	f := finding.Finding{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message,
-		Fix: proposals(groups), Count: m.count, Examples: slices.Clone(m.examples)}
-	for _, g := range groups {
-		f.Parts = append(f.Parts, finding.Part{Name: g.Pattern, Count: g.Tally.keys,
-			Example: finding.Example{DB: g.Tally.db, Key: slices.Clone(g.Tally.example)}})
-	}
+		Count: m.count, Examples: slices.Clone(m.examples), Parts: groupParts(groups)}
 	out := []finding.Finding{f}
 	if m := s.marks[slipOfName]; m.count > 0 {
 		out = append(out, finding.Finding{Code: codes[slipOfName], Severity: severityOf(codes[slipOfName]), Pos: pos,
 			Message: "a program put together the names of undeclared keys by mistake, as in user:null",
 			Count:   m.count, Examples: slices.Clone(m.examples)})
+	}
+	return append(out, misspelt(pos, groups)...)
+}
+
+// misspelt finds undeclared keys whose names are near a declared one, with the groups that they are in as its parts.
+func misspelt(pos finding.Position, groups []suggestion) []finding.Finding {
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g suggestion) bool { return g.near == nil })
+	if len(groups) == 0 {
+		return nil
+	}
+	f := finding.Finding{Code: nearName, Severity: severityOf(nearName), Pos: pos, Fix: proposals(groups),
+		Message: "the names of undeclared keys are near declared ones", Parts: groupParts(groups)}
+	for _, p := range f.Parts {
+		f.Count += p.Count
+		if len(f.Examples) < shownProposals {
+			f.Examples = append(f.Examples, p.Example)
+		}
+	}
+	return []finding.Finding{f}
+}
+
+// groupParts returns groups as the parts of a finding.
+func groupParts(groups []suggestion) (out []finding.Part) {
+	for _, g := range groups {
+		out = append(out, finding.Part{Name: g.Pattern, Count: g.Tally.keys,
+			Example: finding.Example{DB: g.Tally.db, Key: slices.Clone(g.Tally.example)}})
 	}
 	return out
 }
@@ -429,19 +451,17 @@ func (a *Audit) suggestions(c compared) (out []Suggestion, rest *Rest, notes []s
 	return out, rest, notes
 }
 
-// shownProposals bounds the names that a fix proposes.
+// shownProposals bounds the names that a fix proposes, and the examples of keys with near names.
 const shownProposals = 3
 
-// proposals returns a fix that names what undeclared keys may have been meant as, "" if nothing is near.
+// proposals returns a fix that names what undeclared keys may have been meant as.
 func proposals(groups []suggestion) string {
 	var out []string
-	for _, g := range groups {
-		if g.near != nil && len(out) < shownProposals {
-			out = append(out, g.Pattern+" may be meant as "+g.near.Pattern.String()+" ("+g.near.Name+")")
-		}
+	for _, g := range groups[:min(len(groups), shownProposals)] {
+		out = append(out, g.Pattern+" may be meant as "+g.near.Pattern.String()+" ("+g.near.Name+")")
 	}
-	if len(out) == 0 {
-		return ""
+	if more := len(groups) - shownProposals; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more patterns", more))
 	}
 	return strings.Join(out, "; ") + ": correct the writer, rename the keys, or declare them"
 }

@@ -78,7 +78,17 @@ var rules = []finding.Rule{
 			"(`user:7:`; `books::7` is how caches are named). All programs that make the mistake share such a key. It is " +
 			"counted among the undeclared keys, too.",
 		Fix: "mend the program that writes it, then delete the key"},
+	{Code: nearName, Name: "near-name", Severity: finding.Warning,
+		Summary: "Undeclared keys whose names are near a declared one",
+		Explain: "A word is misspelt (`user:profle:7` beside `user:profile:{id}`), a segment is too many or missing, or a " +
+			"value has another form than its placeholder takes. What such a program writes is not read by the others, and " +
+			"has none of the declared TTL. The keys are counted among the undeclared keys, too; it is known of groups of " +
+			"keys, not of each key.",
+		Fix: "correct the writer and rename the keys, or declare them if the name is meant"},
 }
+
+// nearName is the code of names that are near a declared one.
+const nearName = "KW516"
 
 // codes lists the codes of the judgements.
 var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514",

@@ -99,20 +99,35 @@ func (ig *ignore) expired(now time.Time) bool { return !ig.until.IsZero() && !no
 // maxIgnores bounds the ignore comments of one file.
 const maxIgnores = 1000
 
+var ignoreAtEnd = regexp.MustCompile(`^(.*\S)\s+#\s*keywright:ignore\b`)
+
+// isIgnoreAtEnd reports whether a line ends with an ignore comment after something else, which is no text in quotes.
+func isIgnoreAtEnd(line string) bool {
+	m := ignoreAtEnd.FindStringSubmatch(line)
+	return m != nil && strings.Count(m[1], `"`)%2 == 0 && strings.Count(m[1], "'")%2 == 0
+}
+
 func readIgnores(file string, text []byte, known []Rule) (found []*ignore, faults []Finding) {
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
 		m := ignoreForm.FindStringSubmatch(strings.TrimRight(line, "\r"))
-		if m == nil {
+		if m == nil && !isIgnoreAtEnd(line) {
 			continue
 		}
-		pos := Position{File: file, Line: i + 1, Column: 1 + strings.IndexByte(line, '#')}
+		pos := Position{File: file, Line: i + 1,
+			Column: 1 + strings.LastIndexByte(line[:strings.Index(line, "keywright:ignore")], '#')}
 		if len(found)+len(faults) == maxIgnores {
 			faults = append(faults,
 				Finding{Code: "KW092", Severity: Warning, Pos: pos,
 					Message: fmt.Sprintf("a file has more than %d ignore comments; this one and those that follow are not read",
 						maxIgnores), Fix: "accept findings in a baseline"})
 			break
+		}
+		if m == nil {
+			faults = append(faults, Finding{Code: "KW092", Severity: Warning, Pos: pos,
+				Message: "an ignore comment at the end of a line is not read",
+				Fix:     "write it on a line of its own, above what it silences"})
+			continue
 		}
 		ig, problem := parseIgnore(m[1], known)
 		if problem != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright/infer/page"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/lint"
 )
 
 // FromPage drafts a declaration of the keys that a page documents. What the page
@@ -33,6 +34,7 @@ func FromPage(text []byte, options Options) *Draft {
 	d.vars()
 	d.names()
 	d.keepWhatLoads()
+	d.keepKeywordsOut()
 	return d
 }
 
@@ -169,4 +171,15 @@ func (d *Draft) keepWhatLoads() {
 		d.vars()
 		d.names()
 	}
+}
+
+// keepKeywordsOut gives entries other names whose name is a keyword of a language that code is generated in.
+func (d *Draft) keepKeywordsOut() {
+	ks, _, _ := d.load()
+	for _, f := range lint.Run(ks) {
+		if e := d.named(f.Entry); e != nil && f.Code == "KW130" {
+			e.reserved = true
+		}
+	}
+	d.names()
 }

@@ -3,11 +3,15 @@ package infer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/noun"
 	"github.com/keywright/keywright/keyspace"
+	keygroup "github.com/keywright/keywright/keyspace/group"
 	"github.com/keywright/keywright/source"
 )
 
@@ -258,15 +262,27 @@ func (p *path) root() string {
 
 // isWeak: no word of three letters, or signs that no name has.
 func (p *path) isWeak() bool {
-	strong := false
+	strong, many := false, float64(p.keys) >= keygroup.LeastKeys(math.MaxInt)
 	for _, s := range p.segments {
-		if !isNamed(s.shape) {
+		if !isNamed(s.shape) && !(many && isSpelled(s.shape)) {
 			return true
 		}
-		strong = strong || len(s.words) > 0 || slices.ContainsFunc(wordsOf(s.shape),
-			func(w string) bool { return len(w) >= 3 })
+		strong = strong || len(s.words) > 0 || slices.ContainsFunc(strings.FieldsFunc(s.shape, isNoLetter),
+			func(w string) bool { return len(w) >= 3 }) // bytes: one letter of an alphabet without small ones is a word
 	}
 	return !strong
+}
+
+func isNoLetter(r rune) bool { return !unicode.IsLetter(r) }
+
+// isSpelled reports whether what is no letter of ASCII is a letter of another alphabet.
+func isSpelled(shape string) bool {
+	return isNamed(strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			return 'x'
+		}
+		return r
+	}, shape))
 }
 
 // isNamed: letters, digits and what is between the words of names.

@@ -36,16 +36,17 @@ func tenants(paths []*path) []*path {
 
 // tenantsAt looks for tenants among the words at one place.
 func tenantsAt(paths []*path, at int) bool {
-	leads := map[string][]string{}
+	leads, keys := map[string][]string{}, map[string]int64{}
 	for _, p := range paths {
 		w := p.segments[at].shape
+		keys[w] += p.group.keys
 		leads[w] = append(leads[w], p.segments[at+1].shape)
 	}
 	for w, names := range leads {
 		slices.Sort(names)
 		leads[w] = slices.Compact(names)
 	}
-	found := keygroup.Tenants(leads)
+	found := keygroup.Tenants(leads, func(w string) int64 { return keys[w] })
 	for _, p := range paths {
 		s := &p.segments[at]
 		if !found[s.shape] {

@@ -88,9 +88,6 @@ func passesLint(t *testing.T, path string) {
 		return
 	}
 	for _, f := range append(problems, lint.Run(ks)...) {
-		if f.Code == "KW130" { // package infer names entries, after what the key says
-			continue
-		}
 		t.Errorf("%s: %s %s: %s", filepath.Base(path), f.Code, f.Entry, f.Message)
 	}
 	if len(draft.Left) > 0 {

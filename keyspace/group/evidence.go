@@ -19,6 +19,12 @@ const (
 	leastCells   = 24
 	// A name that so many words lead to is one of the names that they have in common.
 	sharedBy = 3
+	// So many words that lead to one and the same name, beyond the first ones, ask for one key more of each: of 40 words
+	// each stays a name if they have 12 keys on average, of 100 if they have 40. Where they have fewer, one stays a name
+	// that has so many times the average.
+	oneName      = 2
+	oneNameFirst = 16
+	farAbove     = 3
 	// A word beside a text that has so many times its keys, and leads to the same, is one of its values.
 	strayShare = 64
 )
@@ -26,9 +32,42 @@ const (
 // LeastKeys returns how many keys a word must have to be a name, of so many words that lead to the same things.
 func LeastKeys(words int) float64 { return min(manyKeys, float64(words)/sameWords) }
 
-// Tenants returns the words that lead to the same two names or more as others do, of words and the names after each;
-// nil if they are too few to tell.
-func Tenants[W, N comparable](leads map[W][]N) map[W]bool {
+// Tenants returns the words that are values of one placeholder by the names after each: those that lead to the same two
+// names or more as others do, and those of many that lead to one name, with few keys each.
+func Tenants[W, N comparable](leads map[W][]N, keys func(W) int64) map[W]bool {
+	out := sharing(leads)
+	if out == nil {
+		out = map[W]bool{}
+	}
+	type lead struct {
+		words int
+		keys  int64
+	}
+	alone := map[N]lead{}
+	for w, names := range leads {
+		if len(names) == 1 {
+			l := alone[names[0]]
+			alone[names[0]] = lead{l.words + 1, l.keys + keys(w)}
+		}
+	}
+	for w, names := range leads {
+		if len(names) != 1 {
+			continue
+		}
+		l := alone[names[0]]
+		mean, least := float64(l.keys)/float64(l.words), float64(l.words-oneNameFirst)/oneName
+		if mean < least {
+			least = max(least, farAbove*mean)
+		}
+		if float64(keys(w)) < min(manyKeys, least) {
+			out[w] = true
+		}
+	}
+	return out
+}
+
+// sharing returns the words that lead to the same two names or more as others do; nil if they are too few to tell.
+func sharing[W, N comparable](leads map[W][]N) map[W]bool {
 	by := map[N]int{}
 	for _, names := range leads {
 		for _, n := range names {
@@ -82,7 +121,7 @@ func newEvidence[T any, P Tally[T]](words []*word[T], beside *place[T]) *evidenc
 		e.classes[w.class]++
 		leads[w] = w.names
 	}
-	e.tenants = Tenants(leads)
+	e.tenants = Tenants(leads, func(w *word[T]) int64 { return w.keys })
 	if beside != nil {
 		e.text = newWord[T, P](text, beside.nodes)
 		for _, n := range beside.nodes {

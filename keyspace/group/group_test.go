@@ -86,6 +86,7 @@ func TestForms(t *testing.T) {
 		"deadbeefdeadbe11": "{hex}", strings.Repeat("a1", 16): "{hex}", strings.Repeat("a1", 20): "{hex}", "v2": "v2",
 		"user_7": "user_{int}", "7_user": "{int}_user", "user7": "user{int}", "sha256": "sha256", "q4": "q4",
 		"": "", "a{b}": `a\{b\}`, "\xff": "{bytes}", "\x1b[31m": "{bytes}", "한글": "한글", "été": "été",
+		"{0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f}": `\{{uuid}\}`, "{ann@example.com": "{text}", "{2026-11-20}}": `\{{date}\}\}`,
 		"{issue_lock_1000}": `\{issue_lock_{int}\}`, "{cart": `\{cart`, "12}": `{int}\}`,
 		"ann@example.com": "{text}", "x7k9q2": "{text}", "aGVsbG8gd29ybGQgaGVsbG8": "{text}",
 		"getUserProfileSettings": "getUserProfileSettings",
@@ -111,6 +112,13 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	same(t, listed(grown(tenants...)), "{tenant}:order:{int} 120", "{tenant}:session:{int} 120", "{tenant}:user:{int} 120")
+
+	var settings []string
+	for i := range 40 {
+		settings = append(settings, many(4+i%8, syllables(i)+":settings:%d")...)
+	}
+	same(t, listed(grown(settings...)), "{tenant}:settings:{int} 300")
+	same(t, listed(grown("user:stats", "order:stats", "cart:stats")), "user:stats 1", "order:stats 1", "cart:stats 1")
 
 	var caches []string
 	for i := range 16 {

@@ -32,6 +32,7 @@ const shownNames = 3
 // values of a placeholder
 //
 //   - where eight or more of them lead to the same two names or more (acme:user:…, acme:order:…, globex:user:…): tenants;
+//   - where many of them lead to one name alone, with few keys each (ann:settings:…, ben:settings:…);
 //   - where they lead to the same things of one type, and have few keys beside the number of words: LeastKeys;
 //   - where there are many of them with next to no keys, whatever they lead to;
 //   - where they are beside a text that has many times their keys.

@@ -115,6 +115,9 @@ func appendName(out, segment []byte) []byte {
 	case isMail(segment):
 		return append(out, text...)
 	}
+	if open, inner, shut := hashTag(segment); len(inner) > 0 && len(inner) < len(segment) {
+		return appendLiteral(appendName(appendLiteral(out, open), inner), shut)
+	}
 	for start := 0; start <= len(segment); {
 		end := start
 		for end < len(segment) && strings.IndexByte(dividers, segment[end]) < 0 {
@@ -127,6 +130,13 @@ func appendName(out, segment []byte) []byte {
 		start = end + 1
 	}
 	return out
+}
+
+// hashTag parts a segment from the braces around it: a hash tag may begin in one segment and end in another.
+func hashTag(segment []byte) (open, inner, shut []byte) {
+	inner = bytes.TrimLeft(segment, "{")
+	open, inner = segment[:len(segment)-len(inner)], bytes.TrimRight(inner, "}")
+	return open, inner, segment[len(open)+len(inner):]
 }
 
 // technical are words with digits in them that are names all the same.
