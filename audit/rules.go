@@ -1,6 +1,10 @@
 package audit
 
-import "github.com/keywright/keywright/finding"
+import (
+	"slices"
+
+	"github.com/keywright/keywright/finding"
+)
 
 var rules = []finding.Rule{
 	{Code: "KW501", Name: "undeclared-owned-key", Severity: finding.Error,
@@ -93,6 +97,11 @@ const nearName = "KW516"
 // codes lists the codes of the judgements.
 var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514",
 	"KW515"}
+
+// OfKeys reports whether the keys of findings of a code are told one by one: KW513 has none, and KW516 is of groups.
+func OfKeys(code string) bool {
+	return code != "KW513" && code != nearName && slices.ContainsFunc(rules, func(r finding.Rule) bool { return r.Code == code })
+}
 
 // NeedsValues reports whether findings of a code are made with Options.Values only.
 func NeedsValues(code string) bool { return "KW508" <= code && code <= "KW512" }

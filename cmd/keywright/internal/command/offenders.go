@@ -37,9 +37,7 @@ func (o *offending) check(form string, formGiven, values bool) error {
 	}
 	for i, code := range o.codes {
 		o.codes[i] = strings.ToUpper(code)
-		known := slices.ContainsFunc(audit.Rules(),
-			func(r finding.Rule) bool { return r.Code == o.codes[i] && r.Code != "KW513" })
-		if !known {
+		if !audit.OfKeys(o.codes[i]) {
 			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx",
 				"--keys-of %q is no code of an audit with keys", code)
 		}

@@ -75,6 +75,9 @@ func planted(out any) map[string]int64 {
 		for fault, code := range codes {
 			if n, what, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && what == string(fault) {
 				counts[code] = number(n)
+				if fault == sample.Typo {
+					counts["KW516"] = number(n)
+				}
 			}
 		}
 		if n, what, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && what == string(sample.Foreign) {
