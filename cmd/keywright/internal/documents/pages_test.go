@@ -15,7 +15,7 @@ import (
 // TestPagesCallThisProgram: each call of keywright on a page, in a block or between
 // backquotes, is a command with flags that it has.
 func TestPagesCallThisProgram(t *testing.T) {
-	all, err := pages.Read(os.DirFS("../../../.."))
+	all, err := pages.Read(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPagesCallThisProgram(t *testing.T) {
 
 // TestReadmeNamesEveryCommand: the table of commands in the README has each of them.
 func TestReadmeNamesEveryCommand(t *testing.T) {
-	text, err := os.ReadFile("../../../../README.md")
+	text, err := os.ReadFile(root + "/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,13 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestDocumentIsFresh(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/cli.md")
-	if err != nil || string(text) != document() {
-		t.Errorf("docs/cli.md is stale: run make gen (%v)", err)
-	}
-}
-
 // TestEveryCommandIsDocumented: what it does, when it fails, how it is called.
 func TestEveryCommandIsDocumented(t *testing.T) {
 	var list []*cobra.Command

@@ -1,10 +1,7 @@
-// Command ruledoc writes docs/rules.md from the tables of rules. It is run by
-// go generate and is not part of what users install.
 package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -19,14 +16,7 @@ var families = map[byte]string{
 	'7': "KW7xx: servers",
 }
 
-func main() {
-	if err := os.WriteFile(os.Args[1], []byte(document()), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func document() string {
+func rulePage() string {
 	var b strings.Builder
 	b.WriteString(`# Rules
 

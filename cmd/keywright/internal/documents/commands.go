@@ -1,11 +1,8 @@
-// Command clidoc writes docs/cli.md from the tree of commands. It is run by go
-// generate and is not part of what users install.
 package main
 
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,13 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-func main() {
-	if err := os.WriteFile(os.Args[1], []byte(document()), 0o644); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
 
 // preface says what holds for every command.
 const preface = `# The command line
@@ -76,7 +66,7 @@ seen by every user that can list processes: put it into the environment.
 ## Commands
 `
 
-func document() string {
+func commandPage() string {
 	var b strings.Builder
 	root := command.New()
 	var list []*cobra.Command
@@ -139,7 +129,7 @@ func variables(root *cobra.Command, list []*cobra.Command) string {
 		if text := together[name]; text != "" {
 			meaning = text
 		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, escape(meaning))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, tableText(meaning))
 	}
 	return b.String()
 }
@@ -215,7 +205,7 @@ func flags(set *pflag.FlagSet) string {
 		if variable != "" {
 			variable = "`" + variable + "`"
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, escape(f.Usage), standard(f), variable))
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, tableText(f.Usage), standard(f), variable))
 	})
 	if len(rows) == 0 {
 		return ""
@@ -231,7 +221,7 @@ func standard(f *pflag.Flag) string {
 	return "`" + f.DefValue + "`"
 }
 
-// escape keeps Markdown from reading a table's text as markup.
-func escape(text string) string {
+// tableText keeps Markdown from reading a table's text as markup.
+func tableText(text string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", "&lt;").Replace(text)
 }
