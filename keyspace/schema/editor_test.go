@@ -249,6 +249,7 @@ func TestEditorUnderlinesFaults(t *testing.T) {
 	e := start(t)
 	for _, test := range []struct{ text, mark, want string }{
 		{sample + "    ordr: priority\n", "ordr", "Property ordr is not allowed"},
+		{strings.Replace(sample, "type:", "tpye:", 1), "tpye", "Property tpye is not allowed"},
 		{strings.Replace(sample, "queue", "quue", 1), "quue", "Value is not accepted"},
 		{strings.Replace(sample, "none", "5", 1), "5", "Incorrect type"},
 		{strings.Replace(sample, "none", "1mo", 1), "1mo", "a duration with a unit"},

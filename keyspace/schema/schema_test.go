@@ -68,7 +68,8 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	agree(t, "the file", load.TopLevel(), root.Properties)
 	entry := root.Definitions["entry"]
 	branches := map[string]*node{}
-	for _, branch := range entry.AllOf {
+	untyped := entry.AllOf[0].Then // of an entry without a type: it may be misspelt
+	for _, branch := range entry.AllOf[1:] {
 		branches[branch.If.Properties["type"].Const.(string)] = branch.Then
 	}
 	agree(t, "types", load.Types(), branches)
@@ -81,6 +82,15 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 		if closed, ok := branch.AdditionalProperties.(bool); !ok || closed {
 			t.Errorf("a %s may have any property", typ)
 		}
+	}
+	var all []string
+	for _, branch := range branches {
+		all = append(all, slices.DeleteFunc(names(branch.Properties), func(name string) bool { return name == "type" })...)
+	}
+	slices.Sort(all)
+	agree(t, "an entry without a type", slices.Compact(all), untyped.Properties)
+	if closed, ok := untyped.AdditionalProperties.(bool); !ok || closed {
+		t.Error("an entry without a type may have any property")
 	}
 	agree(t, "properties offered before the type is known", shared, entry.Properties)
 	var types []string
