@@ -195,7 +195,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
 			r.Findings = append(r.Findings,
-				undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry", groups.of(i))...)
+				undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text, " are declared by no entry", groups.of(i))...)
 		}
 	}
 	if a.opt.Values {
@@ -203,8 +203,8 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	}
 	r.Undeclared.Other, r.Undeclared.Bytes = a.stray.keys, r.Undeclared.Bytes+a.stray.bytes
 	r.Findings = append(r.Findings,
-		undeclared(&a.stray, undeclaredKey, finding.Position{},
-			"keys are declared by no entry, and are under neither owns nor foreign", groups.of(match.None))...)
+		undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys",
+			" are declared by no entry, and are under neither owns nor foreign", groups.of(match.None))...)
 	for _, k := range a.top.list {
 		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
@@ -361,12 +361,13 @@ func (a *Audit) legacy(t *keyspace.Target, item int, s *stat) []finding.Finding 
 }
 
 // undeclared finds keys that no entry declares, with the groups that they are in as its parts.
-func undeclared(s *stat, v violation, pos finding.Position, message string, groups []suggestion) []finding.Finding {
+func undeclared(s *stat, v violation, pos finding.Position, of, message string,
+	groups []suggestion) []finding.Finding {
 	m := s.marks[v]
 	if m.count == 0 {
 		return nil
 	}
-	f := finding.Finding{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message,
+	f := finding.Finding{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: of + message,
 		Count: m.count, Examples: slices.Clone(m.examples), Parts: groupParts(groups)}
 	out := []finding.Finding{f}
 	if m := s.marks[slipOfName]; m.count > 0 {
@@ -374,17 +375,17 @@ func undeclared(s *stat, v violation, pos finding.Position, message string, grou
 			Message: "a program put together the names of undeclared keys by mistake, as in user:null",
 			Count:   m.count, Examples: slices.Clone(m.examples)})
 	}
-	return append(out, misspelt(pos, groups)...)
+	return append(out, misspelt(pos, of, groups)...)
 }
 
 // misspelt finds undeclared keys whose names are near a declared one, with the groups that they are in as its parts.
-func misspelt(pos finding.Position, groups []suggestion) []finding.Finding {
+func misspelt(pos finding.Position, of string, groups []suggestion) []finding.Finding {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g suggestion) bool { return g.near == nil })
 	if len(groups) == 0 {
 		return nil
 	}
 	f := finding.Finding{Code: nearName, Severity: severityOf(nearName), Pos: pos, Fix: proposals(groups),
-		Message: "the names of undeclared keys are near declared ones", Parts: groupParts(groups)}
+		Message: "undeclared " + of + " have names near declared ones", Parts: groupParts(groups)}
 	for _, p := range f.Parts {
 		f.Count += p.Count
 		if len(f.Examples) < shownProposals {

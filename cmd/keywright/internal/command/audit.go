@@ -328,6 +328,8 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	case "html":
 		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
 			Program: "keywright " + version().Version, Rules: audit.Rules()})
+	case "brief": // of the demo
+		return (&reportTable{a.out, r, !r.NoBytes}).brief()
 	case "table":
 		return (&reportTable{a.out, r, !r.NoBytes}).print(a.printing(d, a.out))
 	}

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/sample"
@@ -100,11 +101,12 @@ func stock(ctx context.Context, opt Options, ks *keyspace.Keyspace, s *throwaway
 	if err := fill(ctx, s.addr, keys); err != nil {
 		return err
 	}
-	fmt.Fprintf(opt.Out, "Wrote %d keys of the five teams in %s. Spoilt on purpose:\n", len(keys),
-		time.Since(begin).Round(10*time.Millisecond))
+	var spoilt []string
 	for _, f := range sample.Faults {
-		fmt.Fprintf(opt.Out, "  %5d  %s\n", manifest.Count(f), f)
+		spoilt = append(spoilt, fmt.Sprintf("%d %s", manifest.Count(f), f))
 	}
+	fmt.Fprintf(opt.Out, "Wrote %d keys of the five teams in %s. Spoilt on purpose:\n  %s\n", len(keys),
+		time.Since(begin).Round(10*time.Millisecond), strings.Join(spoilt, " · "))
 	return nil
 }
 

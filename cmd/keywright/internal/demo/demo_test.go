@@ -72,16 +72,17 @@ func run(ctx context.Context, url string) (*audit.Report, error) {
 func planted(out any) map[string]int64 {
 	counts := map[string]int64{}
 	for _, line := range strings.Split(out.(*bytes.Buffer).String(), "\n") {
-		for fault, code := range codes {
-			if n, what, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && what == string(fault) {
-				counts[code] = number(n)
-				if fault == sample.Typo {
-					counts["KW516"] = number(n)
-				}
+		for _, part := range strings.Split(strings.TrimSpace(line), " · ") {
+			n, what, _ := strings.Cut(part, " ")
+			switch fault := sample.Fault(what); {
+			case fault == sample.Foreign:
+				counts["foreign"] = number(n)
+			case fault == sample.Typo:
+				counts["KW516"] = number(n)
+				fallthrough
+			case codes[fault] != "":
+				counts[codes[fault]] = number(n)
 			}
-		}
-		if n, what, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && what == string(sample.Foreign) {
-			counts["foreign"] = number(n)
 		}
 	}
 	return counts
