@@ -82,6 +82,7 @@ func (t *Trimmed) Error() string {
 var (
 	ErrLost     = errors.New("the message is not this consumer's any more: it gave no sign of life for too long")
 	ErrShutdown = errors.New("the consumer is to end")
+	ErrTimeout  = errors.New("its time limit is over")
 )
 
 // ErrAbandoned reports the reason of a dead letter whose handlers never returned: its
@@ -156,6 +157,8 @@ func (s Stream[M]) runnable(group string, handle StreamHandler[M], o RunOptions[
 		return errors.New("the group has no name")
 	case handle == nil:
 		return errors.New("there is no handler")
+	case s.config.Timeout < 0:
+		return errors.New("the timeout is negative")
 	case o.Concurrency < 0 || o.Batch < 0 || o.Lease < 0 || o.Backoff < 0 || o.Grace < 0:
 		return errors.New("an option is negative")
 	case o.Concurrency > mostInHand || o.Batch > mostInHand:

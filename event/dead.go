@@ -59,8 +59,9 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M]) {
 	s := c.stream
 	text := strings.ToValidUTF8(fmt.Sprintf("%.1000s", reason.Error()), "�")
 	tried := strconv.FormatInt(d.count-1, 10)
-	args := []string{c.group, c.o.Name, d.ID, strconv.Itoa(deadLetters), ms(s.config.Age), tried, text}
-	args = append(args, contents(d.raw)...)
+	raw := contents(d.raw)
+	args := append(parts.Args("bury", len(raw), "group", c.group, "consumer", c.o.Name, "id", d.ID,
+		"kept", strconv.Itoa(deadLetters), "age", ms(s.config.Age), "deliveries", tried, "reason", text), raw...)
 	call, cancel := lingering(ctx, c.calls())
 	defer cancel()
 	buried, err := script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(call)

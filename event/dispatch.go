@@ -3,6 +3,7 @@ package event
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -140,6 +141,7 @@ func (c *consumer[M]) failed(ctx, alive context.Context, d *delivery[M], err err
 	given := (*discard)(nil)
 	switch {
 	case lost:
+		c.notice(notice.MessageLost, 0, ErrLost)
 		c.tell(ErrLost)
 		c.drop(d)
 	case errors.As(err, &given):
@@ -232,8 +234,14 @@ func (c *consumer[M]) try(alive context.Context, d *delivery[M]) error {
 		cancel(ErrLost)
 	}
 	c.mu.Unlock()
+	if limit := c.stream.config.Timeout; limit > 0 {
+		defer time.AfterFunc(limit, func() { cancel(ErrTimeout) }).Stop()
+	}
 	began := time.Now()
 	err := guarded("the handler", func() error { return c.handle(ctx, d.Stored) })
+	if err != nil && errors.Is(context.Cause(ctx), ErrTimeout) {
+		err = fmt.Errorf("%w after %v: %w", ErrTimeout, c.stream.config.Timeout, err)
+	}
 	c.mu.Lock()
 	d.cancel = nil
 	c.mu.Unlock()

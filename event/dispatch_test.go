@@ -143,6 +143,31 @@ func TestGraceGivesBack(t *testing.T) {
 	}
 }
 
+// A handler whose time limit is over is told, and its delivery has failed.
+func TestTimeout(t *testing.T) {
+	s := journal(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL()),
+		event.StreamConfig{Retry: 2, Timeout: 10 * time.Millisecond})
+	publish(t, s, 0, 2)
+	var got log
+	started(t, s, "g", event.RunOptions[note]{Backoff: time.Millisecond},
+		func(ctx context.Context, m event.Stored[note]) error {
+			if got.add(m); m.Data.N == 1 {
+				return nil
+			}
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), event.ErrTimeout) {
+				t.Errorf("its context ends with %v", context.Cause(ctx))
+			}
+			return ctx.Err()
+		})
+	eventually(t, "the others go on", func() bool { return len(got.numbers()) == 3 })
+	eventually(t, "it is a dead letter", func() bool {
+		dead, err := s.Dead(t.Context(), event.Begin, 10)
+		return err == nil && len(dead) == 1 && dead[0].Deliveries == 2 &&
+			dead[0].Reason == "its time limit is over after 10ms: context canceled"
+	})
+}
+
 // Each death is told once, also when the replies are lost that say so.
 func TestDeathsAreToldOnce(t *testing.T) {
 	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
