@@ -271,7 +271,7 @@ local function left(all)
       local _, name = rest(id, text)
       finish(id, name)
     elseif what == 'there' then
-      died(r)
+      orphaned(r)
       if r.crashes >= tonumber(crashes_most) then
         moved = moved + (length('ZCARD', dead) and 1 or 0)
         local _, name = rest(id, text)
@@ -360,7 +360,7 @@ local function claim(some)
         got = got + 1
         ids[got], jobs[got] = id, text
         if r then
-          run = again(r, token, micros)
+          run = begin_again(r, token, micros)
           local o = #tried
           tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = got, r.attempt, string.format('%.0f', r.fence), r.crashes, r.doubt
         end

@@ -63,9 +63,9 @@ if mode ~= 'tidy' and gap == '0' and resent == '' then
     if run ~= alike or k > left then
       r = known(run)
       if not r or r.cancelled or k > left and r.owner ~= '-' then return nil end
-      if k <= left then died(r) end
+      if k <= left then orphaned(r) end
       if r.crashes >= crashes_most and k <= left then return nil end
-      becomes = again(r, token, micros)
+      becomes = begin_again(r, token, micros)
       alike = k <= left and run
     end
     local o = #tried
