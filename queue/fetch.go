@@ -234,14 +234,22 @@ func (c *claimed) parse(text string) {
 		return
 	}
 	c.payload, c.enqueued = payload, enqueued
-	if words := strings.Fields(rest); len(words) == 4 {
-		_, limit, _ := strings.Cut(words[2], limitOf)
-		ms, _ := strconv.ParseInt(limit, 10, 64)
-		c.timeout = time.Duration(ms) * time.Millisecond
+	if strings.Contains(rest, limitOf) {
+		c.timeout = limitIn(strings.Fields(rest))
 	}
 	if unique != noName {
 		c.unique = unique
 	}
+}
+
+// limitIn returns the time limit in the words of a job's line after the moment of its enqueue.
+func limitIn(words []string) time.Duration {
+	if len(words) != 4 {
+		return 0
+	}
+	_, limit, _ := strings.Cut(words[2], limitOf)
+	ms, _ := strconv.ParseInt(limit, 10, 64)
+	return time.Duration(ms) * time.Millisecond
 }
 
 // order returns the numbers of the lanes in the order to look: as declared, or with

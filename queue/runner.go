@@ -59,7 +59,9 @@ func (r *runner[T]) fetch() {
 	if err != nil {
 		r.failures++
 		r.tell(err)
-		if r.over = wanted == 0 && (r.failures > 3 || r.calling.Err() != nil); r.over {
+		class, _ := keywright.ClassOf(err)
+		often := class == keywright.UnknownOutcome && r.ctx.Err() != nil // it was sent again already, see claim
+		if r.over = often || wanted == 0 && (r.failures > 3 || r.calling.Err() != nil); r.over {
 			r.giveUp()
 			return
 		}
@@ -133,11 +135,9 @@ const settleAfter = 50 * time.Millisecond
 // gives all of them back, so that the first one is the first of its lane again.
 func (r *runner[T]) next() bool {
 	if r.ctx.Err() != nil || r.paused.Load() {
-		jobs := r.take(mostTaken)
-		for _, j := range slices.Backward(jobs) {
-			r.settle(unbegun(j))
-		}
-		return len(jobs) > 0
+		back := r.unbegun()
+		r.settled = append(r.settled, back...)
+		return len(back) > 0
 	}
 	jobs := r.take(1)
 	if len(jobs) == 0 {
@@ -151,6 +151,15 @@ func (r *runner[T]) next() bool {
 		r.told = time.Now()
 	}
 	return true
+}
+
+// unbegun takes out all jobs that are claimed and have not begun, to be given back so that the
+// first one is the first of its lane again.
+func (r *runner[T]) unbegun() (back []settlement) {
+	for _, j := range slices.Backward(r.take(mostTaken)) {
+		back = append(back, unbegun(j))
+	}
+	return back
 }
 
 // more reports whether claimed jobs wait.

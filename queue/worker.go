@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,7 +121,7 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	}
 	<-ctx.Done()
 	defer c.lastCall()()
-	c.runners.Go((&runner[T]{crew: c, settled: c.unbegun()}).work) // a handler may hang that they wait for
+	c.giveBack()
 	c.runners.Wait()
 	close(over)
 	keeper.Wait()
@@ -425,14 +424,12 @@ func (c *crew[T]) settledNow(all []settlement) {
 	}
 }
 
-// unbegun returns the settlements of all jobs that are claimed and have not begun: they are
-// given back, so that the first one is the first of its lane again.
-func (c *crew[T]) unbegun() (back []settlement) {
+// giveBack gives back what is claimed and has not begun: the runner that has it may be in a
+// handler that hangs.
+func (c *crew[T]) giveBack() {
 	for _, r := range c.team {
-		jobs := r.take(mostTaken)
-		for _, j := range slices.Backward(jobs) {
-			back = append(back, unbegun(j))
+		if back := r.unbegun(); len(back) > 0 {
+			c.runners.Go((&runner[T]{crew: c, settled: back}).work)
 		}
 	}
-	return back
 }
