@@ -1,6 +1,7 @@
 // Package lua makes the texts of Lua scripts from files. A file begins with a header
 // in one form, which says what the script takes, returns and costs; it includes parts by
-// name; and where a script has more than five arguments, they are variables of its body.
+// name; and where a script has more than five arguments, they are variables of its body, and
+// its caller gives them by their names (Set.Args).
 //
 // It knows neither servers nor clients: it turns text into text. The parts that scripts
 // of several packages share are in the folder parts: the server's clock, fencing tokens
