@@ -60,9 +60,10 @@ type Options struct {
 	// 5. The first two deaths do not count: whether the handler had begun is known
 	// from the third one on.
 	Crashes int
-	// Timeout is how long a job may run in one go; 0: without end. Its context ends then
-	// with ErrTimeout, and the run has failed, unless the handler returns nil. A handler
-	// that goes on has its job until it returns, and Stats counts it as overdue.
+	// Timeout is how long a job may run in one go: its context ends then with ErrTimeout,
+	// and the run has failed, unless the handler returns nil. A handler that goes on has its
+	// job until it returns, and Stats counts it as overdue. 0: without end, and overdue
+	// after 1 h.
 	Timeout time.Duration
 	// Backoff is the wait before the second attempt; it doubles, half of it at
 	// random, up to MaxBackoff. 0: 1 s and 1 h.
