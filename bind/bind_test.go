@@ -2,6 +2,7 @@ package bind_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ package: p
 owner: o
 keys:
   door: {doc: d, key: "door:{house}:{room}", type: lock, ttl: 30s}
-  tasks: {doc: d, key: "tasks:{team}:{priority}", type: queue, order: priority, ttl: none}
+  tasks: {doc: d, key: "tasks:{team}:{priority}", type: queue, order: priority, timeout: 100ms, ttl: none}
   one: {doc: d, key: "one", type: queue, ttl: none}
   gate: {doc: d, key: "gate:{room}", type: lock, ttl: 30s, notify: "gate:{room}:open"}
   note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
@@ -235,9 +236,13 @@ func TestOptions(t *testing.T) {
 	_, err = q.Enqueue(t.Context(), queue.Task[string]{Payload: "p", Lane: "high"})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	_ = q.Worker(func(_ context.Context, job *queue.Job[string]) error {
+	_ = q.Worker(func(ctx context.Context, job *queue.Job[string]) error {
 		if left := time.Until(job.Deadline()); left < 5*time.Second {
 			t.Errorf("the lease of a job ends in %v", left)
+		}
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), queue.ErrTimeout) {
+			t.Errorf("its context ends with %v", context.Cause(ctx))
 		}
 		cancel()
 		return nil

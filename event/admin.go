@@ -70,10 +70,9 @@ func (s Stream[M]) trim(ctx context.Context, p Policy, t *trimming, report *Repo
 	if p.Apply {
 		counted = 0 // they are gone
 	}
-	args := []string{
-		t.from, strconv.Itoa(t.step), strconv.FormatInt(p.MaxLen, 10), before, flag[p.Apply], flag[p.Keep],
-		strconv.FormatInt(counted, 10),
-	}
+	args := parts.Args("trim", 0, "from", t.from, "most", strconv.Itoa(t.step),
+		"stays", strconv.FormatInt(p.MaxLen, 10), "oldest", before, "removes", flag[p.Apply], "careful", flag[p.Keep],
+		"counted", strconv.FormatInt(counted, 10))
 	reply, err := script("trim", s, keywright.Writes, standard.trim, s.keys.main(), args, list).Do(ctx)
 	if err != nil {
 		return err

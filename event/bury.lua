@@ -1,4 +1,5 @@
--- bury: makes a message a dead letter and acknowledges it. Only its own consumer decides.
+-- bury: makes a message a dead letter, once. Only its own consumer decides. A message that is one has so many
+--   deliveries that it is known until it is acknowledged: this is asked again after a lost reply.
 -- KEYS[1] stream
 -- KEYS[2] dead: dead letters
 -- ARGV[1] group
@@ -12,13 +13,18 @@
 -- Returns: 1, 0 if the message is not the consumer's any more
 -- Bound: O(fields), 1,000 fields and values
 -- Round trips: 1
+-- include: buried
 local there = redis.pcall('XLEN', KEYS[2])
 if type(there) == 'table' then
   local wrong = string.find(there.err, 'WRONGTYPE', 1, true)
   return wrong and redis.error_reply('WRONGTYPE the key ' .. KEYS[2] .. ' holds no stream') or there
 end
-if not redis.call('XPENDING', KEYS[1], group, id, id, 1, consumer)[1] then
+local mine = redis.call('XPENDING', KEYS[1], group, id, id, 1, consumer)[1]
+if not mine then
   return 0
+end
+if mine[4] >= buried then
+  return 1
 end
 local letter = {'MAXLEN', '~', kept, '*', 'form', '1', 'id', id, 'group', group, 'reason', reason}
 letter[#letter + 1] = 'deliveries'
@@ -26,5 +32,5 @@ letter[#letter + 1] = deliveries
 for i = 8, math.min(#ARGV, 1007) do letter[#letter + 1] = ARGV[i] end
 redis.call('XADD', KEYS[2], unpack(letter))
 if age ~= '0' then redis.call('PEXPIRE', KEYS[2], age) end
-redis.call('XACK', KEYS[1], group, id)
+redis.call('XCLAIM', KEYS[1], group, consumer, 0, id, 'RETRYCOUNT', string.format('%.0f', buried), 'JUSTID')
 return 1

@@ -6,9 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -21,13 +21,16 @@ type RunOptions[M any] struct {
 	// Concurrency is how many messages are handled at once; 0: 1.
 	Concurrency int
 	// Key keeps the order: messages with the same key are handled one after the
-	// other, in the order of the stream, and one that fails holds up those after
-	// it until it is done or dead. It holds within one consumer: a second one in
+	// other, in the order of the stream, and one that fails or hangs holds up those
+	// after it until it is done or dead. Those of other keys go on, as long as there
+	// is a handler for them. It holds within one consumer: a second one in
 	// the same group gets other messages, whatever their key. nil: all messages
 	// have the same key if Concurrency is 1, else no order. If it panics, its
 	// message becomes a dead letter.
 	Key func(M) string
-	// Batch is how many messages a consumer has in hand at most; 0: 100.
+	// Batch is how many messages a consumer has in hand at most; 0: 100. While a
+	// handler has nothing to do, since all others wait for their key or to be tried
+	// again, it is ten times as many, and 10,000 at most.
 	Batch int
 	// Lease is how long a consumer may be silent before others claim its
 	// messages; 0: 30 s. It gives a sign of life eight times as often.
@@ -35,7 +38,9 @@ type RunOptions[M any] struct {
 	// Backoff is the wait before a failed message is tried again; it doubles up
 	// to Lease. 0: 100 ms.
 	Backoff time.Duration
-	// Grace is how long handlers may go on when Run is to end; 0: 10 s.
+	// Grace is how long handlers may go on when Run is to end; 0: 10 s. Their contexts
+	// end a second before, or after half of a Grace below two seconds. When it is over,
+	// what has not begun is given back, also while a handler still hangs.
 	Grace time.Duration
 	// New begins a group that does not exist yet after the newest message; else
 	// it begins with the oldest that is kept.
@@ -77,6 +82,7 @@ func (t *Trimmed) Error() string {
 var (
 	ErrLost     = errors.New("the message is not this consumer's any more: it gave no sign of life for too long")
 	ErrShutdown = errors.New("the consumer is to end")
+	ErrTimeout  = errors.New("its time limit is over")
 )
 
 // ErrAbandoned reports the reason of a dead letter whose handlers never returned: its
@@ -98,7 +104,8 @@ func (d *discard) Unwrap() error { return d.error }
 type StreamHandler[M any] func(ctx context.Context, m Stored[M]) error
 
 // Run hands the messages of a consumer group to handle until ctx ends, and
-// returns when the last handler has; what was not done is given back. It makes
+// returns when the last handler has; what was not done is given back, and others may
+// claim it at once. It makes
 // the group if there is none. An idle one blocks at the server and sends about
 // two commands a second. Any number of consumers may run, in any process: each
 // message goes to one of them at a time, at least once. When the client closes it
@@ -115,18 +122,24 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	stop := context.AfterFunc(ctx, func() { c.expire(ctx, alive, die) })
 	defer stop()
 	var wg sync.WaitGroup
+	grace, stopGrace := lingering(ctx, c.o.Grace)
+	defer stopGrace()
 	over, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
 	wg.Go(func() { c.keep(over) })
-	var lanes sync.WaitGroup
-	for _, lane := range c.lanes {
-		lanes.Go(func() { c.work(ctx, alive, lane) })
+	var workers sync.WaitGroup
+	for range c.o.Concurrency {
+		workers.Go(func() { c.work(ctx, alive) })
 	}
 	c.read(ctx)
-	for _, lane := range c.lanes {
-		close(lane)
+	idle := make(chan struct{})
+	wg.Go(func() { workers.Wait(); close(idle) })
+	select {
+	case <-idle:
+	case <-grace.Done():
+		c.tell(c.giveBack(ctx))
+		<-idle
 	}
-	lanes.Wait()
 	stopKeeping()
 	wg.Wait()
 	if err := s.client.Ended(ctx, "run", s.entry); err != nil {
@@ -144,6 +157,8 @@ func (s Stream[M]) runnable(group string, handle StreamHandler[M], o RunOptions[
 		return errors.New("the group has no name")
 	case handle == nil:
 		return errors.New("there is no handler")
+	case s.config.Timeout < 0:
+		return errors.New("the timeout is negative")
 	case o.Concurrency < 0 || o.Batch < 0 || o.Lease < 0 || o.Backoff < 0 || o.Grace < 0:
 		return errors.New("an option is negative")
 	case o.Concurrency > mostInHand || o.Batch > mostInHand:
@@ -155,14 +170,18 @@ func (s Stream[M]) runnable(group string, handle StreamHandler[M], o RunOptions[
 // mostInHand bounds what a consumer has in hand.
 const mostInHand = 10_000
 
+// lastSecond is what of Grace is left when the contexts of handlers end, unless that is
+// more than half of it.
+const lastSecond = time.Second
+
 // expire ends the context of handlers: at once when the client closes, since
-// nothing can be acknowledged then, else after Grace.
+// nothing can be acknowledged then, else before Grace is over.
 func (c *consumer[M]) expire(ctx, alive context.Context, die context.CancelCauseFunc) {
 	if errors.Is(context.Cause(ctx), keywright.ErrClosed) {
 		die(keywright.ErrClosed)
 		return
 	}
-	timer := time.AfterFunc(c.o.Grace, func() { die(ErrShutdown) })
+	timer := time.AfterFunc(c.o.Grace-min(c.o.Grace/2, lastSecond), func() { die(ErrShutdown) })
 	context.AfterFunc(alive, func() { timer.Stop() })
 }
 
@@ -172,12 +191,9 @@ type consumer[M any] struct {
 	group  string
 	handle StreamHandler[M]
 	o      RunOptions[M]
-	lanes  []chan *delivery[M]
-	seed   maphash.Seed
 	life   context.Context // until the client closes
 
 	// Of the goroutine that reads.
-	turn    int
 	made    bool            // the group is there, as far as is known
 	began   bool            // the group has been there
 	last    string          // what was delivered up to here is known
@@ -189,20 +205,33 @@ type consumer[M any] struct {
 	fresh   map[string]bool // consumers with a message that is not to be claimed yet, in this walk
 	left    map[string]bool // messages that are left to other consumers
 
-	room chan struct{} // something has left the hand
+	room  chan struct{}     // something has left the hand, or a worker waits
+	ready chan *delivery[M] // may begin: none of its key is before it. It has room for the whole hand
+	idle  atomic.Int64      // workers that wait
 
-	mu   sync.Mutex
-	hand map[string]*delivery[M]
-	good time.Time // when the last sign of life, that has arrived, was sent
+	mu    sync.Mutex
+	hand  map[string]*delivery[M]
+	lines map[string][]*delivery[M] // by the keys that are busy: what waits for them
+	good  time.Time                 // when the last sign of life, that has arrived, was sent
 }
 
 // delivery represents a message in hand.
 type delivery[M any] struct {
 	Stored[M]
-	raw    []kernel.XRangeFieldValue
-	count  int64 // as the server has it: the handlers that have begun, and one
-	taken  time.Time
-	doom   error // why it cannot be handled
+	raw   []kernel.XRangeFieldValue
+	count int64 // as the server has it: the handlers that have begun, and one
+	taken time.Time
+	doom  error // why it cannot be handled
+	key   string
+	keyed bool // its key is busy with it, or it waits for its key
+
+	// Of the worker that has it.
+	failures int   // here, in a row
+	reason   error // of its last failure
+
+	// Guarded by the lock of the consumer.
+	begun  bool        // its handler runs, or has ended and it is not known yet what becomes of it
+	timer  *time.Timer // after which it is tried again
 	cancel context.CancelCauseFunc
 	lost   bool // the server says that it is another's
 	cut    bool // its handler was told to stop, since it may be another's
@@ -217,15 +246,12 @@ func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o Ru
 		o.Name = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:8])
 	}
 	c := &consumer[M]{
-		stream: s, group: group, handle: handle, o: o, seed: maphash.MakeSeed(),
-		life: s.client.Life(), room: make(chan struct{}, 1),
+		stream: s, group: group, handle: handle, o: o, life: s.client.Life(),
+		room: make(chan struct{}, 1), ready: make(chan *delivery[M], min(10*o.Batch, mostInHand)),
 		last: "0-0", recount: true, from: "-", fresh: map[string]bool{}, left: map[string]bool{},
-		hand: map[string]*delivery[M]{}, good: time.Now(),
+		hand: map[string]*delivery[M]{}, lines: map[string][]*delivery[M]{}, good: time.Now(),
 	}
 	c.tidy = time.Now().Add(share(c.tidying()))
-	for range o.Concurrency {
-		c.lanes = append(c.lanes, make(chan *delivery[M], o.Batch))
-	}
 	return c
 }
 
@@ -249,19 +275,32 @@ func (c *consumer[M]) notice(kind notice.Kind, elapsed time.Duration, err error)
 	}
 }
 
-func (c *consumer[M]) held() int {
+// free returns how many messages may be taken into the hand now.
+func (c *consumer[M]) free() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.hand)
+	free := c.o.Batch - len(c.hand)
+	if free <= 0 && c.idle.Load() > 0 && len(c.ready) == 0 && !c.inTurn() && c.waits() {
+		free = min(c.o.Batch, cap(c.ready)-len(c.hand))
+	}
+	return min(free, fetchMost)
 }
 
-// drop takes a message out of the hand.
-func (c *consumer[M]) drop(d *delivery[M]) {
-	c.mu.Lock()
-	if c.hand[d.ID] == d {
-		delete(c.hand, d.ID)
+// waits reports whether something in hand has not begun. The caller holds mu.
+func (c *consumer[M]) waits() bool {
+	for _, d := range c.hand {
+		if !d.begun {
+			return true
+		}
 	}
-	c.mu.Unlock()
+	return false
+}
+
+// inTurn reports whether all messages are handled one after the other.
+func (c *consumer[M]) inTurn() bool { return c.o.Key == nil && c.o.Concurrency == 1 }
+
+// signal lets the goroutine that reads look again.
+func (c *consumer[M]) signal() {
 	select {
 	case c.room <- struct{}{}:
 	default:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/kernel"
@@ -50,38 +51,45 @@ var (
 	errForm      = errors.New("it is not as declared, or has no key for its order")
 )
 
-// bury makes a message a dead letter; until the server has said so it holds up
-// those after it.
-func (c *consumer[M]) bury(ctx context.Context, d *delivery[M], reason error) {
-	why := errFailed
-	given := (*discard)(nil)
-	switch {
-	case errors.As(d.doom, &given):
-		reason, why = d.doom, errDiscarded
-	case d.doom != nil:
-		reason, why = d.doom, errForm
-	case errors.Is(reason, ErrAbandoned):
-		why = ErrAbandoned
-	}
+// bury makes a message a dead letter. Where the server refuses that, the message is tried
+// again after a while, and holds up those of its key. The server marks the message until
+// it is acknowledged: a burial that is sent again makes no second letter, and is told once.
+func (c *consumer[M]) bury(ctx context.Context, d *delivery[M]) {
+	reason, why := c.why(d)
 	s := c.stream
 	text := strings.ToValidUTF8(fmt.Sprintf("%.1000s", reason.Error()), "�")
 	tried := strconv.FormatInt(d.count-1, 10)
-	args := []string{c.group, c.o.Name, d.ID, strconv.Itoa(deadLetters), ms(s.config.Age), tried, text}
-	args = append(args, contents(d.raw)...)
-	var buried int64
+	raw := contents(d.raw)
+	args := append(parts.Args("bury", len(raw), "group", c.group, "consumer", c.o.Name, "id", d.ID,
+		"kept", strconv.Itoa(deadLetters), "age", ms(s.config.Age), "deliveries", tried, "reason", text), raw...)
 	call, cancel := lingering(ctx, c.calls())
 	defer cancel()
-	if !c.insist(call, func(ctx context.Context) (err error) {
-		buried, err = script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(ctx)
-		return err
-	}) {
-		return // it is given back
-	}
-	c.drop(d)
-	if buried == 1 {
+	buried, err := script("bury", s, keywright.Idempotent, standard.bury, s.keys.both(), args, number).Do(call)
+	switch {
+	case err != nil && !gone(err):
+		c.tell(err)
+		c.again(d, min(time.Second, 10*time.Millisecond<<min(d.failures, 10)))
+		d.failures++
+	case buried == 0:
+		c.drop(d)
+	case c.ack(ctx, d):
 		c.notice(notice.DeadLetter, 0, why)
 		c.tell(&Buried{ID: d.ID, Reason: reason})
 	}
+}
+
+// why returns the reason that a message is a dead letter, and what of it hooks may know.
+func (c *consumer[M]) why(d *delivery[M]) (reason, why error) {
+	given := (*discard)(nil)
+	switch {
+	case errors.As(d.doom, &given):
+		return d.doom, errDiscarded
+	case d.doom != nil:
+		return d.doom, errForm
+	case d.reason != nil:
+		return d.reason, errFailed
+	}
+	return ErrAbandoned, ErrAbandoned
 }
 
 // contents returns the fields and values of a message as a dead letter has them.

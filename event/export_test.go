@@ -49,7 +49,9 @@ func (c Consumer[M]) Begin(t *testing.T, id, done string) bool {
 }
 
 func (c Consumer[M]) Bury(t *testing.T, id string, reason error) {
-	c.bury(t.Context(), c.message(id), reason)
+	d := c.message(id)
+	d.reason = reason
+	c.bury(t.Context(), d)
 }
 
 func (c Consumer[M]) message(id string) *delivery[M] {

@@ -18,7 +18,7 @@ const (
 // read fetches messages until ctx ends.
 func (c *consumer[M]) read(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
-		free := min(c.o.Batch-c.held(), fetchMost)
+		free := c.free()
 		if free <= 0 {
 			c.await(ctx)
 			continue
@@ -197,30 +197,21 @@ func (c *consumer[M]) trimmed(ctx context.Context, ids []string) error {
 	return err
 }
 
-// take puts a message into the lane of its key. What does not decode will not do
+// take puts a message into the line of its key. What does not decode will not do
 // so later either, and becomes a dead letter in its turn.
 func (c *consumer[M]) take(e kernel.XRangeSlice, count int64) {
-	d := &delivery[M]{raw: e.FieldValues, count: count, taken: time.Now()}
+	d := &delivery[M]{raw: e.FieldValues, count: count, taken: time.Now(), keyed: c.inTurn()}
 	d.ID, d.Channel = e.ID, c.stream.keys.Main
-	lane := 0
 	err := guarded("decoding", func() (err error) { d.Stored, err = c.stream.stored(e.ID, e.FieldValues); return err })
 	if leaves(err) { // whatever has the key, or knows the form, can handle it
 		c.leave(e.ID, err)
 		return
 	}
-	if err == nil {
-		err = guarded("RunOptions.Key", func() error { lane = c.lane(d.Data); return nil })
+	if err == nil && c.o.Key != nil {
+		err = guarded("RunOptions.Key", func() error { d.key, d.keyed = c.o.Key(d.Data), true; return nil })
 	}
 	d.doom = err
-	c.mu.Lock()
-	_, twice := c.hand[d.ID] // claimed from ourselves
-	if !twice {
-		c.hand[d.ID] = d
-	}
-	c.mu.Unlock()
-	if !twice {
-		c.lanes[lane] <- d
-	}
+	c.enlist(d)
 }
 
 // leaves reports whether a message is to be left to other consumers.

@@ -128,27 +128,53 @@ func (c *consumer[M]) ids() []string {
 	return out
 }
 
-// end gives back what is in hand, uncounted where no handler has begun or the end
-// cut it off, and removes the consumer, unless something is pending for it.
-func (c *consumer[M]) end(ctx context.Context) {
+// givenBack is the consumer that has what was given back until another one claims it. It
+// gives no sign of life, so that all of it can be claimed while handlers of the one that
+// has given it back still run.
+const givenBack = "given back"
+
+// giveBack gives back what is in hand and has not begun, uncounted, or was cut off by the
+// end. No sign of life is given for it any more, whether the server hears of it or not.
+func (c *consumer[M]) giveBack(ctx context.Context) error {
 	ctx, cancel := lingering(ctx, c.calls())
 	defer cancel()
 	s := c.stream
-	var back []string
-	c.mu.Lock()
-	for id, d := range c.hand {
-		back = append(back, id, strconv.FormatInt(d.count, 10))
-	}
-	c.mu.Unlock()
-	for part := range slices.Chunk(back, 2*chunk) {
-		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease)}, part...)
+	for part := range slices.Chunk(c.letGo(), 2*chunk) {
+		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease), givenBack}, part...)
 		_, err := script("give back", s, keywright.Idempotent, standard.giveBack, s.keys.main(), args, number).Do(ctx)
 		if err != nil && !gone(err) {
-			c.tell(err)
-			return
+			return err
 		}
 	}
-	if err := c.remove(ctx, []string{c.o.Name}); !gone(err) {
+	return nil
+}
+
+// letGo takes out of the hand what has not begun: ids, and how often each was delivered.
+func (c *consumer[M]) letGo() (back []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, d := range c.hand {
+		if d.begun {
+			continue
+		}
+		if back = append(back, id, strconv.FormatInt(d.count, 10)); d.timer != nil {
+			d.timer.Stop()
+		}
+		delete(c.hand, id)
+	}
+	return back
+}
+
+// end gives back what is in hand and removes the consumer, unless something is pending
+// for it.
+func (c *consumer[M]) end(ctx context.Context) {
+	err := c.giveBack(ctx)
+	ctx, cancel := lingering(ctx, c.calls())
+	defer cancel()
+	if err == nil {
+		err = c.remove(ctx, []string{c.o.Name})
+	}
+	if !gone(err) {
 		c.tell(err)
 	}
 }

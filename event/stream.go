@@ -21,7 +21,11 @@ type StreamConfig struct {
 	MaxLen int64         // messages kept at least; trimmed approximately when one is published; 0: no bound
 	Age    time.Duration // kept so long, and the key with them; 0: for ever
 	Retry  int           // deliveries before a message is a dead letter; 0: 5
-	Plain  bool          // the entry has the data alone, without the time
+	// Timeout is how long a handler may work on a message in one go; 0: without end. Its
+	// context ends then with ErrTimeout, and the delivery has failed, unless the handler
+	// returns nil. One that goes on holds its key until it returns.
+	Timeout time.Duration
+	Plain   bool // the entry has the data alone, without the time
 }
 
 // StreamKeys holds the keys of a durable channel, in one cluster slot.

@@ -102,7 +102,8 @@ func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
 		return
 	}
 	kind := o.Kind()
-	if kind == "caller" { // it knows, and its text may hold anything
+	// It knows, and its text may hold anything. One that has closed the client knows, too.
+	if kind == "caller" || errors.Is(o.Err, ErrClosed) {
 		c.log.DebugContext(ctx, "keyspace operation ended by its caller", "entry", call.Entry, "op", call.Op, "elapsed",
 			o.Elapsed, "attempts", o.Attempts)
 		return

@@ -16,6 +16,8 @@ type Notice = notice.Notice
 var heard = map[notice.Kind]string{
 	notice.JobDead:     "a job is dead",
 	notice.DeadLetter:  "a message is a dead letter",
+	notice.JobLost:     "a job was lost: another worker may run it",
+	notice.MessageLost: "a message was lost: another consumer may handle it",
 	notice.LockLost:    "a lock was lost",
 	notice.LeaseLost:   "a lease was lost: another process may act",
 	notice.Reconnected: "a lost connection was made again",

@@ -43,7 +43,10 @@ type Durable struct {
 	Age    time.Duration // entries older than that are trimmed, and the key lives so long after the last one; 0: for ever
 	Groups []string      // consumer groups
 	Retry  int           // deliveries before a message is a dead letter; 0: not written
-	Dead   *Key
+
+	Timeout time.Duration // how long a handler may work on a message in one go; 0: without end
+
+	Dead *Key
 }
 
 // Key returns the stream of a durable channel, nil for the others.

@@ -27,6 +27,8 @@ type Entry struct {
 	Gate   time.Duration // plain types: how long the fencing token of the last write is kept, 0 = not
 	Notify *Channel      // lock, queue: where a release, a new job is announced; derived if not written
 	Retry  int           // queue, durable channel: attempts, 0 = not written
+	// Timeout is how long a job or message may be worked on in one go; 0: without end.
+	Timeout time.Duration
 
 	// What one construct has beyond that: the zero value for all others.
 	StreamSpec

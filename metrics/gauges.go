@@ -69,11 +69,15 @@ var (
 		"queue")
 	queueRunning = gauge("keywright_queue_running_jobs", "Jobs that workers have claimed.", "queue")
 	queueExpired = gauge("keywright_queue_expired_jobs", "Of the running jobs those whose lease is over.", "queue")
+	queueOverdue = gauge("keywright_queue_overdue_jobs",
+		"Of a thousand running jobs those that were claimed longer ago than their queue's timeout, or than an hour.", "queue")
+	queueRun = gauge("keywright_queue_oldest_run_age_seconds",
+		"How long ago the oldest of a thousand running jobs was claimed, 0 without one.", "queue")
 	queueDead    = gauge("keywright_queue_dead_jobs", "Jobs that were given up and are kept.", "queue")
 	queueWorkers = gauge("keywright_queue_workers", "Workers that give a sign of life.", "queue")
 	queuePaused  = gauge("keywright_queue_paused", "1 if the queue is paused, else 0.", "queue")
-	queueGauges  = []*prometheus.Desc{queueWaiting, queueOldest, queueDelayed, queueRunning, queueExpired, queueDead,
-		queueWorkers, queuePaused}
+	queueGauges  = []*prometheus.Desc{queueWaiting, queueOldest, queueDelayed, queueRunning, queueExpired, queueOverdue,
+		queueRun, queueDead, queueWorkers, queuePaused}
 
 	streamMessages = gauge("keywright_stream_messages", "Messages that are kept.", "stream")
 	streamDead     = gauge("keywright_stream_dead_letters", "Dead letters that are kept.", "stream")
@@ -110,6 +114,8 @@ func ofQueue(set set, name string, s queue.Stats) {
 	set(queueDelayed, float64(s.Delayed), name)
 	set(queueRunning, float64(s.Leased), name)
 	set(queueExpired, float64(s.Zombies), name)
+	set(queueOverdue, float64(s.Overdue), name)
+	set(queueRun, s.OldestRun.Seconds(), name)
 	set(queueDead, float64(s.Dead), name)
 	set(queueWorkers, float64(live), name)
 	set(queuePaused, paused, name)

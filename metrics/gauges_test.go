@@ -82,6 +82,12 @@ keywright_queue_delayed_jobs{queue="mail"} 1
 # HELP keywright_queue_expired_jobs Of the running jobs those whose lease is over.
 # TYPE keywright_queue_expired_jobs gauge
 keywright_queue_expired_jobs{queue="mail"} 0
+# HELP keywright_queue_oldest_run_age_seconds How long ago the oldest of a thousand running jobs was claimed, 0 without one.
+# TYPE keywright_queue_oldest_run_age_seconds gauge
+keywright_queue_oldest_run_age_seconds{queue="mail"} 0
+# HELP keywright_queue_overdue_jobs Of a thousand running jobs those that were claimed longer ago than their queue's timeout, or than an hour.
+# TYPE keywright_queue_overdue_jobs gauge
+keywright_queue_overdue_jobs{queue="mail"} 0
 # HELP keywright_queue_paused 1 if the queue is paused, else 0.
 # TYPE keywright_queue_paused gauge
 keywright_queue_paused{queue="mail"} 1

@@ -29,9 +29,12 @@ const (
 	JobRetried Kind = "job_retried" // a failed job waits for its next attempt; Elapsed is how long it waits
 	JobDead    Kind = "job_dead"    // a job is dead: its attempts are used up, or its workers died too often
 
+	JobLost Kind = "job_lost" // a worker has lost a job that it worked on: its lease is over, or another one has it
+
 	MessageDone   Kind = "message_done"   // a consumer has handled a message; Elapsed is how long it took
 	MessageFailed Kind = "message_failed" // its handler returned an error or panicked; Elapsed is how long it ran
 	DeadLetter    Kind = "dead_letter"    // a message was put among the dead letters
+	MessageLost   Kind = "message_lost"   // a consumer has lost a message whose handler ran: another one has it
 
 	LockAcquired Kind = "lock_acquired" // Elapsed is how long the caller waited
 	LockReleased Kind = "lock_released" // Elapsed is how long it was held

@@ -40,7 +40,11 @@ if ARGV[5] ~= '0' then
   redis.call('PEXPIRE', KEYS[3], ARGV[5])
 end
 if type(working) == 'number' then
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4])))
+  -- Workers that are gone for long, and their answers, see fetch.
+  for _, name in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4])), 'BYSCORE', 'LIMIT', 0, 10)) do
+    redis.pcall('HDEL', KEYS[4], 'answer ' .. name .. ' 0', 'answer ' .. name .. ' 1')
+    redis.call('ZREM', KEYS[2], name)
+  end
   redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
   redis.call('PEXPIRE', KEYS[2], ARGV[4])
 end

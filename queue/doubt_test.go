@@ -195,6 +195,28 @@ func TestLanesByName(t *testing.T) {
 	})
 }
 
+// TestManyLanes: a queue of more lanes than there are digits drains them in their order.
+func TestManyLanes(t *testing.T) {
+	t.Parallel()
+	var lanes []string
+	for n := range 23 {
+		lanes = append(lanes, fmt.Sprint("lane", n))
+	}
+	q := queue.Open(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL()), "mail", value.Text(0), queue.Options{},
+		lanes...)
+	for _, lane := range slices.Backward(lanes) {
+		must(t, expect.Err(q.Enqueue(t.Context(), queue.Task[string]{Lane: lane, Payload: lane})))
+	}
+	ran := make(chan string, len(lanes))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
+	for _, lane := range lanes {
+		if next := <-ran; next != lane {
+			t.Errorf("%s before %s", next, lane)
+		}
+	}
+}
+
 // TestLaneNames: a lane that is another key of the queue, or has no name of its
 // own, is refused.
 func TestLaneNames(t *testing.T) {

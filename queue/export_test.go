@@ -80,7 +80,7 @@ func Fetch() (quick, slow string) {
 		file, guard, instead string
 	}{
 		{&quick, "fetch", "-- include: known\n", "-- include: known\ndo return 'slow' end\n"},
-		{&slow, "quick", "if mode ~= 'tidy' and gap == '0' then", "if false then"},
+		{&slow, "quick", "if mode ~= 'tidy' and gap == '0' and resent == '' then", "if false then"},
 	} {
 		mutant, n := parts.Mutant(way.file, way.guard, way.instead)
 		if n != 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
@@ -22,7 +23,14 @@ func zombie(t *testing.T) (wrong []string) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	o := queue.Options{Lease: 400 * time.Millisecond}
-	far := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o)
+	var notices atomic.Int64
+	hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
+		if n.Kind == notice.JobLost {
+			notices.Add(1)
+		}
+	}}
+	far := queue.Open(openWith(t, "redis://"+p.Addr(), keywright.Options{Hooks: []keywright.Hook{hook}}), "mail",
+		value.Text(0), o)
 	near := queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
 	first, second, over := make(chan context.Context, 1), make(chan int64, 2), make(chan struct{})
 	var lost atomic.Bool
@@ -63,6 +71,9 @@ func zombie(t *testing.T) (wrong []string) {
 	})
 	close(leave)
 	stop()
+	if n := notices.Load(); n != 1 && lost.Load() {
+		wrong = append(wrong, fmt.Sprintf("it was lost, in %d notices", n))
+	}
 	return wrong
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,7 @@ type claimed struct {
 	attempt, fence, crashes int64
 	doubtful                bool // leases have ended of which it is not known whether the handler had begun
 	enqueued                int64
+	timeout                 time.Duration // its own, 0 for none
 	token                   string
 	sent                    time.Time // when it was asked for: its lease began no earlier
 }
@@ -52,23 +54,40 @@ type fetched struct {
 	paused bool
 }
 
+// sending describes a call that claims, as the server knows it.
+type sending struct {
+	token string
+	seat  string // under which its answer is kept until the next one of the same seat
+	again bool   // it was sent before, and may have arrived
+}
+
+// answerOf begins the names of the fields in which the state keeps answers.
+const answerOf = "answer "
+
 // claim settles jobs and claims others, in one step.
-func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look string, settled []settlement) (fetched,
+func (q Queue[T]) claim(ctx context.Context, name sending, wanted int, look string, settled []settlement) (fetched,
 	error) {
-	args := make([]string, 0, 21+6*len(settled))
+	resent := ""
+	if name.again {
+		resent = "again"
+	}
 	gap, burst, late := q.rate()
-	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), look, strconv.Itoa(cmp.Or(q.o.Crashes,
-		5)), q.ttl(),
-		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead,
-			10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
-		gap, burst, late, q.order(), q.laneNames(), q.keys.Channel, q.database(), q.clustered())
-	args = settle(args, settled)
+	groups, rest := settle(settled)
+	args := parts.Args("fetch", len(rest),
+		"token", name.token, "wanted", strconv.Itoa(wanted), "lease", milliseconds(q.lease()), "mode", look,
+		"crashes_most", strconv.Itoa(cmp.Or(q.o.Crashes, 5)), "ttl", q.ttl(),
+		"before", q.keys.Job.Before, "after", q.keys.Job.After,
+		"result_before", q.keys.Result.Before, "result_after", q.keys.Result.After,
+		"dead_most", strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), "attempts_most", strconv.Itoa(cmp.Or(q.o.Retry, 25)),
+		"gap", gap, "burst", burst, "late", late, "lane_order", q.order(), "lane_names", q.laneNames(),
+		"channel", q.keys.Channel, "database", q.database(), "clustered", q.clustered(),
+		"seat", name.seat, "resent", resent, "groups", groups)
 	sent := time.Now()
-	out, err := q.run(ctx, "fetch", standard.fetch, keywright.Writes, q.fetchKeys(), args)
+	out, err := q.run(ctx, "fetch", standard.fetch, keywright.Writes, q.fetchKeys(), append(args, rest...))
 	if err != nil {
 		return fetched{}, err
 	}
-	return read(out, token, sent)
+	return read(out, name.token, sent)
 }
 
 // slack is the part of a rate that is not used, so that workers that are late by
@@ -101,11 +120,15 @@ func (q Queue[T]) laneKeys() []string {
 	return keys
 }
 
-// settle appends settlements as the script takes them: what is done and left
-// nothing goes in groups, by token.
-func settle(args []string, all []settlement) []string {
+// settle returns settlements as the script takes them: what is done and left
+// nothing goes in groups, by token, of which it says how many there are.
+func settle(all []settlement) (number string, args []string) {
+	if len(all) == 0 {
+		return "0", nil
+	}
 	var tokens []string
 	groups := map[string][]string{}
+	args = make([]string, 0, 6*len(all))
 	for _, s := range all {
 		if !s.bare() {
 			continue
@@ -115,7 +138,6 @@ func settle(args []string, all []settlement) []string {
 		}
 		groups[s.token] = append(groups[s.token], s.id)
 	}
-	args = append(args, strconv.Itoa(len(tokens)))
 	for _, token := range tokens {
 		args = append(append(args, token+" ", strconv.Itoa(len(groups[token]))), groups[token]...)
 	}
@@ -124,7 +146,7 @@ func settle(args []string, all []settlement) []string {
 			args = append(args, s.verb, s.id, s.token+" ", s.text, strconv.FormatInt(s.ms, 10), s.name)
 		}
 	}
-	return args
+	return strconv.Itoa(len(tokens)), args
 }
 
 // bare is a job that is done, without a result or a unique name.
@@ -212,31 +234,48 @@ func (c *claimed) parse(text string) {
 		return
 	}
 	c.payload, c.enqueued = payload, enqueued
+	if strings.Contains(rest, limitOf) {
+		c.timeout = limitIn(strings.Fields(rest))
+	}
 	if unique != noName {
 		c.unique = unique
 	}
 }
 
-const digits = "123456789"
+// limitIn returns the time limit in the words of a job's line after the moment of its enqueue.
+func limitIn(words []string) time.Duration {
+	if len(words) != 4 {
+		return 0
+	}
+	_, limit, _ := strings.Cut(words[2], limitOf)
+	ms, _ := strconv.ParseInt(limit, 10, 64)
+	return time.Duration(ms) * time.Millisecond
+}
 
 // order returns the numbers of the lanes in the order to look: as declared, or with
 // one in front that is drawn by weight.
 func (q Queue[T]) order() string {
-	all := digits[:len(q.keys.Lanes)]
+	first := q.drawn()
+	order := []byte(strconv.Itoa(first + 1))
+	for i := range q.keys.Lanes {
+		if i != first {
+			order = strconv.AppendInt(append(order, ' '), int64(i+1), 10)
+		}
+	}
+	return string(order)
+}
+
+// drawn returns a lane that is drawn by weight, the first one if they have none.
+func (q Queue[T]) drawn() int {
 	total := 0
 	for _, w := range q.o.Weights {
 		total += w
 	}
 	if total <= 0 {
-		return all
+		return 0
 	}
 	draw := rand.IntN(total)
-	for i, w := range q.o.Weights {
-		if draw -= w; draw < 0 {
-			return all[i:i+1] + all[:i] + all[i+1:]
-		}
-	}
-	return all
+	return slices.IndexFunc(q.o.Weights, func(w int) bool { draw -= w; return draw < 0 })
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

@@ -21,13 +21,15 @@
 -- ARGV[13] gap: µs between two jobs at the queue's rate (0: none)
 -- ARGV[14] burst: jobs at once
 -- ARGV[15] late: µs that a worker may be late at that rate
--- ARGV[16] lane_order: numbers of the lanes in the order to look
+-- ARGV[16] lane_order: numbers of the lanes in the order to look, with a space between two
 -- ARGV[17] lane_names: each with a space after it
 -- ARGV[18] channel
 -- ARGV[19] database: its number
 -- ARGV[20] clustered: "cluster" in one
--- ARGV[21] groups: of jobs that are done and left nothing
--- ARGV[22…] part: of each group: token, number of jobs, their ids; then six per other settlement: verb, id, token, text,
+-- ARGV[21] seat: under which the answer is kept, of settlements and deaths, until the next one of that seat
+-- ARGV[22] resent: "again" if this call was sent before: what it has settled has the answer that it had then
+-- ARGV[23] groups: of jobs that are done and left nothing
+-- ARGV[24…] part: of each group: token, number of jobs, their ids; then six per other settlement: verb, id, token, text,
 --   ms, the job's unique name. A token there has a space after it, as in what is known of a job
 -- Returns: {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those
 --   that have been claimed before: which, attempt, fence, crashes, doubt, …}, "" or that the queue is paused, {of jobs
@@ -46,7 +48,12 @@ local most = 100 -- of due jobs, of dead workers' jobs, and of ids without a job
 
 -- What is to be read is read first.
 if clustered ~= '' then steady(before, after) end
-local told = look(redis.pcall('HMGET', state, 'paused', 'tat', 'format'), state)
+local answered = 'answer ' .. seat
+local told = look(redis.pcall('HMGET', state, 'paused', 'tat', 'format', answered), state)
+if told[4] and told[4]:sub(1, #token + 1) == token .. ' ' then -- its reply was lost, or it has overtaken itself
+  local was = cjson.decode(told[4]:sub(#token + 2))
+  return { 0, was[1], {}, {}, {}, told[1] or '', was[2], {}, string.format('%.0f', micros) }
+end
 if told[3] and told[3] ~= '1' then -- what was claimed is settled
   faults[1], wanted = 'NEWER ' .. word(state), 0
 end
@@ -141,7 +148,7 @@ end
 
 -- Jobs at the front of the first lane are looked up together with those that are settled.
 local order = {}
-for number in lane_order:gmatch('%d') do order[#order + 1] = tonumber(number) end
+for number in lane_order:gmatch('%d+') do order[#order + 1] = tonumber(number) end
 local function waiting(k, from, n)
   local key = KEYS[5 + k]
   return mind(redis.pcall('LRANGE', key, from, from + n - 1), key) or {}
@@ -153,7 +160,7 @@ local function ask()
   for n = 1, #asked do run_of[asked[n]] = found[n] end
   asked = {}
 end
-local i, settled, tokens, n = 22, {}, {}, 0
+local i, settled, tokens, n = 24, {}, {}, 0
 for _ = 1, tonumber(groups) do
   for j = i + 2, i + 1 + ARGV[i + 1] do
     n = n + 1
@@ -264,8 +271,7 @@ local function left(all)
       local _, name = rest(id, text)
       finish(id, name)
     elseif what == 'there' then
-      r.attempt = math.max(r.attempt - 1, 0)
-      if r.doubt == 3 then r.crashes, r.doubt = r.crashes + 1, 2 else r.doubt = math.min(r.doubt + 1, 2) end
+      orphaned(r)
       if r.crashes >= tonumber(crashes_most) then
         moved = moved + (length('ZCARD', dead) and 1 or 0)
         local _, name = rest(id, text)
@@ -354,9 +360,7 @@ local function claim(some)
         got = got + 1
         ids[got], jobs[got] = id, text
         if r then
-          r.fence, r.attempt = fence_after(r.fence, micros), r.attempt + 1
-          if r.doubt == 3 then r.doubt = 2 end
-          run = noted(r, token)
+          run = begin_again(r, token, micros)
           local o = #tried
           tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = got, r.attempt, string.format('%.0f', r.fence), r.crashes, r.doubt
         end
@@ -467,6 +471,11 @@ end
 if gap > 0 and (got > 0 or back) then
   if got == 0 then redis.call('HDEL', state, '') end
   redis.call('HSET', state, 'tat', string.format('%.0f', tat + got * gap))
+  if not told[1] then keep(state) end
+end
+if #ARGV >= 24 or #buried > 0 then
+  redis.call('HDEL', state, '')
+  redis.call('HSET', state, answered, token .. ' ' .. cjson.encode({ lost, buried }))
   if not told[1] then keep(state) end
 end
 if waking then redis.pcall('PUBLISH', channel, 'ready ' .. database) end -- a user that may not: others look once a second

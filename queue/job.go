@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Job[T any] struct {
 	unique   string
 	doubtful bool
 	token    string
+	timeout  time.Duration
 	result   string
 	ctx      context.Context
 
@@ -60,7 +62,7 @@ func (c *crew[T]) begin(one claimed) *Job[T] {
 	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
 		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique,
 		doubtful: one.doubtful,
-		token:    one.token, deadline: one.deadline(c.q.lease())}
+		token:    one.token, timeout: cmp.Or(one.timeout, c.q.o.Timeout), deadline: one.deadline(c.q.lease())}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -173,8 +175,8 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
 	n, err := kernel.NewOp(kernel.Spec[int64]{
 		Action: kernel.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
-		Script: standard.job, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(),
-			q.laneNames()},
+		Script: standard.job, Keys: keys, Args: parts.Args("job", 0, "verb", verb, "id", id, "token", token,
+			"said", text, "channel", q.keys.Channel, "ttl", q.ttl(), "database", q.database(), "lane_names", q.laneNames()),
 		Decode: number,
 	}).Do(ctx)
 	return n, q.named(ctx, keys, err)

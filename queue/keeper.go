@@ -228,6 +228,12 @@ func (c *crew[T]) leave() {
 	}
 	ctx, cancel := c.call(lastSecond)
 	defer cancel()
-	raw := c.q.client.Raw()
-	_ = raw.Do(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build()).Error() // else it is forgotten in a day
+	raw, answers := c.q.client.Raw(), make([]string, flights)
+	for n := range answers {
+		answers[n] = answerOf + c.seat(n)
+	}
+	for _, r := range raw.DoMulti(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build(),
+		raw.B().Hdel().Key(c.q.keys.State).Field(answers...).Build()) {
+		_ = r.Error() // else it is forgotten in a day
+	}
 }

@@ -11,7 +11,8 @@ end
 local function steady(before, after)
   look(redis.pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after)
 end
--- A job begins with the line "q1 enqueued lane attempts request unique", where 1 is the form it is written in. A newer
+-- A job begins with the line "q1 enqueued lane attempts request unique", where 1 is the form it is written in. A request
+-- may end with "~" and the ms that the job may run in one go. A newer
 -- form is for a newer program.
 local function newer(text)
   local form = text:sub(1, 3) ~= 'q1 ' and text:match('^q(%d+) ')

@@ -88,6 +88,10 @@ func TestMutations(t *testing.T) {
 	optimist := func(t *testing.T, _ ...string) []string { queue.MutateMargin(t, -time.Hour); return zombie(t) }
 	cutOff := func(t *testing.T, guards ...string) []string { return cancelled(t, "", guards...) }
 	failing := func(t *testing.T, guards ...string) []string { return cancelled(t, "fails", guards...) }
+	toldOnce := func(t *testing.T, guards ...string) []string {
+		queue.Mutate(t, guards...)
+		return cutReplies(t, 3000, 300)
+	}
 	const claimed = "if r and r.cancelled then"
 	for name, m := range map[string]struct {
 		suite  func(*testing.T, ...string) []string
@@ -107,6 +111,8 @@ func TestMutations(t *testing.T) {
 				"format('%.0f', now + lease)", "stamp"}, false, false},
 		"the owner is not asked when a job is settled": {zombie,
 			[]string{"if run and run:find(token, 1, true) == 1 then", "if run then"}, false, false},
+		"replies are lost":          {toldOnce, nil, true, false},
+		"an answer is not kept":     {toldOnce, []string{"told[4]:sub(1, #token + 1) == token .. ' '", "false"}, false, false},
 		"a clock that was put back": {rated, nil, true, false},
 		"a rate outlives a clock that was put back": {rated, []string{"back = tat > micros + burst * gap",
 			"back = false"}, false, false},

@@ -41,6 +41,8 @@ var (
 	// ErrCancelled reports the cause of the end of a job's context when a caller has
 	// cancelled it.
 	ErrCancelled = errors.New("the job was cancelled")
+	// ErrTimeout reports the cause when a run has taken longer than its time limit.
+	ErrTimeout = errors.New("the time limit of the run is over")
 	// ErrShutdown reports the cause when its worker had to stop.
 	ErrShutdown = errors.New("the worker stops")
 )
@@ -58,6 +60,11 @@ type Options struct {
 	// 5. The first two deaths do not count: whether the handler had begun is known
 	// from the third one on.
 	Crashes int
+	// Timeout is how long a job may run in one go: its context ends then with ErrTimeout,
+	// and the run has failed, unless the handler returns nil. A handler that goes on has its
+	// job until it returns, and Stats counts it as overdue. 0: without end, and overdue
+	// after 1 h.
+	Timeout time.Duration
 	// Backoff is the wait before the second attempt; it doubles, half of it at
 	// random, up to MaxBackoff. 0: 1 s and 1 h.
 	Backoff, MaxBackoff time.Duration
@@ -96,8 +103,11 @@ type Queue[T any] struct {
 // Open returns a queue without a declaration: its keys are derived from name.
 func Open[T any](c *keywright.Client, name string, codec value.Codec[T], o Options, lanes ...string) Queue[T] {
 	k := KeysOf(name, lanes...)
-	e := &keywright.Entry{Name: "queue", Pattern: name, Type: "list"}
-	return New(keywright.Binding{Client: c, Entry: e}, k, &codec, &o)
+	b := keywright.Binding{Client: c, Entry: &keywright.Entry{Name: "queue", Pattern: name, Type: "list"}}
+	if name == "" {
+		b.Err = errors.New("the queue has no name")
+	}
+	return New(b, k, &codec, &o)
 }
 
 // New returns a queue of a declared entry. Generated code calls it.
@@ -121,7 +131,7 @@ const (
 	maxFull    = 100 // the full form takes the server several times as long
 	maxPayload = 1 << 20
 	maxLane    = 100 // bytes of a lane's name
-	maxLanes   = 9
+	maxLanes   = 100
 )
 
 func (q Queue[T]) check(err error) error {
@@ -135,11 +145,11 @@ func (q Queue[T]) check(err error) error {
 	case q.lease() < minLease:
 		return q.invalid(fmt.Errorf("a lease of %v", o.Lease), "at least 50ms")
 	case len(q.keys.Lanes) == 0 || len(q.keys.Lanes) > maxLanes:
-		return q.invalid(fmt.Errorf("%d lanes", len(q.keys.Lanes)), "one to nine")
+		return q.invalid(fmt.Errorf("%d lanes", len(q.keys.Lanes)), "one to a hundred")
 	case len(o.Weights) > 0 && len(o.Weights) != len(q.keys.Lanes):
 		return q.invalid(fmt.Errorf("%d weights for %d lanes", len(o.Weights), len(q.keys.Lanes)), "one for each")
 	case o.Rate > 0 && o.Per <= 0, o.Rate < 0, o.Burst < 0, o.Retry < 0, o.Crashes < 0, o.MaxDead < 0, o.MaxPayload < 0,
-		o.Backoff < 0, o.MaxBackoff < 0, o.ResultTTL < 0, slices.ContainsFunc(o.Weights, func(w int) bool { return w < 0 }):
+		o.Backoff < 0, o.MaxBackoff < 0, o.Timeout < 0, o.ResultTTL < 0, slices.ContainsFunc(o.Weights, func(w int) bool { return w < 0 }):
 		return q.invalid(errors.New("an option is negative, or Rate is without Per"), "")
 	}
 	if d := q.keys.Default; d != "" && q.keys.plain().Name != d {
@@ -209,6 +219,9 @@ type Task[T any] struct {
 	UniqueFor time.Duration
 	// Retry is the attempts of this job; 0: the queue's.
 	Retry int
+	// Timeout is how long this job may run in one go; 0: as long as the queue says. A
+	// worker of before this version does not know it.
+	Timeout time.Duration
 }
 
 // Enqueue puts a job into the queue and gives its id. ErrExists if one with its
@@ -325,6 +338,10 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	return ids, err
 }
 
+// limitOf is in a job's request before its own time limit in ms. The line of a job has no
+// place for more words, and no program of before looks into this one.
+const limitOf = "~"
+
 // form describes how jobs travel: by the script that can do everything, or by a lean one.
 type form int
 
@@ -342,7 +359,7 @@ func (f form) script() *keywright.Script {
 
 func (q Queue[T]) form(t *Task[T]) form {
 	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.plain().Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" &&
-		t.UniqueFor == 0 && t.Retry == 0 {
+		t.UniqueFor == 0 && t.Retry == 0 && t.Timeout == 0 {
 		return plain
 	}
 	return full
@@ -358,18 +375,18 @@ func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 
 // header returns what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
+	k := q.keys
 	if f == plain {
-		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 6+jobs)
-		return append(keys, q.keys.plain().Key), append(args, q.ttl(), q.keys.Channel,
-			strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1),
-			cmp.Or(q.keys.plain().Name, noName), q.database())
+		return append(make([]string, 0, 1+jobs), k.plain().Key), parts.Args("plain", jobs, "ttl", q.ttl(),
+			"channel", k.Channel, "from", strconv.Itoa(len(k.Job.Before)+1), "to", strconv.Itoa(-len(k.Job.After)-1),
+			"lane_name", cmp.Or(k.plain().Name, noName), "database", q.database())
 	}
-	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
-	args = make([]string, 0, 10+7*jobs)
-	keys = append(append(keys, q.keys.Delayed, q.keys.Runs, q.keys.Leases, q.keys.Dead), q.laneKeys()...)
-	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.database(), q.keys.Job.Before,
-		q.keys.Job.After,
-		q.keys.Result.Before, q.keys.Result.After, q.laneNames(), q.clustered())
+	keys = make([]string, 0, 4+len(k.Lanes)+2*jobs)
+	keys = append(append(keys, k.Delayed, k.Runs, k.Leases, k.Dead), q.laneKeys()...)
+	return keys, parts.Args("enqueue", 7*jobs, "lanes", strconv.Itoa(len(k.Lanes)), "ttl", q.ttl(),
+		"channel", k.Channel, "database", q.database(), "before", k.Job.Before, "after", k.Job.After,
+		"result_before", k.Result.Before, "result_after", k.Result.After, "lane_names", q.laneNames(),
+		"clustered", q.clustered())
 }
 
 // write appends what the script needs of one job.
@@ -379,6 +396,9 @@ func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, 
 		id = rand.Text()
 	} else {
 		request = rand.Text()
+	}
+	if t.Timeout > 0 {
+		request = cmp.Or(request, rand.Text()) + limitOf + milliseconds(t.Timeout)
 	}
 	if err := q.legal(id); err != nil {
 		return "", nil, nil, q.invalid(fmt.Errorf("the id: %w", err), "give the job an ID as declared")
@@ -430,11 +450,14 @@ func (q Queue[T]) sealed(id string) *value.Codec[T] {
 
 // legal reports whether an id may be part of a key.
 func (q Queue[T]) legal(id string) error {
+	if strings.TrimSpace(id) == "" {
+		return errors.New("must not be empty")
+	}
 	if q.keys.ID != nil {
 		return q.keys.ID(id)
 	}
-	if id == "" || strings.ContainsAny(id, "{}:") {
-		return errors.New("must not be empty nor hold braces or colons")
+	if strings.ContainsAny(id, "{}:") {
+		return errors.New("must not hold braces or colons")
 	}
 	return nil
 }
@@ -453,8 +476,8 @@ func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
 		return 0, "", fmt.Errorf("there is no lane %q", t.Lane)
 	case t.In != 0 && !t.At.IsZero():
 		return 0, "", errors.New("two times are given, In and At")
-	case t.In < 0 || t.UniqueFor < 0 || t.Retry < 0:
-		return 0, "", errors.New("one of In, UniqueFor and Retry is negative")
+	case t.In < 0 || t.UniqueFor < 0 || t.Retry < 0 || t.Timeout < 0:
+		return 0, "", errors.New("one of In, UniqueFor, Retry and Timeout is negative")
 	case t.In > 0:
 		return lane, "+" + strconv.FormatInt(max(t.In.Milliseconds(), 1), 10), nil
 	case !t.At.IsZero():

@@ -2,16 +2,16 @@
 --   are claimed are there and can run. fetch begins from its start where that is not so: nothing was written then.
 -- Part.
 -- include: time
--- include: fence
 -- include: look
+-- include: turn
 local KEYS, ARGV = KEYS, ARGV
 local now, micros = clock()
-if mode ~= 'tidy' and gap == '0' then
-  local call, pcall, byte, sub, match, format = redis.call, redis.pcall, string.byte, string.sub, string.match, string.format
+if mode ~= 'tidy' and gap == '0' and resent == '' then
+  local call, pcall, byte, match, format = redis.call, redis.pcall, string.byte, string.match, string.format
   local leases, delayed, runs = KEYS[1], KEYS[2], KEYS[5]
   if clustered ~= '' then look(pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after) end -- see steady
   local told = look(pcall('HMGET', KEYS[4], 'paused', 'format'), KEYS[4])
-  local wanted, all, settled, i = tonumber(wanted), {}, 0, 22
+  local wanted, all, settled, i = tonumber(wanted), {}, 0, 24
   for _ = 1, tonumber(groups) do
     local last = i + 1 + ARGV[i + 1]
     for j = i + 2, last do
@@ -31,7 +31,7 @@ if mode ~= 'tidy' and gap == '0' then
     return #some
   end
   if quick and more then left = take(pcall('ZRANGE', leases, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, wanted)) end
-  for number in lane_order:gmatch('%d') do
+  for number in lane_order:gmatch('%d+') do
     if not quick or got == wanted then break end
     local n = take(pcall('LRANGE', KEYS[5 + number], 0, wanted - got - 1))
     if n > 0 then popped[KEYS[5 + number]] = n end
@@ -42,10 +42,10 @@ if mode ~= 'tidy' and gap == '0' then
     quick = quick and got == wanted -- else fetch says when something is due
   end
 
-  local known, texts = {}, {}
+  local was, texts = {}, {}
   if quick then
     if settled + got > 0 then
-      known = look(pcall('HMGET', runs, unpack(all)), runs)
+      was = look(pcall('HMGET', runs, unpack(all)), runs)
       look(pcall('ZCARD', leases), leases)
     end
     if got > 0 then
@@ -56,44 +56,36 @@ if mode ~= 'tidy' and gap == '0' then
   local crashes_most, seen = tonumber(crashes_most), {}
   local fence = format('%.0f', micros)
   local fresh, held, tried = token .. ' ' .. fence .. ' 1 0 0 0 r1\n\n', {}, {}
-  -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not
-  -- so simply. Those that one call has claimed and whose worker died are known alike.
-  local alike, attempt, new, crashes, doubt, becomes
-  local function again(k, run)
+  -- What is known of a job that was begun before, when it begins again; nil if it does not, or not so simply. Those that
+  -- one call has claimed and whose worker died are known alike.
+  local alike, r, becomes
+  local function begun(k, run)
     if run ~= alike or k > left then
-      local was, rest
-      was, attempt, crashes, doubt, rest = match(run, '^%S+ (%d+) (%d+) (%d+) 0 (%d) r1\n(.*)$')
-      if not was or k > left and sub(run, 1, 2) ~= '- ' then return nil end
-      if k > left then
-        attempt = attempt + 1
-        if doubt == '3' then doubt = '2' end
-      else -- it is no attempt that a worker has died
-        attempt = math.max(tonumber(attempt), 1)
-        if doubt == '3' then crashes, doubt = crashes + 1, '2' elseif doubt ~= '2' then doubt = doubt + 1 end
-        if tonumber(crashes) >= crashes_most then return nil end
-      end
-      new = format('%.0f', fence_after(was, micros))
-      becomes = format('%s %s %.0f %.0f 0 %d r1\n', token, new, attempt, crashes, doubt) .. rest
+      r = known(run)
+      if not r or r.cancelled or k > left and r.owner ~= '-' then return nil end
+      if k <= left then orphaned(r) end
+      if r.crashes >= crashes_most and k <= left then return nil end
+      becomes = begin_again(r, token, micros)
       alike = k <= left and run
     end
     local o = #tried
-    tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = k, attempt, new, crashes, doubt
+    tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = k, r.attempt, format('%.0f', r.fence), r.crashes, r.doubt
     return becomes
   end
   if left > 0 then
     for k = 1, settled do seen[all[k]] = true end
   end
-  local first = #KEYS > 6 and left + due > 0 and tonumber(lane_order:sub(1, 1))
+  local first = #KEYS > 6 and left + due > 0 and tonumber(lane_order:match('%d+'))
   if first then
     local names = lane_names:gmatch('(%S+) ')
     for _ = 1, first - 1 do names() end
     first = names()
   end
   for k = 1, got do
-    local id, text, run = all[settled + k], texts[k], known[settled + k]
+    local id, text, run = all[settled + k], texts[k], was[settled + k]
     local q, form, space
     if text then q, form, space = byte(text, 1, 3) end
-    if run then run = again(k, run) elseif k > left then run = fresh end
+    if run then run = begun(k, run) elseif k > left then run = fresh end
     if form ~= 49 or q ~= 113 or space ~= 32 or not run or seen[id] -- "q1 "
       or first and (k <= left or k > got - due) and match(text, '^q1 %d+ (%S+) ') ~= first then
       quick = false
@@ -104,31 +96,30 @@ if mode ~= 'tidy' and gap == '0' then
     held[2 * k] = run
   end
 
-  if quick then
-    local ttl, lost, over, ended = tonumber(ttl), {}, {}, {}
-    local k, o = 0, 0
-    i = 22
-    for _ = 1, tonumber(groups) do
-      local token, last = ARGV[i], i + 1 + ARGV[i + 1]
-      for j = i + 2, last do
-        k = k + 1
-        local run = known[k]
-        if run and run:find(token, 1, true) == 1 then
-          o = o + 1
-          over[o] = ARGV[j]
-          ended[o] = before .. ARGV[j] .. after
-        else
-          lost[#lost + 1] = ARGV[j]
-        end
-      end
-      i = last + 1
+  -- What is not its own any more is for fetch, which knows whether this very call has settled it.
+  local over, ended, o, n = {}, {}, 0, 24
+  for _ = 1, quick and tonumber(groups) or 0 do
+    local token, last = ARGV[n], n + 1 + ARGV[n + 1]
+    for j = n + 2, last do
+      o = o + 1
+      over[o] = ARGV[j]
+      ended[o] = before .. ARGV[j] .. after
+      local run = was[o]
+      quick = quick and run and run:find(token, 1, true) == 1
     end
+    n = last + 1
+  end
+
+  if quick then
+    local ttl = tonumber(ttl)
     if left > 0 then call('ZREMRANGEBYRANK', leases, 0, left - 1) end
     if due > 0 then call('ZREMRANGEBYRANK', delayed, 0, due - 1) end
     if o > 0 then
       call('UNLINK', unpack(ended))
       call('ZREM', leases, unpack(over))
       call('HDEL', runs, unpack(over))
+      call('HSET', KEYS[4], 'answer ' .. seat, token .. ' [{},{}]')
+      if ttl > 0 then call('PEXPIRE', KEYS[4], ttl) end
     end
     local ids, leased = {}, {}
     if got > 0 then
@@ -147,6 +138,6 @@ if mode ~= 'tidy' and gap == '0' then
         call('PEXPIRE', leases, ttl)
       end
     end
-    return { left + due > 0 and 0 or -1, lost, ids, texts, tried, '', {}, {}, fence }
+    return { left + due > 0 and 0 or -1, {}, ids, texts, tried, '', {}, {}, fence }
   end
 end

@@ -17,9 +17,12 @@ import (
 const (
 	page     = 1000      // ids of a lane, or keys, in a round trip
 	mostSeen = 8_000_000 // ids of lanes that a pass remembers, in 8 bytes each
-	fromEnds = 1000      // elements of a lane that a call looks at from each end
+	fromEnds = 1000      // elements of a lane that a call looks at from each end, of many lanes fewer
 	places   = 10        // looks into lanes per call: about a millisecond of the server
 )
+
+// near says how many elements of each lane a call looks at from each end.
+func (q Queue[T]) near() int { return min(fromEnds, fromEnds*places/len(q.keys.Lanes)) }
 
 // Reconcile looks at every job that is stored, and brings back those that are in
 // no lane, no lease, not delayed and not dead; it gives their ids. No step of a
@@ -168,7 +171,7 @@ func (q Queue[T]) unseen(s *sighting, jobs []string) (ids []string) {
 
 func (q Queue[T]) reconcile(ctx context.Context, ids []string, dry bool) ([]string, error) {
 	script, effect := standard.lost, keywright.Reads
-	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.laneNames(), strconv.Itoa(fromEnds)}
+	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.laneNames(), strconv.Itoa(q.near())}
 	if !dry {
 		script, effect, args = standard.reconcile, keywright.Idempotent, append(args, q.keys.Channel, q.database())
 	}

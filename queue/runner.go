@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -14,7 +15,7 @@ import (
 type runner[T any] struct {
 	*crew[T]
 	settled  []settlement // what the server is to be told
-	claimed  []*Job[T]    // in the order in which they are to begin
+	claimed  []*Job[T]    // in the order in which they are to begin; guarded by mu
 	now      *Job[T]      // the one that runs
 	told     time.Time    // when the server was told last
 	failures int          // calls in a row
@@ -35,9 +36,7 @@ func (r *runner[T]) work() {
 		}
 	}()
 	for !r.over {
-		if len(r.claimed) > 0 {
-			r.next()
-		} else {
+		if !r.next() {
 			r.fetch()
 		}
 	}
@@ -47,26 +46,36 @@ var errGoexit = errors.New("the handler has ended its goroutine")
 
 // fetch tells the server what has become of jobs, and claims others.
 func (r *runner[T]) fetch() {
-	wanted := min(cmp.Or(r.w.o.Batch, 1), mostTaken)
+	wanted := cmp.Or(r.w.o.Batch, 1)
 	if r.ctx.Err() != nil {
 		wanted = 0
 	}
 	given := r.failures > 0 && r.calling.Err() != nil // it has had its call
 	if r.over = wanted == 0 && (len(r.settled) == 0 || given); r.over {
+		r.giveUp()
 		return
 	}
 	f, err := r.ask(wanted, r.settled)
 	if err != nil {
 		r.failures++
-		r.over = wanted == 0 && (r.failures > 3 || r.calling.Err() != nil) // the leases run out, and others take the jobs
 		r.tell(err)
-		r.rest()
+		class, _ := keywright.ClassOf(err)
+		often := class == keywright.UnknownOutcome && r.ctx.Err() != nil // it was sent again already, see claim
+		if r.over = often || wanted == 0 && (r.failures > 3 || r.calling.Err() != nil); r.over {
+			r.giveUp()
+			return
+		}
+		r.rest(r.failures)
 		return
 	}
 	r.failures = 0
-	for _, one := range f.jobs {
-		r.claimed = append(r.claimed, r.begin(one))
+	jobs := make([]*Job[T], len(f.jobs))
+	for i, one := range f.jobs {
+		jobs[i] = r.begin(one)
 	}
+	r.mu.Lock()
+	r.claimed = jobs
+	r.mu.Unlock()
 	r.told = time.Now()
 	r.report(f)
 	if len(f.jobs) == wanted && wanted > 0 {
@@ -92,37 +101,72 @@ func (r *runner[T]) park() {
 }
 
 // rest waits after a failure, longer each time, but for no call that is over.
-func (r *runner[T]) rest() {
-	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 5), time.Second))
+func (c *crew[T]) rest(failures int) {
+	timer := time.NewTimer(min(50*time.Millisecond<<min(failures, 5), time.Second))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-r.calling.Done():
+	case <-c.calling.Done():
 	}
+}
+
+// giveUp is of settlements of which the server could not be told: their leases run out,
+// also while another handler hangs, and others take the jobs.
+func (r *runner[T]) giveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settledNow(r.settled)
+}
+
+// take takes some of the claimed jobs out, the first ones.
+func (r *runner[T]) take(n int) []*Job[T] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n = min(n, len(r.claimed))
+	jobs := r.claimed[:n:n]
+	r.claimed = r.claimed[n:]
+	return jobs
 }
 
 // settleAfter says how long what is done may wait for what is not, within a batch.
 const settleAfter = 50 * time.Millisecond
 
-// next runs one of the claimed jobs. When nothing is to begin any more it gives
-// all of them back, so that the first one is the first of its lane again.
-func (r *runner[T]) next() {
+// next runs one of the claimed jobs, if there is one. When nothing is to begin any more it
+// gives all of them back, so that the first one is the first of its lane again.
+func (r *runner[T]) next() bool {
 	if r.ctx.Err() != nil || r.paused.Load() {
-		for i := len(r.claimed) - 1; i >= 0; i-- {
-			r.settle(r.unbegun(r.claimed[i]))
-		}
-		r.claimed = nil
-		return
+		back := r.unbegun()
+		r.settled = append(r.settled, back...)
+		return len(back) > 0
 	}
-	j := r.claimed[0]
-	r.claimed = r.claimed[1:]
-	r.settle(r.run(j))
-	if len(r.claimed) > 0 && time.Since(r.told) > settleAfter {
+	jobs := r.take(1)
+	if len(jobs) == 0 {
+		return false
+	}
+	r.settle(r.run(jobs[0]))
+	if time.Since(r.told) > settleAfter && r.more() {
 		if f, err := r.ask(0, r.settled); err == nil {
 			r.report(f)
 		}
 		r.told = time.Now()
 	}
+	return true
+}
+
+// unbegun takes out all jobs that are claimed and have not begun, to be given back so that the
+// first one is the first of its lane again.
+func (r *runner[T]) unbegun() (back []settlement) {
+	for _, j := range slices.Backward(r.take(mostTaken)) {
+		back = append(back, unbegun(j))
+	}
+	return back
+}
+
+// more reports whether claimed jobs wait.
+func (r *runner[T]) more() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.claimed) > 0
 }
 
 func (r *runner[T]) settle(s settlement) {
@@ -132,7 +176,7 @@ func (r *runner[T]) settle(s settlement) {
 }
 
 // unbegun settles a job that is over before it began: it is no attempt.
-func (r *runner[T]) unbegun(j *Job[T]) settlement {
+func unbegun[T any](j *Job[T]) settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
 	if errors.Is(cause, ErrCancelled) {
@@ -169,10 +213,10 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 	}
 	j.Payload = payload
 	if j.ctx.Err() != nil { // it has waited for too long after others of its batch
-		return r.unbegun(j)
+		return unbegun(j)
 	}
 	if j.doubtful && !r.begins(j) {
-		return r.unbegun(j)
+		return unbegun(j)
 	}
 	r.now = j
 	began := time.Now()
@@ -184,6 +228,9 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
+	if err != nil && errors.Is(cause, ErrTimeout) {
+		err = fmt.Errorf("%w after %v: %w", ErrTimeout, j.timeout, err)
+	}
 	r.handled(j, err, took)
 	var wait *retryIn
 	var discard *discarded
@@ -210,7 +257,7 @@ func (c *crew[T]) forget(j *Job[T]) {
 	c.mu.Lock()
 	delete(c.running, j.token+" "+j.ID)
 	c.mu.Unlock()
-	c.tell(fmt.Errorf("job %s: %w", j.ID, ErrLost))
+	c.lost(j.ID)
 }
 
 // guarded runs the handler; a panic is an error.
@@ -221,5 +268,8 @@ func (r *runner[T]) guarded(j *Job[T]) (err error) {
 			r.tell(fmt.Errorf("job %s: %w", j.ID, err))
 		}
 	}()
+	if j.timeout > 0 {
+		defer time.AfterFunc(j.timeout, func() { j.stop(ErrTimeout) }).Stop()
+	}
 	return r.w.handle(j.ctx, j)
 }

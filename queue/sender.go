@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"github.com/keywright/keywright"
@@ -21,7 +22,7 @@ type senders struct {
 type line struct {
 	form                                 form
 	entry, ttl                           string
-	lanes                                [maxLanes]string
+	lanes                                string
 	plain                                string // the key of the default lane
 	job                                  Name
 	leases, delayed, dead, runs, channel string
@@ -86,11 +87,8 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 
 func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 	k := q.keys
-	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs,
+	name := line{f, q.entry.Name, q.ttl(), strings.Join(q.laneKeys(), "\n"), k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs,
 		k.Channel}
-	for i, l := range k.Lanes {
-		name.lanes[i] = l.Key
-	}
 	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
 		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
 		return gather.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -18,10 +19,15 @@ type Stats struct {
 	Lanes   []LaneStats
 	Leased  int64 // being worked on
 	Zombies int64 // of these, whose lease is over: their workers are dead, and no other one has looked yet
-	Delayed int64
-	NextDue time.Duration // until the first delayed job is due; negative: overdue
-	Dead    int64
-	Workers []WorkerStats
+	// Overdue is how many of the leased jobs were claimed longer ago than the queue's
+	// Timeout, or than an hour if it has none; OldestRun how long ago the oldest one was.
+	Overdue   int64
+	OldestRun time.Duration
+	Unseen    int64 // leased jobs that these two do not know of: they look at a thousand
+	Delayed   int64
+	NextDue   time.Duration // until the first delayed job is due; negative: overdue
+	Dead      int64
+	Workers   []WorkerStats
 }
 
 // LaneStats represents one lane.
@@ -60,8 +66,10 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 	if q.err != nil {
 		return s, q.err
 	}
-	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers}, q.laneKeys()...)
-	out, err := q.run(ctx, "stats", standard.stats, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After})
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers, q.keys.Runs},
+		q.laneKeys()...)
+	out, err := q.run(ctx, "stats", standard.stats, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After,
+		milliseconds(cmp.Or(q.o.Timeout, time.Hour))})
 	if err != nil {
 		return s, err
 	}
@@ -69,7 +77,8 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 }
 
 func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
-	if len(out) != 8+2*len(q.keys.Lanes) {
+	const own = 11
+	if len(out) != own+2*len(q.keys.Lanes) {
 		return s, fmt.Errorf("the script answered %d values", len(out))
 	}
 	number := func(i int) int64 {
@@ -81,7 +90,8 @@ func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
 	}
 	now := number(0)
 	paused, _ := out[1].ToString()
-	s = Stats{Paused: paused != "", Leased: number(2), Zombies: number(3), Delayed: number(4), Dead: number(6)}
+	s = Stats{Paused: paused != "", Leased: number(2), Zombies: number(3), Delayed: number(4), Dead: number(6),
+		Overdue: number(8), OldestRun: time.Duration(number(9)) * time.Microsecond, Unseen: number(10)}
 	if due := number(5); s.Delayed > 0 {
 		s.NextDue = time.Duration(due-now) * time.Millisecond
 	}
@@ -91,8 +101,8 @@ func (q Queue[T]) readStats(out []kernel.Value) (s Stats, err error) {
 		s.Workers = append(s.Workers, WorkerStats{workers[i], int64(until) < now})
 	}
 	for i, lane := range q.keys.Lanes {
-		l := LaneStats{Name: lane.Name, Length: number(8 + 2*i)}
-		if first := number(9 + 2*i); first > 0 {
+		l := LaneStats{Name: lane.Name, Length: number(own + 2*i)}
+		if first := number(own + 1 + 2*i); first > 0 {
 			l.Oldest = time.Duration(max(now-first, 0)) * time.Millisecond
 		}
 		s.Lanes = append(s.Lanes, l)

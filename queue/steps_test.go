@@ -26,7 +26,7 @@ func TestSteps(t *testing.T) {
 		"a newer job stays": {state{jobs: [][]string{job("a", "q2 newer"), {"RPUSH", "mail", "a"}}, lanes: 1,
 			args: []string{"1", "more", "1"}}, "[-1 [] []", "mail: a\n"},
 		"a lane has its name": {state{jobs: [][]string{job("a", "q1 1 low 0 - -\nx"), {"ZADD", "{mail}:delayed", "1",
-			"a"}}, lanes: 2, args: []string{"0", "tidy", "12"}}, "[-1 []", "{mail}:low: a\n"},
+			"a"}}, lanes: 2, args: []string{"0", "tidy", "1 2"}}, "[-1 []", "{mail}:low: a\n"},
 		"there is more": {state{jobs: due, lanes: 1, args: []string{"5", "tidy", "1"}},
 			"[0 [] [job00 job01 job02 job03 job04]", "{mail}:delayed: job05 1 "},
 		"many go into a lane": {state{jobs: append([][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a"}},
@@ -34,7 +34,7 @@ func TestSteps(t *testing.T) {
 		"an id twice is one": {state{jobs: [][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a", "a"}}, lanes: 1,
 			args: []string{"2", "", "1"}}, "[-1 [] [a] [", "{mail}:leases: a "},
 		"a lane that is gone": {state{jobs: [][]string{job("a", "q1 1 gone 0 - -\nx"), {"ZADD", "{mail}:delayed", "1",
-			"a"}}, lanes: 2, args: []string{"0", "tidy", "12"}}, "[-1 []", "mail: a\n"},
+			"a"}}, lanes: 2, args: []string{"0", "tidy", "1 2"}}, "[-1 []", "mail: a\n"},
 		"what is due is known": {state{jobs: [][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a"}, {"ZADD",
 			"{mail}:delayed", "100000000000000", "b"}}, lanes: 1, args: []string{"2", "more", "1"}}, "[9", "b 100000000000000"},
 	} {

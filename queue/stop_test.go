@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,6 +93,43 @@ func stops(t *testing.T, harm func(*keywrighttest.Server, *keywrighttest.Proxy),
 		t.Fatalf("not within %v, with a Grace of %v", time.Since(began), grace)
 	}
 	return late, <-idle
+}
+
+// TestGraceGivesBack: what waits for a handler that hangs runs elsewhere when its worker
+// is to stop, as the same attempt, and in its order.
+func TestGraceGivesBack(t *testing.T) {
+	t.Parallel()
+	for _, brand := range gate.Pick(t, keywrighttest.Brands()) {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Minute})
+			ids, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], 5))
+			must(t, err)
+			began, leave := make(chan struct{}), make(chan struct{})
+			ctx, end := context.WithCancel(t.Context())
+			var run sync.WaitGroup
+			defer run.Wait()
+			defer close(leave)
+			w := q.Worker(func(context.Context, *queue.Job[string]) error { close(began); <-leave; return nil },
+				queue.WorkerOptions{Concurrency: 1, Batch: 5, Grace: time.Millisecond})
+			run.Go(func() { must(t, w.Run(ctx)) })
+			<-began
+			end()
+			ran := make(chan string, 5)
+			started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+				if ran <- j.ID; j.Attempt != 1 || j.Crashes != 0 {
+					t.Errorf("it is attempt %d, after %d crashes", j.Attempt, j.Crashes)
+				}
+				return nil
+			}, queue.WorkerOptions{Concurrency: 1}))
+			for _, id := range ids[1:] {
+				if next := <-ran; next != id {
+					t.Errorf("%s runs in place of %s", next, id)
+				}
+			}
+		})
+	}
 }
 
 // TestNothingBeginsInAPause: a job that a worker has claimed when the queue is
@@ -242,12 +280,20 @@ func TestRefusedOptions(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
+	for _, err := range []error{
+		expect.Err(queue.Open(c, "", value.Text(0), queue.Options{}).Enqueue(t.Context(), queue.Task[string]{})),
+		expect.Err(queue.Open(c, "mail", value.Text(0), queue.Options{}).Enqueue(t.Context(), queue.Task[string]{ID: " "})),
+	} {
+		if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid {
+			t.Errorf("a name of nothing: %v", err)
+		}
+	}
 	fine := func(context.Context, *queue.Job[string]) error { return nil }
 	q := queue.Open(c, "mail", value.Text(0), queue.Options{ResultTTL: time.Microsecond, MaxBackoff: 1})
 	for name, w := range map[string]*queue.Worker[string]{
 		"without a handler": q.Worker(nil, queue.WorkerOptions{}), "Concurrency": q.Worker(fine,
 			queue.WorkerOptions{Concurrency: 1 << 30}),
-		"Grace": q.Worker(fine, queue.WorkerOptions{Grace: -1}), "Batch": q.Worker(fine, queue.WorkerOptions{Batch: 1001}),
+		"Grace": q.Worker(fine, queue.WorkerOptions{Grace: -1}), "Batch": q.Worker(fine, queue.WorkerOptions{Batch: 201}),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		err := w.Run(ctx)

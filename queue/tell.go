@@ -45,7 +45,7 @@ func (r *runner[T]) report(f fetched) {
 	}
 	for _, id := range f.lost {
 		settled = slices.DeleteFunc(settled, func(s settlement) bool { return s.id == id })
-		r.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+		r.lost(id)
 	}
 	for _, d := range f.dead {
 		settled = slices.DeleteFunc(settled, func(s settlement) bool { return s.id == d.ID })
@@ -76,6 +76,12 @@ func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
 	}
 }
 
+// lost tells that a job is not this worker's any more.
+func (c *crew[T]) lost(id string) {
+	c.notice(keywright.Notice{Kind: notice.JobLost, Err: ErrLost})
+	c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+}
+
 func (c *crew[T]) notice(n keywright.Notice) {
 	n.Entry = c.q.entry.Name
 	c.harmless(func() { c.q.client.Notice(context.WithoutCancel(c.ctx), n) })
@@ -84,6 +90,16 @@ func (c *crew[T]) notice(n keywright.Notice) {
 func (c *crew[T]) tell(err error) {
 	if c.w.o.OnError != nil && err != nil {
 		c.harmless(func() { c.w.o.OnError(err) })
+	}
+}
+
+// tellAside is tell for what other runners wait for: OnError may take its time. While it
+// does, further errors of this kind are passed over.
+func (c *crew[T]) tellAside(err error) {
+	select {
+	case c.aside <- struct{}{}:
+		c.runners.Go(func() { defer func() { <-c.aside }(); c.tell(err) })
+	default:
 	}
 }
 

@@ -23,7 +23,7 @@ type WorkerOptions struct {
 	// Concurrency is how many jobs run at once in this process; 0: 10.
 	Concurrency int
 	// Batch is how many jobs are claimed in one call and run one after the other;
-	// 0: 1. More is faster for short jobs; a long one holds up those after it.
+	// 0: 1, at most 200. More is faster for short jobs; a long one holds up those after it.
 	Batch int
 	// Name shows in Stats; "": host and process id.
 	Name string
@@ -75,8 +75,8 @@ func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
 		w.err = q.invalid(errors.New("a worker without a handler"), "")
 	case o.Concurrency < 0 || o.Batch < 0 || o.Grace < 0:
 		w.err = q.invalid(errors.New("an option of the worker is negative"), "")
-	case o.Concurrency > maxConcurrency || o.Batch > maxBatch:
-		w.err = q.invalid(errors.New("its Concurrency is above 10000, or its Batch above 1000"), "")
+	case o.Concurrency > maxConcurrency || o.Batch > mostTaken:
+		w.err = q.invalid(fmt.Errorf("its Concurrency is above %d, or its Batch above %d", maxConcurrency, mostTaken), "")
 	}
 	return w
 }
@@ -116,10 +116,12 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	over := make(chan struct{})
 	keeper.Go(func() { c.keep(over) })
 	for range cmp.Or(w.o.Concurrency, 10) {
-		c.runners.Go((&runner[T]{crew: c}).work)
+		c.team = append(c.team, &runner[T]{crew: c})
+		c.runners.Go(c.team[len(c.team)-1].work)
 	}
 	<-ctx.Done()
 	defer c.lastCall()()
+	c.giveBack()
 	c.runners.Wait()
 	close(over)
 	keeper.Wait()
@@ -166,6 +168,9 @@ type crew[T any] struct {
 	flags      chan struct{} // a reason to look at the flags of the jobs that run
 	paused     atomic.Bool   // as the server has said last
 	early      chan struct{} // something is due before the keeper would look
+	team       []*runner[T]
+	seats      chan int // of the calls under way
+	aside      slots    // of an error that is told beside them
 	calls      *gather.Gather[wish, answer]
 	beginnings *gather.Gather[*Job[T], error]
 
@@ -186,6 +191,10 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
 	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
 	c.flags, c.early = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.seats, c.aside = make(chan int, flights), make(slots, 1)
+	for n := range flights {
+		c.seats <- n
+	}
 	c.calls = gather.New(max(1, min(64, mostTaken/cmp.Or(w.o.Batch, 1))), c.together)
 	c.beginnings = gather.New(mostTaken, c.beginTogether)
 	return c
@@ -361,19 +370,36 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 	}
 }
 
+// flights says how many calls of c.calls are under way at a time, see gather.New. The server
+// knows the last answer of each.
+const flights = 2
+
 // claim returns one call to the server. It goes on when the worker is to stop: what
-// it claims would otherwise wait until its lease is over.
+// it claims would otherwise wait until its lease is over. One that may have arrived is
+// sent again until it is answered: the server gives the answer of the first.
 func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
+	seat := <-c.seats
+	defer func() { c.seats <- seat }()
 	c.mu.Lock()
 	c.seq++
 	call := c.seq
-	token := pad(c.name + "/" + strconv.FormatInt(call, 36))
+	name := sending{token: pad(c.name + "/" + strconv.FormatInt(call, 36)), seat: c.seat(seat)}
 	look := c.look(wanted)
 	c.mu.Unlock()
-	ctx, cancel := c.call(c.q.lease())
-	defer cancel()
-	sent := time.Now()
-	f, err := c.q.claim(ctx, token, wanted, look, settled)
+	f, sent, err := fetched{}, time.Now(), error(nil)
+	for failures := 0; ; failures++ {
+		ctx, cancel := c.call(c.q.lease())
+		sent = time.Now()
+		f, err = c.q.claim(ctx, name, wanted, look, settled)
+		cancel()
+		class, _ := keywright.ClassOf(err)
+		name.again = name.again || class == keywright.UnknownOutcome
+		if err == nil || !name.again || c.calling.Err() != nil || c.ctx.Err() != nil && failures >= 3 {
+			break
+		}
+		c.tellAside(err)
+		c.rest(failures + 1)
+	}
 	if err != nil {
 		return f, err
 	}
@@ -382,10 +408,28 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range settled {
-		delete(c.running, s.token+" "+s.id)
-	}
+	c.settledNow(settled)
 	c.expect(call, f.due, look != "")
 	c.paused.Store(f.paused)
 	return f, nil
+}
+
+// seat returns the name under which the server knows an answer.
+func (c *crew[T]) seat(n int) string { return c.name + " " + strconv.Itoa(n) }
+
+// settledNow notes that no lease of these is renewed any more. The caller holds mu.
+func (c *crew[T]) settledNow(all []settlement) {
+	for _, s := range all {
+		delete(c.running, s.token+" "+s.id)
+	}
+}
+
+// giveBack gives back what is claimed and has not begun: the runner that has it may be in a
+// handler that hangs.
+func (c *crew[T]) giveBack() {
+	for _, r := range c.team {
+		if back := r.unbegun(); len(back) > 0 {
+			c.runners.Go((&runner[T]{crew: c, settled: back}).work)
+		}
+	}
 }

@@ -245,6 +245,9 @@ func more(e *keyspace.Entry) []row {
 		add("lease", keyspace.FormatDuration(e.Lease), "a job that is not finished by then is given to another worker")
 	}
 	add("retry", fmt.Sprint(e.Retry), "attempts before a job is given up")
+	if e.Timeout > 0 {
+		add("timeout", keyspace.FormatDuration(e.Timeout), "a run that takes longer has failed")
+	}
 	add("maxlen", fmt.Sprint(e.MaxLen), "about so many entries are kept")
 	add("groups", strings.Join(e.Groups, ", "), "consumer groups")
 	if e.Topic != nil {

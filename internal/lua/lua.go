@@ -1,6 +1,7 @@
 // Package lua makes the texts of Lua scripts from files. A file begins with a header
 // in one form, which says what the script takes, returns and costs; it includes parts by
-// name; and where a script has more than five arguments, they are variables of its body.
+// name; and where a script has more than five arguments, they are variables of its body, and
+// its caller gives them by their names (Set.Args).
 //
 // It knows neither servers nor clients: it turns text into text. The parts that scripts
 // of several packages share are in the folder parts: the server's clock, fencing tokens
@@ -27,6 +28,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,14 +42,16 @@ type Set struct {
 	files fs.FS
 	edit  func(name, text string) string
 
-	mu    sync.Mutex
-	texts map[string]string
+	mu        sync.Mutex
+	texts     map[string]string
+	arguments map[string][]string // the names of those that are there always
 }
 
 // New returns the scripts in the files of a package. A file is a script or a part by the
 // name NAME.lua.
 func New(files fs.FS) *Set {
-	return &Set{files: files, edit: func(_, text string) string { return text }, texts: map[string]string{}}
+	return &Set{files: files, edit: func(_, text string) string { return text }, texts: map[string]string{},
+		arguments: map[string][]string{}}
 }
 
 // Edit returns the same scripts of other files: edit changes the text of each file before
@@ -55,7 +59,7 @@ func New(files fs.FS) *Set {
 func (s *Set) Edit(edit func(name, text string) string) *Set {
 	before := s.edit
 	return &Set{files: s.files, edit: func(name, text string) string { return edit(name, before(name, text)) },
-		texts: map[string]string{}}
+		texts: map[string]string{}, arguments: map[string][]string{}}
 }
 
 // Mutant returns the scripts with one text in place of another, in the file of that name
@@ -112,6 +116,43 @@ func (s *Set) Script(name string) string {
 
 // Later returns a function that returns Script of a name.
 func (s *Set) Later(name string) func() string { return func() string { return s.Script(name) } }
+
+// Args returns the arguments of a script that have names, given as pairs of name and value, in
+// the order of its header, with room for more. A name that is missing, unknown or given twice
+// is a panic, as in Script.
+func (s *Set) Args(script string, room int, pairs ...string) []string {
+	names := s.argumentsOf(script)
+	args := make([]string, len(names), len(names)+room)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		n := i / 2
+		if n >= len(names) || names[n] != pairs[i] {
+			n = slices.Index(names, pairs[i])
+		}
+		if n < 0 {
+			panic(fmt.Sprintf("lua: the script %s has no argument %s", script, pairs[i]))
+		}
+		args[n] = pairs[i+1]
+	}
+	if len(pairs) != 2*len(names) {
+		panic(fmt.Sprintf("lua: the script %s has %d arguments, and not %d", script, len(names), len(pairs)/2))
+	}
+	return args
+}
+
+func (s *Set) argumentsOf(script string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names, ok := s.arguments[script]
+	if !ok {
+		_, header, err := s.Pieces(script, nil)
+		if err != nil {
+			panic(fmt.Sprintf("lua: %v", err))
+		}
+		names = header.Args.names()
+		s.arguments[script] = names
+	}
+	return names
+}
 
 // Fill is Script of a template: fill changes the text of its file before.
 func (s *Set) Fill(name string, fill func(text string) string) string { return s.make(name, fill) }

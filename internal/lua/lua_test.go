@@ -47,3 +47,26 @@ func TestTakes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Arguments are given by their names, in any order, and come in the order of the header.
+func TestArgs(t *testing.T) {
+	text := "-- one: does.\n-- KEYS: none\n-- ARGV[1] first\n-- ARGV[2] second: a thing\n-- ARGV[3…] id\n" +
+		"-- Returns: 1\n-- Bound: O(1)\n-- Round trips: 1\nreturn 1\n"
+	s := New(fstest.MapFS{"one.lua": {Data: []byte(text)}})
+	args := s.Args("one", 2, "second", "b", "first", "a")
+	if len(args) != 2 || args[0] != "a" || args[1] != "b" || cap(args) != 4 {
+		t.Errorf("%q", args)
+	}
+	for name, pairs := range map[string][]string{
+		"one is missing": {"first", "a"}, "one is unknown": {"first", "a", "third", "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("it is passed over")
+				}
+			}()
+			s.Args("one", 0, pairs...)
+		})
+	}
+}

@@ -211,6 +211,7 @@ func properties(e *keyspace.Entry) facts {
 	p.add("order", e.Order)
 	p.duration("lease", e.Lease)
 	p.number("retry", int64(e.Retry))
+	p.duration("timeout", e.Timeout)
 	for _, f := range e.Shape {
 		p.add("payload."+f.Name, typeText(&f.Type))
 	}

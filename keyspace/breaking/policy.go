@@ -158,9 +158,9 @@ func (c *context) limitLowered() {
 			text     func(int64) string
 		}{
 			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number},
-			{"maxlen", o.MaxLen, n.MaxLen, number},
+			{"maxlen", o.MaxLen, n.MaxLen, number}, {"timeout", int64(o.Timeout), int64(n.Timeout), duration},
 		} {
-			unbounded := limit.name == "maxlen" && limit.old == 0 && limit.new > 0
+			unbounded := (limit.name == "maxlen" || limit.name == "timeout") && limit.old == 0 && limit.new > 0
 			if limit.new > 0 && limit.new < limit.old || unbounded {
 				c.report(at(n, limit.name), at(o, limit.name), n.Name, "", "the %s of %s is %s and was %s", limit.name, n.Name,
 					limit.text(limit.new), map[bool]string{true: "without bound", false: limit.text(limit.old)}[unbounded])

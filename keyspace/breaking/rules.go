@@ -188,9 +188,10 @@ var rules = []rule{
 		Fix:     "keep the reader until its code has stopped reading"}, Policy,
 		"first the code that stops reading, then the ACL rules", (*context).readerDropped},
 	{finding.Rule{Code: "KW628", Name: "limit-lowered", Severity: warning,
-		Summary: "A lease, a number of attempts, a rate or a length is lower",
-		Explain: "Jobs that take longer than the new lease run twice, jobs are given up after fewer attempts, callers are " +
-			"refused earlier, and a stream drops entries that consumers may not have read.",
+		Summary: "A lease, a number of attempts, a time limit, a rate or a length is lower",
+		Explain: "Jobs that take longer than the new lease run twice, jobs are given up after fewer attempts, a run that " +
+			"takes longer than the new time limit fails, callers are refused earlier, and a stream drops entries that " +
+			"consumers may not have read.",
 		Fix: "check what is under way now"}, Policy,
 		"consumers and workers that keep to the new limit, then the others", (*context).limitLowered},
 	{finding.Rule{Code: "KW629", Name: "invalidation-dropped", Severity: errorLevel,

@@ -65,6 +65,8 @@ var words = map[string]string{
 	"Entry.Notify": "- a derived channel wakes waiters; without a message they look again within a second, a named " +
 		"one is a channel: KW605",
 	"Entry.Retry":  "KW628",
+
+	"Entry.Timeout": "KW628",
 	"Entry.Gate":   "KW601 KW602",
 	"Entry.Script": "KW643",
 	"Entry.Topic":  "- the channel of which this is the stream",
@@ -152,6 +154,8 @@ var words = map[string]string{
 	"Durable.Age":    "KW622 KW623",
 	"Durable.Groups": "KW631",
 	"Durable.Retry":  "KW628",
+
+	"Durable.Timeout": "KW628",
 	"Durable.Dead":   "KW601",
 
 	"Event.Name":    "KW641",

@@ -101,7 +101,7 @@ func (l *loader) durable(d *document, c *keyspace.Channel, p property, what stri
 	}
 	l.take(d, "entry", property{c.Name, p.value, p.key}) // it is a key, too
 	c.Durable = &keyspace.Durable{MaxLen: d.number(props, "maxlen", 1), Age: d.duration(props, "age"),
-		Retry: int(d.number(props, "retry", 1))}
+		Retry: int(d.number(props, "retry", 1)), Timeout: d.duration(props, "timeout")}
 	if g, ok := props["groups"]; ok {
 		c.Durable.Groups = d.texts(g.value, "groups")
 	}
@@ -119,7 +119,7 @@ func (l *loader) topic(d *document, c *keyspace.Channel, props map[string]proper
 	t.Pos = cmp.Or(c.At["durable.age"], c.At["durable"])
 	e := &keyspace.Entry{Name: c.Name, Namespace: d.space, Doc: c.Doc, Type: string(keyspace.Topic),
 		Construct: keyspace.Topic, TTL: t,
-		Owner: c.Owner, Readers: c.Readers, Retry: c.Durable.Retry,
+		Owner: c.Owner, Readers: c.Readers, Retry: c.Durable.Retry, Timeout: c.Durable.Timeout,
 		StreamSpec: keyspace.StreamSpec{MaxLen: c.Durable.MaxLen, Groups: c.Durable.Groups},
 		EntitySpec: keyspace.EntitySpec{Emits: map[string]string{}}, Topic: c, Pos: c.Pos,
 		At: map[string]keyspace.Pos{"key": cmp.Or(c.At["channel"], c.Pos), "ttl": t.Pos}}

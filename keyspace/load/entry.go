@@ -40,7 +40,7 @@ var constructs = map[keyspace.Construct]kind{
 	keyspace.Cache: {keyspace.String, []string{"value", "fresh", "absent", "fill", "retired"}, (*builder).cache},
 	keyspace.Lock:  {keyspace.String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	keyspace.Queue: {keyspace.List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state",
-		"workers", "runs", "unique", "notify", "lease", "retry", "retired"}, (*builder).queue},
+		"workers", "runs", "unique", "notify", "lease", "retry", "timeout", "retired"}, (*builder).queue},
 	keyspace.Ranking: {keyspace.ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
 	keyspace.Entity: {keyspace.Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger",
 		"pending", "sweep", "retired"}, (*builder).entity},
@@ -90,7 +90,7 @@ func Properties(typ string) []string {
 var childProperties = map[string][]string{
 	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner",
 		"readers", "retired"},
-	"durable":    {"maxlen", "age", "groups", "retry", "dead"},
+	"durable":    {"maxlen", "age", "groups", "retry", "timeout", "dead"},
 	"events":     {"doc", "with", "deletes", "emits"},
 	"cleanup":    {"match", "idle", "older", "keep"},
 	"pressure":   {"at", "entry", "where", "shorten", "release"},

@@ -20,6 +20,7 @@ func (b *builder) queue() {
 	id := b.jobID()
 	b.addMain(&keyspace.Key{Member: &id})
 	b.e.Lease, b.e.Retry = b.d.duration(b.props, "lease"), int(b.d.number(b.props, "retry", 0))
+	b.e.Timeout = b.d.duration(b.props, "timeout")
 	base := b.main
 	if p, ok := b.props["order"]; ok {
 		var ok bool

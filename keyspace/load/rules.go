@@ -127,7 +127,7 @@ var rules = []finding.Rule{
 			"https://redis.io/docs/latest/commands/zadd/.",
 		Fix: "correct the field or the pattern"},
 	{Code: "KW307", Name: "bad-number", Severity: errorLevel, Summary: "A number, duration or rate that cannot be read",
-		Explain: "lease, idle and older are durations like 30s; retry and maxlen whole numbers; rate is `100 per 1m`, with " +
+		Explain: "lease, timeout, idle and older are durations like 30s; retry and maxlen whole numbers; rate is `100 per 1m`, with " +
 			"`burst 20` after it where bursts are allowed.",
 		Fix: "correct the value"},
 	{Code: "KW308", Name: "missing-file", Severity: errorLevel, Summary: "A schema or script file that does not exist",

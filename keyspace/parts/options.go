@@ -30,6 +30,7 @@ var options = map[keyspace.Construct]func(*list, *keyspace.Entry){
 	keyspace.Queue: func(l *list, e *keyspace.Entry) {
 		l.add("Lease", e.Lease)
 		l.add("Retry", e.Retry)
+		l.add("Timeout", e.Timeout)
 	},
 	keyspace.Cache: func(l *list, e *keyspace.Entry) {
 		l.add("Fresh", e.Fresh)
@@ -70,6 +71,7 @@ func topic(l *list, e *keyspace.Entry) {
 		l.add("MaxLen", d.MaxLen)
 		l.add("Age", d.Age)
 		l.add("Retry", d.Retry)
+		l.add("Timeout", d.Timeout)
 	}
 	l.add("Plain", e.Topic.Plain)
 }

@@ -23,7 +23,10 @@ type Queue struct {
 	Jobs    int64             `json:"jobs"` // in all places
 	Lanes   []Lane            `json:"lanes"`
 	Running int64             `json:"running"`
-	Zombies int64             `json:"zombies"` // jobs whose worker is dead
+	Zombies int64             `json:"zombies"`               // jobs whose worker is dead
+	Overdue int64             `json:"overdue"`               // jobs that run for longer than the timeout, or than an hour without one
+	Run     float64           `json:"oldest_run_seconds"`    // how long ago the oldest running job was claimed
+	Unseen  int64             `json:"unseen_runs,omitempty"` // running jobs that these two do not know of: they look at a thousand
 	Delayed int64             `json:"delayed"`
 	Dead    int64             `json:"dead"`
 	Workers []finding.JSONKey `json:"workers"`
@@ -80,7 +83,7 @@ func readQueue(ctx context.Context, q queue.Queue[string], most int64) (r Queue,
 		return r, err
 	}
 	r = Queue{Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead,
-		Lanes: []Lane{}, Workers: []finding.JSONKey{}}
+		Overdue: s.Overdue, Run: s.OldestRun.Seconds(), Unseen: s.Unseen, Lanes: []Lane{}, Workers: []finding.JSONKey{}}
 	r.Jobs = s.Leased + s.Delayed + s.Dead
 	for _, l := range s.Lanes {
 		r.Lanes = append(r.Lanes, Lane{l.Name, l.Length, l.Oldest.Seconds()})

@@ -101,7 +101,7 @@ func (a *app) printQueues(report *answer.Queues) error {
 	var rows [][]string
 	for _, q := range report.Queues {
 		for i, l := range q.Lanes {
-			row := []string{"", l.Lane, terminal.Count(l.Jobs), seconds(l.Oldest), "", "", "", "", "", "", ""}
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), seconds(l.Oldest), "", "", "", "", "", "", "", ""}
 			if i == 0 {
 				state := ""
 				if q.Paused {
@@ -109,7 +109,7 @@ func (a *app) printQueues(report *answer.Queues) error {
 				}
 				row[0] = q.Title()
 				copy(row[4:],
-					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), countOrNone(q.Delayed), countOrNone(q.Dead),
+					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), overdue(q), countOrNone(q.Delayed), countOrNone(q.Dead),
 						terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
 			}
 			rows = append(rows, row)
@@ -124,8 +124,17 @@ func (a *app) printQueues(report *answer.Queues) error {
 	return terminal.Table(a.out,
 		[]terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
 			{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
+			{Title: "overdue", Right: true, Drop: 2},
 			{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
 			{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
+}
+
+// overdue says how many runs of a queue last too long, and for how many that is not known.
+func overdue(q answer.Queue) string {
+	if q.Unseen > 0 {
+		return fmt.Sprintf("%d of %d", q.Overdue, q.Running+q.Zombies-q.Unseen)
+	}
+	return countOrNone(q.Overdue)
 }
 
 // printable returns a foreign text as a terminal may show it.
