@@ -30,6 +30,22 @@ func Lease(e *keyspace.Entry) time.Duration {
 	return cmp.Or(e.Lease, defaultLease)
 }
 
+// MostLag is how many entries of a stream with a length a group may not have read: when there are more, it will lose some.
+func MostLag(e *keyspace.Entry) int64 { return max(e.MaxLen*4/5, 1) }
+
+// Levels are the parts of the memory, in percent, from which on alerts are given: those of the declared pressure, from
+// the lowest; 90 where none is.
+func Levels(ks *keyspace.Keyspace) (levels []int) {
+	for _, p := range ks.Pressure {
+		levels = append(levels, p.At)
+	}
+	if len(levels) == 0 {
+		return []int{90}
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels)
+}
+
 // record represents a recording rule.
 type record struct{ name, expr string }
 
@@ -178,7 +194,7 @@ func streams(ks *keyspace.Keyspace) (out []alert) {
 			continue
 		}
 		lag := "keywright_stream_lag" + of(ks, "entry", e.Name)
-		out = append(out, alert{"KeywrightStreamLag", lag + " > " + strconv.FormatInt(max(e.MaxLen*4/5, 1), 10),
+		out = append(out, alert{"KeywrightStreamLag", lag + " > " + strconv.FormatInt(MostLag(e), 10),
 			time.Minute, "critical", e.Owner, "the group {{ $labels.group }} of " + literal(e.Name) +
 				" ({{ $labels.target }}, {{ $labels.key }}) is {{ $value }} entries late",
 			fmt.Sprintf("The stream keeps about %d entries (maxlen): the group will lose some unread.", e.MaxLen)})
@@ -211,16 +227,9 @@ func jobs(ks *keyspace.Keyspace) []alert {
 
 // memory returns alerts about the levels of memory that are declared; without any, about 90 %.
 func memory(ks *keyspace.Keyspace) (out []alert) {
-	var levels []int
-	for _, p := range ks.Pressure {
-		levels = append(levels, p.At)
-	}
-	slices.Sort(levels)
-	levels = slices.Compact(levels)
+	levels := Levels(ks)
 	help := func(int) string { return "Nothing is declared for when memory runs short (pressure)." }
-	if len(levels) == 0 {
-		levels = []int{90}
-	} else {
+	if len(ks.Pressure) > 0 {
 		help = func(at int) string {
 			var rules []string
 			for _, p := range ks.Pressure {

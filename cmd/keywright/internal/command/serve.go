@@ -244,19 +244,15 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 	}
 	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(),
 		Version: version().Version, Now: a.now,
-		Guard: guard, Desk: h.desk})
+		Guard: guard, Desk: h.desk, Alerts: h.wrong})
 	watch, err := a.watching(o, h)
 	if err != nil {
 		return err
 	}
-	alarm, err := a.alarm(o)
-	if err != nil {
+	if h.alarm, err = a.alarm(o); err != nil {
 		return err
 	}
-	if alarm != nil {
-		defer alarm.lock.Close()
-	}
-	h.alarm = alarm
+	defer h.alarm.close()
 	return a.listenAndWatch(ctx, o, l, h, watch)
 }
 
@@ -439,9 +435,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h 
 	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
 	work.Go(func() { a.watchTokens(watch, o, h.server) })
-	if h.alarm != nil {
-		work.Go(func() { h.alarm.send(watch) })
-	}
+	work.Go(func() { h.alarm.send(watch) })
 	work.Go(func() {
 		<-watch.Done()
 		h.server.Close()

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/finding"
@@ -30,7 +31,9 @@ type Options struct {
 	Version string
 	Guard   Guard
 	Desk    *operate.Desk // nil: nothing can be changed
-	Now     func() time.Time
+	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
+	Alerts func(target string) (now []alert.Alert, left int64)
+	Now    func() time.Time
 }
 
 // Server answers requests. Close ends its streams of events.
@@ -50,6 +53,7 @@ type Server struct {
 	sessions sessions
 	rates    rates
 	asking   chan struct{} // room for requests that ask a server
+	searches searches
 
 	mu      sync.Mutex
 	streams map[string]int // of events, open now, by user
@@ -101,11 +105,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, failed)
 		return
 	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
+	pack(s.mux, w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
 }
 
-// Close ends the streams of events, which would go on for as long as clients listen.
-func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
+// Close ends the streams of events, which would go on for as long as clients listen, and the searches.
+func (s *Server) Close() {
+	s.close.Do(func() { close(s.closed) })
+	s.searches.work.Wait()
+}
 
 // ready says whether each target has been read or is known to be away: what it answers
 // is then worth reading.
