@@ -35,7 +35,8 @@ func (q Queue[T]) timed(ctx context.Context, key string, offset, n int64) ([]Lis
 	all, err := kernel.NewOp(kernel.Spec[[]kernel.ZScore]{
 		Action: kernel.Action{Client: q.client, Name: "list", Entry: q.entry, Effect: keywright.Reads, Key: key},
 		Build: func(b kernel.Builder) kernel.Command {
-			return b.Zrange().Key(key).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1, 10)).Withscores().Build()
+			return b.Zrange().Key(key).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1,
+				10)).Withscores().Build()
 		},
 		Decode: func(r kernel.Reply) ([]kernel.ZScore, error) { return r.AsZScores() },
 	}).Do(ctx)
@@ -49,8 +50,8 @@ func (q Queue[T]) timed(ctx context.Context, key string, offset, n int64) ([]Lis
 	return out, nil
 }
 
-// Waiting lists jobs of a lane, the first to go at first, at most 1000; "" is the only lane. A job that was cancelled in a
-// long lane is listed until its turn comes. One round trip.
+// Waiting lists jobs of a lane, the first to go at first, at most 1000; "" is the only lane. A job that was cancelled
+// in a long lane is listed until its turn comes. One round trip.
 func (q Queue[T]) Waiting(ctx context.Context, lane string, offset, n int64) ([]Listed, error) {
 	if q.err != nil {
 		return nil, q.err

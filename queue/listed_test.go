@@ -11,8 +11,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// TestJobsAreListedWhereTheyAre: those that run with the end of their lease, those that wait for their time with when they
-// are due, those of a lane in the order in which they go; page by page.
+// TestJobsAreListedWhereTheyAre: those that run with the end of their lease, those that wait for their time with when
+// they are due, those of a lane in the order in which they go; page by page.
 func TestJobsAreListedWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)

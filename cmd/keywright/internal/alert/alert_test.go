@@ -568,8 +568,8 @@ func TestJobsOfTheJanitor(t *testing.T) {
 	d.told()
 }
 
-// TestEachKindIsFound: of each kind that a state shows there is a condition with how much and what helps, in the order of
-// harm; what is as it should be has none.
+// TestEachKindIsFound: of each kind that a state shows there is a condition with how much and what helps, in the
+// order of harm; what is as it should be has none.
 func TestEachKindIsFound(t *testing.T) {
 	t.Parallel()
 	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
@@ -618,14 +618,15 @@ keys:
 	}
 }
 
-// TestNow: what holds is listed with since when, the worst first, also where no one is told; what is gone is not, at once;
-// of what a state says since when it is so, that is told.
+// TestNow: what holds is listed with since when, the worst first, also where no one is told; what is gone is not, at
+// once; of what a state says since when it is so, that is told.
 func TestNow(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	b := New(func() time.Time { return at })
 	look := func(found ...Condition) {
-		b.update("t", at, found, judged{LateQueue: nil, DeadQueue: nil, Away: nil}, func(id string) bool { return id == "t/dead" })
+		b.update("t", at, found, judged{LateQueue: nil, DeadQueue: nil, Away: nil},
+			func(id string) bool { return id == "t/dead" })
 	}
 	dead := Condition{ID: "t/dead", Kind: DeadQueue, Target: "t"}
 	look(dead)

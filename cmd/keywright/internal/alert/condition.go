@@ -22,8 +22,8 @@ import (
 
 // Condition represents something that is wrong, as long as it is there.
 type Condition struct {
-	ID     string `json:"id"` // the same as long as it holds, and when it comes back
-	Kind   Kind   `json:"kind" enum:"server-away,memory-short,replica-lost,lease-lost,queue-late,queue-dead,stream-late,sweep-late,janitor-failed,reading-old,violation-new,violation-grown"`
+	ID     string `json:"id"`   // the same as long as it holds, and when it comes back
+	Kind   Kind   `json:"kind"` // Kinds has all
 	Target string `json:"target"`
 	Entry  string `json:"entry,omitempty"`
 	Code   string `json:"code,omitempty"`  // of the rule

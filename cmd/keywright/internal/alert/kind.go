@@ -41,14 +41,14 @@ type kind struct {
 var kinds = []kind{
 	{Away, false, false, "keywright doctor asks it; look at the server and the network", away},
 	{ShortMemory, false, false, "the map says which keys take the memory; keywright top lists the largest", short},
-	{LostReplica, false, false, "keywright doctor lists the replicas; what is written now may be lost with the server", lost},
-	{LostLease, false, false, "start workers: they take these jobs over; keywright queues lists the workers that are dead", zombies},
+	{LostReplica, false, false, "keywright doctor lists them; what is written now may be lost with the server", lost},
+	{LostLease, false, false, "start workers, which take these jobs over; keywright queues lists the dead ones", zombies},
 	{LateQueue, false, false, "look at its workers: there are too few, they are stuck, or none is there", late},
 	{DeadQueue, false, true, "look at the errors of its dead jobs; then retry or discard them by a plan", dead},
 	{LateStream, false, false, "look at the consumers of the group: it will lose entries that it has not read", behind},
 	{LateSweep, false, false, "start a sweeper: keywright entities says whether one runs", unswept},
 	{JobFailed, false, false, "the page of the janitor has what it did last", failed},
-	{OldReading, false, false, "look at what keywright serve says on standard error; the rights of its user may be missing", old},
+	{OldReading, false, false, "look at what keywright serve says on standard error, and at the rights of its user", old},
 	{NewViolation, true, true, "keywright explain has what the rule is for; the findings list the keys", nil},
 	{GrownViolation, true, true, "keywright explain has what the rule is for; the findings list the keys", nil},
 }

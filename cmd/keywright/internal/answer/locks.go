@@ -57,4 +57,6 @@ func (r *Reader) Locks(ctx context.Context, entries []*keyspace.Entry) (Locks, e
 	return report, err
 }
 
-func (r *Reader) lock(i instance) lock.Lock { return bind.Lock(r.Client, r.Keyspace, i.entry, i.values) }
+func (r *Reader) lock(i instance) lock.Lock {
+	return bind.Lock(r.Client, r.Keyspace, i.entry, i.values)
+}

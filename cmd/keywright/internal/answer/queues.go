@@ -13,6 +13,7 @@ import (
 type Queues struct {
 	Queues []Queue `json:"queues"`
 	Gaps
+	Died map[string]int64 `json:"-"` // by title: at least so many jobs have died while serve has watched
 }
 
 // Queue represents one queue. Its jobs are those of its lanes, running, zombies, delayed and

@@ -33,7 +33,7 @@ type alarm struct {
 	*app
 	book  *alert.Book
 	hooks []alert.Webhook
-	path  string // of the silences
+	path  string   // of the silences
 	lock  *os.File // nil: the book has no file
 }
 

@@ -64,7 +64,10 @@ func TestCostOfReadings(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("EVAL",
-		`for i = 1, 40 do redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000); redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1) end`, "0")
+		`for i = 1, 40 do
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
+  redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
+end`, "0")
 	target := watching(t, s, `keywright: 1
 package: p
 owner: o
@@ -101,15 +104,16 @@ func crowd() string {
 	return b.String()
 }
 
-// TestReadingsKeepTheirPace: beside 10,000 locks that are held and a thousand entries, the server, a thousand queues and
-// a thousand streams are read every five seconds, and none of it is more than its budget; how many jobs are dead
+// TestReadingsKeepTheirPace: beside 10,000 locks that are held and a thousand entries, the server, a thousand queues
+// and a thousand streams are read every five seconds, and none of it is more than its budget; how many jobs are dead
 // does not matter. What costs more is read less often, by a time that follows from how much it is.
 func TestReadingsKeepTheirPace(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	dead := gate.Count(t, "KEYWRIGHT_SOAK", 10_000, 1_000_000)
 	s.Do("EVAL", `for i = 1, 1000 do
-  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('XADD', 'log:'..i, '*', 'a', 1); redis.call('SET', 'text'..(i % 988)..':1', 'x', 'EX', 3000)
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
+  redis.call('SET', 'text'..(i % 988)..':1', 'x', 'EX', 3000)
   for k = 0, 9 do redis.call('SET', 'lock'..k..':'..i, 'w/1', 'EX', 3000) end
 end`, "0")
 	target := watching(t, s, crowd(), 1<<20)

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/keywright/keywright"
@@ -13,14 +14,12 @@ import (
 	"github.com/keywright/keywright/source/server"
 )
 
-// readings lists what is read of a server beside audits, each at a pace of its own: what a person on call looks at is read
-// at each glance, however many locks there are. What takes more commands than the budget is read less often.
+// readings lists what is read of a server beside audits, each at a pace of its own: what a person on call looks at is
+// read at each glance, however many locks there are. What takes more commands than the budget is read less often.
 var readings = []reading{
 	part(Sharded, "", 1, 100, func(s *State) *Reading[[]Shard] { return &s.Shards }, readShards),
 	part(Queued, keyspace.Queue, 1, 4000, func(s *State) *Reading[answer.Queues] { return &s.Queues },
-		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues, error) {
-			return r.Queues(ctx, t.declares(keyspace.Queue), 0)
-		}),
+		readQueues),
 	part(Streamed, "", 1, 1000, func(s *State) *Reading[answer.Streams] { return &s.Streams }, readStreams),
 	part(Locked, keyspace.Lock, 3, 800, func(s *State) *Reading[answer.Locks] { return &s.Locks },
 		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Locks, error) {
@@ -58,6 +57,29 @@ func (t *Target) expects() {
 	if t.Migrations != nil {
 		t.state.Moves.Every = t.Health
 	}
+}
+
+// readQueues reads the queues, and counts the jobs that have died since the reading before: those that were brought
+// back or discarded in the same seconds are not seen.
+func readQueues(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues, error) {
+	now, err := r.Queues(ctx, t.declares(keyspace.Queue), 0)
+	before := t.State().Queues.Value
+	now.Died = map[string]int64{}
+	if before == nil {
+		return now, err
+	}
+	maps.Copy(now.Died, before.Died)
+	dead := map[string]int64{}
+	for i := range before.Queues {
+		dead[before.Queues[i].Title()] = before.Queues[i].Dead
+	}
+	for i := range now.Queues {
+		title := now.Queues[i].Title()
+		if was, known := dead[title]; known || now.Died[title] > 0 {
+			now.Died[title] += max(0, now.Queues[i].Dead-was)
+		}
+	}
+	return now, err
 }
 
 // readStreams reads the streams that the latest audit has seen.

@@ -47,8 +47,8 @@ type Part struct {
 
 // Parts returns what is read of the target again and again; of a file nothing is.
 func (s *State) Parts() (out []Part) {
-	for _, p := range []Part{{"audit", &s.Audits}, {"server", &s.Server.Mark}, {"shards", &s.Shards.Mark}, {"queues", &s.Queues.Mark},
-		{"streams", &s.Streams.Mark}, {"locks", &s.Locks.Mark}, {"entities", &s.Entities.Mark},
+	for _, p := range []Part{{"audit", &s.Audits}, {"server", &s.Server.Mark}, {"shards", &s.Shards.Mark},
+		{"queues", &s.Queues.Mark}, {"streams", &s.Streams.Mark}, {"locks", &s.Locks.Mark}, {"entities", &s.Entities.Mark},
 		{"rankings", &s.Rankings.Mark}, {"migrations", &s.Moves.Mark}} {
 		if p.Every > 0 {
 			out = append(out, p)

@@ -31,8 +31,8 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 		return "", nil, err
 	}
 	if n := sizeOf(a.Select); n > maxSelect {
-		return "", nil, refusal("bad-select", "select by a shorter text", "what is selected by has %d bytes, and not %d at most", n,
-			maxSelect)
+		return "", nil, refusal("bad-select", "select by a shorter text",
+			"what is selected by has %d bytes, and not %d at most", n, maxSelect)
 	}
 	r := &run{record: record{Format: recordFormat, Target: target, Select: a.Select,
 		Run: observe.Run{ID: strings.ToLower(rand.Text()[:16]), Verb: a.Verb,

@@ -187,6 +187,8 @@ func measureQueues(x *exposition, id string, st observe.State) {
 			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs),
 				append(labels, "state", part.state)...)
 		}
+		x.count("keywright_queue_deaths_total", "Jobs that have died while the queue was watched.",
+			float64(st.Queues.Value.Died[q.Title()]), labels...)
 		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)
 		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)
 		x.add("keywright_queue_paused", "Whether a queue is paused.", truth(q.Paused), labels...)

@@ -34,8 +34,8 @@ end`, "2", keys[0], keys[1], strconv.Itoa(from), strconv.Itoa(min(from+5000, job
 	}
 }
 
-// TestDeadJobsAreSearchedToTheEnd: the one job of 25,000 that matches is found, though it died first, and the errors are
-// those of all; while the search goes on the answer says how far it is.
+// TestDeadJobsAreSearchedToTheEnd: the one job of 25,000 that matches is found, though it died first, and the errors
+// are those of all; while the search goes on the answer says how far it is.
 func TestDeadJobsAreSearchedToTheEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

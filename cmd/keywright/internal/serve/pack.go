@@ -10,7 +10,8 @@ import (
 // leastPacked is the size from which on an answer is compressed.
 const leastPacked = 1 << 10
 
-// unpacked lists paths whose answers are not compressed: a stream, and those with a secret, whose length would tell of it.
+// unpacked lists paths whose answers are not compressed: a stream, and those with a secret, of which a length would
+// tell.
 var unpacked = map[string]bool{"/api/v1/events": true, "/api/v1/me": true, sessionPath: true}
 
 var packers = sync.Pool{New: func() any {

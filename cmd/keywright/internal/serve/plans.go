@@ -119,8 +119,8 @@ func (q *request) planPage(id string) (any, error) {
 	if !ok {
 		return nil, problem(http.StatusNotFound, "no-such-plan", "there is no such plan", "/runs lists them")
 	}
-	out := PlanPage{RunRow: rowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Select: map[string]string{}, Change: d.Change, Leave: d.Leave,
-		Bytes:   d.Bytes,
+	out := PlanPage{RunRow: rowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Select: map[string]string{},
+		Change: d.Change, Leave: d.Leave, Bytes: d.Bytes,
 		Entries: append([]plan.Part{}, d.Entries...), More: d.MoreParts, Left: leftAlone(d.Left),
 		Lacks:   append([]plan.Reason{}, d.Incomplete...),
 		Changes: append([]plan.Change{}, d.Changes...), Listed: d.Listed, DidLeft: []LeftAlone{}}
