@@ -145,7 +145,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
-		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): the header of any other is not read")
+		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): its X-Forwarded-For says which client it is; the headers of any "+
+			"other are not read")
 	f.StringSliceVar(&o.operators, "proxy-operators", nil, "users of the proxy that are operators; others are viewers")
 	f.StringVar(&o.store, "store", "keywright.db",
 		"what keeps figures over time: a file, or with keywrightd sqlite:FILE or postgres://user@host:5432/database; "+

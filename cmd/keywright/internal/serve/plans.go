@@ -185,7 +185,9 @@ func (q *request) act(do func(d *operate.Desk, id string) error) (any, error) {
 }
 
 // by returns the user of a request, for the log.
-func (q *request) by() operate.By { return operate.By{User: q.user.Name, From: address(q.Request)} }
+func (q *request) by() operate.By {
+	return operate.By{User: q.user.Name, From: q.server.address(q.Request)}
+}
 
 // statuses lists those of refusals; others are conflicts.
 var statuses = map[string]int{"no-such-plan": http.StatusNotFound, "no-such-verb": http.StatusBadRequest,

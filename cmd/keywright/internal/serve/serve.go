@@ -101,6 +101,9 @@ func New(o Options) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header(), s.Guard.TLS)
 	c, failed := s.admit(r)
+	if c.Name == "" && s.hasUsers() { // a stranger keeps no connection
+		w.Header().Set("Connection", "close")
+	}
 	if failed != nil {
 		refuse(w, failed)
 		return
