@@ -12,9 +12,11 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/finding"
@@ -92,6 +94,9 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 		return nil, usage("`keywright serve token` makes one", "the tokens cannot be read: %v", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, usage("chmod go-w "+shellWord(o.tokens), "%s: other users of this machine may write into it", o.tokens)
+	}
 	tokens, err := serve.ReadTokens(f)
 	if err != nil {
 		return nil, usage("`keywright serve token` writes its lines", "%s: %v", o.tokens, err)
@@ -110,7 +115,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 		Example: `  keywright serve token alice >> tokens
   keywright serve token deploy --role operator >> tokens`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.ContainsAny(args[0], " \t\n#") || args[0] == "" {
+			if len(args) != 1 || args[0] == "" || strings.ContainsFunc(args[0],
+				func(r rune) bool { return r == ' ' || r == '#' || !unicode.IsPrint(r) }) {
 				return usage("as in `keywright serve token alice`", "%s takes the name of a user, without spaces", c.CommandPath())
 			}
 			return nil
