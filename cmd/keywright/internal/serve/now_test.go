@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,5 +114,46 @@ func TestNow(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
+	}
+}
+
+// TestNothingOldIsCurrent: where a part of a server was not read for twice its pace, its answer is stale, its series are
+// left out, the target is not called current, and that is an alert; the other parts are as they were.
+func TestNothingOldIsCurrent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var ahead time.Duration
+	now := func() time.Time { return time.Now().Add(ahead) }
+	book := alert.New(now)
+	r.api = serve.New(serve.Options{Targets: []*observe.Target{r.target}, Now: now,
+		Alerts: func(id string) ([]alert.Alert, int64) {
+			expect.NoError(t, book.Look(r.target, func(string) bool { return false }))
+			return book.Now(id)
+		}})
+	state := func() string { return ask[serve.Targets](r, "/api/v1/targets").Items[0].State }
+	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); q.Stale || q.Every == 0 || state() != "ok" {
+		t.Errorf("%+v, %s", q.Measured, state())
+	}
+	ahead = time.Minute
+	if q := ask[serve.QueueList](r, "/api/v1/t/main/queues"); !q.Stale || len(q.Items) != 1 || state() != "stale" {
+		t.Errorf("%+v, %s", q.Measured, state())
+	}
+	text := r.text("/metrics")
+	if strings.Contains(text, "keywright_queue_jobs{") || !strings.Contains(text, "keywright_keys{") ||
+		!strings.Contains(text, `keywright_reading_up{keyspace="shopkeys",target="main",reading="queues"} 0`) {
+		t.Error("old figures are metrics")
+	}
+	items := ask[serve.NowList](r, "/api/v1/now").Items
+	for _, part := range []string{"queues", "streams", "shards", "locks"} {
+		found := slices.ContainsFunc(items, func(n serve.NowRow) bool {
+			return n.ID == "main/reading/"+part && n.Kind == alert.OldReading && n.Next != ""
+		})
+		if !found {
+			t.Errorf("nothing is said of the %s: %+v", part, items)
+		}
+	}
+	ahead = 0
+	if !ask[serve.NowList](r, "/api/v1/now").Quiet {
+		t.Error("it is not quiet again")
 	}
 }

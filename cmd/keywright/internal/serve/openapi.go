@@ -38,7 +38,7 @@ var plainPaths = []struct {
 		refTo("Event")},
 	{"/metrics", "What Prometheus scrapes", "text/plain", object{"type": "string"}},
 	{HealthPath, "Whether the process runs", "text/plain", object{"type": "string"}},
-	{ReadyPath, "Whether each target has been audited, or is known to be away", "text/plain", object{"type": "string"}},
+	{ReadyPath, "Whether each target has been read, or is known to be away", "text/plain", object{"type": "string"}},
 }
 
 // schemes say how a request has its user. Where serve has no users it needs none.

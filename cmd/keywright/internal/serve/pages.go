@@ -96,10 +96,24 @@ func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
 		row.State = "stale"
 	}
 	row.Why = row.Partial
+	if old := s.old(&st); old != "" && row.State == "ok" {
+		row.State, row.Why = "stale", "what is known of these is old: "+old
+	}
 	if f := cmp.Or(st.Failed, st.Server.Failed); f != nil {
 		row.Why = f.What
 	}
 	return row
+}
+
+// old names the parts of a target of which no reading is of now.
+func (s *Server) old(st *observe.State) string {
+	var names []string
+	for _, p := range st.Parts() {
+		if p.Stale(st.Began, s.Now()) {
+			names = append(names, p.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // measured returns what an audit is worth now.

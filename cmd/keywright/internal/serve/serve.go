@@ -117,8 +117,8 @@ func (s *Server) Close() {
 	s.searches.work.Wait()
 }
 
-// ready says whether each target has been read or is known to be away: what it answers
-// is then worth reading.
+// ready says whether each target has been read or is known to be away: what it answers is then worth reading, also
+// while the first audit of a large server goes on.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if broken, _ := s.fleetNow(); len(s.all())+len(broken) == 0 {
 		plain(w, http.StatusServiceUnavailable, "no target is watched yet")
@@ -126,8 +126,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 	for _, t := range s.all() {
 		st := t.State()
-		if st.Shown() == nil && st.Failed == nil {
-			plain(w, http.StatusServiceUnavailable, "the first audit of "+t.ID+" is running")
+		if st.Shown() == nil && st.Failed == nil && st.Shards.At.IsZero() && st.Shards.Failed == nil {
+			plain(w, http.StatusServiceUnavailable, "nothing was read of "+t.ID+" yet")
 			return
 		}
 	}

@@ -69,6 +69,7 @@ const AsOf = ({ of }: { of: Measured }) =>
 export function Truth({ of, error, retry }: { of: Measured; error?: ApiError; retry?: () => void }) {
   const away = useLink() === "away";
   const now = useNow(5_000);
+  // the server says what is old; where it says nothing any more the page sees that itself, somewhat later
   const late = !!of.at && !!of.every_seconds && now - Date.parse(of.at) > 4_000 * Math.max(of.every_seconds, 5);
   if (away) return <AsOf of={of} />;
   return (
