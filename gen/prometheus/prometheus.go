@@ -146,7 +146,7 @@ func audits(ks *keyspace.Keyspace) []alert {
 			"{{ $labels.target }} does not answer", "keywright serve could not read the server for five minutes.", ""},
 		{"KeywrightReadingOld",
 			"keywright_reading_age_seconds" + in + " > 2 * keywright_reading_every_seconds" + in, time.Minute, "warning", "",
-			"the {{ $labels.reading }} of {{ $labels.target }} were read {{ $value | humanizeDuration }} ago",
+			"{{ $labels.reading }} of {{ $labels.target }}: read {{ $value | humanizeDuration }} ago",
 			"It is not read as often as it should be: alerts about it are silent. Its page in keywright serve says why.", ""},
 		{"KeywrightAuditOld", "target:keywright_audit_age:seconds" + in + " > 3600", 5 * time.Minute, "warning", "",
 			"the audit of {{ $labels.target }} is old",
