@@ -122,6 +122,7 @@ var interruptions = map[string]interruption{
 
 	"janitor next": {brief: "prints a few lines of a declaration"},
 	"janitor run":  {brief: "does what clean, ttl and backup do, which are interrupted"},
+	"status":       {server: []string{"status -u URL"}},
 	"top":          {server: []string{"top -u URL"}, stdin: []string{"top -"}},
 	"ttl":          {server: []string{"ttl -u URL --apply"}},
 	"verify":       {server: []string{"verify URL OTHER"}, fifo: []string{"verify FIFO a.kwa"}},

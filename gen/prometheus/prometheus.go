@@ -30,6 +30,23 @@ func Lease(e *keyspace.Entry) time.Duration {
 	return cmp.Or(e.Lease, defaultLease)
 }
 
+// MostLag is how many entries of a stream with a length a group may not have read: when there are more, it will lose
+// some.
+func MostLag(e *keyspace.Entry) int64 { return max(e.MaxLen*4/5, 1) }
+
+// Levels are the parts of the memory, in percent, from which on alerts are given: those of the declared pressure, from
+// the lowest; 90 where none is.
+func Levels(ks *keyspace.Keyspace) (levels []int) {
+	for _, p := range ks.Pressure {
+		levels = append(levels, p.At)
+	}
+	if len(levels) == 0 {
+		return []int{90}
+	}
+	slices.Sort(levels)
+	return slices.Compact(levels)
+}
+
 // record represents a recording rule.
 type record struct{ name, expr string }
 
@@ -40,6 +57,7 @@ type alert struct {
 	severity      string
 	owner         string
 	summary, help string
+	entry         string // that it is about: two rules of one owner are told apart by it
 }
 
 // Generate writes the rules.
@@ -64,6 +82,9 @@ func (a *alert) write(b *strings.Builder, pkg string) {
 		"          keyspace: %s\n", a.name, quote(a.expr), duration(a.wait), a.severity, quote(literal(pkg)))
 	if a.owner != "" {
 		fmt.Fprintf(b, "          owner: %s\n", quote(literal(a.owner)))
+	}
+	if a.entry != "" {
+		fmt.Fprintf(b, "          entry: %s\n", quote(literal(a.entry)))
 	}
 	fmt.Fprintf(b, "        annotations:\n          summary: %s\n          description: %s\n", quote(a.summary),
 		quote(a.help))
@@ -122,24 +143,28 @@ func audits(ks *keyspace.Keyspace) []alert {
 	violations := "target_entry_code:keywright_violations:sum" + in
 	return []alert{
 		{"KeywrightServerAway", "keywright_up" + in + " == 0", 5 * time.Minute, "critical", "",
-			"{{ $labels.target }} does not answer", "keywright serve could not read the server for five minutes."},
+			"{{ $labels.target }} does not answer", "keywright serve could not read the server for five minutes.", ""},
+		{"KeywrightReadingOld",
+			"keywright_reading_age_seconds" + in + " > 2 * keywright_reading_every_seconds" + in, time.Minute, "warning", "",
+			"{{ $labels.reading }} of {{ $labels.target }}: read {{ $value | humanizeDuration }} ago",
+			"It is not read as often as it should be: alerts about it are silent. Its page in keywright serve says why.", ""},
 		{"KeywrightAuditOld", "target:keywright_audit_age:seconds" + in + " > 3600", 5 * time.Minute, "warning", "",
 			"the audit of {{ $labels.target }} is old",
-			"There was no audit for more than an hour: all figures by entry are as old."},
+			"There was no audit for more than an hour: all figures by entry are as old.", ""},
 		{"KeywrightAuditMissing",
 			"keywright_up" + in + " unless on (" + one + ") keywright_audit_timestamp_seconds" + in, time.Hour,
 			"warning", "", "there is no audit of {{ $labels.target }}",
-			"keywright serve has watched it for an hour and has no figures. Its overview says why."},
+			"keywright serve has watched it for an hour and has no figures. Its overview says why.", ""},
 		{"KeywrightAuditNotWhole", "keywright_audit_whole" + in + " == 0", time.Hour, "warning", "",
 			"the audit of {{ $labels.target }} is not of all keys",
-			"The figures by entry are too low. The overview of keywright serve says why."},
+			"The figures by entry are too low. The overview of keywright serve says why.", ""},
 		{"KeywrightViolationsGrew",
 			"(" + violations + " > " + violations + " offset 1d or (" + violations + " unless " + violations +
 				" offset 1d)) and on (" + one + ") target:keywright_keys:sum" + in + " offset 1d",
 			15 * time.Minute, "warning", "",
 			"{{ $labels.entry }} of {{ $labels.target }} has more {{ $labels.code }} than a day ago: {{ $value }} keys",
 			"keywright explain {{ $labels.code }} says what the rule is for; " +
-				"keywright audit --keys-of {{ $labels.code }} lists the keys."},
+				"keywright audit --keys-of {{ $labels.code }} lists the keys.", ""},
 	}
 }
 
@@ -159,14 +184,14 @@ func queues(ks *keyspace.Keyspace) (out []alert) {
 				time.Minute, "warning", e.Owner,
 				"the first job" + where + " has waited for {{ $value | humanizeDuration }}",
 				"That is longer than the lease of a job, " + keyspace.FormatDuration(lease) +
-					": there are too few workers, or they are stuck."},
+					": there are too few workers, or they are stuck.", e.Name},
 			alert{"KeywrightQueueNoWorkers",
 				"keywright_queue_workers" + in + " == 0 and ignoring (state) " + jobs("waiting") + " > 0" + works,
 				max(lease, time.Minute), "critical", e.Owner, "jobs" + where + " wait, and no worker is there",
-				"Workers that are there are listed by keywright queues."},
-			alert{"KeywrightQueueDead", "delta(" + jobs("dead") + "[1h]) > 0", 0, "warning", e.Owner,
+				"Workers that are there are listed by keywright queues.", e.Name},
+			alert{"KeywrightQueueDead", "increase(keywright_queue_deaths_total" + in + "[1h]) > 0", 0, "warning", e.Owner,
 				"jobs" + where + " have died within an hour",
-				"keywright queues lists why; keywright queues retry brings them back."})
+				"keywright queues lists why; keywright queues retry brings them back.", e.Name})
 	}
 	return out
 }
@@ -178,10 +203,10 @@ func streams(ks *keyspace.Keyspace) (out []alert) {
 			continue
 		}
 		lag := "keywright_stream_lag" + of(ks, "entry", e.Name)
-		out = append(out, alert{"KeywrightStreamLag", lag + " > " + strconv.FormatInt(max(e.MaxLen*4/5, 1), 10),
+		out = append(out, alert{"KeywrightStreamLag", lag + " > " + strconv.FormatInt(MostLag(e), 10),
 			time.Minute, "critical", e.Owner, "the group {{ $labels.group }} of " + literal(e.Name) +
 				" ({{ $labels.target }}, {{ $labels.key }}) is {{ $value }} entries late",
-			fmt.Sprintf("The stream keeps about %d entries (maxlen): the group will lose some unread.", e.MaxLen)})
+			fmt.Sprintf("The stream keeps about %d entries (maxlen): the group will lose some unread.", e.MaxLen), e.Name})
 	}
 	return out
 }
@@ -193,7 +218,7 @@ func entities(ks *keyspace.Keyspace) (out []alert) {
 			out = append(out, alert{"KeywrightSweepLate",
 				"keywright_entity_sweep_late_seconds" + of(ks, "entry", e.Name) + " > 300", 5 * time.Minute, "warning",
 				e.Owner, "items of " + literal(e.Name) + " ({{ $labels.target }}) are not swept",
-				"Their indexes name items that have expired: is a sweeper running?"})
+				"Their indexes name items that have expired: is a sweeper running?", e.Name})
 		}
 	}
 	return out
@@ -206,21 +231,14 @@ func jobs(ks *keyspace.Keyspace) []alert {
 	}
 	return []alert{{"KeywrightJanitorFailed", "keywright_janitor_failing" + of(ks) + " == 1", 0, "warning", "",
 		"the job {{ $labels.job }} of the janitor has failed on {{ $labels.target }}",
-		"The page of the janitor and the log of keywright serve say why. The alert ends with the next good run."}}
+		"The page of the janitor and the log of keywright serve say why. The alert ends with the next good run.", ""}}
 }
 
 // memory returns alerts about the levels of memory that are declared; without any, about 90 %.
 func memory(ks *keyspace.Keyspace) (out []alert) {
-	var levels []int
-	for _, p := range ks.Pressure {
-		levels = append(levels, p.At)
-	}
-	slices.Sort(levels)
-	levels = slices.Compact(levels)
+	levels := Levels(ks)
 	help := func(int) string { return "Nothing is declared for when memory runs short (pressure)." }
-	if len(levels) == 0 {
-		levels = []int{90}
-	} else {
+	if len(ks.Pressure) > 0 {
 		help = func(at int) string {
 			var rules []string
 			for _, p := range ks.Pressure {
@@ -239,7 +257,7 @@ func memory(ks *keyspace.Keyspace) (out []alert) {
 		out = append(out, alert{"KeywrightMemory", "target_address:keywright_server_memory:ratio" + of(ks) + " > " +
 			strconv.FormatFloat(float64(at)/100, 'f', -1, 64), 5 * time.Minute, severity, "", fmt.Sprintf(
 			"{{ $labels.address }} of {{ $labels.target }} has used more than %d %% of its memory for five minutes", at),
-			help(at)})
+			help(at), ""})
 	}
 	return out
 }

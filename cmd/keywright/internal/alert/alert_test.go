@@ -163,34 +163,37 @@ func TestLive(t *testing.T) {
 	queue := func(name string, oldest float64, paused bool) answer.Queue {
 		return answer.Queue{Entry: name, Paused: paused, Lanes: []answer.Lane{{Jobs: 3, Oldest: oldest}}}
 	}
-	failed := func(ago time.Duration) *observe.Failure {
-		return &observe.Failure{At: at, What: "refused", Since: at.Add(-ago)}
+	mark := func(ago time.Duration) observe.Mark {
+		return observe.Mark{Failed: &observe.Failure{At: at, What: "refused", Since: at.Add(-ago)}}
+	}
+	queued := func(not ...string) judged {
+		not = append([]string{}, not...)
+		return judged{LateQueue: not, DeadQueue: not, LostLease: not, OldReading: nil}
 	}
 	late := []answer.Queue{queue("jobs", 1801, false)}
 	gaps := answer.Gaps{Unread: []answer.Unread{{Entry: "mails"}}, Cut: []answer.Cut{{Entry: "jobs"}}}
 	type queues = observe.Reading[answer.Queues]
 	type shards = observe.Reading[[]observe.Shard]
-	before := at.Add(-time.Hour)
 	for _, c := range []struct {
 		queues observe.Reading[answer.Queues]
 		shards observe.Reading[[]observe.Shard]
 		ids    string
 		says   judged
 	}{
-		{ids: "[]", says: judged{}},
+		{ids: "[]", says: judged{OldReading: nil}},
 		{queues{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1799, false), queue("mails", 16, false)}}},
-			shards{}, "[t/queue/mails]", judged{LateQueue: {}}},
+			shards{}, "[t/queue/mails]", queued()},
 		{queues{Value: &answer.Queues{Queues: []answer.Queue{queue("jobs", 1801, false), queue("mails", 16, true)}}},
-			shards{}, "[t/queue/jobs]", judged{LateQueue: {}}},
+			shards{}, "[t/queue/jobs]", queued()},
 		{queues{Value: &answer.Queues{Queues: late, Gaps: gaps}}, shards{}, "[t/queue/jobs]",
-			judged{LateQueue: {"mails", "jobs"}}},
-		{queues{Value: &answer.Queues{Queues: late}, Failed: failed(0)},
-			shards{Value: &[]observe.Shard{}, At: before, Failed: failed(awayFor - time.Second)}, "[]",
+			queued("mails", "jobs")},
+		{queues{Value: &answer.Queues{Queues: late}, Mark: mark(0)},
+			shards{Value: &[]observe.Shard{}, Mark: mark(awayFor - time.Second)}, "[]",
 			judged{Away: nil}},
-		{queues{}, shards{Value: &[]observe.Shard{}, At: before, Failed: failed(awayFor)}, "[t/server]",
+		{queues{}, shards{Value: &[]observe.Shard{}, Mark: mark(awayFor)}, "[t/server]",
 			judged{Away: nil}},
-		{queues{}, shards{Failed: failed(0)}, "[]", judged{Away: nil}},               // one failure
-		{queues{}, shards{Failed: failed(awayFor)}, "[t/server]", judged{Away: nil}}, // never read
+		{queues{}, shards{Mark: mark(0)}, "[]", judged{Away: nil}},               // one failure
+		{queues{}, shards{Mark: mark(awayFor)}, "[t/server]", judged{Away: nil}}, // never read
 	} {
 		found, says := live(target, &observe.State{Began: at.Add(-time.Hour), Queues: c.queues, Shards: c.shards}, at)
 		ids := []string{}
@@ -563,4 +566,87 @@ func TestJobsOfTheJanitor(t *testing.T) {
 	look(goneFor, good)
 	look(goneFor, good)
 	d.told()
+}
+
+// TestEachKindIsFound: of each kind that a state shows there is a condition with how much and what helps, in the
+// order of harm; what is as it should be has none.
+func TestEachKindIsFound(t *testing.T) {
+	t.Parallel()
+	ks, _ := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+package: p
+owner: o
+vars: {id: int}
+keys:
+  jobs: {key: jobs, type: queue, lease: 1m, ttl: none}
+  log: {key: log, type: stream, maxlen: 100, ttl: none}
+  item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
+`)}}, "k.yaml")
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	target := &observe.Target{Options: observe.Options{ID: "t", Server: &observe.Server{},
+		Declaration: observe.Declaration{Keyspace: ks}}}
+	mark := observe.Mark{At: at, Every: 5 * time.Second}
+	size := func(n int64) *int64 { return &n }
+	state := func(bad bool) *observe.State {
+		n := map[bool]int64{true: 1}[bad]
+		return &observe.State{Began: at.Add(-time.Hour),
+			Shards: observe.Reading[[]observe.Shard]{Mark: mark, Value: &[]observe.Shard{
+				{Address: "a:1", Memory: size(90 + n), MaxMemory: size(100), Replicas: 2 - int(n), Expected: 2},
+				{Address: "b:1", Memory: size(500), MaxMemory: size(0)}, {Address: "c:1"}}},
+			Queues: observe.Reading[answer.Queues]{Mark: mark, Value: &answer.Queues{Queues: []answer.Queue{{Entry: "jobs",
+				Zombies: 2 * n, Dead: 3 * n, Lanes: []answer.Lane{{Jobs: 4, Oldest: 60 + float64(n)}}}}}},
+			Streams: observe.Reading[answer.Streams]{Mark: mark, Value: &answer.Streams{Streams: []answer.Stream{{Entry: "log",
+				Key: []byte("log"), Groups: []answer.StreamGroup{{Name: []byte("g"), Lag: size(80 + n)}, {Name: []byte("h")}}}}}},
+			Entities: observe.Reading[answer.Entities]{Mark: mark, Value: &answer.Entities{Entities: []answer.Entity{
+				{Entry: "item", Expired: 5, Late: 300 + float64(n)}}}},
+			Locks: observe.Reading[answer.Locks]{Mark: observe.Mark{At: at.Add(-time.Duration(n) * time.Minute),
+				Every: 15 * time.Second}},
+			Jobs: []observe.Job{{Name: "saves", Failures: n}}}
+	}
+	if found := Judge(target, state(false), at); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+	var got []string
+	for _, a := range Judge(target, state(true), at) {
+		got = append(got, fmt.Sprint(strings.TrimPrefix(a.ID, "t/"), " ", a.Count))
+		if a.Text == "" || a.Next == "" || a.Target != "t" || len(a.Page) == 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if want := []string{"memory/a:1 0", "replica/a:1 0", "lease/jobs 2", "queue/jobs 4", "dead/jobs 3", "stream/log/g 81",
+		"sweep/item 5", "janitor/saves 0", "reading/locks 0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+// TestNow: what holds is listed with since when, the worst first, also where no one is told; what is gone is not, at
+// once; of what a state says since when it is so, that is told.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	b := New(func() time.Time { return at })
+	look := func(found ...Condition) {
+		b.update("t", at, found, judged{LateQueue: nil, DeadQueue: nil, Away: nil},
+			func(id string) bool { return id == "t/dead" })
+	}
+	dead := Condition{ID: "t/dead", Kind: DeadQueue, Target: "t"}
+	look(dead)
+	at = at.Add(time.Minute)
+	look(dead, Condition{ID: "t/late", Kind: LateQueue, Target: "t", from: at.Add(-time.Hour)},
+		Condition{ID: "t/away", Kind: Away, Target: "t"}, Condition{ID: "x", Kind: "of-another-version", Target: "t"})
+	now, left := b.Now("t")
+	var got []string
+	for _, a := range now {
+		got = append(got, fmt.Sprint(a.ID, " ", at.Sub(a.Since), " ", a.Silent))
+	}
+	if want := []string{"x 0s false", "t/away 0s false", "t/late 1h0m0s false", "t/dead 1m0s true"}; left != 0 ||
+		!slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	look(dead)
+	if now, _ := b.Now("t"); len(now) != 2 { // nothing is said of the kind that is not known
+		t.Errorf("%+v", now)
+	}
+	if now, _ := b.Now("other"); len(now) != 0 {
+		t.Errorf("%+v", now)
+	}
 }

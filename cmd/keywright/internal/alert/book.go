@@ -76,16 +76,50 @@ type open struct {
 	Condition
 	Since  time.Time `json:"since"`
 	Gone   time.Time `json:"gone,omitzero"`    // since when it is not there
-	Told   int64     `json:"told,omitempty"`   // keys, in the latest message
+	Told   int64     `json:"told,omitempty"`   // how many, in the latest message
 	Silent bool      `json:"silent,omitempty"` // it was not told
 	Lumped bool      `json:"lumped,omitempty"` // it was told as one of many, and is not told alone
+}
+
+// New begins a book without a file, which tells no one.
+func New(now func() time.Time) *Book {
+	return &Book{now: now, kept: blank()}
+}
+
+func blank() kept {
+	return kept{Form: form, Known: map[string]map[string]int64{}, Seen: map[string]time.Time{},
+		Open: map[string]*open{}, Beyond: map[string]int64{}, Hooks: map[string]*position{}}
+}
+
+// Alert represents a condition that holds.
+type Alert struct {
+	Condition
+	Since  time.Time
+	Silent bool // webhooks are not told of it
+}
+
+// Now returns what is wrong with a target now, the worst first; left is how many more there are.
+func (b *Book) Now(target string) (out []Alert, left int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.kept.Open {
+		if o.Target == target && o.Gone.IsZero() {
+			out = append(out, Alert{o.Condition, o.Since, o.Silent})
+		}
+	}
+	for _, k := range kinds {
+		left += b.kept.Beyond[target+"/"+string(k.kind)]
+	}
+	slices.SortFunc(out, func(a, b Alert) int {
+		return cmp.Or(Harm(a.Kind)-Harm(b.Kind), a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return out, left
 }
 
 // Open opens the book of a file, or begins one. replace replaces a file in one step.
 func Open(path string, now func() time.Time, replace func(path string, text []byte) error) (*Book, error) {
 	b := &Book{path: path, now: now, replace: replace, posted: map[string]chan struct{}{}}
-	b.kept = kept{Form: form, Known: map[string]map[string]int64{}, Seen: map[string]time.Time{},
-		Open: map[string]*open{}, Beyond: map[string]int64{}, Hooks: map[string]*position{}}
+	b.kept = blank()
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -117,6 +151,9 @@ func Open(path string, now func() time.Time, replace func(path string, text []by
 // keep writes the file, if it has not what is known now: what could not be written is written
 // with the next look.
 func (b *Book) keep() error {
+	if b.path == "" {
+		return nil
+	}
 	text, err := json.Marshal(b.kept)
 	if err != nil {
 		return err
@@ -201,14 +238,17 @@ func (b *Book) update(target string, now time.Time, found []Condition, says judg
 				continue
 			}
 			o = &open{Since: now, Silent: true}
+			if !c.from.IsZero() && c.from.Before(now) {
+				o.Since = c.from
+			}
 			b.kept.Open[c.ID] = o
 		}
 		o.Condition, o.Gone = c, time.Time{}
-		more := !o.Silent && grown(o.Told, c.Keys)
+		more := !o.Silent && kindOf(c.Kind).grows && grown(o.Told, c.Count)
 		if o.Lumped || !o.Silent && !more || silent(c.ID) {
 			continue
 		}
-		o.Silent, o.Told = false, c.Keys
+		o.Silent, o.Told = false, c.Count
 		if told++; told > maxAtOnce {
 			o.Lumped = true
 			left++
@@ -249,8 +289,7 @@ func (b *Book) end(id string, o *open, now time.Time, silent func(string) bool) 
 	if o.Gone.IsZero() {
 		o.Gone = now
 	}
-	steady := o.Kind == NewViolation || o.Kind == GrownViolation
-	if !steady && now.Sub(o.Gone) < goneFor {
+	if !kindOf(o.Kind).steady && now.Sub(o.Gone) < goneFor {
 		return
 	}
 	delete(b.kept.Open, id)
@@ -269,6 +308,9 @@ func cut(text string) string {
 
 // post keeps a message until each hook has got it. Of too many the oldest goes.
 func (b *Book) post(m Message) {
+	if b.path == "" {
+		return
+	}
 	if len(b.kept.Outbox) >= maxOutbox {
 		for _, p := range b.kept.Hooks {
 			if first := b.kept.Outbox[0].Number; p.Sent < first {

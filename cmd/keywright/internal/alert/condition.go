@@ -6,11 +6,13 @@
 package alert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -18,27 +20,20 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
-// Kind describes what an alert is about.
-type Kind string
-
-// The kinds.
-const (
-	NewViolation   Kind = "violation-new"   // an entry has keys that break a rule which none of its keys broke
-	GrownViolation Kind = "violation-grown" // it has more of them
-	LateQueue      Kind = "queue-late"      // the first job has waited for longer than the lease
-	Away           Kind = "server-away"     // the server could not be read
-	JobFailed      Kind = "janitor-failed"  // the latest run of a job of the janitor failed
-)
-
 // Condition represents something that is wrong, as long as it is there.
 type Condition struct {
-	ID     string `json:"id"` // the same as long as it holds, and when it comes back
-	Kind   Kind   `json:"kind" enum:"violation-new,violation-grown,queue-late,server-away,janitor-failed"`
+	ID     string `json:"id"`   // the same as long as it holds, and when it comes back
+	Kind   Kind   `json:"kind"` // Kinds has all
 	Target string `json:"target"`
 	Entry  string `json:"entry,omitempty"`
-	Code   string `json:"code,omitempty"` // of the rule
-	Keys   int64  `json:"keys,omitempty"` // that break the rule
-	Text   string `json:"text"`           // one sentence
+	Code   string `json:"code,omitempty"`  // of the rule
+	Keys   int64  `json:"keys,omitempty"`  // that break the rule
+	Count  int64  `json:"count,omitempty"` // keys, jobs, entries of a stream or items that are meant
+	Text   string `json:"text"`            // one sentence
+	Next   string `json:"next,omitempty"`  // what helps
+	// the page of the dashboard that shows it, as the parts of its path
+	Page []string  `json:"page,omitempty"`
+	from time.Time // since when it is so, where the state says that
 }
 
 // judged holds the kinds that a state says something about, each with the entries that it says
@@ -84,7 +79,7 @@ func violated(target string, now audited, known map[string]int64) (out []Conditi
 	for name, c := range now {
 		before, was := known[name]
 		one := Condition{ID: target + "/violation/" + name, Target: target, Entry: c.entry, Code: c.code,
-			Keys: c.keys}
+			Keys: c.keys, Count: c.keys, Page: []string{"findings"}}
 		switch {
 		case !was:
 			one.Kind, one.Text = NewViolation, fmt.Sprintf("%s: %s (%s), which there was not before", c.code,
@@ -95,6 +90,7 @@ func violated(target string, now audited, known map[string]int64) (out []Conditi
 		default:
 			continue
 		}
+		one.Next = kindOf(one.Kind).next
 		out = append(out, one)
 	}
 	return out
@@ -103,34 +99,81 @@ func violated(target string, now audited, known map[string]int64) (out []Conditi
 // awayFor says how long a server must be away.
 const awayFor = time.Minute
 
-// live returns the conditions of the server and its queues.
-func live(t *observe.Target, st *observe.State, now time.Time) (out []Condition, says judged) {
-	says = judged{}
-	if t.Server == nil {
-		return nil, says
+// away tells of a server that does not answer. One failure says little.
+func away(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	s := st.Shards // it is read at each glance, whatever is declared
+	if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor {
+		out = append(out, Condition{ID: t.ID + "/server", Page: []string{"server"}, from: s.Failed.Since,
+			Text: "the server does not answer: " + s.Failed.What})
 	}
-	if q := st.Queues; q.Value != nil && q.Failed == nil {
-		says[LateQueue] = []string{}
-		for _, u := range q.Value.Unread {
-			says[LateQueue] = append(says[LateQueue], u.Entry)
+	return out, nil, s.Value != nil || s.Failed != nil
+}
+
+// old tells of what is not read as often as it should be. Of a server that is away all is old, which is told once.
+func old(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	if st.Shards.Failed != nil {
+		return nil, nil, false
+	}
+	for _, p := range st.Parts() {
+		if !p.Stale(st.Began, now) || p.Failed != nil && now.Sub(p.Failed.Since) < awayFor {
+			continue
 		}
-		for _, c := range q.Value.Cut {
-			says[LateQueue] = append(says[LateQueue], c.Entry)
+		c := Condition{ID: t.ID + "/reading/" + p.Name, Page: []string{p.Name}, from: cmp.Or(p.At, st.Began),
+			Text: fmt.Sprintf("what is known of %s is old: it should be read every %s", parts[p.Name],
+				keyspace.FormatDuration(p.Every.Round(time.Second)))}
+		if p.At.IsZero() {
+			c.Text = fmt.Sprintf("nothing is known of %s yet", parts[p.Name])
 		}
-		out = late(t, st)
+		if p.Failed != nil {
+			c.Text += ": " + p.Failed.What
+		}
+		if page, own := partPages[p.Name]; own {
+			c.Page = page
+		}
+		out = append(out, c)
 	}
-	if st.Jobs != nil {
-		says[JobFailed] = nil
-		out = append(out, failed(t, st)...)
+	return out, nil, true
+}
+
+// parts and partPages say what is read, in words, and which page shows it, where its name does not.
+var (
+	parts = map[string]string{"audit": "the keys", "server": "the server's settings", "shards": "memory and replicas",
+		"queues": "the queues", "streams": "the streams", "locks": "the locks", "entities": "the entities",
+		"rankings": "the rankings", "migrations": "the migrations"}
+	partPages = map[string][]string{"audit": {}, "shards": {"server"}}
+)
+
+// short tells of servers that use much of their memory: more than the first level that is declared.
+func short(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	shards, ok := told(st.Shards, st, now)
+	if !ok {
+		return nil, nil, false
 	}
-	if s := st.Shards; s.Value != nil || s.Failed != nil { // it is read at each glance, whatever is declared
-		says[Away] = nil
-		if s.Failed != nil && now.Sub(s.Failed.Since) >= awayFor { // one failure says little
-			out = append(out, Condition{ID: t.ID + "/server", Kind: Away, Target: t.ID,
-				Text: "the server does not answer: " + s.Failed.What})
+	level := prometheus.Levels(t.Declaration.Keyspace)[0]
+	for _, s := range *shards {
+		if s.Memory == nil || s.MaxMemory == nil || *s.MaxMemory == 0 || *s.Memory*100 <= *s.MaxMemory*int64(level) {
+			continue
+		}
+		out = append(out, Condition{ID: t.ID + "/memory/" + s.Address, Page: []string{"server"}, Text: fmt.Sprintf(
+			"%s uses %d %% of its memory (%d of %d bytes); %d %% is much", s.Address, *s.Memory*100 / *s.MaxMemory, *s.Memory,
+			*s.MaxMemory, level)})
+	}
+	return out, nil, true
+}
+
+// lost tells of servers that have fewer replicas in step than they had.
+func lost(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	shards, ok := told(st.Shards, st, now)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, s := range *shards {
+		if s.Replicas < s.Expected {
+			out = append(out, Condition{ID: t.ID + "/replica/" + s.Address, Page: []string{"server"}, Text: fmt.Sprintf(
+				"%s has %d of %d replicas in step", s.Address, s.Replicas, s.Expected)})
 		}
 	}
-	return out, says
+	return out, nil, true
 }
 
 // overdue says how long a job may wait until that is told.
@@ -138,44 +181,136 @@ const overdue = time.Hour
 
 // failed returns the jobs of the janitor whose latest run failed, or that have waited for too long. A
 // job that runs, or waits for another program, says nothing new: it is as it was.
-func failed(t *observe.Target, st *observe.State) (out []Condition) {
+func failed(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
 	for _, j := range st.Jobs {
-		c := Condition{ID: t.ID + "/janitor/" + j.Name, Kind: JobFailed, Target: t.ID}
+		c := Condition{ID: t.ID + "/janitor/" + j.Name, Page: []string{"janitor"}}
 		switch {
 		case j.Failures > 0:
-			c.Text = fmt.Sprintf("the job %s of the janitor failed: %s", j.Name, j.Did)
-		case j.Waits != "" && t.Now().Sub(j.Next) >= overdue:
-			c.Text = fmt.Sprintf("the job %s of the janitor has waited since %s: %s", j.Name,
-				j.Next.UTC().Format(time.RFC3339), j.Why)
+			c.Text, c.from = fmt.Sprintf("the job %s of the janitor failed: %s", j.Name, j.Did), j.Ended
+		case j.Waits != "" && now.Sub(j.Next) >= overdue:
+			c.Text, c.from = fmt.Sprintf("the job %s of the janitor has waited since %s: %s", j.Name,
+				j.Next.UTC().Format(time.RFC3339), j.Why), j.Next
 		default:
 			continue
 		}
 		out = append(out, c)
 	}
-	return out
+	return out, nil, st.Jobs != nil
 }
 
-// late returns the queues whose first job has waited for longer than a lease.
-func late(t *observe.Target, st *observe.State) (out []Condition) {
-	leases := map[string]time.Duration{}
-	for _, e := range t.Declaration.Keyspace.Entries {
-		if e.Construct == keyspace.Queue {
-			leases[e.Name] = prometheus.Lease(e)
-		}
+// queued tells of queues: of each what look finds.
+func queued(t *observe.Target, st *observe.State, now time.Time, part string,
+	look func(q *answer.Queue) (keys int64, from time.Time, text string)) (out []Condition, not []string, ok bool) {
+	queues, ok := told(st.Queues, st, now)
+	if !ok {
+		return nil, nil, false
 	}
-	for _, q := range st.Queues.Value.Queues {
-		lease, known := leases[q.Entry]
+	for i := range queues.Queues {
+		q := &queues.Queues[i]
+		keys, from, text := look(q)
+		if keys == 0 {
+			continue
+		}
+		instance := "-"
+		if q.Queue != nil {
+			instance = string(*q.Queue)
+		}
+		out = append(out, Condition{ID: t.ID + "/" + part + "/" + strings.ReplaceAll(q.Title(), " ", "/"), Entry: q.Entry,
+			Count: keys, Page: []string{"queues", q.Entry, instance}, from: from,
+			Text: fmt.Sprintf("the queue %s %s", finding.Printable(q.Title()), text)})
+	}
+	return out, missing(queues.Gaps), true
+}
+
+// zombies tells of jobs whose worker is dead.
+func zombies(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	return queued(t, st, now, "lease", func(q *answer.Queue) (int64, time.Time, string) {
+		return q.Zombies, time.Time{}, fmt.Sprintf("has %s whose worker is dead", terminal.Plural(q.Zombies, "job"))
+	})
+}
+
+// dead tells of jobs that were given up.
+func dead(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	return queued(t, st, now, "dead", func(q *answer.Queue) (int64, time.Time, string) {
+		return q.Dead, time.Time{}, fmt.Sprintf("has %s", terminal.Plural(q.Dead, "dead job"))
+	})
+}
+
+// late tells of queues whose first job has waited for longer than a lease, by lane.
+func late(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	queues, ok := told(st.Queues, st, now)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, q := range queues.Queues {
+		e, _ := t.Declaration.Lookup(q.Entry)
+		if e == nil || q.Paused {
+			continue
+		}
 		for _, l := range q.Lanes {
-			waited := time.Duration(l.Oldest * float64(time.Second))
-			if !known || waited <= lease || q.Paused {
+			waited, lease := time.Duration(l.Oldest*float64(time.Second)), prometheus.Lease(e)
+			if waited <= lease {
 				continue
 			}
-			name := strings.TrimSpace(q.Title() + " " + l.Lane)
-			out = append(out, Condition{ID: t.ID + "/queue/" + strings.ReplaceAll(name, " ", "/"), Kind: LateQueue,
-				Target: t.ID, Entry: q.Entry, Text: fmt.Sprintf(
+			name, instance := strings.TrimSpace(q.Title()+" "+l.Lane), "-"
+			if q.Queue != nil {
+				instance = string(*q.Queue)
+			}
+			c := Condition{ID: t.ID + "/queue/" + strings.ReplaceAll(name, " ", "/"), Entry: q.Entry, Count: l.Jobs,
+				Page: []string{"queues", q.Entry, instance}, from: st.Queues.At.Add(lease - waited), Text: fmt.Sprintf(
 					"the queue %s is late: its first job has waited for longer than the lease of %s; %d wait",
-					finding.Printable(name), keyspace.FormatDuration(lease), l.Jobs)})
+					finding.Printable(name), keyspace.FormatDuration(lease), l.Jobs)}
+			if len(q.Workers) == 0 {
+				c.Text += ", and no worker is there"
+			}
+			out = append(out, c)
 		}
 	}
-	return out
+	return out, missing(queues.Gaps), true
+}
+
+// behind tells of groups that will lose entries which they have not read: those of streams with a length.
+func behind(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	streams, ok := told(st.Streams, st, now)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, s := range streams.Streams {
+		e, _ := t.Declaration.Lookup(s.Entry)
+		for _, g := range s.Groups {
+			if e == nil || e.MaxLen <= 0 || g.Lag == nil || *g.Lag <= prometheus.MostLag(e) {
+				continue
+			}
+			out = append(out, Condition{ID: t.ID + "/stream/" + string(s.Key) + "/" + string(g.Name), Entry: s.Entry,
+				Count: *g.Lag, Page: []string{"streams"}, Text: fmt.Sprintf(
+					"the group %s of the stream %s has not read %d entries, of which about %d are kept",
+					finding.Key(g.Name), finding.Key(s.Key), *g.Lag, e.MaxLen)})
+		}
+	}
+	return out, missing(streams.Gaps), true
+}
+
+// mostLate says how long items that have expired may wait to be swept.
+const mostLate = 5 * time.Minute
+
+// unswept tells of entities whose items are not swept.
+func unswept(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+	entities, ok := told(st.Entities, st, now)
+	if !ok {
+		return nil, nil, false
+	}
+	for _, e := range entities.Entities {
+		waited := time.Duration(e.Late * float64(time.Second))
+		if waited <= mostLate {
+			continue
+		}
+		name := e.Entry
+		if e.Of != nil {
+			name += " " + finding.Key(*e.Of)
+		}
+		out = append(out, Condition{ID: t.ID + "/sweep/" + strings.ReplaceAll(name, " ", "/"), Entry: e.Entry,
+			Count: e.Expired, Page: []string{"entities"}, from: st.Entities.At.Add(mostLate - waited),
+			Text: fmt.Sprintf("%d items of %s have expired and are not swept", e.Expired, finding.Printable(name))})
+	}
+	return out, missing(entities.Gaps), true
 }

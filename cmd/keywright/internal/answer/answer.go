@@ -26,7 +26,7 @@ type Reader struct {
 	Instances func(ctx context.Context, e *keyspace.Entry) (found []bind.Values, bounded bool, err error)
 	// Rankings gives the keys of a ranking; nil: the server is scanned for them.
 	Rankings func(ctx context.Context, e *keyspace.Entry) (found []*bind.Ranking, bounded bool, err error)
-	// Pace waits before each construct is read, which costs the server so many commands,
+	// Pace waits before some constructs are read at once, which costs the server so many commands,
 	// those that scripts run included; nil: it does not.
 	Pace func(ctx context.Context, commands int) error
 }
@@ -39,14 +39,6 @@ const (
 	RankingCost = 8
 	StreamCost  = 2
 )
-
-// wait waits until the next construct may be read.
-func (r *Reader) wait(ctx context.Context, commands int) error {
-	if r.Pace == nil {
-		return nil
-	}
-	return r.Pace(ctx, commands)
-}
 
 // instances gives what there is of an entry, and notes where that is not all.
 func (r *Reader) instances(ctx context.Context, e *keyspace.Entry, g *Gaps) ([]bind.Values, error) {
@@ -72,9 +64,6 @@ func (r *Reader) EachQueue(ctx context.Context, e *keyspace.Entry, g *Gaps,
 		return err
 	}
 	for _, values := range found {
-		if err := r.wait(ctx, QueueCost); err != nil {
-			return err
-		}
 		name := TitleOf(e, values)
 		if err := g.Pass(ctx, e.Name, name, run(name, bind.Queue(r.Client, r.Keyspace, e, values))); err != nil {
 			return err
@@ -102,9 +91,6 @@ func (r *Reader) eachPart(ctx context.Context, e *keyspace.Entry, g *Gaps,
 		return err
 	}
 	for _, values := range found {
-		if err := r.wait(ctx, EntityCost); err != nil {
-			return err
-		}
 		title := TitleOf(e, values)
 		s, err := bind.Entity(r.Client, r.Keyspace, e, values)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 )
@@ -27,13 +28,24 @@ type Entity struct {
 // Entities reads how many items entities hold.
 func (r *Reader) Entities(ctx context.Context, entries []*keyspace.Entry) (Entities, error) {
 	report := Entities{Entities: []Entity{}}
-	err := r.EachEntity(ctx, entries, &report.Gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		st, err := s.Stats(ctx)
+	found, err := r.found(ctx, entries, &report.Gaps)
+	if err != nil {
+		return report, err
+	}
+	err = together(ctx, r, found, EntityCost, func(i instance) (st entity.Stats, err error) {
+		s, err := bind.Entity(r.Client, r.Keyspace, i.entry, i.values)
 		if err == nil {
-			report.Entities = append(report.Entities,
-				Entity{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), KeyOf(st.Sweeper)})
+			st, err = s.Stats(ctx)
 		}
-		return err
+		return st, err
+	}, func(i instance, st entity.Stats, err error) error {
+		title := TitleOf(i.entry, i.values)
+		if err != nil {
+			return report.Pass(ctx, i.entry.Name, title, err)
+		}
+		report.Entities = append(report.Entities,
+			Entity{i.entry.Name, KeyOf(title), st.Items, st.Expired, st.Late.Seconds(), KeyOf(st.Sweeper)})
+		return nil
 	})
 	return report, err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/lock"
 )
 
 // Locks holds the locks that are held or waited for; its JSON names are stable.
@@ -30,41 +31,32 @@ type Lock struct {
 // Locks reads the locks of entries.
 func (r *Reader) Locks(ctx context.Context, entries []*keyspace.Entry) (Locks, error) {
 	report := Locks{Locks: []Lock{}}
-	for _, e := range entries {
-		if err := report.Pass(ctx, e.Name, "", r.locksOf(ctx, e, &report)); err != nil {
-			return report, err
-		}
-	}
-	return report, nil
-}
-
-func (r *Reader) locksOf(ctx context.Context, e *keyspace.Entry, report *Locks) error {
-	found, err := r.instances(ctx, e, &report.Gaps)
+	found, err := r.found(ctx, entries, &report.Gaps)
 	if err != nil {
-		return err
+		return report, err
 	}
-	for _, values := range found {
-		if err := r.wait(ctx, LockCost); err != nil {
-			return err
+	err = together(ctx, r, found, LockCost, func(i instance) (lock.Holder, error) {
+		return r.lock(i).Holder(ctx)
+	}, func(i instance, h lock.Holder, err error) error {
+		name := r.lock(i).Name()
+		switch {
+		case err != nil:
+			return report.Pass(ctx, i.entry.Name, name, err)
+		case h.Token == "" && h.Waiting+h.Sharing == 0: // only its fence is left, which expires
+			return nil
 		}
-		l := bind.Lock(r.Client, r.Keyspace, e, values)
-		h, err := l.Holder(ctx)
-		if err != nil {
-			if err := report.Pass(ctx, e.Name, l.Name(), err); err != nil {
-				return err
-			}
-			continue
-		}
-		if h.Token == "" && h.Waiting+h.Sharing == 0 { // only its fence is left, which expires
-			continue
-		}
-		one := Lock{Entry: e.Name, Key: finding.JSONKey(l.Name()), Since: h.Since.Seconds(), Left: h.Left.Seconds(),
+		one := Lock{Entry: i.entry.Name, Key: finding.JSONKey(name), Since: h.Since.Seconds(), Left: h.Left.Seconds(),
 			Fence: h.Fence, Waiting: h.Waiting, Sharing: h.Sharing}
 		if h.Token != "" {
 			holder := finding.JSONKey(h.Owner)
 			one.Holder, one.Token = &holder, KeyOf(h.Token)
 		}
 		report.Locks = append(report.Locks, one)
-	}
-	return nil
+		return nil
+	})
+	return report, err
+}
+
+func (r *Reader) lock(i instance) lock.Lock {
+	return bind.Lock(r.Client, r.Keyspace, i.entry, i.values)
 }

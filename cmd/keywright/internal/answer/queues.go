@@ -3,6 +3,7 @@ package answer
 import (
 	"context"
 
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/queue"
@@ -12,6 +13,7 @@ import (
 type Queues struct {
 	Queues []Queue `json:"queues"`
 	Gaps
+	Died map[string]int64 `json:"-"` // by title: at least so many jobs have died while serve has watched
 }
 
 // Queue represents one queue. Its jobs are those of its lanes, running, zombies, delayed and
@@ -61,20 +63,22 @@ type DeadJob struct {
 // Queues reads the queues of entries, each with at most so many dead jobs.
 func (r *Reader) Queues(ctx context.Context, entries []*keyspace.Entry, dead int64) (Queues, error) {
 	report := Queues{Queues: []Queue{}}
-	for _, e := range entries {
-		err := r.EachQueue(ctx, e, &report.Gaps, func(name string, q queue.Queue[string]) error {
-			one, err := readQueue(ctx, q, dead)
-			if err == nil {
-				one.Entry, one.Queue = e.Name, KeyOf(name)
-				report.Queues = append(report.Queues, one)
-			}
-			return err
-		})
-		if err := report.Pass(ctx, e.Name, "", err); err != nil {
-			return report, err
-		}
+	found, err := r.found(ctx, entries, &report.Gaps)
+	if err != nil {
+		return report, err
 	}
-	return report, nil
+	err = together(ctx, r, found, QueueCost, func(i instance) (Queue, error) {
+		return readQueue(ctx, bind.Queue(r.Client, r.Keyspace, i.entry, i.values), dead)
+	}, func(i instance, one Queue, err error) error {
+		name := TitleOf(i.entry, i.values)
+		if err != nil {
+			return report.Pass(ctx, i.entry.Name, name, err)
+		}
+		one.Entry, one.Queue = i.entry.Name, KeyOf(name)
+		report.Queues = append(report.Queues, one)
+		return nil
+	})
+	return report, err
 }
 
 func readQueue(ctx context.Context, q queue.Queue[string], most int64) (r Queue, err error) {

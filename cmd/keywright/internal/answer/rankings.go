@@ -51,41 +51,32 @@ func RowOf(r bind.Row) Row { return Row{r.Rank, finding.JSONKey(r.Member), Score
 // ReadRankings reads the rankings of entries, each with its first member.
 func (r *Reader) ReadRankings(ctx context.Context, entries []*keyspace.Entry) (Rankings, error) {
 	report := Rankings{Rankings: []Ranking{}}
-	for _, e := range entries {
-		if err := report.Pass(ctx, e.Name, "", r.rankingsOf(ctx, e, &report)); err != nil {
-			return report, err
-		}
-	}
-	return report, nil
-}
-
-func (r *Reader) rankingsOf(ctx context.Context, e *keyspace.Entry, report *Rankings) error {
 	find := r.Rankings
 	if find == nil {
 		find = func(ctx context.Context, e *keyspace.Entry) ([]*bind.Ranking, bool, error) {
 			return bind.Rankings(ctx, r.Client, r.Keyspace, e)
 		}
 	}
-	found, bounded, err := find(ctx, e)
-	if err != nil {
-		return err
-	}
-	if bounded {
-		report.Cut = append(report.Cut, Cut{e.Name, len(found)})
-	}
-	for _, k := range found {
-		if err := r.wait(ctx, RankingCost); err != nil {
-			return err
+	var all []*bind.Ranking
+	for _, e := range entries {
+		found, bounded, err := find(ctx, e)
+		if err := report.Pass(ctx, e.Name, "", err); err != nil {
+			return report, err
 		}
-		one, err := rankingOf(ctx, k)
-		if err := report.Pass(ctx, e.Name, k.Name(), err); err != nil {
-			return err
+		if bounded && err == nil {
+			report.Cut = append(report.Cut, Cut{e.Name, len(found)})
 		}
+		all = append(all, found...)
+	}
+	err := together(ctx, r, all, RankingCost, func(k *bind.Ranking) (Ranking, error) {
+		return rankingOf(ctx, k)
+	}, func(k *bind.Ranking, one Ranking, err error) error {
 		if one.First != nil { // else it has expired meanwhile, or could not be read
 			report.Rankings = append(report.Rankings, one)
 		}
-	}
-	return nil
+		return report.Pass(ctx, k.Of.Name, k.Name(), err)
+	})
+	return report, err
 }
 
 func rankingOf(ctx context.Context, r *bind.Ranking) (one Ranking, err error) {

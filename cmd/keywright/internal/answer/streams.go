@@ -36,33 +36,25 @@ type StreamGroup struct {
 // ReadStreams reads streams by key; entries are their entries, by key.
 func (r *Reader) ReadStreams(ctx context.Context, keys []string, entries map[string]string) (Streams, error) {
 	report := Streams{Streams: []Stream{}}
-	for _, key := range keys {
-		if err := r.wait(ctx, StreamCost); err != nil {
-			return report, err
+	err := together(ctx, r, keys, StreamCost, func(key string) (Stream, error) {
+		return r.stream(ctx, key)
+	}, func(key string, one Stream, err error) error {
+		refused, ok := kernel.IsServerError(err)
+		if kernel.IsNil(err) || ok && strings.HasSuffix(refused.Error(), "no such key") { // it is gone
+			return nil
 		}
-		one, err := r.stream(ctx, key)
-		if kernel.IsNil(err) {
-			continue
+		if err != nil {
+			return report.Pass(ctx, entries[key], key, failedRead(r.Client, err))
 		}
-		if refused, ok := kernel.IsServerError(err); ok && strings.HasSuffix(refused.Error(), "no such key") { // it is gone
-			continue
-		}
-		if err := report.Pass(ctx, entries[key], key, failedRead(r.Client, err)); err != nil {
-			return report, err
-		}
-		if err == nil {
-			one.Entry = entries[key]
-			report.Streams = append(report.Streams, one)
-		}
-	}
-	return report, nil
+		one.Entry = entries[key]
+		report.Streams = append(report.Streams, one)
+		return nil
+	})
+	return report, err
 }
 
 // failedRead returns an error of a command as other readings have it.
 func failedRead(c *keywright.Client, err error) error {
-	if err == nil {
-		return nil
-	}
 	class := keywright.Retryable
 	if _, refused := kernel.IsServerError(err); refused {
 		class = keywright.Refused

@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
@@ -31,17 +33,17 @@ type alarm struct {
 	*app
 	book  *alert.Book
 	hooks []alert.Webhook
-	path  string // of the silences
-	lock  *os.File
+	path  string   // of the silences
+	lock  *os.File // nil: the book has no file
 }
 
-// alarm opens what --webhooks needs; nil: there is none.
+// alarm opens the book of alerts, which has a file where --webhooks tells of them.
 func (a *app) alarm(o *serving) (*alarm, error) {
 	if o.webhooks == "" {
 		if o.silences != "" {
 			return nil, usage("add --webhooks FILE", "--silences says nothing without --webhooks")
 		}
-		return nil, nil
+		return &alarm{app: a, book: alert.New(a.now)}, nil
 	}
 	if o.isFile() {
 		return nil, usage("leave it out", "--webhooks says nothing about a file")
@@ -67,6 +69,13 @@ func (a *app) alarm(o *serving) (*alarm, error) {
 		return nil, usage("name another file", "--alerts: %v", err)
 	}
 	return l, nil
+}
+
+// close lets another program have the file.
+func (l *alarm) close() {
+	if l.lock != nil {
+		l.lock.Close()
+	}
 }
 
 // send posts messages until ctx ends.
@@ -116,24 +125,42 @@ type watcher struct {
 	*alarm
 	target   *observe.Target
 	silences []alert.Silence
-	said     string // what was wrong the last time
+	said     string // what could not be done the last time
+	wrong    string // with the target
 }
 
 func (w *watcher) run(ctx context.Context) {
 	changes, stop := w.target.Subscribe()
 	defer stop()
+	tick := time.NewTicker(glanceEvery) // what is not read any more changes nothing
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-tick.C:
 		case c := <-changes:
-			if c.What == observe.Progressed {
+			if c.What == observe.Progressed || c.What == observe.Judged {
 				continue
 			}
 		}
 		w.tell(w.read()) // the silences of before hold where these cannot be read
 		w.tell(w.book.Look(w.target, func(id string) bool { return alert.Silent(w.silences, id, w.now()) }))
+		if now := w.judged(); now != w.wrong {
+			w.wrong = now
+			w.target.Judge()
+		}
 	}
+}
+
+// judged says what is wrong, and how much.
+func (w *watcher) judged() string {
+	var b strings.Builder
+	alerts, left := w.book.Now(w.target.ID)
+	for _, a := range alerts {
+		fmt.Fprintln(&b, a.ID, a.Text, a.Silent)
+	}
+	return fmt.Sprint(b.String(), left)
 }
 
 func (w *watcher) read() error {

@@ -145,7 +145,8 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(),
 		a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(),
 		a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(),
-		a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(), a.versionCommand())
+		a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(),
+		a.statusCommand(), a.versionCommand())
 	return root
 }
 

@@ -89,6 +89,7 @@ var Documents = []Document{
 	{"seal adopt", 1, "Which plain texts would be sealed, or were.", reflect.TypeFor[changeReport]()},
 	{"seal rotate", 1, "Which texts would be sealed again, or were.", reflect.TypeFor[changeReport]()},
 	{"seal status", 1, "What is sealed with which key.", reflect.TypeFor[sealReport]()},
+	{"status", 1, "What is wrong on a server now, the worst first.", reflect.TypeFor[statusReport]()},
 	{"top", 1, "The groups of keys and the keys that cost most.", reflect.TypeFor[topReport]()},
 	{"ttl", 1, "Which keys would get a TTL, or did.", reflect.TypeFor[changeReport]()},
 	{"verify", 1, "How two places compare.", reflect.TypeFor[verifyReport]()},

@@ -195,6 +195,7 @@ var documentRuns = []documentRun{
 	{"seal rotate", 1, "seal rotate -o json -u URL --keys-file ring.json --progress none", ""},
 	{"seal adopt", 0, "seal adopt -o json -u URL --keys-file ring.json --apply --progress none", ""},
 	{"infer", 0, "infer -o json -u URL", ""},
+	{"status", -1, "status -o json -u URL", ""},
 	{"top", 0, "top -o json -u URL", ""},
 	{"top", 0, "top -o json dump.rdb --limit 1 --by elements", ""},
 	{"version", 0, "version -o json", ""},

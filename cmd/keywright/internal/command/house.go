@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -18,7 +19,7 @@ type house struct {
 	server *serve.Server
 	store  history.Store // nil: none
 	desk   *operate.Desk // nil: nothing can be changed
-	alarm  *alarm        // nil: no one is told
+	alarm  *alarm
 
 	mu       sync.Mutex
 	janitors map[string]func(context.Context) // by target
@@ -60,6 +61,9 @@ func (h *house) join(a *app, o *serving, t *observe.Target) error {
 	return nil
 }
 
+// wrong gives what is wrong with a target now.
+func (h *house) wrong(target string) ([]alert.Alert, int64) { return h.alarm.book.Now(target) }
+
 // told is called when a run of a target has changed.
 func (h *house) told(target string, all []observe.Run, changed observe.Run) {
 	if h.server == nil {
@@ -84,9 +88,7 @@ func (h *house) run(ctx context.Context, m *member) {
 		watched, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		work.Go(func() { m.target.Run(watched) })
-		if h.alarm != nil {
-			work.Go(func() { h.alarm.watch(ctx, m.target) })
-		}
+		work.Go(func() { h.alarm.watch(ctx, m.target) })
 		if tidy != nil {
 			tidy(ctx)
 		}
@@ -104,7 +106,7 @@ func (h *house) leave(id string, gone bool) {
 	if h.desk != nil {
 		h.desk.Attend(id, nil)
 	}
-	if h.alarm != nil && gone {
+	if gone {
 		h.alarm.leave(id)
 	}
 }

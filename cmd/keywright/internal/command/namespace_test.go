@@ -30,7 +30,7 @@ var ruleOfNamespaces = map[string][]string{
 		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top",
 		"rename",
 		"seal adopt", "seal rotate",
-		"seal status", "ttl"},
+		"seal status", "status", "ttl"},
 	orBeyond:   {"archive diff", "archive export", "archive ls", "backup", "copy", "ls", "restore", "verify"},
 	everything: {"audit", "merge", "serve", "top"},
 	asPlanned:  {"apply"},

@@ -145,7 +145,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
-		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): the header of any other is not read")
+		"addresses of the proxy (10.0.0.7, 10.0.0.0/24): its X-Forwarded-For says which client it is; the headers of any "+
+			"other are not read")
 	f.StringSliceVar(&o.operators, "proxy-operators", nil, "users of the proxy that are operators; others are viewers")
 	f.StringVar(&o.store, "store", "keywright.db",
 		"what keeps figures over time: a file, or with keywrightd sqlite:FILE or postgres://user@host:5432/database; "+
@@ -244,19 +245,15 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 	}
 	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(),
 		Version: version().Version, Now: a.now,
-		Guard: guard, Desk: h.desk})
+		Guard: guard, Desk: h.desk, Alerts: h.wrong})
 	watch, err := a.watching(o, h)
 	if err != nil {
 		return err
 	}
-	alarm, err := a.alarm(o)
-	if err != nil {
+	if h.alarm, err = a.alarm(o); err != nil {
 		return err
 	}
-	if alarm != nil {
-		defer alarm.lock.Close()
-	}
-	h.alarm = alarm
+	defer h.alarm.close()
 	return a.listenAndWatch(ctx, o, l, h, watch)
 }
 
@@ -439,9 +436,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h 
 	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
 	work.Go(func() { a.watchTokens(watch, o, h.server) })
-	if h.alarm != nil {
-		work.Go(func() { h.alarm.send(watch) })
-	}
+	work.Go(func() { h.alarm.send(watch) })
 	work.Go(func() {
 		<-watch.Done()
 		h.server.Close()

@@ -12,9 +12,11 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/finding"
@@ -45,9 +47,8 @@ func (o *serving) checkListen() error {
 // checkProxy checks what is said of a proxy, and of plans.
 func (o *serving) checkProxy() error {
 	switch {
-	case o.userHeader == "" && len(o.proxies)+len(o.operators) > 0:
-		return usage("name it with --proxy-user-header",
-			"--proxy-from and --proxy-operators are for a proxy that names the user in a header")
+	case o.userHeader == "" && len(o.operators) > 0:
+		return usage("name it with --proxy-user-header", "--proxy-operators is for a proxy that names the user in a header")
 	case o.userHeader != "" && len(o.proxies) == 0:
 		return usage("name the proxy's address with --proxy-from", "anyone could send the header %s", o.userHeader)
 	case !o.allow && !o.janitor && o.pace != 0:
@@ -61,9 +62,9 @@ func (o *serving) checkProxy() error {
 	return err
 }
 
-// proxy returns the proxy that knows its users; nil: there is none.
+// proxy returns the proxy, which may know its users; nil: there is none.
 func (o *serving) proxy() (*serve.Proxy, error) {
-	if o.userHeader == "" {
+	if o.userHeader == "" && len(o.proxies) == 0 {
 		return nil, nil
 	}
 	p := &serve.Proxy{Header: o.userHeader, Operators: o.operators}
@@ -93,6 +94,9 @@ func (o *serving) readTokens() ([]serve.Token, error) {
 		return nil, usage("`keywright serve token` makes one", "the tokens cannot be read: %v", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, usage("chmod go-w "+shellWord(o.tokens), "%s: other users of this machine may write into it", o.tokens)
+	}
 	tokens, err := serve.ReadTokens(f)
 	if err != nil {
 		return nil, usage("`keywright serve token` writes its lines", "%s: %v", o.tokens, err)
@@ -111,7 +115,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 		Example: `  keywright serve token alice >> tokens
   keywright serve token deploy --role operator >> tokens`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.ContainsAny(args[0], " \t\n#") || args[0] == "" {
+			if len(args) != 1 || args[0] == "" || strings.ContainsFunc(args[0],
+				func(r rune) bool { return r == ' ' || r == '#' || !unicode.IsPrint(r) }) {
 				return usage("as in `keywright serve token alice`", "%s takes the name of a user, without spaces", c.CommandPath())
 			}
 			return nil
@@ -137,8 +142,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 // before a file is made.
 func (o *serving) listener() (guard serve.Guard, l net.Listener, err error) {
 	host, _, _ := net.SplitHostPort(o.listen)
-	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "", AllowApply: o.allow,
-		ShowValues: o.show}
+	guard = serve.Guard{Hosts: append(slices.Clone(o.hosts), host), TLS: o.cert != "",
+		Private: o.plain, AllowApply: o.allow, ShowValues: o.show}
 	if guard.Tokens, err = o.readTokens(); err != nil {
 		return guard, nil, err
 	}
@@ -154,8 +159,18 @@ func (o *serving) listener() (guard serve.Guard, l net.Listener, err error) {
 	if l, err = net.Listen("tcp", o.listen); err != nil {
 		return guard, nil, usage("name another port with --listen", "%v", err)
 	}
-	return guard, l, nil
+	limited := &serve.Connections{Listener: l, Most: min(descriptors()/2, mostConnections)}
+	if guard.Proxy != nil {
+		limited.Proxies = guard.Proxy.From
+	}
+	return guard, limited, nil
 }
+
+// Bounds of connections: half of the descriptors are for the servers that are watched, and for files.
+const (
+	mostConnections  = 1000
+	usualDescriptors = 1024
+)
 
 // checkTime bounds a check.
 const checkTime = 4 * time.Second

@@ -155,6 +155,10 @@ func titleOf(ask *operate.Ask) string {
 			words = append(words, name+" "+finding.Printable(text))
 		}
 	}
+	if dead := ask.Verb == "queues retry" || ask.Verb == "queues discard"; dead &&
+		ask.Select["error"]+ask.Select["text"]+ask.Select["id"] == "" {
+		words = append(words, "(all dead jobs)")
+	}
 	return strings.Join(words, " ")
 }
 

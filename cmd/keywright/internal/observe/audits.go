@@ -75,9 +75,11 @@ func (t *Target) audit(ctx context.Context) bool {
 		switch {
 		case found == nil:
 			s.Failed = failed(before, t.Now(), err)
+			s.Audits.Failed = s.Failed
 			return
 		case found.Whole():
 			s.Audit, s.Partial, s.Unkept = found, nil, unkept
+			s.Audits = Mark{since, nil, t.Every + t.Now().Sub(since)}
 		default:
 			s.Partial = found
 		}
@@ -85,6 +87,12 @@ func (t *Target) audit(ctx context.Context) bool {
 			s.Instances = instances
 		}
 	})
+	for _, reads := range t.found {
+		select {
+		case reads <- struct{}{}:
+		default: // it is to read already
+		}
+	}
 	return found != nil
 }
 

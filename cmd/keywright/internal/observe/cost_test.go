@@ -1,7 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -10,30 +13,62 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/audit"
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/expect"
+	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/topology"
 )
 
-// healthSeconds is the interval of diagnoses of `keywright serve`.
-const healthSeconds = 60
-
-// instances says how many constructs of each kind there are.
+// instances says how many constructs of each kind there are in TestCostOfReadings.
 const instances = 40
 
-// At rest a target costs its server less than 20 commands a second: what a reading costs is
-// counted, scripts' own commands included, and is no more than the pace takes it for. So a
-// second has no more than the pace, one reading's worth, and a diagnosis in a minute.
-func TestCostAtRest(t *testing.T) {
+// watching returns a target of a server that has been audited once.
+func watching(t *testing.T, s *keywrighttest.Server, text string, pace int) *Target {
+	t.Helper()
+	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	if finding.Count(found).Errors > 0 {
+		t.Fatal(found)
+	}
+	config, err := connect.New(connect.Options{URL: s.URL(), Timeout: 5 * time.Second})
+	expect.NoError(t, err)
+	target, err := New(Options{ID: "a", Declaration: Declaration{Keyspace: ks}, Now: time.Now,
+		Audit: audit.Options{MinKeys: 1}, Pace: pace, Glance: 5 * time.Second, Health: time.Minute, Every: time.Hour,
+		Source: func() (source.Source, source.Request, func(), error) {
+			return server.New(config, server.Options{OnlyDB: -1}), source.Request{Bytes: true}, func() {}, nil
+		},
+		Server: &Server{config, func(ctx context.Context) (*keywright.Client, error) {
+			return keywright.Open(ctx, s.URL(), keywright.Options{NoCache: true, Connections: -1})
+		}}})
+	expect.NoError(t, err)
+	if !target.audit(t.Context()) {
+		t.Fatal("the audit is not whole")
+	}
+	return target
+}
+
+// processed returns how many commands a server has run, those of scripts included.
+func processed(s *keywrighttest.Server) int {
+	n := topology.ParseInfo(s.Do("INFO", "stats").(string)).Int("total_commands_processed")
+	return int(n)
+}
+
+// TestCostOfReadings: what a reading costs its server is counted, scripts' own commands included, and is no more
+// than its pace takes it for, and not much less.
+func TestCostOfReadings(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	s.Do("EVAL",
-		`for i = 1, 40 do redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000); redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1) end`, "0")
-	ks, found := load.File(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
+		`for i = 1, 40 do
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000)
+  redis.call('ZADD', 'top:'..i, 1, 'm'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
+end`, "0")
+	target := watching(t, s, `keywright: 1
 package: p
 owner: o
 keys:
@@ -41,70 +76,134 @@ keys:
   hold: {key: "lock:{n}", type: lock, ttl: 30s}
   best: {key: "top:{n}", type: ranking, member: text, ttl: 7d}
   log: {key: "log:{n}", type: stream, ttl: none}
-`)}}, "k.yaml")
-	for _, f := range found {
-		if f.Severity.String() == "error" {
-			t.Fatal(f)
+`, 1<<20)
+	for _, r := range target.declared() {
+		target.glance(t.Context(), r) // scripts are loaded once
+		before := processed(s)
+		spent := target.glance(t.Context(), r)
+		sent := processed(s) - before - 1 // the question
+		t.Logf("%s: %d commands, taken for %d", r.told, sent, spent)
+		if sent > spent || sent < spent/4 || r.told != Sharded && spent < instances {
+			t.Errorf("%s: a reading costs %d commands, and is taken for %d", r.told, sent, spent)
 		}
 	}
-	config, err := connect.New(connect.Options{URL: s.URL(), Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
+	target.client.Close()
+}
+
+// crowd is a keyspace of a thousand entries.
+func crowd() string {
+	var b strings.Builder
+	b.WriteString("keywright: 1\npackage: p\nowner: o\nkeys:\n" +
+		"  tasks: {key: \"jobs:{name}\", type: queue, ttl: none}\n  log: {key: \"log:{n}\", type: stream, ttl: none}\n")
+	for i := range 10 {
+		fmt.Fprintf(&b, "  hold%d: {key: \"lock%d:{n}\", type: lock, ttl: 30s}\n", i, i)
 	}
-	target, err := New(Options{ID: "a", Declaration: Declaration{Keyspace: ks}, Now: time.Now,
-		Audit: audit.Options{MinKeys: 1}, Pace: 1 << 20, Glance: time.Second,
-		Source: func() (source.Source, source.Request, func(), error) {
-			return server.New(config, server.Options{OnlyDB: -1}), source.Request{Bytes: true}, func() {}, nil
-		},
-		Server: &Server{config, func(ctx context.Context) (*keywright.Client, error) {
-			return keywright.Open(ctx, s.URL(), keywright.Options{NoCache: true, Connections: -1})
-		}}})
-	if err != nil {
-		t.Fatal(err)
+	for i := range 988 {
+		fmt.Fprintf(&b, "  text%d: {key: \"text%d:{n}\", type: string, ttl: 1h}\n", i, i)
 	}
-	if !target.audit(t.Context()) {
-		t.Fatal("the audit is not whole")
+	return b.String()
+}
+
+// TestReadingsKeepTheirPace: beside 10,000 locks that are held and a thousand entries, the server, a thousand queues
+// and a thousand streams are read every five seconds, and none of it is more than its budget; how many jobs are dead
+// does not matter. What costs more is read less often, by a time that follows from how much it is.
+func TestReadingsKeepTheirPace(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	dead := gate.Count(t, "KEYWRIGHT_SOAK", 10_000, 1_000_000)
+	s.Do("EVAL", `for i = 1, 1000 do
+  redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
+  redis.call('SET', 'text'..(i % 988)..':1', 'x', 'EX', 3000)
+  for k = 0, 9 do redis.call('SET', 'lock'..k..':'..i, 'w/1', 'EX', 3000) end
+end`, "0")
+	target := watching(t, s, crowd(), 1<<20)
+	e, _ := target.Declaration.Lookup("tasks")
+	key, err := bind.Build(e.Key("dead").Pattern, bind.Values{"name": "q1"})
+	expect.NoError(t, err)
+	for from := 0; from < dead; from += 10_000 {
+		s.Do("EVAL", `for i = ARGV[1], ARGV[1] + 9999 do redis.call('ZADD', KEYS[1], i, 'job-'..i) end`, "1", key,
+			strconv.Itoa(from))
 	}
-	defer func() { target.client.Close() }()
-	target.glance(t.Context()) // scripts are loaded once
-	counted := func(what func()) float64 {
-		stop := s.Monitor()
-		what()
-		return float64(len(stop()))
+	for _, r := range target.declared() {
+		target.glance(t.Context(), r) // scripts are loaded once
+		before := processed(s)
+		spent := target.glance(t.Context(), r)
+		if sent := processed(s) - before - 1; sent > spent {
+			t.Errorf("%s: a reading costs %d commands, and is taken for %d", r.told, sent, spent)
+		}
+		target.Pace = 0
+		every := target.every(r, spent)
+		target.Pace = 1 << 20
+		t.Logf("%s: %d commands every %v", r.told, spent, every)
+		if perSecond := float64(spent) / every.Seconds(); perSecond > float64(r.budget) {
+			t.Errorf("%s: %.0f commands a second", r.told, perSecond)
+		}
+		if want := map[What]time.Duration{Locked: 100 * time.Second}[r.told]; every != cmp.Or(want, 5*time.Second) {
+			t.Errorf("%s is read every %v", r.told, every)
+		}
 	}
-	r := &answer.Reader{Client: target.client, Keyspace: ks, Instances: target.instances,
-		Rankings: target.rankings(target.client)}
-	streams := target.State().Instances["log"].Keys
-	for _, kind := range []struct {
-		name string
-		cost int
-		read func([]*keyspace.Entry) error
+	st := target.State()
+	for _, q := range st.Queues.Value.Queues {
+		if q.Queue != nil && string(*q.Queue) == "name=q1" && q.Dead != int64(dead) {
+			t.Errorf("%d jobs are dead, not %d", q.Dead, dead)
+		}
+	}
+	if q, l, n := len(st.Queues.Value.Queues), len(st.Locks.Value.Locks), len(st.Streams.Value.Streams); q != 1000 ||
+		l != 10_000 || n != 1000 {
+		t.Errorf("%d queues, %d locks and %d streams are read", q, l, n)
+	}
+	target.client.Close()
+}
+
+// TestNoReadingWaitsForAnother: while a thousand locks are read, which takes long, jobs die, and that is known.
+func TestNoReadingWaitsForAnother(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	s.Do("EVAL", `for i = 1, 1000 do redis.call('SET', 'lock:'..i, 'w/1', 'EX', 3000) end`, "0")
+	target := watching(t, s, `keywright: 1
+package: p
+owner: o
+keys:
+  hold: {key: "lock:{n}", type: lock, ttl: 30s}
+  tasks: {key: jobs, type: queue, ttl: none}
+`, 10)
+	target.Glance = time.Millisecond
+	changes, unsubscribe := target.Subscribe()
+	defer unsubscribe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); target.Run(ctx) }()
+	defer func() { stop(); <-ended }()
+	for next(t, changes).What != Queued {
+	}
+	e, _ := target.Declaration.Lookup("tasks")
+	key, err := bind.Build(e.Key("dead").Pattern, nil)
+	expect.NoError(t, err)
+	s.Do("ZADD", key, "1", "a", "2", "b")
+	expect.Eventually(t, "the dead jobs are known", func() bool { return target.State().Queues.Value.Queues[0].Dead == 2 })
+	if st := target.State(); st.Locks.Value != nil {
+		t.Error("the locks were read meanwhile: the test says nothing")
+	}
+}
+
+// TestStale: a reading is old when it is older than twice its pace, whatever made it late, and at once where the
+// latest attempt failed; what never was read is old from the start on.
+func TestStale(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		mark  Mark
+		stale bool
 	}{
-		{"tasks", answer.QueueCost, func(e []*keyspace.Entry) error { _, err := r.Queues(t.Context(), e, 0); return err }},
-		{"hold", answer.LockCost, func(e []*keyspace.Entry) error { _, err := r.Locks(t.Context(), e); return err }},
-		{"best", answer.RankingCost,
-			func(e []*keyspace.Entry) error { _, err := r.ReadRankings(t.Context(), e); return err }},
-		{"log", answer.StreamCost,
-			func([]*keyspace.Entry) error { _, err := r.ReadStreams(t.Context(), streams, nil); return err }},
+		"never": {Mark{Every: time.Minute}, false}, "never for long": {Mark{Every: 29 * time.Second}, true},
+		"new":    {Mark{At: began.Add(50 * time.Second), Every: 5 * time.Second}, false},
+		"old":    {Mark{At: began.Add(49 * time.Second), Every: 5 * time.Second}, true},
+		"failed": {Mark{At: began.Add(59 * time.Second), Every: 5 * time.Second, Failed: &Failure{}}, true},
+		"a file": {Mark{}, false},
 	} {
-		e, _ := ks.Lookup(kind.name)
-		each := counted(func() {
-			if err := kind.read([]*keyspace.Entry{e}); err != nil {
-				t.Error(err)
-			}
-		}) / instances
-		t.Logf("%s: %.1f commands each", kind.name, each)
-		if each > float64(kind.cost) || each < 1 {
-			t.Errorf("%s: a reading costs %.1f commands, and is taken for %d", kind.name, each, kind.cost)
+		if got := c.mark.Stale(began, began.Add(time.Minute)); got != c.stale {
+			t.Errorf("%s: %v", name, got)
 		}
-	}
-	diagnosis := counted(func() {
-		if _, err := server.Examine(t.Context(), config, time.Now); err != nil {
-			t.Error(err)
-		}
-	})
-	if perSecond := defaultPace + diagnosis/healthSeconds; perSecond >= 20 {
-		t.Errorf("%.1f commands a second at rest", perSecond)
 	}
 }
 

@@ -1,10 +1,9 @@
 package observe
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
@@ -12,45 +11,79 @@ import (
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
-	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
 
-// glances reads what the constructs hold, again and again, until ctx ends.
-func (t *Target) glances(ctx context.Context) {
-	for {
-		began := time.Now()
-		t.glance(ctx)
-		if !waits(ctx, max(t.Glance-time.Since(began), 0), nil) {
-			return
+// readings lists what is read of a server beside audits, each at a pace of its own: what a person on call looks at is
+// read at each glance, however many locks there are. What takes more commands than the budget is read less often.
+var readings = []reading{
+	part(Sharded, "", 1, 100, func(s *State) *Reading[[]Shard] { return &s.Shards }, readShards),
+	part(Queued, keyspace.Queue, 1, 4000, func(s *State) *Reading[answer.Queues] { return &s.Queues },
+		readQueues),
+	part(Streamed, "", 1, 1000, func(s *State) *Reading[answer.Streams] { return &s.Streams }, readStreams),
+	part(Locked, keyspace.Lock, 3, 800, func(s *State) *Reading[answer.Locks] { return &s.Locks },
+		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Locks, error) {
+			return r.Locks(ctx, t.declares(keyspace.Lock))
+		}),
+	part(Counted, keyspace.Entity, 3, 800, func(s *State) *Reading[answer.Entities] { return &s.Entities },
+		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Entities, error) {
+			return r.Entities(ctx, t.declares(keyspace.Entity))
+		}),
+	part(Ranked, keyspace.Ranking, 12, 400, func(s *State) *Reading[answer.Rankings] { return &s.Rankings },
+		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Rankings, error) {
+			return r.ReadRankings(ctx, t.declares(keyspace.Ranking))
+		}),
+}
+
+// declared returns the readings that a declaration asks for.
+func (t *Target) declared() (out []*reading) {
+	for i := range readings {
+		if r := &readings[i]; r.of == "" || len(t.declares(r.of)) > 0 {
+			out = append(out, r)
 		}
+	}
+	return out
+}
+
+// expects says in the state what will be read, and how often: what never is read is old, too.
+func (t *Target) expects() {
+	if t.Server == nil {
+		return
+	}
+	for _, r := range t.declared() {
+		r.mark(&t.state).Every = t.every(r, 0)
+	}
+	t.state.Audits.Every, t.state.Server.Every = t.Every, t.Health
+	if t.Migrations != nil {
+		t.state.Moves.Every = t.Health
 	}
 }
 
-// glance reads all constructs once. It sends at most Pace commands a second: with many
-// constructs it takes as long as that needs.
-func (t *Target) glance(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	client, err := t.Client(ctx)
-	p := &pace{each: time.Second / time.Duration(cmp.Or(t.Pace, defaultPace))}
-	r := &answer.Reader{Client: client, Keyspace: t.Declaration.Keyspace, Instances: t.instances,
-		Rankings: t.rankings(client), Pace: p.wait}
-	t.glanceShards(ctx, err, client, p)
-	glanceAt(ctx, t, err, keyspace.Queue, func(s *State) *Reading[answer.Queues] { return &s.Queues },
-		func(e []*keyspace.Entry) (answer.Queues, error) { return r.Queues(ctx, e, 0) })
-	glanceAt(ctx, t, err, keyspace.Lock, func(s *State) *Reading[answer.Locks] { return &s.Locks },
-		func(e []*keyspace.Entry) (answer.Locks, error) { return r.Locks(ctx, e) })
-	glanceAt(ctx, t, err, keyspace.Entity, func(s *State) *Reading[answer.Entities] { return &s.Entities },
-		func(e []*keyspace.Entry) (answer.Entities, error) { return r.Entities(ctx, e) })
-	glanceAt(ctx, t, err, keyspace.Ranking, func(s *State) *Reading[answer.Rankings] { return &s.Rankings },
-		func(e []*keyspace.Entry) (answer.Rankings, error) { return r.ReadRankings(ctx, e) })
-	t.glanceStreams(ctx, err, r)
-	t.change(Glanced, func(*State) {})
+// readQueues reads the queues, and counts the jobs that have died since the reading before: those that were brought
+// back or discarded in the same seconds are not seen.
+func readQueues(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues, error) {
+	now, err := r.Queues(ctx, t.declares(keyspace.Queue), 0)
+	before := t.State().Queues.Value
+	now.Died = map[string]int64{}
+	if before == nil {
+		return now, err
+	}
+	maps.Copy(now.Died, before.Died)
+	dead := map[string]int64{}
+	for i := range before.Queues {
+		dead[before.Queues[i].Title()] = before.Queues[i].Dead
+	}
+	for i := range now.Queues {
+		title := now.Queues[i].Title()
+		if was, known := dead[title]; known || now.Died[title] > 0 {
+			now.Died[title] += max(0, now.Queues[i].Dead-was)
+		}
+	}
+	return now, err
 }
 
-// glanceStreams reads the streams that the latest audit has seen.
-func (t *Target) glanceStreams(ctx context.Context, failed error, r *answer.Reader) {
+// readStreams reads the streams that the latest audit has seen.
+func readStreams(ctx context.Context, t *Target, r *answer.Reader) (answer.Streams, error) {
 	var keys []string
 	entries := map[string]string{}
 	st := t.State()
@@ -67,74 +100,19 @@ func (t *Target) glanceStreams(ctx context.Context, failed error, r *answer.Read
 		}
 	}
 	slices.Sort(keys)
-	var value answer.Streams
-	if failed == nil {
-		value, failed = r.ReadStreams(ctx, keys, entries)
-		value.Cut = cut
-	}
-	settle(ctx, t, func(s *State) *Reading[answer.Streams] { return &s.Streams }, value, failed)
+	value, err := r.ReadStreams(ctx, keys, entries)
+	value.Cut = cut
+	return value, err
 }
 
 // sparseStreams returns the entries of streams, where not all of their keys may be known.
 func (t *Target) sparseStreams(st *State) (cut []answer.Cut) {
 	for _, e := range t.Declaration.Entries {
-		if st.Sparse() && (e.Construct == keyspace.Topic || string(e.Type) == source.Stream.String()) {
+		if st.Sparse() && streams(e) {
 			cut = append(cut, answer.Cut{Entry: e.Name, Listed: len(st.Instances[e.Name].Keys)})
 		}
 	}
 	return cut
-}
-
-// defaultPace says how many commands a second the readings send, those of scripts included.
-const defaultPace = 12
-
-// pace lets readings pass so that they send so many commands a second.
-type pace struct {
-	each time.Duration // of a command
-	next time.Time
-}
-
-func (p *pace) wait(ctx context.Context, commands int) error {
-	wait := time.Until(p.next)
-	if wait > 0 && !waits(ctx, wait, nil) {
-		return ctx.Err()
-	}
-	p.next = time.Now().Add(time.Duration(commands) * p.each)
-	return nil
-}
-
-// glanceAt reads the constructs of one kind into their place in the state.
-func glanceAt[T any](ctx context.Context, t *Target, failed error, of keyspace.Construct, at func(*State) *Reading[T],
-	read func([]*keyspace.Entry) (T, error)) {
-	var entries []*keyspace.Entry
-	for _, e := range t.Declaration.Entries {
-		if e.Construct == of {
-			entries = append(entries, e)
-		}
-	}
-	if len(entries) == 0 {
-		return
-	}
-	var value T
-	if failed == nil {
-		value, failed = read(entries)
-	}
-	settle(ctx, t, at, value, failed)
-}
-
-// settle puts what was read into its place in the state.
-func settle[T any](ctx context.Context, t *Target, at func(*State) *Reading[T], value T, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, now := at(&t.state), t.Now()
-	if err != nil {
-		r.Failed = failed(r.Failed, now, err)
-		return
-	}
-	*r = Reading[T]{&value, now, nil, t.lasts(r.At, now)}
 }
 
 // instances returns those that the latest audit has seen.
@@ -164,28 +142,19 @@ func (t *Target) rankings(c *keywright.Client) func(context.Context, *keyspace.E
 // diagnoses asks the server how it is, again and again, until ctx ends.
 func (t *Target) diagnoses(ctx context.Context) {
 	for {
+		began := t.Now()
 		x, err := server.Examine(ctx, t.Server.Config, t.Now)
 		if ctx.Err() != nil {
 			return
 		}
-		t.change(Diagnosed, func(s *State) {
-			if err != nil {
-				s.Server.Failed = failed(s.Server.Failed, t.Now(), err)
-				return
-			}
-			d := doctor.Of(x)
-			s.Server = Reading[doctor.Diagnosis]{&d, t.Now(), nil, t.Health}
-		})
+		d := doctor.Diagnosis{}
+		if err == nil {
+			d = doctor.Of(x)
+		}
+		t.settle(Diagnosed, func(s *State) *Mark { return &s.Server.Mark }, func(s *State) { s.Server.Value = &d }, began,
+			t.Health, err)
 		if !waits(ctx, t.Health, nil) {
 			return
 		}
 	}
-}
-
-// lasts returns how long it is from one reading to the next.
-func (t *Target) lasts(before, now time.Time) time.Duration {
-	if before.IsZero() {
-		return t.Glance
-	}
-	return max(t.Glance, now.Sub(before))
 }

@@ -51,9 +51,9 @@ type Options struct {
 	Server *Server // nil: a snapshot file, which is read once
 
 	Every  time.Duration // between audits
-	Glance time.Duration // between readings of constructs, at least
+	Glance time.Duration // between readings of queues, streams and shards; of others some times that
 	Health time.Duration // between diagnoses
-	Pace   int           // commands per second of readings, at most; 0: 12
+	Pace   int           // commands per second of each reading, in the place of its budget; 0: its budget
 	Turns  chan struct{} // of audits of several targets: as many as fit into it are made at once; nil: any
 
 	// Turn, if there is one, waits while another program audits the target. Without it, or where it fails, the audit
@@ -76,7 +76,8 @@ type Target struct {
 	state       State
 	subscribers map[*subscriber]bool
 	client      *keywright.Client
-	again       chan struct{} // asks for an audit now
+	again       chan struct{}              // asks for an audit now
+	found       map[*reading]chan struct{} // by what reads it: an audit has found which constructs there are
 }
 
 // New prepares a target; Run watches it.
@@ -85,8 +86,13 @@ func New(o Options) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{Options: o, locator: l, subscribers: map[*subscriber]bool{}, again: make(chan struct{}, 1)}
+	t := &Target{Options: o, locator: l, subscribers: map[*subscriber]bool{}, again: make(chan struct{}, 1),
+		found: map[*reading]chan struct{}{}}
 	t.state.Began = o.Now()
+	t.expects()
+	for _, r := range t.declared() {
+		t.found[r] = make(chan struct{}, 1)
+	}
 	return t, nil
 }
 
@@ -96,7 +102,9 @@ func (t *Target) Run(ctx context.Context) {
 	work.Go(func() { t.audits(ctx) })
 	if t.Server != nil {
 		work.Go(func() { t.diagnoses(ctx) })
-		work.Go(func() { t.glances(ctx) })
+		for _, r := range t.declared() {
+			work.Go(func() { t.watch(ctx, r, t.found[r]) })
+		}
 		work.Go(func() { t.moves(ctx) })
 	}
 	work.Wait()
@@ -134,6 +142,9 @@ func (t *Target) change(what What, set func(*State)) {
 	t.tell(Change{Target: t.ID, What: what, At: t.Now()})
 }
 
+// Judge notes that what is wrong with the target is something else now.
+func (t *Target) Judge() { t.change(Judged, func(*State) {}) }
+
 // tell tells subscribers of a change, with the lock held.
 func (t *Target) tell(c Change) {
 	for to := range t.subscribers {
@@ -148,11 +159,17 @@ type What string
 const (
 	Audited    What = "audit"
 	Progressed What = "progress"
-	Glanced    What = "constructs"
+	Sharded    What = "shards"
+	Queued     What = "queues"
+	Streamed   What = "streams"
+	Locked     What = "locks"
+	Counted    What = "entities"
+	Ranked     What = "rankings"
 	Diagnosed  What = "server"
 	Ran        What = "runs"
 	Tidied     What = "janitor"
 	Moved      What = "migrations"
+	Judged     What = "now"
 )
 
 // Change says that a part of a target's state is another one.

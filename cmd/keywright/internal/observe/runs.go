@@ -3,8 +3,6 @@ package observe
 import (
 	"context"
 	"time"
-
-	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 )
 
 // RunState describes how far a plan is.
@@ -69,10 +67,14 @@ func (t *Target) Tidy(all []Job) { t.change(Tidied, func(s *State) { s.Jobs = al
 // moves reads where the migrations are, again and again, until ctx ends.
 func (t *Target) moves(ctx context.Context) {
 	for t.Migrations != nil {
+		began := t.Now()
 		client, failed := t.Client(ctx)
 		all, err := t.Migrations(ctx, client, failed)
-		settle(ctx, t, func(s *State) *Reading[[]answer.Migration] { return &s.Moves }, all, err)
-		t.change(Moved, func(s *State) { s.Moves.Every = t.Health })
+		if ctx.Err() != nil {
+			return
+		}
+		t.settle(Moved, func(s *State) *Mark { return &s.Moves.Mark }, func(s *State) { s.Moves.Value = &all }, began,
+			t.Health, err)
 		if !waits(ctx, t.Health, nil) {
 			return
 		}

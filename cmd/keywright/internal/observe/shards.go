@@ -5,37 +5,44 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/topology"
 )
 
-// glanceShards asks every primary how it is, with one command each.
-func (t *Target) glanceShards(ctx context.Context, failed error, c *keywright.Client, p *pace) {
-	shards := []Shard{}
-	if failed == nil {
-		shards, failed = readShards(ctx, c, p)
-	}
-	settle(ctx, t, func(s *State) *Reading[[]Shard] { return &s.Shards }, shards, failed)
-}
+// shardCost is what one primary is asked: whether it is one, and how it is.
+const shardCost = 2
 
-func readShards(ctx context.Context, c *keywright.Client, p *pace) ([]Shard, error) {
-	nodes, err := c.Primaries(ctx)
+// readShards asks every primary how it is.
+func readShards(ctx context.Context, t *Target, r *answer.Reader) ([]Shard, error) {
+	nodes, err := r.Client.Primaries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := []Shard{}
+	st, out := t.State(), []Shard{}
 	for address, node := range nodes {
-		if err := p.wait(ctx, 1); err != nil {
+		if err := r.Pace(ctx, shardCost); err != nil {
 			return nil, err
 		}
 		text, err := node.Do(ctx, node.B().Info().Build()).ToString()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, shardOf(address, text))
+		out = append(out, shardOf(address, text).after(st.Shards.Value))
 	}
 	slices.SortFunc(out, func(a, b Shard) int { return strings.Compare(a.Address, b.Address) })
 	return out, nil
+}
+
+// after returns a shard that knows how many replicas it had before.
+func (s Shard) after(before *[]Shard) Shard {
+	if before != nil {
+		for _, was := range *before {
+			if was.Address == s.Address {
+				s.Expected = max(s.Expected, was.Expected)
+			}
+		}
+	}
+	return s
 }
 
 // shardOf reads what INFO says.
@@ -50,5 +57,6 @@ func shardOf(address, text string) Shard {
 	}
 	return Shard{Address: address, Role: info["role"], Version: version, Keys: info.Keys(),
 		Memory: figure("used_memory"), MaxMemory: figure("maxmemory"),
-		Clients: figure("connected_clients"), Commands: figure("instantaneous_ops_per_sec")}
+		Clients: figure("connected_clients"), Commands: figure("instantaneous_ops_per_sec"),
+		Replicas: len(info.InStep()), Expected: len(info.Followers())}
 }

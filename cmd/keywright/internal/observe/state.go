@@ -16,6 +16,7 @@ type State struct {
 	Audit   *Audit    // the latest whole one; nil: none yet
 	Partial *Audit    // the latest one that was not whole, if it is later than Audit
 	Failed  *Failure  // of the latest attempt, if it gave no report at all
+	Audits  Mark      // of the latest whole one
 	Running *Running  // the audit under way
 	Unkept  string    // why history could not be written; "": it was
 
@@ -28,6 +29,7 @@ type State struct {
 	Streams   Reading[answer.Streams]
 	Moves     Reading[[]answer.Migration]
 	Instances map[string]Found // of constructs, by entry: as of the audit
+	Searched  bool             // there was no audit: Instances were searched for
 	Runs      []Run            // plans, the newest first
 	Jobs      []Job            // of the janitor, in the order of the declaration; nil: it does not run here
 }
@@ -41,15 +43,7 @@ func (s *State) Shown() *Audit {
 }
 
 // Sparse reports whether there may be constructs that no audit has seen.
-func (s *State) Sparse() bool { return s.Audit == nil || s.Audit.Report.Sampled }
-
-// Reading represents something read from the server, and when.
-type Reading[T any] struct {
-	Value  *T // nil: never read
-	At     time.Time
-	Failed *Failure      // of the latest attempt; nil: Value is of the latest
-	Every  time.Duration // how long it is until the next, about
-}
+func (s *State) Sparse() bool { return !s.Searched && (s.Audit == nil || s.Audit.Report.Sampled) }
 
 // Failure represents an attempt that failed.
 type Failure struct {
@@ -99,4 +93,7 @@ type Shard struct {
 	MaxMemory *int64 `json:"max_memory,omitempty"` // 0: no limit
 	Clients   *int64 `json:"clients,omitempty"`
 	Commands  *int64 `json:"ops,omitempty"` // per second
+	Replicas  int    `json:"replicas"`      // that are in step with it
+	// of them and those that are not; where some are gone, as many as there were while it was watched
+	Expected int `json:"replicas_expected"`
 }

@@ -185,7 +185,8 @@ func (d *Desk) listed(target string) (out []observe.Run) {
 type Detail struct {
 	observe.Run
 	Brief
-	Did *Outcome // nil: it was not executed
+	Select map[string]string // what is meant, as it was asked for; nil: it was not asked for here
+	Did    *Outcome          // nil: it was not executed
 }
 
 // Get gives one run of a target.
@@ -196,7 +197,7 @@ func (d *Desk) Get(target, id string) (Detail, bool) {
 	if r == nil || r.Target != target {
 		return Detail{}, false
 	}
-	return Detail{r.Run, r.Brief, r.Did}, true
+	return Detail{r.Run, r.Brief, r.Select, r.Did}, true
 }
 
 // change changes a run, keeps it, and tells it.

@@ -25,6 +25,7 @@ type record struct {
 	Format int
 	Target string
 	observe.Run
+	Select    map[string]string // what is meant, as it was asked for
 	AppliedBy string
 	Began     time.Time
 	Brief     Brief

@@ -30,7 +30,11 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 	if err != nil {
 		return "", nil, err
 	}
-	r := &run{record: record{Format: recordFormat, Target: target,
+	if n := sizeOf(a.Select); n > maxSelect {
+		return "", nil, refusal("bad-select", "select by a shorter text",
+			"what is selected by has %d bytes, and not %d at most", n, maxSelect)
+	}
+	r := &run{record: record{Format: recordFormat, Target: target, Select: a.Select,
 		Run: observe.Run{ID: strings.ToLower(rand.Text()[:16]), Verb: a.Verb,
 			Title: title, State: observe.Planning, By: by.User, At: d.Now()}}}
 	d.mu.Lock()
@@ -62,6 +66,16 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 	})
 	d.tell(r)
 	return r.ID, done, nil
+}
+
+// maxSelect bounds what one plan is selected by: the log has it in each line.
+const maxSelect = 4 << 10
+
+func sizeOf(of map[string]string) (n int) {
+	for name, text := range of {
+		n += len(name) + len(text)
+	}
+	return n
 }
 
 // stopping refuses what would begin while the desk is closed.

@@ -29,7 +29,8 @@ type Measured struct {
 // Read says when something was read, and what it is worth.
 type Read struct {
 	At      Stamp   `json:"at,omitempty"`      // when it was read; absent: it never was
-	Stale   bool    `json:"stale"`             // it is older than twice its interval, or the server is away
+	Every   float64 `json:"every_seconds"`     // from one reading to the next; 0: it is read once
+	Stale   bool    `json:"stale"`             // it is older than twice that, or the server is away
 	Partial string  `json:"partial,omitempty"` // why it is not all; absent: it is
 	Failed  *Failed `json:"failed,omitempty"`  // of the latest attempt, where it failed
 }

@@ -1,10 +1,8 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
@@ -17,12 +15,19 @@ import (
 // QueuePage represents one queue, and its dead jobs by error.
 type QueuePage struct {
 	QueueRow
-	Doc       string      `json:"doc,omitempty"`
-	Lease     float64     `json:"lease_seconds"`
-	Errors    []DeadGroup `json:"errors"`     // the most jobs first
-	ErrorsCut bool        `json:"errors_cut"` // not all dead jobs were looked at: looked_at says how many
-	LookedAt  int64       `json:"looked_at"`
+	Doc    string      `json:"doc,omitempty"`
+	Lease  float64     `json:"lease_seconds"`
+	Errors []DeadGroup `json:"errors"`       // the most jobs first
+	Others int64       `json:"other_errors"` // dead jobs with an error that is not among them
+	Looked
 	Read
+}
+
+// Looked says how far a search for dead jobs is. It looks at all of them, and goes on when the answer was given.
+type Looked struct {
+	LookedAt  int64 `json:"looked_at"` // dead jobs, so far
+	Since     Stamp `json:"looked_since"`
+	Searching bool  `json:"searching"` // not all were looked at yet: ask again
 }
 
 // DeadGroup is dead jobs with one error.
@@ -31,10 +36,10 @@ type DeadGroup struct {
 	Jobs  int64  `json:"jobs"`
 }
 
-// DeadList are dead jobs of a queue.
+// DeadList are dead jobs of a queue. Its total are all that match, as far as they were looked at.
 type DeadList struct {
-	Items    []DeadRow `json:"items"`
-	LookedAt int64     `json:"looked_at"` // dead jobs; where that is not all of them the list is cut
+	Items []DeadRow `json:"items"` // of the latest 10,000 that match
+	Looked
 	Page
 }
 
@@ -43,13 +48,6 @@ type DeadRow struct {
 	answer.DeadJob
 	At Stamp `json:"at"` // when it was given up
 }
-
-// Bounds of what one request looks at: pages of a thousand jobs, of so many.
-const (
-	deadPage  = 1000
-	deadPages = 20
-	maxErrors = 100
-)
 
 // live returns the queue that a path names.
 func (q *request) live(ctx context.Context) (*keyspace.Entry, *queue.Queue[string], error) {
@@ -93,16 +91,12 @@ func away(err error) *failure {
 }
 
 func queuePage(q *request) (any, error) {
-	ctx, cancel, failed := q.ask()
-	if failed != nil {
-		return nil, failed
-	}
-	defer cancel()
-	e, live, err := q.live(ctx)
+	found, err := q.search(answer.DeadFilter{})
 	if err != nil {
 		return nil, err
 	}
-	out := QueuePage{Doc: e.Doc, Lease: e.Lease.Seconds(), Errors: []DeadGroup{}, Read: of(q.server, q.state.Queues).Read}
+	e, _ := q.target.Declaration.Lookup(q.PathValue("entry")) // it is there: it was searched
+	out := QueuePage{Doc: e.Doc, Lease: e.Lease.Seconds(), Read: q.of(q.state.Queues.Mark).Read, Looked: found.looks()}
 	if v := q.state.Queues.Value; v != nil {
 		for _, one := range v.Queues {
 			if one.Entry == e.Name && instanceOf(one.Queue) == q.PathValue("instance") {
@@ -112,25 +106,12 @@ func queuePage(q *request) (any, error) {
 	}
 	out.Entry, out.Instance = e.Name, q.PathValue("instance")
 	out.Lanes, out.Workers = append([]answer.Lane{}, out.Lanes...), append([]finding.JSONKey{}, out.Workers...)
-	by := map[string]int64{}
-	looked, all, err := eachDead(ctx, live, func(d queue.Dead) bool {
-		by[answer.ErrorOf(d.Reason)]++
-		return true
-	})
-	if err != nil {
-		return nil, away(err)
-	}
-	out.LookedAt, out.ErrorsCut = looked, !all
-	for text, n := range by {
-		out.Errors = append(out.Errors, DeadGroup{text, n})
-	}
-	slices.SortFunc(out.Errors,
-		func(a, b DeadGroup) int { return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Error, b.Error)) })
-	if len(out.Errors) > maxErrors {
-		out.Errors, out.ErrorsCut = out.Errors[:maxErrors], true
-	}
+	out.Errors, out.Others = found.groups()
 	return out, nil
 }
+
+// looks says how far a search is.
+func (f *searched) looks() Looked { return Looked{f.looked, stampOf(f.at), !f.ended || f.again} }
 
 // rowOfQueue returns a queue in the list of queues.
 func rowOfQueue(one answer.Queue) QueueRow {
@@ -141,54 +122,15 @@ func rowOfQueue(one answer.Queue) QueueRow {
 	return row
 }
 
-// eachDead looks at dead jobs, the latest first, until a bound, or one is not wanted. all
-// says that there are no others.
-func eachDead(ctx context.Context, q *queue.Queue[string], want func(queue.Dead) bool) (looked int64, all bool,
-	err error) {
-	for range deadPages {
-		page, err := q.Dead(ctx, looked, deadPage)
-		if err != nil {
-			return looked, false, err
-		}
-		for _, d := range page {
-			looked++
-			if !want(d) {
-				return looked, false, nil
-			}
-		}
-		if len(page) < deadPage {
-			return looked, true, nil
-		}
-	}
-	return looked, false, nil
-}
-
 func deadJobs(q *request) (any, error) {
-	ctx, cancel, failed := q.ask()
-	if failed != nil {
-		return nil, failed
-	}
-	defer cancel()
-	_, live, err := q.live(ctx)
+	found, err := q.search(answer.DeadFilter{Error: q.query.Get("error"), Text: q.query.Get("text")})
 	if err != nil {
 		return nil, err
 	}
-	filter := answer.DeadFilter{Error: q.query.Get("error"), Text: q.query.Get("text")}
-	var found []DeadRow
-	looked, all, err := eachDead(ctx, live, func(d queue.Dead) bool {
-		if filter.Matches(&d) {
-			found = append(found, DeadRow{answer.DeadJob{ID: finding.JSONKey(d.ID),
-				Reason: finding.Printable(d.Reason), Attempts: d.Attempts,
-				Crashes: d.Crashes}, stampOf(d.Since)})
-		}
-		return true
-	})
-	if err != nil {
-		return nil, away(err)
-	}
-	out := DeadList{LookedAt: looked}
-	if out.Items, out.Page, err = page(q, found); err == nil {
-		out.Cut = out.Cut || !all
+	out := DeadList{Looked: found.looks()}
+	if out.Items, out.Page, err = page(q, found.rows); err == nil {
+		out.Cut = out.Cut || found.matched > int64(len(found.rows)) || !found.ended
+		out.Total = found.matched
 	}
 	return out, err
 }

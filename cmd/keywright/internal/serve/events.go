@@ -24,11 +24,17 @@ type Event struct {
 var changedPages = map[observe.What][]string{
 	observe.Audited:    {"audit", "caches", "targets"},
 	observe.Progressed: {"progress"},
-	observe.Glanced:    {"queues", "locks", "entities", "streams", "rankings", "server"},
+	observe.Sharded:    {"server"},
+	observe.Queued:     {"queues"},
+	observe.Streamed:   {"streams"},
+	observe.Locked:     {"locks"},
+	observe.Counted:    {"entities"},
+	observe.Ranked:     {"rankings"},
 	observe.Diagnosed:  {"server", "targets"},
 	observe.Ran:        {"runs"},
 	observe.Tidied:     {"janitor"},
 	observe.Moved:      {"migrations"},
+	observe.Judged:     {"now"},
 }
 
 func (s *Server) eventOf(c observe.Change) Event {

@@ -51,14 +51,15 @@ type Guard struct {
 	AllowApply bool
 	ShowValues bool // operators may look at values of keys
 	TLS        bool
+	Private    bool    // what browsers send is not read on its way: by TLS, here or at a proxy
 	Tokens     []Token // with no token and no proxy every client is the local user
 	Proxy      *Proxy  // nil: no proxy says which user it is
 }
 
-// Proxy represents a reverse proxy that knows its users.
+// Proxy represents a reverse proxy, which may know its users.
 type Proxy struct {
-	Header    string         // that has the name of the user
-	From      []netip.Prefix // the addresses of the proxy; the header of any other is not read
+	Header    string         // that has the name of the user; "": it names none
+	From      []netip.Prefix // the addresses of the proxy; headers of any other are not read
 	Operators []string       // the users that are operators
 }
 
@@ -67,7 +68,7 @@ const maxName = 200
 
 // user returns the user that a trusted proxy names.
 func (p *Proxy) user(r *http.Request) (User, bool) {
-	if p == nil {
+	if p == nil || p.Header == "" {
 		return User{}, false
 	}
 	name := ""
@@ -84,11 +85,7 @@ func (p *Proxy) user(r *http.Request) (User, bool) {
 	return User{name, Viewer}, true
 }
 
-func (p *Proxy) trusted(r *http.Request) bool {
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(p.From,
-		func(n netip.Prefix) bool { return n.Contains(from.Addr().Unmap()) })
-}
+func (p *Proxy) trusted(r *http.Request) bool { return within(p.From, hostOf(r.RemoteAddr)) }
 
 // open lists the paths that need no user and no name of the host: what watches the process
 // asks them, by whatever address it has.
@@ -115,7 +112,7 @@ func (s *Server) admit(r *http.Request) (caller, *failure) {
 	}
 	c, known := s.identify(r)
 	if !known {
-		if failed := s.rates.pass("address "+address(r), s.Now(), strangerCost); failed != nil {
+		if failed := s.rates.pass("address "+s.address(r), s.Now(), strangerCost); failed != nil {
 			return c, failed
 		}
 		if public(r) {
@@ -156,14 +153,18 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 
 // hasUsers reports whether users are told apart: else each client is the local one. It does not
 // change when tokens are taken out.
-func (s *Server) hasUsers() bool { return len(s.Guard.Tokens) > 0 || s.Guard.Proxy != nil }
+func (s *Server) hasUsers() bool {
+	return len(s.Guard.Tokens) > 0 || s.Guard.Proxy != nil && s.Guard.Proxy.Header != ""
+}
 
-// site refuses what a page of another site has sent, if it is more than a look.
+// site refuses what a page of another site has sent, but for a look at the dashboard's own files.
 func (g *Guard) site(r *http.Request) *failure {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil
-	}
 	origin, from := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if from != "cross-site" || public(r) {
+			return nil
+		}
+	}
 	if origin != "" && !g.own(origin, r.Host) || from != "" && from != "same-origin" && from != "none" {
 		return problem(http.StatusForbidden, "other-site", "a page of another site has sent this", "")
 	}
@@ -257,11 +258,22 @@ func loopback(name string) bool {
 	return ip != nil && ip.IsLoopback() || strings.EqualFold(name, "localhost")
 }
 
-// address returns the address that a request comes from, without its port.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
+// address returns the address that a request comes from, without its port: of the client that a proxy names, the last
+// one before its own.
+func (s *Server) address(r *http.Request) string {
+	host, p := hostOf(r.RemoteAddr), s.Guard.Proxy
+	if p == nil || !p.trusted(r) {
+		return host
+	}
+	named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, one := range slices.Backward(named) {
+		ip, err := netip.ParseAddr(strings.TrimSpace(one))
+		if err != nil {
+			return host
+		}
+		if host = ip.Unmap().String(); !within(p.From, host) {
+			break
+		}
 	}
 	return host
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 )
@@ -41,7 +42,7 @@ var janitorRoutes = []route{
 		answer: reflect.TypeFor[JobList](), handle: jobs},
 }
 
-func rowOfJob(target string, j observe.Job) JobRow {
+func rowOfJob(target string, j observe.Job, now time.Time) JobRow {
 	row := JobRow{target, j.Name, j.Doc, j.Do, j.When, "idle", stampOf(j.Next), stampOf(j.Running), j.Waits, j.Why,
 		stampOf(j.Ended), stampOf(j.Good), j.Did, j.Other, j.Runs, j.Failed, j.Failures}
 	switch {
@@ -51,6 +52,8 @@ func rowOfJob(target string, j observe.Job) JobRow {
 		row.State = "waiting"
 	case j.Failures > 0:
 		row.State = "failed"
+	case !j.Next.IsZero() && j.Next.Before(now):
+		row.State, row.Reason, row.Why = "waiting", "busy", "it is due: the jobs of one server are done one after the other"
 	}
 	return row
 }
@@ -64,7 +67,7 @@ func (q *request) jobs(of ...*observe.Target) (any, error) {
 	for _, t := range of {
 		st := t.State()
 		for _, j := range st.Jobs {
-			rows = append(rows, rowOfJob(t.ID, j))
+			rows = append(rows, rowOfJob(t.ID, j, q.server.Now()))
 		}
 	}
 	var out JobList

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
@@ -126,16 +127,19 @@ func (s *Server) measure(x *exposition, t *observe.Target) {
 			}
 		}
 	}
-	measureReading(x, t.ID, "queues", st.Queues)
-	measureReading(x, t.ID, "locks", st.Locks)
-	measureReading(x, t.ID, "entities", st.Entities)
-	measureReading(x, t.ID, "streams", st.Streams)
-	measureReading(x, t.ID, "shards", st.Shards)
-	st.Queues.Value, st.Locks.Value, st.Entities.Value = fresh(st.Queues), fresh(st.Locks), fresh(st.Entities)
-	st.Streams.Value, st.Shards.Value = fresh(st.Streams), fresh(st.Shards)
+	now := s.Now()
+	for _, p := range st.Parts() {
+		measureReading(x, t.ID, p, st.Began, now)
+	}
+	drop(&st.Queues, st.Began, now)
+	drop(&st.Locks, st.Began, now)
+	drop(&st.Entities, st.Began, now)
+	drop(&st.Streams, st.Began, now)
+	drop(&st.Shards, st.Began, now)
 	measureQueues(x, t.ID, st)
 	measureOthers(x, t.ID, st)
 	measureJobs(x, t.ID, &st)
+	s.measureNow(x, t.ID)
 	if len(t.Labels) > 0 {
 		labels := []string{"target", t.ID}
 		for _, name := range slices.Sorted(maps.Keys(t.Labels)) {
@@ -145,26 +149,26 @@ func (s *Server) measure(x *exposition, t *observe.Target) {
 	}
 }
 
-// fresh returns what the latest reading gave; nil: it failed, and what was read before is no figure of now.
-func fresh[T any](r observe.Reading[T]) *T {
-	if r.Failed != nil {
-		return nil
+// drop leaves out what is no figure of now: the latest reading failed, or it is old.
+func drop[T any](r *observe.Reading[T], began, now time.Time) {
+	if r.Stale(began, now) {
+		r.Value = nil
 	}
-	return r.Value
 }
 
-// measureReading says whether the latest reading of something gave figures, and when one did last:
-// where it failed its other series are left out.
-func measureReading[T any](x *exposition, id, of string, r observe.Reading[T]) {
-	if r.Value == nil && r.Failed == nil {
-		return
-	}
+// measureReading says how old a reading is, and whether its series are there.
+func measureReading(x *exposition, id string, p observe.Part, began, now time.Time) {
+	labels := []string{"target", id, "reading", p.Name}
 	x.add("keywright_reading_up",
-		"Whether the latest reading of a part of a server gave figures. Where not, they are left out.",
-		truth(r.Failed == nil), "target", id, "reading", of)
-	if r.Value != nil {
-		x.add("keywright_reading_timestamp_seconds", "When a part of a server was read last.", float64(r.At.UnixMilli())/1000,
-			"target", id, "reading", of)
+		"Whether the latest reading of a part of a server gave figures, and is not old. Where not, they are left out.",
+		truth(!p.Stale(began, now)), labels...)
+	x.add("keywright_reading_age_seconds", "How old the reading of a part of a server is.", p.Age(began, now).Seconds(),
+		labels...)
+	x.add("keywright_reading_every_seconds", "How long it is from one reading of a part of a server to the next.",
+		p.Every.Seconds(), labels...)
+	if !p.At.IsZero() {
+		x.add("keywright_reading_timestamp_seconds", "When a part of a server was read last.", float64(p.At.UnixMilli())/1000,
+			labels...)
 	}
 }
 
@@ -183,6 +187,8 @@ func measureQueues(x *exposition, id string, st observe.State) {
 			x.add("keywright_queue_jobs", "Jobs of a queue, by state.", float64(part.jobs),
 				append(labels, "state", part.state)...)
 		}
+		x.count("keywright_queue_deaths_total", "Jobs that have died while the queue was watched.",
+			float64(st.Queues.Value.Died[q.Title()]), labels...)
 		x.add("keywright_queue_oldest_seconds", "For how long the first job has waited.", row.Oldest, labels...)
 		x.add("keywright_queue_workers", "Workers of a queue.", float64(len(q.Workers)), labels...)
 		x.add("keywright_queue_paused", "Whether a queue is paused.", truth(q.Paused), labels...)

@@ -30,7 +30,7 @@ var migrationRoutes = []route{
 }
 
 func migrations(q *request) (any, error) {
-	out := MigrationList{Measured: of(q.server, q.state.Moves)}
+	out := MigrationList{Measured: q.of(q.state.Moves.Mark)}
 	var rows []MigrationRow
 	var why []string
 	if all := q.state.Moves.Value; all != nil {

@@ -29,6 +29,41 @@ type object = map[string]any
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
+// plainPaths lists the paths whose answers are no JSON documents of the API.
+var plainPaths = []struct {
+	path, what, kind string
+	schema           object
+}{
+	{"/api/v1/events", "What changes, as server-sent events: the data of each is an event", "text/event-stream",
+		refTo("Event")},
+	{"/metrics", "What Prometheus scrapes", "text/plain", object{"type": "string"}},
+	{HealthPath, "Whether the process runs", "text/plain", object{"type": "string"}},
+	{ReadyPath, "Whether each target has been read, or is known to be away", "text/plain", object{"type": "string"}},
+}
+
+// schemes say how a request has its user. Where serve has no users it needs none.
+var schemes = object{
+	"bearer": object{"type": "http", "scheme": "bearer", "description": "a token of `keywright serve token`"},
+	"basic":  object{"type": "http", "scheme": "basic", "description": "a token as the password, with any name"},
+	"session": object{"type": "apiKey", "in": "cookie", "name": "keywright-PORT",
+		"description": "what signing in on a page gives; PORT is that of the address"},
+}
+
+// csrfParam describes the header of what changes something.
+var csrfParam = object{"name": CSRFHeader, "in": "header", "required": false, "schema": object{"type": "string"},
+	"description": "csrf of /api/v1/me; a bearer needs none"}
+
+// operation returns the name of an operation: its method, and the words of its path.
+func operation(method, path string) string {
+	name := strings.ToLower(method)
+	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("/{}.", r) }) {
+		if word != "api" && word != "v1" && word != "t" {
+			name += strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return name
+}
+
 // Describe writes the OpenAPI description of the API from its routes and the types that
 // they answer with. root has the source of the module, for the comments.
 func Describe(root fs.FS, module string) ([]byte, error) {
@@ -47,10 +82,15 @@ func Describe(root fs.FS, module string) ([]byte, error) {
 				Tag: reflect.StructTag(`json:"` + r.takes.Name() + `"`)})
 		}
 	}
-	paths["/api/v1/events"] = object{
-		"get": object{"summary": "What changes, as server-sent events: the data of each is an event", "responses": object{
-			"200": object{"description": "the stream",
-				"content": object{"text/event-stream": object{"schema": refTo("Event")}}}}}}
+	for _, p := range plainPaths {
+		of := object{"operationId": operation("GET", p.path), "summary": p.what, "responses": object{
+			"200":     object{"description": "the answer", "content": object{p.kind: object{"schema": p.schema}}},
+			"default": object{"description": "why there is none"}}}
+		if open[p.path] {
+			of["security"] = []any{}
+		}
+		paths[p.path] = object{"get": of}
+	}
 	all, err := shape.Of(reflect.StructOf(unique(fields)), shape.Source(root, module))
 	if err != nil {
 		return nil, err
@@ -62,7 +102,8 @@ func Describe(root fs.FS, module string) ([]byte, error) {
 				"Keys are objects: text, and base64 where a key is no UTF-8. Lists are bounded: limit and cursor give the rest, " +
 				"format=csv a table."},
 		"paths":      paths,
-		"components": object{"schemas": all["$defs"]},
+		"components": object{"schemas": all["$defs"], "securitySchemes": schemes},
+		"security":   []any{object{"bearer": []any{}}, object{"basic": []any{}}, object{"session": []any{}}, object{}},
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -103,7 +144,10 @@ func describe(r route) object {
 			content["text/csv"] = object{"schema": object{"type": "string"}}
 		}
 	}
-	out := object{"summary": r.what, "parameters": params, "responses": object{
+	if r.method != http.MethodGet && r.path != sessionPath {
+		params = append(params, csrfParam)
+	}
+	out := object{"operationId": operation(r.method, r.path), "summary": r.what, "parameters": params, "responses": object{
 		"200": object{"description": "the answer", "content": content},
 		"default": object{"description": "why there is none",
 			"content": object{"application/json": object{"schema": refTo("Problem")}}},

@@ -96,10 +96,24 @@ func (s *Server) row(t *observe.Target, st observe.State) TargetRow {
 		row.State = "stale"
 	}
 	row.Why = row.Partial
+	if old := s.old(&st); old != "" && row.State == "ok" {
+		row.State, row.Why = "stale", "what is known of these is old: "+old
+	}
 	if f := cmp.Or(st.Failed, st.Server.Failed); f != nil {
 		row.Why = f.What
 	}
 	return row
+}
+
+// old names the parts of a target of which no reading is of now.
+func (s *Server) old(st *observe.State) string {
+	var names []string
+	for _, p := range st.Parts() {
+		if p.Stale(st.Began, s.Now()) {
+			names = append(names, p.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // measured returns what an audit is worth now.
@@ -126,6 +140,7 @@ func (s *Server) measured(t *observe.Target, st *observe.State) (m Measured) {
 			finding.Printable(p.Report.Incomplete.String())}
 	}
 	if t.Server != nil {
+		m.Every = t.Every.Seconds()
 		took := time.Duration(a.Report.Seconds * float64(time.Second))
 		m.Stale = m.Stale || st.Server.Failed != nil || s.Now().Sub(a.At) > 2*t.Every+took
 	}
@@ -133,13 +148,14 @@ func (s *Server) measured(t *observe.Target, st *observe.State) (m Measured) {
 }
 
 // of returns what a reading is worth now.
-func of[T any](s *Server, r observe.Reading[T]) (m Measured) {
-	m.At = stampOf(r.At)
-	if r.Failed != nil {
-		m.Failed = &Failed{stampOf(r.Failed.At), r.Failed.What}
+func (q *request) of(m observe.Mark) (out Measured) { return q.server.of(q.state.Began, m) }
+
+func (s *Server) of(began time.Time, m observe.Mark) (out Measured) {
+	out.At, out.Every, out.Stale = stampOf(m.At), m.Every.Seconds(), m.Stale(began, s.Now())
+	if m.Failed != nil {
+		out.Failed = &Failed{stampOf(m.Failed.At), m.Failed.What}
 	}
-	m.Stale = r.Failed != nil || r.Value != nil && s.Now().Sub(r.At) > 2*r.Every
-	return m
+	return out
 }
 
 // gaps says in Measured what a reading has not, and gives what could not be read.
@@ -161,7 +177,7 @@ func gaps(m *Measured, g answer.Gaps) []answer.Unread {
 // listed returns what a reading has, as a list.
 func listed[T, R any](q *request, r observe.Reading[T], rows func(*T) ([]R, answer.Gaps)) (items []R,
 	unread []answer.Unread, p Page, m Measured, err error) {
-	m, unread = of(q.server, r), []answer.Unread{}
+	m, unread = q.of(r.Mark), []answer.Unread{}
 	if r.Value != nil {
 		var g answer.Gaps
 		items, g = rows(r.Value)
@@ -248,7 +264,7 @@ func caches(q *request) (any, error) {
 }
 
 func serverPage(q *request) (any, error) {
-	out := ServerPage{Measured: of(q.server, q.state.Server), Facts: []server.Fact{}, Advice: []Advice{},
+	out := ServerPage{Measured: q.of(q.state.Server.Mark), Facts: []server.Fact{}, Advice: []Advice{},
 		NotKnown: []server.Fact{}, Shards: []observe.Shard{}}
 	if d := q.state.Server.Value; d != nil {
 		out.Facts, out.Advice = append(out.Facts, d.Facts...), append(out.Advice, advice(d.Findings)...)
@@ -257,7 +273,7 @@ func serverPage(q *request) (any, error) {
 	if shards := q.state.Shards.Value; shards != nil {
 		out.Shards = append(out.Shards, *shards...)
 	}
-	shards := of(q.server, q.state.Shards)
+	shards := q.of(q.state.Shards.Mark)
 	out.Stale, out.Failed = out.Stale || shards.Stale, cmp.Or(out.Failed, shards.Failed)
 	if a := q.state.Shown(); a != nil {
 		out.Report = scopeOf(a.Report)

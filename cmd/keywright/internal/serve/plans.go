@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"reflect"
@@ -43,18 +44,19 @@ type RunRow struct {
 // PlanPage represents a plan in short, and what was done of it.
 type PlanPage struct {
 	RunRow
-	Plan    string           `json:"plan,omitempty"` // the ID of the plan, by its content
-	Change  int64            `json:"change"`         // things that would be changed
-	Leave   int64            `json:"leave"`
-	Bytes   int64            `json:"bytes"`
-	Entries []plan.Part      `json:"entries"`      // the first of them
-	More    int              `json:"more_entries"` // that are not among them
-	Left    []LeftAlone      `json:"refusals"`     // why things are left alone
-	Lacks   []plan.Reason    `json:"incomplete"`   // why not all may have been seen
-	Changes []plan.Change    `json:"changes"`      // the first that the plan lists
-	Listed  int              `json:"listed"`       // how many it lists
-	Did     *apply.KeyCounts `json:"did,omitempty"`
-	DidLeft []LeftAlone      `json:"did_left"` // why things were left alone when it was executed
+	Select  map[string]string `json:"select"`         // what is meant, as it was asked for
+	Plan    string            `json:"plan,omitempty"` // the ID of the plan, by its content
+	Change  int64             `json:"change"`         // things that would be changed
+	Leave   int64             `json:"leave"`
+	Bytes   int64             `json:"bytes"`
+	Entries []plan.Part       `json:"entries"`      // the first of them
+	More    int               `json:"more_entries"` // that are not among them
+	Left    []LeftAlone       `json:"refusals"`     // why things are left alone
+	Lacks   []plan.Reason     `json:"incomplete"`   // why not all may have been seen
+	Changes []plan.Change     `json:"changes"`      // the first that the plan lists
+	Listed  int               `json:"listed"`       // how many it lists
+	Did     *apply.KeyCounts  `json:"did,omitempty"`
+	DidLeft []LeftAlone       `json:"did_left"` // why things were left alone when it was executed
 }
 
 // LeftAlone represents a reason for which things are left alone.
@@ -117,11 +119,12 @@ func (q *request) planPage(id string) (any, error) {
 	if !ok {
 		return nil, problem(http.StatusNotFound, "no-such-plan", "there is no such plan", "/runs lists them")
 	}
-	out := PlanPage{RunRow: rowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Change: d.Change, Leave: d.Leave,
-		Bytes:   d.Bytes,
+	out := PlanPage{RunRow: rowOfRun(q.target.ID, &d.Run), Plan: d.Plan, Select: map[string]string{},
+		Change: d.Change, Leave: d.Leave, Bytes: d.Bytes,
 		Entries: append([]plan.Part{}, d.Entries...), More: d.MoreParts, Left: leftAlone(d.Left),
 		Lacks:   append([]plan.Reason{}, d.Incomplete...),
 		Changes: append([]plan.Change{}, d.Changes...), Listed: d.Listed, DidLeft: []LeftAlone{}}
+	maps.Copy(out.Select, d.Select)
 	if d.Did != nil {
 		out.Did, out.DidLeft = &d.Did.Total, leftAlone(d.Did.Left)
 	}
@@ -182,7 +185,9 @@ func (q *request) act(do func(d *operate.Desk, id string) error) (any, error) {
 }
 
 // by returns the user of a request, for the log.
-func (q *request) by() operate.By { return operate.By{User: q.user.Name, From: address(q.Request)} }
+func (q *request) by() operate.By {
+	return operate.By{User: q.user.Name, From: q.server.address(q.Request)}
+}
 
 // statuses lists those of refusals; others are conflicts.
 var statuses = map[string]int{"no-such-plan": http.StatusNotFound, "no-such-verb": http.StatusBadRequest,
@@ -229,4 +234,4 @@ func (q *request) read(into any) error {
 }
 
 // routes of everything.
-var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes, migrationRoutes, valueRoutes)
+var allRoutes = slices.Concat(routes, planRoutes, janitorRoutes, migrationRoutes, valueRoutes, nowRoutes, jobRoutes)

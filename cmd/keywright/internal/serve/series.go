@@ -17,14 +17,14 @@ var historyParams = []param{
 	{"code", "violations of this rule only", "string", false},
 	{"metric", "keys, bytes, violations, codes (violations by rule), with commas between them; all but codes by default",
 		"string", false},
-	{"from", "a time (RFC 3339); a week ago by default", "string", false},
+	{"from", "a time (RFC 3339); by default the first that is kept, 30 days ago at most", "string", false},
 	{"to", "a time (RFC 3339); now by default", "string", false},
 	{"step", "raw, hour or day; by default what fits the time", "string", false},
 }
 
 func series(q *request) (any, error) {
 	now := q.server.Now()
-	from, err := q.time("from", now.Add(-7*24*time.Hour))
+	from, err := q.time("from", q.begins(now))
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,21 @@ func series(q *request) (any, error) {
 		out.Series = append(out.Series, tracks(m, q.query.Get("code"), points)...)
 	}
 	return out, nil
+}
+
+// usualRange is how far back figures go that are asked for without a time.
+const usualRange = 30 * 24 * time.Hour
+
+// begins returns when the figures of the target begin, as far as the usual range goes back.
+func (q *request) begins(now time.Time) time.Time {
+	from := now.Add(-usualRange)
+	if q.server.History == nil {
+		return from
+	}
+	if first, err := q.server.History.First(q.Context(), q.target.ID); err == nil && first.After(from) {
+		return first
+	}
+	return from
 }
 
 // time reads a parameter.

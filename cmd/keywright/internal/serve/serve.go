@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/finding"
@@ -30,7 +31,9 @@ type Options struct {
 	Version string
 	Guard   Guard
 	Desk    *operate.Desk // nil: nothing can be changed
-	Now     func() time.Time
+	// Alerts gives what is wrong with a target now, and how much more there is; nil: no one judges that.
+	Alerts func(target string) (now []alert.Alert, left int64)
+	Now    func() time.Time
 }
 
 // Server answers requests. Close ends its streams of events.
@@ -50,6 +53,7 @@ type Server struct {
 	sessions sessions
 	rates    rates
 	asking   chan struct{} // room for requests that ask a server
+	searches searches
 
 	mu      sync.Mutex
 	streams map[string]int // of events, open now, by user
@@ -97,18 +101,24 @@ func New(o Options) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header(), s.Guard.TLS)
 	c, failed := s.admit(r)
+	if c.Name == "" && s.hasUsers() { // a stranger keeps no connection
+		w.Header().Set("Connection", "close")
+	}
 	if failed != nil {
 		refuse(w, failed)
 		return
 	}
-	s.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
+	pack(s.mux, w, r.WithContext(context.WithValue(r.Context(), userKey{}, c)))
 }
 
-// Close ends the streams of events, which would go on for as long as clients listen.
-func (s *Server) Close() { s.close.Do(func() { close(s.closed) }) }
+// Close ends the streams of events, which would go on for as long as clients listen, and the searches.
+func (s *Server) Close() {
+	s.close.Do(func() { close(s.closed) })
+	s.searches.work.Wait()
+}
 
-// ready says whether each target has been read or is known to be away: what it answers
-// is then worth reading.
+// ready says whether each target has been read or is known to be away: what it answers is then worth reading, also
+// while the first audit of a large server goes on.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if broken, _ := s.fleetNow(); len(s.all())+len(broken) == 0 {
 		plain(w, http.StatusServiceUnavailable, "no target is watched yet")
@@ -116,8 +126,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 	for _, t := range s.all() {
 		st := t.State()
-		if st.Shown() == nil && st.Failed == nil {
-			plain(w, http.StatusServiceUnavailable, "the first audit of "+t.ID+" is running")
+		if st.Shown() == nil && st.Failed == nil && st.Shards.At.IsZero() && st.Shards.Failed == nil {
+			plain(w, http.StatusServiceUnavailable, "nothing was read of "+t.ID+" yet")
 			return
 		}
 	}

@@ -100,7 +100,7 @@ func signIn(q *request) (any, error) {
 	s := q.server
 	token, ok := s.token(in.Token)
 	if !ok {
-		if failed := s.rates.pass("address "+address(q.Request), s.Now(), wrongCost); failed != nil {
+		if failed := s.rates.pass("address "+q.server.address(q.Request), s.Now(), wrongCost); failed != nil {
 			return nil, failed
 		}
 		return nil, problem(http.StatusUnauthorized, "no-token", "this token is not known", "")
@@ -114,7 +114,7 @@ func signIn(q *request) (any, error) {
 
 func (q *request) cookie(id string, seconds int) *http.Cookie {
 	return &http.Cookie{Name: cookieName(q.Request), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: q.server.Guard.TLS}
+		SameSite: http.SameSiteStrictMode, Secure: q.server.Guard.TLS || q.server.Guard.Private}
 }
 
 // SignedOut represents the end of a session.

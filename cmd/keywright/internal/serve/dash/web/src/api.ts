@@ -9,6 +9,7 @@ export interface Key {
 /** What every answer of measured data says of itself. */
 export interface Measured {
   at?: string; // when it was read; absent: it never was
+  every_seconds?: number; // from one reading to the next; 0: it is read once
   stale?: boolean;
   partial?: string; // why it is not all
   failed?: { at: string; what: string }; // the latest attempt, where it failed
@@ -362,15 +363,47 @@ export interface Queue {
   dead_workers?: Key[];
 }
 
-export interface DeadJobs extends List<DeadJob> {
-  looked_at: number; // dead jobs; where that is not all of them the list is cut
+/** How far a search for dead jobs is: it looks at all of them. */
+export interface Looked {
+  looked_at: number; // dead jobs, so far
+  looked_since: string;
+  searching: boolean; // not all were looked at yet
 }
 
+export interface DeadJobs extends List<DeadJob>, Looked {}
+
 /** One queue, and its dead jobs by error. */
-export interface QueueDetail extends Measured {
+export interface QueueDetail extends Measured, Looked {
   errors: { error: string; jobs: number }[];
-  errors_cut: boolean; // not all dead jobs were looked at
-  looked_at: number;
+  other_errors: number; // dead jobs with other errors
+}
+
+/** A job that is not dead. */
+export interface QueueJob {
+  id: Key;
+  lane?: string;
+  at?: string; // until when its lease lasts, or when it is due
+}
+
+/** Something that is wrong now. */
+export interface NowItem {
+  id: string;
+  kind: string;
+  target: string;
+  entry?: string;
+  code?: string;
+  count?: number;
+  text: string;
+  next?: string;
+  page?: string[]; // the page that shows it
+  since: string;
+  silenced: boolean;
+}
+
+export interface NowList extends List<NowItem> {
+  quiet: boolean;
+  left_out: number;
+  starting: string[];
 }
 
 export interface DeadJob {
@@ -441,6 +474,8 @@ export interface Server extends Measured {
     max_memory?: number; // 0: no limit
     clients?: number;
     ops?: number; // commands in a second
+    replicas?: number; // in step
+    replicas_expected?: number;
   }[];
 }
 
@@ -469,6 +504,7 @@ export interface LeftAlone {
 }
 
 export interface Plan extends Run {
+  select?: Record<string, string>; // what is meant, as it was asked for
   change: number; // things that would be changed
   leave: number;
   entries: { entry: string; keys: number; change: number; leave: number; bytes: number; examples?: { db: number; key: Key }[] }[];

@@ -217,6 +217,7 @@ export function Shell({ me, targets, target, page, children }: Props) {
   useKeys(target, () => setHelp(true));
   useEffect(() => setOpen(false), [target, page]);
   const now = targets?.items.find((t) => t.id === target);
+  const lost = useLink() === "away";
   const several = (targets?.items.length ?? 0) > 1;
   return (
     <div class="shell">
@@ -235,7 +236,7 @@ export function Shell({ me, targets, target, page, children }: Props) {
         </button>
         {target && <Jump target={target} />}
         <span class="status">
-          {now && <State of={now.state} />}
+          {now && !lost && <State of={now.state} />}
           <Linked />
         </span>
       </header>
@@ -276,7 +277,14 @@ export function Shell({ me, targets, target, page, children }: Props) {
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
-        {now?.state === "away" && (
+        {lost && (
+          <div class="banner error" role="alert">
+            <p>
+              <strong>keywright serve does not answer.</strong> What you see is what was read before; nothing of it is known to be so now. The page goes on by itself.
+            </p>
+          </div>
+        )}
+        {now?.state === "away" && !lost && (
           <div class="banner error" role="alert">
             <p>
               <strong>The server does not answer.</strong> {now.why && <bdi>{now.why}. </bdi>}What you see is what was read before.

@@ -268,6 +268,92 @@ test("a run that has ended makes old what is shown of dead jobs", () => {
   );
 });
 
+test("the first screen says what is wrong, the worst first, and quiet is one line", async () => {
+  await on("#/t/main", async (page) => {
+    await settled(page);
+    await page.getByRole("heading", { name: "Wrong now: 2" }).waitFor();
+    assert.match(await page.locator(".now").innerText(), /queue mail normal is late[\s\S]*since 13 min ago[\s\S]*look at its workers[\s\S]*711037 dead jobs[\s\S]*webhooks are not told/);
+    await page.getByRole("link", { name: /queue mail normal is late/ }).click();
+    await page.getByRole("heading", { name: "Dead jobs" }).waitFor();
+  });
+  const quiet = { now: () => ({ body: { quiet: true, items: [], total: 0, cut: false, left_out: 0, starting: [] } }) };
+  await on("#/t/main", async (page) => assert.equal(await page.locator(".quiet").innerText(), "Quiet: nothing is wrong now."), { change: quiet });
+});
+
+test("what is typed stays, whatever is told meanwhile, and no button acts on something else", () =>
+  on("#/t/main/queues/mail/-", async (page, server) => {
+    const box = page.getByLabel("Text in the job's name or error");
+    await page.locator(".link.live").waitFor();
+    for (const letter of "10.0.0.7") {
+      await box.press(letter);
+      assert.ok(await page.getByRole("button", { name: /^Discard all/ }).isDisabled());
+      server.tell("state", { target: "main", what: ["queues", "now"], at: new Date().toISOString() });
+    }
+    assert.equal(await box.inputValue(), "10.0.0.7");
+    await page.getByRole("button", { name: "Discard all with text “10.0.0.7”…" }).waitFor();
+    assert.match(page.url(), /text=10\.0\.0\.7/);
+    assert.equal(await box.inputValue(), "10.0.0.7");
+  }));
+
+test("a plan's page leads with what is meant", async () => {
+  await on("#/t/main/runs/p1", async (page) => {
+    await settled(page);
+    assert.match(await page.locator("main .meant").innerText(), /With the error\s+N mailbox unavailable[\s\S]*Meant\s+1,200/);
+  });
+  const all = { p1: (usual) => ({ body: { ...usual(), select: { entry: "mail", instance: "-", error: "", text: "" } } }) };
+  await on("#/t/main/runs/p1", async (page) => {
+    await settled(page);
+    assert.match(await page.locator("main .meant").innerText(), /Meant\s+all dead jobs: 1,200/);
+  }, { change: all });
+});
+
+test("one job is brought back by one click", () => {
+  const sent = [];
+  const change = {
+    plans: () => ({ body: { id: "p1", state: "planned", change: 1, refusals: [] } }),
+    p1: () => ({ body: { id: "p1", state: "done", change: 1, refusals: [], did: { changed: 1 } } }),
+    apply: () => (sent.push("apply"), { body: {} }),
+  };
+  return on(
+    "#/t/main/queues/mail/-",
+    async (page) => {
+      const asked = page.waitForRequest((r) => r.method() === "POST");
+      await page.getByRole("button", { name: "Retry", exact: true }).first().click();
+      assert.deepEqual((await asked).postDataJSON(), { verb: "queues.retry", select: { entry: "mail", instance: "-", id: "job-0" } });
+      await page.getByRole("button", { name: "Retry: done" }).waitFor();
+      assert.deepEqual(sent, ["apply"]);
+    },
+    { change },
+  );
+});
+
+test("a search that goes on says how far it is, and is asked for again", () => {
+  let searching = true;
+  const change = { dead: (usual) => ({ body: { ...usual(), items: [], total: 0, looked_at: searching ? 20_000 : 711_037, searching } }) };
+  return on(
+    "#/t/main/queues/mail/-?text=seldom",
+    async (page) => {
+      await page.getByText("Searching: 20,000 of 711,037 dead jobs were looked at.").waitFor();
+      await page.getByText("No dead job matches so far").waitFor();
+      searching = false;
+      await page.getByText("All 711,037 dead jobs were looked at.").waitFor();
+      assert.ok(await page.getByRole("button", { name: /^Discard all with/ }).isDisabled());
+    },
+    { change },
+  );
+});
+
+test("where keywright serve is gone there is one state, and nothing is called current", () =>
+  on("#/t/main", async (page, server) => {
+    await settled(page);
+    await page.locator(".link.live").waitFor();
+    assert.equal(await page.locator(".top .state.ok").count(), 1);
+    await server.close();
+    await page.getByText("keywright serve does not answer.").waitFor();
+    assert.equal(await page.locator(".top .state").count(), 0);
+    assert.equal(await page.locator("main [role=alert]").count(), 1);
+  }));
+
 test("a plan is looked at, confirmed by its name, and watched", () => {
   let state = "planned";
   const applied = [];
@@ -282,7 +368,7 @@ test("a plan is looked at, confirmed by its name, and watched", () => {
     async (page, server) => {
       await page.getByRole("button", { name: /N mailbox/ }).click();
       const asked = page.waitForRequest((r) => r.method() === "POST");
-      await page.getByRole("button", { name: "Discard them…" }).click();
+      await page.getByRole("button", { name: /^Discard all with error “N mailbox unavailable”/ }).click();
       const request = await asked;
       assert.equal(request.headers()["x-keywright-csrf"], "x");
       assert.deepEqual(request.postDataJSON(), { verb: "queues.discard", select: { entry: "mail", instance: "-", error: "N mailbox unavailable", text: "" } });

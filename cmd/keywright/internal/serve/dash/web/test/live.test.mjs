@@ -14,13 +14,13 @@ after(() => browser?.close());
 
 // What each page must have of what the test wrote.
 const pages = {
-  overview: ["", /everykeys[\s\S]*Where the keys are[\s\S]*item/],
+  overview: ["", /everykeys[\s\S]*Wrong now[\s\S]*60 dead jobs[\s\S]*Where the keys are[\s\S]*item/],
   entry: ["/e/str", /every:str:\{id\}[\s\S]*Largest keys[\s\S]*every:str:/],
   search: ["/search?key=every:str:7", /is declared[\s\S]*never/],
   findings: ["/findings", /KW5\d\d/],
   undeclared: ["/undeclared", /every:strr:[\s\S]*misspelling[\s\S]*Proposed declaration/],
   queues: ["/queues", /q[\s\S]*60/],
-  queue: ["/queues/q/-", /Waiting[\s\S]*5[\s\S]*Dead/],
+  queue: ["/queues/q/-", /Waiting[\s\S]*5[\s\S]*Dead[\s\S]*60 dead jobs were looked at[\s\S]*waits-0/],
   locks: ["/locks", /every:lk:7[\s\S]*holder-1/],
   entities: ["/entities", /item[\s\S]*200/],
   streams: ["/streams", /every:dur[\s\S]*lag/],

@@ -4,6 +4,7 @@ import { brief, bytes, count } from "../format";
 import { view } from "../route";
 import { Ago, Figure, Figures, Name, Panel } from "../ui/bits";
 import { Answer, Empty } from "../ui/states";
+import { Now } from "./now";
 import { Table } from "../ui/table";
 
 const words: Record<TargetState, string> = {
@@ -30,6 +31,7 @@ export function FleetPage({ targets }: { targets: Data<List<Target>> }) {
         <h1>Fleet</h1>
         <p class="note">All servers that this instance watches.</p>
       </header>
+      <Now />
       <Answer of={targets} what="the servers">
         {(list) => (
           <>

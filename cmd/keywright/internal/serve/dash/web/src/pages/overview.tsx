@@ -6,6 +6,7 @@ import { at, setQuery, useRoute, view } from "../route";
 import { Ago, Chip, Figure, Figures, Level, Name, Panel } from "../ui/bits";
 import { Answer, Audit, Empty } from "../ui/states";
 import { Table } from "../ui/table";
+import { Now } from "./now";
 import { grow, inside, labelOf, rowLink, tone, Treemap, type Measure } from "../ui/treemap";
 import { historyAt, Trend } from "../ui/trend";
 
@@ -245,6 +246,7 @@ const answerAt = (target: string): string => at(["t", target, "overview"]);
 /** overviewAhead begins to fetch what the page shows, before it is known which user this is. */
 export function overviewAhead(target: string, query: URLSearchParams): void {
   ahead(answerAt(target), "audit", target);
+  ahead(at(["t", target, "now"]), "now", target);
   const metric = metrics.find((m) => m.id === query.get("metric")) ?? metrics[0]!;
   ahead(historyAt(target, metric.id, query), "audit", target);
 }
@@ -266,6 +268,7 @@ export function OverviewPage({ target }: { target: string }) {
                 {o.keyspace.doc} {o.at && <>Read <Ago at={o.at} />{o.report?.sampled && ", as a sample"}.</>}
               </p>
             </header>
+            <Now target={target} />
             {o.history_error && <p class="banner warning">History is not kept: <bdi>{o.history_error}</bdi></p>}
             {running && <Audit running={running} first={!o.at} />}
             <Head target={target} o={o} />

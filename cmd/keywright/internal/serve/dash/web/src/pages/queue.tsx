@@ -1,20 +1,40 @@
-import { useState } from "preact/hooks";
-import type { DeadJob, DeadJobs, Lane, List, Me, Queue, QueueDetail } from "../api";
+import { useEffect, useState } from "preact/hooks";
+import type { DeadJob, DeadJobs, Lane, List, Looked, Me, Queue, QueueDetail, QueueJob } from "../api";
 import { request, useData } from "../data";
 import { brief, count, duration, plural } from "../format";
 import { at, setQuery, useRoute, view } from "../route";
-import { Act } from "../ui/act";
-import { Ago, Chip, Figure, Figures, KeyName, Name, Panel } from "../ui/bits";
+import { Act, mayAct, One } from "../ui/act";
+import { Ago, When, Chip, Figure, Figures, KeyName, Name, Panel } from "../ui/bits";
 import { Answer, Empty } from "../ui/states";
 import { Table } from "../ui/table";
+import { Typed } from "../ui/typed";
 import { QueueName } from "./queues";
 
 const dead = (target: string, q: Queue, query: URLSearchParams): string =>
   at(["t", target, "queues", q.entry, q.instance, "dead"], { error: query.get("error") ?? undefined, text: query.get("text") ?? undefined });
 
+/** useSearch is what a search has found. While it goes on it is asked for again and again. */
+function useSearch<T extends Looked>(path: string, target: string) {
+  const found = useData<T>(path, "dead", target); // asked on opening
+  const searching = found.data?.searching;
+  useEffect(() => {
+    if (!searching) return;
+    const timer = setInterval(found.reload, 2_000);
+    return () => clearInterval(timer);
+  }, [searching, path]);
+  return found;
+}
+
+/** Far says how far a search is. */
+const Far = ({ of, all }: { of: Looked; all: number }) => (
+  <p class="note" role="status">
+    {of.searching ? `Searching: ${count(of.looked_at)} of ${count(Math.max(all, of.looked_at))} dead jobs were looked at.` : `All ${count(of.looked_at)} dead jobs were looked at.`}
+  </p>
+);
+
 /** Jobs lists what matches, a page at a time: there may be hundreds of thousands. */
-function Jobs({ path, target }: { path: string; target: string }) {
-  const first = useData<DeadJobs>(path, "dead", target); // asked on opening: each answer reads thousands of jobs
+function Jobs({ path, target, q, me }: { path: string; target: string; q: Queue; me: Me }) {
+  const first = useSearch<DeadJobs>(path, target);
   const [more, setMore] = useState<{ of: string; items: DeadJob[]; cursor?: string }>({ of: path, items: [] });
   const mine = more.of === path ? more : { of: path, items: [] as DeadJob[], cursor: undefined };
   return (
@@ -23,6 +43,7 @@ function Jobs({ path, target }: { path: string; target: string }) {
         const cursor = mine.items.length > 0 ? mine.cursor : list.cursor;
         return (
           <>
+            <Far of={list} all={q.dead} />
             <Table<DeadJob>
               id="dead"
               caption="Dead jobs"
@@ -31,13 +52,27 @@ function Jobs({ path, target }: { path: string; target: string }) {
               page={100_000}
               rowKey={(j) => j.id.base64 ?? j.id.text}
               csv={path}
-              empty={<Empty title="No dead job matches" />}
+              empty={<Empty title={list.searching ? "No dead job matches so far" : "No dead job matches"} />}
               columns={[
                 { id: "id", title: "Job", cell: (j) => <KeyName of={j.id} /> },
                 { id: "reason", title: "Error", cell: (j) => <bdi class="reason">{j.reason}</bdi> },
                 { id: "attempts", title: "Attempts", num: true, minor: true, sort: (j) => j.attempts, cell: (j) => count(j.attempts) },
                 { id: "crashes", title: "Crashes", num: true, minor: true, sort: (j) => j.crashes, cell: (j) => count(j.crashes) },
                 { id: "at", title: "Died", num: true, minor: true, sort: (j) => j.at ?? "", cell: (j) => (j.at ? <Ago at={j.at} /> : "–") },
+                ...(mayAct(me)
+                  ? [
+                      {
+                        id: "act",
+                        title: "At once",
+                        cell: (j: DeadJob) => j.id.base64 === undefined && (
+                          <>
+                            <One me={me} target={target} verb="queues.retry" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Retry" />{" "}
+                            <One me={me} target={target} verb="queues.discard" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Discard" tone="danger" />
+                          </>
+                        ),
+                      },
+                    ]
+                  : []),
               ]}
             />
             {cursor && (
@@ -65,11 +100,13 @@ function Dead({ target, q, me }: { target: string; q: Queue; me: Me }) {
   const { query } = useRoute();
   const error = query.get("error") ?? "";
   const text = query.get("text") ?? "";
+  const [typing, setTyping] = useState(false); // what is in the box is not what was searched for
   const path = dead(target, q, query);
-  const matched = useData<DeadJobs>(path, "dead", target);
-  const groups = useData<QueueDetail>(at(["t", target, "queues", q.entry, q.instance]), "dead", target).data;
-  const n = matched.data?.total ?? 0;
-  const all = !matched.data?.cut || n > (matched.data.looked_at ?? 0); // not all were looked at: a plan counts them
+  const matched = useSearch<DeadJobs>(path, target).data;
+  const groups = useSearch<QueueDetail>(at(["t", target, "queues", q.entry, q.instance]), target).data;
+  const n = matched?.total ?? 0;
+  const filter = [error && `error “${error}”`, text && `text “${text}”`].filter(Boolean).join(", ");
+  const off = typing || !matched || (n === 0 && !matched.searching);
   const select = { entry: q.entry, instance: q.instance, error, text };
   return (
     <Panel
@@ -79,8 +116,8 @@ function Dead({ target, q, me }: { target: string; q: Queue; me: Me }) {
       tools={
         q.dead > 0 && (
           <>
-            <Act me={me} target={target} verb="queues.retry" select={select} words={all ? `Retry all ${count(n)} that match` : "Retry all that match"} off={n === 0} />
-            <Act me={me} target={target} verb="queues.discard" select={select} words="Discard them" tone="danger" off={n === 0} />
+            <Act me={me} target={target} verb="queues.retry" select={select} words={matched && !matched.searching ? `Retry all ${count(n)} that match` : "Retry all that match"} off={off} />
+            <Act me={me} target={target} verb="queues.discard" select={select} words={filter ? `Discard all with ${filter}` : "Discard all"} tone="danger" off={off} />
           </>
         )
       }
@@ -100,19 +137,94 @@ function Dead({ target, q, me }: { target: string; q: Queue; me: Me }) {
                 <strong>{count(e.jobs)}</strong>
               </button>
             ))}
-            {groups?.errors_cut && <p class="note">Of the latest {count(groups.looked_at)} dead jobs: there are more.</p>}
+            {groups && groups.other_errors > 0 && <p class="note">{plural(groups.other_errors, "job has", "jobs have")} other errors.</p>}
+            {groups?.searching && <Far of={groups} all={q.dead} />}
           </div>
-          <input
-            type="search"
-            class="wide"
-            aria-label="Text in the job's name or error"
-            placeholder="Text in the job's name or error"
-            value={text}
-            onChange={(e) => setQuery({ text: e.currentTarget.value })}
-          />
-          <Jobs path={path} target={target} />
+          <Typed label="Text in the job's name or error" class="wide" text={text} typing={setTyping} done={(t) => setQuery({ text: t || undefined })} />
+          <Jobs path={path} target={target} q={q} me={me} />
         </>
       )}
+    </Panel>
+  );
+}
+
+type Place = "waiting" | "running" | "delayed";
+
+/** Alive lists jobs that are not dead, a page at a time. */
+function Alive({ target, q, me }: { target: string; q: Queue; me: Me }) {
+  const { query } = useRoute();
+  const place = (query.get("jobs") ?? "waiting") as Place;
+  const lane = query.get("lane") ?? q.lanes[0]?.lane ?? "";
+  const from = query.get("from") ?? "";
+  const path = at(["t", target, "queues", q.entry, q.instance, "jobs"], { state: place, lane: place === "waiting" ? lane : undefined, limit: "100", cursor: from || undefined });
+  const jobs = useData<List<QueueJob>>(path, "queues", target);
+  const title = { waiting: "", running: "Lease ends", delayed: "Due" }[place];
+  return (
+    <Panel
+      wide
+      title="Jobs"
+      note="the first to go at first"
+      tools={
+        <>
+          <span class="segments" role="group" aria-label="Jobs that">
+            {(["waiting", "running", "delayed"] as const).map((p) => (
+              <button key={p} type="button" aria-pressed={p === place} onClick={() => setQuery({ jobs: p === "waiting" ? undefined : p, from: undefined })}>
+                {p === "waiting" ? "Wait" : p === "running" ? "Run" : "Wait for their time"}
+              </button>
+            ))}
+          </span>
+          {place === "waiting" && q.lanes.length > 1 && (
+            <select aria-label="Lane" value={lane} onChange={(e) => setQuery({ lane: e.currentTarget.value, from: undefined })}>
+              {q.lanes.map((l) => (
+                <option key={l.lane} value={l.lane}>
+                  {l.lane}
+                </option>
+              ))}
+            </select>
+          )}
+        </>
+      }
+    >
+      <Answer of={jobs} what="the jobs">
+        {(list) => (
+          <>
+            <Table<QueueJob>
+              id="alive"
+              caption="Jobs"
+              rows={list.items}
+              total={list.total}
+              page={100}
+              rowKey={(j) => j.id.base64 ?? j.id.text}
+              empty={<Empty title="There is no such job now" />}
+              columns={[
+                { id: "id", title: "Job", csv: (j) => j.id.text, cell: (j) => <KeyName of={j.id} /> },
+                ...(title ? [{ id: "at", title, csv: (j: QueueJob) => j.at ?? "", cell: (j: QueueJob) => (j.at ? <When at={j.at} /> : "–") }] : []),
+                ...(mayAct(me)
+                  ? [
+                      {
+                        id: "act",
+                        title: "At once",
+                        cell: (j: QueueJob) => j.id.base64 === undefined && <One me={me} target={target} verb="queues.cancel" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Cancel" tone="danger" />,
+                      },
+                    ]
+                  : []),
+              ]}
+            />
+            <p class="more">
+              {from && (
+                <button type="button" class="button small" onClick={() => setQuery({ from: undefined })}>
+                  From the first
+                </button>
+              )}
+              {list.cursor && (
+                <button type="button" class="button small" onClick={() => setQuery({ from: list.cursor })}>
+                  Next
+                </button>
+              )}
+            </p>
+          </>
+        )}
+      </Answer>
     </Panel>
   );
 }
@@ -181,6 +293,7 @@ function Whole({ target, q, me }: { target: string; q: Queue; me: Me }) {
           )}
         </Panel>
         <Dead target={target} q={q} me={me} />
+        <Alive target={target} q={q} me={me} />
       </div>
     </>
   );

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { LeftAlone, Me, Plan, RunState } from "../api";
 import { ApiError, send, useData } from "../data";
@@ -16,6 +17,25 @@ type Part = Plan["entries"][number];
 /** destroys tells verbs whose effect cannot be undone: the name of what is meant must be typed. */
 const destroys = (verb: string): boolean => /discard|clean|delete|cancel/.test(verb);
 
+const names: Record<string, string> = { entry: "Entry", instance: "Queue", error: "With the error", text: "With the text", id: "The job", key: "The key", owner: "Of the owner", match: "That match", where: "Where" };
+
+/** Meant says what a plan is about: what it was asked for, and how many there are. */
+function Meant({ p }: { p: Plan }) {
+  const select = Object.entries(p.select ?? {}).filter(([name, text]) => text && !(name === "instance" && text === "-"));
+  if (select.length === 0) return null;
+  const all = /retry|discard/.test(p.verb) && !select.some(([name]) => name === "error" || name === "text" || name === "id");
+  return (
+    <div class={`banner ${destroys(p.verb) ? "warning" : ""} meant`}>
+      <Facts
+        of={[
+          ...select.map(([name, text]): [string, ComponentChildren] => [names[name] ?? name, <Name text={text} />]),
+          ["Meant", p.state === "planning" ? "being counted" : <strong>{all ? `all dead jobs: ${count(p.total)}` : count(p.total)}</strong>],
+        ]}
+      />
+    </div>
+  );
+}
+
 function Confirm({ p, go, close }: { p: Plan; go: () => void; close: () => void }) {
   const name = p.entries[0]?.entry || p.verb;
   const [typed, type] = useState("");
@@ -29,6 +49,7 @@ function Confirm({ p, go, close }: { p: Plan; go: () => void; close: () => void 
           if (!must || typed === name) go();
         }}
       >
+        <Meant p={p} />
         <p>
           {count(p.change)} will be changed{must ? ", and this cannot be undone." : "."}
         </p>
@@ -202,6 +223,7 @@ export function RunPage({ target, id, me }: { target: string; id: string; me: Me
                 . {p.state === "planned" && "Nothing was changed yet."}
               </p>
             </header>
+            <Meant p={p} />
             {p.problem && (
               <p class="banner error" role="alert">
                 <bdi>{p.problem}</bdi> {p.hint && <bdi>({p.hint})</bdi>}

@@ -35,7 +35,8 @@ function Live({ x, failed }: { x: Explained; failed?: string }) {
 }
 
 function Answered({ target, x, failed, me }: { target: string; x: Explained; failed?: string; me: Me }) {
-  const [tone, words] = verdicts[x.status];
+  const [is, words] = verdicts[x.status];
+  const tone = is === "good" && x.wrong?.length ? "warning" : is;
   return (
     <>
       <p class={`verdict ${tone}`}>

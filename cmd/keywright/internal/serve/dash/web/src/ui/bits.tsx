@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Key, Severity } from "../api";
-import { ago, moment } from "../format";
+import { ago, duration, moment } from "../format";
 import { useNow } from "../live";
 
 // What would reorder or hide text is written as an escape, so that a name looks like what it is.
@@ -30,6 +30,18 @@ export const Ago = ({ at }: { at: string }) => {
     <time dateTime={at} title={moment(at)}>
       {ago(at, now)}
     </time>
+  );
+};
+
+/** When is a moment that may be to come. */
+export const When = ({ at }: { at: string }) => {
+  const left = (Date.parse(at) - useNow()) / 1000;
+  return left > 0 ? (
+    <time dateTime={at} title={moment(at)}>
+      in {duration(left)}
+    </time>
+  ) : (
+    <Ago at={at} />
   );
 };
 

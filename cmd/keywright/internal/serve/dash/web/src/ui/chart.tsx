@@ -36,7 +36,7 @@ function options(h: History, width: number, height: number, write: (n: number) =
     padding: [8, 4, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     legend: { show: false },
-    scales: { x: { range: (u, low, high) => (u.data[0]!.length < 2 ? [low - 3600, low + 3600] : [low, high]) }, y: { range: (_u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) <= 0 ? 1 : (high ?? 1) * 1.08] } },
+    scales: { x: { range: (u, low, high) => (u.data[0]!.length === 1 ? [u.data[0]![0]! - 3600, u.data[0]![0]! + 3600] : [low, high]) }, y: { range: (_u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) <= 0 ? 1 : (high ?? 1) * 1.08] } },
     axes: [
       { ...axis, space: 70, grid: { show: false } },
       { ...axis, size: 64, space: 36, values: (_u, at) => at.map((v) => (v === null ? "" : write(v))) },

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import type { Measured, Progress } from "../api";
 import type { ApiError, Data } from "../data";
-import { count, percent } from "../format";
+import { count, duration, percent } from "../format";
+import { useLink, useNow } from "../live";
 import { Ago, Meter } from "./bits";
 
 export const Loading = ({ what }: { what: string }) => (
@@ -56,10 +57,24 @@ export function Audit({ running, first }: { running: Progress; first: boolean })
   );
 }
 
-/** Truth says what of a measurement is not as it should be: old, or not whole. */
+/** AsOf says when what is shown was read, and how often it is. */
+const AsOf = ({ of }: { of: Measured }) =>
+  of.at && of.every_seconds ? (
+    <p class="note asof">
+      As of <Ago at={of.at} />, read every {duration(of.every_seconds)}.
+    </p>
+  ) : null;
+
+/** Truth says what of a measurement is not as it should be: old, or not whole. Where keywright is away the page says so once. */
 export function Truth({ of, error, retry }: { of: Measured; error?: ApiError; retry?: () => void }) {
+  const away = useLink() === "away";
+  const now = useNow(5_000);
+  // the server says what is old; where it says nothing any more the page sees that itself, somewhat later
+  const late = !!of.at && !!of.every_seconds && now - Date.parse(of.at) > 4_000 * Math.max(of.every_seconds, 5);
+  if (away) return <AsOf of={of} />;
   return (
     <>
+      <AsOf of={of} />
       {error && (
         <div class="banner error" role="alert">
           <p>
@@ -72,7 +87,7 @@ export function Truth({ of, error, retry }: { of: Measured; error?: ApiError; re
           )}
         </div>
       )}
-      {of.stale && !error && !of.failed && (
+      {(of.stale || late) && !error && !of.failed && (
         <div class="banner warning" role="status">
           <p>
             <strong>This is old.</strong>{" "}

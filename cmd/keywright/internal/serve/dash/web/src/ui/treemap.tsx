@@ -26,7 +26,7 @@ interface Node {
   path: string;
   row?: EntryRow;
   children?: Node[];
-  within?: number; // entries of a group that is drawn as one
+  within?: EntryRow[]; // of a group
   worth?: number;
 }
 
@@ -76,6 +76,9 @@ export function tone(row: EntryRow): string {
   return row.keys === 0 ? "unused" : "clean";
 }
 
+/** worst is the tone of a group that is drawn as one. */
+const worst = (rows: EntryRow[]): string => ["error", "warning", "clean", "undeclared", "foreign"].find((t) => rows.some((r) => tone(r) === t)) ?? "unused";
+
 type Box = HierarchyRectangularNode<Node>;
 
 const drawn = 250; // entries that are drawn apart inside of groups; a browser needs long for more
@@ -100,7 +103,7 @@ function layout(node: Node, by: Measure, width: number, height: number): { boxes
   const open = opened((node.children ?? []).filter((c) => !c.row), by);
   const flat: Node = {
     ...node,
-    children: (node.children ?? []).map((c) => (c.row ? c : { ...c, children: open.has(c) ? leaves(c) : undefined, within: leaves(c).length, worth: worth(c, by) })),
+    children: (node.children ?? []).map((c) => (c.row ? c : { ...c, children: open.has(c) ? leaves(c) : undefined, within: leaves(c).map((l) => l.row!), worth: worth(c, by) })),
   };
   const root = hierarchy(flat)
     .sum((n) => (n.row ? n.row[by] : n.children ? 0 : (n.worth ?? 0)))
@@ -170,7 +173,11 @@ const amount = (n: number, by: Measure): string => (by === "bytes" ? bytes(n) : 
 function say(b: Box, by: Measure, total: number): string {
   const row = b.data.row;
   const share = percent(total > 0 ? (b.value ?? 0) / total : 0);
-  if (!row) return `${b.data.path || b.data.name}: ${plural(b.data.within ?? b.leaves().length, "entry", "entries")}, ${amount(b.value ?? 0, by)}, ${share}`;
+  if (!row) {
+    const within = b.data.within ?? [];
+    const broken = within.reduce((s, r) => s + r.violations, 0);
+    return `${b.data.path || b.data.name}: ${plural(within.length, "entry", "entries")}, ${amount(b.value ?? 0, by)}, ${share}${broken > 0 ? `, ${plural(broken, "violation")}` : ""}`;
+  }
   const wrong = row.violations > 0 ? `, ${plural(row.violations, "violation")}` : "";
   const kind = row.kind === "entry" ? "" : ` (${row.kind})`;
   return `${labelOf(row)}${kind}: ${count(row.keys)} keys, ${bytes(row.bytes)}, ${share}${wrong}`;
@@ -221,7 +228,7 @@ export function Treemap({ target, rows, by, zoom, linkOf }: Props) {
           return (
             <a
               key={`${row ? row.kind : "group"} ${b.data.path} ${row?.name ?? ""}`}
-              class={row ? `tile ${tone(row)}` : "box"}
+              class={row ? `tile ${tone(row)}` : b.children ? "box" : `tile group ${worst(b.data.within ?? [])}`}
               href={row ? rowLink(target, row) : linkOf(b.data.path)}
               tabIndex={i === 0 ? 0 : -1}
               onMouseEnter={() => tell(words)}
@@ -229,8 +236,8 @@ export function Treemap({ target, rows, by, zoom, linkOf }: Props) {
               style={{ left: `${b.x0}px`, top: `${b.y0}px`, width: `${w}px`, height: `${h}px` }}
             >
               {w > 44 && h > 18 && <span>{row ? short(row, b.parent?.data.path ?? "") : b.data.name}</span>}{" "}
-              {w > 64 && h > 38 && row && <small>{amount(b.value ?? 0, by)}</small>}
-              {!row && w > 160 && <small>{amount(b.value ?? 0, by)}</small>} <span class="aside">{words}</span>
+              {w > 64 && h > 38 && !b.children && <small>{amount(b.value ?? 0, by)}{!row && w > 120 && `, ${plural(b.data.within?.length ?? 0, "entry", "entries")}`}</small>}
+              {b.children && w > 160 && <small>{amount(b.value ?? 0, by)}</small>} <span class="aside">{words}</span>
             </a>
           );
         })}

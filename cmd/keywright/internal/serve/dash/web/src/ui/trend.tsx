@@ -8,6 +8,7 @@ import { Chart, table } from "./chart";
 import { Answer, Empty } from "./states";
 
 const ranges: [string, string, number][] = [
+  ["", "what there is", 0], // of 30 days at most, as the server decides
   ["24h", "24 hours", 86_400],
   ["7d", "7 days", 7 * 86_400],
   ["30d", "30 days", 30 * 86_400],
@@ -42,11 +43,11 @@ function from(seconds: number): string {
   return new Date(Math.floor((Date.now() - seconds * 1000) / step) * step).toISOString();
 }
 
-const rangeOf = (query: URLSearchParams) => ranges.find((r) => r[0] === query.get("range")) ?? ranges[2]!;
+const rangeOf = (query: URLSearchParams) => ranges.find((r) => r[0] === query.get("range")) ?? ranges[0]!;
 
 /** historyAt is the address of the figures that a view's query asks for. */
 export const historyAt = (target: string, metric: string, query: URLSearchParams, entry?: string): string =>
-  at(["t", target, "history"], { entry, metric, from: from(rangeOf(query)[2]) });
+  at(["t", target, "history"], { entry, metric, from: rangeOf(query)[2] > 0 ? from(rangeOf(query)[2]) : undefined });
 
 export function Trend({ title, target, metrics, entry }: Props) {
   const { query } = useRoute();
@@ -68,7 +69,7 @@ export function Trend({ title, target, metrics, entry }: Props) {
               ))}
             </span>
           )}
-          <select aria-label="How far back" value={id} onChange={(e) => setQuery({ range: e.currentTarget.value })}>
+          <select aria-label="How far back" value={id} onChange={(e) => setQuery({ range: e.currentTarget.value || undefined })}>
             {ranges.map((r) => (
               <option key={r[0]} value={r[0]}>
                 {r[1]}

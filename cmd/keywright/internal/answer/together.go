@@ -1,0 +1,58 @@
+package answer
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Together says how many constructs are asked for at once: their commands share round trips.
+const Together = 32
+
+// instance represents a construct of an entry that there is.
+type instance struct {
+	entry  *keyspace.Entry
+	values bind.Values
+}
+
+// found gives what there is of entries. Entries that cannot be looked for are gaps.
+func (r *Reader) found(ctx context.Context, entries []*keyspace.Entry, g *Gaps) (out []instance, err error) {
+	for _, e := range entries {
+		all, err := r.instances(ctx, e, g)
+		if err := g.Pass(ctx, e.Name, "", err); err != nil {
+			return out, err
+		}
+		for _, values := range all {
+			out = append(out, instance{e, values})
+		}
+	}
+	return out, nil
+}
+
+// together reads things, so many at once, each of which costs the server so many commands, and hands
+// on what each of them gave, in their order.
+func together[I, R any](ctx context.Context, r *Reader, all []I, cost int, read func(I) (R, error),
+	each func(I, R, error) error) error {
+	for some := range slices.Chunk(all, Together) {
+		if r.Pace != nil {
+			if err := r.Pace(ctx, cost*len(some)); err != nil {
+				return err
+			}
+		}
+		values, errs := make([]R, len(some)), make([]error, len(some))
+		var reading sync.WaitGroup
+		for i, one := range some {
+			reading.Go(func() { values[i], errs[i] = read(one) })
+		}
+		reading.Wait()
+		for i, one := range some {
+			if err := each(one, values[i], errs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

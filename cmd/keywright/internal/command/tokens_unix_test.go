@@ -1,0 +1,36 @@
+//go:build unix
+
+package command
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/internal/expect"
+)
+
+// TestLooseTokens: a file of tokens that other users may write is refused, and no name of a user commands a terminal.
+func TestLooseTokens(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "tokens")
+	expect.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "alice viewer sha256:%x\n", sha256.Sum256([]byte("x"))), 0o600))
+	for mode, good := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o660: false, 0o666: false} {
+		expect.NoError(t, os.Chmod(path, mode))
+		tokens, err := (&serving{tokens: path}).readTokens()
+		if (err == nil) != good || good && len(tokens) != 1 {
+			t.Errorf("%o: %v", mode, err)
+		}
+	}
+	for _, name := range []string{"a\x1b[2J", "a b", "a#", ""} {
+		var out, errs strings.Builder
+		code := Main(t.Context(), []string{"serve", "token", name},
+			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		if code != exitUsage || out.Len() > 0 {
+			t.Errorf("%q: exit code %d, %s", name, code, out.String())
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Mark says when something was read, what it is worth, and how often it is read.
+type Mark struct {
+	At     time.Time     // when the reading began; zero: it was never read
+	Failed *Failure      // of the latest attempt; nil: what was read is of the latest
+	Every  time.Duration // from one reading to the next: by how much there is to read, and not by how long that took
+}
+
+// Age returns how old the reading is; of what was never read, for how long that has been so.
+func (m *Mark) Age(began, now time.Time) time.Duration {
+	if m.At.IsZero() {
+		return now.Sub(began)
+	}
+	return now.Sub(m.At)
+}
+
+// leastPace bounds what is called old: what was read less than twice this ago is not.
+const leastPace = 5 * time.Second
+
+// Stale reports whether the reading is no figure of now: the latest attempt failed, or it is older than
+// twice its pace.
+func (m *Mark) Stale(began, now time.Time) bool {
+	return m.Failed != nil || m.Every > 0 && m.Age(began, now) > 2*max(m.Every, leastPace)
+}
+
+// Reading represents something read from the server.
+type Reading[T any] struct {
+	Value *T // nil: never read
+	Mark
+}
+
+// Part represents a part of a server that is read again and again.
+type Part struct {
+	Name string
+	*Mark
+}
+
+// Parts returns what is read of the target again and again; of a file nothing is.
+func (s *State) Parts() (out []Part) {
+	for _, p := range []Part{{"audit", &s.Audits}, {"server", &s.Server.Mark}, {"shards", &s.Shards.Mark},
+		{"queues", &s.Queues.Mark}, {"streams", &s.Streams.Mark}, {"locks", &s.Locks.Mark}, {"entities", &s.Entities.Mark},
+		{"rankings", &s.Rankings.Mark}, {"migrations", &s.Moves.Mark}} {
+		if p.Every > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// reading describes what is read again and again, at a pace of its own: none waits for another.
+type reading struct {
+	told   What
+	of     keyspace.Construct // it is read where one is declared; "": in any case
+	every  int                // from one reading to the next, at least: times Glance
+	budget int                // commands a second, those of scripts included
+	mark   func(*State) *Mark
+	look   func(context.Context, *Target, *answer.Reader) (keep func(*State), err error)
+}
+
+// part makes a reading.
+func part[T any](told What, of keyspace.Construct, every, budget int, at func(*State) *Reading[T],
+	look func(context.Context, *Target, *answer.Reader) (T, error)) reading {
+	return reading{told, of, every, budget, func(s *State) *Mark { return &at(s).Mark },
+		func(ctx context.Context, t *Target, r *answer.Reader) (func(*State), error) {
+			value, err := look(ctx, t, r)
+			return func(s *State) { at(s).Value = &value }, err
+		}}
+}
+
+// declares returns the entries of a construct.
+func (t *Target) declares(of keyspace.Construct) (out []*keyspace.Entry) {
+	for _, e := range t.Declaration.Entries {
+		if e.Construct == of {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// watch reads something again and again, until ctx ends: sooner where an audit has found what there is.
+func (t *Target) watch(ctx context.Context, r *reading, found <-chan struct{}) {
+	for {
+		began := time.Now()
+		if every := t.every(r, t.glance(ctx, r)); !waits(ctx, max(every-time.Since(began), 0), found) {
+			return
+		}
+	}
+}
+
+// glance reads something once, and returns how many commands that took. It sends twice the budget in a second at
+// most, so that it takes half of the time to the next reading.
+func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
+	began := t.Now()
+	p := &pace{each: time.Second / time.Duration(2*cmp.Or(t.Pace, r.budget))}
+	keep := func(*State) {}
+	client, err := t.Client(ctx)
+	if err == nil {
+		keep, err = r.look(ctx, t, &answer.Reader{Client: client, Keyspace: t.Declaration.Keyspace,
+			Instances: t.instances, Rankings: t.rankings(client), Pace: p.wait})
+	}
+	if ctx.Err() == nil {
+		t.settle(r.told, r.mark, keep, began, t.every(r, p.spent), err)
+	}
+	return p.spent
+}
+
+// every returns how long it is from one reading to the next, that cost so many commands.
+func (t *Target) every(r *reading, commands int) time.Duration {
+	return max(time.Duration(r.every)*t.Glance,
+		time.Duration(commands)*time.Second/time.Duration(cmp.Or(t.Pace, r.budget)))
+}
+
+// settle puts what was read into its place in the state, and tells of it. What could not be read leaves
+// there what was read before.
+func (t *Target) settle(told What, at func(*State) *Mark, keep func(*State), began time.Time, every time.Duration,
+	err error) {
+	t.change(told, func(s *State) {
+		if err != nil {
+			at(s).Failed = failed(at(s).Failed, t.Now(), err)
+			return
+		}
+		keep(s)
+		*at(s) = Mark{began, nil, every}
+	})
+}
+
+// pace lets readings pass so that they send so many commands a second.
+type pace struct {
+	each  time.Duration // of a command
+	next  time.Time
+	spent int // commands so far
+}
+
+func (p *pace) wait(ctx context.Context, commands int) error {
+	p.spent += commands
+	wait := time.Until(p.next)
+	if wait > 0 && !waits(ctx, wait, nil) {
+		return ctx.Err()
+	}
+	p.next = time.Now().Add(time.Duration(commands) * p.each)
+	return nil
+}

@@ -1,0 +1,73 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
+)
+
+// Listed represents a job where it is now.
+type Listed struct {
+	ID   string
+	Lane string    // of a job that waits
+	At   time.Time // of a running job: until when its lease lasts; of a delayed one: when it is due
+}
+
+// Running lists jobs that are leased, those whose lease ends first at first, at most 1000. One round trip.
+func (q Queue[T]) Running(ctx context.Context, offset, n int64) ([]Listed, error) {
+	return q.timed(ctx, q.keys.Leases, offset, n)
+}
+
+// Delayed lists jobs that wait for their time, those that are due first at first, at most 1000. One round trip.
+func (q Queue[T]) Delayed(ctx context.Context, offset, n int64) ([]Listed, error) {
+	return q.timed(ctx, q.keys.Delayed, offset, n)
+}
+
+func (q Queue[T]) timed(ctx context.Context, key string, offset, n int64) ([]Listed, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	n = min(max(n, 1), maxBatch)
+	all, err := kernel.NewOp(kernel.Spec[[]kernel.ZScore]{
+		Action: kernel.Action{Client: q.client, Name: "list", Entry: q.entry, Effect: keywright.Reads, Key: key},
+		Build: func(b kernel.Builder) kernel.Command {
+			return b.Zrange().Key(key).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1,
+				10)).Withscores().Build()
+		},
+		Decode: func(r kernel.Reply) ([]kernel.ZScore, error) { return r.AsZScores() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, q.named(ctx, []string{key}, err)
+	}
+	out := make([]Listed, len(all))
+	for i, one := range all {
+		out[i] = Listed{ID: one.Member, At: time.UnixMilli(int64(one.Score))}
+	}
+	return out, nil
+}
+
+// Waiting lists jobs of a lane, the first to go at first, at most 1000; "" is the only lane. A job that was cancelled
+// in a long lane is listed until its turn comes. One round trip.
+func (q Queue[T]) Waiting(ctx context.Context, lane string, offset, n int64) ([]Listed, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	i := slices.IndexFunc(q.keys.Lanes, func(l Lane) bool { return l.Name == lane })
+	if i < 0 {
+		return []Listed{}, nil
+	}
+	key, n := q.keys.Lanes[i].Key, min(max(n, 1), maxBatch)
+	ids, err := q.rangeOf(ctx, key, offset, offset+n-1)
+	if err != nil {
+		return nil, q.named(ctx, []string{key}, err)
+	}
+	out := make([]Listed, len(ids))
+	for i, id := range ids {
+		out[i] = Listed{ID: id, Lane: lane}
+	}
+	return out, nil
+}
