@@ -18,6 +18,7 @@ import (
 type prompt struct {
 	rueidis.Client
 	*rooms
+	nodes *nodeMap // nil: it is no cluster
 }
 
 // rooms bounds what is under way.
@@ -255,15 +256,23 @@ func (p *prompt) doCacheApart(ctx context.Context, cmd rueidis.Cacheable, ttl ti
 }
 
 func (p *prompt) doMultiApart(ctx context.Context, multi []rueidis.Completed) []rueidis.RedisResult {
-	all, err := apart(ctx, p.rooms, p.indirect,
-		func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMulti(ctx, multi...) })
-	return p.results(ctx, len(multi), all, err)
+	slots := make([]uint16, len(multi))
+	for i := range multi {
+		slots[i] = multi[i].Slot()
+	}
+	return p.perNode(ctx, slots, func(ctx context.Context, places []int) []rueidis.RedisResult {
+		return p.Client.DoMulti(ctx, chosen(multi, places)...)
+	})
 }
 
 func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.CacheableTTL) []rueidis.RedisResult {
-	all, err := apart(ctx, p.rooms, p.indirect,
-		func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMultiCache(ctx, multi...) })
-	return p.results(ctx, len(multi), all, err)
+	slots := make([]uint16, len(multi))
+	for i := range multi {
+		slots[i] = multi[i].Cmd.Slot()
+	}
+	return p.perNode(ctx, slots, func(ctx context.Context, places []int) []rueidis.RedisResult {
+		return p.Client.DoMultiCache(ctx, chosen(multi, places)...)
+	})
 }
 
 // aside represents the context of a command that blocks. It notes whether rueidis, which asks
@@ -413,7 +422,7 @@ func (p *prompt) results(ctx context.Context, n int, all []rueidis.RedisResult, 
 func (p *prompt) Nodes() map[string]rueidis.Client {
 	nodes := p.Client.Nodes()
 	for addr, node := range nodes {
-		nodes[addr] = &prompt{node, p.rooms}
+		nodes[addr] = &prompt{Client: node, rooms: p.rooms}
 	}
 	return nodes
 }
