@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,5 +57,34 @@ func TestAFrozenNodeCostsItsOwnKeysOnly(t *testing.T) {
 				}
 			}
 		}
+		transactions(t, c, k, sound)
 	})
+}
+
+// transactions are many that wait for a silent node, and one of each other key that does not wait for them.
+func transactions(t *testing.T, c *keywright.Client, k *everykeys.Keyspace, sound map[int64]*keywrighttest.Server) {
+	silent := int64(1)
+	for sound[silent] != nil {
+		silent++
+	}
+	put := func(ctx context.Context, id int64) error {
+		return c.Transact(ctx, func(tx *keywright.Tx) error {
+			keywright.Queue(tx, k.Str(id).Set("put"))
+			return nil
+		})
+	}
+	stuck, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 80 {
+		all.Go(func() { _ = put(stuck, silent) })
+	}
+	for id := range sound {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		if err := put(ctx, id); err != nil {
+			t.Errorf("a transaction of key %d, of a sound node: %v", id, err)
+		}
+		cancel()
+	}
+	cancel()
+	all.Wait()
 }

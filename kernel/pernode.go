@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -10,15 +11,32 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// nodeMap knows which node of a cluster has which slot: the client library does not say. A call of many keys is divided
-// by it where a node may not answer, so that the others answer for their keys.
+// nodeMap knows which node of a cluster has which slot: the client library does not say. Where a node may not answer, a
+// call of many keys is divided by it, so that the others answer for their keys, and each has room of its own for
+// transactions.
 type nodeMap struct {
-	turn chan struct{} // of who looks
-	read time.Time
-	of   *[slot.Count]int // by slot, from 1; 0: no node has it. nil: not known
+	client rueidis.Client
+	turn   chan struct{} // of who looks
+	read   time.Time
+	of     *owners
+
+	mu    sync.Mutex
+	conns map[string]chan struct{} // room for transactions, by node
 }
 
-func newNodeMap() *nodeMap { return &nodeMap{turn: make(chan struct{}, 1)} }
+// owners are the ids of nodes by slot, "" where none is known. nil: nothing is known.
+type owners [slot.Count]string
+
+func (o *owners) at(s uint16) string {
+	if o == nil || s >= slot.Count { // a command without a key
+		return ""
+	}
+	return o[s]
+}
+
+func newNodeMap(c rueidis.Client) *nodeMap {
+	return &nodeMap{client: c, turn: make(chan struct{}, 1), conns: map[string]chan struct{}{}}
+}
 
 // The bounds of what a nodeMap knows: for how long, and how long the nodes are waited for, of which the first one that
 // answers is believed.
@@ -28,7 +46,7 @@ const (
 )
 
 // look returns the map, read again if it is old. Without an answer it is the old one.
-func (m *nodeMap) look(ctx context.Context, c rueidis.Client) *[slot.Count]int {
+func (m *nodeMap) look(ctx context.Context) *owners {
 	select {
 	case m.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -40,11 +58,11 @@ func (m *nodeMap) look(ctx context.Context, c rueidis.Client) *[slot.Count]int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, mapWait)
 	defer cancel()
-	nodes := c.Nodes()
-	found := make(chan *[slot.Count]int, len(nodes))
+	nodes := m.client.Nodes()
+	found := make(chan *owners, len(nodes))
 	for _, node := range nodes {
 		go func() { // until the node answers, or its connection is given up
-			if of, err := slotsOf(node.Do(ctx, node.B().ClusterSlots().Build())); err == nil {
+			if of, err := ownersOf(node.Do(ctx, node.B().ClusterSlots().Build())); err == nil {
 				found <- of
 			}
 		}()
@@ -57,14 +75,13 @@ func (m *nodeMap) look(ctx context.Context, c rueidis.Client) *[slot.Count]int {
 	return m.of
 }
 
-// slotsOf reads a reply of CLUSTER SLOTS: ranges of slots, each with its primary first.
-func slotsOf(r rueidis.RedisResult) (*[slot.Count]int, error) {
+// ownersOf reads a reply of CLUSTER SLOTS: ranges of slots, each with its primary first.
+func ownersOf(r rueidis.RedisResult) (*owners, error) {
 	ranges, err := r.ToArray()
 	if err != nil {
 		return nil, err
 	}
-	var of [slot.Count]int
-	known := map[string]int{}
+	var of owners
 	for i := range ranges {
 		words, err := ranges[i].ToArray()
 		if err != nil || len(words) < 3 {
@@ -77,32 +94,45 @@ func slotsOf(r rueidis.RedisResult) (*[slot.Count]int, error) {
 			continue
 		}
 		id, _ := primary[2].ToString()
-		if known[id] == 0 {
-			known[id] = len(known) + 1
-		}
 		for s := first; s <= last; s++ {
-			of[s] = known[id]
+			of[s] = id
 		}
 	}
 	return &of, nil
 }
 
-// divide returns the places of commands by the node that has their slot.
-func (p *prompt) divide(ctx context.Context, slots []uint16) (groups [][]int) {
-	var of *[slot.Count]int
-	if p.nodes != nil {
-		of = p.nodes.look(ctx, p.Client)
+// room returns the room for transactions of the node that has a slot; that of all where no node is in doubt.
+func (r *rooms) room(ctx context.Context, commands []rueidis.Completed) chan struct{} {
+	if r.nodes == nil || r.gate.calm() {
+		return r.conns
 	}
-	at := map[int]int{} // the group of a node
+	id, of := "", r.nodes.look(ctx)
+	for i := range commands {
+		id = cmp.Or(id, of.at(commands[i].Slot()))
+	}
+	if id == "" {
+		return r.conns
+	}
+	r.nodes.mu.Lock()
+	defer r.nodes.mu.Unlock()
+	if r.nodes.conns[id] == nil {
+		r.nodes.conns[id] = make(chan struct{}, mostOwn)
+	}
+	return r.nodes.conns[id]
+}
+
+// divide returns the places of commands by the node that has their slot.
+func (r *rooms) divide(ctx context.Context, slots []uint16) (groups [][]int) {
+	var of *owners
+	if r.nodes != nil {
+		of = r.nodes.look(ctx)
+	}
+	at := map[string]int{} // the group of a node
 	for i, s := range slots {
-		node := 0
-		if of != nil && s < slot.Count {
-			node = of[s]
-		}
-		g, ok := at[node]
+		g, ok := at[of.at(s)]
 		if !ok {
 			g = len(groups)
-			at[node], groups = g, append(groups, nil)
+			at[of.at(s)], groups = g, append(groups, nil)
 		}
 		groups[g] = append(groups[g], i)
 	}

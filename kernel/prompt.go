@@ -18,7 +18,6 @@ import (
 type prompt struct {
 	rueidis.Client
 	*rooms
-	nodes *nodeMap // nil: it is no cluster
 }
 
 // rooms bounds what is under way.
@@ -28,6 +27,7 @@ type rooms struct {
 	indirect chan struct{} // room for calls on goroutines of their own
 	conns    chan struct{} // room for connections of one transaction each
 	blocks   chan struct{} // room for commands that block, each with a connection of its own
+	nodes    *nodeMap      // nil: it is no cluster
 
 	// every call writes what follows: what all of them read is in another line of the processor's cache
 	_      [64]byte
@@ -422,7 +422,7 @@ func (p *prompt) results(ctx context.Context, n int, all []rueidis.RedisResult, 
 func (p *prompt) Nodes() map[string]rueidis.Client {
 	nodes := p.Client.Nodes()
 	for addr, node := range nodes {
-		nodes[addr] = &prompt{Client: node, rooms: p.rooms}
+		nodes[addr] = &prompt{node, p.rooms}
 	}
 	return nodes
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // runner claims jobs and runs them, one after the other.
@@ -60,6 +61,9 @@ func (r *runner[T]) fetch() {
 		r.failures++
 		r.over = wanted == 0 && (r.failures > 3 || r.calling.Err() != nil) // the leases run out, and others take the jobs
 		r.tell(err)
+		if kernel.Permanent(err) != nil {
+			r.halt(err)
+		}
 		r.rest()
 		return
 	}

@@ -84,6 +84,8 @@ func (c *crew[T]) notice(n keywright.Notice) {
 func (c *crew[T]) tell(err error) {
 	if c.w.o.OnError != nil && err != nil {
 		c.harmless(func() { c.w.o.OnError(err) })
+	} else {
+		c.q.client.Unheard("run", c.q.entry, err)
 	}
 }
 
