@@ -179,9 +179,15 @@ var refusedCommand = regexp.MustCompile("(?i)(?:unknown command |run the )[`']([
 
 // lasting reports whether a refusal is one of a right, a command or a type that is not there: it stays so.
 func lasting(err error) bool {
-	word := refusal(err)
-	return word == "NOPERM" || word == "WRONGTYPE" || word == "ERR" &&
-		(strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "Unknown Redis command"))
+	switch refusal(err) {
+	case "NOPERM", "WRONGTYPE":
+		return true
+	case "ERR":
+		reply, _ := errors.AsType[*rueidis.RedisError](err)
+		return strings.HasPrefix(strings.ToLower(reply.Error()), "unknown command") ||
+			strings.HasPrefix(reply.Error(), "Unknown Redis command") // of a script
+	}
+	return false
 }
 
 // Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of a

@@ -267,11 +267,12 @@ func (a *Action) fail(attempts int, err error) error {
 // blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself which
 // has the wrong type.
 func (a *Action) blame(e *Error) {
-	if found := refusedCommand.FindStringSubmatch(e.Err.Error()); found != nil {
+	reply, _ := errors.AsType[*rueidis.RedisError](e.Err)
+	if found := refusedCommand.FindStringSubmatch(reply.Error()); found != nil {
 		e.Command = strings.ToLower(found[1])
 	}
 	wrong := refusal(e.Err) == "WRONGTYPE"
-	if !wrong || !a.several && !strings.HasPrefix(e.Err.Error(), "WRONGTYPE the key ") {
+	if !wrong || !a.several && !strings.HasPrefix(reply.Error(), "WRONGTYPE the key ") {
 		e.Key = a.Key
 	}
 }

@@ -86,7 +86,7 @@ func methods(c *keywright.Client) table {
 		calls(title, m.Call(arguments(typ, 0))[0], map[reflect.Type]bool{}, out)
 	}
 	maps.DeleteFunc(of, func(name string, _ func(context.Context) error) bool {
-		return strings.HasSuffix(name, ".DoAndWait") || strings.HasSuffix(name, ".Do") && name != "Lk.Do"
+		return strings.Contains(name, ".Client.") || strings.HasSuffix(name, ".DoAndWait") || strings.HasSuffix(name, ".Do") && name != "Lk.Do"
 	})
 	maps.Copy(of, wellAsked(source))
 	return out
@@ -103,6 +103,9 @@ func wellAsked(k *everykeys.Keyspace) map[string]func(context.Context) error {
 		"Q.Enqueue": func(ctx context.Context) error { return expect.Err(q.Enqueue(ctx, queue.Task[string]{})) },
 		"Q.EnqueueAll": func(ctx context.Context) error {
 			return expect.Err(q.EnqueueAll(ctx, []queue.Task[string]{{}}))
+		},
+		"CaCache.InvalidateTag": func(ctx context.Context) error {
+			return expect.Err(k.CaCache().InvalidateTag(ctx, k.Zs(1).Key))
 		},
 		"ItemStore.List": func(ctx context.Context) error { return expect.Err(items.List(ctx, query)) },
 		"ItemStore.IDs":  func(ctx context.Context) error { return expect.Err(items.IDs(ctx, query)) },

@@ -23,7 +23,7 @@ func TestAPermanentRefusalEndsRun(t *testing.T) {
 			url, key string
 			prepare  func(q queue.Queue[string])
 		}{
-			"rights": {"redis://app:p@" + s.Addr(), "{rights}", func(q queue.Queue[string]) {
+			"rights": {"redis://app:p@" + s.Addr(), "(key ", func(q queue.Queue[string]) {
 				_, err := q.Enqueue(t.Context(), queue.Task[string]{ID: "x"})
 				must(t, err)
 			}},

@@ -104,7 +104,8 @@ func Repair(ks *keyspace.Keyspace, name string) (User, error) {
 	if b.err != nil {
 		return User{}, b.err
 	}
-	return b.finish()[0], nil
+	all := b.finish() // the readers of a queue are among them: they wake its workers
+	return all[slices.IndexFunc(all, func(u User) bool { return u.Name == name })], nil
 }
 
 // Generate writes the users as an ACL file.

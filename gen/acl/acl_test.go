@@ -282,6 +282,10 @@ func TestReservedNames(t *testing.T) {
 	if _, err := acl.Repair(ks, "keywright-repair"); err != nil {
 		t.Error(err)
 	}
+	ks = loaded(t, "keywright: 1\nowner: o\nkeys: {k: {key: k, type: queue, ttl: none, readers: [a, z]}}\n")
+	if u, err := acl.Repair(ks, "m"); err != nil || u.Name != "m" || !slices.Contains(u.Commands, "scan") {
+		t.Errorf("the user for repairs is %s, %v, %v", u.Name, u.Commands, err)
+	}
 }
 
 func FuzzFile(f *testing.F) {

@@ -272,7 +272,7 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"},
 		good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
 	"KW403": {bad: []string{"a: {key: x, type: string, ttl: 1d, owner: default}",
-		"a: {key: x, type: string, ttl: 1d, readers: [keywright]}", "keywright: 1\nowner: sentinel-user\nkeys:\n  a: x",
+		"a: {key: x, type: string, ttl: 1d, readers: [keywright]}", "keywright: 1\nowner: sentinel-user\nkeys:\n  a: {key: x, type: string, ttl: 1d}",
 		"keys: {}\nchannels: {c: {channel: c, readers: [replica-user]}}"},
 		good: []string{"a: {key: x, type: string, ttl: 1d, owner: defaults, readers: [Default]}"}},
 }
