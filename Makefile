@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all unit fmt lint measures gen fuzz mutations soak bench dashboard dashboard-test prometheus-test release release-test tidy install-tools
+.PHONY: help demo test test-all unit fmt lint measures gen fuzz mutations soak bench bench-turns dashboard dashboard-test prometheus-test release release-test tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -74,6 +74,10 @@ soak: ## the tests that do harm to servers, fifty times
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench movebench migratebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+
+OF ?= cachebench
+bench-turns: ## run a benchmark of the commit THEN and of this tree in turn: make bench-turns THEN=v1 OF=cachebench
+	scripts/bench-turns.sh $(THEN) $(OF)
 
 dashboard: ## build the dashboard's files from their sources (needs npm)
 	scripts/build-dashboard.sh

@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -172,13 +173,13 @@ var schemes = map[string]struct {
 //	redis+cluster://host:port[,host:port…]            any nodes of the cluster
 //	redis+sentinel://host:port[,host:port…]/master[/db][?sentinel_user=…&sentinel_password=…]
 //
-// The error never repeats the password.
+// The error repeats nothing of the text: where it does not parse, any part of it may be one of a password.
 func Parse(text string) (Config, error) {
 	c := Config{Network: "tcp"}
 	name, rest, ok := strings.Cut(text, "://")
 	scheme, known := schemes[name]
 	if !ok || !known {
-		return c, &ConfigError{fmt.Sprintf("%q is not a server URL", redact(text)),
+		return c, &ConfigError{"this is not a server URL",
 			"write redis://host:port, rediss:// for TLS, unix:///path, redis+cluster:// or redis+sentinel://"}
 	}
 	if scheme.tls {
@@ -195,6 +196,9 @@ func Parse(text string) (Config, error) {
 		return c, &ConfigError{"the part of the URL after ? cannot be read", "percent-encode what is special"}
 	}
 	if scheme.unix {
+		if before, _, _ := strings.Cut(rest, "/"); strings.Contains(before, "@") {
+			return c, &ConfigError{"the URL of a socket has no login", "write unix:///path, and the password into REDISCLI_AUTH"}
+		}
 		c.Network, c.Addresses = "unix", []string{rest}
 		return c, c.settings(query)
 	}
@@ -213,14 +217,6 @@ func Parse(text string) (Config, error) {
 		return c, err
 	}
 	return c, c.settings(query)
-}
-
-// redact keeps a text that may be a URL from showing what is before the @.
-func redact(text string) string {
-	if at := strings.LastIndexByte(text, '@'); at >= 0 {
-		return "***" + text[at:]
-	}
-	return text
 }
 
 func (c *Config) login(text string) error {
@@ -249,12 +245,24 @@ func (c *Config) hosts(text string) error {
 			host, p = strings.Trim(h, "[]"), port
 		}
 		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 || n > 65535 || host == "" || strings.ContainsAny(host, " \t\r\n") {
-			return &ConfigError{fmt.Sprintf("%q is not a host and port", h), "write host:port, an IPv6 address as [::1]:6379"}
+		if err != nil || n < 1 || n > 65535 || !names(host) {
+			return &ConfigError{"the URL has no host and port where one belongs",
+				"write redis://:password@host:port, an IPv6 address as [::1]:6379, and %40 for @ in a password"}
 		}
 		c.Addresses = append(c.Addresses, net.JoinHostPort(strings.TrimSuffix(host, "."), p))
 	}
 	return nil
+}
+
+// names reports whether a text can be the name of a host, or its address. No other is looked up: it may be a part of
+// a password.
+func names(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
+	})
 }
 
 func (c *Config) path(text string) error {
@@ -273,7 +281,7 @@ func (c *Config) db(text string) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > 1<<20 {
-		return &ConfigError{fmt.Sprintf("%q is not the number of a database", text), "write redis://host:port/0"}
+		return &ConfigError{"the database in the URL is no number", "write redis://host:port/0"}
 	}
 	if c.Mode == Cluster && n != 0 {
 		return &ConfigError{"a cluster has database 0 only", "remove the number"}
@@ -303,7 +311,7 @@ func (c *Config) settings(query url.Values) error {
 				err = &ConfigError{"the timeout in the URL is not a duration", "write timeout=5s"}
 			}
 		default:
-			return &ConfigError{fmt.Sprintf("the URL has an unknown setting %q", name),
+			return &ConfigError{"the URL has a setting that is not known",
 				"known are db, cluster, timeout, sentinel_user, sentinel_password"}
 		}
 		if err != nil {

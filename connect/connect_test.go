@@ -56,7 +56,8 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, url := range []string{"", "localhost:6379", "http://h", "redis://h:0", "redis://h:70000", "redis://h:x",
 		"redis://h/x", "redis://h/-1", "redis://h?what=1", "redis://h?timeout=soon",
-		"redis+cluster://h/3", "redis+sentinel://h", "redis://u:%zz@h", "redis://h o:1", "redis://h,,g"} {
+		"redis+cluster://h/3", "redis+sentinel://h", "redis://u:%zz@h", "redis://h o:1", "redis://h,,g", "redis://a:b:c",
+		"redis://h;x", "redis://é"} {
 		if c, err := Parse(url); err == nil {
 			t.Errorf("%q = %+v", url, c)
 		}
@@ -92,9 +93,14 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 	}
 	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h",
 		"redis://:" + canary + "@h:x", canary + "@h", "redis://:" + canary + "?x@h", "redis://:x?" + canary + "@h",
-		"redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y"} {
+		"redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y", "redis://h:" + canary + "/0", canary,
+		"redis://bob:p@" + canary + "#x", "redis://u:" + canary + ":7", "redis://u:p@h:6379#" + canary,
+		"redis://h/" + canary, "redis://h?" + canary, "redis://u:p@w?" + canary + "@h", "redis://u:p@h?db=" + canary,
+		"redis://u:p@h?timeout=" + canary,
+		"redis:/u:" + canary, "unix://u:" + canary + "@/run/redis.sock", "redis://a,u:" + canary, "redis+sentinel://" + canary,
+		"redis://u:p@h%" + canary, "redis://u:p@\"" + canary, "redis://u:p@" + canary + "é"} {
 		if _, err := Parse(url); err == nil || strings.Contains(err.Error(), canary) {
-			t.Errorf("%v", err)
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

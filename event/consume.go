@@ -52,8 +52,8 @@ type RunOptions[M any] struct {
 	// OnError hears of failed calls, dead letters (*Buried), messages that were
 	// trimmed before they were acknowledged (*Trimmed), and messages that are left
 	// to other consumers (*NewerForm, or sealed with a key that is not here); nil:
-	// nothing does. The consumer goes on when it has returned. Several goroutines
-	// may call it at once.
+	// the logger of the client does, at most once a second. The consumer goes on
+	// when it has returned. Several goroutines may call it at once.
 	OnError func(error)
 }
 
@@ -105,18 +105,21 @@ type StreamHandler[M any] func(ctx context.Context, m Stored[M]) error
 
 // Run hands the messages of a consumer group to handle until ctx ends, and
 // returns when the last handler has; what was not done is given back, and others may
-// claim it at once. It makes
-// the group if there is none. An idle one blocks at the server and sends about
-// two commands a second. Any number of consumers may run, in any process: each
-// message goes to one of them at a time, at least once. When the client closes it
-// ends with keywright.ErrClosed.
+// claim it at once. It makes the group if there is none. A right or a command that is
+// missing, or a key of another type, ends it with a *keywright.Error that names it. An
+// idle one blocks at the server and sends about two commands a second. Any number of
+// consumers may run, in any process: each message goes to one of them at a time, at
+// least once. When the client closes it ends with keywright.ErrClosed.
 func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M], o RunOptions[M]) error {
 	if err := s.runnable(group, handle, o); err != nil {
 		return s.invalid("run", err)
 	}
 	ctx, end := s.client.While(ctx)
 	defer end()
+	ctx, halt := context.WithCancelCause(ctx)
+	defer halt(nil)
 	c := newConsumer(s, group, handle, o)
+	c.halt = halt
 	alive, die := context.WithCancelCause(context.WithoutCancel(ctx)) // handlers end later than ctx
 	defer die(nil)
 	stop := context.AfterFunc(ctx, func() { c.expire(ctx, alive, die) })
@@ -191,7 +194,8 @@ type consumer[M any] struct {
 	group  string
 	handle StreamHandler[M]
 	o      RunOptions[M]
-	life   context.Context // until the client closes
+	life   context.Context         // until the client closes
+	halt   context.CancelCauseFunc // ends the Run, for a refusal that time does not heal
 
 	// Of the goroutine that reads.
 	made    bool            // the group is there, as far as is known
@@ -258,10 +262,17 @@ func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o Ru
 // tell hands an error to the user. What fails because the client closes is said
 // once, by Run.
 func (c *consumer[M]) tell(err error) {
-	if err == nil || c.o.OnError == nil {
+	if err == nil {
 		return
 	}
 	if _, call := keywright.ClassOf(err); call && c.life.Err() != nil {
+		return
+	}
+	if _, buried := err.(*Buried); c.o.OnError == nil && (buried || err == ErrLost) { // a notice tells the logger
+		return
+	}
+	if c.o.OnError == nil {
+		c.stream.client.Unheard("run", c.stream.entry, err)
 		return
 	}
 	_ = guarded("OnError", func() error { c.o.OnError(err); return nil })

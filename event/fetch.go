@@ -33,6 +33,9 @@ func (c *consumer[M]) read(ctx context.Context) {
 		}
 		failures++
 		c.tell(err)
+		if kernel.Permanent(err) != nil {
+			c.halt(err)
+		}
 		c.pause(ctx, min(time.Second, 10*time.Millisecond<<min(failures, 10)))
 	}
 }

@@ -35,7 +35,10 @@ keys:
   jobs: {key: "jobs:{lane}", type: queue, order: lane, ttl: none}
   item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
   page: {key: "page:{id}", type: cache, ttl: 1h}
-channels: {told: {channel: "told:{id}", sharded: true}, news: {channel: "news:{id}"}}
+channels:
+  told: {channel: "told:{id}", sharded: true}
+  news: {channel: "news:{id}"}
+  kept: {channel: kept, durable: {maxlen: 9}}
 `
 
 func loaded(t testing.TB) *keyspace.Keyspace { return declared.Keyspace(t, declaration) }
@@ -106,6 +109,10 @@ var lines = []struct {
 	{"", "HSET item:1 n 2", guard.ByHand}, {"", "UNLINK item:1", guard.ByHand}, {"", "ZADD items:n 1 1", guard.ByHand},
 	{"", "HGETALL item:1", 0},
 	{"", "SET {page:1}:fill x EX 5", guard.ByHand}, {"", "UNLINK page:1 {page:1}:fill", 0}, {"", "SET page:1 x EX 60", 0},
+	{"", "XADD kept * f v", guard.ByHand}, {"", "XTRIM kept MAXLEN 1", guard.ByHand}, {"", "DEL kept", guard.ByHand},
+	{"", "XGROUP CREATE kept g $ MKSTREAM", 0}, {"", "XACK kept g 1-1", 0}, {"", "XLEN kept", 0},
+	{"", "XGROUP DESTROY kept g", guard.ByHand}, {"", "XGROUP SETID kept g 0", guard.ByHand},
+	{"", "XDEL {kept}:dead 1-1", guard.ByHand},
 	{"", "PUBLISH news:1 x", 0}, {"", "PUBLISH nows:1 x", guard.UndeclaredChannel}, {"", "SPUBLISH told:1 x", 0},
 	{"", "SPUBLISH news:1 x", guard.UndeclaredChannel}, {"", "PUBLISH told:1 x", guard.UndeclaredChannel},
 	{"", "PUBLISH {lock:1}:released x", guard.ByHand},

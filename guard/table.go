@@ -50,6 +50,8 @@ var own = map[keyspace.Construct]map[string][]string{
 	keyspace.Entity:  {"index": {"pexpire"}},
 	keyspace.Cache:   {"fill": {"unlink"}},
 	keyspace.Ranking: {"window": nil},
+	keyspace.Topic: {"": {"xack", "xclaim", "xautoclaim", "xgroup|create", "xgroup|createconsumer", "xgroup|delconsumer"},
+		"dead": nil}, // programs of other languages consume, too; what publishes and trims is the channel's alone
 }
 
 // onlyConstruct reports whether a write to a key is its construct's alone.

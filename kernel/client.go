@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -46,7 +47,8 @@ type Options struct {
 	// Backoff is the wait before the second attempt; it doubles up to a second,
 	// half of it at random. 0: 10 ms.
 	Backoff time.Duration
-	// NoCache does without client-side caching, which needs RESP3.
+	// NoCache does without client-side caching, which needs RESP3. So does a client whose ACL user may not use it: it
+	// says so to the Logger.
 	NoCache bool
 	// Connections per server for pipelined commands, as a power of two: 2 means
 	// four. 0: rueidis' choice; -1: one.
@@ -57,7 +59,9 @@ type Options struct {
 	MaxFlushDelay time.Duration
 
 	Hooks []Hook // called around every operation, in order
-	// retries and failures at Debug and Warn, with names of entries and never keys or values; nil: nothing
+	// Logger gets operations at Debug and failures at Warn, with names of entries and never keys or values. nil:
+	// slog.Default, for what no caller hears: notices, and errors of workers without OnError. One of
+	// slog.DiscardHandler: nothing.
 	Logger *slog.Logger
 
 	// Sealer seals and opens what is declared encrypted; without one that can
@@ -83,6 +87,8 @@ type Client struct {
 	hooks    []Hook
 	noticing bool // a hook wants notices
 	log      *slog.Logger
+	talks    bool // the logger hears of operations, too
+	unheard  unheard
 	now      func() time.Time
 	hub      *invalidations // nil without client-side caching
 	parts    parts
@@ -115,7 +121,15 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		hub = newInvalidations()
 		option.OnInvalidations = hub.tell
 	}
-	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
+	untracked := false
+	c, err := newClient(gate, func() (rueidis.Client, error) {
+		raw, err := rueidis.NewClient(option)
+		if untracked = errors.Is(err, rueidis.ErrNoCache) && strings.Contains(err.Error(), "NOPERM"); untracked {
+			hub, option.OnInvalidations, option.DisableCache = nil, nil, true
+			return rueidis.NewClient(option)
+		}
+		return raw, err
+	}, config.String(), o)
 	if opened() && err == nil {
 		c.Close()
 		err = ctx.Err()
@@ -131,6 +145,9 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		return nil, &Error{Class: class, Op: "open", Server: config.String(), Err: err, Hint: hint}
 	}
 	c.hub, c.database = hub, config.DB
+	if untracked && c.log != nil {
+		c.log.Warn("keywright works without client-side caching: the ACL user lacks client|tracking", "server", c.server)
+	}
 	return c, nil
 }
 
@@ -145,9 +162,13 @@ func New(raw rueidis.Client, o Options) *Client {
 func newClient(gate *dialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
 	life, end := context.WithCancelCause(context.Background())
 	c := &Client{life: life, end: end, rooms: newRooms(gate, life), server: server, database: noDatabase, hooks: o.Hooks,
-		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger,
+		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer,
+		log: cmp.Or(o.Logger, slog.Default()), talks: o.Logger != nil,
 		now:   time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
+	if o.Logger != nil && o.Logger.Handler() == slog.DiscardHandler {
+		c.log, c.talks = nil, false
+	}
 	if gate != nil {
 		gate.tell, gate.life = (&connections{client: c}).tell, life
 	}
@@ -157,7 +178,10 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 		gate.close()
 		return nil, err
 	}
-	c.raw, c.slots = &prompt{raw, c.rooms}, raw.Mode() == rueidis.ClientModeCluster
+	if c.slots = raw.Mode() == rueidis.ClientModeCluster; c.slots {
+		c.rooms.nodes = newNodeMap(raw)
+	}
+	c.raw = &prompt{raw, c.rooms}
 	if o.Wrap != nil {
 		c.raw = o.Wrap(c.raw)
 	}
@@ -225,9 +249,12 @@ func (c *Client) While(ctx context.Context) (context.Context, context.CancelFunc
 }
 
 // Ended returns the error of an operation whose context, from While, ended because the
-// client was closed; nil if ctx has not ended, or for another reason. It is for
+// client was closed, or by an error that is Permanent; nil if ctx has not ended, or for another reason. It is for
 // constructs.
 func (c *Client) Ended(ctx context.Context, op string, e *Entry) error {
+	if refused := Permanent(context.Cause(ctx)); refused != nil {
+		return refused
+	}
 	if !errors.Is(context.Cause(ctx), ErrClosed) {
 		return nil
 	}

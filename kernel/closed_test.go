@@ -27,6 +27,7 @@ var working = map[string]string{
 	"Keys.AskExchange.Serve": "",
 	"Keys.ItemStore.Sweeper": "item sweep",
 	"Keys.FarStore.Sweeper":  "", // its items have no TTL
+	"Keys.KeptStore.Sweeper": "kept sweep",
 	"Keys.Sweeper":           "item sweep",
 	"Keys.Pressure.Run":      "",
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/keywright/keywright/internal/gather"
@@ -56,7 +57,8 @@ type Error struct {
 	Class    Class
 	Op       string // "get", "set", "open" …
 	Entry    string // the entry's name
-	Key      string // only where the key's type is what is wrong; logs do not have it
+	Key      string // where the server refused the key, or its type is what is wrong; logs do not have it
+	Command  string // that the server refused for good: "xreadgroup", or "script queue fetch"
 	Server   string
 	Attempts int // how often it was tried
 	Err      error
@@ -73,6 +75,9 @@ func (e *Error) Error() string {
 		b.WriteString(" on " + e.Server)
 	}
 	fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Command != "" && !strings.Contains(e.Err.Error(), e.Command) {
+		b.WriteString(" (" + e.Command + ")")
+	}
 	if e.Key != "" {
 		fmt.Fprintf(&b, " (key %s)", e.Key)
 	}
@@ -152,14 +157,47 @@ var refusals = map[string]struct {
 		"the keys lie in different cluster slots; declare `cluster: true` and let lint say where"},
 }
 
-// refusal returns the first word of an error reply, "" if err is none.
+// refusal returns the first word of an error reply, "" if err is none. The client library takes ERR away, and servers say
+// in several ways that a script may not do something.
 func refusal(err error) string {
 	reply, ok := errors.AsType[*rueidis.RedisError](err)
 	if !ok || reply.IsNil() {
 		return ""
 	}
-	word, _, _ := strings.Cut(reply.Error(), " ")
-	return word
+	text := reply.Error()
+	if strings.HasPrefix(text, "The user executing the script can't ") || strings.HasPrefix(text, "ACL failure in script") {
+		return "NOPERM"
+	}
+	if word, _, _ := strings.Cut(text, " "); word == strings.ToUpper(word) {
+		return word
+	}
+	return "ERR"
+}
+
+// refusedCommand finds the command that a server has refused, where it says that.
+var refusedCommand = regexp.MustCompile("(?i)(?:unknown command |run the )[`']([a-z|._-]+)[`']")
+
+// lasting reports whether a refusal is one of a right, a command or a type that is not there: it stays so.
+func lasting(err error) bool {
+	switch refusal(err) {
+	case "NOPERM", "WRONGTYPE":
+		return true
+	case "ERR":
+		reply, _ := errors.AsType[*rueidis.RedisError](err)
+		return strings.HasPrefix(strings.ToLower(reply.Error()), "unknown command") ||
+			strings.HasPrefix(reply.Error(), "Unknown Redis command") // of a script
+	}
+	return false
+}
+
+// Permanent returns err if it is an *Error of a server that will say the same again: a right, a command or the type of a
+// key is not what the operation needs. Else it is nil. It is for constructs: such an error ends what works in the
+// background.
+func Permanent(err error) error {
+	if e, ok := err.(*Error); ok && lasting(e.Err) {
+		return e
+	}
+	return nil
 }
 
 // judge says what a failure means for a command that only reads, or writes.
@@ -197,7 +235,7 @@ func notSent(err error) bool {
 	var u *unsent
 	var n *gather.NotAsked
 	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" ||
-		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
+		errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) || errors.Is(err, rueidis.ErrNoCache)
 }
 
 // Broken reports whether an error says that the connection to a server broke, or could not be made.

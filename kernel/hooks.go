@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -62,7 +64,7 @@ type observed struct {
 
 // Observed reports whether hooks or a logger want to know of operations. It is for
 // typed handles.
-func (c *Client) Observed() bool { return len(c.hooks) > 0 || c.log != nil }
+func (c *Client) Observed() bool { return len(c.hooks) > 0 || c.talks }
 
 // observe begins a call. Without hooks and logger it costs two comparisons.
 func (c *Client) observe(ctx context.Context, call Call) observed {
@@ -93,7 +95,7 @@ func (o observed) done(attempts int, err error) {
 }
 
 func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
-	if c.log == nil {
+	if !c.talks {
 		return
 	}
 	if o.Err == nil || o.Err == ErrNotFound {
@@ -131,8 +133,29 @@ func loggable(err error) string {
 		return e.Entry + " does not decode"
 	case *Error:
 		if word := refusal(e.Err); word != "" {
-			return word
+			return strings.TrimSpace(word + " " + e.Command)
 		}
 	}
 	return err.Error()
+}
+
+// unheard counts the errors that no caller gets, and when the last one was logged.
+type unheard struct {
+	at      atomic.Int64 // in ms
+	dropped atomic.Int64
+}
+
+// Unheard logs an error that no caller gets, as of a worker that has no OnError: one a second, with how many were left
+// out since. It is for constructs.
+func (c *Client) Unheard(op string, e *Entry, err error) {
+	if c.log == nil || err == nil {
+		return
+	}
+	now, last := c.now().UnixMilli(), c.unheard.at.Load()
+	if now-last < 1000 || !c.unheard.at.CompareAndSwap(last, now) {
+		c.unheard.dropped.Add(1)
+		return
+	}
+	c.log.Warn("keyspace work failed", "entry", e.Name, "op", op, "error", loggable(err), "not_told",
+		c.unheard.dropped.Swap(0))
 }

@@ -135,7 +135,11 @@ func (a *Action) call() Call {
 // a *DecodeError.
 func (o Op[T]) Do(ctx context.Context) (T, error) {
 	o.ready()
-	return Run(ctx, &o.Action, o.send, o.read)
+	value, err := Run(ctx, &o.Action, o.send, o.read)
+	if err != nil {
+		err = o.named(err)
+	}
+	return value, err
 }
 
 // Run sends until there is an answer or no reason to go on. It is for typed
@@ -254,11 +258,38 @@ func (a *Action) fail(attempts int, err error) error {
 	}
 	out.Server = a.Client.server
 	out.Class, _, out.Hint = judge(err, a.Effect != Reads)
-	if reply, ok := errors.AsType[*rueidis.RedisError](err); ok && !a.several &&
-		strings.HasPrefix(reply.Error(), "WRONGTYPE ") && !strings.HasPrefix(reply.Error(), "WRONGTYPE the key ") {
-		out.Key = a.Key // a script of several keys says itself which
+	if lasting(err) {
+		a.blame(out)
 	}
 	return out
+}
+
+// blame says of a refusal that lasts which command and which key it is about. A script of several keys says itself which
+// has the wrong type.
+func (a *Action) blame(e *Error) {
+	reply, _ := errors.AsType[*rueidis.RedisError](e.Err)
+	if found := refusedCommand.FindStringSubmatch(reply.Error()); found != nil {
+		e.Command = strings.ToLower(found[1])
+	}
+	wrong := refusal(e.Err) == "WRONGTYPE"
+	if !wrong || !a.several && !strings.HasPrefix(reply.Error(), "WRONGTYPE the key ") {
+		e.Key = a.Key
+	}
+}
+
+// named says of an error which command or script was refused for good, where the server has not said it.
+func (o *Op[T]) named(err error) error {
+	e, ok := err.(*Error)
+	if !ok || e.Command != "" || !lasting(e.Err) {
+		return err
+	}
+	if o.script != nil {
+		e.Command = "script " + o.script.name
+	} else {
+		command := o.single(o.Client.raw.B())
+		e.Command = strings.ToLower(command.Commands()[0])
+	}
+	return e
 }
 
 // doubted returns the error of the last attempt where an earlier one may have been

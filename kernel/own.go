@@ -12,6 +12,7 @@ import (
 type ownConn struct {
 	rueidis.DedicatedClient
 	rooms  *rooms
+	room   chan struct{} // nil: none is taken yet. In a cluster the first command says of which node
 	back   func()        // into the pool
 	turn   chan struct{} // one call at a time
 	broken bool          // a call has failed or was left: none knows what it has done
@@ -25,17 +26,17 @@ func (c *Client) own(ctx context.Context) (*ownConn, error) {
 	if err := r.gone(ctx); err != nil {
 		return nil, err
 	}
-	select {
-	case r.conns <- struct{}{}:
-	case <-ctx.Done():
-		return nil, &unsent{ctx.Err()}
-	case <-r.life.Done():
-		return nil, &unsent{ErrClosed}
+	var room chan struct{}
+	if r.nodes == nil {
+		room = r.conns
+		if err := r.take(ctx, room); err != nil {
+			return nil, err
+		}
 	}
 	taken := make(chan *ownConn)
 	go func() {
 		conn, back := c.raw.Dedicate()
-		o := &ownConn{DedicatedClient: conn, rooms: r, back: back, turn: make(chan struct{}, 1)}
+		o := &ownConn{DedicatedClient: conn, rooms: r, room: room, back: back, turn: make(chan struct{}, 1)}
 		select {
 		case taken <- o:
 		case <-ctx.Done():
@@ -56,8 +57,7 @@ func (c *Client) own(ctx context.Context) (*ownConn, error) {
 
 // do sends commands, and waits for the replies no longer than ctx lives.
 func (o *ownConn) do(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
-	results, err := apart(ctx, o.rooms, o.turn,
-		func(ctx context.Context) []rueidis.RedisResult { return o.DoMulti(ctx, commands...) })
+	results, err := o.sent(ctx, commands)
 	if err != nil {
 		results = make([]rueidis.RedisResult, len(commands))
 		for i := range results {
@@ -66,6 +66,19 @@ func (o *ownConn) do(ctx context.Context, commands ...rueidis.Completed) []rueid
 	}
 	o.broken = o.broken || results[len(results)-1].NonRedisError() != nil
 	return results
+}
+
+// sent takes a place, if there is none yet, and sends.
+func (o *ownConn) sent(ctx context.Context, commands []rueidis.Completed) ([]rueidis.RedisResult, error) {
+	if o.room == nil {
+		room := o.rooms.room(ctx, commands)
+		if err := o.rooms.take(ctx, room); err != nil {
+			return nil, err
+		}
+		o.room = room
+	}
+	return apart(ctx, o.rooms, o.turn,
+		func(ctx context.Context) []rueidis.RedisResult { return o.DoMulti(ctx, commands...) })
 }
 
 // giveBack gives the connection back, or closes it, and waits for that while ctx
@@ -101,5 +114,7 @@ func (o *ownConn) end(keep bool) {
 	} else {
 		o.Close()
 	}
-	<-o.rooms.conns
+	if o.room != nil {
+		<-o.room
+	}
 }

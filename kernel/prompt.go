@@ -27,6 +27,7 @@ type rooms struct {
 	indirect chan struct{} // room for calls on goroutines of their own
 	conns    chan struct{} // room for connections of one transaction each
 	blocks   chan struct{} // room for commands that block, each with a connection of its own
+	nodes    *nodeMap      // nil: it is no cluster
 
 	// every call writes what follows: what all of them read is in another line of the processor's cache
 	_      [64]byte
@@ -255,15 +256,23 @@ func (p *prompt) doCacheApart(ctx context.Context, cmd rueidis.Cacheable, ttl ti
 }
 
 func (p *prompt) doMultiApart(ctx context.Context, multi []rueidis.Completed) []rueidis.RedisResult {
-	all, err := apart(ctx, p.rooms, p.indirect,
-		func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMulti(ctx, multi...) })
-	return p.results(ctx, len(multi), all, err)
+	slots := make([]uint16, len(multi))
+	for i := range multi {
+		slots[i] = multi[i].Slot()
+	}
+	return p.perNode(ctx, slots, func(ctx context.Context, places []int) []rueidis.RedisResult {
+		return p.Client.DoMulti(ctx, chosen(multi, places)...)
+	})
 }
 
 func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.CacheableTTL) []rueidis.RedisResult {
-	all, err := apart(ctx, p.rooms, p.indirect,
-		func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMultiCache(ctx, multi...) })
-	return p.results(ctx, len(multi), all, err)
+	slots := make([]uint16, len(multi))
+	for i := range multi {
+		slots[i] = multi[i].Cmd.Slot()
+	}
+	return p.perNode(ctx, slots, func(ctx context.Context, places []int) []rueidis.RedisResult {
+		return p.Client.DoMultiCache(ctx, chosen(multi, places)...)
+	})
 }
 
 // aside represents the context of a command that blocks. It notes whether rueidis, which asks

@@ -79,7 +79,7 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 // others are applied, and the error says ErrPartial.
 //
 // A transaction has a connection for itself; 64 of a client run at a time, and more
-// wait for their turn.
+// wait for their turn. In a cluster, where a node may not answer, it is 64 of each node.
 //
 // WATCH also notices that a watched key expired or was evicted
 // (https://redis.io/docs/latest/develop/interact/transactions/).

@@ -194,3 +194,12 @@ func (e *Entry) HoldsSealed() bool {
 	}
 	return false
 }
+
+// reservedUsers lists the ACL users that a server has, that replicas and sentinels log in as, and that keywright itself
+// is, by the names that the manuals give them.
+var reservedUsers = []string{"default", "replica", "replica-user", "sentinel", "sentinel-user", "keywright",
+	"keywright-repair"}
+
+// ReservedUser reports whether a name is one of an ACL user that is there already: an owner or a reader of that name
+// would take its rights away.
+func ReservedUser(name string) bool { return slices.Contains(reservedUsers, name) }

@@ -189,7 +189,8 @@ func (l Lock) refuse(what, hint string) error {
 //
 // With a ctx from a lease of this lock that is still held it gives that lease
 // once more: a function that locks may call another one that does. Each must be
-// released; the last one gives the lock back.
+// released; the last one gives the lock back. Goroutines with that ctx share the lease: it
+// does not exclude them from each other.
 //
 // One round trip when the lock is free; after others, one call to join them and
 // none to be served: who releases hands it on.

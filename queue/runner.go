@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // runner claims jobs and runs them, one after the other.
@@ -59,6 +60,9 @@ func (r *runner[T]) fetch() {
 	if err != nil {
 		r.failures++
 		r.tell(err)
+		if kernel.Permanent(err) != nil {
+			r.halt(err)
+		}
 		class, _ := keywright.ClassOf(err)
 		often := class == keywright.UnknownOutcome && r.ctx.Err() != nil // it was sent again already, see claim
 		if r.over = often || wanted == 0 && (r.failures > 3 || r.calling.Err() != nil); r.over {

@@ -79,7 +79,9 @@ func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
 // lost tells that a job is not this worker's any more.
 func (c *crew[T]) lost(id string) {
 	c.notice(keywright.Notice{Kind: notice.JobLost, Err: ErrLost})
-	c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+	if c.w.o.OnError != nil { // else the notice tells the logger
+		c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+	}
 }
 
 func (c *crew[T]) notice(n keywright.Notice) {
@@ -90,6 +92,8 @@ func (c *crew[T]) notice(n keywright.Notice) {
 func (c *crew[T]) tell(err error) {
 	if c.w.o.OnError != nil && err != nil {
 		c.harmless(func() { c.w.o.OnError(err) })
+	} else {
+		c.q.client.Unheard("run", c.q.entry, err)
 	}
 }
 

@@ -37,8 +37,8 @@ type WorkerOptions struct {
 	// full (maxmemory-policy other than noeviction), and jobs with them.
 	AllowEviction bool
 	// OnError is told of failed calls, of jobs that were lost, and of panics; nil:
-	// they are passed over. The worker goes on. Several goroutines may call it at
-	// once. What calls it waits for it, but no lease does: none ends late or is
+	// the logger of the client is, at most once a second. The worker goes on.
+	// Several goroutines may call it at once. What calls it waits for it, but no lease does: none ends late or is
 	// not renewed because of it. A panic in it is dropped.
 	OnError func(error)
 	// OnDead is told of each job that has died with a call of this worker; nil:
@@ -84,7 +84,9 @@ func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
 // Run works until ctx ends, and returns when the last job has. It gives back
 // what it could not finish. An idle one sends about one command a second and is
 // woken by a message. A server that cannot be reached when Run begins is an error;
-// later, OnError is told and the worker goes on. When the client is closed, the
+// later, OnError is told and the worker goes on. A right or a command that is
+// missing, or a key of another type, ends Run with a *keywright.Error that names it.
+// When the client is closed, the
 // contexts of the jobs end at once, and Run fails with ErrClosed: then nothing can
 // be given back.
 func (w *Worker[T]) Run(ctx context.Context) error {
@@ -94,7 +96,10 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	client := w.queue.client
 	ctx, end := client.While(ctx)
 	defer end()
+	ctx, halt := context.WithCancelCause(ctx)
+	defer halt(nil)
 	c := newCrew(w, ctx)
+	c.halt = halt
 	defer context.AfterFunc(client.Life(), func() { c.free(keywright.ErrClosed); c.hangUp() })()
 	defer c.free(nil)
 	defer c.hangUp()
@@ -158,8 +163,9 @@ type crew[T any] struct {
 	w          *Worker[T]
 	q          Queue[T]
 	name       string
-	ctx        context.Context // ends when nothing new is to begin
-	jobs       context.Context // of the jobs
+	ctx        context.Context         // ends when nothing new is to begin
+	halt       context.CancelCauseFunc // ends it, for a refusal that time does not heal
+	jobs       context.Context         // of the jobs
 	free       context.CancelCauseFunc
 	calling    context.Context // ends when no call to the server is waited for any more
 	hangUp     context.CancelFunc

@@ -36,8 +36,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	if len(a.Command) == 0 {
 		return errors.New("an agent needs a command")
 	}
-	if _, err := url.Parse(a.Broker); err != nil {
-		return err
+	if _, err := url.Parse(a.Broker); err != nil { // err shows the address
+		return errors.New("the address of the broker cannot be read: write https://HOST")
 	}
 	a.Idle, a.Log = cmp.Or(a.Idle, 5*time.Second), cmp.Or(a.Log, slog.Default())
 	a.Client = cmp.Or(a.Client, &http.Client{Timeout: 30 * time.Second})

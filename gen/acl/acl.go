@@ -48,6 +48,9 @@ type NameError struct {
 }
 
 func (e *NameError) Error() string {
+	if keyspace.ReservedUser(e.Name) {
+		return fmt.Sprintf("%s: %q is an ACL user that is there already", e.Entry, e.Name)
+	}
 	return fmt.Sprintf("%s: %q cannot be the name of an ACL user, which has no blanks, quotes or control characters",
 		e.Entry, e.Name)
 }
@@ -73,16 +76,17 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 type grant struct {
 	reads   role // what its readers do
 	repairs role // what the user for repairs does, 0: nothing
+	tracks  bool // its handles use client-side caching
 	shares  bool // its readers work on it as its owner does: they look at the memory of the server and announce, too
 }
 
 // grants has a row for each construct.
 var grants = map[keyspace.Construct]grant{
-	keyspace.Plain: {reads: read}, keyspace.Cache: {reads: read}, keyspace.Counter: {reads: read},
+	keyspace.Plain: {reads: read}, keyspace.Cache: {reads: read, tracks: true}, keyspace.Counter: {reads: read},
 	keyspace.RateLimit: {reads: read}, keyspace.Script: {reads: read},
-	keyspace.Lock:    {reads: read, repairs: write},
+	keyspace.Lock:    {reads: read, repairs: write, tracks: true},
 	keyspace.Queue:   {reads: write, repairs: write, shares: true}, // they take its jobs
-	keyspace.Entity:  {reads: read, repairs: write},
+	keyspace.Entity:  {reads: read, repairs: write, tracks: true},
 	keyspace.Ranking: {reads: read, repairs: read},
 	keyspace.Topic:   {reads: settle},
 }
@@ -95,12 +99,13 @@ func Repairs(ks *keyspace.Keyspace) bool {
 // Repair makes the user that looks at queues, entities, locks and rankings and repairs them. It may SCAN, which
 // shows the names of all keys of a server, so no component has that by itself.
 func Repair(ks *keyspace.Keyspace, name string) (User, error) {
-	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}, inner: inners(ks)}
+	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}, inner: inners(ks), repairs: name}
 	b.repairer(name)
 	if b.err != nil {
 		return User{}, b.err
 	}
-	return b.finish()[0], nil
+	all := b.finish() // the readers of a queue are among them: they wake its workers
+	return all[slices.IndexFunc(all, func(u User) bool { return u.Name == name })], nil
 }
 
 // Generate writes the users as an ACL file.
@@ -152,6 +157,10 @@ func keyRule(g Grant) string {
 	}
 	return "%R~" + g.Glob
 }
+
+// Tracks reports whether the user may hear the names of all keys that change: it may use client-side caching, and an
+// ACL does not refuse one form of CLIENT TRACKING alone.
+func (u User) Tracks() bool { return slices.Contains(u.Commands, "client|tracking") }
 
 // With returns the user with more commands, as in With("select").
 func (u User) With(commands ...string) User {

@@ -1,6 +1,7 @@
 package acl_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -264,6 +265,26 @@ func TestHostileNames(t *testing.T) {
 		if _, err := acl.Users(ks); err == nil {
 			t.Errorf("%q is the name of a user", name)
 		}
+	}
+}
+
+// TestReservedNames: no component is a user that a server or an operator has, under its own name.
+func TestReservedNames(t *testing.T) {
+	for _, text := range []string{"owner: default\nkeys: {k: {key: k, type: string, ttl: 1d}}\n",
+		"owner: o\nkeys: {k: {key: k, type: string, ttl: 1d, readers: [keywright-repair]}}\n",
+		"keys: {}\nchannels: {c: {channel: c, owner: o, readers: [sentinel-user]}}\n"} {
+		users, err := acl.Users(loaded(t, "keywright: 1\n"+text))
+		if bad, ok := errors.AsType[*acl.NameError](err); !ok || bad.Name == "o" {
+			t.Errorf("%s: %v %v", text, users, err)
+		}
+	}
+	ks := loaded(t, "keywright: 1\nowner: o\nkeys: {k: {key: k, type: lock, ttl: 1m}}\n")
+	if _, err := acl.Repair(ks, "keywright-repair"); err != nil {
+		t.Error(err)
+	}
+	ks = loaded(t, "keywright: 1\nowner: o\nkeys: {k: {key: k, type: queue, ttl: none, readers: [a, z]}}\n")
+	if u, err := acl.Repair(ks, "m"); err != nil || u.Name != "m" || !slices.Contains(u.Commands, "scan") {
+		t.Errorf("the user for repairs is %s, %v, %v", u.Name, u.Commands, err)
 	}
 }
 

@@ -16,6 +16,8 @@ type builder struct {
 	users map[string]*user
 	inner map[*keyspace.Channel]bool
 	err   error
+
+	repairs string // the name of the user for repairs
 }
 
 // user represents a user being built.
@@ -40,7 +42,7 @@ func (b *builder) user(name, entry string) *user {
 	}
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r >= 0x80 && r < 0xa1
-	}) {
+	}) || keyspace.ReservedUser(name) && name != b.repairs {
 		b.err = cmp.Or(b.err, error(&NameError{name, entry}))
 		return nil
 	}
@@ -113,21 +115,47 @@ func (b *builder) entry(e *keyspace.Entry) {
 			u.may(runsReads) // lists, counts and ranks are read by scripts
 		}
 	}
-	if grants[e.Construct].shares {
-		for _, worker := range append([]string{e.Owner}, e.Readers...) {
-			if u := b.user(worker, e.Name); u != nil {
-				u.may(asksMemory)
-			}
+	for _, name := range append([]string{e.Owner}, e.Readers...) {
+		u := b.user(name, e.Name)
+		if u != nil && grants[e.Construct].shares {
+			u.may(asksMemory)
+		}
+		if u != nil && caches(e) {
+			u.may(tracks)
 		}
 	}
 }
 
-// readerOf returns what the readers of an entry do: those of a stream with groups consume it.
+// caches reports whether the handles of an entry use client-side caching: those of values and of hashes do.
+func caches(e *keyspace.Entry) bool {
+	plain := e.Construct == keyspace.Plain && slices.ContainsFunc(e.Keys, func(k *keyspace.Key) bool {
+		return k.Kind == keyspace.String || k.Kind == keyspace.Hash
+	})
+	return plain || grants[e.Construct].tracks
+}
+
+// readerOf returns what the readers of an entry do: those of a stream with groups consume it, and those of what slides
+// renew its TTL.
 func readerOf(e *keyspace.Entry) role {
-	if e.Construct == keyspace.Plain && len(e.Groups) > 0 {
+	switch reads := grants[e.Construct].reads; {
+	case e.Construct == keyspace.Plain && len(e.Groups) > 0:
 		return consume
+	case reads == read && e.TTL.Sliding:
+		return renew
+	default:
+		return reads
 	}
-	return grants[e.Construct].reads
+}
+
+// of returns what a role is for one key of an entry: who prolongs an item also writes when it expires.
+func (r role) of(k *keyspace.Key) role {
+	switch {
+	case r == renew && k.Role == "expiry":
+		return prolong
+	case r == renew && k.Role == "sweep":
+		return read
+	}
+	return r
 }
 
 // keys grants all keys of an entry.
@@ -137,7 +165,7 @@ func (b *builder) keys(e *keyspace.Entry, name string, r role) {
 		return
 	}
 	for _, k := range e.Keys {
-		b.grant(u, k, r)
+		b.grant(u, k, r.of(k))
 	}
 	for _, t := range b.reach.former(e) {
 		b.target(u, t, r)

@@ -15,10 +15,14 @@ import (
 // basics say what a client needs to connect, pipeline and follow a cluster or
 // sentinels. The client library ends the subscriptions of a connection that was used by
 // one caller alone, also where there was none; that needs the right to no channel.
-const basics = `auth hello ping echo quit command client|setname client|getname client|id client|tracking client|trackinginfo client|caching
+const basics = `auth hello ping echo quit command client|setname client|getname client|id
 	time role wait multi exec discard watch unwatch asking readonly readwrite
 	unsubscribe punsubscribe sunsubscribe
 	cluster|slots cluster|shards cluster|myid cluster|info cluster|keyslot`
+
+// tracks is for client-side caching: what reads by it, and a lock that is lost, hears of a change from the server.
+// No rule refuses CLIENT TRACKING ON BCAST, by which a user hears the names of all keys that change.
+const tracks = `client|tracking client|trackinginfo client|caching`
 
 // asksMemory is for those that must know how full a server is and what it does
 // then: workers of queues and pressure rules.
@@ -80,6 +84,8 @@ type role uint8
 
 const (
 	read     role = iota + 1 // looks at them
+	renew                    // looks at what slides, and renews its TTL by that
+	prolong                  // the same with the times at which items of an entity expire
 	consume                  // reads a stream in a consumer group
 	settle                   // the same with dead letters, which go to a stream and come back
 	announce                 // adds to a stream
@@ -103,6 +109,10 @@ func (r role) commands(kind keyspace.Kind) string {
 	switch r {
 	case read:
 		return readsAny + " " + reads[kind]
+	case renew:
+		return renew.meant(kind) + " pexpire"
+	case prolong:
+		return renew.commands(kind) + " zadd"
 	case consume:
 		return readsAny + " " + reads[kind] + " " + consumes
 	case settle:
@@ -113,6 +123,17 @@ func (r role) commands(kind keyspace.Kind) string {
 		return ""
 	}
 	return readsAny + " " + reads[kind] + " " + writes[kind] + " " + writesAny
+}
+
+// meant returns the commands by which a role does what it may and no more. Who renews a TTL can also end a life.
+func (r role) meant(kind keyspace.Kind) string {
+	switch {
+	case r != renew && r != prolong:
+		return r.commands(kind)
+	case kind == keyspace.String:
+		return read.commands(kind) + " getex"
+	}
+	return read.commands(kind)
 }
 
 // byReading lists the commands that change something and need no more than the

@@ -75,7 +75,7 @@ func (p *proof) run() {
 		for _, x := range excess {
 			p.example(x)
 		}
-		p.server(u.Name)
+		p.server(u)
 	}
 	p.flush()
 	for _, u := range list {
@@ -401,8 +401,14 @@ func (p *proof) example(x acl.Excess) {
 	})
 }
 
-// server: no component has commands that find keys or concern the server.
-func (p *proof) server(user string) {
+// server: no component has commands that find keys or concern the server. Who may track keys is told.
+func (p *proof) server(u acl.User) {
+	user := u.Name
+	p.ask(user, []string{"CLIENT", "TRACKING", "ON", "BCAST"}, func(allowed bool) {
+		if allowed != u.Tracks() {
+			p.Errorf("%s: %s may hear of all keys that change: %t, told: %t", p.what, user, allowed, u.Tracks())
+		}
+	})
 	for _, command := range [][]string{{"SCAN", "0"}, {"RANDOMKEY"}, {"KEYS", "*"}, {"FLUSHALL"}, {"FLUSHDB"},
 		{"SWAPDB", "0", "1"}, {"SELECT", "1"}, {"CONFIG", "GET", "*"}, {"DBSIZE"}, {"ACL", "LIST"}, {"SHUTDOWN"},
 		{"CLIENT", "NO-EVICT", "ON"}, {"CLIENT", "KILL", "ID", "1"}} {

@@ -122,7 +122,8 @@ func (g *generator) roles() string {
 // entries and channels are the forms of what is declared; %k is the pattern, %d a
 // number, and {n} a field.
 var (
-	entries = []string{"type: string, ttl: 1d", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none",
+	entries = []string{"type: string, ttl: 1d", "type: string, ttl: 1d sliding",
+		"type: hash, ttl: 1d sliding", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none",
 		"type: zset, ttl: 1d", "type: stream, groups: [g], ttl: none", "type: stream, ttl: 1d",
 		"type: cache, ttl: 1h", "type: lock, ttl: 1m", "type: queue, ttl: none", "type: counter, ttl: none",
 		"type: ranking, ttl: 1d", "type: ratelimit, ttl: 1m",

@@ -224,7 +224,7 @@ func (u User) keyCommand(worst map[question]string, g Grant, t *target) string {
 func (u User) worst(roles []role, kind keyspace.Kind, write bool) string {
 	var may []string
 	for _, r := range roles {
-		may = append(may, strings.Fields(r.commands(kind))...)
+		may = append(may, strings.Fields(r.meant(kind))...)
 	}
 	for _, c := range effects(kind, write) {
 		if slices.Contains(u.Commands, c) && !slices.Contains(may, c) {

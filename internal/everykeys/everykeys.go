@@ -36,6 +36,7 @@ type Keyspace struct {
 	cache_Ca   *cache.Cache[string]
 	store_Item ItemStore
 	store_Far  FarStore
+	store_Kept KeptStore
 }
 
 // Tuning are the options of the constructs, by entry. What is left zero is as
@@ -66,6 +67,10 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	{
 		spec, err := spec_Far()
 		k.store_Far = FarStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Far, Err: err}, spec)}
+	}
+	{
+		spec, err := spec_Kept()
+		k.store_Kept = KeptStore{entity.New(keywright.Binding{Client: k.client, Entry: &entry_Kept, Err: err}, spec)}
 	}
 	return k
 }
@@ -1677,6 +1682,195 @@ func (k *Keyspace) FarPending() typed.Key {
 	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_FarPending, Key: name, Err: err})
 }
 
+var entry_Kept = keywright.Entry{Name: "kept", Pattern: "every:kept:{id}", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Second, Max: 24 * time.Hour,
+		Sliding: true, Text: "1h in 1s..1d sliding"}}
+
+// KeptKey builds the key every:kept:{id}.
+func KeptKey(id int64) (string, error) {
+	if reason := key.Int(id, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("kept", "id", reason)
+	}
+	b := make([]byte, 0, 31)
+	b = append(b, "every:kept:"...)
+	b = strconv.AppendInt(b, id, 10)
+	return key.String(b), nil
+}
+
+// ParseKeptKey reads the placeholders of a key every:kept:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseKeptKey(text string) (id int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:kept:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if id, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return id, true
+}
+
+// KeptValue is the fields of kept.
+type KeptValue struct {
+	Pri  int64  // pri: int 1..10
+	Name string // name: text
+}
+
+var (
+	codec_KeptValue_Pri  = value.Int(1, 10)
+	codec_KeptValue_Name = value.Text(0)
+)
+
+var fields_KeptValue = value.Fields[KeptValue]{Read: read_KeptValue, Columns: []value.Column[KeptValue]{
+	value.Required("pri", codec_KeptValue_Pri, func(v *KeptValue) *int64 { return &v.Pri }),
+	value.Required("name", codec_KeptValue_Name, func(v *KeptValue) *string { return &v.Name }),
+}}
+
+func read_KeptValue(fields map[string]string) (v KeptValue, err error) {
+	if text, ok := fields["pri"]; !ok {
+		return v, value.Missing("pri")
+	} else if v.Pri, err = codec_KeptValue_Pri.Parse(text); err != nil {
+		return v, value.In("pri", err)
+	}
+	if text, ok := fields["name"]; !ok {
+		return v, value.Missing("name")
+	} else if v.Name, err = codec_KeptValue_Name.Parse(text); err != nil {
+		return v, value.In("name", err)
+	}
+	return v, nil
+}
+
+// KeptHandle is one kept.
+type KeptHandle struct{ typed.HashReader[KeptValue] }
+
+// Kept:
+//
+// Key every:kept:{id}, hash, TTL 1h in 1s..1d sliding.
+func (k *Keyspace) Kept(id int64) KeptHandle {
+	name, err := KeptKey(id)
+	return KeptHandle{typed.NewHashReader(keywright.Binding{Client: k.client, Entry: &entry_Kept, Key: name,
+		Err: err}, &fields_KeptValue)}
+}
+
+// Pri is the field pri.
+func (h KeptHandle) Pri() typed.FieldReader[int64] {
+	return typed.NewFieldReader(h.Key, "pri", &codec_KeptValue_Pri)
+}
+
+// Name2 is the field name.
+func (h KeptHandle) Name2() typed.FieldReader[string] {
+	return typed.NewFieldReader(h.Key, "name", &codec_KeptValue_Name)
+}
+
+var entry_KeptIndexPri = keywright.Entry{Name: "kept.index.pri", Pattern: "every:kept:pri", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
+
+// KeptIndexPriKey builds the key every:kept:pri.
+func KeptIndexPriKey() (string, error) {
+	return "every:kept:pri", nil
+}
+
+// KeptIndexPri: Index of kept by pri.
+//
+// Key every:kept:pri, zset, TTL 2d sliding.
+func (k *Keyspace) KeptIndexPri() typed.Key {
+	name, err := KeptIndexPriKey()
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_KeptIndexPri, Key: name, Err: err})
+}
+
+var entry_KeptExpiry = keywright.Entry{Name: "kept.expiry", Pattern: "{#every:kept}:expiry", Type: "zset",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
+
+// KeptExpiryKey builds the key {#every:kept}:expiry.
+func KeptExpiryKey() (string, error) {
+	return "{every:kept}:expiry", nil
+}
+
+// KeptExpiry: When each kept ends.
+//
+// Key {#every:kept}:expiry, zset, TTL 2d sliding.
+func (k *Keyspace) KeptExpiry() typed.Key {
+	name, err := KeptExpiryKey()
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_KeptExpiry, Key: name, Err: err})
+}
+
+var entry_KeptLedger = keywright.Entry{Name: "kept.ledger", Pattern: "{#every:kept}:ledger", Type: "hash",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour,
+		Sliding: true, Text: "2d sliding"}}
+
+// KeptLedgerKey builds the key {#every:kept}:ledger.
+func KeptLedgerKey() (string, error) {
+	return "{every:kept}:ledger", nil
+}
+
+// KeptLedger: In which indexes each kept is.
+//
+// Key {#every:kept}:ledger, hash, TTL 2d sliding.
+func (k *Keyspace) KeptLedger() typed.Key {
+	name, err := KeptLedgerKey()
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_KeptLedger, Key: name, Err: err})
+}
+
+var entry_KeptSweep = keywright.Entry{Name: "kept.sweep", Pattern: "{#every:kept}:sweep", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute,
+		Max: 10 * time.Minute, Text: "10m"}}
+
+// KeptSweepKey builds the key {#every:kept}:sweep.
+func KeptSweepKey() (string, error) {
+	return "{every:kept}:sweep", nil
+}
+
+// KeptSweep: Which process cleans up after each kept that has expired.
+//
+// Key {#every:kept}:sweep, string, TTL 10m.
+func (k *Keyspace) KeptSweep() typed.Key {
+	name, err := KeptSweepKey()
+	return typed.NewKey(keywright.Binding{Client: k.client, Entry: &entry_KeptSweep, Key: name, Err: err})
+}
+
+var entry_Slip = keywright.Entry{Name: "slip", Pattern: "every:slip:{id}", Type: "string",
+	TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 5 * time.Minute, Max: 12 * time.Hour,
+		Sliding: true, Text: "30m in 5m..12h sliding"}}
+
+// SlipKey builds the key every:slip:{id}.
+func SlipKey(id int64) (string, error) {
+	if reason := key.Int(id, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("slip", "id", reason)
+	}
+	b := make([]byte, 0, 31)
+	b = append(b, "every:slip:"...)
+	b = strconv.AppendInt(b, id, 10)
+	return key.String(b), nil
+}
+
+// ParseSlipKey reads the placeholders of a key every:slip:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseSlipKey(text string) (id int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:slip:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if id, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return id, true
+}
+
+var value_Slip = value.Text(0)
+
+// Slip:
+//
+// Key every:slip:{id}, string, TTL 30m in 5m..12h sliding.
+func (k *Keyspace) Slip(id int64) typed.String[string] {
+	name, err := SlipKey(id)
+	return typed.NewString(keywright.Binding{Client: k.client, Entry: &entry_Slip, Key: name, Err: err},
+		&value_Slip)
+}
+
 var entry_Sealed = keywright.Entry{Name: "sealed", Pattern: "every:sealed:{id}", Type: "string",
 	TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour,
 		Text: "1h"}, Schema: "everykeys"}
@@ -1877,7 +2071,8 @@ func Entries() []keywright.Entry {
 		entry_QResult, entry_QLeases, entry_QDelayed, entry_QDead, entry_QWorkers, entry_QState, entry_QRuns,
 		entry_QUnique, entry_Ca, entry_CaFill, entry_Item, entry_ItemIndexPriMade, entry_ItemIndexExpires,
 		entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Far, entry_FarIndexPri, entry_FarLedger,
-		entry_FarPending, entry_Sealed, entry_Sealeds, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
+		entry_FarPending, entry_Kept, entry_KeptIndexPri, entry_KeptExpiry, entry_KeptLedger, entry_KeptSweep,
+		entry_Slip, entry_Sealed, entry_Sealeds, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
 }
 
 var argument_Put_1 = value.Text(0)
@@ -2236,6 +2431,49 @@ func spec_Far() (*entity.Spec[int64, FarValue], error) {
 	return &spec, cmp.Or(err1, err2)
 }
 
+// KeptFields makes changes of single fields of kept.
+var KeptFields = struct {
+	Pri  entity.Field[KeptValue, int64]
+	Name entity.Field[KeptValue, string]
+}{
+	Pri:  entity.Field[KeptValue, int64]{Name: "pri", At: func(v *KeptValue) *int64 { return &v.Pri }},
+	Name: entity.Field[KeptValue, string]{Name: "name", At: func(v *KeptValue) *string { return &v.Name }},
+}
+
+// KeptStore is all kept: what can be done with them.
+type KeptStore struct {
+	*entity.Store[int64, KeptValue]
+}
+
+// ByPri is all of them, by pri.
+func (s KeptStore) ByPri() entity.Of[KeptValue] {
+	key, err := KeptIndexPriKey()
+	return s.At("pri", key, err)
+}
+
+// KeptStore is all kept: made, changed and found with their indexes in step.
+func (k *Keyspace) KeptStore() KeptStore { return k.store_Kept }
+
+func spec_Kept() (*entity.Spec[int64, KeptValue], error) {
+	expiresKey, err1 := KeptExpiryKey()
+	ledgerKey, err2 := KeptLedgerKey()
+	leaseKey, err3 := KeptSweepKey()
+	spec := entity.Spec[int64, KeptValue]{
+		Prefix: "every:kept:",
+		Key:    KeptKey,
+		Parse:  ParseKeptKey,
+		Fields: &fields_KeptValue,
+		Indexes: []entity.Index[KeptValue]{
+			{Name: "pri", Score: "pri", Prefix: "every:kept:pri"},
+		},
+		Expires:  expiresKey,
+		Ledger:   ledgerKey,
+		Lease:    leaseKey,
+		IndexTTL: 48 * time.Hour,
+	}
+	return &spec, cmp.Or(err1, err2, err3)
+}
+
 // DurMessage is the message of dur.
 type DurMessage struct {
 	N int64  // n: int
@@ -2322,6 +2560,7 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 	var all sync.WaitGroup
 	all.Go(func() { k.ItemStore().Sweeper(ctx, o, failed) })
 	all.Go(func() { k.FarStore().Sweeper(ctx, o, failed) })
+	all.Go(func() { k.KeptStore().Sweeper(ctx, o, failed) })
 	all.Wait()
 }
 

@@ -427,22 +427,3 @@ func (c *context) cleanupOwned() {
 		}
 	}
 }
-
-func (c *context) owners() {
-	without := slices.DeleteFunc(slices.Clone(c.Entries), func(e *keyspace.Entry) bool { return e.Owner != "" })
-	if len(without) == len(c.Entries) && len(without) > 1 {
-		c.report(without[0].Pos, without[0].Name, "add owner to the file", "no entry has an owner")
-		return
-	}
-	for _, e := range without {
-		c.report(e.Pos, e.Name, "", "%s has no owner", e.Name)
-	}
-}
-
-func (c *context) ownerReads() {
-	for _, e := range c.Entries {
-		if e.Owner != "" && slices.Contains(e.Readers, e.Owner) {
-			c.report(e.At["readers"], e.Name, "", "%s owns %s and is listed as its reader", e.Owner, e.Name)
-		}
-	}
-}

@@ -271,6 +271,10 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"},
 		good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+	"KW403": {bad: []string{"a: {key: x, type: string, ttl: 1d, owner: default}",
+		"a: {key: x, type: string, ttl: 1d, readers: [keywright]}", "keywright: 1\nowner: sentinel-user\nkeys:\n  a: {key: x, type: string, ttl: 1d}",
+		"keys: {}\nchannels: {c: {channel: c, readers: [replica-user]}}"},
+		good: []string{"a: {key: x, type: string, ttl: 1d, owner: defaults, readers: [Default]}"}},
 }
 
 // moving returns a migration with these parts.

@@ -291,4 +291,11 @@ var rules = []rule{
 	{finding.Rule{Code: "KW402", Name: "owner-reads", Severity: warning, Summary: "The owner is listed as a reader",
 		Explain: "The owner reads and writes anyway; in the list of readers it is a slip, often of a copied entry.",
 		Fix:     "remove it from readers"}, (*context).ownerReads},
+	{finding.Rule{Code: "KW403", Name: "reserved-user", Severity: errorLevel,
+		Summary: "An owner or reader with the name of a user that is there already",
+		Explain: "`keywright acl` makes an ACL user of each owner and reader. Every client that gives no name is the user " +
+			"`default`: with an owner of that name `keywright acl apply` would leave it a few keys and commands. Replicas and " +
+			"sentinels log in as users of their own, and so does keywright: `default`, `replica`, `replica-user`, `sentinel`, " +
+			"`sentinel-user`, `keywright` and `keywright-repair` are no names of components.",
+		Fix: "give the component another name"}, (*context).reservedUsers},
 }

@@ -69,7 +69,7 @@ func TestBusyAndMomentary(t *testing.T) {
 		}
 	}
 	slices.Sort(momentary)
-	if got := strings.Join(momentary, " "); got != "ca.fill item.pressure item.sweep lk lk.shared lk.waiters q.workers" {
+	if got := strings.Join(momentary, " "); got != "ca.fill item.pressure item.sweep kept.sweep lk lk.shared lk.waiters q.workers" {
 		t.Errorf("momentary are %s", got)
 	}
 }

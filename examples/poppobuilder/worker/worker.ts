@@ -39,6 +39,10 @@ if (options.redis !== undefined && /^[^?]*:[^?]*@|password/i.test(options.redis.
   process.exit(2);
 }
 const url = options.redis ?? process.env["POPPO_REDIS"] ?? "redis://127.0.0.1:6379";
+if (!URL.canParse(url)) { // ioredis shows the URL, which may have a password
+  console.error("the URL of Redis cannot be read: write redis://host:port");
+  process.exit(2);
+}
 const heartbeat = Number(options.heartbeat);
 const takeover = Number(options.takeover);
 const keys = inNamespace(options.namespace);

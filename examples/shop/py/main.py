@@ -36,7 +36,10 @@ def connect(url):
         return redis.RedisCluster(*addresses[0])
     if scheme == "redis+sentinel":
         return Sentinel(addresses).master_for(name)
-    return redis.Redis.from_url(url)
+    try:
+        return redis.Redis.from_url(url)
+    except ValueError:  # it shows the URL, which may have a password
+        raise SystemExit("the URL cannot be read: write redis://host:port") from None
 
 
 # doc:begin page

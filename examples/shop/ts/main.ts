@@ -24,6 +24,9 @@ function open(url: string): { redis: Client; servers: () => Redis[] } {
     const cluster = new Cluster(addresses);
     return { redis: cluster, servers: () => cluster.nodes("master") };
   }
+  if (scheme !== "redis+sentinel" && !URL.canParse(url)) { // ioredis shows the URL, which may have a password
+    throw new Error("the URL cannot be read: write redis://host:port");
+  }
   const redis = scheme === "redis+sentinel" ? new Redis({ sentinels: addresses, name }) : new Redis(url);
   return { redis, servers: () => [redis] };
 }

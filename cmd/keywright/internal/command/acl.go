@@ -270,7 +270,7 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	}
 	users, err := acl.Users(d.Keyspace)
 	if err != nil {
-		return nil, nil, usage("give the component a name without blanks", "%v", err)
+		return nil, nil, usage("give the component another name", "%v", err)
 	}
 	if len(users) == 0 {
 		return nil, nil, usage("add owner to the file or to its entries", "%s names no owners and no readers", path)
@@ -321,6 +321,16 @@ func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
 			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name,
 				terminal.Plural(int64(n), "thing"), u.Name)
 		}
+	}
+	var hear []string
+	for _, u := range users {
+		if u.Tracks() {
+			hear = append(hear, u.Name)
+		}
+	}
+	if len(hear) > 0 {
+		a.say("warning: %s may hear the names of all keys that change, of others too: client-side caching needs CLIENT "+
+			"TRACKING, and an ACL cannot refuse BCAST", strings.Join(hear, ", "))
 	}
 	for _, f := range said {
 		if x := f.Excess; x.Reaches == "" {

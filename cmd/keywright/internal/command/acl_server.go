@@ -61,7 +61,8 @@ func (a *app) aclSession(ctx context.Context, user string, choose bool) (*aclSes
 // aclNodes connects to all servers of a topology.
 func (a *app) aclNodes(ctx context.Context, config connect.Config, users []acl.User) (*aclSession, error) {
 	c, err := keywright.Open(ctx, a.url,
-		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		keywright.Options{Logger: silent, CAFile: a.connect.CAFile, CertFile: a.connect.CertFile,
+			KeyFile:    a.connect.KeyFile,
 			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
 			Getenv: a.Getenv})
 	if err != nil {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 )
+
+// silent is the logger of the clients of commands, which say themselves what has failed.
+var silent = slog.New(slog.DiscardHandler)
 
 // withConstructs loads the declaration, finds its entries of one type (all, or
 // those named), connects, and runs.
@@ -31,7 +35,8 @@ func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names [
 	}
 	a.works(config.String(), config.DB, d.Keyspace, false)
 	c, err := keywright.Open(ctx, a.url,
-		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		keywright.Options{Logger: silent, CAFile: a.connect.CAFile, CertFile: a.connect.CertFile,
+			KeyFile:    a.connect.KeyFile,
 			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
 			Getenv: a.Getenv})
 	if err != nil {

@@ -24,7 +24,8 @@ func (d *databases) client(db int) (*keywright.Client, error) {
 		return nil, err
 	}
 	o := d.connect
-	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile,
+	c, err := keywright.Open(context.Background(), at, keywright.Options{Logger: silent,
+		CAFile: o.CAFile, CertFile: o.CertFile,
 		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2,
 		Getenv: d.Getenv})
 	if err != nil {

@@ -216,7 +216,7 @@ func jobFlags(j *keyspace.Job, apply bool) *changing {
 }
 
 func (a *app) janitorClient(ctx context.Context) (*keywright.Client, error) {
-	return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-janitor", CAFile: a.connect.CAFile,
+	return keywright.Open(ctx, a.url, keywright.Options{Logger: silent, Name: "keywright-janitor", CAFile: a.connect.CAFile,
 		CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
 		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
 		Connections: -1, Attempts: 2, Getenv: a.Getenv})

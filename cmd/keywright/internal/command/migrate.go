@@ -199,7 +199,7 @@ func (r *migrationRun) connect(ctx context.Context, n need) error {
 	}
 	r.server = config.String()
 	o := r.app.connect
-	with := keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+	with := keywright.Options{Logger: silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
 		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Getenv: r.Getenv}
 	if n == withServer && sealed(r.declared) { // what only looks at phases opens no record
 		ring, err := r.keyRing(ctx, &r.ring)

@@ -357,8 +357,9 @@ func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
 	}
 	o := a.connect
 	c, err := keywright.Open(context.Background(), at,
-		keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName,
-			Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
+		keywright.Options{Logger: silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+			ServerName: o.ServerName,
+			Insecure:   o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
 	switch {
 	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
 		return nil, errDatabase0

@@ -169,7 +169,8 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 		return err
 	}
 	c, err := keywright.Open(ctx, a.url,
-		keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		keywright.Options{Logger: silent, CAFile: a.connect.CAFile, CertFile: a.connect.CertFile,
+			KeyFile:    a.connect.KeyFile,
 			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
 			Getenv: a.Getenv})
 	if err != nil {

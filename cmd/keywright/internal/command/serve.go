@@ -374,7 +374,7 @@ func (a *app) watched(o *serving, id string, labels map[string]string, turns cha
 	options.Labels, options.Turns, options.Migrations = labels, turns, a.migrations(d, folder)
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-		return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-serve", CAFile: a.connect.CAFile,
+		return keywright.Open(ctx, a.url, keywright.Options{Logger: silent, Name: "keywright-serve", CAFile: a.connect.CAFile,
 			CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
 			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
 			Connections: -1, Attempts: 2, Getenv: a.Getenv})

@@ -197,7 +197,7 @@ Exit codes: 0 it is well, 2 usage, 3 it does not answer, or says that it is not.
 		RunE: func(c *cobra.Command, args []string) error {
 			base := strings.TrimRight(append(args, "http://127.0.0.1:7380")[0], "/")
 			if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return usage("as in http://127.0.0.1:7380", "%q is no address", finding.Printable(base))
+				return usage("as in http://127.0.0.1:7380", "this is no address")
 			}
 			path := serve.HealthPath
 			if ready {
