@@ -1,9 +1,11 @@
 package event_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -107,3 +109,39 @@ func TestFailover(t *testing.T) {
 		})
 	}
 }
+
+// A client that closes while Run waits writes nothing: it was told to.
+func TestClosingIsNotLogged(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	var mu sync.Mutex
+	var text bytes.Buffer
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{
+		Logger: slog.New(slog.NewTextHandler(writing(func(b []byte) (int, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return text.Write(b)
+		}), nil))})
+	must(t, err)
+	over := make(chan error)
+	go func() {
+		over <- journal(c, event.StreamConfig{}).Run(t.Context(), "g",
+			func(context.Context, event.Stored[note]) error { return nil }, event.RunOptions[note]{})
+	}()
+	eventually(t, "it waits at the server", func() bool {
+		return strings.Contains(fmt.Sprint(s.Do("CLIENT", "LIST")), "cmd=xreadgroup")
+	})
+	c.Close()
+	if err := <-over; !errors.Is(err, keywright.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if text.Len() > 0 {
+		t.Errorf("the log:\n%s", text.String())
+	}
+}
+
+// writing is a writer that calls a function.
+type writing func([]byte) (int, error)
+
+func (w writing) Write(b []byte) (int, error) { return w(b) }

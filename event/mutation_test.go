@@ -82,7 +82,8 @@ var laws = map[string]struct {
 		func(s scene) error { return buried(s, "the message was buried a second time") }},
 	"what is buried and given back stays buried": {"mine[i][4] < buried and ARGV[i + 1] or mine[i][4]", "ARGV[i + 1]",
 		func(s scene) error { return buried(s, "its mark is gone") }},
-	"only its consumer gives a message back": {"mine[i] = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])",
+	"only its consumer gives a message back": {
+		"mine[i] = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])",
 		"mine[i] = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1)",
 		func(s scene) error {
 			a, b := s.consumer("a"), s.consumer("b")

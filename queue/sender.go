@@ -87,8 +87,8 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 
 func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 	k := q.keys
-	name := line{f, q.entry.Name, q.ttl(), strings.Join(q.laneKeys(), "\n"), k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs,
-		k.Channel}
+	name := line{f, q.entry.Name, q.ttl(), strings.Join(q.laneKeys(), "\n"), k.plain().Key, k.Job, k.Leases,
+		k.Delayed, k.Dead, k.Runs, k.Channel}
 	return kernel.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
 		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
 		return gather.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())

@@ -266,7 +266,8 @@ func TestSameIDAgain(t *testing.T) {
 	if got := <-ran; got != "after the dead 1 0 true" || fences.Load() != far+1 {
 		t.Errorf("payload, attempt, crashes and whether the fence is larger: %s; %d", got, fences.Load())
 	}
-	eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(2) }) // the list of workers, and their answers
+	// The list of workers, and their answers.
+	eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(2) })
 }
 
 // TestManyGone: of more jobs than Lua unpacks the keys were deleted; the

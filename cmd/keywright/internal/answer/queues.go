@@ -26,9 +26,9 @@ type Queue struct {
 	Lanes   []Lane            `json:"lanes"`
 	Running int64             `json:"running"`
 	Zombies int64             `json:"zombies"`               // jobs whose worker is dead
-	Overdue int64             `json:"overdue"`               // jobs that run for longer than the timeout, or than an hour without one
-	Run     float64           `json:"oldest_run_seconds"`    // how long ago the oldest running job was claimed
-	Unseen  int64             `json:"unseen_runs,omitempty"` // running jobs that these two do not know of: they look at a thousand
+	Overdue int64             `json:"overdue"`               // runs that last longer than the timeout, or an hour
+	Run     float64           `json:"oldest_run_seconds"`    // since the oldest one was claimed
+	Unseen  int64             `json:"unseen_runs,omitempty"` // runs beyond a thousand, not looked at
 	Delayed int64             `json:"delayed"`
 	Dead    int64             `json:"dead"`
 	Workers []finding.JSONKey `json:"workers"`

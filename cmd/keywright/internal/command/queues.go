@@ -109,8 +109,8 @@ func (a *app) printQueues(report *answer.Queues) error {
 				}
 				row[0] = q.Title()
 				copy(row[4:],
-					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), overdue(q), countOrNone(q.Delayed), countOrNone(q.Dead),
-						terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
+					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), overdue(q), countOrNone(q.Delayed),
+						countOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
 			}
 			rows = append(rows, row)
 		}
