@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -394,7 +395,8 @@ func TestWholeFiguresStay(t *testing.T) {
 	r.redis.Do("SET", "shop:product:1", "x", "EX", "100")
 	r.target.AuditNow()
 	r.until(changes, func(s observe.State) bool {
-		return s.Failed == nil && s.Audit.Report.Total.Keys == 1 && s.Queues.Failed == nil
+		return s.Failed == nil && s.Audit.Report.Total.Keys == 1 &&
+			!slices.ContainsFunc(s.Parts(), func(p observe.Part) bool { return p.Failed != nil && p.Name != "server" })
 	})
 	o = ask[serve.Overview](r, "/api/v1/t/main/overview")
 	if o.Totals.Keys != 1 || o.Target.State != "ok" || o.Failed != nil || o.Since == "" || len(o.Changed) == 0 {

@@ -40,7 +40,7 @@ export function Now({ target }: { target?: string }) {
   const data = useData<NowList>(target === undefined ? at(["now"]) : at(["t", target, "now"]), "now", target);
   const now = data.data;
   if (!now) return null;
-  if (now.quiet && !data.error) return <p class="quiet">Quiet: nothing is wrong now.</p>;
+  if (now.quiet && !data.error) return <p class="calm">Quiet: nothing is wrong now.</p>;
   const more = now.total - now.items.length + now.left_out;
   return (
     <Panel wide title={now.total > 0 ? `Wrong now: ${count(now.total + now.left_out)}` : "Now"}>

@@ -32,7 +32,10 @@ export function Typed(p: Props) {
       aria-label={p.label}
       placeholder={p.label}
       value={draft}
-      onInput={(e) => set(e.currentTarget.value)}
+      onInput={(e) => {
+        set(e.currentTarget.value);
+        p.typing?.(e.currentTarget.value !== p.text); // at once: no button acts on what was there before
+      }}
       onKeyDown={(e) => e.key === "Enter" && hand(draft)}
     />
   );
