@@ -95,7 +95,7 @@ var mutations = map[string][]mutation.Row{
 			"TestQuorumOfClosedClients"},
 	},
 	"../event": {
-		{"a deploy counts as a delivery", "../event/lane.go", "\t\td.count--\n", "", "TestDeploysMakeNoDeadLetters"},
+		{"a deploy counts as a delivery", "../event/dispatch.go", "\t\td.count--\n", "", "TestDeploysMakeNoDeadLetters"},
 		{"a handler is not told that it has lost its message", "../event/keep.go", "if time.Since(c.good) > c.o.Lease*9/10 {",
 			"if false {", "TestSlowAndSilent"},
 		{"signs of life wait for each other", "../event/keep.go", "const pulses = 8", "const pulses = 1",

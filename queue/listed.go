@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -50,24 +51,25 @@ func (q Queue[T]) timed(ctx context.Context, key string, offset, n int64) ([]Lis
 	return out, nil
 }
 
-// Waiting lists jobs of a lane, the first to go at first, at most 1000; "" is the only lane. A job that was cancelled
-// in a long lane is listed until its turn comes. One round trip.
+// Waiting lists jobs of a lane, the first to go at first, at most 1000; "" is the first lane. A lane that there is not
+// is an error. A job that was cancelled in a long lane is listed until its turn comes. One round trip.
 func (q Queue[T]) Waiting(ctx context.Context, lane string, offset, n int64) ([]Listed, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
 	i := slices.IndexFunc(q.keys.Lanes, func(l Lane) bool { return l.Name == lane })
-	if i < 0 {
-		return []Listed{}, nil
+	if i < 0 && lane != "" {
+		return nil, q.invalid(fmt.Errorf("there is no lane %q", lane), "name one of the lanes")
 	}
+	i = max(i, 0)
 	key, n := q.keys.Lanes[i].Key, min(max(n, 1), maxBatch)
 	ids, err := q.rangeOf(ctx, key, offset, offset+n-1)
 	if err != nil {
 		return nil, q.named(ctx, []string{key}, err)
 	}
 	out := make([]Listed, len(ids))
-	for i, id := range ids {
-		out[i] = Listed{ID: id, Lane: lane}
+	for j, id := range ids {
+		out[j] = Listed{ID: id, Lane: q.keys.Lanes[i].Name}
 	}
 	return out, nil
 }

@@ -392,7 +392,9 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	name := sending{token: pad(c.name + "/" + strconv.FormatInt(call, 36)), seat: c.seat(seat)}
 	look := c.look(wanted)
 	c.mu.Unlock()
-	f, sent, err := fetched{}, time.Now(), error(nil)
+	var f fetched
+	var sent time.Time
+	var err error
 	for failures := 0; ; failures++ {
 		ctx, cancel := c.call(c.q.lease())
 		sent = time.Now()

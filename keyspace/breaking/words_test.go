@@ -64,14 +64,14 @@ var words = map[string]string{
 	"Entry.Retired":   "KW635",
 	"Entry.Notify": "- a derived channel wakes waiters; without a message they look again within a second, a named " +
 		"one is a channel: KW605",
-	"Entry.Retry":  "KW628",
+	"Entry.Retry": "KW628",
 
 	"Entry.Timeout": "KW628",
-	"Entry.Gate":   "KW601 KW602",
-	"Entry.Script": "KW643",
-	"Entry.Topic":  "- the channel of which this is the stream",
-	"Entry.Pos":    "- a place in a file",
-	"Entry.At":     "- places in a file",
+	"Entry.Gate":    "KW601 KW602",
+	"Entry.Script":  "KW643",
+	"Entry.Topic":   "- the channel of which this is the stream",
+	"Entry.Pos":     "- a place in a file",
+	"Entry.At":      "- places in a file",
 
 	"Key.Entry":   "- the way back",
 	"Key.Role":    "KW602",
@@ -156,7 +156,7 @@ var words = map[string]string{
 	"Durable.Retry":  "KW628",
 
 	"Durable.Timeout": "KW628",
-	"Durable.Dead":   "KW601",
+	"Durable.Dead":    "KW601",
 
 	"Event.Name":    "KW641",
 	"Event.Doc":     "- text for people",

@@ -26,7 +26,7 @@ var jobRoutes = []route{
 	{method: "GET", path: "/api/v1/t/{target}/queues/{entry}/{instance}/jobs",
 		what: "Jobs of a queue that wait, run or wait for their time",
 		params: []param{{"state", "waiting (by default), running or delayed", "string", false},
-			{"lane", "of those that wait: the lane", "string", false}, limitParam, cursorParam},
+			{"lane", "of those that wait: the lane (by default the first)", "string", false}, limitParam, cursorParam},
 		answer: reflect.TypeFor[QueueJobs](), handle: queueJobs},
 }
 
@@ -94,9 +94,10 @@ func (q *request) counted() (n int64) {
 		case "delayed":
 			return one.Delayed
 		}
-		for _, l := range one.Lanes {
-			if l.Lane == q.query.Get("lane") {
-				n += l.Jobs
+		lane := q.query.Get("lane")
+		for i, l := range one.Lanes {
+			if l.Lane == lane || lane == "" && i == 0 {
+				return l.Jobs
 			}
 		}
 	}
