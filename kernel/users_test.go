@@ -107,9 +107,12 @@ func wellAsked(k *everykeys.Keyspace) map[string]func(context.Context) error {
 		"CaCache.InvalidateTag": func(ctx context.Context) error {
 			return expect.Err(k.CaCache().InvalidateTag(ctx, k.Zs(1).Key))
 		},
-		"ItemStore.List": func(ctx context.Context) error { return expect.Err(items.List(ctx, query)) },
-		"ItemStore.IDs":  func(ctx context.Context) error { return expect.Err(items.IDs(ctx, query)) },
-		"ItemStore.Each": func(ctx context.Context) error { return ends(items.Each(ctx, query)) },
+		"ItemStore.Repair": func(ctx context.Context) error { return expect.Err(items.Repair(ctx, "1")) },
+		"FarStore.Repair":  func(ctx context.Context) error { return expect.Err(k.FarStore().Repair(ctx, "1")) },
+		"KeptStore.Repair": func(ctx context.Context) error { return expect.Err(kept.Repair(ctx, "1")) },
+		"ItemStore.List":   func(ctx context.Context) error { return expect.Err(items.List(ctx, query)) },
+		"ItemStore.IDs":    func(ctx context.Context) error { return expect.Err(items.IDs(ctx, query)) },
+		"ItemStore.Each":   func(ctx context.Context) error { return ends(items.Each(ctx, query)) },
 		"ItemStore.Count": func(ctx context.Context) error {
 			_, _, err := items.Count(ctx, query.Of, "", "")
 			return err
