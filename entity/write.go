@@ -156,6 +156,9 @@ func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes
 // until no other write was in between. An error of f ends it. The declaration must have a
 // version. 2 round trips per attempt.
 func (s *Store[I, T]) Modify(ctx context.Context, id I, f func(*T) error) (Item[I, T], error) {
+	if err := s.versioned(); err != nil { // before it is read: that may renew its TTL
+		return Item[I, T]{}, err
+	}
 	for {
 		item, err := s.Get(ctx, id)
 		if err != nil {

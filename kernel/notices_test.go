@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -66,18 +67,19 @@ func TestNoticesOutliveTheirContext(t *testing.T) {
 	}
 }
 
-// TestNoticed: without a hook and a logger a notice need not be made; the logger
+// TestNoticed: without a hook and with a logger that discards all a notice need not be made; the logger
 // alone wants only what it writes.
 func TestNoticed(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	logger := slog.New(slog.DiscardHandler)
+	logger, silent := slog.New(slog.NewTextHandler(io.Discard, nil)), slog.New(slog.DiscardHandler)
 	for _, row := range []struct {
 		o          keywright.Options
 		done, dead bool
 	}{
-		{keywright.Options{}, false, false},
-		{keywright.Options{Hooks: []keywright.Hook{{}}}, false, false},
+		{keywright.Options{}, false, true}, // the logger is that of slog
+		{keywright.Options{Hooks: []keywright.Hook{{}}}, false, true},
 		{keywright.Options{Logger: logger}, false, true},
+		{keywright.Options{Logger: silent}, false, false},
 		{keywright.Options{Hooks: []keywright.Hook{{Notice: func(context.Context, keywright.Notice) {}}}}, true, true},
 	} {
 		c, err := keywright.Open(t.Context(), s.URL(), row.o)
