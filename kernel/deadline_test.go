@@ -182,8 +182,7 @@ func unsent(t *testing.T) func(string, error) {
 // many are calls that may travel with those of other callers, and calls of many items: each
 // has an error of its own, and one without a key is never asked for.
 func many(name string) bool {
-	return strings.HasPrefix(name, "Keys.ItemStore.") || strings.HasPrefix(name, "Keys.FarStore.") ||
-		strings.HasSuffix(name, ".GetMany") ||
+	return strings.Contains(name, "Store.") || strings.HasSuffix(name, ".GetMany") ||
 		strings.HasSuffix(name, ".GetOrLoadMany")
 }
 

@@ -32,8 +32,8 @@ func (c *Client) Noticed(kind notice.Kind) bool {
 }
 
 // Notice gives a notice to all hooks, and writes one line to the logger if its
-// kind is one that people must hear of. One without a kind is none. The hooks get the values of ctx, but not its end: what is told may
-// have ended together with it. It is for constructs.
+// kind is one that people must hear of. One without a kind is none. The hooks get the values of ctx, but not its end:
+// what is told may have ended together with it. It is for constructs.
 func (c *Client) Notice(ctx context.Context, n Notice) {
 	if n.Kind == "" || !c.Noticed(n.Kind) {
 		return

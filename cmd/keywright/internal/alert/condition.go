@@ -269,8 +269,8 @@ func late(t *observe.Target, st *observe.State, now time.Time) (out []Condition,
 	return out, missing(queues.Gaps), true
 }
 
-// behind tells of groups that will lose entries which they have not read: those of streams with a length.
-func behind(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
+// lateGroups tells of groups that will lose entries which they have not read: those of streams with a length.
+func lateGroups(t *observe.Target, st *observe.State, now time.Time) (out []Condition, not []string, ok bool) {
 	streams, ok := told(st.Streams, st, now)
 	if !ok {
 		return nil, nil, false

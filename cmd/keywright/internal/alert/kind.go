@@ -45,7 +45,7 @@ var kinds = []kind{
 	{LostLease, false, false, "start workers, which take these jobs over; keywright queues lists the dead ones", zombies},
 	{LateQueue, false, false, "look at its workers: there are too few, they are stuck, or none is there", late},
 	{DeadQueue, false, true, "look at the errors of its dead jobs; then retry or discard them by a plan", dead},
-	{LateStream, false, false, "look at the consumers of the group: it will lose entries that it has not read", behind},
+	{LateStream, false, false, "look at the consumers of the group: it will lose entries that it has not read", lateGroups},
 	{LateSweep, false, false, "start a sweeper: keywright entities says whether one runs", unswept},
 	{JobFailed, false, false, "the page of the janitor has what it did last", failed},
 	{OldReading, false, false, "look at what keywright serve says on standard error, and at the rights of its user", old},

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/keywright/keywright"
@@ -60,7 +59,7 @@ func (t *Target) expects() {
 }
 
 // readQueues reads the queues, and counts the jobs that have died since the reading before: those that were brought
-// back or discarded in the same seconds are not seen.
+// back or discarded in the same seconds are not seen, and the count of a queue that is gone begins at zero again.
 func readQueues(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues, error) {
 	now, err := r.Queues(ctx, t.declares(keyspace.Queue), 0)
 	before := t.State().Queues.Value
@@ -68,15 +67,14 @@ func readQueues(ctx context.Context, t *Target, r *answer.Reader) (answer.Queues
 	if before == nil {
 		return now, err
 	}
-	maps.Copy(now.Died, before.Died)
 	dead := map[string]int64{}
 	for i := range before.Queues {
 		dead[before.Queues[i].Title()] = before.Queues[i].Dead
 	}
 	for i := range now.Queues {
 		title := now.Queues[i].Title()
-		if was, known := dead[title]; known || now.Died[title] > 0 {
-			now.Died[title] += max(0, now.Queues[i].Dead-was)
+		if was, known := dead[title]; known {
+			now.Died[title] = before.Died[title] + max(0, now.Queues[i].Dead-was)
 		}
 	}
 	return now, err

@@ -335,7 +335,7 @@ test("a search that goes on says how far it is, and is asked for again", () => {
       await page.getByText("Searching: 20,000 of 711,037 dead jobs were looked at.").waitFor();
       await page.getByText("No dead job matches so far").waitFor();
       searching = false;
-      await page.getByText("All 711,037 dead jobs were looked at.").waitFor();
+      await page.getByText("711,037 dead jobs were looked at.", { exact: true }).waitFor();
       assert.ok(await page.getByRole("button", { name: /^Discard all with/ }).isDisabled());
     },
     { change },

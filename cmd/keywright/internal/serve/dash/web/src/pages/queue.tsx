@@ -28,7 +28,7 @@ function useSearch<T extends Looked>(path: string, target: string) {
 /** Far says how far a search is. */
 const Far = ({ of, all }: { of: Looked; all: number }) => (
   <p class="note" role="status">
-    {of.searching ? `Searching: ${count(of.looked_at)} of ${count(Math.max(all, of.looked_at))} dead jobs were looked at.` : `All ${count(of.looked_at)} dead jobs were looked at.`}
+    {of.searching ? `Searching: ${count(of.looked_at)} of ${count(Math.max(all, of.looked_at))} dead jobs were looked at.` : `${count(of.looked_at)} dead jobs were looked at.`}
   </p>
 );
 
