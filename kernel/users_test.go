@@ -104,6 +104,7 @@ func wellAsked(k *everykeys.Keyspace) map[string]func(context.Context) error {
 		"Q.EnqueueAll": func(ctx context.Context) error {
 			return expect.Err(q.EnqueueAll(ctx, []queue.Task[string]{{}}))
 		},
+		"Q.Waiting": func(ctx context.Context) error { return expect.Err(q.Waiting(ctx, "", 0, 10)) },
 		"CaCache.InvalidateTag": func(ctx context.Context) error {
 			return expect.Err(k.CaCache().InvalidateTag(ctx, k.Zs(1).Key))
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ func TestFilesAreBuiltFromTheSources(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case name == "node_modules" || name == "test" || name == "fixtures": // nothing of them is in what is built
+		case slices.Contains([]string{"node_modules", "test", "fixtures", "screenshots"}, name): // nothing of them is in what is built
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
