@@ -74,7 +74,9 @@ func run(ctx context.Context, args []string) error {
 	if err := program.Parse(f, args[1:], "SHOP", "redis"); err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, *redis, keywright.Options{Name: "shopd-" + args[0], Attempts: 16})
+	// What only watches reads no values, and its user has no right to cache them.
+	o := keywright.Options{Name: "shopd-" + args[0], Attempts: 16, NoCache: p.handler == nil}
+	c, err := keywright.Open(ctx, *redis, o)
 	if err != nil {
 		return err
 	}
