@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,29 +110,6 @@ func withReplicas(ctx context.Context, config connect.Config,
 func aclRefused(server string, err error, hint string) error {
 	return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server,
 		Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
-}
-
-// aclFailure gives an error of the client its exit code.
-func aclFailure(err error) error {
-	var failed *keywright.Error
-	if !errors.As(err, &failed) {
-		return err
-	}
-	code := exitUnreachable
-	if reply, ok := errors.AsType[*kernel.ServerError](failed.Err); ok {
-		code = exitRefused
-		if strings.HasPrefix(reply.Error(), "ERR unknown") {
-			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
-		}
-		if connect.OnlyDatabase0(reply) {
-			return errDatabase0
-		}
-		if strings.Contains(reply.Error(), "DB index is out of range") {
-			return usage("name another one at the end of the URL; CONFIG GET databases says how many there are",
-				"the server has no database of that number")
-		}
-	}
-	return &exit{code, "cannot use the server: " + failed.Err.Error(), failed.Hint}
 }
 
 // compare asks every server for its users.

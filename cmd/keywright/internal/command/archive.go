@@ -403,7 +403,7 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 			k.Expires = &at
 		}
 		var line []byte
-		if line, err = withVersion(k); err == nil {
+		if line, err = a.withVersion(k); err == nil {
 			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:

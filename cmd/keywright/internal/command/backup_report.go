@@ -95,11 +95,3 @@ func (a *app) printParts(parts []archivePart) error {
 	a.tell("")
 	return nil
 }
-
-// progressMode returns none where the user wants quiet.
-func (a *app) progressMode(mode string) string {
-	if a.quiet {
-		return "none"
-	}
-	return mode
-}

@@ -8,12 +8,10 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +43,8 @@ type app struct {
 	environ  func() []string
 	args     []string
 
+	documents []Document // all forms of JSON that there are
+
 	variables [][2]string // that set flags of this run: names and values, which are never shown
 
 	command  *cobra.Command // that runs
@@ -65,105 +65,12 @@ type app struct {
 	patience       time.Duration // how long the right to change keys is waited for
 }
 
-func newApp(args []string, s Streams) *app {
+func newApp(args []string, s Streams, documents []Document) *app {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
 	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv),
-		Getenv: s.Getenv, environ: s.Environ, args: args, now: s.Now}
-}
-
-// Main runs the command line and returns the exit code.
-func Main(ctx context.Context, args []string, s Streams) int {
-	a := newApp(args, s)
-	err := a.run(ctx)
-	return a.finish(ctx, err)
-}
-
-// run executes the command. What cannot happen is an error too, and so is a
-// result that could not be written.
-func (a *app) run(ctx context.Context) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = &bug{r}
-			if a.verbose {
-				fmt.Fprintf(a.err, "%s\n", debug.Stack())
-			}
-		}
-	}()
-	root := a.root()
-	root.SetArgs(a.args)
-	err = root.ExecuteContext(ctx)
-	if failed := a.out.Err(); failed != nil {
-		return fmt.Errorf("the result cannot be written: %w", failed)
-	}
-	return err
-}
-
-// New returns the tree of commands, for documentation.
-func New() *cobra.Command {
-	root := newApp(nil, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
-		Getenv: func(string) string { return "" }}).root()
-	root.InitDefaultCompletionCmd()
-	return root
-}
-
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "keywright",
-		Short: "Schema as code for Redis and Valkey keyspaces",
-		Long: `keywright checks that the keys on a Redis or Valkey server are what one YAML
-file says they should be: their names, types, TTLs, sizes and values.
-
-Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright demo`" + `.`,
-		Version:       version().Version,
-		SilenceErrors: true, SilenceUsage: true,
-		SuggestionsMinimumDistance: 2,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.unknownCommand(cmd, args[0])
-		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.environment(cmd) },
-	}
-	root.SetIn(a.In)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
-	root.SetFlagErrorFunc(a.flagError)
-	root.SetHelpCommand(a.helpCommand())
-	f := root.PersistentFlags()
-	f.StringVarP(&a.file, "file", "f", "", "the declaration (default: keyspace.yaml here or in a folder above)")
-	f.StringVar(&a.color, "color", "auto", "colour: auto, always or never")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
-	choices(root, "color", "auto", "always", "never")
-	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(),
-		a.matchCommand(), a.auditCommand(), a.mergeCommand(), a.topCommand(), a.inferCommand(), a.genCommand(),
-		a.breakingCommand(), a.diffCommand(),
-		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.rankingsCommand(), a.entitiesCommand(),
-		a.sealCommand(), a.backupCommand(), a.archiveCommand(), a.restoreCommand(), a.verifyCommand(), a.copyCommand(),
-		a.renameCommand(), a.lsCommand(), a.deleteCommand(), a.ttlCommand(), a.cleanCommand(), a.applyCommand(),
-		a.migrateCommand(), a.demoCommand(), a.schemaCommand(), a.serveCommand(), a.janitorCommand(),
-		a.statusCommand(), a.versionCommand())
-	return root
-}
-
-// helpCommand returns cobra's, except that a topic there is not is an error.
-func (a *app) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [command]",
-		Short: "Show the help of a command",
-		RunE: func(c *cobra.Command, args []string) error {
-			cmd, rest, err := c.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return a.unknownCommand(cmp.Or(cmd, c.Root()), rest[0])
-			}
-			cmd.InitDefaultHelpFlag()
-			return cmd.Help()
-		},
-	}
+		Getenv: s.Getenv, environ: s.Environ, args: args, now: s.Now, documents: documents}
 }
 
 // environment fills flags that were not given from KEYWRIGHT_<FLAG>, and checks
@@ -360,4 +267,25 @@ func (a *app) detail(format string, args ...any) {
 	if a.verbose {
 		a.say(format, args...)
 	}
+}
+
+// ringVariable holds the text of a ring.
+const ringVariable = "KEYWRIGHT_KEY_RING"
+
+// given says whether a flag is in the arguments; one from the environment is
+// meant for commands that it concerns.
+func (a *app) given(flags ...string) bool {
+	return slices.ContainsFunc(a.args, func(arg string) bool {
+		return slices.ContainsFunc(flags, func(f string) bool {
+			return arg == dashed(f) || strings.HasPrefix(arg, dashed(f)+"=") ||
+				len(f) == 2 && f[0] == '-' && strings.HasPrefix(arg, f)
+		})
+	})
+}
+
+func dashed(flag string) string {
+	if strings.HasPrefix(flag, "-") {
+		return flag
+	}
+	return "--" + flag
 }

@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 			2, "keywright: this is a bug in keywright: nil map\nhint: please report it with the command that led to it\n"},
 	} {
 		var out bytes.Buffer
-		a := newApp(nil, Streams{Err: &out, Getenv: func(string) string { return "" }})
+		a := newApp(nil, Streams{Err: &out, Getenv: func(string) string { return "" }}, Documents)
 		if code := a.finish(c.ctx, c.err); code != c.code || out.String() != c.says {
 			t.Errorf("%v: %d and %q", c.err, code, out.String())
 		}

@@ -3,7 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
-	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,9 +12,6 @@ import (
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 )
-
-// silent is the logger of the clients of commands, which say themselves what has failed.
-var silent = slog.New(slog.DiscardHandler)
 
 // withConstructs loads the declaration, finds its entries of one type (all, or
 // those named), connects, and runs.
@@ -75,4 +72,37 @@ func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 // constructReader reads constructs of the declaration from a server.
 func (a *app) constructReader(c *keywright.Client) *answer.Reader {
 	return &answer.Reader{Client: c, Keyspace: a.keyspace}
+}
+
+// databases holds the clients of a server, by database.
+type databases struct {
+	*app
+	open map[int]*keywright.Client
+}
+
+// client opens a database, once.
+func (d *databases) client(db int) (*keywright.Client, error) {
+	if c := d.open[db]; c != nil {
+		return c, nil
+	}
+	at, err := withDatabase(d.url, d.Getenv, db)
+	if err != nil {
+		return nil, err
+	}
+	o := d.connect
+	c, err := keywright.Open(context.Background(), at, keywright.Options{Logger: silent,
+		CAFile: o.CAFile, CertFile: o.CertFile,
+		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2,
+		Getenv: d.Getenv})
+	if err != nil {
+		return nil, aclFailure(err)
+	}
+	d.open[db] = c
+	return c, nil
+}
+
+func (d *databases) close() {
+	for _, db := range slices.Sorted(maps.Keys(d.open)) {
+		d.open[db].Close()
+	}
 }

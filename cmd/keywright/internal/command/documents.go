@@ -1,29 +1,18 @@
 package command
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
-	"fmt"
-	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
-	"github.com/keywright/keywright/cmd/keywright/internal/shape"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace/schema"
+	"github.com/spf13/cobra"
 )
-
-// Document represents one form of JSON that a command prints. docs/json.md says what its
-// version promises.
-type Document struct {
-	Name    string // the command, and jsonl for that form: "entities check", "audit jsonl"
-	Version int    // grows when something goes or changes its meaning
-	What    string
-	of      reflect.Type
-}
 
 // Documents lists all of them. What is printed by app.json must be here.
 var Documents = []Document{
@@ -97,44 +86,11 @@ var Documents = []Document{
 	{"version", 1, "The version of the program.", reflect.TypeFor[build]()},
 }
 
-// module is the path that the packages of the outputs begin with.
-const module = "github.com/keywright/keywright"
-
-// schemaHome says where the published schemas are.
-const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/cmd/keywright/internal/command/schemas/"
-
-// Schema returns the JSON Schema of a document, with the comments of the source in root.
-func (d Document) Schema(root fs.FS) ([]byte, error) {
-	s, err := shape.Of(d.of, shape.Source(root, module))
-	if err != nil {
-		return nil, err
-	}
-	properties := s["properties"].(shape.Schema)
-	properties["version"] = shape.Schema{"const": d.Version, "description": "of this form; see docs/json.md"}
-	s["required"] = append([]string{"version"}, required(s)...)
-	s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", schemaHome+d.File()
-	s["title"], s["description"] = "keywright "+d.Name, d.What
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err = e.Encode(s)
-	return text.Bytes(), err
-}
-
-func required(s shape.Schema) []string {
-	list, _ := s["required"].([]string)
-	return list
-}
-
-// File returns the name of the document's schema file.
-func (d Document) File() string { return strings.ReplaceAll(d.Name, " ", "-") + ".schema.json" }
-
 //go:embed schemas/*.schema.json
 var schemas embed.FS
 
 // published returns the schema of a document as it was generated.
-func (d Document) published() ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
+func published(d Document) ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
 
 // documentNamed finds the document of a command; the form may be left out where
 // there is one.
@@ -148,40 +104,74 @@ func documentNamed(name string) (Document, bool) {
 	return Document{}, false
 }
 
-// json prints a document with its version.
-func (a *app) json(v any) error { return a.printJSON(v, "  ") }
+// listed is the value of --output where it names no document.
+const listed = " "
 
-// jsonLine prints a document as a line.
-func (a *app) jsonLine(v any) error { return a.printJSON(v, "") }
+func (a *app) schemaCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the language, or of what a command prints",
+		Long: `Prints the JSON Schema with which editors complete and check a declaration.
+` + "`keywright init`" + ` writes it beside the file.
 
-func (a *app) printJSON(v any, indent string) error {
-	text, err := withVersion(v)
-	if err != nil {
-		return err
+With --output COMMAND it prints the JSON Schema (draft 2020-12) of what that command
+prints with -o json or -o jsonl; --output alone lists these documents and their
+versions. What a version promises is in docs/json.md.`,
+		Example: `  keywright schema > .keywright/keyspace.schema.json
+  keywright schema --output
+  keywright schema --output audit
+  keywright schema --output entities check`,
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("output") {
+				return nil
+			}
+			return noArgs(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("output") {
+				return a.outputSchema(strings.TrimSpace(strings.Join(append([]string{output}, args...), " ")))
+			}
+			_, err := a.out.Raw().Write(schema.JSON)
+			return err
+		},
 	}
-	return finding.WriteJSON(a.out.Raw(), json.RawMessage(text), indent)
+	c.Flags().StringVar(&output, "output", "", "a command: print the schema of its JSON; alone it lists them")
+	f := c.Flags().Lookup("output")
+	f.NoOptDefVal = listed
+	f.Annotations = map[string][]string{noVariable: {"of schema means a command, not a form"}}
+	choices(c, "output", documentNames()...)
+	return c
 }
 
-// withVersion returns a document as JSON; its version comes first.
-func withVersion(v any) ([]byte, error) {
-	t := reflect.TypeOf(v)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+func documentNames() []string {
+	var out []string
+	for _, d := range Documents {
+		out = append(out, d.Name)
 	}
-	i := slices.IndexFunc(Documents, func(d Document) bool { return d.of == t })
-	if i < 0 {
-		return nil, &bug{fmt.Sprintf("%s is printed and has no schema", t)}
+	return out
+}
+
+// outputSchema prints the schema of one document, or lists them.
+func (a *app) outputSchema(name string) error {
+	if name == "" {
+		for _, d := range Documents {
+			a.tell("%-16s %d  %s", d.Name, d.Version, d.What)
+		}
+		return nil
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+	d, known := documentNamed(strings.TrimPrefix(name, "keywright "))
+	if !known {
+		hint := "`keywright schema --output` lists those that there are"
+		if near := typo.Nearest(name, documentNames()); near != "" {
+			hint = "did you mean `keywright schema --output " + near + "`?"
+		}
+		return usage(hint, "no command %q prints JSON", name)
 	}
-	rest := text.Bytes()[1:]
-	begin := fmt.Sprintf(`{"version":%d,`, Documents[i].Version)
-	if rest[0] == '}' {
-		begin = strings.TrimSuffix(begin, ",")
+	text, err := published(d)
+	if err != nil {
+		return &bug{err}
 	}
-	return append([]byte(begin), rest...), nil
+	_, err = a.out.Raw().Write(text)
+	return err
 }

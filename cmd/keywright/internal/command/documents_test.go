@@ -317,7 +317,7 @@ func runDocument(t *testing.T, s *keywrighttest.Server, r documentRun) string {
 func strictSchema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	d, _ := documentNamed(name)
-	text, err := d.published()
+	text, err := published(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func closeObjects(v any) {
 // TestWhatHasNoSchemaIsNotPrinted: the one way to print JSON refuses it.
 func TestWhatHasNoSchemaIsNotPrinted(t *testing.T) {
 	var out bytes.Buffer
-	a := newApp(nil, Streams{Out: &out, Err: &out, Getenv: func(string) string { return "" }})
+	a := newApp(nil, Streams{Out: &out, Err: &out, Getenv: func(string) string { return "" }}, Documents)
 	if err := a.json(struct{ X int }{1}); err == nil || out.Len() > 0 {
 		t.Errorf("%v, printed: %s", err, out.String())
 	}

@@ -233,7 +233,7 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		}
 		findings = append(findings, found...)
 	}
-	if findings, err = j.settle(a, findings, all.looked); err != nil {
+	if findings, err = j.settle(a, findings, func(e finding.BaselineEntry) bool { return lookedFor(all, e) }); err != nil {
 		return err
 	}
 	if err := a.printFindings(form, findings, j, a.printing(all, a.out)); err != nil {
@@ -259,10 +259,10 @@ func (a *app) annotated(form string, counts finding.Counts) {
 	}
 }
 
-// looked reports whether lint has looked for what a baseline accepts: not in the files that it was
+// lookedFor reports whether lint has looked for what a baseline accepts: not in the files that it was
 // not given, not with its own rules in those that cannot be read, and never for what an audit finds.
 // An older baseline names no files.
-func (d *declaration) looked(e finding.BaselineEntry) bool {
+func lookedFor(d *declaration, e finding.BaselineEntry) bool {
 	if slices.ContainsFunc(audit.Rules(), func(r finding.Rule) bool { return r.Code == e.Code }) {
 		return false
 	}

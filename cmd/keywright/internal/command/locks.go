@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
@@ -58,22 +57,6 @@ func holderOf(l *answer.Lock) string {
 	return finding.Key(*l.Holder)
 }
 
-// shownOf returns a name in a table.
-func shownOf(name *finding.JSONKey) string {
-	if name == nil {
-		return ""
-	}
-	return finding.Key(*name)
-}
-
-// notListed says in an exit line what a limit left out.
-func notListed(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return " (" + terminal.Count(n) + " not listed: --limit)"
-}
-
 func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
 	report, err := a.constructReader(c).Locks(ctx, entries)
 	if err != nil {
@@ -106,11 +89,4 @@ func (a *app) printLocks(report *answer.Locks) error {
 	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},
 		{Title: "held for", Right: true}, {Title: "lease left", Right: true}, {Title: "fence", Right: true, Drop: 3},
 		{Title: "waiting", Right: true}, {Title: "sharing", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
-}
-
-func seconds(s float64) string {
-	if s == 0 {
-		return ""
-	}
-	return terminal.Duration(time.Duration(s * float64(time.Second)))
 }

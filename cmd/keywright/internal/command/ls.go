@@ -146,7 +146,7 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 			l.TTL = &ttl
 		}
 		var line []byte
-		if line, err = withVersion(l); err == nil {
+		if line, err = a.withVersion(l); err == nil {
 			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:

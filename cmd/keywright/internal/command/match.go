@@ -153,7 +153,7 @@ func (a *app) printMatch(form string, out io.Writer) func(matched) error {
 		}
 	}
 	return func(m matched) error {
-		text, err := withVersion(m)
+		text, err := a.withVersion(m)
 		if err != nil {
 			return err
 		}

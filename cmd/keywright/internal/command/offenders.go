@@ -77,7 +77,7 @@ func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(codes 
 		}
 		switch o.form {
 		case "jsonl":
-			o.failed = o.lines(out, codes, entry, k)
+			o.failed = o.lines(a, out, codes, entry, k)
 		case "null":
 			_, o.failed = fmt.Fprintf(out, "%s\x00", k.Name)
 		default:
@@ -87,12 +87,12 @@ func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(codes 
 }
 
 // lines prints a key as JSON Lines, one for each code that is asked for.
-func (o *offending) lines(out *bufio.Writer, codes []string, entry string, k *source.Key) error {
+func (o *offending) lines(a *app, out *bufio.Writer, codes []string, entry string, k *source.Key) error {
 	for _, code := range codes {
 		if !slices.Contains(o.codes, code) {
 			continue
 		}
-		text, err := withVersion(audit.Line{Kind: "offender",
+		text, err := a.withVersion(audit.Line{Kind: "offender",
 			Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
 		if err != nil {
 			return err

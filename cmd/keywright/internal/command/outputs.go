@@ -1,90 +1,19 @@
 package command
 
 import (
+	"encoding/csv"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/internal/typo"
-	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/spf13/cobra"
 )
-
-// listed is the value of --output where it names no document.
-const listed = " "
-
-func (a *app) schemaCommand() *cobra.Command {
-	var output string
-	c := &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the language, or of what a command prints",
-		Long: `Prints the JSON Schema with which editors complete and check a declaration.
-` + "`keywright init`" + ` writes it beside the file.
-
-With --output COMMAND it prints the JSON Schema (draft 2020-12) of what that command
-prints with -o json or -o jsonl; --output alone lists these documents and their
-versions. What a version promises is in docs/json.md.`,
-		Example: `  keywright schema > .keywright/keyspace.schema.json
-  keywright schema --output
-  keywright schema --output audit
-  keywright schema --output entities check`,
-		Args: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("output") {
-				return nil
-			}
-			return noArgs(c, args)
-		},
-		RunE: func(c *cobra.Command, args []string) error {
-			if c.Flags().Changed("output") {
-				return a.outputSchema(strings.TrimSpace(strings.Join(append([]string{output}, args...), " ")))
-			}
-			_, err := a.out.Raw().Write(schema.JSON)
-			return err
-		},
-	}
-	c.Flags().StringVar(&output, "output", "", "a command: print the schema of its JSON; alone it lists them")
-	f := c.Flags().Lookup("output")
-	f.NoOptDefVal = listed
-	f.Annotations = map[string][]string{noVariable: {"of schema means a command, not a form"}}
-	choices(c, "output", documentNames()...)
-	return c
-}
-
-func documentNames() []string {
-	var out []string
-	for _, d := range Documents {
-		out = append(out, d.Name)
-	}
-	return out
-}
-
-// outputSchema prints the schema of one document, or lists them.
-func (a *app) outputSchema(name string) error {
-	if name == "" {
-		for _, d := range Documents {
-			a.tell("%-16s %d  %s", d.Name, d.Version, d.What)
-		}
-		return nil
-	}
-	d, known := documentNamed(strings.TrimPrefix(name, "keywright "))
-	if !known {
-		hint := "`keywright schema --output` lists those that there are"
-		if near := typo.Nearest(name, documentNames()); near != "" {
-			hint = "did you mean `keywright schema --output " + near + "`?"
-		}
-		return usage(hint, "no command %q prints JSON", name)
-	}
-	text, err := d.published()
-	if err != nil {
-		return &bug{err}
-	}
-	_, err = a.out.Raw().Write(text)
-	return err
-}
 
 // formsOf returns the forms of output of a command.
 func formsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
@@ -138,4 +67,77 @@ func unwritable(what string, err error) error {
 		hint = "make room on that disk, or name a file on another one"
 	}
 	return usage(hint, "%s cannot be written: %v", what, err)
+}
+
+func countOrNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return terminal.Count(n)
+}
+
+// progressMode returns none where the user wants quiet.
+func (a *app) progressMode(mode string) string {
+	if a.quiet {
+		return "none"
+	}
+	return mode
+}
+
+// shownOf returns a name in a table.
+func shownOf(name *finding.JSONKey) string {
+	if name == nil {
+		return ""
+	}
+	return finding.Key(*name)
+}
+
+// notListed says in an exit line what a limit left out.
+func notListed(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + terminal.Count(n) + " not listed: --limit)"
+}
+
+func seconds(s float64) string {
+	if s == 0 {
+		return ""
+	}
+	return terminal.Duration(time.Duration(s * float64(time.Second)))
+}
+
+// writeCSV writes the rows of a table. A cell that a spreadsheet would take for a formula begins with an
+// apostrophe.
+func writeCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = finding.Cell(cell)
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// bare refuses to write what foreigners wrote, byte by byte, to a terminal: it would
+// obey it. what is the flag that asks for it, instead what to write.
+func (a *app) bare(asked bool, what, instead string) error {
+	if !asked || !a.out.TTY {
+		return nil
+	}
+	return usage(instead, "%s writes bytes of others as they are, which is not for a terminal", what)
+}
+
+// show writes a text that is also a file, as fmt and infer print it: as it is, but to
+// a terminal so that nothing in it is a command.
+func (a *app) show(text []byte) error {
+	if a.out.TTY {
+		text = finding.Harmless(text, false, false)
+	}
+	_, err := a.out.Raw().Write(text)
+	return err
 }

@@ -25,7 +25,7 @@ func TestShellWord(t *testing.T) {
 func TestDiscreet(t *testing.T) {
 	a := newApp(nil, Streams{Getenv: func(name string) string {
 		return map[string]string{"REDIS_URL": "redis://user:vogel?kanarien@h"}[name]
-	}})
+	}}, nil)
 	for _, c := range []struct{ text, want string }{
 		{"no URL", "no URL"},
 		{"redis://h:1/0 is down", "redis://h:1/0 is down"},

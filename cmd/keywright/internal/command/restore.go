@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
@@ -369,10 +366,6 @@ func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
 	return c, nil
 }
 
-// errDatabase0 is returned where keys would go to a database that a cluster does not have.
-var errDatabase0 = usage("give the keys of other databases to that one, each at a time: --to-db 0",
-	"a cluster has database 0 only")
-
 // live reads what the server has: a key that has its value and its expiry needs nothing.
 func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 	if r.existing == string(apply.Replace) {
@@ -387,25 +380,6 @@ func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 	}
 	r.reader = reader
 	return reader, nil
-}
-
-// withDatabase returns the URL of a server with another database.
-func withDatabase(text string, getenv func(string) string, db int) (string, error) {
-	for _, name := range []string{"KEYWRIGHT_URL", "REDIS_URL"} {
-		if text == "" {
-			text = getenv(name)
-		}
-	}
-	if text == "" {
-		text = connect.DefaultURL
-	}
-	place, settings, _ := strings.Cut(text, "?")
-	q, err := url.ParseQuery(settings)
-	if err != nil {
-		return "", usage("see `keywright doctor --help`", "the URL of the server cannot be read")
-	}
-	q.Set("db", strconv.Itoa(max(db, 0))) // it counts more than the database of the path
-	return place + "?" + q.Encode(), nil
 }
 
 // pass reads the archive, and restores or plans. The report is nil where there is

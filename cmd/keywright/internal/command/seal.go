@@ -128,9 +128,6 @@ func (o *sealing) check() error {
 	return oneOf("output", o.output, "table", "json")
 }
 
-// ringVariable holds the text of a ring.
-const ringVariable = "KEYWRIGHT_KEY_RING"
-
 // keyRing reads the ring.
 func (a *app) keyRing(ctx context.Context, o *ringing) (*seal.Ring, error) {
 	from := seal.Environment(ringVariable, a.Getenv)

@@ -135,24 +135,6 @@ func (a *app) checkSource(o *sourcing) error {
 	return nil
 }
 
-func dashed(flag string) string {
-	if strings.HasPrefix(flag, "-") {
-		return flag
-	}
-	return "--" + flag
-}
-
-// given says whether a flag is in the arguments; one from the environment is
-// meant for commands that it concerns.
-func (a *app) given(flags ...string) bool {
-	return slices.ContainsFunc(a.args, func(arg string) bool {
-		return slices.ContainsFunc(flags, func(f string) bool {
-			return arg == dashed(f) || strings.HasPrefix(arg, dashed(f)+"=") ||
-				len(f) == 2 && f[0] == '-' && strings.HasPrefix(arg, f)
-		})
-	})
-}
-
 // source opens what the flags name, with a request that shows progress. done
 // closes it and clears the progress; it may be called twice.
 func (a *app) source(o *sourcing) (src source.Source, req source.Request, done func(), err error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/software"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
@@ -149,18 +148,6 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		return &exit{exitPartial, "the list is incomplete: " + report.Incomplete.String(), o.again(report.Incomplete)}
 	}
 	return nil
-}
-
-// declaredOrNot returns the declaration, an empty one where there is none.
-func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
-	if _, err := a.find(); err != nil && a.file == "" {
-		return &keyspace.Keyspace{}, nil
-	}
-	d, _, err := a.usable()
-	if err != nil {
-		return nil, err
-	}
-	return d.Keyspace, nil
 }
 
 func topOf(r *audit.Report, o *topping) *topReport {
@@ -344,11 +331,4 @@ func filled(columns []terminal.Column, rows [][]string) (left []terminal.Column,
 		}
 	}
 	return left, cells
-}
-
-func countOrNone(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return terminal.Count(n)
 }

@@ -396,7 +396,7 @@ func (v *verifyRun) printKey(d compare.Difference) (err error) {
 	switch {
 	case v.output == "jsonl":
 		var line []byte
-		if line, err = withVersion(differing(v.sel.Names(), &d)); err == nil {
+		if line, err = v.withVersion(differing(v.sel.Names(), &d)); err == nil {
 			_, err = v.out.Write(finding.EscapeJSON(line))
 		}
 	case v.null:

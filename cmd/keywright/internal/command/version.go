@@ -7,18 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build describes what the binary knows of itself.
-type build struct {
-	Version  string `json:"keywright"`          // the version of the program
-	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from
-	Go       string `json:"go"`
-}
-
-func version() build {
-	b := built.Read()
-	return build{Version: b.Version, Revision: b.Commit, Go: b.Go}
-}
-
 func (a *app) versionCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{

@@ -3,52 +3,13 @@ package command
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/demo"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
-
-// serverFlags are the flags of the verbs that need a server.
-func (a *app) serverFlags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVarP(&a.url, "url", "u", "",
-		"the server (default: $KEYWRIGHT_URL, $REDIS_URL, "+connect.DefaultURL+"); a password belongs into the environment")
-	f.StringVar(&a.connect.CAFile, "tls-ca", "", "PEM file with the CA of the server's certificate")
-	f.StringVar(&a.connect.CertFile, "tls-cert", "", "PEM file with the client certificate")
-	f.StringVar(&a.connect.KeyFile, "tls-key", "", "PEM file with the key of the client certificate")
-	f.StringVar(&a.connect.ServerName, "tls-server-name", "",
-		"the name in the server's certificate, if it is not the host's")
-	f.BoolVar(&a.connect.Insecure, "tls-insecure", false, "do not verify the server's certificate")
-	f.DurationVar(&a.connect.Timeout, "timeout", 5*time.Second, "how long to wait for the server, each time")
-}
-
-// server makes the Config from flags and environment.
-func (a *app) server() (connect.Config, error) {
-	o := a.connect
-	o.URL, o.Getenv = a.url, a.Getenv
-	if connect.HasPassword(a.url) {
-		a.say("warning: a password in the arguments is seen by every user that can list processes; put the URL into " +
-			"KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
-	}
-	if o.Timeout <= 0 {
-		return connect.Config{}, usage("write --timeout 5s", "--timeout must be above zero")
-	}
-	if o.Insecure {
-		a.say("warning: the server's certificate is not verified (--tls-insecure): anything between here and there " +
-			"can pose as it")
-	}
-	config, err := connect.New(o)
-	if err == nil {
-		a.detail("server: %s", config)
-	}
-	return config, err
-}
 
 // doctorForms lists the forms of a diagnosis.
 var doctorForms = []string{"table", "json", "sarif", "github", "junit"}
@@ -167,65 +128,4 @@ func (a *app) printDiagnosis(d doctor.Diagnosis) error {
 		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil
-}
-
-func (a *app) demoCommand() *cobra.Command {
-	o, all := demo.Options{}, false
-	c := &cobra.Command{
-		Use:   "demo",
-		Short: "Start a throw-away server, fill it with the examples and some dirt, and audit it",
-		Long: `Starts valkey-server or redis-server from PATH on a free port, else an embedded
-server that can do less, fills it with data made from the five example
-declarations and with planted faults, and audits it. Run it in the root of
-keywright's source. Nothing is left. The report has a line for each finding; with
---all it is what keywright audit prints.
-
-Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
-		Example: `  keywright demo
-  keywright demo --keys 1000000 --serve`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Out, o.Err = a.out, a.err
-			if o.Keys < 1 {
-				return usage("write --keys 50000", "--keys must be above zero")
-			}
-			o.Audit = func(ctx context.Context, url, file string) error { return a.auditDemo(ctx, url, file, all) }
-			return demo.Run(cmd.Context(), o)
-		},
-	}
-	f := c.Flags()
-	f.BoolVar(&all, "all", false, "print the whole report")
-	f.StringVar(&o.Dir, "dir", "examples", "folder of the examples")
-	f.IntVar(&o.Keys, "keys", 50_000, "how many keys to write")
-	f.Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same data")
-	f.StringVar(&o.Server, "server", "", "valkey-server, redis-server or miniredis (default: the first there is)")
-	f.BoolVar(&o.Serve, "serve", false, "leave the server running until ctrl-C")
-	choices(c, "server", "valkey-server", "redis-server", "miniredis")
-	return c
-}
-
-// auditDemo returns `keywright audit` of the demo's server; findings are what the
-// demo is for and no failure.
-func (a *app) auditDemo(ctx context.Context, url, file string, all bool) error {
-	inner := *a
-	inner.file, inner.url = file, url
-	inner.Getenv = func(name string) string { // the demo's server has no password
-		if name == "REDISCLI_AUTH" {
-			return ""
-		}
-		return a.Getenv(name)
-	}
-	inner.connect.Timeout = 10 * time.Second
-	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"},
-		values: "none", top: 5, examples: 2}
-	o.audit.Groups = 50
-	o.scan.OnlyDB = -1
-	if !all {
-		o.output = "brief"
-	}
-	err := inner.audit(ctx, &o)
-	if err == nil && !all {
-		fmt.Fprintln(a.out, "\nkeywright demo --all prints the whole report: places, keys, fixes, and what each entry costs.")
-	}
-	return err
 }

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/shape"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/built"
+)
+
+// Document represents one form of JSON that a command prints. docs/json.md says what its
+// version promises.
+type Document struct {
+	Name    string // the command, and jsonl for that form: "entities check", "audit jsonl"
+	Version int    // grows when something goes or changes its meaning
+	What    string
+	of      reflect.Type
+}
+
+// module is the path that the packages of the outputs begin with.
+const module = "github.com/keywright/keywright"
+
+// schemaHome says where the published schemas are.
+const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/cmd/keywright/internal/command/schemas/"
+
+// Schema returns the JSON Schema of a document, with the comments of the source in root.
+func (d Document) Schema(root fs.FS) ([]byte, error) {
+	s, err := shape.Of(d.of, shape.Source(root, module))
+	if err != nil {
+		return nil, err
+	}
+	properties := s["properties"].(shape.Schema)
+	properties["version"] = shape.Schema{"const": d.Version, "description": "of this form; see docs/json.md"}
+	s["required"] = append([]string{"version"}, required(s)...)
+	s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", schemaHome+d.File()
+	s["title"], s["description"] = "keywright "+d.Name, d.What
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err = e.Encode(s)
+	return text.Bytes(), err
+}
+
+func required(s shape.Schema) []string {
+	list, _ := s["required"].([]string)
+	return list
+}
+
+// File returns the name of the document's schema file.
+func (d Document) File() string { return strings.ReplaceAll(d.Name, " ", "-") + ".schema.json" }
+
+// json prints a document with its version.
+func (a *app) json(v any) error { return a.printJSON(v, "  ") }
+
+// jsonLine prints a document as a line.
+func (a *app) jsonLine(v any) error { return a.printJSON(v, "") }
+
+func (a *app) printJSON(v any, indent string) error {
+	text, err := a.withVersion(v)
+	if err != nil {
+		return err
+	}
+	return finding.WriteJSON(a.out.Raw(), json.RawMessage(text), indent)
+}
+
+// withVersion returns a document as JSON; its version comes first.
+func (a *app) withVersion(v any) ([]byte, error) {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	i := slices.IndexFunc(a.documents, func(d Document) bool { return d.of == t })
+	if i < 0 {
+		return nil, &bug{fmt.Sprintf("%s is printed and has no schema", t)}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	rest := text.Bytes()[1:]
+	begin := fmt.Sprintf(`{"version":%d,`, a.documents[i].Version)
+	if rest[0] == '}' {
+		begin = strings.TrimSuffix(begin, ",")
+	}
+	return append([]byte(begin), rest...), nil
+}
+
+// build describes what the binary knows of itself.
+type build struct {
+	Version  string `json:"keywright"`          // the version of the program
+	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from
+	Go       string `json:"go"`
+}
+
+func version() build {
+	b := built.Read()
+	return build{Version: b.Version, Revision: b.Commit, Go: b.Go}
+}
