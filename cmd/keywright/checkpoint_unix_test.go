@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
@@ -63,7 +64,7 @@ func init() { programs["hasty"] = hasty }
 // due, when its writing begins, and when that ends. So each step of a scan writes one.
 func hasty() {
 	looked := 0
-	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	os.Exit(command.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Getenv: os.Getenv, Now: func() time.Time {
 			looked++
 			return time.Date(2026, 1, 1+looked/3, 0, 0, 0, 0, time.UTC)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 	"github.com/keywright/keywright/internal/wire"
 )
@@ -19,13 +20,13 @@ const patience = 700 * time.Millisecond
 func main() {
 	wire.Frugal(wire.MaxItems)
 	if os.Getenv("GOMEMLIMIT") == "" { // which is another limit
-		command.Frugal()
+		cli.Frugal()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // a second ctrl-C ends the program at once
-		time.AfterFunc(patience, func() { os.Exit(command.Interrupted(os.Stderr)) })
+		time.AfterFunc(patience, func() { os.Exit(cli.Interrupted(os.Stderr)) })
 	})
 	os.Exit(command.Main(ctx, os.Args[1:],
-		command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}))
+		cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}))
 }

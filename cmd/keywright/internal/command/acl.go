@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
@@ -15,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) aclCommand() *cobra.Command {
+func aclCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "acl",
 		Short: "ACL users of the keyspace: one per owner and reader",
@@ -23,12 +24,12 @@ func (a *app) aclCommand() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return a.unknownCommand(c, args[0])
+			return a.UnknownCommand(c, args[0])
 		},
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.aclPrintCommand(), a.aclDiffCommand(), a.aclApplyCommand())
+	c.AddCommand(aclPrintCommand(a), aclDiffCommand(a), aclApplyCommand(a))
 	return c
 }
 
@@ -41,7 +42,7 @@ type aclPrinting struct {
 	user, output, values           string
 }
 
-func (a *app) aclPrintCommand() *cobra.Command {
+func aclPrintCommand(a *cli.App) *cobra.Command {
 	var o aclPrinting
 	c := &cobra.Command{
 		Use:   "print",
@@ -65,15 +66,15 @@ that is enough for what lists, saves and changes keys of one namespace.`,
   keywright acl print --self >> users.acl
   keywright acl print --self --backup --change --repair --user operator >> users.acl
   redis-cli ACL SETUSER keywright $(keywright acl print --self | cut -d' ' -f3-) '>…'`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.self {
-				return a.aclSelf(&o)
+				return aclSelf(a, &o)
 			}
-			return a.aclPrint(&o)
+			return aclPrint(a, &o)
 		},
 	}
-	a.namespaceFlag(c)
+	a.NamespaceFlag(c)
 	f := c.Flags()
 	f.BoolVar(&o.self, "self", false, "the user keywright itself needs")
 	f.BoolVar(&o.repair, "repair", false, "the user that looks at queues, entities, locks and rankings, and repairs them")
@@ -85,52 +86,52 @@ that is enough for what lists, saves and changes keys of one namespace.`,
 		"with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
 	f.BoolVar(&o.rename, "rename", false, "with --self: what rename needs instead")
-	o.from.flags(c)
+	o.from.Flags(c)
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
-	choices(c, "values", valueWords[:3]...)
+	cli.Choices(c, "values", valueWords[:3]...)
 	f.StringVar(&o.user, "user", "",
 		"only this user; with --self and --repair its name (default: keywright, keywright-repair)")
-	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
-	outputs(c, &o.output, "acl", "commands", "json")
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
+	cli.Outputs(c, &o.output, "acl", "commands", "json")
 	return c
 }
 
-func (a *app) aclSelf(o *aclPrinting) error {
+func aclSelf(a *cli.App, o *aclPrinting) error {
 	if o.user == "" {
 		o.user = "keywright"
 	}
 	if strings.ContainsFunc(o.user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return usage("write --user keywright", "%q is no name for an ACL user", o.user)
+		return cli.Usage("write --user keywright", "%q is no name for an ACL user", o.user)
 	}
-	if err := oneOf("values", o.values, valueWords...); err != nil {
+	if err := cli.OneOf("values", o.values, valueWords...); err != nil {
 		return err
 	}
-	repair, err := a.repairRules(o)
+	repair, err := repairRules(a, o)
 	if err != nil {
 		return err
 	}
 	rules := selfRules(o, repair)
-	if o.from.from != "" && (!o.rename || a.namespace == "") {
-		return usage("write --self --rename --from-namespace A --namespace B",
+	if o.from.from != "" && (!o.rename || a.Namespace == "") {
+		return cli.Usage("write --self --rename --from-namespace A --namespace B",
 			"--from-namespace is for --rename with --namespace")
 	}
-	if rules, err = a.aclWithin(rules, o.from.from); err != nil {
+	if rules, err = aclWithin(a, rules, o.from.from); err != nil {
 		return err
 	}
 	if o.backup || o.copy || o.rename {
-		a.say("note: Redis from 7.4 and Valkey from 9 on also need +hpexpiretime, which older servers do not know")
+		a.Say("note: Redis from 7.4 and Valkey from 9 on also need +hpexpiretime, which older servers do not know")
 	}
-	a.tell("user %s %s", o.user, rules)
+	a.Print("user %s %s", o.user, rules)
 	return nil
 }
 
 // repairRules returns what --repair needs; "" without it.
-func (a *app) repairRules(o *aclPrinting) (string, error) {
+func repairRules(a *cli.App, o *aclPrinting) (string, error) {
 	if !o.repair {
 		return "", nil
 	}
-	_, users, err := a.aclPrinted(o)
+	_, users, err := aclPrinted(a, o)
 	if err != nil {
 		return "", err
 	}
@@ -167,21 +168,21 @@ func selfRules(o *aclPrinting, repair string) (rules string) {
 
 // aclWithin gives a user of keywright the keys of the namespace that was asked for instead of
 // all keys, and of the one that keys come from, with those that keywright itself writes.
-func (a *app) aclWithin(rules, from string) (string, error) {
-	if a.namespace == "" {
+func aclWithin(a *cli.App, rules, from string) (string, error) {
+	if a.Namespace == "" {
 		return rules, nil
 	}
-	d, _, err := a.usable()
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return "", err
 	}
 	keys, spaces := "~keywright:*", d.Spaces
 	if from == load.BeforeNamespaces {
-		return "", usage("leave --namespace and --from-namespace out",
+		return "", cli.Usage("leave --namespace and --from-namespace out",
 			"names from before there was a namespace may begin with anything: the user needs ~*")
 	}
 	if from != "" {
-		old, err := a.declaredIn(from)
+		old, err := declaredIn(a, from)
 		if err != nil {
 			return "", err
 		}
@@ -190,7 +191,7 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 	for _, n := range spaces {
 		keys += " ~" + strings.ReplaceAll(n.Glob(), `\`, "")
 	}
-	a.say("note: audit needs --include GLOB with one of these globs; without it, as top, it looks at the whole server")
+	a.Say("note: audit needs --include GLOB with one of these globs; without it, as top, it looks at the whole server")
 	return strings.Replace(rules, "~*", keys, 1), nil
 }
 
@@ -204,28 +205,28 @@ func bothACL(one, other string) string {
 	return one
 }
 
-func (a *app) aclPrint(o *aclPrinting) error {
-	if err := oneOf("output", o.output, "acl", "commands", "json"); err != nil {
+func aclPrint(a *cli.App, o *aclPrinting) error {
+	if err := cli.OneOf("output", o.output, "acl", "commands", "json"); err != nil {
 		return err
 	}
-	d, users, err := a.aclPrinted(o)
+	d, users, err := aclPrinted(a, o)
 	if err != nil {
 		return err
 	}
-	a.warnOfExcess(d, users, o.user != "")
+	warnOfExcess(a, d, users, o.user != "")
 	if o.choose {
 		users = withSelect(users)
 	}
 	switch o.output {
 	case "json":
-		return a.json(aclUsers{aclJSON(users)})
+		return a.JSON(aclUsers{aclJSON(users)})
 	case "commands":
 		for _, u := range users {
-			a.tell("%s", strings.Join(quoteAll(append([]string{"ACL", "SETUSER"}, u.SetUser()...)), " "))
+			a.Print("%s", strings.Join(quoteAll(append([]string{"ACL", "SETUSER"}, u.SetUser()...)), " "))
 		}
 		return nil
 	}
-	a.tell("%s", strings.TrimSuffix(acl.File(users), "\n"))
+	a.Print("%s", strings.TrimSuffix(acl.File(users), "\n"))
 	return nil
 }
 
@@ -241,46 +242,46 @@ func withSelect(users []acl.User) []acl.User {
 }
 
 // aclPrinted returns the users that are printed.
-func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
+func aclPrinted(a *cli.App, o *aclPrinting) (*cli.Declaration, []acl.User, error) {
 	if !o.repair {
-		return a.aclUsers(o.user)
+		return declaredUsers(a, o.user)
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return nil, nil, err
 	}
 	if !acl.Repairs(d.Keyspace) {
 		return nil, nil,
-			usage("leave out --repair: acl print prints the users of the components",
+			cli.Usage("leave out --repair: acl print prints the users of the components",
 				"%s declares no queue, no entity, no lock and no ranking, so there is nothing to look at", path)
 	}
 	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
 	if err != nil {
-		return nil, nil, usage("write --user keywright-repair", "%v", err)
+		return nil, nil, cli.Usage("write --user keywright-repair", "%v", err)
 	}
-	a.say("warning: %s may SCAN, which shows the names of all keys of a server", u.Name)
+	a.Say("warning: %s may SCAN, which shows the names of all keys of a server", u.Name)
 	return d, []acl.User{u}, nil
 }
 
-// aclUsers returns the users of the declaration, or one of them.
-func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
-	d, path, err := a.usable()
+// declaredUsers returns the users of the declaration, or one of them.
+func declaredUsers(a *cli.App, only string) (*cli.Declaration, []acl.User, error) {
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return nil, nil, err
 	}
 	users, err := acl.Users(d.Keyspace)
 	if err != nil {
-		return nil, nil, usage("give the component another name", "%v", err)
+		return nil, nil, cli.Usage("give the component another name", "%v", err)
 	}
 	if len(users) == 0 {
-		return nil, nil, usage("add owner to the file or to its entries", "%s names no owners and no readers", path)
+		return nil, nil, cli.Usage("add owner to the file or to its entries", "%s names no owners and no readers", path)
 	}
 	if only == "" {
 		return d, users, nil
 	}
 	var names []string
 	for _, u := range users {
-		if u.Name == only || strings.HasSuffix(u.Name, "."+only) && a.namespace != "" {
+		if u.Name == only || strings.HasSuffix(u.Name, "."+only) && a.Namespace != "" {
 			return d, []acl.User{u}, nil
 		}
 		names = append(names, u.Name)
@@ -289,7 +290,7 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	if near := typo.Nearest(only, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	return nil, nil, usage(hint, "%q is no owner and no reader", only)
+	return nil, nil, cli.Usage(hint, "%q is no owner and no reader", only)
 }
 
 // toldOfUser bounds the warnings of one user where several are printed.
@@ -298,7 +299,7 @@ const toldOfUser = 20
 // warnOfExcess tells what users can do beyond the declaration: each thing that is
 // declared for others, once whatever rules reach it, and once per user that there are names
 // which are not declared at all. Of one user that was asked for it tells everything.
-func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
+func warnOfExcess(a *cli.App, d *cli.Declaration, users []acl.User, asked bool) {
 	all := acl.Excesses(d.Keyspace, users)
 	said, told := folded(all), map[string]int{}
 	for _, f := range said {
@@ -313,12 +314,12 @@ func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
 		if x.For == x.Reaches {
 			why = "an ACL cannot refuse only that"
 		}
-		a.say("warning: %s may %s %s of %s: %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule,
+		a.Say("warning: %s may %s %s of %s: %s (%s%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule,
 			f.more())
 	}
 	for _, u := range users {
 		if n := told[u.Name] - toldOfUser; n > 0 && !asked {
-			a.say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name,
+			a.Say("warning: %s may do %s more that no rule can refuse; --user %s tells them all", u.Name,
 				terminal.Plural(int64(n), "thing"), u.Name)
 		}
 	}
@@ -329,12 +330,12 @@ func (a *app) warnOfExcess(d *declaration, users []acl.User, asked bool) {
 		}
 	}
 	if len(hear) > 0 {
-		a.say("warning: %s may hear the names of all keys that change, of others too: client-side caching needs CLIENT "+
+		a.Say("warning: %s may hear the names of all keys that change, of others too: client-side caching needs CLIENT "+
 			"TRACKING, and an ACL cannot refuse BCAST", strings.Join(hear, ", "))
 	}
 	for _, f := range said {
 		if x := f.Excess; x.Reaches == "" {
-			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", x.User, x.Command, finding.Key(x.Witness),
+			a.Say("warning: %s may %s names that are not declared, as in %s (%s%s)", x.User, x.Command, finding.Key(x.Witness),
 				x.Rule, f.more())
 		}
 	}
@@ -376,7 +377,7 @@ func folded(all []acl.Excess) []*fold {
 func quoteAll(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = shellWord(w)
+		out[i] = cli.ShellWord(w)
 	}
 	return out
 }
@@ -404,7 +405,7 @@ func aclJSON(users []acl.User) []aclUser {
 	return out
 }
 
-func (a *app) aclDiffCommand() *cobra.Command {
+func aclDiffCommand(a *cli.App) *cobra.Command {
 	var user, output string
 	var choose bool
 	c := &cobra.Command{
@@ -419,12 +420,12 @@ needs +acl|getuser, +acl|users, +acl|whoami, +acl|cat and +role.
 Exit codes: 0 they are as declared, 1 they differ, 2 usage, 3 unreachable, 4
 refused.`,
 		Example: "  keywright acl diff -u redis://localhost:6379",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := oneOf("output", output, "text", "json"); err != nil {
+			if err := cli.OneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			s, err := a.aclSession(c.Context(), user, choose)
+			s, err := openSession(c.Context(), a, user, choose)
 			if err != nil {
 				return err
 			}
@@ -433,14 +434,14 @@ refused.`,
 			if err != nil {
 				return err
 			}
-			return a.showACL(output, found)
+			return showACL(a, output, found)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
 	c.Flags().StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
 	c.Flags().BoolVar(&choose, "select", false, selectUsage)
-	outputs(c, &output, "text", "json")
+	cli.Outputs(c, &output, "text", "json")
 	return c
 }

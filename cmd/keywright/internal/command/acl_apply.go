@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/kernel"
@@ -14,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) aclApplyCommand() *cobra.Command {
+func aclApplyCommand(a *cli.App) *cobra.Command {
 	var o changing
 	var user string
 	var save, choose bool
@@ -36,17 +37,17 @@ and again afterwards. A plan has no passwords and no hashes of them.
 		Example: `  keywright acl apply -u redis://localhost:6379
   keywright acl apply -u redis://localhost:6379 --apply --save
   keywright acl apply -u redis://localhost:6379 --plan users.plan`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			q := plan.Request{Options: map[string]string{"user": user, "select": strconv.FormatBool(choose),
 				"save": strconv.FormatBool(save)}}
-			return a.change(c.Context(), "acl apply", q, &o)
+			return change(c.Context(), a, "acl apply", q, &o)
 		},
 	}
-	o.flags(a, c)
+	o.Flags(a, c)
 	f := c.Flags()
 	f.StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
+	_ = c.RegisterFlagCompletionFunc("user", a.CompleteComponents)
 	f.BoolVar(&choose, "select", false, selectUsage)
 	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
@@ -54,11 +55,11 @@ and again afterwards. A plan has no passwords and no hashes of them.
 
 // loadUsers reads the users of the declaration.
 func loadUsers(_ context.Context, r *changeRun) error {
-	d, users, err := r.aclUsers(r.request.Options["user"])
+	d, users, err := declaredUsers(r.App, r.request.Options["user"])
 	if err != nil {
 		return err
 	}
-	r.warnOfExcess(d, users, r.request.Options["user"] != "")
+	warnOfExcess(r.App, d, users, r.request.Options["user"] != "")
 	r.ks, r.users = d.Keyspace, users
 	return nil
 }
@@ -69,7 +70,7 @@ func findUsers(ctx context.Context, r *changeRun, found *findings) error {
 	if r.request.Options["select"] == "true" || r.config.DB != 0 {
 		users = withSelect(users)
 	}
-	s, err := r.aclNodes(ctx, r.config, users)
+	s, err := aclNodes(ctx, r.App, r.config, users)
 	if err != nil {
 		return err
 	}
@@ -194,14 +195,14 @@ func canSave(ctx context.Context, servers []aclServer) error {
 				"nothing was changed; --save asks for the ACL file first, which needs +config|get")
 		}
 		if config["aclfile"] == "" {
-			return &exit{exitRefused, node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
-				"set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
+			return &cli.Exit{Code: cli.ExitRefused, Message: node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
+				Hint: "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
 		}
 		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).
 			ToString()
 		if err == nil && reply != "OK" {
-			return &exit{exitRefused, node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
-				"the login needs +acl|save"}
+			return &cli.Exit{Code: cli.ExitRefused, Message: node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
+				Hint: "the login needs +acl|save"}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
@@ -39,33 +40,33 @@ type aclServer struct {
 	categories map[string][]string // which commands each category of this server has
 }
 
-// aclSession connects to all servers. With choose, or if the URL names a database other
+// openSession connects to all servers. With choose, or if the URL names a database other
 // than 0, users may choose one.
-func (a *app) aclSession(ctx context.Context, user string, choose bool) (*aclSession, error) {
-	d, users, err := a.aclUsers(user)
+func openSession(ctx context.Context, a *cli.App, user string, choose bool) (*aclSession, error) {
+	d, users, err := declaredUsers(a, user)
 	if err != nil {
 		return nil, err
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return nil, err
 	}
-	a.warnOfExcess(d, users, user != "")
+	warnOfExcess(a, d, users, user != "")
 	if choose || config.DB != 0 {
 		users = withSelect(users)
 	}
-	return a.aclNodes(ctx, config, users)
+	return aclNodes(ctx, a, config, users)
 }
 
 // aclNodes connects to all servers of a topology.
-func (a *app) aclNodes(ctx context.Context, config connect.Config, users []acl.User) (*aclSession, error) {
-	c, err := keywright.Open(ctx, a.url,
-		keywright.Options{Logger: silent, CAFile: a.connect.CAFile, CertFile: a.connect.CertFile,
-			KeyFile:    a.connect.KeyFile,
-			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+func aclNodes(ctx context.Context, a *cli.App, config connect.Config, users []acl.User) (*aclSession, error) {
+	c, err := keywright.Open(ctx, a.URL,
+		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
+			KeyFile:    a.Connect.KeyFile,
+			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 			Getenv: a.Getenv})
 	if err != nil {
-		return nil, aclFailure(err)
+		return nil, cli.ServerFailure(err)
 	}
 	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
 	if err != nil {
@@ -108,7 +109,7 @@ func withReplicas(ctx context.Context, config connect.Config,
 }
 
 func aclRefused(server string, err error, hint string) error {
-	return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server,
+	return cli.ServerFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server,
 		Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
 }
 
@@ -192,7 +193,7 @@ func getUser(ctx context.Context, c kernel.Raw, name string) (acl.Actual, error)
 	return u, nil
 }
 
-func (a *app) showACL(form string, plan []aclServer) error {
+func showACL(a *cli.App, form string, plan []aclServer) error {
 	changes := 0
 	for i := range plan {
 		changes += len(plan[i].Changes)
@@ -200,34 +201,34 @@ func (a *app) showACL(form string, plan []aclServer) error {
 		plan[i].Unknown = append([]string{}, plan[i].Unknown...)
 	}
 	if form == "json" {
-		if err := a.json(aclDifference{append([]aclServer{}, plan...)}); err != nil {
+		if err := a.JSON(aclDifference{append([]aclServer{}, plan...)}); err != nil {
 			return err
 		}
 	} else {
-		a.printACL(plan)
+		printACL(a, plan)
 	}
 	if changes > 0 {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
-func (a *app) printACL(plan []aclServer) {
+func printACL(a *cli.App, plan []aclServer) {
 	for _, s := range plan {
 		if len(s.Changes) == 0 {
-			a.tell("%s: as declared", s.Server)
+			a.Print("%s: as declared", s.Server)
 		} else {
-			a.tell("%s: %s", s.Server, terminal.Plural(int64(len(s.Changes)), "difference"))
+			a.Print("%s: %s", s.Server, terminal.Plural(int64(len(s.Changes)), "difference"))
 		}
 		for _, c := range s.Changes {
 			style := terminal.Red
 			if c.Add {
 				style = terminal.Green
 			}
-			a.tell("  %s", a.out.Paint(style, finding.Printable(c.String())))
+			a.Print("  %s", a.Out.Paint(style, finding.Printable(c.String())))
 		}
 		if len(s.Unknown) > 0 {
-			a.tell("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
+			a.Print("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -29,7 +30,7 @@ func TestACLReachesReplicas(t *testing.T) {
 				t.Helper()
 				var out, errs strings.Builder
 				code := Main(t.Context(), []string{"acl", "diff", "-f", file, "-u", url, "-o", "json"},
-					Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+					cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 				var report struct{ Servers []struct{ Changes []any } }
 				if err := json.Unmarshal([]byte(out.String()), &report); err != nil || code != want ||
 					len(report.Servers) != servers {
@@ -45,7 +46,7 @@ func TestACLReachesReplicas(t *testing.T) {
 			diff(1)
 			var out, errs strings.Builder
 			if code := Main(t.Context(), []string{"acl", "apply", "--apply", "-f", file, "-u", url},
-				Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != 0 {
+				cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != 0 {
 				t.Fatalf("%d %s%s", code, out.String(), errs.String())
 			}
 			diff(0)
@@ -66,7 +67,7 @@ func TestTheRepairUserRepairs(t *testing.T) {
 		t.Helper()
 		var out, errs strings.Builder
 		if code := Main(t.Context(), append(args, "-f", file),
-			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
 			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 		return out.String()

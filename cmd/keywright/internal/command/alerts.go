@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/filelock"
@@ -21,7 +22,7 @@ type alerting struct {
 	alerts   string
 }
 
-func (o *alerting) flags(f *pflag.FlagSet) {
+func (o *alerting) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.webhooks, "webhooks", "", "a file with where to send alerts: lines of slack or json, and an address")
 	f.StringVar(&o.silences, "silences", "",
 		"a file with alerts that are not sent: lines of a glob for their ids, and an end; it is read again when it changes")
@@ -30,49 +31,49 @@ func (o *alerting) flags(f *pflag.FlagSet) {
 
 // alarm represents the book of alerts, and what sends them.
 type alarm struct {
-	*app
+	*cli.App
 	book  *alert.Book
 	hooks []alert.Webhook
 	path  string   // of the silences
 	lock  *os.File // nil: the book has no file
 }
 
-// alarm opens the book of alerts, which has a file where --webhooks tells of them.
-func (a *app) alarm(o *serving) (*alarm, error) {
+// newAlarm opens the book of alerts, which has a file where --webhooks tells of them.
+func newAlarm(a *cli.App, o *serving) (*alarm, error) {
 	if o.webhooks == "" {
 		if o.silences != "" {
-			return nil, usage("add --webhooks FILE", "--silences says nothing without --webhooks")
+			return nil, cli.Usage("add --webhooks FILE", "--silences says nothing without --webhooks")
 		}
-		return &alarm{app: a, book: alert.New(a.now)}, nil
+		return &alarm{App: a, book: alert.New(a.Now)}, nil
 	}
 	if o.isFile() {
-		return nil, usage("leave it out", "--webhooks says nothing about a file")
+		return nil, cli.Usage("leave it out", "--webhooks says nothing about a file")
 	}
 	hooks, err := alert.ReadWebhooks(o.webhooks)
 	if err != nil {
-		return nil, usage("a line is as in: slack https://hooks.slack.com/services/…", "--webhooks: %v", err)
+		return nil, cli.Usage("a line is as in: slack https://hooks.slack.com/services/…", "--webhooks: %v", err)
 	}
-	l := &alarm{app: a, hooks: hooks, path: o.silences}
+	l := &alarm{App: a, hooks: hooks, path: o.silences}
 	if err := (&watcher{alarm: l}).read(); err != nil {
-		return nil, usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
+		return nil, cli.Usage("a line is as in: default/queue/* 2026-12-01T00:00:00Z moving house", "--silences: %v", err)
 	}
-	if err := writable(o.alerts); err != nil {
-		return nil, usage("name a file in a folder that can be written to", "--alerts: %v", err)
+	if err := cli.Writable(o.alerts); err != nil {
+		return nil, cli.Usage("name a file in a folder that can be written to", "--alerts: %v", err)
 	}
 	if l.lock, err = alone(o.alerts); err != nil {
 		return nil, err
 	}
-	l.book, err = alert.Open(o.alerts, a.now,
-		func(path string, text []byte) error { return replaceTextAs(path, text, 0o600) })
+	l.book, err = alert.Open(o.alerts, a.Now,
+		func(path string, text []byte) error { return cli.ReplaceTextAs(path, text, 0o600) })
 	if err != nil {
 		l.lock.Close()
-		return nil, usage("name another file", "--alerts: %v", err)
+		return nil, cli.Usage("name another file", "--alerts: %v", err)
 	}
 	return l, nil
 }
 
-// close lets another program have the file.
-func (l *alarm) close() {
+// Close lets another program have the file.
+func (l *alarm) Close() {
 	if l.lock != nil {
 		l.lock.Close()
 	}
@@ -80,7 +81,7 @@ func (l *alarm) close() {
 
 // send posts messages until ctx ends.
 func (l *alarm) send(ctx context.Context) {
-	(&alert.Sender{Book: l.book, Hooks: l.hooks, Tell: l.say, Pause: pause}).Run(ctx)
+	(&alert.Sender{Book: l.book, Hooks: l.hooks, Tell: l.Say, Pause: pause}).Run(ctx)
 }
 
 // watch looks at a target when it changes, until ctx ends.
@@ -91,7 +92,7 @@ func (l *alarm) watch(ctx context.Context, t *observe.Target) {
 // leave forgets a target that is not watched any more.
 func (l *alarm) leave(target string) {
 	if err := l.book.Leave(target); err != nil {
-		l.say("the file of alerts cannot be written: %v", err)
+		l.Say("the file of alerts cannot be written: %v", err)
 	}
 }
 
@@ -99,11 +100,11 @@ func (l *alarm) leave(target string) {
 func alone(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, usage("name a file in a folder that can be written to", "--alerts: %v", err)
+		return nil, cli.Usage("name a file in a folder that can be written to", "--alerts: %v", err)
 	}
 	if err := filelock.Lock(f); err != nil {
 		f.Close()
-		return nil, usage("name another file for each keywright serve", "--alerts: %s: %v", path, err)
+		return nil, cli.Usage("name another file for each keywright serve", "--alerts: %s: %v", path, err)
 	}
 	return f, nil
 }
@@ -144,8 +145,8 @@ func (w *watcher) run(ctx context.Context) {
 				continue
 			}
 		}
-		w.tell(w.read()) // the silences of before hold where these cannot be read
-		w.tell(w.book.Look(w.target, func(id string) bool { return alert.Silent(w.silences, id, w.now()) }))
+		w.Tell(w.read()) // the silences of before hold where these cannot be read
+		w.Tell(w.book.Look(w.target, func(id string) bool { return alert.Silent(w.silences, id, w.Now()) }))
 		if now := w.judged(); now != w.wrong {
 			w.wrong = now
 			w.target.Judge()
@@ -174,11 +175,11 @@ func (w *watcher) read() error {
 	return err
 }
 
-// tell says what is wrong, once.
-func (w *watcher) tell(err error) {
+// Tell says what is wrong, once.
+func (w *watcher) Tell(err error) {
 	if err == nil || err.Error() == w.said {
 		return
 	}
 	w.said = err.Error()
-	w.say("alerts: %s", finding.Printable(w.said))
+	w.Say("alerts: %s", finding.Printable(w.said))
 }

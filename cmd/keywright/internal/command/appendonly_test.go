@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -32,7 +33,7 @@ func TestAppendOnlyFolder(t *testing.T) {
 	expect.NoError(t, os.WriteFile(alone, text, 0o600))
 	run := func(args ...string) (code int, out, errs string) {
 		var o, e strings.Builder
-		code = Main(t.Context(), append(args, "-f", file), Streams{In: strings.NewReader(""), Out: &o, Err: &e,
+		code = Main(t.Context(), append(args, "-f", file), cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e,
 			Getenv: func(string) string { return "" }})
 		return code, o.String(), e.String()
 	}
@@ -44,7 +45,7 @@ func TestAppendOnlyFolder(t *testing.T) {
 	s.Kill()
 	const commands = "commands after the snapshot in its append-only folder: 2, files: 1"
 	for _, at := range []string{folder, s.Dir, bases[0]} {
-		if code, _, errs := run("audit", at); code != exitPartial || !strings.Contains(errs, commands) ||
+		if code, _, errs := run("audit", at); code != cli.ExitPartial || !strings.Contains(errs, commands) ||
 			!strings.Contains(errs, "hint: --replay") {
 			t.Errorf("%s: %d, %s", at, code, errs)
 		}
@@ -53,7 +54,7 @@ func TestAppendOnlyFolder(t *testing.T) {
 			t.Errorf("%s, replayed: %d, %s%s", at, code, out, errs)
 		}
 	}
-	if code, _, errs := run("audit", alone); code != exitPartial || !strings.Contains(errs, "base of an append-only folder") {
+	if code, _, errs := run("audit", alone); code != cli.ExitPartial || !strings.Contains(errs, "base of an append-only folder") {
 		t.Errorf("a base alone: %d, %s", code, errs)
 	}
 	if code, _, errs := run("audit", alone, "--replay"); code == 0 || !strings.Contains(errs, "no append-only folder") {
@@ -81,7 +82,7 @@ func TestAppendOnlyFolder(t *testing.T) {
 	}
 	expect.NoError(t, os.WriteFile(last[len(last)-1], whole, 0o600))
 	archive := filepath.Join(t.TempDir(), "a.kwa")
-	if code, _, errs := run("backup", folder, "--to", archive); code != exitPartial || !strings.Contains(errs, commands) {
+	if code, _, errs := run("backup", folder, "--to", archive); code != cli.ExitPartial || !strings.Contains(errs, commands) {
 		t.Errorf("backup: %d, %s", code, errs)
 	}
 	if code, out, errs := run("backup", folder, "--replay", "--to", archive+"2"); code != 0 ||

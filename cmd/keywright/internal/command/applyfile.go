@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
@@ -31,7 +32,7 @@ const usualDrift = 10
 // leastDrift is by how many keys the counts of an entry may always differ.
 const leastDrift = 10
 
-func (a *app) applyCommand() *cobra.Command {
+func applyCommand(a *cli.App) *cobra.Command {
 	var o applying
 	c := &cobra.Command{
 		Use:   "apply FILE",
@@ -54,35 +55,35 @@ of copy need no journal: what is at the target with its value is not written aga
   keywright apply stray.plan
   keywright apply stray.plan --rate 1000 --drift 0`,
 		Args: onePlan,
-		RunE: func(c *cobra.Command, args []string) error { return a.applyPlan(c.Context(), args[0], &o) },
+		RunE: func(c *cobra.Command, args []string) error { return applyPlan(c.Context(), a, args[0], &o) },
 	}
-	a.serverFlags(c)
-	o.pacing.flags(c)
-	o.ring.flags(c)
-	outputs(c, &o.output, "table", "json")
+	a.ServerFlags(c)
+	o.pacing.Flags(c)
+	o.ring.Flags(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.IntVar(&o.drift, "drift", usualDrift, "by how many percent the counts of an entry may have moved")
 	f.StringVar(&o.from, "from", "", "of a plan of copy: the URL of the source, with its password")
 	f.StringVar(&o.to, "to", "", "of a plan of copy: the URL of the target, with its password")
 	o.keepFlag(c)
 	for _, name := range []string{"from", "to"} {
-		f.Lookup(name).Annotations = map[string][]string{noVariable: {"servers of each plan"}}
+		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"servers of each plan"}}
 	}
 	return c
 }
 
-func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
-	if err := errors.Join(oneOf("output", o.output, "table", "json"), o.check()); err != nil {
+func applyPlan(ctx context.Context, a *cli.App, path string, o *applying) error {
+	if err := errors.Join(cli.OneOf("output", o.output, "table", "json"), o.check()); err != nil {
 		return err
 	}
 	if o.drift < 0 {
-		return usage("write --drift 10", "--drift cannot be negative")
+		return cli.Usage("write --drift 10", "--drift cannot be negative")
 	}
 	if isUndo(path) {
 		if o.keep != "" {
 			return onlyDeletions("an undo")
 		}
-		return a.undoRename(ctx, path, &changing{pacing: o.pacing, apply: true, output: o.output})
+		return undoRename(ctx, a, path, &changing{pacing: o.pacing, apply: true, output: o.output})
 	}
 	p, err := readPlan(path)
 	if err != nil {
@@ -91,35 +92,35 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if o.keep != "" && p.Verb != "delete" && p.Verb != "clean" {
 		return onlyDeletions("one of " + p.Verb)
 	}
-	a.namespace = p.Request.Namespace
+	a.Namespace = p.Request.Namespace
 	if p.Verb == "copy" {
-		return a.applyCopy(ctx, path, p, o)
+		return applyCopy(ctx, a, path, p, o)
 	}
 	if o.from+o.to != "" {
-		return usage("leave them out", "--from and --to are for plans of copy, and this is one of %s", p.Verb)
+		return cli.Usage("leave them out", "--from and --to are for plans of copy, and this is one of %s", p.Verb)
 	}
 	if p.Verb == "restore" {
-		return a.applyRestore(ctx, path, p, o)
+		return applyRestore(ctx, a, path, p, o)
 	}
 	if verbs[p.Verb] == nil {
-		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
+		return cli.Usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
 	}
 	o.asIn(&p.Request)
-	r, journal, err := a.takeUp(ctx, path, p, o)
+	r, journal, err := takeUp(ctx, a, path, p, o)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	defer journal.Close()
 	return r.execute(ctx, p, journal)
 }
 
 // takeUp prepares the execution of a plan of a verb, or goes on with one, if the plan holds.
-func (a *app) takeUp(ctx context.Context, path string, p *plan.Plan, o *applying) (r *changeRun,
+func takeUp(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *applying) (r *changeRun,
 	journal *apply.Journal, err error) {
 	o.plan = path
-	if r, err = a.prepare(ctx, p.Verb, p.Request, &o.changing, p); err != nil {
+	if r, err = prepare(ctx, a, p.Verb, p.Request, &o.changing, p); err != nil {
 		return nil, nil, err
 	}
 	if journal, r.resumed, err = openJournal(path, p, r.verb.unit, r.nameKept); err == nil {
@@ -128,7 +129,7 @@ func (a *app) takeUp(ctx context.Context, path string, p *plan.Plan, o *applying
 		}
 		err = errors.Join(err, journal.Close())
 	}
-	r.close()
+	r.Close()
 	return nil, nil, err
 }
 
@@ -138,12 +139,12 @@ func (r *changeRun) hold(ctx context.Context, path string, p *plan.Plan, journal
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
-	if err := r.app.drifted(path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
+	if err := drifted(r.App, path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
 		return err
 	}
 	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
 		if r.undoing, err = apply.OpenUndo(path+undoName, p); err != nil {
-			return usage("remove the file if the plan is a new one", "what is done cannot be noted: %v", err)
+			return cli.Usage("remove the file if the plan is a new one", "what is done cannot be noted: %v", err)
 		}
 	}
 	return nil
@@ -151,7 +152,7 @@ func (r *changeRun) hold(ctx context.Context, path string, p *plan.Plan, journal
 
 // onlyDeletions refuses --keep for another file than a plan that deletes.
 func onlyDeletions(this string) error {
-	return usage("leave it out", "--keep is for plans of delete and clean, and this is %s", this)
+	return cli.Usage("leave it out", "--keep is for plans of delete and clean, and this is %s", this)
 }
 
 // openJournal opens the journal of a plan that was not executed to its end. Where it was, done
@@ -161,9 +162,9 @@ func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, apply.ErrInUse):
-		return nil, false, &exit{exitRefused, path + " is being executed by another process", "wait until it has ended"}
+		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process", Hint: "wait until it has ended"}
 	case err != nil:
-		return nil, false, usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
+		return nil, false, cli.Usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
 	case !j.Done():
 		return j, resumed, nil
 	}
@@ -171,7 +172,7 @@ func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	if done != nil {
 		err = errors.Join(err, done())
 	}
-	return nil, false, errors.Join(&ended{usage("make a new plan", "%s was executed to its end: %s changed", path,
+	return nil, false, errors.Join(&ended{cli.Usage("make a new plan", "%s was executed to its end: %s changed", path,
 		terminal.Plural(j.Total().Changed, unit)), j.Total()}, err)
 }
 
@@ -193,12 +194,12 @@ func (o *applying) tolerance(done, maybe map[string]int64) plan.Tolerance {
 }
 
 // drifted refuses a plan that does not hold any more.
-func (a *app) drifted(path string, why []plan.Reason) error {
+func drifted(a *cli.App, path string, why []plan.Reason) error {
 	if len(why) == 0 {
 		return nil
 	}
 	for _, d := range why {
-		a.tell("%s: %s", d.Code, finding.Printable(d.What))
+		a.Print("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &exit{exitRefused, path + " does not hold any more: " + why[0].What + "; nothing was changed", why[0].Fix}
+	return &cli.Exit{Code: cli.ExitRefused, Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
@@ -17,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) archiveCommand() *cobra.Command {
+func archiveCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive",
 		Short: "Look at the files that backup writes",
@@ -26,19 +27,19 @@ with a checksum. A file that was cut is readable up to its last whole block; it 
 never called complete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return a.unknownCommand(c, args[0])
+				return a.UnknownCommand(c, args[0])
 			}
 			return c.Help()
 		},
 	}
-	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand(), a.archiveDiffCommand(),
-		a.archiveExportCommand())
+	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), archiveDiffCommand(a),
+		archiveExportCommand(a))
 	return c
 }
 
 func oneArchive(c *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return usage("name the file: `"+c.CommandPath()+" FILE`", "%s takes one archive", c.CommandPath())
+		return cli.Usage("name the file: `"+c.CommandPath()+" FILE`", "%s takes one archive", c.CommandPath())
 	}
 	return nil
 }
@@ -70,7 +71,7 @@ type archiveReport struct {
 	Libraries []libraryPart `json:"libraries,omitempty"` // of functions
 }
 
-func (a *app) archiveInfoCommand() *cobra.Command {
+func archiveInfoCommand(a *cli.App) *cobra.Command {
 	var output string
 	var keys unlocking
 	c := &cobra.Command{
@@ -85,22 +86,22 @@ Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: "  keywright archive info all.kwa",
 		Args:    oneArchive,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			r, err := inspected(c.Context(), args[0], a.archiveKeys(c.Context(), &keys))
+			r, err := inspected(c.Context(), args[0], archiveKeys(c.Context(), a, &keys))
 			if err != nil {
 				return err
 			}
-			return a.showArchive(r, output)
+			return showArchive(a, r, output)
 		},
 	}
-	keys.flags(c)
-	outputs(c, &output, "table", "json")
+	keys.Flags(c)
+	cli.Outputs(c, &output, "table", "json")
 	return c
 }
 
-func (a *app) archiveVerifyCommand() *cobra.Command {
+func archiveVerifyCommand(a *cli.App) *cobra.Command {
 	var output string
 	var keys unlocking
 	c := &cobra.Command{
@@ -116,18 +117,18 @@ report says how far it is good.`,
 		Example: "  keywright archive verify all.kwa",
 		Args:    oneArchive,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			r, err := verified(c.Context(), args[0], a.archiveKeys(c.Context(), &keys))
+			r, err := verified(c.Context(), args[0], archiveKeys(c.Context(), a, &keys))
 			if err != nil {
 				return err
 			}
-			return a.showArchive(r, output)
+			return showArchive(a, r, output)
 		},
 	}
-	keys.flags(c)
-	outputs(c, &output, "table", "json")
+	keys.Flags(c)
+	cli.Outputs(c, &output, "table", "json")
 	return c
 }
 
@@ -171,7 +172,7 @@ func sizeOf(path string) int64 {
 
 // verified reads all of an archive.
 func verified(ctx context.Context, path string, keys archivefile.Keys) (*archiveReport, error) {
-	defer lean()()
+	defer cli.Lean()()
 	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return nil, noArchive(path, err)
@@ -207,59 +208,59 @@ func (c *cancelled) Read(p []byte) (int, error) {
 	return c.in.Read(p)
 }
 
-func (a *app) showArchive(r *archiveReport, output string) error {
+func showArchive(a *cli.App, r *archiveReport, output string) error {
 	var err error
 	if output == "json" {
-		err = a.json(r)
+		err = a.JSON(r)
 	} else {
-		err = a.printArchive(r)
+		err = printArchive(a, r)
 	}
 	if err == nil && !r.Complete {
-		err = &exit{code: exitPartial}
+		err = &cli.Exit{Code: cli.ExitPartial}
 	}
 	return err
 }
 
-func (a *app) printArchive(r *archiveReport) error {
-	a.tell("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
+func printArchive(a *cli.App, r *archiveReport) error {
+	a.Print("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
 	for _, s := range r.Shards {
-		a.tell("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version),
+		a.Print("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version),
 			finding.Printable(s.Address), terminal.Plural(s.Keys, "key"))
 	}
 	for _, s := range r.Chosen {
-		a.tell("chosen by %s", finding.Printable(s))
+		a.Print("chosen by %s", finding.Printable(s))
 	}
 	if r.Sum != "" {
-		a.tell("digest %s", r.Sum)
+		a.Print("digest %s", r.Sum)
 	}
 	if r.Base != "" {
-		a.tell("only has what has changed since the archive with the digest %s", finding.Printable(r.Base))
+		a.Print("only has what has changed since the archive with the digest %s", finding.Printable(r.Base))
 	}
-	a.tell("")
-	if err := a.printParts(r.Entries); err != nil {
+	a.Print("")
+	if err := printParts(a, r.Entries); err != nil {
 		return err
 	}
-	a.tell("%s", momentOf(r.Moment, len(r.Shards)))
-	a.tellLibraries(r.Libraries)
+	a.Print("%s", momentOf(r.Moment, len(r.Shards)))
+	tellLibraries(a, r.Libraries)
 	for _, k := range r.TornKeys {
-		a.tell("%s was written to each time it was read in parts", finding.Key(k))
+		a.Print("%s was written to each time it was read in parts", finding.Key(k))
 	}
 	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
-		a.tell("and %s more", terminal.Plural(more, "key"))
+		a.Print("and %s more", terminal.Plural(more, "key"))
 	}
 	if r.Unsure > 0 {
-		a.tell("%s", unsure(r.Unsure))
+		a.Print("%s", unsure(r.Unsure))
 	}
 	what := fmt.Sprintf("%s (%s), %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes),
 		terminal.Bytes(r.Size))
 	switch {
 	case !r.Complete:
-		a.tell("%s", a.out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
-		a.tell("good so far: %s", what)
+		a.Print("%s", a.Out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
+		a.Print("good so far: %s", what)
 	case r.Verified:
-		a.tell("%s", a.out.Paint(terminal.Green, "Whole, every checksum is right: "+what+"."))
+		a.Print("%s", a.Out.Paint(terminal.Green, "Whole, every checksum is right: "+what+"."))
 	default:
-		a.tell("Whole by its footer: %s. `keywright archive verify` reads the values too.", what)
+		a.Print("Whole by its footer: %s. `keywright archive verify` reads the values too.", what)
 	}
 	return nil
 }
@@ -272,12 +273,12 @@ func unsure(n int64) string {
 
 // listing holds the flags of archive ls.
 type listing struct {
-	selecting
+	cli.Selecting
 	unlocking
 	output string
 }
 
-func (a *app) archiveListCommand() *cobra.Command {
+func archiveListCommand(a *cli.App) *cobra.Command {
 	var o listing
 	c := &cobra.Command{
 		Use:   "ls FILE",
@@ -285,7 +286,7 @@ func (a *app) archiveListCommand() *cobra.Command {
 		Long: `Lists the keys of an archive with entry, database, type and expiry. Only the blocks
 of the entries that are asked for are read.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 With -o names it prints the bare names, each with a NUL byte after it, for
 xargs -0. -o jsonl prints an object in each line.
@@ -297,17 +298,17 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
   keywright archive ls all.kwa --where issue=123 -o jsonl`,
 		Args: oneArchive,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "jsonl", "names"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "jsonl", "names"); err != nil {
 				return err
 			}
-			return a.archiveList(c.Context(), args[0], &o)
+			return archiveList(c.Context(), a, args[0], &o)
 		},
 	}
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.unlocking.flags(c)
-	outputs(c, &o.output, "table", "jsonl", "names")
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.unlocking.Flags(c)
+	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	return c
 }
 
@@ -326,16 +327,16 @@ type archiveKey struct {
 // takes expiries that are later: they are given as it.
 const lastMoment = 253402300799999
 
-func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
-	if err := a.bare(o.output == "names", "-o names",
+func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error {
+	if err := a.RefuseTerminal(o.output == "names", "-o names",
 		"pipe it, as in `keywright archive ls A -o names | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
-	sel, _, err := a.selection(&o.selecting)
+	sel, _, err := a.Selection(&o.Selecting)
 	if err != nil {
 		return err
 	}
-	keys := a.archiveKeys(ctx, &o.unlocking)
+	keys := archiveKeys(ctx, a, &o.unlocking)
 	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return noArchive(path, err)
@@ -346,7 +347,7 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 	if err != nil {
 		return noArchive(path, err)
 	}
-	out := bufio.NewWriter(a.out.Raw())
+	out := bufio.NewWriter(a.Out.Raw())
 	n := int64(0)
 	for {
 		rec, err := r.Next()
@@ -355,30 +356,30 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 		}
 		if err != nil {
 			_ = out.Flush()
-			return &exit{exitPartial, fmt.Sprintf("%s: %v", path, err), "the keys above are good"}
+			return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, err), Hint: "the keys above are good"}
 		}
 		entry, ok := sel.Of(rec.Key)
 		if !ok || rec.More {
 			continue
 		}
 		n++
-		if err := a.listKey(out, o.output, rec, entryOrNone(sel.Names(), entry), torn[string(rec.Key)]); err != nil {
+		if err := listKey(a, out, o.output, rec, entryOrNone(sel.Names(), entry), torn[string(rec.Key)]); err != nil {
 			return err
 		}
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	a.say("%s", terminal.Plural(n, "key"))
+	a.Say("%s", terminal.Plural(n, "key"))
 	for _, note := range said.notes() {
-		a.say("%s", note)
+		a.Say("%s", note)
 	}
 	if len(r.Libraries) > 0 {
 		var names []string
 		for _, l := range r.Libraries {
 			names = append(names, l.Name)
 		}
-		a.say("%s", librariesNamed(names))
+		a.Say("%s", librariesNamed(names))
 	}
 	return nil
 }
@@ -391,7 +392,7 @@ func entryOrNone(names []string, entry int) string {
 }
 
 // listKey writes one key in a form of output.
-func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry string, torn bool) (err error) {
+func listKey(a *cli.App, out *bufio.Writer, form string, rec *archive.Record, entry string, torn bool) (err error) {
 	switch form {
 	case "names":
 		_, err = out.Write(append(rec.Key, 0))
@@ -403,7 +404,7 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 			k.Expires = &at
 		}
 		var line []byte
-		if line, err = a.withVersion(k); err == nil {
+		if line, err = a.WithVersion(k); err == nil {
 			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:

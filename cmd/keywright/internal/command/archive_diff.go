@@ -4,18 +4,19 @@ import (
 	"context"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/spf13/cobra"
 )
 
 // telling holds the flags of archive diff.
 type telling struct {
-	selecting
+	cli.Selecting
 	chaining
 	null   bool
 	output string
 }
 
-func (a *app) archiveDiffCommand() *cobra.Command {
+func archiveDiffCommand(a *cli.App) *cobra.Command {
 	var o telling
 	c := &cobra.Command{
 		Use:   "diff A B",
@@ -27,7 +28,7 @@ and the order of what has none. Entries whose digests are equal are not read.
 With --null it prints the names of the keys that differ, each with a NUL byte after it;
 -o jsonl prints an object for each.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + chainHelp + ` A may be what B adds to.
 
@@ -37,43 +38,43 @@ Exit codes: 0 equal, 1 they differ, 2 usage or no archive, 5 an archive is not w
   keywright archive diff monday.kwa tuesday.kwa --entry user --null | xargs -0 -n1 echo`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || args[0] == "" || args[1] == "" {
-				return usage("name them: `keywright archive diff A B`", "archive diff takes two archives")
+				return cli.Usage("name them: `keywright archive diff A B`", "archive diff takes two archives")
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.archiveDiff(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return archiveDiff(c.Context(), a, args, &o) },
 	}
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.chaining.flags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.chaining.Flags(c)
 	c.Flags().BoolVar(&o.null, "null", false, "print the names of keys that differ, each with a NUL byte after it")
-	outputs(c, &o.output, "table", "json", "jsonl")
+	cli.Outputs(c, &o.output, "table", "json", "jsonl")
 	return c
 }
 
-func (a *app) archiveDiff(ctx context.Context, paths []string, o *telling) error {
+func archiveDiff(ctx context.Context, a *cli.App, paths []string, o *telling) error {
 	if o.null && o.output != "table" {
-		return usage("leave one of them out", "--null and --output exclude each other")
+		return cli.Usage("leave one of them out", "--null and --output exclude each other")
 	}
-	if err := a.bare(o.null, "--null",
+	if err := a.RefuseTerminal(o.null, "--null",
 		"pipe it, as in `keywright archive diff A B --null | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
 	for _, path := range paths {
 		if isURL(path) || path == "-" || !archivefile.Is(path) {
-			in, err := a.openChained(ctx, path, &o.chaining)
+			in, err := openChained(ctx, a, path, &o.chaining)
 			if err == nil {
 				in.Close()
-				err = usage("`keywright verify` compares any two places", "archive diff takes two archives")
+				err = cli.Usage("`keywright verify` compares any two places", "archive diff takes two archives")
 			}
 			return err
 		}
 	}
-	v := &verifying{selecting: o.selecting, toDB: -1, ttl: "exact", null: o.null, output: o.output, progress: "auto"}
+	v := &verifying{Selecting: o.Selecting, toDB: -1, ttl: "exact", null: o.null, output: o.output, progress: "auto"}
 	v.chaining, v.scan.OnlyDB, v.role, v.forks = o.chaining, -1, "auto", 1
 	if o.null {
 		v.keysOf = []string{"all"}
 	}
-	return a.verify(ctx, paths, v, false)
+	return verify(ctx, a, paths, v, false)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/archive"
@@ -21,7 +22,7 @@ import (
 
 // exporting holds the flags of archive export.
 type exporting struct {
-	selecting
+	cli.Selecting
 	chaining
 	form    string
 	to      string
@@ -34,7 +35,7 @@ var exportForms = map[string]func(context.Context, io.Writer, *archive.Chain, ex
 	"rdb": export.RDB, "commands": export.Commands, "jsonl": export.JSONLines,
 }
 
-func (a *app) archiveExportCommand() *cobra.Command {
+func archiveExportCommand(a *cli.App) *cobra.Command {
 	var o exporting
 	c := &cobra.Command{
 		Use:   "export FILE --as rdb|commands|jsonl [--to FILE]",
@@ -49,7 +50,7 @@ of newer forms are written in older ones. Commands delete each key first, so tha
 sending them twice gives the same. What has no place in a form (a module's value as
 commands) is named and left out.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + libraryHelp + `
 
@@ -61,18 +62,18 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
   keywright archive export all.kwa --as commands | redis-cli --pipe
   keywright archive export all.kwa --as jsonl --entry user | jq .value`,
 		Args: oneArchive,
-		RunE: func(c *cobra.Command, args []string) error { return a.archiveExport(c.Context(), args[0], &o) },
+		RunE: func(c *cobra.Command, args []string) error { return archiveExport(c.Context(), a, args[0], &o) },
 	}
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.chaining.flags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.chaining.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")
 	f.StringVar(&o.to, "to", "", "the file to write")
 	f.StringVar(&o.target, "for", "", "with --as rdb: the servers that are to load it, as in redis-7.0 or valkey-8.0")
 	f.BoolVar(&o.replace, "replace-file", false, "replace the file if it is there")
-	choices(c, "as", "rdb", "commands", "jsonl")
+	cli.Choices(c, "as", "rdb", "commands", "jsonl")
 	return c
 }
 
@@ -85,39 +86,39 @@ func rdbFor(target string) (int, error) {
 	var major, minor int
 	n, err := fmt.Sscanf(version+".0", "%d.%d", &major, &minor)
 	if err != nil || n != 2 || brand != "redis" && brand != "valkey" || major < 1 {
-		return 0, usage("write --for redis-7.0 or --for valkey-8.0", "%q is no server", target)
+		return 0, cli.Usage("write --for redis-7.0 or --for valkey-8.0", "%q is no server", target)
 	}
 	return rdb.VersionOf(brand == "valkey", major, minor), nil
 }
 
-func (a *app) archiveExport(ctx context.Context, path string, o *exporting) error {
+func archiveExport(ctx context.Context, a *cli.App, path string, o *exporting) error {
 	write := exportForms[o.form]
 	if write == nil {
-		return usage("write --as rdb, --as commands or --as jsonl", "export needs a form")
+		return cli.Usage("write --as rdb, --as commands or --as jsonl", "export needs a form")
 	}
 	if o.to == "-" {
 		o.to = ""
 	}
 	version, err := rdbFor(o.target)
 	if err == nil && o.target != "" && o.form != "rdb" {
-		err = usage("leave it out", "--for says nothing about %s", o.form)
+		err = cli.Usage("leave it out", "--for says nothing about %s", o.form)
 	}
 	if err == nil {
-		err = a.bare(o.to == "", "export", "write --to FILE, or send it to another program")
+		err = a.RefuseTerminal(o.to == "", "export", "write --to FILE, or send it to another program")
 	}
 	if err != nil {
 		return err
 	}
-	sel, ks, err := a.selection(&o.selecting)
+	sel, ks, err := a.Selection(&o.Selecting)
 	if err != nil {
 		return err
 	}
-	in, err := a.openChained(ctx, path, &o.chaining)
+	in, err := openChained(ctx, a, path, &o.chaining)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	defer lean()()
+	defer cli.Lean()()
 	said := tornIn(in.Chain, everyKey)
 	torn := map[string]bool{}
 	for _, key := range said.TornKeys {
@@ -125,62 +126,62 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	}
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version,
 		Torn:      func(key []byte) bool { return torn[string(key)] },
-		Libraries: a.whole(ks, &o.selecting, -1),
+		Libraries: whole(a, ks, &o.Selecting, -1),
 		Escape:    finding.EscapeJSON}
-	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
+	report, err := exported(a, o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err
 	}
 	for _, note := range said.notes() {
-		a.say("%s", note)
+		a.Say("%s", note)
 	}
-	return a.exportedReport(&report, in.Cut)
+	return exportedReport(a, &report, in.Cut)
 }
 
 // exported writes to the file, or to standard output.
-func (a *app) exported(o *exporting, write func(io.Writer) (export.Report, error)) (export.Report, error) {
+func exported(a *cli.App, o *exporting, write func(io.Writer) (export.Report, error)) (export.Report, error) {
 	if o.to == "" {
-		out := bufio.NewWriterSize(a.out.Raw(), 64<<10)
+		out := bufio.NewWriterSize(a.Out.Raw(), 64<<10)
 		report, err := write(out)
 		return report, cmp.Or(err, out.Flush())
 	}
 	file, err := archivefile.Create(o.to, o.replace)
 	if errors.Is(err, fs.ErrExist) {
-		return export.Report{}, usage("name another file, or say --replace-file", "%s is there already", o.to)
+		return export.Report{}, cli.Usage("name another file, or say --replace-file", "%s is there already", o.to)
 	}
 	if err != nil {
-		return export.Report{}, unwritable("the export", err)
+		return export.Report{}, cli.Unwritable("the export", err)
 	}
 	out := bufio.NewWriterSize(file, 64<<10)
 	report, err := write(out)
 	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
 		return report,
-			errors.Join(&exit{exitPartial, fmt.Sprintf("%s could not be written: %v", o.to, err), "nothing was exported"},
+			errors.Join(&cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written: %v", o.to, err), Hint: "nothing was exported"},
 				file.Remove())
 	}
 	return report, file.Finish()
 }
 
 // exportedReport says on stderr what was exported, and gives the exit code.
-func (a *app) exportedReport(r *export.Report, cut error) error {
+func exportedReport(a *cli.App, r *export.Report, cut error) error {
 	for _, n := range r.Reasons[:min(len(r.Reasons), 10)] {
-		a.say("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
+		a.Say("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
 	}
 	if more := r.Refused - int64(min(len(r.Reasons), 10)); more > 0 {
-		a.say("and %s more", terminal.Count(more))
+		a.Say("and %s more", terminal.Count(more))
 	}
 	if len(r.NoLibraries) > 0 {
-		a.say("not exported, since servers of this version have none: %s", librariesNamed(r.NoLibraries))
+		a.Say("not exported, since servers of this version have none: %s", librariesNamed(r.NoLibraries))
 	}
-	a.say("exported %s", terminal.Plural(r.Keys, "key"))
+	a.Say("exported %s", terminal.Plural(r.Keys, "key"))
 	if len(r.Libraries) > 0 {
-		a.say("exported, too: %s", librariesNamed(r.Libraries))
+		a.Say("exported, too: %s", librariesNamed(r.Libraries))
 	}
 	switch {
 	case cut != nil:
-		return &exit{exitPartial, cut.Error(), "what was exported is good: take another copy of the archive for the rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: cut.Error(), Hint: "what was exported is good: take another copy of the archive for the rest"}
 	case r.Refused > 0, len(r.NoLibraries) > 0:
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"filippo.io/age"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ type unlocking struct {
 const unlockHelp = `An archive that is encrypted is read with --identity FILE (age identities, as
 age-keygen writes them), or with the key ring of --keys-file or KEYWRIGHT_KEY_RING.`
 
-func (o *unlocking) flags(c *cobra.Command) {
+func (o *unlocking) Flags(c *cobra.Command) {
 	o.identityFlag(c)
 	c.Flags().StringVar(&o.keyring.keysFile, "keys-file", "", "the file with the key ring")
 }
@@ -35,23 +36,23 @@ func (o *unlocking) identityFlag(c *cobra.Command) {
 }
 
 // archiveKeys reads what opens archives, when there is an encrypted one.
-func (a *app) archiveKeys(ctx context.Context, o *unlocking) archivefile.Keys {
+func archiveKeys(ctx context.Context, a *cli.App, o *unlocking) archivefile.Keys {
 	return func() (out []age.Identity, err error) {
 		for _, path := range o.identities {
 			f, err := os.Open(path)
 			if err != nil {
-				return nil, usage("name a file that age-keygen wrote", "no identity: %v", withoutSecret(err, path))
+				return nil, cli.Usage("name a file that age-keygen wrote", "no identity: %v", withoutSecret(err, path))
 			}
 			some, err := age.ParseIdentities(f)
 			_ = f.Close()
 			if err != nil {
 				// the error may quote a secret
-				return nil, usage("name a file that age-keygen wrote", "%s has no identities of age", path)
+				return nil, cli.Usage("name a file that age-keygen wrote", "%s has no identities of age", path)
 			}
 			out = append(out, some...)
 		}
-		if o.keyring.given() || a.Getenv(ringVariable) != "" {
-			ring, err := a.keyRing(ctx, &o.keyring)
+		if o.keyring.Given() || a.Getenv(cli.RingVariable) != "" {
+			ring, err := keyRing(ctx, a, &o.keyring)
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +87,7 @@ const lockHelp = `With --recipient age1… or --recipients-file FILE the archive
 keys of age, with --encrypt for the key ring of --keys-file or KEYWRIGHT_KEY_RING
 (see keywright seal). Names of keys are encrypted, too.`
 
-func (o *encrypting) flags(c *cobra.Command) {
+func (o *encrypting) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVar(&o.recipients, "recipient", nil, "encrypt for this public key of age (again: for this one, too)")
 	f.StringVar(&o.recipientsFile, "recipients-file", "", "encrypt for the public keys of age in this file, one a line")
@@ -95,59 +96,59 @@ func (o *encrypting) flags(c *cobra.Command) {
 }
 
 // archiveRecipients returns those that an archive is encrypted for; none: it is not.
-func (a *app) archiveRecipients(ctx context.Context, o *encrypting) (out []age.Recipient, err error) {
+func archiveRecipients(ctx context.Context, a *cli.App, o *encrypting) (out []age.Recipient, err error) {
 	for i, text := range o.recipients {
 		if strings.HasPrefix(strings.ToUpper(text), secretPrefix) {
-			return nil, usage("give the public key, which begins with age1",
+			return nil, cli.Usage("give the public key, which begins with age1",
 				"--recipient %d is a secret key: who holds the archive needs the public one", i+1)
 		}
 		some, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
-			return nil, usage("write --recipient age1…", "--recipient %d is no public key of age", i+1)
+			return nil, cli.Usage("write --recipient age1…", "--recipient %d is no public key of age", i+1)
 		}
 		out = append(out, some...)
 	}
 	if o.recipientsFile != "" {
 		f, err := os.Open(o.recipientsFile)
 		if err != nil {
-			return nil, usage("name a file with public keys of age, one a line", "no recipients: %v", err)
+			return nil, cli.Usage("name a file with public keys of age, one a line", "no recipients: %v", err)
 		}
 		some, err := age.ParseRecipients(f)
 		_ = f.Close()
 		if err != nil {
-			return nil, usage("name a file with public keys of age, one a line", "%s has no recipients of age", o.recipientsFile)
+			return nil, cli.Usage("name a file with public keys of age, one a line", "%s has no recipients of age", o.recipientsFile)
 		}
 		out = append(out, some...)
 	}
 	if o.encrypt {
-		ring, err := a.keyRing(ctx, &ringing{keysFile: o.keysFile})
+		ring, err := keyRing(ctx, a, &ringing{keysFile: o.keysFile})
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, archivefile.Ring{Ring: ring})
-	} else if o.keysFile != "" && !a.given("since") {
-		return nil, usage("write --encrypt, too", "--keys-file alone does not encrypt")
+	} else if o.keysFile != "" && !a.Given("since") {
+		return nil, cli.Usage("write --encrypt, too", "--keys-file alone does not encrypt")
 	}
 	return out, nil
 }
 
 // noArchive explains an archive that cannot be opened.
 func noArchive(path string, err error) error {
-	var known *exit
+	var known *cli.Exit
 	switch {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist) && begun(path) != nil:
 		return begun(path)
 	case errors.Is(err, archivefile.ErrEncrypted):
-		return usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
+		return cli.Usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
 	case errors.Is(err, archivefile.ErrNoKey):
-		return usage("name another --identity", "%s is encrypted for other keys", path)
+		return cli.Usage("name another --identity", "%s is encrypted for other keys", path)
 	case errors.Is(err, archive.ErrDamaged):
-		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)),
-			"take another copy of the archive: nothing of this one can be read"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("NOT WHOLE: %v", named(path, err)),
+			Hint: "take another copy of the archive: nothing of this one can be read"}
 	}
-	return usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
+	return cli.Usage("an archive is what `keywright backup` writes, of a server or of an RDB file", "%v", named(path, err))
 }
 
 // begun says of an archive that is not there that its backup has not ended; nil: there is none
@@ -157,8 +158,8 @@ func begun(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || !archivefile.Is(part) {
 		return nil
 	}
-	return usage("run the backup again (--resume goes on with it), or wait for it if it runs; "+
-		"`keywright archive info "+shellWord(part)+"` says what that file has, and it can be read as far as it is good",
+	return cli.Usage("run the backup again (--resume goes on with it), or wait for it if it runs; "+
+		"`keywright archive info "+cli.ShellWord(part)+"` says what that file has, and it can be read as far as it is good",
 		"there is no archive %s: its backup has not ended, and %s has what was saved until then", path, part)
 }
 

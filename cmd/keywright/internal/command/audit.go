@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/htmlreport"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -35,7 +36,7 @@ type auditing struct {
 	onlyDB     int // the database that was read; -1: all
 }
 
-func (a *app) auditCommand() *cobra.Command {
+func auditCommand(a *cli.App) *cobra.Command {
 	var o auditing
 	c := &cobra.Command{
 		Use:   "audit [snapshot file | - | URL]",
@@ -85,7 +86,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
   keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
-			form, err := a.form(c, o.output, auditForms...)
+			form, err := a.Form(c, o.output, auditForms...)
 			if err != nil {
 				return err
 			}
@@ -95,18 +96,18 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 				return err
 			}
 			o.name = append(args, "")[0]
-			return a.audit(c.Context(), &o)
+			return runAudit(c.Context(), a, &o)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.judging.flags(c, auditForms...)
-	o.sourcing.flags(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.judging.Flags(c, auditForms...)
+	o.sourcing.Flags(c)
 	o.auditFlags(c)
 	for _, name := range []string{"include", "exclude"} {
-		_ = c.RegisterFlagCompletionFunc(name, a.completeEntries)
+		_ = c.RegisterFlagCompletionFunc(name, a.CompleteEntries)
 	}
-	choices(c, "values", valueWords[:3]...)
+	cli.Choices(c, "values", valueWords[:3]...)
 	return c
 }
 
@@ -146,21 +147,21 @@ var valueWords = []string{"none", "sample", "all", "true", "false"}
 // prepare checks what flags cannot check themselves.
 func (o *auditing) prepare() error {
 	o.audit.Top, o.audit.Examples = o.top, o.examples
-	if err := oneOf("values", o.values, valueWords...); err != nil {
+	if err := cli.OneOf("values", o.values, valueWords...); err != nil {
 		return err
 	}
 	o.audit.Whole = o.values == "all"
 	o.audit.Values = o.audit.Whole || o.values == "sample" || o.values == "true"
 	if o.top < 0 || o.examples < 0 || o.audit.Groups < 1 {
-		return usage("write a positive number, or leave it out",
+		return cli.Usage("write a positive number, or leave it out",
 			"--top and --examples cannot be negative, --groups is at least 1")
 	}
 	if max(o.top, o.examples, o.audit.Groups) > maxKept {
-		return usage("--keys-of CODE prints all keys, --include all of fewer",
+		return cli.Usage("--keys-of CODE prints all keys, --include all of fewer",
 			"--top, --examples and --groups keep at most %s", terminal.Count(maxKept))
 	}
 	if o.audit.MinKeys < 0 {
-		return usage("write --min-keys 0, or leave it out", "--min-keys cannot be negative")
+		return cli.Usage("write --min-keys 0, or leave it out", "--min-keys cannot be negative")
 	}
 	if err := o.checkPart(); err != nil {
 		return err
@@ -171,35 +172,35 @@ func (o *auditing) prepare() error {
 // maxKept bounds the keys a report keeps, and so its memory.
 const maxKept = 10_000
 
-func (a *app) audit(ctx context.Context, o *auditing) error {
+func runAudit(ctx context.Context, a *cli.App, o *auditing) error {
 	if err := o.prepare(); err != nil {
 		return err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
 	schemas := sha256.New()
 	o.audit.Schema = schemaChecker(path, schemas)
-	keys := bufio.NewWriter(a.out.Raw())
-	if err := a.bare(o.offending.null, "--null",
+	keys := bufio.NewWriter(a.Out.Raw())
+	if err := a.RefuseTerminal(o.offending.null, "--null",
 		"pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`"); err != nil {
 		return err
 	}
 	if len(o.offending.codes) > 0 {
 		o.audit.Plain = true
-		o.audit.Offender = o.offending.printer(a, keys, a.chosenDB(&o.sourcing))
+		o.audit.Offender = o.offending.printer(a, keys, chosenDB(a, &o.sourcing))
 	}
 	fold, err := audit.New(d.Keyspace, o.audit)
 	if err != nil {
-		return a.badFilter(d, o, err)
+		return badFilter(a, d, o, err)
 	}
 	kept, err := o.resumes(a, d, schemas.Sum(nil), fold)
 	if err != nil {
 		return err
 	}
-	o.onlyDB = a.chosenDB(&o.sourcing)
-	src, req, done, err := a.source(&o.sourcing)
+	o.onlyDB = chosenDB(a, &o.sourcing)
+	src, req, done, err := openSource(a, &o.sourcing)
 	if err != nil {
 		return err
 	}
@@ -217,34 +218,34 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 		return err
 	}
 	if o.output == "partial" {
-		asked := o.asked(d, schemas.Sum(nil), a.chosenDB(&o.sourcing)) + a.namespace
-		return a.partial(ctx, o, fold, &sum, asked, audit.Sampled(req, sum), err)
+		asked := o.Asked(d, schemas.Sum(nil), chosenDB(a, &o.sourcing)) + a.Namespace
+		return savePart(ctx, a, o, fold, &sum, asked, audit.Sampled(req, sum), err)
 	}
 	if len(o.offending.codes) > 0 {
 		return o.offending.conclude(ctx, a, keys, report, err, o.again(report.Incomplete))
 	}
-	return a.conclude(ctx, o, d, report, err)
+	return conclude(ctx, a, o, d, report, err)
 }
 
 // badFilter proposes the entry that was meant by --include or --exclude.
-func (a *app) badFilter(d *declaration, o *auditing, err error) error {
+func badFilter(a *cli.App, d *cli.Declaration, o *auditing, err error) error {
 	for _, word := range slices.Concat(o.audit.Include, o.audit.Exclude) {
 		if e, _ := d.Lookup(word); e != nil {
 			continue
 		}
 		if near := typo.Nearest(word, d.Names()); near != "" {
-			return usage("did you mean "+near+"?", "%v", err)
+			return cli.Usage("did you mean "+near+"?", "%v", err)
 		}
 	}
-	return usage("the entries are: "+strings.Join(entryNames(d.Keyspace), ", "), "%v", err)
+	return cli.Usage("the entries are: "+strings.Join(entryNames(d.Keyspace), ", "), "%v", err)
 }
 
 // conclude silences what is to be silenced, prints the report and picks the
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
-func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	r.Declaration = a.declared
-	r.Findings, r.NoBytes = a.silenced(d, r.Findings), r.NoBytes || o.noBytes
+func conclude(ctx context.Context, a *cli.App, o *auditing, d *cli.Declaration, r *audit.Report, scanErr error) error {
+	r.Declaration = a.Declared
+	r.Findings, r.NoBytes = silenced(a, d, r.Findings), r.NoBytes || o.noBytes
 	if scanErr != nil {
 		r.Complete = false
 		// the others were not counted
@@ -259,7 +260,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 			return err
 		}
 	} else {
-		a.say("the baseline is as it was: an audit that is incomplete is none to accept")
+		a.Say("the baseline is as it was: an audit that is incomplete is none to accept")
 	}
 	if s := o.accepted; s != nil {
 		r.Baseline = s.Balance()
@@ -267,17 +268,17 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	finding.Rank(r.Findings)
 	o.cut(r)
 	r.Judge()
-	if err := a.printReport(o, d, r); err != nil {
+	if err := printReport(a, o, d, r); err != nil {
 		return err
 	}
-	a.annotated(o.output, r.Summary)
+	annotated(a, o.output, r.Summary)
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: the report covers what was seen until then", ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the report covers what was seen until then", Hint: ""}
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete: " + r.Incomplete.String(), o.again(r.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete: " + r.Incomplete.String(), Hint: o.again(r.Incomplete)}
 	}
 	return o.verdict(r.Summary)
 }
@@ -309,35 +310,35 @@ func (o *auditing) cut(r *audit.Report) {
 	}
 }
 
-func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
+func printReport(a *cli.App, o *auditing, d *cli.Declaration, r *audit.Report) error {
 	switch o.output {
 	case "json":
-		return a.json(r)
+		return a.JSON(r)
 	case "jsonl":
 		for line := range r.Lines() {
-			if err := a.jsonLine(line); err != nil {
+			if err := a.JSONLine(line); err != nil {
 				return err
 			}
 		}
 		return nil
 	case "csv":
 		if r.Sampled || !r.Complete {
-			a.say("%s", (&reportTable{r: r}).scope())
+			a.Say("%s", (&reportTable{r: r}).scope())
 		}
-		return writeCSV(a.out.Raw(), r.Rows())
+		return cli.WriteCSV(a.Out.Raw(), r.Rows())
 	case "html":
-		return htmlreport.Write(a.out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.now(),
-			Program: "keywright " + version().Version, Rules: audit.Rules()})
+		return htmlreport.Write(a.Out.Raw(), r, htmlreport.Options{Title: d.Package + " on " + r.Endpoint, At: a.Now(),
+			Program: "keywright " + cli.Version().Version, Rules: audit.Rules()})
 	case "brief": // of the demo
-		return (&reportTable{a.out, r, !r.NoBytes}).brief()
+		return (&reportTable{a.Out, r, !r.NoBytes}).brief()
 	case "table":
-		return (&reportTable{a.out, r, !r.NoBytes}).print(a.printing(d, a.out))
+		return (&reportTable{a.Out, r, !r.NoBytes}).print(a.Printing(d, a.Out))
 	}
-	how := a.printing(d, a.out)
+	how := a.Printing(d, a.Out)
 	how.Failed = r.Incomplete.String()
 	if !o.showKeys {
 		how.Mask = group.Mask
 	}
-	a.say("%s", (&reportTable{r: r}).scope()) // these forms have findings only
-	return printers[o.output](a.out.Raw(), r.Findings, how)
+	a.Say("%s", (&reportTable{r: r}).scope()) // these forms have findings only
+	return printers[o.output](a.Out.Raw(), r.Findings, how)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace"
@@ -25,7 +26,7 @@ import (
 
 // backing holds the flags of backup.
 type backing struct {
-	selecting
+	cli.Selecting
 	sourcing
 	encrypting
 	to      string
@@ -35,7 +36,7 @@ type backing struct {
 	output  string
 }
 
-func (a *app) backupCommand() *cobra.Command {
+func backupCommand(a *cli.App) *cobra.Command {
 	var o backing
 	c := &cobra.Command{
 		Use:   "backup --to FILE [snapshot file | - | URL]",
@@ -51,7 +52,7 @@ thread. The user needs what ` + "`keywright acl print --self --snapshot`" + ` pr
 is an RDB file of any version, compressed or not, or the RDB part of an AOF; - is
 standard input.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + libraryHelp + `
 
@@ -80,16 +81,16 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			return a.backup(c.Context(), &o)
+			return backup(c.Context(), a, &o)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
 	o.sourcing.contentFlags(c)
-	o.encrypting.flags(c)
-	outputs(c, &o.output, "table", "json")
+	o.encrypting.Flags(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "", "the file to write")
 	f.StringArrayVar(&o.base, "since", nil,
@@ -111,8 +112,8 @@ func (o *sourcing) contentFlags(c *cobra.Command) {
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "read-from", "auto", "primary", "replica")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "read-from", "auto", "primary", "replica")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 // backupReport describes what was saved; its JSON names are stable.
@@ -151,32 +152,32 @@ type archivePart struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-func (a *app) backup(ctx context.Context, o *backing) error {
+func backup(ctx context.Context, a *cli.App, o *backing) error {
 	if o.to == "" {
-		return usage("write --to FILE", "backup needs a file to write")
+		return cli.Usage("write --to FILE", "backup needs a file to write")
 	}
-	if err := cmp.Or(oneOf("output", o.output, "table", "json"), a.checkSource(&o.sourcing)); err != nil {
+	if err := cmp.Or(cli.OneOf("output", o.output, "table", "json"), checkSource(a, &o.sourcing)); err != nil {
 		return err
 	}
 	if err := o.checkBackup(); err != nil {
 		return err
 	}
-	sel, ks, err := a.selection(&o.selecting)
+	sel, ks, err := a.Selection(&o.Selecting)
 	if err != nil {
 		return err
 	}
-	a.sayNamespaces(ks, &o.selecting)
-	recipients, err := a.archiveRecipients(ctx, &o.encrypting)
+	a.SayNamespaces(ks, &o.Selecting)
+	recipients, err := archiveRecipients(ctx, a, &o.encrypting)
 	if err != nil {
 		return err
 	}
-	read, done, err := a.contents(&o.sourcing)
+	read, done, err := contents(a, &o.sourcing)
 	if err != nil {
 		return err
 	}
 	defer done()
-	defer lean()()
-	b := &backupRun{backing: o, app: a, sel: sel, ks: ks, declaration: declarationDigest(ks)}
+	defer cli.Lean()()
+	b := &backupRun{backing: o, App: a, sel: sel, ks: ks, declaration: declarationDigest(ks)}
 	defer b.release()
 	if len(o.base) > 0 {
 		if err := b.openSince(ctx); err != nil {
@@ -184,13 +185,13 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		}
 	}
 	if err := b.create(ctx); errors.Is(err, fs.ErrExist) {
-		return usage("name another file, or say --replace-file", "%s is there already", o.to)
+		return cli.Usage("name another file, or say --replace-file", "%s is there already", o.to)
 	} else if err != nil {
-		return unwritable("the archive", err)
+		return cli.Unwritable("the archive", err)
 	}
 	if len(recipients) > 0 {
 		if err := b.file.Encrypt(recipients); err != nil {
-			return errors.Join(usage("see `keywright backup --help`", "the archive cannot be encrypted: %v", err),
+			return errors.Join(cli.Usage("see `keywright backup --help`", "the archive cannot be encrypted: %v", err),
 				b.file.Remove())
 		}
 	}
@@ -209,7 +210,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		r.Earlier = b.left.keys
 	}
 	if err == nil {
-		return a.finishBackup(o, b.w, b.file, r)
+		return finishBackup(a, o, b.w, b.file, r)
 	}
 	switch {
 	case b.w == nil && b.left != nil: // what a killed run has left stays
@@ -218,7 +219,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		return errors.Join(err, b.file.Remove())
 	}
 	if left := errors.Join(b.w.Flush(), b.file.Abandon()); sum.Keys > 0 && left == nil {
-		a.say("%s has %s, which are good as far as they go%s", o.to+archivefile.Part, terminal.Plural(b.w.Keys(), "key"),
+		a.Say("%s has %s, which are good as far as they go%s", o.to+archivefile.Part, terminal.Plural(b.w.Keys(), "key"),
 			o.canGoOn())
 	}
 	return err
@@ -238,11 +239,11 @@ func (o *backing) locked() bool { return len(o.recipients) > 0 || o.recipientsFi
 func (o *backing) checkBackup() error {
 	switch {
 	case o.resume && (o.snapshot || o.isFile()):
-		return usage("leave --resume out", "a snapshot cannot be gone on with: it would be another moment")
+		return cli.Usage("leave --resume out", "a snapshot cannot be gone on with: it would be another moment")
 	case o.resume && o.locked():
-		return usage("leave --resume out", "an encrypted archive cannot be gone on with")
+		return cli.Usage("leave --resume out", "an encrypted archive cannot be gone on with")
 	case o.resume && len(o.base) > 0:
-		return usage("leave --resume out", "a backup of what has changed cannot be gone on with")
+		return cli.Usage("leave --resume out", "a backup of what has changed cannot be gone on with")
 	}
 	return nil
 }
@@ -250,7 +251,7 @@ func (o *backing) checkBackup() error {
 // backupRun represents one backup.
 type backupRun struct {
 	*backing
-	*app
+	*cli.App
 	sel         *selection.Selection
 	ks          *keyspace.Keyspace
 	declaration string // its digest
@@ -266,17 +267,17 @@ type backupRun struct {
 type contentReader func(context.Context, server.ContentsRequest, func([]source.Content) error) (source.Summary, error)
 
 // contents opens what the flags name. done closes it.
-func (a *app) contents(o *sourcing) (read contentReader, done func(), err error) {
+func contents(a *cli.App, o *sourcing) (read contentReader, done func(), err error) {
 	if o.replay {
-		return a.replayedContents(o)
+		return replayedContents(a, o)
 	}
 	if o.isFile() {
-		return a.contentsOfFile(o)
+		return contentsOfFile(a, o)
 	}
 	if o.isURL() {
-		a.url = o.name
+		a.URL = o.name
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -289,20 +290,20 @@ func (a *app) contents(o *sourcing) (read contentReader, done func(), err error)
 }
 
 // contentsOfFile opens a snapshot file.
-func (a *app) contentsOfFile(o *sourcing) (contentReader, func(), error) {
+func contentsOfFile(a *cli.App, o *sourcing) (contentReader, func(), error) {
 	if archivefile.Is(o.name) {
-		return nil, nil, usage("copy it; or name a server or a snapshot file", "%s is an archive already", o.name)
+		return nil, nil, cli.Usage("copy it; or name a server or a snapshot file", "%s is an archive already", o.name)
 	}
 	f, err := dumpfile.Open(o.name, a.In)
 	if err != nil {
 		return nil, nil, err
 	}
-	return a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), f.Close, nil
+	return contentsOfDump(a, f, o.noCRC, o.scan.OnlyDB), f.Close, nil
 }
 
 // contentsOfDump reads an open snapshot file.
-func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
-	options := a.dumpOptions(f, noCRC, onlyDB)
+func contentsOfDump(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
+	options := dumpOptions(a, f, noCRC, onlyDB)
 	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
 		error) {
 		one := rdb.ContentsRequest{Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
@@ -321,7 +322,7 @@ func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentRe
 
 // read reads values into the file.
 func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summary, error) {
-	bar := terminal.NewProgress(b.progressMode(b.progress), b.app.err, b.now())
+	bar := terminal.NewProgress(b.ProgressMode(b.progress), b.App.Err, b.Now())
 	defer bar.Clear()
 	var skip func(db int, name []byte) bool
 	if b.left != nil {
@@ -331,7 +332,7 @@ func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summar
 		Skip: skip, Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Moves(name); return ok },
 		Begin: b.begin, Library: b.library,
 		Progress: func(p source.Progress) {
-			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, b.now())
+			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, b.Now())
 		},
 	}, b.archived)
 }
@@ -347,9 +348,9 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 	if b.snapshot || b.isFile() {
 		moment = archive.OneMoment
 	}
-	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now,
+	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: now,
 		Consistency: moment,
-		Entries:     b.sel.Names(), Selection: b.askedFor(b.ks, &b.selecting), Shards: shards, Declaration: b.declaration}
+		Entries:     b.sel.Names(), Selection: b.AskedFor(b.ks, &b.Selecting), Shards: shards, Declaration: b.declaration}
 	if b.since != nil {
 		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
 	}
@@ -387,7 +388,7 @@ func (b *backupRun) store(r *archive.Record) error {
 }
 
 // finishBackup gives the file its name if it is whole, and says what is in it.
-func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File, r *backupReport) error {
+func finishBackup(a *cli.App, o *backing, w *archive.Writer, file *archivefile.File, r *backupReport) error {
 	r.Complete = len(r.Incomplete) == 0
 	var index archive.Index
 	var err error
@@ -406,19 +407,19 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 	r.Size, r.Torn, r.Unsure, r.Entries = sizeOf(r.File), index.Torn, index.Unsure, partsOf(&index)
 	r.Libraries = librariesOf(&index)
 	if o.output == "json" {
-		err = a.json(r)
+		err = a.JSON(r)
 	} else {
-		err = a.printBackup(r)
+		err = printBackup(a, r)
 	}
 	if err == nil && !r.Complete {
-		err = &exit{exitPartial, "the backup is incomplete: " + r.Incomplete.String(), o.again(r.Incomplete)}
+		err = &cli.Exit{Code: cli.ExitPartial, Message: "the backup is incomplete: " + r.Incomplete.String(), Hint: o.again(r.Incomplete)}
 	}
 	return err
 }
 
 // kept says of what could not be noted beside an archive what that means for it.
 func (b *backupRun) kept(err error) error {
-	if err == nil || errors.As(err, new(*exit)) {
+	if err == nil || errors.As(err, new(*cli.Exit)) {
 		return err
 	}
 	return notWritten(b.to, err)
@@ -426,6 +427,6 @@ func (b *backupRun) kept(err error) error {
 
 // notWritten returns an archive that could not be written to its end.
 func notWritten(path string, err error) error {
-	return &exit{exitPartial, fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
-		"is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
+	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
+		Hint: "is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }

@@ -184,8 +184,8 @@ func (w *waiting) store(store func(*archive.Record) error) error {
 	})
 }
 
-// close frees what it holds.
-func (s *since) close() {
+// Close frees what it holds.
+func (s *since) Close() {
 	for id := range s.waits {
 		s.forget(id)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
@@ -37,12 +38,12 @@ func openChain(paths []string, keys archivefile.Keys) (chain []*archivefile.Open
 		switch {
 		case in.Cut != nil:
 			return chain,
-				&exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut),
-					"take another copy of it: of several archives each must be whole"}
+				&cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, in.Cut),
+					Hint: "take another copy of it: of several archives each must be whole"}
 		case i == 0 && in.Meta.Base != "":
 			return chain, hasBase(path)
 		case in.Meta.Base != base:
-			return chain, usage("name them oldest first, none left out", "%s does not add to %s", path, paths[max(i-1, 0)])
+			return chain, cli.Usage("name them oldest first, none left out", "%s does not add to %s", path, paths[max(i-1, 0)])
 		}
 		base = in.Sum()
 	}
@@ -57,7 +58,7 @@ func closeAll(chain []*archivefile.Opened) {
 
 // hasBase refuses an archive that only has what changed.
 func hasBase(path string) error {
-	return usage("`keywright restore` takes it after the archives that it adds to, oldest first",
+	return cli.Usage("`keywright restore` takes it after the archives that it adds to, oldest first",
 		"%s only has what has changed since another archive", path)
 }
 
@@ -88,7 +89,7 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 // openSince reads the archives that a backup adds to.
 func (b *backupRun) openSince(ctx context.Context) error {
 	b.keyring.keysFile = b.encrypting.keysFile
-	chain, err := openChain(b.base, b.archiveKeys(ctx, &b.unlocking))
+	chain, err := openChain(b.base, archiveKeys(ctx, b.App, &b.unlocking))
 	if err != nil {
 		return err
 	}
@@ -96,8 +97,8 @@ func (b *backupRun) openSince(ctx context.Context) error {
 	keys := int64(0)
 	var older []*archive.Archive
 	for i, in := range chain {
-		if !slices.Equal(in.Meta.Selection, b.askedFor(b.ks, &b.selecting)) {
-			return usage("select the same keys", "%s was made with another selection of keys", b.base[i])
+		if !slices.Equal(in.Meta.Selection, b.AskedFor(b.ks, &b.Selecting)) {
+			return cli.Usage("select the same keys", "%s was made with another selection of keys", b.base[i])
 		}
 		n, _ := in.Index.Totals()
 		keys += n
@@ -204,7 +205,7 @@ func (b *backupRun) goOn(ctx context.Context) error {
 func (b *backupRun) continued(shards []source.Shard) (err error) {
 	old := &b.left.Meta
 	refuse := func(what string) error {
-		return usage("remove "+b.to+archivefile.Part+" to begin again", "%s was begun %s", b.to+archivefile.Part, what)
+		return cli.Usage("remove "+b.to+archivefile.Part+" to begin again", "%s was begun %s", b.to+archivefile.Part, what)
 	}
 	ids := func(all []source.Shard) (out []string) {
 		for _, s := range all {
@@ -216,7 +217,7 @@ func (b *backupRun) continued(shards []source.Shard) (err error) {
 	switch {
 	case !slices.Equal(ids(old.Shards), ids(shards)) || slices.Contains(ids(shards), ""):
 		return refuse("on another server, or before it was started again")
-	case !slices.Equal(old.Selection, b.askedFor(b.ks, &b.selecting)):
+	case !slices.Equal(old.Selection, b.AskedFor(b.ks, &b.Selecting)):
 		return refuse("with another selection of keys")
 	case old.Declaration != b.declaration || !slices.Equal(old.Entries, b.sel.Names()):
 		return refuse("with another declaration")
@@ -263,7 +264,7 @@ func declarationDigest(ks *keyspace.Keyspace) string {
 func (b *backupRun) release() {
 	if b.since != nil {
 		closeAll(b.since.chain)
-		b.since.close()
+		b.since.Close()
 	}
 	if b.left != nil && b.left.table != nil {
 		_ = b.left.table.Close()

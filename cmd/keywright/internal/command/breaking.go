@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/gitfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -25,7 +26,7 @@ type comparing struct {
 	categories []string
 }
 
-func (a *app) breakingCommand() *cobra.Command {
+func breakingCommand(a *cli.App) *cobra.Command {
 	var o comparing
 	c := &cobra.Command{
 		Use:   "breaking --against <git ref|file>",
@@ -44,18 +45,18 @@ Exit codes: 0 nothing breaks, 1 findings, 2 usage, or a declaration with errors.
 		Example: `  keywright breaking --against main
   keywright breaking --against origin/main -o github
   keywright breaking --against old.yaml --category KEY,VALUE`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.breaking(c, &o) },
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return findBreaking(a, c, &o) },
 	}
-	o.flags(c, "text", "json", "sarif", "github", "junit")
+	o.Flags(c, "text", "json", "sarif", "github", "junit")
 	c.Flags().StringVar(&o.against, "against", "", "the older declaration: a file, a folder, a git ref, or ref:path")
 	c.Flags().StringSliceVar(&o.categories, "category", nil, "only these: KEY, VALUE, POLICY, API")
-	choices(c, "category", "KEY", "VALUE", "POLICY", "API")
+	cli.Choices(c, "category", "KEY", "VALUE", "POLICY", "API")
 	return c
 }
 
-func (a *app) breaking(c *cobra.Command, o *comparing) error {
-	form, err := a.form(c, o.output, "text", "json", "sarif", "github", "junit")
+func findBreaking(a *cli.App, c *cobra.Command, o *comparing) error {
+	form, err := a.Form(c, o.output, "text", "json", "sarif", "github", "junit")
 	if err != nil {
 		return err
 	}
@@ -63,22 +64,22 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 		return err
 	}
 	if o.against == "" {
-		return usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST", "there is nothing to compare with")
+		return cli.Usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST", "there is nothing to compare with")
 	}
 	categories, err := categoriesOf(o.categories)
 	if err != nil {
 		return err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
-	old, err := a.older(c.Context(), o.against, path)
+	old, err := older(c.Context(), a, o.against, path)
 	if err != nil {
 		return err
 	}
-	found := d.moved(breaking.Run(old, d.Keyspace, categories...))
-	found = landed(finding.Ignore(found, d.sources, AllRules(), judged(categories), a.now()))
+	found := d.Moved(breaking.Run(old, d.Keyspace, categories...))
+	found = landed(finding.Ignore(found, d.Sources, cli.AllRules(), judged(categories), a.Now()))
 	looked := func(e finding.BaselineEntry) bool {
 		return len(o.categories) == 0 &&
 			slices.ContainsFunc(breaking.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
@@ -86,17 +87,17 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	if found, err = o.settle(a, found, looked); err != nil {
 		return err
 	}
-	if err := a.printFindings(form, found, &o.judging, a.printing(d, a.out)); err != nil {
+	if err := printFindings(a, form, found, &o.judging, a.Printing(d, a.Out)); err != nil {
 		return err
 	}
 	counts := finding.Count(found)
-	if form == "text" && !a.quiet {
+	if form == "text" && !a.Quiet {
 		if len(found) > 0 {
-			fmt.Fprintln(a.out)
+			fmt.Fprintln(a.Out)
 		}
-		a.tell("%s against %s%s", breaks(found), o.against, o.acceptance())
+		a.Print("%s against %s%s", breaks(found), o.against, o.acceptance())
 	}
-	a.annotated(form, counts)
+	annotated(a, form, counts)
 	return o.verdict(counts)
 }
 
@@ -142,7 +143,7 @@ func categoriesOf(words []string) ([]breaking.Category, error) {
 	for _, w := range words {
 		category := breaking.Category(strings.ToUpper(w))
 		if !slices.Contains(breaking.Categories(), category) {
-			return nil, usage("write KEY, VALUE, POLICY or API", "--category %q is none", w)
+			return nil, cli.Usage("write KEY, VALUE, POLICY or API", "--category %q is none", w)
 		}
 		out = append(out, category)
 	}
@@ -151,23 +152,23 @@ func categoriesOf(words []string) ([]breaking.Category, error) {
 
 // older loads the declaration to compare with: a file or folder that is there,
 // else a git ref, with the path of the new one unless ref:path names another.
-func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspace, error) {
+func older(ctx context.Context, a *cli.App, against, path string) (*keyspace.Keyspace, error) {
 	if info, err := os.Stat(against); err == nil {
 		if info.IsDir() {
-			against = filepath.Join(against, declarationName)
+			against = filepath.Join(against, cli.DeclarationName)
 		}
-		d, err := readDeclaration(against, nil)
+		d, err := cli.ReadDeclaration(against, nil)
 		if err != nil {
 			return nil, err
 		}
-		return d.Keyspace, a.sound(d, against)
+		return d.Keyspace, sound(a, d, against)
 	}
 	ref, inner, named := strings.Cut(against, ":")
 	dir, name := filepath.Split(path)
 	tree, err := gitfile.At(ctx, filepath.Clean(dir), ref)
 	if err != nil {
 		if failed, ok := gitfile.IsError(err); ok {
-			return nil, usage(failed.Hint, "%s", failed.What)
+			return nil, cli.Usage(failed.Hint, "%s", failed.What)
 		}
 		return nil, err
 	}
@@ -176,25 +177,25 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 		tree = tree.In(filepath.ToSlash(dir))
 	}
 	ks, found := load.File(tree, filepath.ToSlash(name))
-	d := &declaration{Keyspace: ks, findings: found, sources: map[string][]byte{}, prefix: ""}
+	d := &cli.Declaration{Keyspace: ks, Findings: found, Sources: map[string][]byte{}, Prefix: ""}
 	if len(ks.Files) == 0 {
 		if _, err := tree.Open(filepath.ToSlash(name)); errors.Is(err, gitfile.ErrLarge) {
-			return nil, usage("name another ref, or a smaller file", "%s of %s cannot be read: %v", name, ref, gitfile.ErrLarge)
+			return nil, cli.Usage("name another ref, or a smaller file", "%s of %s cannot be read: %v", name, ref, gitfile.ErrLarge)
 		}
-		return nil, usage("name another ref, or ref:path if the file has moved", "%s is not in %s", name, ref)
+		return nil, cli.Usage("name another ref, or ref:path if the file has moved", "%s is not in %s", name, ref)
 	}
 	for i, f := range ks.Files {
-		d.sources[f.Name] = f.Text
+		d.Sources[f.Name] = f.Text
 		ks.Files[i].Name = ref + ":" + f.Name
 	}
-	return ks, a.sound(d, against)
+	return ks, sound(a, d, against)
 }
 
 // sound refuses to compare with a declaration that has errors.
-func (a *app) sound(d *declaration, name string) error {
-	if c := finding.Count(d.findings); c.Errors > 0 {
-		_ = finding.Text(a.err, d.findings, a.printing(d, a.err))
-		return usage("compare with one that is sound", "%s has %s", name, finding.Summary(c))
+func sound(a *cli.App, d *cli.Declaration, name string) error {
+	if c := finding.Count(d.Findings); c.Errors > 0 {
+		_ = finding.Text(a.Err, d.Findings, a.Printing(d, a.Err))
+		return cli.Usage("compare with one that is sound", "%s has %s", name, finding.Summary(c))
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ type diffing struct {
 	exitCode bool
 }
 
-func (a *app) diffCommand() *cobra.Command {
+func diffCommand(a *cli.App) *cobra.Command {
 	var o diffing
 	c := &cobra.Command{
 		Use:   "diff <old> [<new>]",
@@ -221,41 +222,41 @@ Exit codes: 0, or with --exit-code 1 if anything differs; 2 usage.`,
   keywright diff old.yaml keyspace.yaml -o json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usage("run `keywright diff main`", "diff takes one or two declarations, not %d", len(args))
+				return cli.Usage("run `keywright diff main`", "diff takes one or two declarations, not %d", len(args))
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.diff(c.Context(), &o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return diff(c.Context(), a, &o, args) },
 	}
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit 1 if anything differs")
-	outputs(c, &o.output, "text", "json")
+	cli.Outputs(c, &o.output, "text", "json")
 	return c
 }
 
-func (a *app) diff(ctx context.Context, o *diffing, args []string) error {
-	if err := oneOf("output", o.output, "text", "json"); err != nil {
+func diff(ctx context.Context, a *cli.App, o *diffing, args []string) error {
+	if err := cli.OneOf("output", o.output, "text", "json"); err != nil {
 		return err
 	}
-	old, new, err := a.sides(ctx, args)
+	old, new, err := sides(ctx, a, args)
 	if err != nil {
 		return err
 	}
 	changes := breaking.Diff(old, new)
-	if err := a.showDiff(o.output, changes); err != nil {
+	if err := showDiff(a, o.output, changes); err != nil {
 		return err
 	}
 	if o.exitCode && len(changes) > 0 {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
 // sides loads what is compared. The declaration here is needed only where it is
 // one side, or says which path a bare git ref means.
-func (a *app) sides(ctx context.Context, args []string) (old, new *keyspace.Keyspace, err error) {
-	path, missing := a.find()
+func sides(ctx context.Context, a *cli.App, args []string) (old, new *keyspace.Keyspace, err error) {
+	path, missing := a.Find()
 	if len(args) == 1 {
-		d, at, err := a.usable()
+		d, at, err := a.LoadDeclaration()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -265,7 +266,7 @@ func (a *app) sides(ctx context.Context, args []string) (old, new *keyspace.Keys
 		if _, err := os.Stat(side); err != nil && missing != nil && !strings.Contains(side, ":") {
 			return nil, missing
 		}
-		return a.older(ctx, side, path)
+		return older(ctx, a, side, path)
 	}
 	if len(args) == 2 {
 		if new, err = one(args[1]); err != nil {
@@ -284,16 +285,16 @@ type difference struct {
 // signs lists the styles of the lines of a diff.
 var signs = map[byte]terminal.Style{'+': terminal.Green, '-': terminal.Red, '~': terminal.Yellow}
 
-func (a *app) showDiff(form string, changes []breaking.Change) error {
+func showDiff(a *cli.App, form string, changes []breaking.Change) error {
 	if form == "json" {
-		return a.json(difference{append([]breaking.Change{}, changes...)})
+		return a.JSON(difference{append([]breaking.Change{}, changes...)})
 	}
 	for _, c := range changes {
 		line := finding.Printable(strings.ReplaceAll(c.String(), "\n", " "))
-		a.tell("%s", a.out.Paint(signs[line[0]], line))
+		a.Print("%s", a.Out.Paint(signs[line[0]], line))
 	}
 	if len(changes) == 0 {
-		a.say("no difference")
+		a.Say("no difference")
 	}
 	return nil
 }

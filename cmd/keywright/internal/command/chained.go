@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/spf13/cobra"
 )
@@ -23,11 +24,11 @@ const chainHelp = unlockHelp + `
 One of backup --since is read together with the archives that it adds to: name those
 with --base, in any order.`
 
-func (o *chaining) flags(c *cobra.Command) {
-	o.unlocking.flags(c)
+func (o *chaining) Flags(c *cobra.Command) {
+	o.unlocking.Flags(c)
 	f := c.Flags()
 	f.StringArrayVar(&o.bases, "base", nil, "an archive that the one to be read adds to (again: and this one)")
-	f.Lookup("base").Annotations = map[string][]string{noVariable: {"files of each run"}}
+	f.Lookup("base").Annotations = map[string][]string{cli.NoVariable: {"files of each run"}}
 }
 
 // chained represents an archive together with those that it adds to.
@@ -42,8 +43,8 @@ func (c *chained) Close() { closeAll(c.files) }
 
 // openChained opens an archive, and what it adds to: of --base, and of the other archives
 // that were named.
-func (a *app) openChained(ctx context.Context, path string, o *chaining, others ...string) (*chained, error) {
-	keys := a.archiveKeys(ctx, &o.unlocking)
+func openChained(ctx context.Context, a *cli.App, path string, o *chaining, others ...string) (*chained, error) {
+	keys := archiveKeys(ctx, a, &o.unlocking)
 	in, err := archivefile.Open(path, keys)
 	if err != nil {
 		return nil, noArchive(path, err)
@@ -52,9 +53,9 @@ func (a *app) openChained(ctx context.Context, path string, o *chaining, others 
 }
 
 // spooledChain opens an archive that comes from standard input.
-func (a *app) spooledChain(ctx context.Context, in io.Reader, o *chaining, others ...string) (*chained, error) {
+func spooledChain(ctx context.Context, a *cli.App, in io.Reader, o *chaining, others ...string) (*chained, error) {
 	const name = "standard input"
-	keys := a.archiveKeys(ctx, &o.unlocking)
+	keys := archiveKeys(ctx, a, &o.unlocking)
 	opened, err := archivefile.Spooled(&cancelled{ctx, in}, name, keys)
 	if err != nil {
 		return nil, noArchive(name, err)
@@ -88,11 +89,11 @@ func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefil
 		}
 	}
 	if in.Cut != nil {
-		return nil, &exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut),
-			"take another copy of it: of several archives each must be whole"}
+		return nil, &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s: %v", path, in.Cut),
+			Hint: "take another copy of it: of several archives each must be whole"}
 	}
 	if c.Chain, err = archive.NewChain(in.Archive, older...); errors.As(err, new(*archive.BaseError)) {
-		return nil, usage("name the archives that it adds to with --base FILE, each of them whole",
+		return nil, cli.Usage("name the archives that it adds to with --base FILE, each of them whole",
 			"%s only has what has changed since another archive", path)
 	}
 	return c, err

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
@@ -24,7 +25,7 @@ import (
 
 // changing holds the flags of every command that changes a server by a plan.
 type changing struct {
-	selecting // of verbs with a rule
+	cli.Selecting // of verbs with a rule
 	pacing
 	renaming
 	db     int
@@ -45,14 +46,14 @@ type pacing struct {
 	progress   string
 }
 
-func (p *pacing) flags(c *cobra.Command) {
+func (p *pacing) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&p.rate, "rate", 0, "keys per second at most that are changed (0: as fast as the server takes them)")
 	f.IntVar(&p.byteRate, "rate-mb", 0, "megabytes per second at most of the values that are changed (0: any)")
 	f.DurationVar(&p.maxLatency, "max-latency", usualLatency,
 		"pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&p.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 // usualLatency is the --max-latency of what changes a server.
@@ -60,20 +61,20 @@ const usualLatency = 50 * time.Millisecond
 
 func (p *pacing) check() error {
 	if p.rate < 0 || p.byteRate < 0 || p.maxLatency < 0 {
-		return usage("write a positive number, or leave it out", "--rate, --rate-mb and --max-latency cannot be negative")
+		return cli.Usage("write a positive number, or leave it out", "--rate, --rate-mb and --max-latency cannot be negative")
 	}
-	return oneOf("progress", p.progress, "auto", "plain", "none")
+	return cli.OneOf("progress", p.progress, "auto", "plain", "none")
 }
 
-func (o *changing) flags(a *app, c *cobra.Command) {
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.pacing.flags(c)
+func (o *changing) Flags(a *cli.App, c *cobra.Command) {
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.pacing.Flags(c)
 	f := c.Flags()
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
-	outputs(c, &o.output, "table", "json")
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
+	cli.Outputs(c, &o.output, "table", "json")
 }
 
 // planHelp explains what all these commands have in common.
@@ -101,7 +102,7 @@ keys were seen or changed, 130 interrupted.`
 // changeRun represents one run of a verb: a plan, and its execution where that was asked for.
 type changeRun struct {
 	*changing
-	*app
+	*cli.App
 	name    string // of the verb
 	verb    *verb
 	request plan.Request
@@ -111,7 +112,7 @@ type changeRun struct {
 	users   []acl.User // of acl apply
 	config  connect.Config
 	id      server.Identity
-	clients *databases
+	clients *cli.Databases
 	work    work
 	made    *plan.Plan // what the request gives now
 	resumed bool
@@ -127,23 +128,23 @@ type changeRun struct {
 }
 
 // change plans, and executes where that was asked for.
-func (a *app) change(ctx context.Context, verb string, q plan.Request, o *changing) error {
-	if err := errors.Join(oneOf("output", o.output, "table", "json"), o.check()); err != nil {
+func change(ctx context.Context, a *cli.App, verb string, q plan.Request, o *changing) error {
+	if err := errors.Join(cli.OneOf("output", o.output, "table", "json"), o.check()); err != nil {
 		return err
 	}
 	if o.apply && o.plan != "" {
-		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
 			"--plan and --apply exclude each other")
 	}
 	if o.keep != "" && !o.apply {
-		return usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
+		return cli.Usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
 	}
-	q.Namespace = a.namespace
-	r, err := a.prepare(ctx, verb, q, o, nil)
+	q.Namespace = a.Namespace
+	r, err := prepare(ctx, a, verb, q, o, nil)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
@@ -159,26 +160,26 @@ func (a *app) change(ctx context.Context, verb string, q plan.Request, o *changi
 }
 
 // prepare reads what the verb needs, and connects. file is the plan that is executed.
-func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *changing, file *plan.Plan) (*changeRun,
+func prepare(ctx context.Context, a *cli.App, name string, q plan.Request, o *changing, file *plan.Plan) (*changeRun,
 	error) {
-	r := &changeRun{changing: o, app: a, name: name, verb: verbs[name], request: q, file: file}
+	r := &changeRun{changing: o, App: a, name: name, verb: verbs[name], request: q, file: file}
 	err := r.verb.load(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	a.keyspace = r.ks
-	if r.config, err = a.server(); err != nil {
+	a.Keyspace = r.ks
+	if r.config, err = a.Server(); err != nil {
 		return nil, err
 	}
 	r.request.DB = r.database(q.DB)
 	if r.id, err = server.Identify(ctx, r.config, server.Primary); err != nil {
 		return nil, err
 	}
-	r.clients = &databases{app: a, open: map[int]*keywright.Client{}}
-	r.closers = append(r.closers, r.clients.close)
+	r.clients = &cli.Databases{App: a, Open: map[int]*keywright.Client{}}
+	r.closers = append(r.closers, r.clients.Close)
 	if r.work, err = r.verb.open(ctx, r); err != nil {
-		r.close()
-		return nil, aclFailure(err)
+		r.Close()
+		return nil, cli.ServerFailure(err)
 	}
 	r.scoped()
 	return r, nil
@@ -197,20 +198,20 @@ func (r *changeRun) database(asked int) int {
 
 // scoped notes where the verb works.
 func (r *changeRun) scoped() {
-	db := max(r.request.DB, allDatabases)
+	db := max(r.request.DB, cli.AllDatabases)
 	switch {
 	case r.verb.noDB:
-		db = aboutNoDatabase
+		db = cli.AboutNoDatabase
 	case r.verb.oneDB:
 		db = max(db, 0)
 	}
-	r.works(r.config.String(), db, r.ks, r.request.Anywhere)
-	if rule, ok := r.rule.(*plan.Delete); ok && len(r.scope.Namespaces) == 0 {
-		r.scope.Within = rule.Within()
+	r.NoteScope(r.config.String(), db, r.ks, r.request.Anywhere)
+	if rule, ok := r.rule.(*plan.Delete); ok && len(r.Scope.Namespaces) == 0 {
+		r.Scope.Within = rule.Within()
 	}
 }
 
-func (r *changeRun) close() {
+func (r *changeRun) Close() {
 	for _, c := range r.closers {
 		c()
 	}
@@ -220,19 +221,19 @@ func (r *changeRun) close() {
 	_ = r.undoing.Close()
 }
 
-// client returns the client of the database that the verb is about.
-func (r *changeRun) client() (*keywright.Client, error) {
-	return r.clients.client(max(r.request.DB, 0))
+// Client returns the client of the database that the verb is about.
+func (r *changeRun) Client() (*keywright.Client, error) {
+	return r.clients.Client(max(r.request.DB, 0))
 }
 
 // makePlan looks at what there is now.
 func (r *changeRun) makePlan(ctx context.Context) error {
 	p := r.empty()
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, r.app.now())
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, r.App.Now())
 	err := r.work.plan(ctx, p, bar)
 	bar.Clear()
 	if err != nil {
-		return aclFailure(err)
+		return cli.ServerFailure(err)
 	}
 	r.made = p
 	return p.Seal()
@@ -240,13 +241,13 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 
 // empty returns the plan without what it counts.
 func (r *changeRun) empty() *plan.Plan {
-	return &plan.Plan{Format: plan.Format, Verb: r.name, Made: r.app.now().UTC().Truncate(time.Millisecond),
-		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks), Request: r.request,
+	return &plan.Plan{Format: plan.Format, Verb: r.name, Made: r.App.Now().UTC().Truncate(time.Millisecond),
+		Tool: cli.Version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks), Request: r.request,
 		Entries: []plan.Part{}}
 }
 
-// bare returns the plan without what it counts, sealed.
-func (r *changeRun) bare() (*plan.Plan, error) {
+// Bare returns the plan without what it counts, sealed.
+func (r *changeRun) Bare() (*plan.Plan, error) {
 	p := r.empty()
 	return p, p.Seal()
 }
@@ -265,7 +266,7 @@ func planServer(config connect.Config, id server.Identity) plan.Server {
 func writePlan(path string, p *plan.Plan) error {
 	f, err := archivefile.Create(path, true)
 	if err != nil {
-		return unwritable("the plan", err)
+		return cli.Unwritable("the plan", err)
 	}
 	if err := p.Write(f); err != nil {
 		return errors.Join(err, f.Remove())
@@ -277,23 +278,23 @@ func writePlan(path string, p *plan.Plan) error {
 func readPlan(path string) (*plan.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usage("name the file that --plan wrote", "%v", err)
+		return nil, cli.Usage("name the file that --plan wrote", "%v", err)
 	}
 	defer f.Close()
 	p, err := plan.Read(f)
 	if err != nil {
-		return nil, usage("make a new plan with --plan", "%s cannot be used: %v", path, err)
+		return nil, cli.Usage("make a new plan with --plan", "%s cannot be used: %v", path, err)
 	}
 	return p, nil
 }
 
 // execute changes the server as a plan says, and prints what was done. journal may be nil.
 func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
-	began := r.app.now()
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
+	began := r.App.Now()
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, began)
 	report, err := r.perform(ctx, p, journal, bar, func(done int64) {
 		bar.Show(terminal.State{What: r.verb.unit + "s", Done: done, Total: p.Total.Keys,
-			Elapsed: r.app.now().Sub(began)}, r.app.now())
+			Elapsed: r.App.Now().Sub(began)}, r.App.Now())
 	})
 	bar.Clear()
 	if _, unbegun := errors.AsType[*notBegun](err); unbegun {
@@ -310,14 +311,14 @@ func (n *notBegun) Unwrap() error { return n.error }
 // perform changes the server as a plan says. journal and bar may be nil.
 func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
 	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
-	first, err := r.clients.client(0)
+	first, err := r.clients.Client(0)
 	if err == nil {
 		err = server.Has(ctx, r.config, server.ToChangeKeys())
 	}
 	if err != nil {
 		return report, &notBegun{err}
 	}
-	acting, err := r.app.act(ctx, first, r.config, &r.made.Server)
+	acting, err := act(ctx, r.App, first, r.config, &r.made.Server)
 	if err != nil {
 		return report, &notBegun{err}
 	}
@@ -329,21 +330,21 @@ func (r *changeRun) perform(ctx context.Context, p *plan.Plan, journal *apply.Jo
 	}
 	return r.work.do(ctx, p, apply.KeysOptions{
 		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told,
-		Waiting: patience(bar, r.config)})
+		Waiting: cli.Patience(bar, r.config)})
 }
 
 // act takes the right to change keys, on servers that are still those that were looked at.
-func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
+func act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
 	error) {
 	acting, err := apply.Act(ctx, c)
 	began, last := time.Now(), (*apply.ActingError)(nil)
 	for {
 		busy, ok := errors.AsType[*apply.ActingError](err)
-		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.patience {
+		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.Patience {
 			break
 		}
 		if last == nil {
-			a.say("waiting: %s changes keys on this server; if it was killed its right ends in %s",
+			a.Say("waiting: %s changes keys on this server; if it was killed its right ends in %s",
 				cmp.Or(busy.Owner, "another program"), terminal.Duration(busy.Left))
 		}
 		last = busy
@@ -353,12 +354,12 @@ func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Confi
 		acting, err = apply.Act(ctx, c)
 	}
 	if errors.Is(err, apply.ErrActing) {
-		return nil, &exit{exitRefused, err.Error(), "run it again when that one has ended"}
+		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
 	}
 	if err != nil {
-		return nil, aclFailure(cannot("take the right to change keys ("+apply.ActingKey+")", err))
+		return nil, cli.ServerFailure(cannot("take the right to change keys ("+apply.ActingKey+")", err))
 	}
-	if err := a.unmoved(ctx, config, was); err != nil {
+	if err := unmoved(ctx, a, config, was); err != nil {
 		acting.End()
 		return nil, err
 	}
@@ -370,7 +371,7 @@ const actingAgain = 500 * time.Millisecond
 
 // unmoved returns an error if the servers are not those that were looked at: there may have been
 // a failover since. nil: none were.
-func (a *app) unmoved(ctx context.Context, config connect.Config, was *plan.Server) error {
+func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.Server) error {
 	id, err := server.Identify(ctx, config, server.Primary)
 	if err != nil || was == nil {
 		return err
@@ -381,16 +382,16 @@ func (a *app) unmoved(ctx context.Context, config connect.Config, was *plan.Serv
 		return nil
 	}
 	for _, d := range why {
-		a.tell("%s: %s", d.Code, finding.Printable(d.What))
+		a.Print("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &exit{exitRefused, "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
-		"run it again"}
+	return &cli.Exit{Code: cli.ExitRefused, Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
+		Hint: "run it again"}
 }
 
 // onePlan takes the file of a plan.
 func onePlan(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return usage("name the file that --plan wrote", "%s takes one plan, but got %d", cmd.CommandPath(), len(args))
+		return cli.Usage("name the file that --plan wrote", "%s takes one plan, but got %d", cmd.CommandPath(), len(args))
 	}
 	return nil
 }

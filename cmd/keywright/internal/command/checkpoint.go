@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/internal/jsonbound"
 	"github.com/keywright/keywright/source/server"
@@ -54,26 +55,26 @@ const (
 
 // resumes opens the checkpoint of an audit, if there is one, and makes the scan write
 // others.
-func (o *auditing) resumes(a *app, d *declaration, schemas []byte, fold *audit.Audit) (*checkpointing, error) {
+func (o *auditing) resumes(a *cli.App, d *cli.Declaration, schemas []byte, fold *audit.Audit) (*checkpointing, error) {
 	if o.checkpoint == "" {
 		return nil, nil
 	}
 	if err := o.mayResume(); err != nil {
 		return nil, err
 	}
-	if err := writable(o.checkpoint); err != nil {
-		return nil, usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
+	if err := cli.Writable(o.checkpoint); err != nil {
+		return nil, cli.Usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
 	}
 	c := &checkpointing{path: o.checkpoint, fold: fold,
-		asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace + o.part, now: a.now, most: maxCheckpoint,
-		say: a.say}
+		asked: o.Asked(d, schemas, chosenDB(a, &o.sourcing)) + a.Namespace + o.part, now: a.Now, most: maxCheckpoint,
+		say: a.Say}
 	from, err := c.read()
 	if err != nil {
 		return nil, err
 	}
 	o.scan.Checkpoints = &server.Checkpoints{From: from, Due: func() bool { return !c.now().Before(c.next) }, Save: c.save}
 	if from != nil {
-		a.say("going on from %s: %s keys were read before", o.checkpoint, terminal.Count(from.Keys))
+		a.Say("going on from %s: %s keys were read before", o.checkpoint, terminal.Count(from.Keys))
 	}
 	return c, nil
 }
@@ -83,21 +84,21 @@ func (o *auditing) mayResume() error {
 	leaveOut := "leave out one of them"
 	switch {
 	case o.isFile() || o.snapshot:
-		return usage("leave out --checkpoint: a file and a snapshot are read from their beginning",
+		return cli.Usage("leave out --checkpoint: a file and a snapshot are read from their beginning",
 			"--checkpoint is for the scan of a server")
 	case o.sample > 0:
-		return usage(leaveOut, "--checkpoint and --sample exclude each other")
+		return cli.Usage(leaveOut, "--checkpoint and --sample exclude each other")
 	case len(o.offending.codes) > 0:
-		return usage(leaveOut, "--checkpoint and --keys-of exclude each other: keys that were printed would be printed again")
+		return cli.Usage(leaveOut, "--checkpoint and --keys-of exclude each other: keys that were printed would be printed again")
 	}
 	return nil
 }
 
-// asked returns a digest of all that decides what an audit keeps of the keys.
-func (o *auditing) asked(d *declaration, schemas []byte, db int) string {
+// Asked returns a digest of all that decides what an audit keeps of the keys.
+func (o *auditing) Asked(d *cli.Declaration, schemas []byte, db int) string {
 	h := sha256.New()
-	for _, file := range slices.Sorted(maps.Keys(d.sources)) {
-		fmt.Fprintf(h, "%d %s", len(d.sources[file]), d.sources[file])
+	for _, file := range slices.Sorted(maps.Keys(d.Sources)) {
+		fmt.Fprintf(h, "%d %s", len(d.Sources[file]), d.Sources[file])
 	}
 	h.Write(schemas)
 	fmt.Fprintf(h, "%q %q %v %v %v", o.audit.Include, o.audit.Exclude, o.audit.Values, o.audit.Whole, o.noBytes)
@@ -119,7 +120,7 @@ func readCheckpoint(path string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxCheckpoint+1))
 	if err == nil && tooLarge(text) {
-		return nil, usage("name another file", "%s is no checkpoint of an audit: it is too large", path)
+		return nil, cli.Usage("name another file", "%s is no checkpoint of an audit: it is too large", path)
 	}
 	return text, err
 }
@@ -132,7 +133,7 @@ func tooLarge(text []byte) bool {
 
 // read returns the position of the file, nil if there is none. The fold goes on where it was.
 func (c *checkpointing) read() (*server.Position, error) {
-	fresh := "delete " + shellWord(c.path) + " to begin from the start, or name another file"
+	fresh := "delete " + cli.ShellWord(c.path) + " to begin from the start, or name another file"
 	text, err := readCheckpoint(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -143,20 +144,20 @@ func (c *checkpointing) read() (*server.Position, error) {
 	var kept checkpoint
 	switch err := json.Unmarshal(text, &kept); {
 	case err != nil || kept.Form == 0:
-		return nil, usage("name another file", "%s is no checkpoint of an audit", c.path)
+		return nil, cli.Usage("name another file", "%s is no checkpoint of an audit", c.path)
 	case kept.Form != checkpointForm || kept.Program != program():
-		return nil, usage(fresh, "%s is of another version of keywright (%s)", c.path, kept.Program)
+		return nil, cli.Usage(fresh, "%s is of another version of keywright (%s)", c.path, kept.Program)
 	case kept.Asked != c.asked:
-		return nil, usage(fresh+"; for the same audit write the same flags",
+		return nil, cli.Usage(fresh+"; for the same audit write the same flags",
 			"%s is of an audit with another declaration or other flags", c.path)
 	}
 	if err := c.fold.Restore(kept.Judgement); err != nil {
-		return nil, usage(fresh, "%s: %v", c.path, err)
+		return nil, cli.Usage(fresh, "%s: %v", c.path, err)
 	}
 	return &kept.Position, nil
 }
 
-func program() string { return strings.TrimSpace(version().Version + " " + version().Revision) }
+func program() string { return strings.TrimSpace(cli.Version().Version + " " + cli.Version().Revision) }
 
 // save replaces the file. It has the names of keys in it: only its owner may read it.
 func (c *checkpointing) save(at server.Position) error {
@@ -170,7 +171,7 @@ func (c *checkpointing) save(at server.Position) error {
 	if large {
 		c.tooLarge(len(text))
 	} else if err == nil {
-		err = replaceTextAs(c.path, text, 0o600)
+		err = cli.ReplaceTextAs(c.path, text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the checkpoint cannot be written: %w", err)
@@ -191,17 +192,17 @@ func (c *checkpointing) tooLarge(size int) {
 }
 
 // end removes the file of an audit that came to its end, or says what to do with it.
-func (c *checkpointing) end(a *app, r *audit.Report, scanErr error) error {
+func (c *checkpointing) end(a *cli.App, r *audit.Report, scanErr error) error {
 	if c == nil {
 		return nil
 	}
 	var other *server.NotResumable
 	if errors.As(scanErr, &other) {
-		hint := "delete " + shellWord(c.path) + " to begin from the start"
+		hint := "delete " + cli.ShellWord(c.path) + " to begin from the start"
 		if strings.Contains(other.Error(), "INFO") {
 			hint = "leave out --checkpoint, or let the user run INFO"
 		}
-		return usage(hint, "%v", other)
+		return cli.Usage(hint, "%v", other)
 	}
 	if r != nil && r.Complete && scanErr == nil {
 		if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +211,7 @@ func (c *checkpointing) end(a *app, r *audit.Report, scanErr error) error {
 		return nil
 	}
 	if c.wrote {
-		a.say("what was read is kept in %s: the same command goes on from there", c.path)
+		a.Say("what was read is kept in %s: the same command goes on from there", c.path)
 	}
 	return nil
 }

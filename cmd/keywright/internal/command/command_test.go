@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/connect"
 	"github.com/spf13/cobra"
 )
@@ -26,8 +27,8 @@ func TestExitCodes(t *testing.T) {
 		says string
 	}{
 		{context.Background(), nil, 0, ""},
-		{context.Background(), &exit{code: exitFindings}, 1, ""},
-		{context.Background(), usage("do so", "that is wrong"), 2, "keywright: that is wrong\nhint: do so\n"},
+		{context.Background(), &cli.Exit{Code: cli.ExitFindings}, 1, ""},
+		{context.Background(), cli.Usage("do so", "that is wrong"), 2, "keywright: that is wrong\nhint: do so\n"},
 		{context.Background(), errors.New("some error"), 2, "keywright: some error\n"},
 		{context.Background(), &connect.ConfigError{What: "no URL", Hint: "write one"},
 			2, "keywright: no URL\nhint: write one\n"},
@@ -36,15 +37,15 @@ func TestExitCodes(t *testing.T) {
 			3, "keywright: cannot use the server h:1: cut\n"},
 		{context.Background(), &connect.Error{Kind: connect.Denied, Server: "h:1", Err: errors.New("NOPERM")}, 4,
 			"keywright: cannot use the server h:1: NOPERM\n"},
-		{context.Background(), &exit{exitPartial, "incomplete", ""}, 5, "keywright: incomplete\n"},
+		{context.Background(), &cli.Exit{Code: cli.ExitPartial, Message: "incomplete", Hint: ""}, 5, "keywright: incomplete\n"},
 		{ended, down, 130, "keywright: interrupted\n"},
-		{ended, usage("", "wrong before that"), 2, "keywright: wrong before that\n"},
-		{context.Background(), &bug{"nil map"},
+		{ended, cli.Usage("", "wrong before that"), 2, "keywright: wrong before that\n"},
+		{context.Background(), &cli.Bug{What: "nil map"},
 			2, "keywright: this is a bug in keywright: nil map\nhint: please report it with the command that led to it\n"},
 	} {
 		var out bytes.Buffer
-		a := newApp(nil, Streams{Err: &out, Getenv: func(string) string { return "" }}, Documents)
-		if code := a.finish(c.ctx, c.err); code != c.code || out.String() != c.says {
+		a := cli.NewApp(nil, cli.Streams{Err: &out, Getenv: func(string) string { return "" }}, Documents)
+		if code := a.Finish(c.ctx, c.err); code != c.code || out.String() != c.says {
 			t.Errorf("%v: %d and %q", c.err, code, out.String())
 		}
 	}
@@ -76,7 +77,7 @@ func TestReplaceText(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Fatal(err)
 	}
-	if err := replaceText(link, []byte("new")); err != nil {
+	if err := cli.ReplaceText(link, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := os.ReadFile(path)
@@ -89,7 +90,7 @@ func TestReplaceText(t *testing.T) {
 }
 
 func TestReadAllIsBounded(t *testing.T) {
-	if _, err := readAll(endless{}, "it"); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, err := cli.ReadAll(endless{}, "it"); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/spf13/cobra"
@@ -119,7 +120,7 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 			words[i] = strings.ReplaceAll(w, "HOSTILE", "\x1b]0;x\a ##[x]")
 		}
 		code := Main(t.Context(), words,
-			Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+			cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 		if code > 5 {
 			t.Errorf("%s: exit code %d: %s", args, code, errs.String())
 		}
@@ -137,7 +138,7 @@ func TestNoCommandPassesACommandOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, form := range formsOf(command) {
+		for i, form := range cli.FormsOf(command) {
 			as := command.CommandPath() + " " + form
 			if !gate.All() && i > 0 && tried[as] {
 				continue // the first form of each run, and each form of a command once
@@ -170,9 +171,9 @@ func TestEveryCommandWithFormsIsTried(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		path := strings.Join(strings.Fields(c.CommandPath())[1:], " ")
-		if len(formsOf(c)) > 0 &&
+		if len(cli.FormsOf(c)) > 0 &&
 			!slices.ContainsFunc(documentRuns, func(r documentRun) bool { return strings.HasPrefix(r.args+" ", path+" ") }) {
-			t.Errorf("%s prints %v and is tried with no hostile name", path, formsOf(c))
+			t.Errorf("%s prints %v and is tried with no hostile name", path, cli.FormsOf(c))
 		}
 		for _, s := range c.Commands() {
 			walk(s)

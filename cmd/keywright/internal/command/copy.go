@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
@@ -22,7 +23,7 @@ import (
 
 // copying holds the flags of copy.
 type copying struct {
-	selecting
+	cli.Selecting
 	mapping
 	placing
 	existing  string
@@ -39,7 +40,7 @@ type copying struct {
 	planned   *plan.Server // the target that the plan was compared with; nil: there is none
 }
 
-func (a *app) copyCommand() *cobra.Command {
+func copyCommand(a *cli.App) *cobra.Command {
 	var o copying
 	c := &cobra.Command{
 		Use:   "copy FROM TO",
@@ -77,7 +78,7 @@ they are left out, unless --momentary is given.
 
 ` + mappingHelp + `
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + libraryHelp + ` Of one that is
 there with another code --existing says what becomes.
@@ -92,19 +93,19 @@ takes no more, 130 interrupted.`,
   keywright copy redis://old:6379 redis+cluster://new:6379 --entry user --existing different --apply`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || !isURL(args[0]) || !isURL(args[1]) {
-				return usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file",
+				return cli.Usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file",
 					"%s takes the URLs of two servers", c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.copy(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return copyKeys(c.Context(), a, args, &o) },
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
 	_ = c.Flags().MarkHidden("url")
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.mapping.flags(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.mapping.Flags(c)
 	placeFlags(c, &o.placing, &o.progress)
 	f := c.Flags()
 	f.BoolVar(&o.evict, "evict", false, evictUsage)
@@ -117,35 +118,35 @@ takes no more, 130 interrupted.`,
 		"how often both are compared, and what differs is copied again, at most (0: not at all)")
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	f.BoolVar(&o.snapshot, "snapshot", false, "read the first pass from what the source sends a replica")
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
-	outputs(c, &o.output, "table", "json")
-	choices(c, "existing", existingModes...)
-	choices(c, "ttl", ttlModes...)
+	cli.Outputs(c, &o.output, "table", "json")
+	cli.Choices(c, "existing", existingModes...)
+	cli.Choices(c, "ttl", ttlModes...)
 	return c
 }
 
 func (o *copying) check() error {
 	o.scan.Role = server.Role(o.role)
-	err := cmp.Or(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...),
-		oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"),
-		oneOf("read-from", o.role, "auto", "primary", "replica"))
+	err := cmp.Or(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
+		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"),
+		cli.OneOf("read-from", o.role, "auto", "primary", "replica"))
 	switch {
 	case err != nil:
 		return err
 	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.scan.Rate < 0 || o.scan.MaxLatency < 0:
-		return usage("see `keywright copy --help`",
+		return cli.Usage("see `keywright copy --help`",
 			"--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
 	case o.forks < 1:
-		return usage("write --forks 1", "--forks must be above zero")
+		return cli.Usage("write --forks 1", "--forks must be above zero")
 	case o.apply && o.plan != "":
-		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
 			"--plan and --apply exclude each other")
 	case o.scan.OnlyDB < -1 || o.toDB < -1:
-		return usage("write --db 0, or leave it out", "a database has a number from 0")
+		return cli.Usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.scan.OnlyDB < 0:
-		return usage("say with --db which database of the source is copied", "--to-db needs --db")
+		return cli.Usage("say with --db which database of the source is copied", "--to-db needs --db")
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (o *copying) check() error {
 // copyRun represents one copy.
 type copyRun struct {
 	*copying
-	*app
+	*cli.App
 	sel      *mapped
 	from, to *place
 	moment   compare.Reading // of the first pass; nil: the source is scanned
@@ -167,28 +168,28 @@ type copyRun struct {
 	unread    source.Reasons       // why libraries of the source were not read
 }
 
-func (a *app) copy(ctx context.Context, args []string, o *copying) error {
+func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if a.given("url", "-u") {
-		return usage("name the source first and then the target", "copy takes both servers as arguments")
+	if a.Given("url", "-u") {
+		return cli.Usage("name the source first and then the target", "copy takes both servers as arguments")
 	}
-	defer lean()()
-	r, err := a.openCopy(ctx, args, o)
+	defer cli.Lean()()
+	r, err := openCopy(ctx, a, args, o)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if o.apply {
-		first, err := r.client(0)
+		first, err := r.Client(0)
 		if err == nil {
 			err = server.Has(ctx, r.to.reader.Config(), server.ToRestoreKeys())
 		}
 		if err != nil {
 			return err
 		}
-		if r.acting, err = a.act(ctx, first, r.to.reader.Config(), o.planned); err != nil {
+		if r.acting, err = act(ctx, a, first, r.to.reader.Config(), o.planned); err != nil {
 			return err
 		}
 		defer r.acting.End()
@@ -197,17 +198,17 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 }
 
 // openCopy connects to both servers.
-func (a *app) openCopy(ctx context.Context, urls []string, o *copying) (*copyRun, error) {
-	sel, err := a.mapped(&o.selecting, &o.mapping)
+func openCopy(ctx context.Context, a *cli.App, urls []string, o *copying) (*copyRun, error) {
+	sel, err := mapNames(a, &o.Selecting, &o.mapping)
 	if err != nil {
 		return nil, err
 	}
 	if o.mapping.from == "" {
-		a.sayNamespaces(sel.ks, &o.selecting)
+		a.SayNamespaces(sel.ks, &o.Selecting)
 	}
-	r := &copyRun{copying: o, app: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.now()}
+	r := &copyRun{copying: o, App: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.Now()}
 	if err := r.open(ctx, urls); err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -216,7 +217,7 @@ func (a *app) openCopy(ctx context.Context, urls []string, o *copying) (*copyRun
 // open opens both servers. The target is read at its primaries: they are written to.
 func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 	for i, p := range []**place{&r.from, &r.to} {
-		sel, err := r.mapped(&r.selecting, &r.mapping) // one for each goroutine
+		sel, err := mapNames(r.App, &r.Selecting, &r.mapping) // one for each goroutine
 		if err != nil {
 			return err
 		}
@@ -227,7 +228,7 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 				o.scan.OnlyDB = r.toDB
 			}
 		}
-		*p, err = r.openPlace(ctx, urls[i], o, sel.request(i == 1))
+		*p, err = openPlace(ctx, r.App, urls[i], o, sel.Request(i == 1))
 		if err != nil {
 			return err
 		}
@@ -238,18 +239,18 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 		return err
 	}
 	if r.snapshot {
-		sel, err := r.mapped(&r.selecting, &r.mapping)
+		sel, err := mapNames(r.App, &r.Selecting, &r.mapping)
 		if err != nil {
 			return err
 		}
 		r.moment = sideOnce(snapshotOf(r.from.reader.Config(), &r.placing), server.ContentsRequest{
-			Wants:   sel.request(false).Wants,
+			Wants:   sel.Request(false).Wants,
 			Library: func(string, []byte) error { return nil }, // they are asked for by name
 		}).Read
 	}
 	r.ahead = r.to.Side.Now() - r.from.Side.Now()
 	if r.sel.names == nil && sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
-		return usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
+		return cli.Usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
 	}
 	return r.reachable(ctx)
 }
@@ -260,20 +261,20 @@ func (r *copyRun) scoped() {
 	if named := r.from.reader.Config().DB; db < 0 && named > 0 {
 		db = named
 	}
-	r.works(r.from.name+" to "+r.to.name, db, r.sel.ks, r.anywhere)
+	r.NoteScope(r.from.name+" to "+r.to.name, db, r.sel.ks, r.Anywhere)
 	if r.toDB >= 0 && r.toDB != db {
-		r.scope.Into = strconv.Itoa(r.toDB)
+		r.Scope.Into = strconv.Itoa(r.toDB)
 	}
 }
 
 // reachable opens each database that keys go to, before the first of them is written.
 func (r *copyRun) reachable(ctx context.Context) error {
 	if r.toDB >= 0 {
-		_, err := r.client(r.toDB)
+		_, err := r.Client(r.toDB)
 		return err
 	}
 	for _, db := range r.from.reader.Databases() {
-		_, err := r.client(db)
+		_, err := r.Client(db)
 		if err == nil {
 			continue
 		}
@@ -292,13 +293,13 @@ func (r *copyRun) reachable(ctx context.Context) error {
 
 // has reports whether a database of the source has a key that would be copied.
 func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
-	sel, err := r.mapped(&r.selecting, &r.mapping)
+	sel, err := mapNames(r.App, &r.Selecting, &r.mapping)
 	if err != nil {
 		return false, err
 	}
 	o := r.scan
 	o.OnlyDB = db
-	in, err := server.NewReader(ctx, r.from.reader.Config(), o, sel.request(false))
+	in, err := server.NewReader(ctx, r.from.reader.Config(), o, sel.Request(false))
 	if err != nil {
 		return false, err
 	}
@@ -319,11 +320,11 @@ func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
 
 // noDatabase says of a database that a server does not have what would have gone there.
 func noDatabase(err error, what, target, hint string) error {
-	var why *exit
-	if !errors.As(err, &why) || why.code != exitUsage {
+	var why *cli.Exit
+	if !errors.As(err, &why) || why.Code != cli.ExitUsage {
 		return err
 	}
-	return usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.message)
+	return cli.Usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.Message)
 }
 
 // sameServer tells whether two readers read the same servers.
@@ -338,7 +339,7 @@ func sameServer(a, b *server.Reader) bool {
 	return false
 }
 
-func (r *copyRun) close() {
+func (r *copyRun) Close() {
 	for _, c := range r.clients {
 		c.Close()
 	}
@@ -349,12 +350,12 @@ func (r *copyRun) close() {
 	}
 }
 
-// client opens a database of the target, once.
-func (r *copyRun) client(db int) (*keywright.Client, error) {
+// Client opens a database of the target, once.
+func (r *copyRun) Client(db int) (*keywright.Client, error) {
 	if c := r.clients[db]; c != nil {
 		return c, nil
 	}
-	c, err := r.openDatabase(r.to.url, db)
+	c, err := openDatabase(r.App, r.to.url, db)
 	if err == nil {
 		r.clients[db] = c
 	}
@@ -402,21 +403,21 @@ func (r *copyRun) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.show(ctx, out, err)
+	return r.Show(ctx, out, err)
 }
 
 // pass copies, or looks at what would be copied.
 func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, r.started)
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, r.started)
 	defer bar.Clear()
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
 	o := apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
 			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
-			MayEvict: r.evict, Waiting: patience(bar, r.to.reader.Config()),
+			MayEvict: r.evict, Waiting: cli.Patience(bar, r.to.reader.Config()),
 			Progress: func(done int64) {
 				if done%64 == 0 {
-					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.now().Sub(r.started), Note: r.phase}, r.now())
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.Now().Sub(r.started), Note: r.phase}, r.Now())
 				}
 			},
 		},
@@ -443,5 +444,5 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	if err := r.loadLibraries(ctx); err != nil {
 		return apply.CopyReport{}, err
 	}
-	return apply.Copy(ctx, from, to, r.client, o)
+	return apply.Copy(ctx, from, to, r.Client, o)
 }

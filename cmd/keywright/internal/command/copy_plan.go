@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
@@ -29,12 +30,12 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 	for i := range sides[0].Shards { // a server gets another one with its first replica, which a snapshot is
 		sides[0].Shards[i].ReplID = ""
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.now().UTC().Truncate(time.Millisecond),
-		Tool:   version().Version,
+	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.Now().UTC().Truncate(time.Millisecond),
+		Tool:   cli.Version().Version,
 		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.sel.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, Anywhere: r.anywhere,
-		DB: r.scan.OnlyDB, Namespace: r.app.namespace}
+	p.Request = plan.Request{Entries: r.Entries, Owners: r.Owners, Globs: r.Globs, Where: r.Where,
+		Undeclared: r.Undeclared, Anywhere: r.Anywhere,
+		DB: r.scan.OnlyDB, Namespace: r.App.Namespace}
 	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl,
 		"to-db":     strconv.Itoa(r.toDB),
 		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.snapshot),
@@ -66,12 +67,12 @@ func databaseIn(text string) int {
 
 // applyCopy executes a plan of copy. What is at the target already, with the same value, is
 // not written again, so that a run that was interrupted goes on.
-func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *applying) error {
-	if a.given("url", "-u") {
-		return usage("name the servers with --from and --to", "a plan of copy is for two servers")
+func applyCopy(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *applying) error {
+	if a.Given("url", "-u") {
+		return cli.Usage("name the servers with --from and --to", "a plan of copy is for two servers")
 	}
 	q := p.Request
-	again := copying{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
+	again := copying{Selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
 		existing: q.Options["existing"], evict: q.Options["evict"] == "true", ttl: q.Options["ttl"],
 		momentary: q.Options["momentary"] == "true", output: o.output, progress: o.progress}
 	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds,
@@ -79,7 +80,7 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 	for name, into := range numbers {
 		n, err := strconv.Atoi(q.Options[name])
 		if err != nil {
-			return usage("make a new plan", "%s has no %s", path, name)
+			return cli.Usage("make a new plan", "%s has no %s", path, name)
 		}
 		*into = n
 	}
@@ -91,29 +92,29 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 			continue
 		}
 		if why := plan.OtherDatabaseThan(databaseIn(urls[i]), databaseIn(given)); why != nil {
-			return a.drifted(path, why)
+			return drifted(a, path, why)
 		}
 		urls[i] = given
 	}
-	now, err := a.replanCopy(ctx, urls, again)
+	now, err := replanCopy(ctx, a, urls, again)
 	if err != nil {
 		return err
 	}
-	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
+	if err := drifted(a, path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
 	again.apply, again.planned = true, &now.Server
-	return a.copy(ctx, urls, &again)
+	return copyKeys(ctx, a, urls, &again)
 }
 
 // replanCopy plans a copy again.
-func (a *app) replanCopy(ctx context.Context, urls []string, o copying) (*plan.Plan, error) {
-	defer lean()()
-	r, err := a.openCopy(ctx, urls, &o)
+func replanCopy(ctx context.Context, a *cli.App, urls []string, o copying) (*plan.Plan, error) {
+	defer cli.Lean()()
+	r, err := openCopy(ctx, a, urls, &o)
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.Close()
 	report, err := r.pass(ctx)
 	if err != nil {
 		return nil, err

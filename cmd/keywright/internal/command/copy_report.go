@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
@@ -20,7 +21,7 @@ import (
 type copyReport struct {
 	From verifiedPlace `json:"from"`
 	To   verifiedPlace `json:"to"`
-	Scope
+	cli.Scope
 	Applied     bool            `json:"applied"`
 	File        string          `json:"file,omitempty"` // that the plan was written to
 	Complete    bool            `json:"complete"`       // all keys of the source were seen
@@ -54,12 +55,12 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
-	out := &copyReport{Scope: r.app.scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
+	out := &copyReport{Scope: r.App.Scope, Applied: r.copying.apply, File: r.plan, Total: in.Counts,
 		Rounds: in.Rounds, Repaired: in.Repaired,
 		Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, Deleted: in.Deleted, Memory: in.Memory, More: in.Checked.More,
 		MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{},
-		DurationMS: r.now().Sub(r.started).Milliseconds()}
+		DurationMS: r.Now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
 	read := in.Read
@@ -110,11 +111,11 @@ func goOnCopying(failed error) string {
 	return "what was copied is right; run it again with --existing different to go on"
 }
 
-// show says what was done, and gives the exit code.
-func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error {
+// Show says what was done, and gives the exit code.
+func (r *copyRun) Show(ctx context.Context, out *copyReport, failed error) error {
 	var err error
 	if r.output == "json" {
-		err = r.json(out)
+		err = r.JSON(out)
 	} else {
 		err = r.print(out)
 	}
@@ -123,59 +124,59 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(failed, new(*exit)):
+	case errors.As(failed, new(*cli.Exit)):
 		return failed
 	case !out.Complete && !out.Applied:
-		return &exit{exitPartial, "not all keys were seen: " + out.Incomplete.String(),
-			"nothing was changed; it was only a plan"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + out.Incomplete.String(),
+			Hint: "nothing was changed; it was only a plan"}
 	case !out.Complete:
-		return &exit{exitPartial, out.Incomplete.String(),
-			goOnCopying(failed)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: out.Incomplete.String(),
+			Hint: goOnCopying(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
 		r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0),
 		out.Applied && out.Rounds > 0 && !out.Settled:
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
 func (r *copyRun) print(out *copyReport) error {
-	a := r.app
-	a.lead()
+	a := r.App
+	a.PrintScope()
 	table := movedTable{did: "copied", would: "to copy", applied: out.Applied,
 		more: []terminal.Column{{Title: "differ", Right: true, Style: terminal.Red}}}
 	for i := range out.Entries {
-		table.add(out.Entries[i].Entry, &out.Entries[i].Counts, countOrNone(out.Entries[i].Last.Differ()))
+		table.add(out.Entries[i].Entry, &out.Entries[i].Counts, cli.CountOrNone(out.Entries[i].Last.Differ()))
 	}
 	if err := table.print(a); err != nil {
 		return err
 	}
 	for i := range out.Differences[:min(len(out.Differences), 10)] {
-		a.tell("%s", difference1(&out.Differences[i]))
+		a.Print("%s", difference1(&out.Differences[i]))
 	}
 	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
-		a.tell("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
+		a.Print("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
 	}
-	a.tellReasons(out.Reasons, out.MoreReasons)
-	a.tellLoaded(out.Libraries, out.Applied)
-	a.tellMemory(out.Memory)
+	tellReasons(a, out.Reasons, out.MoreReasons)
+	tellLoaded(a, out.Libraries, out.Applied)
+	tellMemory(a, out.Memory)
 	if out.Deleted > 0 {
-		a.tell("%s deleted at the target: this run had written them, and the source deleted them meanwhile",
+		a.Print("%s deleted at the target: this run had written them, and the source deleted them meanwhile",
 			terminal.Plural(out.Deleted, "key"))
 	}
 	if out.TargetOnly > 0 {
-		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
+		a.Print("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some",
 			terminal.Plural(out.TargetOnly, "key"))
 	}
 	for _, n := range out.From.Notes {
-		a.tell("note: %s: %s", finding.Printable(out.From.Name), finding.Printable(n))
+		a.Print("note: %s: %s", finding.Printable(out.From.Name), finding.Printable(n))
 	}
 	r.verdict(out)
 	return nil
 }
 
 func (r *copyRun) verdict(out *copyReport) {
-	a, t := r.app, out.Total
+	a, t := r.App, out.Total
 	took := terminal.Duration(time.Duration(out.DurationMS) * time.Millisecond)
 	again := ""
 	if out.Repaired > 0 {
@@ -185,22 +186,22 @@ func (r *copyRun) verdict(out *copyReport) {
 		took, again, terminal.Plural(int64(out.Rounds), "time"))
 	switch {
 	case !out.Complete:
-		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
 	case !out.Applied:
 		next := "--apply does it; --plan FILE keeps the plan"
 		if out.File != "" {
-			next = fmt.Sprintf("the plan is in %s, `%s` executes it", finding.Printable(out.File), a.commandFor(out.File))
+			next = fmt.Sprintf("the plan is in %s, `%s` executes it", finding.Printable(out.File), a.CommandFor(out.File))
 		}
-		a.tell("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
+		a.Print("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"),
 			terminal.Bytes(t.Bytes), next)
 	case out.Rounds == 0:
-		a.tell("%s. What was written meanwhile is not known.", done)
+		a.Print("%s. What was written meanwhile is not known.", done)
 	case out.Settled && out.Kept == 0:
-		a.tell("%s", a.out.Paint(terminal.Green, done+", and nothing differs."))
+		a.Print("%s", a.Out.Paint(terminal.Green, done+", and nothing differs."))
 	case out.Settled:
-		a.tell("%s; %s there before with another value, and left.", done, terminal.Plural(out.Kept, "key"))
+		a.Print("%s; %s there before with another value, and left.", done, terminal.Plural(out.Kept, "key"))
 	default:
-		a.tell("%s",
-			a.out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
+		a.Print("%s",
+			a.Out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
 	}
 }

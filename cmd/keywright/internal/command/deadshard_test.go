@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -45,7 +46,7 @@ func withDeadShard(t *testing.T, b keywrighttest.Brand) *keywrighttest.Cluster {
 		}
 	}
 	if code, out, errs := runLine(t,
-		"audit --baseline old.json --update-baseline --progress none -u "+c.URL()); code != exitClean {
+		"audit --baseline old.json --update-baseline --progress none -u "+c.URL()); code != cli.ExitClean {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
 	}
 	c.Nodes[2].Kill()
@@ -75,7 +76,7 @@ func TestADeadShardIsSaid(t *testing.T) {
 		{"audit --baseline old.json --update-baseline", "INCOMPLETE: " + missing},
 	} {
 		code, out, errs := runLine(t, r.args+" --progress none -u "+c.URL())
-		if code != exitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) ||
+		if code != cli.ExitPartial || !strings.Contains(out, r.out) || !strings.Contains(errs, missing) ||
 			!strings.Contains(errs, "start the node") {
 			t.Errorf("%s: exit code %d\n%s\n%s", r.args, code, out, errs)
 		}
@@ -90,7 +91,7 @@ func TestADeadShardIsSaid(t *testing.T) {
 	if _, err := os.Stat("none.json"); err == nil {
 		t.Error("an incomplete audit was made a baseline")
 	}
-	if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != exitFindings ||
+	if code, out, _ := runLine(t, "doctor -u "+c.URL()); code != cli.ExitFindings ||
 		!strings.Contains(out, "not known: the node "+c.Nodes[2].Addr()) {
 		t.Errorf("doctor: exit code %d\n%s", code, out)
 	}
@@ -117,7 +118,7 @@ func TestADeadShardChangesNothing(t *testing.T) {
 			line += " -u " + c.URL()
 		}
 		code, out, errs := runLine(t, line)
-		if code != exitUnreachable && code != exitPartial || !strings.Contains(errs, c.Nodes[2].Addr()) {
+		if code != cli.ExitUnreachable && code != cli.ExitPartial || !strings.Contains(errs, c.Nodes[2].Addr()) {
 			t.Errorf("%s: exit code %d\n%s\n%s", args, code, out, errs)
 		}
 		if after := state(); after != before {
@@ -137,6 +138,6 @@ func runLine(t *testing.T, line string) (code int, out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
 	code = Main(t.Context(), strings.Fields(line),
-		Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
 	return code, o.String(), e.String()
 }

@@ -1,8 +1,11 @@
 package command
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/spf13/cobra"
+)
 
-func (a *app) deleteCommand() *cobra.Command {
+func deleteCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "delete",
@@ -22,19 +25,19 @@ environment on the same server: by the namespace that is declared, else by --mat
 else by the globs of owns. Without any of them it is refused; --not-shared says that
 there is no other program.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + exitCodesOfChanges,
 		Example: `  keywright delete --entry session
   keywright delete --where issue=123 --apply
   keywright delete --undeclared --plan stray.plan
   keywright apply stray.plan`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := someKeys("delete", &o.selecting); err != nil {
+			if err := cli.SomeKeys("delete", &o.Selecting); err != nil {
 				return err
 			}
-			return a.change(c.Context(), "delete", o.asked("delete"), &o)
+			return change(c.Context(), a, "delete", o.Asked("delete"), &o)
 		},
 	}
 	o.ruleFlags(a, c)
@@ -43,7 +46,7 @@ there is no other program.
 	return c
 }
 
-func (a *app) ttlCommand() *cobra.Command {
+func ttlCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "ttl",
@@ -58,18 +61,18 @@ TTL, and keeps their indexes in step.
 
 ` + changingHelp + `
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + exitCodesOfChanges,
 		Example: `  keywright ttl
   keywright ttl --entry session --apply
   keywright ttl --spread 90 --plan ttl.plan`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.spread < 0 || o.spread > 100 {
-				return usage("write --spread 50", "--spread is a percentage from 0 to 100")
+				return cli.Usage("write --spread 50", "--spread is a percentage from 0 to 100")
 			}
-			return a.change(c.Context(), "ttl", o.asked("ttl"), &o)
+			return change(c.Context(), a, "ttl", o.Asked("ttl"), &o)
 		},
 	}
 	o.ruleFlags(a, c)
@@ -77,7 +80,7 @@ TTL, and keeps their indexes in step.
 	return c
 }
 
-func (a *app) cleanCommand() *cobra.Command {
+func cleanCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "clean",
@@ -90,15 +93,15 @@ func (a *app) cleanCommand() *cobra.Command {
 
 ` + keepHelp + `
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + exitCodesOfChanges,
 		Example: `  keywright clean
   keywright clean --entry log --apply
   keywright clean --plan clean.plan`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.change(c.Context(), "clean", o.asked("clean"), &o)
+			return change(c.Context(), a, "clean", o.Asked("clean"), &o)
 		},
 	}
 	o.ruleFlags(a, c)

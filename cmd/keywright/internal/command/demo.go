@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/demo"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(a *cli.App) *cobra.Command {
 	o, all := demo.Options{}, false
 	c := &cobra.Command{
 		Use:   "demo",
@@ -23,13 +24,13 @@ keywright's source. Nothing is left. The report has a line for each finding; wit
 Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 		Example: `  keywright demo
   keywright demo --keys 1000000 --serve`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Out, o.Err = a.out, a.err
+			o.Out, o.Err = a.Out, a.Err
 			if o.Keys < 1 {
-				return usage("write --keys 50000", "--keys must be above zero")
+				return cli.Usage("write --keys 50000", "--keys must be above zero")
 			}
-			o.Audit = func(ctx context.Context, url, file string) error { return a.auditDemo(ctx, url, file, all) }
+			o.Audit = func(ctx context.Context, url, file string) error { return auditDemo(ctx, a, url, file, all) }
 			return demo.Run(cmd.Context(), o)
 		},
 	}
@@ -40,22 +41,22 @@ Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same data")
 	f.StringVar(&o.Server, "server", "", "valkey-server, redis-server or miniredis (default: the first there is)")
 	f.BoolVar(&o.Serve, "serve", false, "leave the server running until ctrl-C")
-	choices(c, "server", "valkey-server", "redis-server", "miniredis")
+	cli.Choices(c, "server", "valkey-server", "redis-server", "miniredis")
 	return c
 }
 
 // auditDemo returns `keywright audit` of the demo's server; findings are what the
 // demo is for and no failure.
-func (a *app) auditDemo(ctx context.Context, url, file string, all bool) error {
+func auditDemo(ctx context.Context, a *cli.App, url, file string, all bool) error {
 	inner := *a
-	inner.file, inner.url = file, url
+	inner.File, inner.URL = file, url
 	inner.Getenv = func(name string) string { // the demo's server has no password
 		if name == "REDISCLI_AUTH" {
 			return ""
 		}
 		return a.Getenv(name)
 	}
-	inner.connect.Timeout = 10 * time.Second
+	inner.Connect.Timeout = 10 * time.Second
 	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"},
 		values: "none", top: 5, examples: 2}
 	o.audit.Groups = 50
@@ -63,9 +64,9 @@ func (a *app) auditDemo(ctx context.Context, url, file string, all bool) error {
 	if !all {
 		o.output = "brief"
 	}
-	err := inner.audit(ctx, &o)
+	err := runAudit(ctx, &inner, &o)
 	if err == nil && !all {
-		fmt.Fprintln(a.out, "\nkeywright demo --all prints the whole report: places, keys, fixes, and what each entry costs.")
+		fmt.Fprintln(a.Out, "\nkeywright demo --all prints the whole report: places, keys, fixes, and what each entry costs.")
 	}
 	return err
 }

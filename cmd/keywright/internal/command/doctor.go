@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/doctor"
 	"github.com/keywright/keywright/finding"
@@ -26,7 +27,7 @@ type diagnosis struct {
 	NotKnown []server.Fact     `json:"not_known"`      // what could not be looked at, and why: no finding is about it
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *cli.App) *cobra.Command {
 	var output, failOn string
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -38,37 +39,37 @@ What the server does not tell is not known: it is listed, and no finding is abou
 Exit codes: 0 nothing from the severity of --fail-on on (error, unless it is given),
 1 something is, 2 usage, 3 the server cannot be reached, 4 it refuses, 5 nothing is
 in what was looked at, but not all could be.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		Example: `  keywright doctor -u redis://localhost:6379
   keywright doctor -o json --fail-on warning`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			form, err := a.form(c, output, doctorForms...)
+			form, err := a.Form(c, output, doctorForms...)
 			if err != nil {
 				return err
 			}
 			if failOn == danger {
 				failOn = "error"
 			}
-			if err := oneOf("fail-on", failOn, "error", "warning", "note", "never"); err != nil {
+			if err := cli.OneOf("fail-on", failOn, "error", "warning", "note", "never"); err != nil {
 				return err
 			}
-			return a.doctor(c.Context(), form, failOn)
+			return diagnose(c.Context(), a, form, failOn)
 		},
 	}
-	a.serverFlags(c)
-	outputs(c, &output, doctorForms...)
+	a.ServerFlags(c)
+	cli.Outputs(c, &output, doctorForms...)
 	c.Flags().StringVar(&failOn, "fail-on", "error", "exit with 1 from this severity on: error, warning, note or never")
-	c.Flags().Lookup("fail-on").Annotations = map[string][]string{noVariable: {"elsewhere it is warning unless it is given"}}
-	choices(c, "fail-on", "error", "warning", "note", "never")
+	c.Flags().Lookup("fail-on").Annotations = map[string][]string{cli.NoVariable: {"elsewhere it is warning unless it is given"}}
+	cli.Choices(c, "fail-on", "error", "warning", "note", "never")
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, form, failOn string) error {
-	config, err := a.server()
+func diagnose(ctx context.Context, a *cli.App, form, failOn string) error {
+	config, err := a.Server()
 	if err != nil {
 		return err
 	}
-	x, err := server.Examine(ctx, config, a.now)
+	x, err := server.Examine(ctx, config, a.Now)
 	if err != nil {
 		return err
 	}
@@ -76,21 +77,21 @@ func (a *app) doctor(ctx context.Context, form, failOn string) error {
 	switch form {
 	case "json":
 		told := finding.NewDocument(d.Findings, doctor.Rules())
-		err = a.json(diagnosis{append([]server.Fact{}, d.Facts...), told.Findings, told.More, told.Summary,
+		err = a.JSON(diagnosis{append([]server.Fact{}, d.Facts...), told.Findings, told.More, told.Summary,
 			append([]server.Fact{}, d.NotKnown...)})
 	case "table":
-		err = a.printDiagnosis(d)
+		err = printDiagnosis(a, d)
 	default:
-		err = printers[form](a.out.Raw(), d.Findings, a.printing(&declaration{}, a.out))
+		err = printers[form](a.Out.Raw(), d.Findings, a.Printing(&cli.Declaration{}, a.Out))
 	}
 	switch {
 	case err != nil:
 		return err
 	case failOn != "never" && finding.Count(d.Findings).Failing(severities[failOn]):
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	case len(d.NotKnown) > 0:
-		return &exit{exitPartial, "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value,
-			"run doctor as a user that may ask for it"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value,
+			Hint: "run doctor as a user that may ask for it"}
 	}
 	return nil
 }
@@ -98,12 +99,12 @@ func (a *app) doctor(ctx context.Context, form, failOn string) error {
 // levels lists the styles of severities in a diagnosis.
 var levels = map[finding.Severity]terminal.Style{finding.Error: terminal.Red, finding.Warning: terminal.Yellow}
 
-func (a *app) printDiagnosis(d doctor.Diagnosis) error {
+func printDiagnosis(a *cli.App, d doctor.Diagnosis) error {
 	var rows [][]string
 	for _, f := range d.Facts {
 		rows = append(rows, []string{f.Name, f.Value})
 	}
-	if err := terminal.Table(a.out, []terminal.Column{{Title: "what"}, {Title: "found", Least: 20, Wrap: true}},
+	if err := terminal.Table(a.Out, []terminal.Column{{Title: "what"}, {Title: "found", Least: 20, Wrap: true}},
 		rows); err != nil {
 		return err
 	}
@@ -112,20 +113,20 @@ func (a *app) printDiagnosis(d doctor.Diagnosis) error {
 		why[r.Code] = r.Explain
 	}
 	for _, f := range d.Findings {
-		fmt.Fprintf(a.out, "\n%s %s\n  %s\n  fix: %s\n", a.out.Paint(levels[f.Severity], f.Severity.String()+" "+f.Code+":"),
+		fmt.Fprintf(a.Out, "\n%s %s\n  %s\n  fix: %s\n", a.Out.Paint(levels[f.Severity], f.Severity.String()+" "+f.Code+":"),
 			finding.Printable(f.Message), why[f.Code], finding.Printable(f.Fix))
 	}
 	for _, f := range d.NotKnown {
-		fmt.Fprintf(a.out, "\n%s %s\n", a.out.Paint(terminal.Bold, "not known:"), finding.Printable(f.Name+": "+f.Value))
+		fmt.Fprintf(a.Out, "\n%s %s\n", a.Out.Paint(terminal.Bold, "not known:"), finding.Printable(f.Name+": "+f.Value))
 	}
 	c := finding.Count(d.Findings)
 	switch {
 	case len(d.NotKnown) > 0 && c.Warnings > 0 && c.Errors == 0:
-		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Bold, "Warnings, but no danger, in what was looked at."))
+		fmt.Fprintf(a.Out, "\n%s\n", a.Out.Paint(terminal.Bold, "Warnings, but no danger, in what was looked at."))
 	case len(d.NotKnown) > 0 && c.Errors == 0:
-		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Bold, "Nothing dangerous in what was looked at."))
+		fmt.Fprintf(a.Out, "\n%s\n", a.Out.Paint(terminal.Bold, "Nothing dangerous in what was looked at."))
 	case len(d.Findings) == 0:
-		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
+		fmt.Fprintf(a.Out, "\n%s\n", a.Out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace/schema"
@@ -15,99 +16,99 @@ import (
 )
 
 // Documents lists all of them. What is printed by app.json must be here.
-var Documents = []Document{
-	{"acl apply", 1, "Which ACL users would be changed, or were.", reflect.TypeFor[changeReport]()},
-	{"acl diff", 1, "The users of every server, compared with the declaration.", reflect.TypeFor[aclDifference]()},
-	{"acl print", 1, "The ACL users of the declaration.", reflect.TypeFor[aclUsers]()},
-	{"apply", 1, "What was changed by a plan.", reflect.TypeFor[changeReport]()},
-	{"archive diff", 1, "How two archives compare.", reflect.TypeFor[verifyReport]()},
-	{"archive diff jsonl", 1, "One key in which two archives differ.", reflect.TypeFor[differingKey]()},
-	{"archive info", 1, "Where an archive is from, and what is in it.", reflect.TypeFor[archiveReport]()},
-	{"archive ls jsonl", 1, "One key of an archive.", reflect.TypeFor[archiveKey]()},
-	{"archive verify", 1, "Whether an archive is whole.", reflect.TypeFor[archiveReport]()},
-	{"audit", 1, "The report of an audit.", reflect.TypeFor[audit.Report]()},
-	{"audit jsonl", 1, "One line of the report of an audit, or one key that --keys-of asks for.",
-		reflect.TypeFor[audit.Line]()},
-	{"backup", 1, "What was saved.", reflect.TypeFor[backupReport]()},
-	{"breaking", 1, "What a change of the declaration breaks.", reflect.TypeFor[finding.Document]()},
-	{"clean", 1, "What would be cleaned up, or was.", reflect.TypeFor[changeReport]()},
-	{"copy", 1, "What was copied, or would be.", reflect.TypeFor[copyReport]()},
-	{"delete", 1, "What would be deleted, or was.", reflect.TypeFor[changeReport]()},
-	{"diff", 1, "What has changed between two declarations.", reflect.TypeFor[difference]()},
-	{"doctor", 2, "What a server is, and what is dangerous about it.", reflect.TypeFor[diagnosis]()},
-	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[answer.Entities]()},
-	{"entities check", 1, "What is wrong in the indexes of the entities.", reflect.TypeFor[checkReport]()},
-	{"entities index", 1, "Which indexes would be built or removed, or were.", reflect.TypeFor[changeReport]()},
-	{"entities indexes", 1, "Which indexes of the entities are complete.", reflect.TypeFor[indexesReport]()},
-	{"entities repair", 1, "Which items would be put right, or were.", reflect.TypeFor[changeReport]()},
-	{"explain", 1, "A rule, an entry or a key: one of the three.", reflect.TypeFor[explanation]()},
-	{"gen", 1, "The files that are generated, and what was done to each.", reflect.TypeFor[generated]()},
-	{"infer", 1, "What was drafted, how sure it is, and what was left out.", reflect.TypeFor[draftReport]()},
-	{"janitor next", 1, "The jobs of the janitor, and when each is due.", reflect.TypeFor[dueJobs]()},
-	{"lint", 1, "What is wrong in declarations.", reflect.TypeFor[finding.Document]()},
-	{"locks", 1, "The locks that are held or waited for.", reflect.TypeFor[answer.Locks]()},
-	{"locks break", 1, "Which locks would be broken, or were.", reflect.TypeFor[changeReport]()},
-	{"ls jsonl", 1, "One key of a server or a snapshot.", reflect.TypeFor[listedKey]()},
-	{"match jsonl", 1, "One key of the input, and its entry.", reflect.TypeFor[matched]()},
-	{"merge", 1, "The report of an audit in parts.", reflect.TypeFor[audit.Report]()},
-	{"merge jsonl", 1, "One line of the report of an audit in parts.", reflect.TypeFor[audit.Line]()},
-	{"migrate advance", 1, "What a part lacks for its next phase, or the step that it took.",
-		reflect.TypeFor[migrationStep]()},
-	{"migrate diff", 1, "The classes of differences that reads have found.", reflect.TypeFor[migrationDifferences]()},
-	{"migrate export", 1, "The files that were written as Redis has their records.", reflect.TypeFor[migrationExported]()},
-	{"migrate import", 1, "What was imported, or would be.", reflect.TypeFor[importReport]()},
-	{"migrate plan", 1, "What an import would do.", reflect.TypeFor[importReport]()},
-	{"migrate repair", 1, "Which records were repaired, or would be.", reflect.TypeFor[migrationRepaired]()},
-	{"migrate rollback", 1, "What is between a part and its phase before, or the step that it took.",
-		reflect.TypeFor[migrationStep]()},
-	{"migrate status", 1, "Where each part of a migration is.", reflect.TypeFor[migrationStatus]()},
-	{"migrate verify", 1, "How files and Redis compare.", reflect.TypeFor[migrationVerified]()},
-	{"queues", 1, "What the queues hold.", reflect.TypeFor[answer.Queues]()},
-	{"queues cancel", 1, "Which waiting jobs would be cancelled, or were.", reflect.TypeFor[changeReport]()},
-	{"queues discard", 1, "Which dead jobs would be discarded, or were.", reflect.TypeFor[changeReport]()},
-	{"queues pause", 1, "Which queues would be paused, or were.", reflect.TypeFor[changeReport]()},
-	{"queues repair", 1, "Which jobs in no place would be brought back, or were.", reflect.TypeFor[changeReport]()},
-	{"queues resume", 1, "Which queues would be resumed, or were.", reflect.TypeFor[changeReport]()},
-	{"queues retry", 1, "Which dead jobs would be brought back, or were.", reflect.TypeFor[changeReport]()},
-	{"rankings", 1, "The keys of rankings, each with its first member.", reflect.TypeFor[answer.Rankings]()},
-	{"rankings around", 1, "A member of a ranking, with those above and below it.", reflect.TypeFor[rowsReport]()},
-	{"rankings top", 1, "The first members of a ranking.", reflect.TypeFor[rowsReport]()},
-	{"rename", 1, "What would be renamed, or was.", reflect.TypeFor[changeReport]()},
-	{"restore", 1, "What was restored, or would be.", reflect.TypeFor[restoreReport]()},
-	{"rules", 1, "Every rule.", reflect.TypeFor[rulesReport]()},
-	{"seal adopt", 1, "Which plain texts would be sealed, or were.", reflect.TypeFor[changeReport]()},
-	{"seal rotate", 1, "Which texts would be sealed again, or were.", reflect.TypeFor[changeReport]()},
-	{"seal status", 1, "What is sealed with which key.", reflect.TypeFor[sealReport]()},
-	{"status", 1, "What is wrong on a server now, the worst first.", reflect.TypeFor[statusReport]()},
-	{"top", 1, "The groups of keys and the keys that cost most.", reflect.TypeFor[topReport]()},
-	{"ttl", 1, "Which keys would get a TTL, or did.", reflect.TypeFor[changeReport]()},
-	{"verify", 1, "How two places compare.", reflect.TypeFor[verifyReport]()},
-	{"verify jsonl", 1, "One key that differs.", reflect.TypeFor[differingKey]()},
-	{"version", 1, "The version of the program.", reflect.TypeFor[build]()},
+var Documents = []cli.Document{
+	{Name: "acl apply", Version: 1, What: "Which ACL users would be changed, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "acl diff", Version: 1, What: "The users of every server, compared with the declaration.", Of: reflect.TypeFor[aclDifference]()},
+	{Name: "acl print", Version: 1, What: "The ACL users of the declaration.", Of: reflect.TypeFor[aclUsers]()},
+	{Name: "apply", Version: 1, What: "What was changed by a plan.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "archive diff", Version: 1, What: "How two archives compare.", Of: reflect.TypeFor[verifyReport]()},
+	{Name: "archive diff jsonl", Version: 1, What: "One key in which two archives differ.", Of: reflect.TypeFor[differingKey]()},
+	{Name: "archive info", Version: 1, What: "Where an archive is from, and what is in it.", Of: reflect.TypeFor[archiveReport]()},
+	{Name: "archive ls jsonl", Version: 1, What: "One key of an archive.", Of: reflect.TypeFor[archiveKey]()},
+	{Name: "archive verify", Version: 1, What: "Whether an archive is whole.", Of: reflect.TypeFor[archiveReport]()},
+	{Name: "audit", Version: 1, What: "The report of an audit.", Of: reflect.TypeFor[audit.Report]()},
+	{Name: "audit jsonl", Version: 1, What: "One line of the report of an audit, or one key that --keys-of asks for.",
+		Of: reflect.TypeFor[audit.Line]()},
+	{Name: "backup", Version: 1, What: "What was saved.", Of: reflect.TypeFor[backupReport]()},
+	{Name: "breaking", Version: 1, What: "What a change of the declaration breaks.", Of: reflect.TypeFor[finding.Document]()},
+	{Name: "clean", Version: 1, What: "What would be cleaned up, or was.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "copy", Version: 1, What: "What was copied, or would be.", Of: reflect.TypeFor[copyReport]()},
+	{Name: "delete", Version: 1, What: "What would be deleted, or was.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "diff", Version: 1, What: "What has changed between two declarations.", Of: reflect.TypeFor[difference]()},
+	{Name: "doctor", Version: 2, What: "What a server is, and what is dangerous about it.", Of: reflect.TypeFor[diagnosis]()},
+	{Name: "entities", Version: 1, What: "How many items the entities hold.", Of: reflect.TypeFor[answer.Entities]()},
+	{Name: "entities check", Version: 1, What: "What is wrong in the indexes of the entities.", Of: reflect.TypeFor[checkReport]()},
+	{Name: "entities index", Version: 1, What: "Which indexes would be built or removed, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "entities indexes", Version: 1, What: "Which indexes of the entities are complete.", Of: reflect.TypeFor[indexesReport]()},
+	{Name: "entities repair", Version: 1, What: "Which items would be put right, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "explain", Version: 1, What: "A rule, an entry or a key: one of the three.", Of: reflect.TypeFor[explanation]()},
+	{Name: "gen", Version: 1, What: "The files that are generated, and what was done to each.", Of: reflect.TypeFor[generated]()},
+	{Name: "infer", Version: 1, What: "What was drafted, how sure it is, and what was left out.", Of: reflect.TypeFor[draftReport]()},
+	{Name: "janitor next", Version: 1, What: "The jobs of the janitor, and when each is due.", Of: reflect.TypeFor[dueJobs]()},
+	{Name: "lint", Version: 1, What: "What is wrong in declarations.", Of: reflect.TypeFor[finding.Document]()},
+	{Name: "locks", Version: 1, What: "The locks that are held or waited for.", Of: reflect.TypeFor[answer.Locks]()},
+	{Name: "locks break", Version: 1, What: "Which locks would be broken, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "ls jsonl", Version: 1, What: "One key of a server or a snapshot.", Of: reflect.TypeFor[listedKey]()},
+	{Name: "match jsonl", Version: 1, What: "One key of the input, and its entry.", Of: reflect.TypeFor[matched]()},
+	{Name: "merge", Version: 1, What: "The report of an audit in parts.", Of: reflect.TypeFor[audit.Report]()},
+	{Name: "merge jsonl", Version: 1, What: "One line of the report of an audit in parts.", Of: reflect.TypeFor[audit.Line]()},
+	{Name: "migrate advance", Version: 1, What: "What a part lacks for its next phase, or the step that it took.",
+		Of: reflect.TypeFor[migrationStep]()},
+	{Name: "migrate diff", Version: 1, What: "The classes of differences that reads have found.", Of: reflect.TypeFor[migrationDifferences]()},
+	{Name: "migrate export", Version: 1, What: "The files that were written as Redis has their records.", Of: reflect.TypeFor[migrationExported]()},
+	{Name: "migrate import", Version: 1, What: "What was imported, or would be.", Of: reflect.TypeFor[importReport]()},
+	{Name: "migrate plan", Version: 1, What: "What an import would do.", Of: reflect.TypeFor[importReport]()},
+	{Name: "migrate repair", Version: 1, What: "Which records were repaired, or would be.", Of: reflect.TypeFor[migrationRepaired]()},
+	{Name: "migrate rollback", Version: 1, What: "What is between a part and its phase before, or the step that it took.",
+		Of: reflect.TypeFor[migrationStep]()},
+	{Name: "migrate status", Version: 1, What: "Where each part of a migration is.", Of: reflect.TypeFor[migrationStatus]()},
+	{Name: "migrate verify", Version: 1, What: "How files and Redis compare.", Of: reflect.TypeFor[migrationVerified]()},
+	{Name: "queues", Version: 1, What: "What the queues hold.", Of: reflect.TypeFor[answer.Queues]()},
+	{Name: "queues cancel", Version: 1, What: "Which waiting jobs would be cancelled, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "queues discard", Version: 1, What: "Which dead jobs would be discarded, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "queues pause", Version: 1, What: "Which queues would be paused, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "queues repair", Version: 1, What: "Which jobs in no place would be brought back, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "queues resume", Version: 1, What: "Which queues would be resumed, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "queues retry", Version: 1, What: "Which dead jobs would be brought back, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "rankings", Version: 1, What: "The keys of rankings, each with its first member.", Of: reflect.TypeFor[answer.Rankings]()},
+	{Name: "rankings around", Version: 1, What: "A member of a ranking, with those above and below it.", Of: reflect.TypeFor[rowsReport]()},
+	{Name: "rankings top", Version: 1, What: "The first members of a ranking.", Of: reflect.TypeFor[rowsReport]()},
+	{Name: "rename", Version: 1, What: "What would be renamed, or was.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "restore", Version: 1, What: "What was restored, or would be.", Of: reflect.TypeFor[restoreReport]()},
+	{Name: "rules", Version: 1, What: "Every rule.", Of: reflect.TypeFor[rulesReport]()},
+	{Name: "seal adopt", Version: 1, What: "Which plain texts would be sealed, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "seal rotate", Version: 1, What: "Which texts would be sealed again, or were.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "seal status", Version: 1, What: "What is sealed with which key.", Of: reflect.TypeFor[sealReport]()},
+	{Name: "status", Version: 1, What: "What is wrong on a server now, the worst first.", Of: reflect.TypeFor[statusReport]()},
+	{Name: "top", Version: 1, What: "The groups of keys and the keys that cost most.", Of: reflect.TypeFor[topReport]()},
+	{Name: "ttl", Version: 1, What: "Which keys would get a TTL, or did.", Of: reflect.TypeFor[changeReport]()},
+	{Name: "verify", Version: 1, What: "How two places compare.", Of: reflect.TypeFor[verifyReport]()},
+	{Name: "verify jsonl", Version: 1, What: "One key that differs.", Of: reflect.TypeFor[differingKey]()},
+	{Name: "version", Version: 1, What: "The version of the program.", Of: reflect.TypeFor[cli.Build]()},
 }
 
 //go:embed schemas/*.schema.json
 var schemas embed.FS
 
 // published returns the schema of a document as it was generated.
-func published(d Document) ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
+func published(d cli.Document) ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
 
 // documentNamed finds the document of a command; the form may be left out where
 // there is one.
-func documentNamed(name string) (Document, bool) {
+func documentNamed(name string) (cli.Document, bool) {
 	for _, wanted := range []string{name, name + " jsonl"} {
-		i := slices.IndexFunc(Documents, func(d Document) bool { return d.Name == wanted })
+		i := slices.IndexFunc(Documents, func(d cli.Document) bool { return d.Name == wanted })
 		if i >= 0 {
 			return Documents[i], true
 		}
 	}
-	return Document{}, false
+	return cli.Document{}, false
 }
 
 // listed is the value of --output where it names no document.
 const listed = " "
 
-func (a *app) schemaCommand() *cobra.Command {
+func schemaCommand(a *cli.App) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "schema",
@@ -126,21 +127,21 @@ versions. What a version promises is in docs/json.md.`,
 			if c.Flags().Changed("output") {
 				return nil
 			}
-			return noArgs(c, args)
+			return cli.NoArgs(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("output") {
-				return a.outputSchema(strings.TrimSpace(strings.Join(append([]string{output}, args...), " ")))
+				return outputSchema(a, strings.TrimSpace(strings.Join(append([]string{output}, args...), " ")))
 			}
-			_, err := a.out.Raw().Write(schema.JSON)
+			_, err := a.Out.Raw().Write(schema.JSON)
 			return err
 		},
 	}
 	c.Flags().StringVar(&output, "output", "", "a command: print the schema of its JSON; alone it lists them")
 	f := c.Flags().Lookup("output")
 	f.NoOptDefVal = listed
-	f.Annotations = map[string][]string{noVariable: {"of schema means a command, not a form"}}
-	choices(c, "output", documentNames()...)
+	f.Annotations = map[string][]string{cli.NoVariable: {"of schema means a command, not a form"}}
+	cli.Choices(c, "output", documentNames()...)
 	return c
 }
 
@@ -153,10 +154,10 @@ func documentNames() []string {
 }
 
 // outputSchema prints the schema of one document, or lists them.
-func (a *app) outputSchema(name string) error {
+func outputSchema(a *cli.App, name string) error {
 	if name == "" {
 		for _, d := range Documents {
-			a.tell("%-16s %d  %s", d.Name, d.Version, d.What)
+			a.Print("%-16s %d  %s", d.Name, d.Version, d.What)
 		}
 		return nil
 	}
@@ -166,12 +167,12 @@ func (a *app) outputSchema(name string) error {
 		if near := typo.Nearest(name, documentNames()); near != "" {
 			hint = "did you mean `keywright schema --output " + near + "`?"
 		}
-		return usage(hint, "no command %q prints JSON", name)
+		return cli.Usage(hint, "no command %q prints JSON", name)
 	}
 	text, err := published(d)
 	if err != nil {
-		return &bug{err}
+		return &cli.Bug{What: err}
 	}
-	_, err = a.out.Raw().Write(text)
+	_, err = a.Out.Raw().Write(text)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func eachCommand(c *cobra.Command, visit func(c *cobra.Command, name string)) {
 
 // documentsOf returns the names of what a command prints as JSON.
 func documentsOf(c *cobra.Command, name string) (out []string) {
-	for _, form := range formsOf(c) {
+	for _, form := range cli.FormsOf(c) {
 		switch form {
 		case "json":
 			out = append(out, name)
@@ -305,7 +306,7 @@ func runDocument(t *testing.T, s *keywrighttest.Server, r documentRun) string {
 	var out, errs strings.Builder
 	args := strings.Fields(strings.ReplaceAll(r.args, "URL", s.URL()))
 	code := Main(t.Context(), args,
-		Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	if r.code >= 0 && code != r.code {
 		t.Fatalf("exit code %d, not %d\n%s%s", code, r.code, out.String(), errs.String())
 	}
@@ -360,11 +361,11 @@ func closeObjects(v any) {
 // TestWhatHasNoSchemaIsNotPrinted: the one way to print JSON refuses it.
 func TestWhatHasNoSchemaIsNotPrinted(t *testing.T) {
 	var out bytes.Buffer
-	a := newApp(nil, Streams{Out: &out, Err: &out, Getenv: func(string) string { return "" }}, Documents)
-	if err := a.json(struct{ X int }{1}); err == nil || out.Len() > 0 {
+	a := cli.NewApp(nil, cli.Streams{Out: &out, Err: &out, Getenv: func(string) string { return "" }}, Documents)
+	if err := a.JSON(struct{ X int }{1}); err == nil || out.Len() > 0 {
 		t.Errorf("%v, printed: %s", err, out.String())
 	}
-	if err := a.json(version()); err != nil {
+	if err := a.JSON(cli.Version()); err != nil {
 		t.Fatal(err)
 	}
 	var back map[string]any
@@ -381,7 +382,7 @@ func TestSchemasAreListed(t *testing.T) {
 		t.Helper()
 		var out, errs strings.Builder
 		if code := Main(t.Context(), append([]string{"schema"}, args...),
-			Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
 				Getenv: func(name string) string { return map[string]string{"KEYWRIGHT_OUTPUT": "json"}[name] }}); code != want {
 			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
@@ -20,7 +21,7 @@ type mapping struct {
 	from string // a namespace
 }
 
-func (o *mapping) flags(c *cobra.Command) {
+func (o *mapping) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.from, "from-namespace", "", fromUsage)
 }
 
@@ -40,43 +41,43 @@ type mapped struct {
 	names *plan.Elsewhere    // nil: keys keep their names
 }
 
-// mapped compiles the flags against the declaration, in the namespace that keys come from.
-func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
-	sel, ks, err := a.selection(s)
+// mapNames compiles the flags against the declaration, in the namespace that keys come from.
+func mapNames(a *cli.App, s *cli.Selecting, o *mapping) (*mapped, error) {
+	sel, ks, err := a.Selection(s)
 	if err != nil || o.from == "" {
 		return &mapped{Selection: sel, ks: ks}, err
 	}
 	if o.from == load.BeforeNamespaces {
-		return nil, usage("use rename, where the keys are", "--from-namespace - is for rename")
+		return nil, cli.Usage("use rename, where the keys are", "--from-namespace - is for rename")
 	}
-	if s.anywhere {
-		return nil, usage("leave one of them out", "--from-namespace and --any-namespace exclude each other")
+	if s.Anywhere {
+		return nil, cli.Usage("leave one of them out", "--from-namespace and --any-namespace exclude each other")
 	}
-	old, err := a.declaredIn(o.from)
+	old, err := declaredIn(a, o.from)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range ks.Spaces {
 		if len(ks.Spaces) == len(old.Spaces) && n.Name == old.Spaces[i].Name && len(ks.Spaces) == 1 {
-			return nil, usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name,
+			return nil, cli.Usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name,
 				n.Name)
 		}
 	}
-	request, err := s.request()
+	request, err := s.Request()
 	if err != nil {
 		return nil, err
 	}
-	within(old, &request, s)
+	cli.NarrowToNamespaces(old, &request, s)
 	m := &mapped{ks: ks}
 	if m.Selection, err = selection.Compile(old, request); err == nil {
 		m.names, err = plan.NewElsewhere(old, ks)
 	}
-	return m, refusedSelection(err)
+	return m, cli.RefusedSelection(err)
 }
 
-// request returns what a server is asked for: the keys that are meant, or those with their names
+// Request returns what a server is asked for: the keys that are meant, or those with their names
 // in the other namespace.
-func (m *mapped) request(target bool) server.ContentsRequest {
+func (m *mapped) Request(target bool) server.ContentsRequest {
 	if !target || m.names == nil {
 		return server.ContentsRequest{Match: m.Glob(), Wants: func(name []byte) bool { _, ok := m.Moves(name); return ok }}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -21,7 +22,7 @@ type entities struct {
 	rate   int
 }
 
-func (a *app) entitiesCommand() *cobra.Command {
+func entitiesCommand(a *cli.App) *cobra.Command {
 	var o entities
 	c := &cobra.Command{
 		Use:   "entities [entry]...",
@@ -34,24 +35,24 @@ sweeps keeps the index entries of expired items, and announces no expiry.`,
   keywright entities repair item --apply
   keywright entities index --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args,
+			return a.WithConstructs(c.Context(), keyspace.Entity, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.entities(c.Context(), client, entries, &o)
+					return countItems(c.Context(), a, client, entries, &o)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
-	c.AddCommand(a.entitiesCheckCommand(), a.entitiesRepairCommand(), a.entitiesIndexesCommand(), a.entitiesIndexCommand())
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Entity)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
+	c.AddCommand(entitiesCheckCommand(a), entitiesRepairCommand(a), entitiesIndexesCommand(a), entitiesIndexCommand(a))
 	return c
 }
 
-func (a *app) entitiesCheckCommand() *cobra.Command {
+func entitiesCheckCommand(a *cli.App) *cobra.Command {
 	var o entities
 	c := &cobra.Command{
 		Use:   "check [entry]...",
@@ -73,51 +74,51 @@ keywright entities repair puts it right. Exit code 1 means that something is wro
   keywright entities check item -o json
   keywright entities repair item --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
 			if o.rate < 1 || o.limit < 0 {
-				return usage("as in --rate 5000 --limit 20", "--rate must be at least 1 and --limit at least 0")
+				return cli.Usage("as in --rate 5000 --limit 20", "--rate must be at least 1 and --limit at least 0")
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args,
+			return a.WithConstructs(c.Context(), keyspace.Entity, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.checkEntities(c.Context(), client, entries, &o)
+					return checkEntities(c.Context(), a, client, entries, &o)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Entity)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many problems to show per entity; 0: only count them")
 	c.Flags().IntVar(&o.rate, "rate", 20_000, "keys per second to look at, at most")
 	return c
 }
 
-func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
-	report, err := a.constructReader(c).Entities(ctx, entries)
+func countItems(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+	report, err := a.ConstructReader(c).Entities(ctx, entries)
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printEntities(&report)
+		err = printEntities(a, &report)
 	}
-	return cmp.Or(err, partly(&report.Gaps, "entities"))
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "entities"))
 }
 
-func (a *app) printEntities(report *answer.Entities) error {
+func printEntities(a *cli.App, report *answer.Entities) error {
 	rows := make([][]string, len(report.Entities))
 	for i, r := range report.Entities {
 		sweeper := ""
 		if r.Sweeper != nil {
 			sweeper = finding.Key(*r.Sweeper)
 		}
-		rows[i] = []string{r.Entry, shownOf(r.Of), terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
+		rows[i] = []string{r.Entry, cli.ShownName(r.Of), terminal.Count(r.Items), cli.CountOrNone(r.Expired), cli.Seconds(r.Late), sweeper}
 	}
-	defer a.tellGaps(&report.Gaps)
-	return terminal.Table(a.out,
+	defer a.PrintGaps(&report.Gaps)
+	return terminal.Table(a.Out,
 		[]terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
 			{Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
 }
@@ -141,9 +142,9 @@ type checkReport struct {
 	answer.Gaps
 }
 
-func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+func checkEntities(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Problems: []problemReport{}}
-	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps,
+	err := a.ConstructReader(c).EachEntity(ctx, entries, &report.Gaps,
 		func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 			shown := 0
 			done, err := s.Check(ctx, entity.CheckOptions{Rate: o.rate, Found: func(p entity.Problem) {
@@ -161,18 +162,18 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 	}
 	report.Left = report.Wrong - len(report.Problems)
 	if o.output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printCheck(&report)
+		err = printCheck(a, &report)
 	}
 	if err == nil && report.Wrong > 0 {
-		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)),
-			"`keywright entities repair` puts them right"}
+		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(report.Wrong), "problem") + cli.NotListed(int64(report.Left)),
+			Hint: "`keywright entities repair` puts them right"}
 	}
-	return cmp.Or(err, partly(&report.Gaps, "entities"))
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "entities"))
 }
 
-func (a *app) printCheck(r *checkReport) error {
+func printCheck(a *cli.App, r *checkReport) error {
 	if len(r.Problems) > 0 {
 		rows := make([][]string, len(r.Problems))
 		for i, p := range r.Problems {
@@ -184,18 +185,18 @@ func (a *app) printCheck(r *checkReport) error {
 		}
 		columns := []terminal.Column{{Title: "what"}, {Title: "item", Least: 24}, {Title: "index", Least: 16},
 			{Title: "entity", Drop: 1}}
-		if err := terminal.Table(a.out, columns, rows); err != nil {
+		if err := terminal.Table(a.Out, columns, rows); err != nil {
 			return err
 		}
 	}
 	if r.Left > 0 {
-		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
+		a.Print("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
-	a.tellGaps(&r.Gaps)
-	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"),
+	a.PrintGaps(&r.Gaps)
+	a.Print("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"),
 		cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
 	if r.Expired > 0 {
-		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep",
+		a.Print("%s have expired and wait to be swept: that is no fault, but a process must sweep",
 			terminal.Count(int64(r.Expired)))
 	}
 	return nil

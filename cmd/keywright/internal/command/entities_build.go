@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -15,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) entitiesIndexCommand() *cobra.Command {
+func entitiesIndexCommand(a *cli.App) *cobra.Command {
 	var o changing
 	var remove []string
 	c := &cobra.Command{
@@ -39,11 +40,11 @@ more. keywright entities indexes lists what is there.
   keywright entities index item --remove priority --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Entries: args, Options: map[string]string{"remove": packed(remove)}}
-			return a.change(c.Context(), "entities index", q, &o)
+			return change(c.Context(), a, "entities index", q, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Entity)
 	c.Flags().StringSliceVar(&remove, "remove", nil, "indexes on the server that the declaration does not have")
 	return c
 }
@@ -88,7 +89,7 @@ func (w *building) plan(ctx context.Context, p *plan.Plan, _ *terminal.Progress)
 	}
 	for _, name := range w.remove {
 		if !known[name] && w.file == nil && len(g.Unread) == 0 {
-			return usage("take it out of the declaration first, and deploy that; `keywright entities indexes` lists what is "+
+			return cli.Usage("take it out of the declaration first, and deploy that; `keywright entities indexes` lists what is "+
 				"there", "the server has no index %s that is not declared", name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -34,7 +35,7 @@ type indexesReport struct {
 	answer.Gaps
 }
 
-func (a *app) entitiesIndexesCommand() *cobra.Command {
+func entitiesIndexesCommand(a *cli.App) *cobra.Command {
 	var o entities
 	c := &cobra.Command{
 		Use:   "indexes [entry]...",
@@ -48,29 +49,29 @@ Exit code 1 means that an index is not complete.`,
 		Example: `  keywright entities indexes
   keywright entities indexes item -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
 			if o.rate < 1 {
-				return usage("as in --rate 5000", "--rate must be at least 1")
+				return cli.Usage("as in --rate 5000", "--rate must be at least 1")
 			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args,
+			return a.WithConstructs(c.Context(), keyspace.Entity, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.listIndexes(c.Context(), client, entries, &o)
+					return listIndexes(c.Context(), a, client, entries, &o)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Entity)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	c.Flags().IntVar(&o.rate, "rate", 20_000, "items per second to look at, at most")
 	return c
 }
 
-func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+func listIndexes(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := indexesReport{Indexes: []indexReport{}}
-	err := a.constructReader(c).EachEntity(ctx, entries, &report.Gaps,
+	err := a.ConstructReader(c).EachEntity(ctx, entries, &report.Gaps,
 		func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 			r, err := s.Indexes(ctx, entity.IndexOptions{Rate: o.rate})
 			report.Items += r.Items
@@ -84,11 +85,11 @@ func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*k
 		return err
 	}
 	if o.output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printIndexes(&report)
+		err = printIndexes(a, &report)
 	}
-	return cmp.Or(err, report.verdict(), partly(&report.Gaps, "entities"))
+	return cmp.Or(err, report.verdict(), cli.ListedInPart(&report.Gaps, "entities"))
 }
 
 // verdict returns exit code 1 where an index is not complete.
@@ -102,11 +103,11 @@ func (r *indexesReport) verdict() error {
 	if incomplete == 0 {
 		return nil
 	}
-	return &exit{exitFindings, fmt.Sprintf("not complete: %d of %d indexes", incomplete, len(r.Indexes)),
-		"`keywright entities index` builds them"}
+	return &cli.Exit{Code: cli.ExitFindings, Message: fmt.Sprintf("not complete: %d of %d indexes", incomplete, len(r.Indexes)),
+		Hint: "`keywright entities index` builds them"}
 }
 
-func (a *app) printIndexes(r *indexesReport) error {
+func printIndexes(a *cli.App, r *indexesReport) error {
 	rows := make([][]string, len(r.Indexes))
 	others := false
 	for i, ix := range r.Indexes {
@@ -117,17 +118,17 @@ func (a *app) printIndexes(r *indexesReport) error {
 		case !ix.Complete:
 			state = "not complete"
 		}
-		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state,
-			terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing))}
+		rows[i] = []string{ix.Entry, cli.ShownName(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state,
+			terminal.Count(int64(ix.Items)), cli.CountOrNone(int64(ix.Missing))}
 	}
 	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2},
 		{Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}}
-	if err := terminal.Table(a.out, columns, rows); err != nil {
+	if err := terminal.Table(a.Out, columns, rows); err != nil {
 		return err
 	}
-	a.tellGaps(&r.Gaps)
+	a.PrintGaps(&r.Gaps)
 	if others {
-		a.tell("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows " +
+		a.Print("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows " +
 			"it any more")
 	}
 	return nil

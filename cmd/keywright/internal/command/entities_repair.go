@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -19,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) entitiesRepairCommand() *cobra.Command {
+func entitiesRepairCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "repair [entry]...",
@@ -38,11 +39,11 @@ entities index.
   keywright entities repair item --apply --rate 5000
   keywright entities repair --plan repair.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.change(c.Context(), "entities repair", plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, "entities repair", plan.Request{Entries: args}, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Entity)
 	return c
 }
 
@@ -54,12 +55,12 @@ type entityWork struct{ *changeRun }
 // each runs for each store of the request, and gives what could not be read.
 func (w *entityWork) each(ctx context.Context,
 	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) (*answer.Gaps, error) {
-	c, err := w.client()
+	c, err := w.Client()
 	if err != nil {
 		return nil, err
 	}
 	g := &answer.Gaps{}
-	return g, w.constructReader(c).EachEntity(ctx, w.constructs(keyspace.Entity), g, run)
+	return g, w.ConstructReader(c).EachEntity(ctx, w.constructs(keyspace.Entity), g, run)
 }
 
 // reasonsOf gives gaps as a plan has them.

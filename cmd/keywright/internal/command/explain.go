@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
@@ -21,7 +22,7 @@ type explaining struct {
 	live   bool // a server was named
 }
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *cli.App) *cobra.Command {
 	var o explaining
 	c := &cobra.Command{
 		Use:   "explain CODE | ENTRY | --key KEY",
@@ -36,79 +37,79 @@ or a bad file, 3 the server cannot be reached, 4 it refuses.`,
 		Example: `  keywright explain KW204
   keywright explain tasks
   keywright explain --key cache:product:detail:42 -u redis://localhost`,
-		ValidArgsFunction: a.completeExplain,
+		ValidArgsFunction: a.CompleteExplain,
 		RunE: func(c *cobra.Command, args []string) error {
-			form, err := a.form(c, o.output, "text", "json")
+			form, err := a.Form(c, o.output, "text", "json")
 			if err != nil {
 				return err
 			}
 			o.output, o.live = form, c.Flags().Changed("url")
-			return a.explain(c.Context(), &o, args, c.Flags().Changed("key"))
+			return explain(c.Context(), a, &o, args, c.Flags().Changed("key"))
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "text", "json")
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "text", "json")
 	c.Flags().StringVar(&o.key, "key", "", "a key; its bytes as they are")
 	return c
 }
 
-func (a *app) explain(ctx context.Context, o *explaining, args []string, byKey bool) error {
+func explain(ctx context.Context, a *cli.App, o *explaining, args []string, byKey bool) error {
 	const both = "as in `keywright explain KW204` or `keywright explain --key cache:product:detail:42`"
 	switch {
 	case byKey && len(args) > 0:
-		return usage(both, "explain takes a code or entry, or --key, not both")
+		return cli.Usage(both, "explain takes a code or entry, or --key, not both")
 	case byKey:
-		return a.explainKey(ctx, o)
+		return explainKey(ctx, a, o)
 	case len(args) != 1:
-		return usage(both, "explain takes one code or entry, or --key")
+		return cli.Usage(both, "explain takes one code or entry, or --key")
 	}
 	if r, ok := findRule(args[0]); ok {
 		if o.output == "json" {
 			rule := answerRule(r)
-			return a.json(explanation{Rule: &rule})
+			return a.JSON(explanation{Rule: &rule})
 		}
-		return a.printRule(r)
+		return printRule(a, r)
 	}
 	if rest, ok := strings.CutPrefix(strings.ToUpper(args[0]), "KW"); ok && len(rest) == 3 {
-		return usage("`keywright rules` lists all", "there is no rule %s", args[0])
+		return cli.Usage("`keywright rules` lists all", "there is no rule %s", args[0])
 	}
-	return a.explainEntry(o, args[0])
+	return explainEntry(a, o, args[0])
 }
 
-func (a *app) explainEntry(o *explaining, name string) error {
-	d, path, err := a.usable()
+func explainEntry(a *cli.App, o *explaining, name string) error {
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
 	e, _ := d.Lookup(name)
 	if e == nil {
-		return a.noEntry(d, path, name)
+		return noEntry(a, d, path, name)
 	}
-	about := answer.EntryOf(d.Keyspace, e, d.prefix)
+	about := answer.EntryOf(d.Keyspace, e, d.Prefix)
 	if o.output == "json" {
-		return a.json(explanation{Entry: &about})
+		return a.JSON(explanation{Entry: &about})
 	}
-	return a.printEntry(about)
+	return printEntry(a, about)
 }
 
 // noEntry proposes what may have been meant.
-func (a *app) noEntry(d *declaration, path, name string) error {
+func noEntry(a *cli.App, d *cli.Declaration, path, name string) error {
 	hint := ""
 	if i := slices.IndexFunc(d.Retired, func(r keyspace.Retired) bool { return r.Name == name }); i >= 0 {
 		r := d.Retired[i]
-		return usage("choose another name for what is new; keywright explain KW133 says why", "%s is retired: %s%s:%d", name,
-			d.prefix, r.Pos.File, r.Pos.Line)
+		return cli.Usage("choose another name for what is new; keywright explain KW133 says why", "%s is retired: %s%s:%d", name,
+			d.Prefix, r.Pos.File, r.Pos.Line)
 	}
 	switch near := typo.Nearest(name, d.Names()); {
 	case near != "":
-		hint = "did you mean `" + a.corrected(name, near) + "`?"
+		hint = "did you mean `" + a.Corrected(name, near) + "`?"
 	case strings.ContainsAny(name, ":/{}"):
-		hint = "for a key write `keywright explain --key " + shellWord(name) + "`"
+		hint = "for a key write `keywright explain --key " + cli.ShellWord(name) + "`"
 	case len(d.Entries) > 0:
 		hint = "the entries are: " + strings.Join(entryNames(d.Keyspace), ", ")
 	}
-	return usage(hint, "%s declares no entry %q, and there is no such rule", path, name)
+	return cli.Usage(hint, "%s declares no entry %q, and there is no such rule", path, name)
 }
 
 func entryNames(ks *keyspace.Keyspace) []string {
@@ -126,11 +127,11 @@ type explanation struct {
 	Key   *answer.Located `json:"key,omitempty"`
 }
 
-func (a *app) printEntry(e answer.Entry) error {
-	fmt.Fprintf(a.out, "%s: %s, declared at %s:%d\n", a.out.Paint(terminal.Bold, e.Name), e.Type,
+func printEntry(a *cli.App, e answer.Entry) error {
+	fmt.Fprintf(a.Out, "%s: %s, declared at %s:%d\n", a.Out.Paint(terminal.Bold, e.Name), e.Type,
 		finding.Printable(e.File), e.Line)
 	for _, l := range terminal.Wrap(e.Doc, 80) {
-		fmt.Fprintln(a.out, finding.Printable(l))
+		fmt.Fprintln(a.Out, finding.Printable(l))
 	}
 	var rows [][]string
 	for _, k := range e.Keys {
@@ -141,14 +142,14 @@ func (a *app) printEntry(e answer.Entry) error {
 		rows = append(rows, []string{k.Name, k.Pattern, k.Type, k.TTL, origin, k.Example})
 	}
 	if len(rows) > 0 {
-		fmt.Fprintln(a.out)
+		fmt.Fprintln(a.Out)
 		columns := []terminal.Column{{Title: "key", Least: 16}, {Title: "pattern", Least: 24}, {Title: "type"},
 			{Title: "ttl", Least: 12}, {Title: "", Style: terminal.Faint}, {Title: "example", Least: 20, Drop: 1}}
-		if err := terminal.Table(a.out, columns, rows); err != nil {
+		if err := terminal.Table(a.Out, columns, rows); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(a.out)
+	fmt.Fprintln(a.Out)
 	for _, l := range []struct{ name, value string }{
 		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")},
 		{"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")},
@@ -156,14 +157,14 @@ func (a *app) printEntry(e answer.Entry) error {
 		{"was", strings.Join(e.Was, ", ")}, {"retired", strings.Join(e.Retired, ", ")}, {"script", e.Script}, {"keys",
 			strings.Join(e.ScriptFor, ", ")},
 	} {
-		a.line(l.name, l.value)
+		line(a, l.name, l.value)
 	}
 	return nil
 }
 
 // line prints one fact under the others, if there is one.
-func (a *app) line(name, value string) {
+func line(a *cli.App, name, value string) {
 	if value != "" {
-		fmt.Fprintf(a.out, "%-10s %s\n", name, finding.Printable(value))
+		fmt.Fprintf(a.Out, "%-10s %s\n", name, finding.Printable(value))
 	}
 }

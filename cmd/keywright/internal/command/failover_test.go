@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/expect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/internal/servertest"
@@ -63,7 +64,7 @@ func (f *failing) run(args ...string) (int, string) {
 		args = append(args, "-f", "keyspace.yaml", "-u", f.cluster.URL())
 	}
 	code := Main(f.t.Context(), args,
-		Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	return code, out.String() + errs.String()
 }
 
@@ -272,7 +273,7 @@ func (f *failing) verb(name string, c failoverCase) {
 		if strings.HasPrefix(name, "seal") {
 			apply = append(apply, "--keys-file", "ring.json")
 		}
-		if code, said := f.run(apply...); code != exitRefused || !strings.Contains(said, "failed-over") {
+		if code, said := f.run(apply...); code != cli.ExitRefused || !strings.Contains(said, "failed-over") {
 			f.t.Errorf("%s: a plan of before the failover: exit code %d\n%s", name, code, said)
 		}
 	}

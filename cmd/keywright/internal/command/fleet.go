@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -121,7 +122,7 @@ type member struct {
 
 // fleet watches the targets of a file, and follows it.
 type fleet struct {
-	*app
+	*cli.App
 	o      *serving
 	house  *house
 	turns  chan struct{} // of audits
@@ -132,8 +133,8 @@ type fleet struct {
 	said   string
 }
 
-func (a *app) fleet(o *serving, h *house) *fleet {
-	return &fleet{app: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{},
+func newFleet(a *cli.App, o *serving, h *house) *fleet {
+	return &fleet{App: a, o: o, house: h, turns: make(chan struct{}, o.atOnce), specs: map[string]spec{},
 		now: map[string]*member{}}
 }
 
@@ -148,12 +149,12 @@ func (f *fleet) follow(ctx context.Context, first []spec, text []byte) {
 		case err != nil:
 			if said := err.Error(); said != f.said {
 				f.said = said
-				f.say("the targets stay as they are: %s", finding.Printable(said))
+				f.Say("the targets stay as they are: %s", finding.Printable(said))
 			}
 		case !bytes.Equal(text, f.text):
 			f.text, f.said = text, ""
 			f.take(ctx, all)
-			f.say("watching %d targets", len(f.now))
+			f.Say("watching %d targets", len(f.now))
 		case len(f.broken) > 0 && looks%brokenEvery == 0: // a declaration may have been mended
 			f.take(ctx, all)
 		}
@@ -185,7 +186,7 @@ func (f *fleet) take(ctx context.Context, all []spec) {
 			f.broken = append(f.broken,
 				serve.Broken{ID: s.Name, Name: s.Name, Declaration: s.Declaration, Labels: s.Labels, Why: why})
 			if !slices.ContainsFunc(before, func(b serve.Broken) bool { return b.ID == s.Name && b.Why == why }) {
-				f.say("the target %s is not watched: %s", s.Name, why)
+				f.Say("the target %s is not watched: %s", s.Name, why)
 			}
 			continue
 		}
@@ -231,15 +232,15 @@ func (f *fleet) drop(name string, gone bool) {
 
 // begin prepares a target of the file, or says why it cannot be watched.
 func (f *fleet) begin(ctx context.Context, s spec) (m *member, why string) {
-	one := *f.app
-	one.variables, one.keyspace, one.args, one.quiet = slices.Clone(f.variables), nil, nil, true
-	one.out, one.err = terminal.NewScreen(io.Discard, f.Getenv), terminal.NewScreen(io.Discard, f.Getenv)
-	one.file, one.namespace = s.Declaration, s.Namespace
+	one := *f.App
+	one.Variables, one.Keyspace, one.Args, one.Quiet = slices.Clone(f.Variables), nil, nil, true
+	one.Out, one.Err = terminal.NewScreen(io.Discard, f.Getenv), terminal.NewScreen(io.Discard, f.Getenv)
+	one.File, one.Namespace = s.Declaration, s.Namespace
 	o := *f.o
 	var err error
-	if one.url, err = f.expand(s.URL); err == nil {
+	if one.URL, err = f.expand(s.URL); err == nil {
 		m = &member{}
-		m.target, err = one.watched(&o, s.Name, s.Labels, f.turns)
+		m.target, err = watched(&one, &o, s.Name, s.Labels, f.turns)
 	}
 	if err == nil {
 		err = f.house.join(&one, &o, m.target)
@@ -247,11 +248,11 @@ func (f *fleet) begin(ctx context.Context, s spec) (m *member, why string) {
 	if err == nil {
 		return m, ""
 	}
-	why, hint, _ := judge(ctx, err)
+	why, hint, _ := cli.Verdict(ctx, err)
 	if hint != "" {
 		why += " (" + hint + ")"
 	}
-	return nil, finding.Printable(one.discreet(why))
+	return nil, finding.Printable(one.HideSecrets(why))
 }
 
 // expand puts variables of the environment into a URL: secrets stay out of the file.
@@ -260,7 +261,7 @@ func (f *fleet) expand(text string) (string, error) {
 	out := variable.ReplaceAllStringFunc(text, func(name string) string {
 		value := f.Getenv(name[2 : len(name)-1])
 		if value == "" {
-			missing = usage("set it where keywright serve is started", "the variable %s of its url is not set",
+			missing = cli.Usage("set it where keywright serve is started", "the variable %s of its url is not set",
 				name[2:len(name)-1])
 		}
 		return value

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keyspace/format"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ import (
 // formatting holds the flags of fmt.
 type formatting struct{ write, check bool }
 
-func (a *app) fmtCommand() *cobra.Command {
+func fmtCommand(a *cli.App) *cobra.Command {
 	var o formatting
 	c := &cobra.Command{
 		Use:   "fmt [file or folder…]",
@@ -28,31 +29,31 @@ is not YAML.`,
 		Example: `  keywright fmt -w
   keywright fmt --check examples/
   keywright fmt - < draft.yaml`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, o) },
+		RunE: func(_ *cobra.Command, args []string) error { return formatFiles(a, args, o) },
 	}
 	c.Flags().BoolVarP(&o.write, "write", "w", false, "write the result back to the file")
 	c.Flags().BoolVar(&o.check, "check", false, "print the names of files that would change, and change nothing")
 	return c
 }
 
-func (a *app) format(args []string, o formatting) error {
+func formatFiles(a *cli.App, args []string, o formatting) error {
 	stdin := len(args) == 1 && args[0] == "-"
 	switch {
 	case o.write && o.check:
-		return usage("use one of them", "--write and --check exclude each other")
+		return cli.Usage("use one of them", "--write and --check exclude each other")
 	case stdin && o.write:
-		return usage("write `keywright fmt -` for the result on standard output", "standard input cannot be written to")
+		return cli.Usage("write `keywright fmt -` for the result on standard output", "standard input cannot be written to")
 	}
 	paths := args
 	if !stdin {
 		var err error
-		if paths, err = a.declarations(args); err != nil {
+		if paths, err = a.Declarations(args); err != nil {
 			return err
 		}
 	}
 	changed := 0
 	for _, p := range paths {
-		differs, err := a.formatOne(p, o)
+		differs, err := formatOne(a, p, o)
 		if err != nil {
 			return err
 		}
@@ -61,40 +62,40 @@ func (a *app) format(args []string, o formatting) error {
 		}
 	}
 	if o.check && changed > 0 {
-		return &exit{code: exitFindings, hint: "run `keywright fmt -w`"}
+		return &cli.Exit{Code: cli.ExitFindings, Hint: "run `keywright fmt -w`"}
 	}
 	return nil
 }
 
 // formatOne formats one file and reports whether that changes it.
-func (a *app) formatOne(path string, o formatting) (bool, error) {
+func formatOne(a *cli.App, path string, o formatting) (bool, error) {
 	var text []byte
 	var err error
 	if path == "-" {
-		text, err = readAll(a.In, "standard input")
+		text, err = cli.ReadAll(a.In, "standard input")
 	} else {
-		text, err = readText(path)
+		text, err = cli.ReadText(path)
 	}
 	if err != nil {
 		return false, err
 	}
 	out, err := format.Format(text)
 	if err != nil {
-		return false, usage("`keywright lint` shows where", "%s: %v", path, err)
+		return false, cli.Usage("`keywright lint` shows where", "%s: %v", path, err)
 	}
 	differs := !bytes.Equal(out, text)
 	switch {
 	case o.check:
 		if differs {
-			_, err = fmt.Fprintln(a.out, path)
+			_, err = fmt.Fprintln(a.Out, path)
 		}
 	case o.write:
 		if differs {
-			err = replaceText(path, out)
-			a.say("formatted %s", path)
+			err = cli.ReplaceText(path, out)
+			a.Say("formatted %s", path)
 		}
 	default:
-		err = a.show(out)
+		err = a.WriteFile(out)
 	}
 	return differs, err
 }

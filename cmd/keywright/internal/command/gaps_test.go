@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -26,8 +27,8 @@ keys:
 	for _, form := range []string{"json", "table"} {
 		var out, errs strings.Builder
 		code := Main(t.Context(), []string{"queues", "-u", cluster.URL(), "-o", form},
-			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
-		if code != exitPartial || !strings.Contains(errs.String(), "not all queues are listed: apart") ||
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		if code != cli.ExitPartial || !strings.Contains(errs.String(), "not all queues are listed: apart") ||
 			!strings.Contains(out.String(), "apart") || !strings.Contains(out.String(), "together") {
 			t.Errorf("%s: exit code %d\n%s%s", form, code, out.String(), errs.String())
 		}

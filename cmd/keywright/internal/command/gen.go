@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/gen/conformance"
@@ -43,7 +44,7 @@ type generating struct {
 	output string
 }
 
-func (a *app) genCommand() *cobra.Command {
+func genCommand(a *cli.App) *cobra.Command {
 	var o generating
 	var names, list []string
 	for _, t := range targets {
@@ -67,13 +68,13 @@ beside that does not stop gen.`,
   keywright gen go --out internal/shopkeys
   keywright gen --check`,
 		ValidArgs: names,
-		RunE:      func(_ *cobra.Command, args []string) error { return a.gen(&o, args) },
+		RunE:      func(_ *cobra.Command, args []string) error { return generate(a, &o, args) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.out, "out", "",
 		"folder to write to, of a single target (default: what gen says, relative to the declaration)")
 	f.BoolVar(&o.check, "check", false, "write nothing; exit 1 if a file is not what would be written now")
-	outputs(c, &o.output, "text", "json")
+	cli.Outputs(c, &o.output, "text", "json")
 	return c
 }
 
@@ -84,11 +85,11 @@ type written struct {
 	State  string `json:"state" enum:"fresh,written,missing,stale"`
 }
 
-func (a *app) gen(o *generating, args []string) error {
-	if err := oneOf("output", o.output, "text", "json"); err != nil {
+func generate(a *cli.App, o *generating, args []string) error {
+	if err := cli.OneOf("output", o.output, "text", "json"); err != nil {
 		return err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -101,15 +102,15 @@ func (a *app) gen(o *generating, args []string) error {
 		done, err := genTarget(d.Keyspace, out, o.check)
 		all = append(all, done...)
 		if err != nil {
-			return errors.Join(err, a.showWritten(o.output, all))
+			return errors.Join(err, showWritten(a, o.output, all))
 		}
 	}
-	if err := a.showWritten(o.output, all); err != nil {
+	if err := showWritten(a, o.output, all); err != nil {
 		return err
 	}
 	if o.check && slices.ContainsFunc(all, func(w written) bool { return w.State != "fresh" }) {
-		return &exit{code: exitFindings, message: "generated files are stale",
-			hint: "run `keywright gen` and commit what it writes"}
+		return &cli.Exit{Code: cli.ExitFindings, Message: "generated files are stale",
+			Hint: "run `keywright gen` and commit what it writes"}
 	}
 	return nil
 }
@@ -123,11 +124,11 @@ type output struct {
 
 func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) ([]output, error) {
 	if len(args) == 0 && len(declared) == 0 {
-		return nil, usage("add `gen: {go: internal/keys}` to it, or run `keywright gen go --out internal/keys`",
+		return nil, cli.Usage("add `gen: {go: internal/keys}` to it, or run `keywright gen go --out internal/keys`",
 			"the declaration does not say what is generated where")
 	}
 	if out != "" && len(args) != 1 {
-		return nil, usage("name the target: `keywright gen go --out "+shellWord(out)+"`", "--out goes with one target")
+		return nil, cli.Usage("name the target: `keywright gen go --out "+cli.ShellWord(out)+"`", "--out goes with one target")
 	}
 	var chosen []output
 	if len(args) == 0 {
@@ -147,7 +148,7 @@ func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) (
 			}
 		}
 		if folder == "" {
-			return nil, usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER",
+			return nil, cli.Usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER",
 				"no folder is named for %s", name)
 		}
 		chosen = append(chosen, output{target, folder, inside})
@@ -163,7 +164,7 @@ func targetNamed(name string) (int, error) {
 		}
 		names = append(names, t.name)
 	}
-	return 0, usage("the targets are "+strings.Join(names, ", "), "%q is nothing that can be generated", name)
+	return 0, cli.Usage("the targets are "+strings.Join(names, ", "), "%q is nothing that can be generated", name)
 }
 
 func genTarget(ks *keyspace.Keyspace, out output, check bool) ([]written, error) {
@@ -196,18 +197,18 @@ func stays(out output, f gen.File) error {
 	}
 	root, err := filepath.EvalSymlinks(out.inside)
 	if err != nil {
-		return usage("", "%s: %v", out.inside, err)
+		return cli.Usage("", "%s: %v", out.inside, err)
 	}
 	path := filepath.Join(out.folder, filepath.FromSlash(f.Name))
 	for at := path; ; at = filepath.Dir(at) { // the part of the path that is there
 		if real, err := filepath.EvalSymlinks(at); err == nil {
 			if rest, err := filepath.Rel(root, real); err != nil || rest != "." && !filepath.IsLocal(rest) {
-				return usage("remove the link, or say --out FOLDER", "%s is a link out of the folder of the declaration", at)
+				return cli.Usage("remove the link, or say --out FOLDER", "%s is a link out of the folder of the declaration", at)
 			}
 			return nil
 		}
 		if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return usage("remove the link", "%s is a link to what is not there", at)
+			return cli.Usage("remove the link", "%s is a link to what is not there", at)
 		}
 		if at == filepath.Dir(at) {
 			return nil
@@ -220,19 +221,19 @@ func genFile(folder string, f gen.File, check bool) (written, error) {
 	state := gen.Check(os.DirFS(folder), f)
 	if state == gen.Foreign {
 		return written{},
-			usage("choose another folder, or move the file away", "%s was not generated by keywright and is not replaced", path)
+			cli.Usage("choose another folder, or move the file away", "%s was not generated by keywright and is not replaced", path)
 	}
 	w := written{File: filepath.ToSlash(path), State: stateNames[state]}
 	if check || state == gen.Fresh {
 		return w, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return w, usage("", "the folder cannot be made: %v", err)
+		return w, cli.Usage("", "the folder cannot be made: %v", err)
 	}
-	if err := replaceText(path, f.Text); err != nil {
+	if err := cli.ReplaceText(path, f.Text); err != nil {
 		var failed *fs.PathError
 		if errors.As(err, &failed) {
-			return w, usage("", "%s cannot be written: %v", path, failed.Err)
+			return w, cli.Usage("", "%s cannot be written: %v", path, failed.Err)
 		}
 		return w, err
 	}
@@ -245,17 +246,17 @@ type generated struct {
 	Files []written `json:"files"`
 }
 
-func (a *app) showWritten(form string, all []written) error {
+func showWritten(a *cli.App, form string, all []written) error {
 	if form == "json" {
-		return a.json(generated{append([]written{}, all...)})
+		return a.JSON(generated{append([]written{}, all...)})
 	}
 	for _, w := range all {
-		if w.State != "fresh" || a.verbose {
-			a.tell("%-8s %s", w.State, w.File)
+		if w.State != "fresh" || a.Verbose {
+			a.Print("%-8s %s", w.State, w.File)
 		}
 	}
 	if !slices.ContainsFunc(all, func(w written) bool { return w.State != "fresh" }) {
-		a.say("%d files, all fresh", len(all))
+		a.Say("%d files, all fresh", len(all))
 	}
 	return nil
 }

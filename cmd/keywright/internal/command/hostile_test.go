@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keyspace/load"
 )
@@ -27,7 +28,7 @@ func ran(t *testing.T, declaration, stdin string, args ...string) (code int, out
 	}
 	var o, e bytes.Buffer
 	code = Main(context.Background(), append(args, "--file", path),
-		Streams{In: strings.NewReader(stdin), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(stdin), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
 	return code, o.String(), e.String()
 }
 
@@ -139,7 +140,7 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 				out.Reset()
 				said.Reset()
 				code = Main(t.Context(), args,
-					Streams{In: strings.NewReader("a:b\n"), Out: &out, Err: &said, Getenv: func(string) string { return "" }})
+					cli.Streams{In: strings.NewReader("a:b\n"), Out: &out, Err: &said, Getenv: func(string) string { return "" }})
 			}
 			if gate.All() {
 				took := least(t, read)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -15,7 +16,7 @@ import (
 
 // house describes what the targets of serve share.
 type house struct {
-	app    *app
+	app    *cli.App
 	server *serve.Server
 	store  history.Store // nil: none
 	desk   *operate.Desk // nil: nothing can be changed
@@ -27,12 +28,12 @@ type house struct {
 }
 
 // join prepares what a target needs beside its observer. a is its command line.
-func (h *house) join(a *app, o *serving, t *observe.Target) error {
+func (h *house) join(a *cli.App, o *serving, t *observe.Target) error {
 	t.Keep = func(ctx context.Context, found *observe.Audit) error {
 		if h.store == nil {
 			return nil
 		}
-		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.now()))
+		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.Now()))
 	}
 	if shared, ok := h.store.(*daemon.Store); ok {
 		if o.targets == "" { // others that share it have a default one, too
@@ -41,11 +42,11 @@ func (h *house) join(a *app, o *serving, t *observe.Target) error {
 		t.Turn = func(ctx context.Context) (func(), error) { return shared.Turn(ctx, t.ID) }
 	}
 	// without a declaration a plan would look for one
-	if h.desk == nil || t.Server == nil || o.targets != "" && a.file == "" {
+	if h.desk == nil || t.Server == nil || o.targets != "" && a.File == "" {
 		return nil
 	}
 	p := &planner{a, o.ring, o.pace, o.scan.OnlyDB}
-	run, err := a.janitor(o, t, p, h.desk)
+	run, err := newJanitor(a, o, t, p, h.desk)
 	if err != nil {
 		return err
 	}

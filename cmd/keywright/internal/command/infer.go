@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing/fstest"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -34,7 +35,7 @@ type inferring struct {
 	output string
 }
 
-func (a *app) inferCommand() *cobra.Command {
+func inferCommand(a *cli.App) *cobra.Command {
 	var o inferring
 	c := &cobra.Command{
 		Use:   "infer [snapshot file | - | URL]",
@@ -91,39 +92,39 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			if err := cmp.Or(a.refuseFile(), oneOf("output", o.output, "yaml", "json"), o.refuse()); err != nil {
+			if err := cmp.Or(refuseFile(a), cli.OneOf("output", o.output, "yaml", "json"), o.refuse()); err != nil {
 				return err
 			}
-			read := a.draft
+			read := draft
 			if c.Flags().Changed("from-doc") {
-				read = a.draftPage
+				read = draftPage
 			}
 			if o.files != "" {
-				read = a.draftMigration
+				read = draftMigration
 			}
-			text, err := read(c.Context(), &o)
+			text, err := read(c.Context(), a, &o)
 			if text == nil {
 				return err
 			}
-			return cmp.Or(a.deliver(&o, text), err)
+			return cmp.Or(deliver(a, &o, text), err)
 		},
 	}
-	a.serverFlags(c)
-	o.sourcing.flags(c)
+	a.ServerFlags(c)
+	o.sourcing.Flags(c)
 	c.Flags().StringVar(&o.merge, "merge", "", "a declaration: draft what it does not declare, and add it")
 	c.Flags().StringVar(&o.page, "from-doc", "", "a Markdown page (or -) that documents keys, instead of a source")
 	c.Flags().StringVar(&o.files, "migration", "",
 		"a folder of JSON files that a migration is drafted from, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
-	outputs(c, &o.output, "yaml", "json")
+	cli.Outputs(c, &o.output, "yaml", "json")
 	withoutVariables(c, "migration")
 	return c
 }
 
 // refuseFile: a draft needs no declaration, and -f does not add to one.
-func (a *app) refuseFile() error {
-	if a.given("file", "-f") {
-		return usage("--merge FILE adds what a declaration lacks", "-f says nothing about a draft")
+func refuseFile(a *cli.App) error {
+	if a.Given("file", "-f") {
+		return cli.Usage("--merge FILE adds what a declaration lacks", "-f says nothing about a draft")
 	}
 	return nil
 }
@@ -131,29 +132,29 @@ func (a *app) refuseFile() error {
 // refuse says before anything is read that the result could not be written.
 func (o *inferring) refuse() error {
 	if o.output == "json" && (o.merge != "" || o.to != "" || o.files != "") {
-		return usage("leave one of them out", "-o json reports on a draft: it has no --merge, --to or --migration")
+		return cli.Usage("leave one of them out", "-o json reports on a draft: it has no --merge, --to or --migration")
 	}
 	if o.to == "" {
 		return nil
 	}
 	if _, err := os.Lstat(o.to); err == nil && o.to != o.merge {
-		return &exit{exitRefused, o.to + " exists already and is left as it is",
-			"name another file, or merge into it with --merge " + o.to}
+		return &cli.Exit{Code: cli.ExitRefused, Message: o.to + " exists already and is left as it is",
+			Hint: "name another file, or merge into it with --merge " + o.to}
 	}
-	if err := writable(o.to); err != nil {
-		return unwritable("the draft", err)
+	if err := cli.Writable(o.to); err != nil {
+		return cli.Unwritable("the draft", err)
 	}
 	return nil
 }
 
 // draft reads the keys and drafts. Without a text nothing could be read; with
 // both a text and an error not everything was.
-func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
-	known, original, err := a.toMerge(o.merge)
+func draft(ctx context.Context, a *cli.App, o *inferring) ([]byte, error) {
+	known, original, err := toMerge(a, o.merge)
 	if err != nil {
 		return nil, err
 	}
-	src, req, done, err := a.source(&o.sourcing)
+	src, req, done, err := openSource(a, &o.sourcing)
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +169,17 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 		return nil, err
 	}
 	if o.output == "json" {
-		report := a.json(reportOfDraft(d, sum, err == nil && len(sum.Incomplete) == 0))
-		a.sayDrafted(d, sum, err, false)
+		report := a.JSON(reportOfDraft(d, sum, err == nil && len(sum.Incomplete) == 0))
+		sayDrafted(a, d, sum, err, false)
 		return nil, cmp.Or(o.ended(ctx, sum, err), report)
 	}
 	text := d.YAML()
 	if known != nil {
-		if text, err = a.merged(d, original, err); text == nil {
+		if text, err = merged(a, d, original, err); text == nil {
 			return nil, err
 		}
 	}
-	a.sayDrafted(d, sum, err, known != nil)
+	sayDrafted(a, d, sum, err, known != nil)
 	if len(sum.Incomplete) > 0 && known == nil { // what is merged into goes on as it was
 		text = append(
 			[]byte("# INCOMPLETE: "+finding.Printable(sum.Incomplete.String())+
@@ -191,11 +192,11 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 func (o *inferring) ended(ctx context.Context, sum source.Summary, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the draft covers what was seen until then", Hint: ""}
 	case err != nil:
 		return err
 	case len(sum.Incomplete) > 0:
-		return &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was seen: " + sum.Incomplete.String(), Hint: o.again(sum.Incomplete)}
 	}
 	return nil
 }
@@ -212,7 +213,7 @@ func entries(n int) string {
 const mostLeft = 10
 
 // sayDrafted says how much of the keyspace the draft covers, and what it does not.
-func (a *app) sayDrafted(d *infer.Draft, sum source.Summary, err error, merged bool) {
+func sayDrafted(a *cli.App, d *infer.Draft, sum source.Summary, err error, merged bool) {
 	about, seen := "", ""
 	if d.About {
 		about = "about "
@@ -220,7 +221,7 @@ func (a *app) sayDrafted(d *infer.Draft, sum source.Summary, err error, merged b
 	if err != nil || len(sum.Incomplete) > 0 {
 		seen = " that could be seen,"
 	}
-	a.say("drafted %s from %s%s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"), seen,
+	a.Say("drafted %s from %s%s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"), seen,
 		finding.Printable(sum.Server))
 	var ours, foreign, left infer.Count
 	for _, e := range d.Entries {
@@ -237,7 +238,7 @@ func (a *app) sayDrafted(d *infer.Draft, sum source.Summary, err error, merged b
 		infer.Count
 	}{{"drafted", ours}, {"declared before", d.Known}, {"of other software", foreign}, {"not declared", left}} {
 		if part.Keys > 0 {
-			a.say("  %-18s %s%s", part.what, about, share(part.Count, d.All))
+			a.Say("  %-18s %s%s", part.what, about, share(part.Count, d.All))
 		}
 	}
 	for i, l := range d.Left {
@@ -245,10 +246,10 @@ func (a *app) sayDrafted(d *infer.Draft, sum source.Summary, err error, merged b
 			break
 		}
 		if i == mostLeft {
-			a.say("  and %s that are not declared", terminal.Plural(int64(len(d.Left)-i), "more group"))
+			a.Say("  and %s that are not declared", terminal.Plural(int64(len(d.Left)-i), "more group"))
 			break
 		}
-		a.say("  not declared: %s", finding.Printable(l.String()))
+		a.Say("  not declared: %s", finding.Printable(l.String()))
 	}
 }
 
@@ -262,38 +263,38 @@ func share(part, all infer.Count) string {
 }
 
 // draftPage drafts the keys that a page documents.
-func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
+func draftPage(_ context.Context, a *cli.App, o *inferring) ([]byte, error) {
 	if o.name != "" {
-		return nil, usage("name one of them", "--from-doc and a source exclude each other")
+		return nil, cli.Usage("name one of them", "--from-doc and a source exclude each other")
 	}
-	known, original, err := a.toMerge(o.merge)
+	known, original, err := toMerge(a, o.merge)
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.readPage(o.page)
+	page, err := readPage(a, o.page)
 	if err != nil {
 		return nil, err
 	}
 	d := infer.FromPage(page, infer.Options{Known: known})
 	for i, p := range d.Passed {
 		if i == mostLeft {
-			a.say("  and %s that were passed over", terminal.Plural(int64(len(d.Passed)-i), "more line"))
+			a.Say("  and %s that were passed over", terminal.Plural(int64(len(d.Passed)-i), "more line"))
 			break
 		}
-		a.say("  passed over: %s", finding.Printable(p))
+		a.Say("  passed over: %s", finding.Printable(p))
 	}
 	if len(d.Entries) == 0 && d.Known.Keys == 0 {
-		return nil, usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key",
+		return nil, cli.Usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key",
 			orStdin(o.page))
 	}
-	a.say("drafted %s from %s", entries(len(d.Entries)), orStdin(o.page))
+	a.Say("drafted %s from %s", entries(len(d.Entries)), orStdin(o.page))
 	switch {
 	case o.output == "json":
-		return nil, a.json(reportOfDraft(d, source.Summary{}, true))
+		return nil, a.JSON(reportOfDraft(d, source.Summary{}, true))
 	case known == nil:
 		return d.YAML(), nil
 	}
-	return a.merged(d, original, nil)
+	return merged(a, d, original, nil)
 }
 
 func orStdin(path string) string {
@@ -306,59 +307,59 @@ func orStdin(path string) string {
 // maxPage bounds a page.
 const maxPage = 4 << 20
 
-func (a *app) readPage(path string) ([]byte, error) {
+func readPage(a *cli.App, path string) ([]byte, error) {
 	in := a.In
 	if path != dumpfile.Stdin {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, usage("name a Markdown file", "the page cannot be read: %v", err)
+			return nil, cli.Usage("name a Markdown file", "the page cannot be read: %v", err)
 		}
 		defer f.Close()
 		in = f
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxPage+1))
 	if err != nil {
-		return nil, usage("name a Markdown file", "the page cannot be read: %v", err)
+		return nil, cli.Usage("name a Markdown file", "the page cannot be read: %v", err)
 	}
 	if len(text) > maxPage {
-		return nil, usage("split it", "%s is longer than %d bytes", orStdin(path), maxPage)
+		return nil, cli.Usage("split it", "%s is longer than %d bytes", orStdin(path), maxPage)
 	}
 	return text, nil
 }
 
 // toMerge loads the declaration that is added to.
-func (a *app) toMerge(path string) (*keyspace.Keyspace, []byte, error) {
+func toMerge(a *cli.App, path string) (*keyspace.Keyspace, []byte, error) {
 	if path == "" {
 		return nil, nil, nil
 	}
 	inner := *a
-	inner.file = path
-	d, _, err := inner.usable()
+	inner.File = path
+	d, _, err := inner.LoadDeclaration()
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := readText(path)
+	text, err := cli.ReadText(path)
 	return d.Keyspace, text, err
 }
 
 // merged adds the draft to a declaration, and makes sure that it can be loaded.
-func (a *app) merged(d *infer.Draft, original []byte, seen error) ([]byte, error) {
+func merged(a *cli.App, d *infer.Draft, original []byte, seen error) ([]byte, error) {
 	text, err := d.Merge(original)
 	if err != nil {
-		return nil, usage("", "the draft cannot be added: %v", err)
+		return nil, cli.Usage("", "the draft cannot be added: %v", err)
 	}
 	if canonical(original) {
 		if formatted, err := format.Format(text); err == nil {
 			text = formatted
 		}
 	}
-	_, findings := load.File(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+	_, findings := load.File(fstest.MapFS{cli.DeclarationName: {Data: text}}, cli.DeclarationName)
 	for _, f := range findings {
 		if f.Code == "KW008" || f.Severity.String() != "error" { // imports are not there
 			continue
 		}
 		if !importsAnything(original) {
-			return nil, &bug{fmt.Sprintf("the merged declaration cannot be loaded: %v", finding.Finding(f))}
+			return nil, &cli.Bug{What: fmt.Sprintf("the merged declaration cannot be loaded: %v", finding.Finding(f))}
 		}
 	}
 	return text, seen
@@ -373,16 +374,16 @@ func canonical(text []byte) bool {
 func importsAnything(text []byte) bool { return strings.Contains("\n"+string(text), "\nimports:") }
 
 // deliver writes the draft.
-func (a *app) deliver(o *inferring, text []byte) error {
+func deliver(a *cli.App, o *inferring, text []byte) error {
 	if o.to == "" {
-		return a.show(text)
+		return a.WriteFile(text)
 	}
 	if err := o.refuse(); err != nil { // made while the keys were read
 		return err
 	}
-	if err := replaceText(o.to, text); err != nil {
+	if err := cli.ReplaceText(o.to, text); err != nil {
 		return err
 	}
-	a.say("wrote %s", o.to)
+	a.Say("wrote %s", o.to)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing/fstest"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/files"
@@ -22,21 +23,21 @@ import (
 )
 
 // draftMigration drafts a migration from a folder of JSON files.
-func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) {
+func draftMigration(ctx context.Context, a *cli.App, o *inferring) ([]byte, error) {
 	if o.name != "" || o.page != "" {
-		return nil, usage("name one of them", "--migration, --from-doc and a source exclude each other")
+		return nil, cli.Usage("name one of them", "--migration, --from-doc and a source exclude each other")
 	}
-	known, original, err := a.toMerge(o.merge)
+	known, original, err := toMerge(a, o.merge)
 	if err != nil {
 		return nil, err
 	}
 	if known != nil && len(known.Migrations) > 0 {
-		return nil, &exit{exitRefused, o.merge + " declares a migration already",
-			"take it out, or write the new moves by hand"}
+		return nil, &cli.Exit{Code: cli.ExitRefused, Message: o.merge + " declares a migration already",
+			Hint: "take it out, or write the new moves by hand"}
 	}
 	root, err := os.OpenRoot(o.files)
 	if err != nil {
-		return nil, usage("name a folder of JSON files", "the files cannot be read: %v", err)
+		return nil, cli.Usage("name a folder of JSON files", "the files cannot be read: %v", err)
 	}
 	defer root.Close()
 	found, err := jsonFiles(ctx, root)
@@ -48,19 +49,19 @@ func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) 
 	var bad *record.Error
 	switch {
 	case errors.As(err, &bad):
-		return nil, &exit{exitUsage, bad.Error(), "mend the file, or draft from a folder without it"}
+		return nil, &cli.Exit{Code: cli.ExitUsage, Message: bad.Error(), Hint: "mend the file, or draft from a folder without it"}
 	case err != nil:
 		return nil, err
 	}
-	a.say("drafted %s from %s of %s", terminal.Plural(int64(len(d.Moves)), "move"),
+	a.Say("drafted %s from %s of %s", terminal.Plural(int64(len(d.Moves)), "move"),
 		terminal.Plural(int64(d.Files), "file"),
 		finding.Printable(o.files))
 	for i, l := range d.Left {
 		if i == mostLeft {
-			a.say("  and %s that are not moved", terminal.Plural(int64(len(d.Left)-i), "more place"))
+			a.Say("  and %s that are not moved", terminal.Plural(int64(len(d.Left)-i), "more place"))
 			break
 		}
-		a.say("  not moved: %s", finding.Printable(l))
+		a.Say("  not moved: %s", finding.Printable(l))
 	}
 	return d.YAML(), nil
 }
@@ -69,18 +70,18 @@ func (a *app) draftMigration(ctx context.Context, o *inferring) ([]byte, error) 
 func loader(path string) func([]byte) (*keyspace.Keyspace, []finding.Finding) {
 	return func(text []byte) (*keyspace.Keyspace, []finding.Finding) {
 		if path == "" {
-			return load.File(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+			return load.File(fstest.MapFS{cli.DeclarationName: {Data: text}}, cli.DeclarationName)
 		}
-		return load.File(withInput{os.DirFS(filepath.Dir(path)), text}, standardName)
+		return load.File(cli.WithInput{FS: os.DirFS(filepath.Dir(path)), Text: text}, cli.StandardName)
 	}
 }
 
 // nameLoaded returns what loader calls the text.
 func nameLoaded(path string) string {
 	if path == "" {
-		return declarationName
+		return cli.DeclarationName
 	}
-	return standardName
+	return cli.StandardName
 }
 
 // openRegular opens a file of a folder, which may have become something else meanwhile.
@@ -106,7 +107,7 @@ func jsonFiles(ctx context.Context, root *os.Root) (out []files.File, err error)
 		case !e.Type().IsRegular() || !slices.Contains([]string{".json", ".jsonl", ".ndjson"}, filepath.Ext(name)):
 			return ctx.Err() // links may lead out of the folder, and a pipe has no end
 		case len(out) == files.MaxFiles:
-			return usage("draft from a part of them", "%s has more than %d JSON files", root.Name(), files.MaxFiles)
+			return cli.Usage("draft from a part of them", "%s has more than %d JSON files", root.Name(), files.MaxFiles)
 		}
 		out = append(out, files.File{Name: name, Open: func() (io.ReadCloser, error) {
 			return openRegular(root, name)
@@ -114,7 +115,7 @@ func jsonFiles(ctx context.Context, root *os.Root) (out []files.File, err error)
 		return nil
 	})
 	if err == nil && len(out) == 0 {
-		err = usage("name a folder of JSON files", "%s has no JSON file", root.Name())
+		err = cli.Usage("name a folder of JSON files", "%s has no JSON file", root.Name())
 	}
 	return out, err
 }

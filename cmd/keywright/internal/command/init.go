@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ keys:
     ttl: 7d
 `
 
-func (a *app) initCommand() *cobra.Command {
+func initCommand(a *cli.App) *cobra.Command {
 	var o sourcing
 	var from string
 	c := &cobra.Command{
@@ -68,33 +69,33 @@ written, but not everything was seen.`,
   keywright init --from redis://localhost:6379`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("name one folder", "init takes one folder, but got %d", len(args))
+				return cli.Usage("name one folder", "init takes one folder, but got %d", len(args))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := append(args, ".")[0]
 			if from == "" && !c.Flags().Changed("from") {
-				return a.initialise(dir, starter)
+				return initialise(a, dir, starter)
 			}
-			if _, err := os.Lstat(filepath.Join(dir, declarationName)); err == nil {
-				return exists(filepath.Join(dir, declarationName))
+			if _, err := os.Lstat(filepath.Join(dir, cli.DeclarationName)); err == nil {
+				return exists(filepath.Join(dir, cli.DeclarationName))
 			}
 			if o.name = from; from == "" {
-				return usage("name a file or a server: --from dump.rdb", "--from takes no empty text")
+				return cli.Usage("name a file or a server: --from dump.rdb", "--from takes no empty text")
 			}
-			if err := writableFolder(existing(dir)); err != nil {
-				return usage("name a folder that you may write to", "the declaration cannot be written: %v", err)
+			if err := cli.WritableFolder(existing(dir)); err != nil {
+				return cli.Usage("name a folder that you may write to", "the declaration cannot be written: %v", err)
 			}
-			draft, err := a.draft(c.Context(), &inferring{sourcing: o})
+			draft, err := draft(c.Context(), a, &inferring{sourcing: o})
 			if draft == nil {
 				return err
 			}
-			return cmp.Or(a.initialise(dir, schemaLines+string(draft)), err)
+			return cmp.Or(initialise(a, dir, schemaLines+string(draft)), err)
 		},
 	}
-	a.serverFlags(c)
-	o.flags(c)
+	a.ServerFlags(c)
+	o.Flags(c)
 	c.Flags().StringVar(&from, "from", "", "draw the entries from the keys of this snapshot file, - or URL")
 	return c
 }
@@ -111,15 +112,15 @@ func existing(dir string) string {
 
 // exists returns the refusal to overwrite a declaration.
 func exists(path string) error {
-	return &exit{exitRefused, path + " exists already and is left as it is",
-		"edit it, add to it with `keywright infer --merge " + path + "`, or remove it first"}
+	return &cli.Exit{Code: cli.ExitRefused, Message: path + " exists already and is left as it is",
+		Hint: "edit it, add to it with `keywright infer --merge " + path + "`, or remove it first"}
 }
 
-func (a *app) initialise(dir, text string) error {
-	if err := a.writeSchema(filepath.Join(dir, schemaFile)); err != nil {
+func initialise(a *cli.App, dir, text string) error {
+	if err := writeSchema(a, filepath.Join(dir, schemaFile)); err != nil {
 		return err
 	}
-	path := filepath.Join(dir, declarationName)
+	path := filepath.Join(dir, cli.DeclarationName)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)
@@ -131,20 +132,20 @@ func (a *app) initialise(dir, text string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	a.say("wrote %s; next: edit it, then `keywright lint` and `keywright audit -u redis://…`", path)
+	a.Say("wrote %s; next: edit it, then `keywright lint` and `keywright audit -u redis://…`", path)
 	return nil
 }
 
-func (a *app) writeSchema(path string) error {
-	if old, err := readText(path); err == nil && bytes.Equal(old, schema.JSON) {
+func writeSchema(a *cli.App, path string) error {
+	if old, err := cli.ReadText(path); err == nil && bytes.Equal(old, schema.JSON) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := replaceText(path, schema.JSON); err != nil {
+	if err := cli.ReplaceText(path, schema.JSON); err != nil {
 		return err
 	}
-	a.say("wrote %s", path)
+	a.Say("wrote %s", path)
 	return nil
 }

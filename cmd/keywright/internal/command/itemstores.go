@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/parts"
@@ -17,9 +18,9 @@ import (
 // itemStores delete items of entities, whatever their database and the placeholders
 // that their keys share.
 type itemStores struct {
-	app     *app
+	app     *cli.App
 	ks      *keyspace.Keyspace
-	clients *databases
+	clients *cli.Databases
 
 	mu   sync.Mutex
 	open map[string]*bind.Items
@@ -60,7 +61,7 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 	defer s.mu.Unlock()
 	name := strconv.Itoa(item.DB) + " " + e.Name + " " + values.ID()
 	if s.open[name] == nil {
-		c, err := s.clients.client(item.DB)
+		c, err := s.clients.Client(item.DB)
 		if err != nil {
 			return nil, "", err
 		}

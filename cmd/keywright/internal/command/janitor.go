@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -27,7 +28,7 @@ type tidying struct {
 	limits  janitor.Limits
 }
 
-func (o *tidying) flags(f *pflag.FlagSet, given string) {
+func (o *tidying) Flags(f *pflag.FlagSet, given string) {
 	f.StringVar(&o.backups, "backups", "keywright.backups", given+"the folder that keeps its backups")
 	f.IntVar(&o.limits.Memory, "janitor-memory", 90,
 		given+"jobs that free no memory wait while a server uses this percentage of its maxmemory")
@@ -37,15 +38,15 @@ func (o *tidying) flags(f *pflag.FlagSet, given string) {
 
 func (o *tidying) check() error {
 	if o.limits.Memory < 1 || o.limits.Memory > 100 {
-		return usage("write --janitor-memory 90", "--janitor-memory is a percentage from 1 to 100")
+		return cli.Usage("write --janitor-memory 90", "--janitor-memory is a percentage from 1 to 100")
 	}
 	if o.limits.Latency < 0 {
-		return usage("write --janitor-latency 50ms", "--janitor-latency cannot be negative")
+		return cli.Usage("write --janitor-latency 50ms", "--janitor-latency cannot be negative")
 	}
 	return nil
 }
 
-func (a *app) janitorCommand() *cobra.Command {
+func janitorCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "janitor",
 		Short: "Do the jobs that the declaration has for the janitor",
@@ -53,10 +54,10 @@ func (a *app) janitorCommand() *cobra.Command {
 sweeps of entities, clean-ups, expiries that are not as declared, backups. keywright
 serve --janitor does them when they are due. For those that have cron or another
 scheduler of their own there is keywright janitor run.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.janitorRunCommand(), a.janitorNextCommand())
+	c.AddCommand(janitorRunCommand(a), janitorNextCommand(a))
 	return c
 }
 
@@ -66,7 +67,7 @@ type tidyOnce struct {
 	apply bool
 }
 
-func (a *app) janitorRunCommand() *cobra.Command {
+func janitorRunCommand(a *cli.App) *cobra.Command {
 	var o tidyOnce
 	c := &cobra.Command{
 		Use:   "run JOB",
@@ -85,23 +86,25 @@ reached, 4 it refuses or the job has to wait, 5 not all was done, 130 interrupte
   keywright janitor run saves --apply --backups /var/backups/redis`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("`keywright janitor next` lists them", "%s takes the name of one job", c.CommandPath())
+				return cli.Usage("`keywright janitor next` lists them", "%s takes the name of one job", c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.janitorRun(c.Context(), args[0], &o) },
+		RunE: func(c *cobra.Command, args []string) error { return janitorRun(c.Context(), a, args[0], &o) },
 	}
-	c.ValidArgsFunction = a.completeJobs
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.flags(c.Flags(), "")
+	c.ValidArgsFunction = func(p0 *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
+		return completeJobs(a, p0, p1, p2)
+	}
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Flags(c.Flags(), "")
 	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
 	return c
 }
 
 // completeJobs completes the names of jobs.
-func (a *app) completeJobs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	d, _, err := a.usable()
+func completeJobs(a *cli.App, _ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, _, err := a.LoadDeclaration()
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -119,15 +122,15 @@ func job(ks *keyspace.Keyspace, name string) (*keyspace.Job, error) {
 			return j, nil
 		}
 	}
-	return nil, usage("`keywright janitor next` lists them", "there is no job %q in the declaration",
+	return nil, cli.Usage("`keywright janitor next` lists them", "there is no job %q in the declaration",
 		finding.Printable(name))
 }
 
-func (a *app) janitorRun(ctx context.Context, name string, o *tidyOnce) error {
+func janitorRun(ctx context.Context, a *cli.App, name string, o *tidyOnce) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	d, _, err := a.usable()
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -137,34 +140,34 @@ func (a *app) janitorRun(ctx context.Context, name string, o *tidyOnce) error {
 	}
 	if !o.apply {
 		if verb := jobVerbs[j.Do]; verb != "" {
-			return a.change(ctx, verb, jobRequest(j), jobFlags(j, false))
+			return change(ctx, a, verb, jobRequest(j), jobFlags(j, false))
 		}
-		a.tell("%s: %s; --apply does it", j.Name, j)
+		a.Print("%s: %s; --apply does it", j.Name, j)
 		return nil
 	}
 	if j.Do == keyspace.WorkAudit {
-		return usage("`keywright audit` audits", "the job %s is an audit, whose report is for keywright serve", j.Name)
+		return cli.Usage("`keywright audit` audits", "the job %s is an audit, whose report is for keywright serve", j.Name)
 	}
-	if _, err := a.server(); err != nil {
+	if _, err := a.Server(); err != nil {
 		return err
 	}
-	client, err := a.janitorClient(ctx)
+	client, err := janitorClient(ctx, a)
 	if err != nil {
-		return aclFailure(err)
+		return cli.ServerFailure(err)
 	}
 	defer client.Close()
-	return a.janitorApply(ctx, client, d.Keyspace, j, o)
+	return janitorApply(ctx, a, client, d.Keyspace, j, o)
 }
 
 // janitorApply does a job in its turn.
-func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *keyspace.Keyspace, j *keyspace.Job,
+func janitorApply(ctx context.Context, a *cli.App, client *keywright.Client, ks *keyspace.Keyspace, j *keyspace.Job,
 	o *tidyOnce) error {
 	if err := janitor.Ready(ctx, client, j, o.limits); err != nil {
 		return waits(j, err)
 	}
 	turn := &janitor.ServerTurn{Of: ks.Package,
 		Client: func(context.Context) (*keywright.Client, error) { return client, nil }}
-	now := a.now()
+	now := a.Now()
 	// it is asked for: when it was done last does not matter
 	held, end, err := turn.Take(ctx, j.Name, now.Add(time.Hour), now)
 	if err != nil {
@@ -173,15 +176,15 @@ func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *ke
 	did := ""
 	switch j.Do {
 	case keyspace.WorkSweep:
-		did, err = a.sweepOnce(held, j)
+		did, err = sweepOnce(held, a, j)
 	case keyspace.WorkBackup:
-		did, err = a.quietly().backupOnce(held, j, o.backups, "default", "", func(string) error { return nil })
+		did, err = backupOnce(held, quietly(a), j, o.backups, "default", "", func(string) error { return nil })
 	default:
-		err = a.change(held, jobVerbs[j.Do], jobRequest(j), jobFlags(j, true))
+		err = change(held, a, jobVerbs[j.Do], jobRequest(j), jobFlags(j, true))
 	}
 	end(err == nil && context.Cause(held) == nil)
 	if did != "" {
-		a.tell("%s", did)
+		a.Print("%s", did)
 	}
 	return err
 }
@@ -189,11 +192,11 @@ func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *ke
 // waits returns why a job is not done now.
 func waits(j *keyspace.Job, err error) error {
 	if w, ok := errors.AsType[*janitor.Wait](err); ok {
-		code := exitRefused
+		code := cli.ExitRefused
 		if w.Reason == janitor.Away {
-			code = exitUnreachable
+			code = cli.ExitUnreachable
 		}
-		return &exit{code, fmt.Sprintf("the job %s waits (%s): %s", j.Name, w.Reason, w.What), "run it again later"}
+		return &cli.Exit{Code: code, Message: fmt.Sprintf("the job %s waits (%s): %s", j.Name, w.Reason, w.What), Hint: "run it again later"}
 	}
 	return err
 }
@@ -215,14 +218,14 @@ func jobFlags(j *keyspace.Job, apply bool) *changing {
 	return o
 }
 
-func (a *app) janitorClient(ctx context.Context) (*keywright.Client, error) {
-	return keywright.Open(ctx, a.url, keywright.Options{Logger: silent, Name: "keywright-janitor", CAFile: a.connect.CAFile,
-		CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+func janitorClient(ctx context.Context, a *cli.App) (*keywright.Client, error) {
+	return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-janitor", CAFile: a.Connect.CAFile,
+		CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
+		ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 		Connections: -1, Attempts: 2, Getenv: a.Getenv})
 }
 
-func (a *app) janitorNextCommand() *cobra.Command {
+func janitorNextCommand(a *cli.App) *cobra.Command {
 	var count int
 	var output string
 	c := &cobra.Command{
@@ -235,15 +238,17 @@ zone. It asks no server.`,
   keywright janitor next -o json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("leave it out for all", "%s takes the name of one job", c.CommandPath())
+				return cli.Usage("leave it out for all", "%s takes the name of one job", c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.janitorNext(args, count, output) },
+		RunE: func(_ *cobra.Command, args []string) error { return janitorNext(a, args, count, output) },
 	}
-	c.ValidArgsFunction = a.completeJobs
+	c.ValidArgsFunction = func(p0 *cobra.Command, p1 []string, p2 string) ([]string, cobra.ShellCompDirective) {
+		return completeJobs(a, p0, p1, p2)
+	}
 	c.Flags().IntVar(&count, "count", 1, "how many times of each job, at most 100")
-	outputs(c, &output, "table", "json")
+	cli.Outputs(c, &output, "table", "json")
 	return c
 }
 
@@ -263,14 +268,14 @@ type dueJob struct {
 	Next  []time.Time `json:"next"`            // the earliest first, in UTC
 }
 
-func (a *app) janitorNext(args []string, count int, output string) error {
-	if err := oneOf("output", output, "table", "json"); err != nil {
+func janitorNext(a *cli.App, args []string, count int, output string) error {
+	if err := cli.OneOf("output", output, "table", "json"); err != nil {
 		return err
 	}
 	if count < 1 || count > 100 {
-		return usage("write --count 5", "--count is a number from 1 to 100")
+		return cli.Usage("write --count 5", "--count is a number from 1 to 100")
 	}
-	d, _, err := a.usable()
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -284,7 +289,7 @@ func (a *app) janitorNext(args []string, count int, output string) error {
 	}
 	zones, err := janitor.Zones(jobs)
 	if err != nil {
-		return usage("name one of the time zone database", "%v", err)
+		return cli.Usage("name one of the time zone database", "%v", err)
 	}
 	report := dueJobs{[]dueJob{}}
 	for _, j := range jobs {
@@ -292,7 +297,7 @@ func (a *app) janitorNext(args []string, count int, output string) error {
 		if j.Entry != nil {
 			due.Entry = j.Entry.Name
 		}
-		at := a.now()
+		at := a.Now()
 		for range count {
 			next, ok := j.When.Next(at, zones[j.When.Zone])
 			if !ok {
@@ -304,14 +309,14 @@ func (a *app) janitorNext(args []string, count int, output string) error {
 		report.Jobs = append(report.Jobs, due)
 	}
 	if output == "json" {
-		return a.json(report)
+		return a.JSON(report)
 	}
-	return a.printDue(report.Jobs, zones)
+	return printDue(a, report.Jobs, zones)
 }
 
-func (a *app) printDue(jobs []dueJob, zones map[string]*time.Location) error {
+func printDue(a *cli.App, jobs []dueJob, zones map[string]*time.Location) error {
 	if len(jobs) == 0 {
-		a.say("the declaration has no section janitor")
+		a.Say("the declaration has no section janitor")
 		return nil
 	}
 	var rows [][]string
@@ -324,36 +329,36 @@ func (a *app) printDue(jobs []dueJob, zones map[string]*time.Location) error {
 			rows = append(rows, []string{j.Name, next.Format("2006-01-02 15:04:05Z"), local, j.When})
 		}
 	}
-	return terminal.Table(a.out,
+	return terminal.Table(a.Out,
 		[]terminal.Column{{Title: "job"}, {Title: "next"}, {Title: "there", Drop: 2}, {Title: "what", Drop: 1}}, rows)
 }
 
 // quietly returns a command line of its own, which prints nothing.
-func (a *app) quietly() *app { return (&planner{app: a}).quiet() }
+func quietly(a *cli.App) *cli.App { return (&planner{app: a}).quiet() }
 
-// janitor gives what does the jobs of a target of serve; nil: it does none.
-func (a *app) janitor(o *serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context), error) {
+// newJanitor gives what does the jobs of a target of serve; nil: it does none.
+func newJanitor(a *cli.App, o *serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context), error) {
 	if !o.janitor || len(t.Declaration.Janitor) == 0 {
 		return nil, nil
 	}
 	jobs := t.Declaration.Janitor
 	zones, err := janitor.Zones(jobs)
 	if err != nil {
-		return nil, usage("name one of the time zone database", "%v", err)
+		return nil, cli.Usage("name one of the time zone database", "%v", err)
 	}
 	if keepsBackups(jobs) {
 		if err := os.MkdirAll(o.backups, 0o700); err != nil {
-			return nil, usage("name a folder that can be written to", "--backups: %v", err)
+			return nil, cli.Usage("name a folder that can be written to", "--backups: %v", err)
 		}
 	}
 	path := filepath.Join(o.plans, "janitor-"+fileWord(t.ID)+".json")
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("name another folder with --plans", "%v", err)
+		return nil, cli.Usage("name another folder with --plans", "%v", err)
 	}
 	w := &worker{planner: p, target: t, desk: desk, backups: o.backups}
-	k, err := janitor.New(janitor.Options{Jobs: jobs, Zones: zones, Now: a.now, Do: w.do, Told: t.Tidy,
-		Save: func(text []byte) error { return replaceTextAs(path, text, 0o600) },
+	k, err := janitor.New(janitor.Options{Jobs: jobs, Zones: zones, Now: a.Now, Do: w.do, Told: t.Tidy,
+		Save: func(text []byte) error { return cli.ReplaceTextAs(path, text, 0o600) },
 		Turn: &janitor.ServerTurn{Of: t.Declaration.Package, Client: t.Client},
 		Ready: func(ctx context.Context, j *keyspace.Job) error {
 			c, err := t.Client(ctx)
@@ -363,7 +368,7 @@ func (a *app) janitor(o *serving, t *observe.Target, p *planner, desk *operate.D
 			return janitor.Ready(ctx, c, j, o.limits)
 		}}, text)
 	if err != nil {
-		return nil, usage("move it away to begin again", "%s: %v", path, err)
+		return nil, cli.Usage("move it away to begin again", "%s: %v", path, err)
 	}
 	return k.Run, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/janitor"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
@@ -42,9 +43,9 @@ func (w *worker) do(ctx context.Context, j *keyspace.Job, resume string, begun f
 	case keyspace.WorkAudit:
 		return w.audit(ctx)
 	case keyspace.WorkSweep:
-		return w.planner.quiet().sweepOnce(ctx, j)
+		return sweepOnce(ctx, w.planner.quiet(), j)
 	case keyspace.WorkBackup:
-		return w.planner.quiet().backupOnce(ctx, j, w.backups, fileWord(w.target.ID), resume, begun)
+		return backupOnce(ctx, w.planner.quiet(), j, w.backups, fileWord(w.target.ID), resume, begun)
 	}
 	return w.change(ctx, j, resume, begun)
 }
@@ -155,24 +156,24 @@ func unseen(d *operate.Detail) error {
 }
 
 // sweepOnce sweeps entities. Where another process sweeps one it is left to that.
-func (a *app) sweepOnce(ctx context.Context, j *keyspace.Job) (did string, err error) {
+func sweepOnce(ctx context.Context, a *cli.App, j *keyspace.Job) (did string, err error) {
 	var names []string
 	if j.Entry != nil {
 		names = []string{j.Entry.Name}
 	}
 	gone, left := int64(0), time.Duration(0)
-	err = a.withConstructs(ctx, keyspace.Entity, names, func(c *keywright.Client, entries []*keyspace.Entry) error {
+	err = a.WithConstructs(ctx, keyspace.Entity, names, func(c *keywright.Client, entries []*keyspace.Entry) error {
 		g := &answer.Gaps{}
-		err := a.constructReader(c).EachEntity(ctx, entries, g,
+		err := a.ConstructReader(c).EachEntity(ctx, entries, g,
 			func(_ *keyspace.Entry, _ *finding.JSONKey, s *bind.Items) error {
 				done, err := s.Sweep(ctx, entity.SweepOptions{})
 				gone, left = gone+int64(done.Gone), max(left, done.Busy)
 				return err
 			})
-		return errors.Join(err, partly(g, "entities"))
+		return errors.Join(err, cli.ListedInPart(g, "entities"))
 	})
 	if err != nil {
-		return "", a.refusal(ctx, err)
+		return "", refusal(ctx, a, err)
 	}
 	did = "swept " + terminal.Plural(gone, "item")
 	if left > 0 {
@@ -183,14 +184,14 @@ func (a *app) sweepOnce(ctx context.Context, j *keyspace.Job) (did string, err e
 
 // backupOnce writes a backup, reads it again, and deletes those that are too many. note is the
 // name of a file that a killed run has begun.
-func (a *app) backupOnce(ctx context.Context, j *keyspace.Job, dir, target, note string,
+func backupOnce(ctx context.Context, a *cli.App, j *keyspace.Job, dir, target, note string,
 	begun func(string) error) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	name := note
 	if name == "" || filepath.Base(name) != name {
-		name = janitor.BackupName(target, j.Name, a.now())
+		name = janitor.BackupName(target, j.Name, a.Now())
 		if err := begun(name); err != nil {
 			return "", err
 		}
@@ -199,14 +200,14 @@ func (a *app) backupOnce(ctx context.Context, j *keyspace.Job, dir, target, note
 	if _, err := os.Stat(path); err != nil { // else the run was killed after it was written
 		o := &backing{to: path, resume: true, output: "json"}
 		o.progress, o.role, o.scan.OnlyDB, o.scan.MaxLatency = "none", "auto", -1, usualLatency
-		if err := a.backup(ctx, o); err != nil {
-			if e, ok := errors.AsType[*exit](err); ok && e.message == "" {
+		if err := backup(ctx, a, o); err != nil {
+			if e, ok := errors.AsType[*cli.Exit](err); ok && e.Message == "" {
 				return "", fmt.Errorf("not all keys could be saved; %s%s has what could", name, archivefile.Part)
 			}
-			return "", a.refusal(ctx, err)
+			return "", refusal(ctx, a, err)
 		}
 	}
-	r, err := verified(ctx, path, a.archiveKeys(ctx, &unlocking{}))
+	r, err := verified(ctx, path, archiveKeys(ctx, a, &unlocking{}))
 	if err == nil && !r.Complete {
 		err = errors.New(r.Problem)
 	}
@@ -214,7 +215,7 @@ func (a *app) backupOnce(ctx context.Context, j *keyspace.Job, dir, target, note
 		return "", fmt.Errorf("%s is not good, and no backup was deleted: %w", name, err)
 	}
 	good := func(path string) bool {
-		r, err := verified(ctx, path, a.archiveKeys(ctx, &unlocking{}))
+		r, err := verified(ctx, path, archiveKeys(ctx, a, &unlocking{}))
 		return err == nil && r.Complete
 	}
 	deleted, err := janitor.Retain(dir, target, j.Name, j.Keep, good)

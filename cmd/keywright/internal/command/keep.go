@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -28,7 +29,7 @@ newer one first then, and the other with --existing skip.`
 func (o *changing) keepFlag(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.keep, "keep", "", "of a deletion: keep what is deleted in this archive")
-	f.Lookup("keep").Annotations = map[string][]string{noVariable: {"a file of each run"}}
+	f.Lookup("keep").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 }
 
 // keeper writes what is deleted into an archive.
@@ -51,9 +52,9 @@ func (r *changeRun) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (a
 		return apply.KeysReport{}, errors.Join(err, k.file.Abandon())
 	}
 	o.Live, o.Keep = values, k
-	report, err := apply.Keys(ctx, r.clients.client, r.scan(nil, ""), r.rule, o)
+	report, err := apply.Keys(ctx, r.clients.Client, r.scan(nil, ""), r.rule, o)
 	if err != nil || len(report.Summary.Incomplete) > 0 {
-		r.app.say("what was deleted is in %s", finding.Printable(r.keep+archivefile.Part))
+		r.App.Say("what was deleted is in %s", finding.Printable(r.keep+archivefile.Part))
 		return report, errors.Join(err, k.w.Flush(), k.file.Abandon())
 	}
 	if _, err = k.w.Close(); err == nil {
@@ -80,25 +81,25 @@ func (r *changeRun) nameKept() error {
 // keys that were written to since, as they were.
 func (r *changeRun) keeper() (*keeper, error) {
 	if _, err := os.Lstat(r.keep); err == nil {
-		return nil, usage("name a new file", "%s is there already", r.keep)
+		return nil, cli.Usage("name a new file", "%s is there already", r.keep)
 	}
 	n, err := r.finishKept()
 	if err != nil {
 		return nil, err
 	}
 	if n > 0 {
-		return nil, usage("name a new file, and to undo both restore the newer one first, the other with --existing skip",
+		return nil, cli.Usage("name a new file, and to undo both restore the newer one first, the other with --existing skip",
 			"%s has now what a run that did not come to its end has kept", r.keep)
 	}
 	file, err := archivefile.Create(r.keep, false)
 	if err != nil {
-		return nil, unwritable("the archive of what is deleted", err)
+		return nil, cli.Unwritable("the archive of what is deleted", err)
 	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: r.id.Time,
+	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + cli.Version().Version, Taken: r.id.Time,
 		Consistency: archive.PerKey,
-		Entries:     r.rule.Names(), Selection: append([]string{r.name}, r.askedFor(r.ks, selected(&r.request))...),
+		Entries:     r.rule.Names(), Selection: append([]string{r.name}, r.AskedFor(r.ks, selected(&r.request))...),
 		Declaration: declarationDigest(r.ks),
 		Shards:      r.shards()}
 	w, err := archive.NewWriter(file, meta, archivefile.Zstd)
@@ -125,10 +126,10 @@ func (r *changeRun) finishKept() (n int64, err error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, archive.ErrNotArchive), errors.Is(err, io.EOF):
 		return 0, nil
 	case err != nil:
-		return 0, usage("name another file", "%s cannot be finished: %v", r.keep+archivefile.Part, err)
+		return 0, cli.Usage("name another file", "%s cannot be finished: %v", r.keep+archivefile.Part, err)
 	}
 	if len(a.Meta.Selection) == 0 || a.Meta.Selection[0] != "delete" && a.Meta.Selection[0] != "clean" {
-		return 0, errors.Join(usage("name another file", "%s is not what a deletion has kept", r.keep+archivefile.Part),
+		return 0, errors.Join(cli.Usage("name another file", "%s is not what a deletion has kept", r.keep+archivefile.Part),
 			file.Abandon())
 	}
 	if n = a.Footer.Records; n == 0 {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 )
 
-func (a *app) explainKey(ctx context.Context, o *explaining) error {
-	d, _, err := a.usable()
+func explainKey(ctx context.Context, a *cli.App, o *explaining) error {
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -22,7 +23,7 @@ func (a *app) explainKey(ctx context.Context, o *explaining) error {
 	}
 	l := locator.Find([]byte(o.key))
 	if o.live {
-		config, err := a.server()
+		config, err := a.Server()
 		if err != nil {
 			return err
 		}
@@ -31,47 +32,47 @@ func (a *app) explainKey(ctx context.Context, o *explaining) error {
 		}
 	}
 	if o.output == "json" {
-		err = a.json(explanation{Key: l})
+		err = a.JSON(explanation{Key: l})
 	} else {
-		a.printLocated(l)
+		printLocated(a, l)
 	}
 	if err == nil && (l.Status == "undeclared" || l.Status == "owned" || len(l.Wrong) > 0) {
-		err = &exit{code: exitFindings}
+		err = &cli.Exit{Code: cli.ExitFindings}
 	}
 	return err
 }
 
-func (a *app) printLocated(l *answer.Located) {
-	a.line("key", finding.Key(l.Key))
+func printLocated(a *cli.App, l *answer.Located) {
+	line(a, "key", finding.Key(l.Key))
 	switch l.Status {
 	case "foreign":
-		a.line("entry", "other software's, by foreign "+l.Glob+": counted, not judged")
+		line(a, "entry", "other software's, by foreign "+l.Glob+": counted, not judged")
 	case "owned":
-		a.line("entry", "none declares it, although owns has "+l.Glob)
+		line(a, "entry", "none declares it, although owns has "+l.Glob)
 	case "legacy":
-		a.line("entry", l.Entry+", by an old name (was)")
+		line(a, "entry", l.Entry+", by an old name (was)")
 	case "undeclared":
-		a.line("entry", "none declares it")
+		line(a, "entry", "none declares it")
 	default:
-		a.line("entry", l.Entry+" ("+l.Declared.Entry.Type+")")
+		line(a, "entry", l.Entry+" ("+l.Declared.Entry.Type+")")
 	}
-	a.line("pattern", l.Pattern)
+	line(a, "pattern", l.Pattern)
 	for _, c := range l.Captures {
-		a.line("  "+c.Name, finding.Key(c.Value)+" ("+c.Type+")")
+		line(a, "  "+c.Name, finding.Key(c.Value)+" ("+c.Type+")")
 	}
 	for _, n := range l.Near {
-		a.line("meant?", n.Entry+": "+n.Pattern)
+		line(a, "meant?", n.Entry+": "+n.Pattern)
 	}
-	a.line("type", l.Type)
-	a.line("ttl", l.TTL)
-	a.line("owner", l.Owner)
-	a.line("doc", l.Doc)
-	a.line("slot", strconv.Itoa(int(l.Slot)))
+	line(a, "type", l.Type)
+	line(a, "ttl", l.TTL)
+	line(a, "owner", l.Owner)
+	line(a, "doc", l.Doc)
+	line(a, "slot", strconv.Itoa(int(l.Slot)))
 	if l.Live != nil {
-		a.line("live", liveText(l.Live))
+		line(a, "live", liveText(l.Live))
 	}
 	for _, w := range l.Wrong {
-		a.line("wrong", w)
+		line(a, "wrong", w)
 	}
 }
 

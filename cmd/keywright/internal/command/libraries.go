@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
@@ -23,8 +24,8 @@ import (
 const libraryHelp = `Libraries of functions (Redis 7) belong to no key: they are meant where all keys are.`
 
 // whole reports whether libraries of functions are meant: they belong to no key, and to no database.
-func (a *app) whole(ks *keyspace.Keyspace, s *selecting, db int) bool {
-	return len(a.askedFor(ks, s)) == 0 && db < 0
+func whole(a *cli.App, ks *keyspace.Keyspace, s *cli.Selecting, db int) bool {
+	return len(a.AskedFor(ks, s)) == 0 && db < 0
 }
 
 // libraryPart describes a library of functions in an archive; its JSON names are stable.
@@ -45,7 +46,7 @@ func librariesOf(index *archive.Index) (out []libraryPart) {
 }
 
 // tellLibraries says which libraries an archive has.
-func (a *app) tellLibraries(all []libraryPart) {
+func tellLibraries(a *cli.App, all []libraryPart) {
 	if len(all) == 0 {
 		return
 	}
@@ -53,7 +54,7 @@ func (a *app) tellLibraries(all []libraryPart) {
 	for _, l := range all {
 		names = append(names, l.Library)
 	}
-	a.tell("%s", librariesNamed(names))
+	a.Print("%s", librariesNamed(names))
 }
 
 // librariesNamed counts and names libraries of functions.
@@ -66,12 +67,12 @@ func librariesNamed(names []string) string {
 // library takes a library of functions of the server that is backed up.
 func (b *backupRun) library(at string, code []byte) error {
 	lib, fresh := b.libraries.Add(at, code)
-	if !fresh || !b.whole(b.ks, &b.selecting, b.scan.OnlyDB) {
+	if !fresh || !whole(b.App, b.ks, &b.Selecting, b.scan.OnlyDB) {
 		return nil
 	}
 	err := b.w.AddLibrary(&lib)
 	if errors.Is(err, source.ErrLibrary) {
-		return usage("remove "+b.to+archivefile.Part+" to begin again",
+		return cli.Usage("remove "+b.to+archivefile.Part+" to begin again",
 			"%s was begun before the library of functions %q was changed",
 			b.to+archivefile.Part, lib.Name)
 	} else if err != nil {
@@ -82,7 +83,7 @@ func (b *backupRun) library(at string, code []byte) error {
 
 // libraryFindings are the reasons and notes about libraries of functions: none was asked for where some keys were.
 func (b *backupRun) libraryFindings(sum *source.Summary) {
-	if b.whole(b.ks, &b.selecting, b.scan.OnlyDB) {
+	if whole(b.App, b.ks, &b.Selecting, b.scan.OnlyDB) {
 		sum.Incomplete = sum.Incomplete.Add(b.libraries.Reasons...)
 		if some := b.libraries.Scattered(len(b.meta.Shards)); len(some) > 0 {
 			sum.Notes = append(sum.Notes, "not at every shard: "+librariesNamed(some))
@@ -144,7 +145,7 @@ func librariesIn(c *archive.Chain) func(context.Context) (*source.Libraries, err
 
 // compareLibraries compares the libraries of functions of both places, where all keys are compared.
 func (v *verifyRun) compareLibraries(ctx context.Context) (_ *compare.Libraries, why source.Reasons, err error) {
-	if !v.whole(v.sel.ks, &v.selecting, v.scan.OnlyDB) || v.mapping.from != "" {
+	if !whole(v.App, v.sel.ks, &v.Selecting, v.scan.OnlyDB) || v.mapping.from != "" {
 		return nil, nil, nil
 	}
 	var of [2]*source.Libraries
@@ -167,7 +168,7 @@ func (v *verifyRun) compareLibraries(ctx context.Context) (_ *compare.Libraries,
 }
 
 // tellDifferentLibraries says which libraries of functions differ.
-func (a *app) tellDifferentLibraries(l *compare.Libraries) {
+func tellDifferentLibraries(a *cli.App, l *compare.Libraries) {
 	if l == nil {
 		return
 	}
@@ -176,11 +177,11 @@ func (a *app) tellDifferentLibraries(l *compare.Libraries) {
 		what  string
 	}{{l.Missing, "missing at B"}, {l.Extra, "at B only"}, {l.Different, "with another code, or not at every shard"}} {
 		if len(part.names) > 0 {
-			a.tell("%s: %s", part.what, librariesNamed(part.names))
+			a.Print("%s: %s", part.what, librariesNamed(part.names))
 		}
 	}
 	if l.Same > 0 {
-		a.tell("libraries of functions that are the same: %s", terminal.Count(l.Same))
+		a.Print("libraries of functions that are the same: %s", terminal.Count(l.Same))
 	}
 }
 
@@ -199,7 +200,7 @@ func loadLibraries(ctx context.Context, clients apply.Clients, all func(func(sou
 }
 
 // tellLoaded says what became of libraries of functions.
-func (a *app) tellLoaded(r *apply.LibraryReport, applied bool) {
+func tellLoaded(a *cli.App, r *apply.LibraryReport, applied bool) {
 	if r == nil {
 		return
 	}
@@ -223,12 +224,12 @@ func (a *app) tellLoaded(r *apply.LibraryReport, applied bool) {
 			if !applied {
 				word = words[change][1]
 			}
-			a.tell("%s: %s", word, librariesNamed(names))
+			a.Print("%s: %s", word, librariesNamed(names))
 		}
 	}
 	for _, l := range r.Libraries {
 		if l.Why != "" && l.Why != r.Unable {
-			a.tell("%s: %s", finding.Printable(l.Name), finding.Printable(l.Why))
+			a.Print("%s: %s", finding.Printable(l.Name), finding.Printable(l.Why))
 		}
 	}
 }
@@ -261,17 +262,17 @@ func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) (*apply.Li
 		return nil, nil
 	}
 	if n := len(r.opened.Newest().Index.Libraries); n == 0 || r.mapping.from != "" ||
-		!r.whole(r.sel.ks, &r.selecting, -1) {
+		!whole(r.App, r.sel.ks, &r.Selecting, -1) {
 		r.otherLibs = n
 		return nil, nil
 	}
-	to := func(int) (*keywright.Client, error) { return r.client(max(r.db, 0)) }
+	to := func(int) (*keywright.Client, error) { return r.Client(max(r.db, 0)) }
 	return loadLibraries(ctx, to, r.opened.Libraries, r.existing, planned)
 }
 
 // loadLibraries loads the libraries of functions of the source, or says what would become of them.
 func (r *copyRun) loadLibraries(ctx context.Context) (err error) {
-	if !r.whole(r.sel.ks, &r.selecting, r.scan.OnlyDB) || r.mapping.from != "" {
+	if !whole(r.App, r.sel.ks, &r.Selecting, r.scan.OnlyDB) || r.mapping.from != "" {
 		return nil
 	}
 	var had source.Libraries
@@ -285,7 +286,7 @@ func (r *copyRun) loadLibraries(ctx context.Context) (err error) {
 		})
 		return err
 	}
-	r.libraries, err = loadLibraries(ctx, func(int) (*keywright.Client, error) { return r.client(max(r.toDB, 0)) }, all,
+	r.libraries, err = loadLibraries(ctx, func(int) (*keywright.Client, error) { return r.Client(max(r.toDB, 0)) }, all,
 		r.existing, !r.copying.apply)
 	r.unread = denied.Add(had.Reasons...)
 	return err

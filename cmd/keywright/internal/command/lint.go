@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/lint"
@@ -30,13 +31,13 @@ type judging struct {
 	accepted *finding.Settled  // after settle, with a baseline
 }
 
-func (j *judging) flags(c *cobra.Command, forms ...string) {
+func (j *judging) Flags(c *cobra.Command, forms ...string) {
 	f := c.Flags()
-	outputs(c, &j.output, forms...)
+	cli.Outputs(c, &j.output, forms...)
 	f.StringVar(&j.failOn, "fail-on", "warning", "exit with 1 from this severity on: error, warning, note or never")
 	f.StringVar(&j.baseline, "baseline", "", "JSON file of accepted findings; only others fail")
 	f.BoolVar(&j.updateBaseline, "update-baseline", false, "write the findings to the baseline and exit with 0")
-	choices(c, "fail-on", "error", "warning", "note", "never")
+	cli.Choices(c, "fail-on", "error", "warning", "note", "never")
 }
 
 // severities lists the words of --fail-on.
@@ -45,18 +46,18 @@ var severities = map[string]finding.Severity{"error": finding.Error, "warning": 
 // check refuses what cannot be used, before the work: also a baseline that cannot be
 // read, or written.
 func (j *judging) check() error {
-	if err := oneOf("fail-on", j.failOn, "error", "warning", "note", "never"); err != nil {
+	if err := cli.OneOf("fail-on", j.failOn, "error", "warning", "note", "never"); err != nil {
 		return err
 	}
 	if j.updateBaseline && j.baseline == "" {
-		return usage("add --baseline FILE", "--update-baseline needs a baseline to write")
+		return cli.Usage("add --baseline FILE", "--update-baseline needs a baseline to write")
 	}
 	if j.baseline == "" {
 		return nil
 	}
 	if j.updateBaseline {
-		if err := writable(j.baseline); err != nil {
-			return unwritable("the baseline", err)
+		if err := cli.Writable(j.baseline); err != nil {
+			return cli.Unwritable("the baseline", err)
 		}
 		if _, err := os.Stat(j.baseline); errors.Is(err, fs.ErrNotExist) {
 			j.known = &finding.Baseline{}
@@ -69,12 +70,12 @@ func (j *judging) check() error {
 func (j *judging) readBaseline() error {
 	f, err := os.Open(j.baseline)
 	if err != nil {
-		return usage("write it with --update-baseline", "the baseline cannot be read: %v", err)
+		return cli.Usage("write it with --update-baseline", "the baseline cannot be read: %v", err)
 	}
 	defer f.Close()
 	b, err := finding.ReadBaseline(f)
 	if err != nil {
-		return usage("restore it, or delete it and write it again with --update-baseline", "%s: %v", j.baseline, err)
+		return cli.Usage("restore it, or delete it and write it again with --update-baseline", "%s: %v", j.baseline, err)
 	}
 	j.known = &b
 	return nil
@@ -82,7 +83,7 @@ func (j *judging) readBaseline() error {
 
 // settle applies the baseline: it returns the findings that count, or writes
 // the baseline and returns none. What looked says was not looked for is not gone: it stays.
-func (j *judging) settle(a *app, findings []finding.Finding,
+func (j *judging) settle(a *cli.App, findings []finding.Finding,
 	looked func(finding.BaselineEntry) bool) ([]finding.Finding, error) {
 	if j.baseline == "" {
 		return findings, nil
@@ -90,7 +91,7 @@ func (j *judging) settle(a *app, findings []finding.Finding,
 	settled := j.known.Apply(findings, looked)
 	j.accepted = &settled
 	if n := len(settled.Unseen); n > 0 {
-		a.say("%s of the baseline not looked for in this run: they stay in it, and are not gone",
+		a.Say("%s of the baseline not looked for in this run: they stay in it, and are not gone",
 			terminal.Plural(int64(n), "finding"))
 	}
 	if j.updateBaseline {
@@ -99,22 +100,22 @@ func (j *judging) settle(a *app, findings []finding.Finding,
 		if err := j.known.Update(findings, looked).Write(&text); err != nil {
 			return nil, err
 		}
-		if err := replaceText(j.baseline, text.Bytes()); err != nil {
-			return nil, usage("name a file in a folder that exists", "the baseline cannot be written: %v", err)
+		if err := cli.ReplaceText(j.baseline, text.Bytes()); err != nil {
+			return nil, cli.Usage("name a file in a folder that exists", "the baseline cannot be written: %v", err)
 		}
-		a.say("wrote %s to %s", terminal.Plural(int64(len(findings)), "finding"), j.baseline)
+		a.Say("wrote %s to %s", terminal.Plural(int64(len(findings)), "finding"), j.baseline)
 		return nil, nil
 	}
 	if len(settled.Known) > 0 {
-		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"),
+		a.Say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"),
 			violationsOf(settled.Violations()))
 	}
 	if settled.Old > 0 {
-		a.say("note: the baseline has one count for all undeclared keys, so that what took the place of what went is " +
+		a.Say("note: the baseline has one count for all undeclared keys, so that what took the place of what went is " +
 			"accepted, " +
 			"too: --update-baseline writes one for each of their groups")
 	}
-	a.tellChanges(&settled)
+	tellChanges(a, &settled)
 	return settled.Fresh, nil
 }
 
@@ -122,7 +123,7 @@ func (j *judging) settle(a *app, findings []finding.Finding,
 const shownParts = 10
 
 // tellChanges says what grew, what is new and what is gone, each group of undeclared keys by its pattern.
-func (a *app) tellChanges(s *finding.Settled) {
+func tellChanges(a *cli.App, s *finding.Settled) {
 	var grown, fresh, gone []string
 	for _, g := range s.Grown {
 		grown = append(grown, fmt.Sprintf("grown: %s %s: %s, accepted were %s", g.Code,
@@ -141,14 +142,14 @@ func (a *app) tellChanges(s *finding.Settled) {
 	}
 	for _, list := range [][]string{grown, fresh, gone} {
 		for _, line := range list[:min(len(list), shownParts)] {
-			a.say("%s", line)
+			a.Say("%s", line)
 		}
 		if more := len(list) - shownParts; more > 0 {
-			a.say("and %s more %s", terminal.Count(int64(more)), strings.SplitN(list[0], ":", 2)[0])
+			a.Say("and %s more %s", terminal.Count(int64(more)), strings.SplitN(list[0], ":", 2)[0])
 		}
 	}
 	if len(gone) > 0 {
-		a.say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(gone)), "finding"))
+		a.Say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(gone)), "finding"))
 	}
 }
 
@@ -171,7 +172,7 @@ func (j *judging) acceptance() string {
 // verdict turns counts into the exit code.
 func (j *judging) verdict(c finding.Counts) error {
 	if j.failOn != "never" && c.Failing(severities[j.failOn]) {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
@@ -182,18 +183,18 @@ var printers = map[string]func(io.Writer, []finding.Finding, finding.Options) er
 }
 
 // printFindings prints findings that are all there is to print.
-func (a *app) printFindings(form string, findings []finding.Finding, j *judging, o finding.Options) error {
+func printFindings(a *cli.App, form string, findings []finding.Finding, j *judging, o finding.Options) error {
 	if form != "json" {
-		return printers[form](a.out.Raw(), findings, o)
+		return printers[form](a.Out.Raw(), findings, o)
 	}
 	document := finding.NewDocument(findings, o.Rules)
 	if j.accepted != nil {
 		document.Baseline = j.accepted.Balance()
 	}
-	return a.json(document)
+	return a.JSON(document)
 }
 
-func (a *app) lintCommand() *cobra.Command {
+func lintCommand(a *cli.App) *cobra.Command {
 	var j judging
 	c := &cobra.Command{
 		Use:   "lint [file or folder…]",
@@ -206,28 +207,28 @@ Exit codes: 0 clean, 1 findings, 2 usage or a file that does not exist.`,
 		Example: `  keywright lint
   keywright lint examples/ -o sarif > keywright.sarif
   keywright lint --baseline .keywright/baseline.json`,
-		RunE: func(c *cobra.Command, args []string) error { return a.lint(c, &j, args) },
+		RunE: func(c *cobra.Command, args []string) error { return lintFiles(a, c, &j, args) },
 	}
-	j.flags(c, "text", "json", "sarif", "github", "junit")
+	j.Flags(c, "text", "json", "sarif", "github", "junit")
 	return c
 }
 
-func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
-	form, err := a.form(c, j.output, "text", "json", "sarif", "github", "junit")
+func lintFiles(a *cli.App, c *cobra.Command, j *judging, args []string) error {
+	form, err := a.Form(c, j.output, "text", "json", "sarif", "github", "junit")
 	if err != nil {
 		return err
 	}
 	if err := j.check(); err != nil {
 		return err
 	}
-	paths, err := a.declarations(args)
+	paths, err := a.Declarations(args)
 	if err != nil {
 		return err
 	}
-	all := &declaration{sources: map[string][]byte{}}
+	all := &cli.Declaration{Sources: map[string][]byte{}}
 	var findings []finding.Finding
 	for _, p := range paths {
-		found, err := a.lintOne(p, all)
+		found, err := lintOne(a, p, all)
 		if err != nil {
 			return err
 		}
@@ -236,61 +237,61 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 	if findings, err = j.settle(a, findings, func(e finding.BaselineEntry) bool { return lookedFor(all, e) }); err != nil {
 		return err
 	}
-	if err := a.printFindings(form, findings, j, a.printing(all, a.out)); err != nil {
+	if err := printFindings(a, form, findings, j, a.Printing(all, a.Out)); err != nil {
 		return err
 	}
 	counts := finding.Count(findings)
-	if form == "text" && !a.quiet {
+	if form == "text" && !a.Quiet {
 		if len(findings) > 0 {
-			fmt.Fprintln(a.out)
+			fmt.Fprintln(a.Out)
 		}
-		fmt.Fprintf(a.out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"),
+		fmt.Fprintf(a.Out, "%s in %s%s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"),
 			j.acceptance())
 	}
-	a.annotated(form, counts)
+	annotated(a, form, counts)
 	return j.verdict(counts)
 }
 
 // annotated says beside annotations, which GitHub takes out of the log, how many
 // there are.
-func (a *app) annotated(form string, counts finding.Counts) {
+func annotated(a *cli.App, form string, counts finding.Counts) {
 	if form == "github" {
-		a.say("%s", finding.Summary(counts))
+		a.Say("%s", finding.Summary(counts))
 	}
 }
 
 // lookedFor reports whether lint has looked for what a baseline accepts: not in the files that it was
 // not given, not with its own rules in those that cannot be read, and never for what an audit finds.
 // An older baseline names no files.
-func lookedFor(d *declaration, e finding.BaselineEntry) bool {
+func lookedFor(d *cli.Declaration, e finding.BaselineEntry) bool {
 	if slices.ContainsFunc(audit.Rules(), func(r finding.Rule) bool { return r.Code == e.Code }) {
 		return false
 	}
-	if _, read := d.sources[e.File]; e.File != "" && !read {
+	if _, read := d.Sources[e.File]; e.File != "" && !read {
 		_, err := os.Stat(e.File)
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return !slices.Contains(d.unread, e.File) ||
+	return !slices.Contains(d.Unread, e.File) ||
 		slices.ContainsFunc(load.Rules(), func(r finding.Rule) bool { return r.Code == e.Code })
 }
 
 // lintOne checks one declaration, and adds its texts to all.
-func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) {
-	d, err := a.load(path)
+func lintOne(a *cli.App, path string, all *cli.Declaration) ([]finding.Finding, error) {
+	d, err := a.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	found, ran := d.findings, load.Rules()
+	found, ran := d.Findings, load.Rules()
 	whole := finding.Count(found).Errors == 0
 	if whole {
 		ran = append(ran, lint.Rules()...)
-		found = append(found, d.moved(lint.Run(d.Keyspace))...)
+		found = append(found, d.Moved(lint.Run(d.Keyspace))...)
 	}
-	for name, text := range d.sources {
-		all.sources[name] = text
+	for name, text := range d.Sources {
+		all.Sources[name] = text
 		if !whole {
-			all.unread = append(all.unread, name)
+			all.Unread = append(all.Unread, name)
 		}
 	}
-	return finding.Ignore(found, d.sources, AllRules(), ran, a.now()), nil
+	return finding.Ignore(found, d.Sources, cli.AllRules(), ran, a.Now()), nil
 }

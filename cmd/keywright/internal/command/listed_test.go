@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
@@ -27,7 +28,7 @@ func TestAListIsBounded(t *testing.T) {
 	}
 	var out, errs strings.Builder
 	code := Main(t.Context(), []string{"queues", "discard", "jobs", "--all", "-o", "json", "-u", s.URL()},
-		Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	var got struct{ Plan plan.Plan }
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil {
 		t.Fatal(err, code, errs.String())
@@ -37,7 +38,7 @@ func TestAListIsBounded(t *testing.T) {
 		p.Incomplete[0].Code != "cut" {
 		t.Errorf("%d changes of %+v, %v", len(p.Changes), p.Total, p.Incomplete)
 	}
-	if code != exitPartial || !strings.Contains(errs.String(), "more dead jobs than the 100,000 of one plan") ||
+	if code != cli.ExitPartial || !strings.Contains(errs.String(), "more dead jobs than the 100,000 of one plan") ||
 		out.Len() > 64<<20 {
 		t.Errorf("exit code %d, %d bytes, %s", code, out.Len(), errs.String())
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -18,7 +19,7 @@ type locking struct {
 	output string
 }
 
-func (a *app) locksCommand() *cobra.Command {
+func locksCommand(a *cli.App) *cobra.Command {
 	var o locking
 	c := &cobra.Command{
 		Use:   "locks [entry]...",
@@ -32,20 +33,20 @@ keywright locks break takes a lock from its holder.`,
   keywright locks coupon_issue -o json
   keywright locks break lock:coupon:issue:42 --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Lock, args,
+			return a.WithConstructs(c.Context(), keyspace.Lock, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.locks(c.Context(), client, entries, &o)
+					return locks(c.Context(), a, client, entries, &o)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Lock)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
-	c.AddCommand(a.locksBreakCommand())
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Lock)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
+	c.AddCommand(locksBreakCommand(a))
 	return c
 }
 
@@ -57,36 +58,36 @@ func holderOf(l *answer.Lock) string {
 	return finding.Key(*l.Holder)
 }
 
-func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
-	report, err := a.constructReader(c).Locks(ctx, entries)
+func locks(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
+	report, err := a.ConstructReader(c).Locks(ctx, entries)
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printLocks(&report)
+		err = printLocks(a, &report)
 	}
-	return cmp.Or(err, partly(&report.Gaps, "locks"))
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "locks"))
 }
 
-func (a *app) printLocks(report *answer.Locks) error {
+func printLocks(a *cli.App, report *answer.Locks) error {
 	rows := make([][]string, len(report.Locks))
 	for i, l := range report.Locks {
-		rows[i] = []string{finding.Key(l.Key), holderOf(&l), seconds(l.Since), seconds(l.Left),
+		rows[i] = []string{finding.Key(l.Key), holderOf(&l), cli.Seconds(l.Since), cli.Seconds(l.Left),
 			strconv.FormatInt(l.Fence, 10),
-			countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
+			cli.CountOrNone(l.Waiting), cli.CountOrNone(l.Sharing), l.Entry}
 		if l.Token == nil {
 			rows[i][2], rows[i][4] = "", ""
 		}
 	}
-	defer a.tellGaps(&report.Gaps)
-	a.lead()
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
 	if len(rows) == 0 {
-		a.none(&report.Gaps, "no lock is held")
+		a.PrintNone(&report.Gaps, "no lock is held")
 		return nil
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},
+	return terminal.Table(a.Out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},
 		{Title: "held for", Right: true}, {Title: "lease left", Right: true}, {Title: "fence", Right: true, Drop: 3},
 		{Title: "waiting", Right: true}, {Title: "sharing", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/lock"
@@ -14,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) locksBreakCommand() *cobra.Command {
+func locksBreakCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "break KEY...",
@@ -32,33 +33,33 @@ only safe if it checks the fencing token.
   keywright locks break lock:coupon:issue:42 lock:coupon:issue:43 --plan break.plan`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("`keywright locks` lists those that are held", "locks break takes the keys of locks")
+				return cli.Usage("`keywright locks` lists those that are held", "locks break takes the keys of locks")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Options: map[string]string{"keys": packed(args)}}
-			return a.change(c.Context(), "locks break", q, &o)
+			return change(c.Context(), a, "locks break", q, &o)
 		},
 	}
-	o.flags(a, c)
+	o.Flags(a, c)
 	return c
 }
 
 // loadConstructs reads the declaration and checks that it has entries of a construct.
 func (r *changeRun) loadConstructs(of keyspace.Construct) error {
-	d, path, err := r.usable()
+	d, path, err := r.LoadDeclaration()
 	if err != nil {
 		return err
 	}
 	r.ks = d.Keyspace
-	_, err = constructsOf(d.Keyspace, of, r.request.Entries, path)
+	_, err = cli.ConstructsOf(d.Keyspace, of, r.request.Entries, path)
 	return err
 }
 
 // constructs returns the entries that the request names.
 func (r *changeRun) constructs(of keyspace.Construct) []*keyspace.Entry {
-	entries, _ := constructsOf(r.ks, of, r.request.Entries, "") // that they are there was checked
+	entries, _ := cli.ConstructsOf(r.ks, of, r.request.Entries, "") // that they are there was checked
 	return entries
 }
 
@@ -69,7 +70,7 @@ func loadLocks(_ context.Context, r *changeRun) error {
 	}
 	for _, key := range unpacked(r.request.Options["keys"]) {
 		if e, _ := r.lockOf(key); e == nil {
-			return usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", key)
+			return cli.Usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", key)
 		}
 	}
 	return nil
@@ -87,7 +88,7 @@ func (r *changeRun) lockOf(key string) (*keyspace.Entry, bind.Values) {
 
 // findHeld finds those of the locks that are held.
 func findHeld(ctx context.Context, r *changeRun, found *findings) error {
-	c, err := r.client()
+	c, err := r.Client()
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
@@ -14,20 +15,20 @@ import (
 
 // lsing holds the flags of ls.
 type lsing struct {
-	selecting
+	cli.Selecting
 	sourcing
 	limit  int64
 	output string
 }
 
-func (a *app) lsCommand() *cobra.Command {
+func lsCommand(a *cli.App) *cobra.Command {
 	var o lsing
 	c := &cobra.Command{
 		Use:   "ls [snapshot file | - | URL]",
 		Short: "List keys with entry, type, TTL, size and database",
 		Long: `Lists the keys of a server or a snapshot as they come, in no order.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + sourceHelp + `
 
@@ -42,18 +43,18 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			if err := oneOf("output", o.output, "table", "jsonl", "names"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "jsonl", "names"); err != nil {
 				return err
 			}
-			return a.ls(c.Context(), &o)
+			return ls(c.Context(), a, &o)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.sourcing.flags(c)
-	outputs(c, &o.output, "table", "jsonl", "names")
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.sourcing.Flags(c)
+	cli.Outputs(c, &o.output, "table", "jsonl", "names")
 	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")
 	return c
 }
@@ -70,25 +71,25 @@ type listedKey struct {
 
 var errLimit = errors.New("the limit is reached")
 
-func (a *app) ls(ctx context.Context, o *lsing) error {
+func ls(ctx context.Context, a *cli.App, o *lsing) error {
 	if o.limit < 0 {
-		return usage("write --limit 100", "--limit cannot be negative")
+		return cli.Usage("write --limit 100", "--limit cannot be negative")
 	}
-	if err := a.bare(o.output == "names", "-o names",
+	if err := a.RefuseTerminal(o.output == "names", "-o names",
 		"pipe it, as in `keywright ls -o names | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
-	sel, _, err := a.selection(&o.selecting)
+	sel, _, err := a.Selection(&o.Selecting)
 	if err != nil {
 		return err
 	}
-	src, req, done, err := a.source(&o.sourcing)
+	src, req, done, err := openSource(a, &o.sourcing)
 	if err != nil {
 		return err
 	}
 	defer done()
 	req.Match = sel.Glob()
-	out := bufio.NewWriterSize(a.out.Raw(), 64<<10)
+	out := bufio.NewWriterSize(a.Out.Raw(), 64<<10)
 	listed := int64(0)
 	sum, err := src.Scan(ctx, req, func(batch []source.Key) error {
 		for i := range batch {
@@ -97,7 +98,7 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 			if !ok {
 				continue
 			}
-			if err := a.lsKey(out, o.output, k, entryOrNone(sel.Names(), entry)); err != nil {
+			if err := lsKey(a, out, o.output, k, entryOrNone(sel.Names(), entry)); err != nil {
 				return err
 			}
 			if listed++; listed == o.limit {
@@ -120,9 +121,9 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	if errors.Is(err, errLimit) {
 		cut = ", the first that were found: --limit ended the list"
 	}
-	a.say("%s%s", terminal.Plural(listed, "key"), cut)
+	a.Say("%s%s", terminal.Plural(listed, "key"), cut)
 	if len(sum.Incomplete) > 0 && cut == "" {
-		return &exit{exitPartial, "not all keys were seen: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + sum.Incomplete.String(), Hint: o.again(sum.Incomplete)}
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ const (
 )
 
 // lsKey writes one key in a form of output.
-func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
+func lsKey(a *cli.App, out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
 	switch form {
 	case "names":
 		_, err = out.Write(append(append([]byte(nil), k.Name...), 0))
@@ -146,7 +147,7 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 			l.TTL = &ttl
 		}
 		var line []byte
-		if line, err = a.withVersion(l); err == nil {
+		if line, err = a.WithVersion(l); err == nil {
 			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -16,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) matchCommand() *cobra.Command {
+func matchCommand(a *cli.App) *cobra.Command {
 	var output string
 	var null bool
 	c := &cobra.Command{
@@ -31,17 +32,17 @@ no part of its key.
 
 Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 		Example: `  redis-cli --scan | keywright match | cut -f1 | sort | uniq -c`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			form, err := a.form(c, output, "text", "jsonl")
+			form, err := a.Form(c, output, "text", "jsonl")
 			if err != nil {
 				return err
 			}
-			return a.match(form, null)
+			return matchKeys(a, form, null)
 		},
 	}
-	outputs(c, &output, "text", "jsonl")
-	a.namespaceFlag(c)
+	cli.Outputs(c, &output, "text", "jsonl")
+	a.NamespaceFlag(c)
 	c.Flags().BoolVarP(&null, "null", "0", false, "keys end with a zero byte, as audit --keys-of --null prints them")
 	return c
 }
@@ -50,8 +51,8 @@ Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 // list of keys has such lines.
 const maxKeyLine = 64 << 20
 
-func (a *app) match(form string, null bool) error {
-	d, _, err := a.usable()
+func matchKeys(a *cli.App, form string, null bool) error {
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -60,8 +61,8 @@ func (a *app) match(form string, null bool) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(a.out.Raw())
-	print := a.printMatch(form, out)
+	out := bufio.NewWriter(a.Out.Raw())
+	print := printMatch(a, form, out)
 	near := keyspace.NewNear(d.Keyspace)
 	unnamed := 0 // keys that were not compared
 	strays := false
@@ -76,7 +77,7 @@ func (a *app) match(form string, null bool) error {
 		key := in.Bytes()
 		if first && !null && bytes.HasSuffix(key, []byte("\r")) {
 			windows = true
-			a.say("note: lines end with CR LF; the CR is not taken for a part of the keys")
+			a.Say("note: lines end with CR LF; the CR is not taken for a part of the keys")
 		}
 		if windows {
 			key = bytes.TrimSuffix(key, []byte("\r"))
@@ -99,14 +100,14 @@ func (a *app) match(form string, null bool) error {
 		}
 	}
 	if unnamed > 0 {
-		a.say("note: the last %s that no entry declares were not compared with what is declared: there are too many",
+		a.Say("note: the last %s that no entry declares were not compared with what is declared: there are too many",
 			terminal.Plural(int64(unnamed), "key"))
 	}
 	if err := errors.Join(in.Err(), out.Flush()); err != nil {
 		return err
 	}
 	if strays {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (m *matched) propose(near *keyspace.Near) {
 }
 
 // printMatch prints a line: a key as it is where it is printable, else quoted.
-func (a *app) printMatch(form string, out io.Writer) func(matched) error {
+func printMatch(a *cli.App, form string, out io.Writer) func(matched) error {
 	if form == "text" {
 		return func(m matched) error {
 			meant := ""
@@ -153,7 +154,7 @@ func (a *app) printMatch(form string, out io.Writer) func(matched) error {
 		}
 	}
 	return func(m matched) error {
-		text, err := a.withVersion(m)
+		text, err := a.WithVersion(m)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/slot"
@@ -33,7 +34,7 @@ type merging struct {
 	seen  map[string]bool
 }
 
-func (a *app) mergeCommand() *cobra.Command {
+func mergeCommand(a *cli.App) *cobra.Command {
 	var o merging
 	c := &cobra.Command{
 		Use:   "merge FILE…",
@@ -57,16 +58,16 @@ Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be merged, 5 inco
   keywright merge a.part b.part --parts 2 -o html > audit.html
   keywright merge rack1/*.part -o partial > rack1.part`,
 		RunE: func(c *cobra.Command, args []string) error {
-			form, err := a.form(c, o.output, auditForms...)
+			form, err := a.Form(c, o.output, auditForms...)
 			if err != nil {
 				return err
 			}
 			o.output = form
-			return a.merge(c.Context(), &o, args)
+			return merge(c.Context(), a, &o, args)
 		},
 	}
-	a.namespaceFlag(c)
-	o.judging.flags(c, auditForms...)
+	a.NamespaceFlag(c)
+	o.judging.Flags(c, auditForms...)
 	showKeysFlag(c, &o.showKeys)
 	f := c.Flags()
 	f.IntVar(&o.parts, "parts", 0, "how many parts there must be, where they have no numbers")
@@ -75,22 +76,22 @@ Exit codes: 0 clean, 1 findings, 2 usage or a file that cannot be merged, 5 inco
 	return c
 }
 
-func (a *app) merge(ctx context.Context, o *merging, files []string) error {
+func merge(ctx context.Context, a *cli.App, o *merging, files []string) error {
 	switch {
 	case len(files) == 0:
-		return usage("as in `keywright merge shards/*.part`", "merge needs the files of the parts")
+		return cli.Usage("as in `keywright merge shards/*.part`", "merge needs the files of the parts")
 	case len(files) > maxParts:
-		return usage("merge them in groups with -o partial first",
+		return cli.Usage("merge them in groups with -o partial first",
 			"%s files are more than the %s that are merged at once", terminal.Count(int64(len(files))),
 			terminal.Count(maxParts))
 	case o.audit.Groups < 1 || o.audit.Groups > maxKept || o.parts < 0:
-		return usage("write a positive number, or leave it out", "--groups is 1 to %s, --parts cannot be negative",
+		return cli.Usage("write a positive number, or leave it out", "--groups is 1 to %s, --parts cannot be negative",
 			terminal.Count(maxKept))
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -121,25 +122,25 @@ func (a *app) merge(ctx context.Context, o *merging, files []string) error {
 		if err != nil {
 			return err
 		}
-		err = a.writePartial(&partial{Asked: o.asked, Parts: o.got, Read: o.read, Options: partialOptions{o.audit.Include,
+		err = writePartial(a, &partial{Asked: o.asked, Parts: o.got, Read: o.read, Options: partialOptions{o.audit.Include,
 			o.audit.Exclude, o.values, o.top, o.examples, o.noBytes, o.db}}, state)
 		if err == nil && len(o.read.Incomplete) > 0 {
-			err = &exit{exitPartial, "the part is incomplete: " + o.read.Incomplete.String(), o.retry}
+			err = &cli.Exit{Code: cli.ExitPartial, Message: "the part is incomplete: " + o.read.Incomplete.String(), Hint: o.retry}
 		}
 		return err
 	}
 	o.onlyDB = o.db
-	return a.conclude(ctx, &o.auditing, d, o.fold.Report(o.summary(), o.read.Sampled), nil)
+	return conclude(ctx, a, &o.auditing, d, o.fold.Report(o.summary(), o.read.Sampled), nil)
 }
 
 // begin takes the flags of the first part, and compares its declaration.
-func (o *merging) begin(a *app, d *declaration, path, file string, p *partial) error {
+func (o *merging) begin(a *cli.App, d *cli.Declaration, path, file string, p *partial) error {
 	q := &p.Options
 	o.audit.Include, o.audit.Exclude, o.values = q.Include, q.Exclude, q.Values
 	o.top, o.examples, o.noBytes = q.Top, q.Examples, q.NoBytes
 	o.first, o.asked, o.db = file, p.Asked, q.DB
 	if o.values == "" || min(o.top, o.examples) < 0 || max(o.top, o.examples) > maxKept {
-		return usage("write it again with `keywright audit -o partial`", "%s is damaged", file)
+		return cli.Usage("write it again with `keywright audit -o partial`", "%s is damaged", file)
 	}
 	o.audit.Top, o.audit.Examples, o.audit.Whole = o.top, o.examples, o.values == "all"
 	o.audit.Values = o.audit.Whole || o.values == "sample" || o.values == "true"
@@ -149,8 +150,8 @@ func (o *merging) begin(a *app, d *declaration, path, file string, p *partial) e
 	if o.fold, err = audit.New(d.Keyspace, o.audit); err != nil {
 		return err
 	}
-	if p.Asked != o.auditing.asked(d, schemas.Sum(nil), o.db)+a.namespace {
-		return usage("name the declaration with -f (and --namespace) that the audits had",
+	if p.Asked != o.auditing.Asked(d, schemas.Sum(nil), o.db)+a.Namespace {
+		return cli.Usage("name the declaration with -f (and --namespace) that the audits had",
 			"%s is of another declaration", file)
 	}
 	return nil
@@ -162,7 +163,7 @@ const maxNotes = 100
 // add takes one file.
 func (o *merging) add(file string, p *partial, state []byte) error {
 	if p.Asked != o.asked {
-		return usage("make all parts with the same declaration and flags",
+		return cli.Usage("make all parts with the same declaration and flags",
 			"%s is of an audit with another declaration or other flags than %s", file, o.first)
 	}
 	for _, one := range p.Parts {
@@ -171,10 +172,10 @@ func (o *merging) add(file string, p *partial, state []byte) error {
 		}
 	}
 	if len(o.got)+len(p.Parts) > maxParts {
-		return usage("audit fewer, larger parts", "there are more than %s parts", terminal.Count(maxParts))
+		return cli.Usage("audit fewer, larger parts", "there are more than %s parts", terminal.Count(maxParts))
 	}
 	if err := o.fold.Merge(state); err != nil {
-		return usage("write it again with `keywright audit -o partial`", "%s: %v", file, err)
+		return cli.Usage("write it again with `keywright audit -o partial`", "%s: %v", file, err)
 	}
 	o.got = append(o.got, p.Parts...)
 	r, s := &o.read, &p.Read
@@ -199,11 +200,11 @@ func (o *merging) add(file string, p *partial, state []byte) error {
 // once refuses a part that was there before.
 func (o *merging) once(file string, one *partRead) error {
 	twice := func(how string, args ...any) error {
-		return usage("leave out one of them", "%s has a part that was there before: %s", file, fmt.Sprintf(how, args...))
+		return cli.Usage("leave out one of them", "%s has a part that was there before: %s", file, fmt.Sprintf(how, args...))
 	}
 	switch {
 	case len(o.got) > 0 && one.Of != o.got[0].Of:
-		return usage("make all parts with --part, of the same number of parts", "%s is %s, and %s has %s", file,
+		return cli.Usage("make all parts with --part, of the same number of parts", "%s is %s, and %s has %s", file,
 			one.place(), o.first, o.got[0].place())
 	case one.Of > 0 && !o.fresh("number %d", one.Number):
 		return twice("%s", one.place())
@@ -254,12 +255,12 @@ func (o *merging) all() error {
 	of := o.got[0].Of
 	switch {
 	case of == 0 && o.parts == 0:
-		return usage("write --parts N, or make the parts with --part",
+		return cli.Usage("write --parts N, or make the parts with --part",
 			"the parts have no numbers: how many there must be is not known")
 	case of > 0 && o.parts > 0 && of != o.parts:
-		return usage("leave out --parts", "the parts say that there are %d of them, not %d", of, o.parts)
+		return cli.Usage("leave out --parts", "the parts say that there are %d of them, not %d", of, o.parts)
 	case of == 0 && len(o.got) > o.parts:
-		return usage("correct --parts", "there are %d parts, not %d", len(o.got), o.parts)
+		return cli.Usage("correct --parts", "there are %d parts, not %d", len(o.got), o.parts)
 	}
 	var missing []string
 	for n := 1; n <= of; n++ {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -42,7 +43,7 @@ func (m *merges) run(code int, line string) (out, errs string) {
 	line, to, _ := strings.Cut(line, " > ")
 	var o, e strings.Builder
 	if got := Main(m.Context(), strings.Fields(line),
-		Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }}); got != code {
+		cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }}); got != code {
 		m.Fatalf("%s: exit code %d, not %d\n%s%s", line, got, code, o.String(), e.String())
 	}
 	if to != "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/kernel"
@@ -35,7 +36,7 @@ type migrating struct {
 	progress string
 }
 
-func (a *app) migrateCommand() *cobra.Command {
+func migrateCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Move records from JSON files to Redis, in phases that lose nothing",
@@ -52,60 +53,60 @@ while the programs go on writing. docs/migration.md has the whole way.
 	}
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return a.unknownCommand(cmd, args[0])
+			return a.UnknownCommand(cmd, args[0])
 		}
 		return nil
 	}
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	c.AddCommand(a.migratePlanCommand(), a.migrateImportCommand(), a.migrateStatusCommand(),
-		a.migrateVerifyCommand(), a.migrateDiffCommand(), a.migrateAdvanceCommand(), a.migrateRollbackCommand(),
-		a.migrateRepairCommand(), a.migrateExportCommand())
+	c.AddCommand(migratePlanCommand(a), migrateImportCommand(a), migrateStatusCommand(a),
+		migrateVerifyCommand(a), migrateDiffCommand(a), migrateAdvanceCommand(a), migrateRollbackCommand(a),
+		migrateRepairCommand(a), migrateExportCommand(a))
 	return c
 }
 
 // migrateFlags are those of a verb of migrate.
-func (a *app) migrateFlags(c *cobra.Command, o *migrating) {
-	a.serverFlags(c)
-	a.namespaceFlag(c)
+func migrateFlags(a *cli.App, c *cobra.Command, o *migrating) {
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
 	f := c.Flags()
 	f.StringVar(&o.name, "migration", "", "which migration, where more than one is declared")
 	f.StringVar(&o.root, "root", "", "the folder of the sources (default: that of the declaration)")
-	o.ring.flags(c)
+	o.ring.Flags(c)
 	f.DurationVar(&o.lease, "lease", 10*time.Second,
 		"for how long a process of the migration may say nothing; as the programs have it")
-	outputs(c, &o.output, "table", "json")
-	c.ValidArgsFunction = a.completeParts(o)
+	cli.Outputs(c, &o.output, "table", "json")
+	c.ValidArgsFunction = completeParts(a, o)
 }
 
 // paceFlags are those of a verb that reads whole files.
-func (a *app) paceFlags(c *cobra.Command, o *migrating) {
+func paceFlags(a *cli.App, c *cobra.Command, o *migrating) {
 	f := c.Flags()
 	f.IntVar(&o.rate, "rate", 0, "records per second at most (0: as fast as it goes)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 func (o *migrating) check(c *cobra.Command) error {
-	if err := cmp.Or(oneOf("output", o.output, "table", "json"), o.ring.check()); err != nil {
+	if err := cmp.Or(cli.OneOf("output", o.output, "table", "json"), o.ring.check()); err != nil {
 		return err
 	}
-	if err := oneOf("progress", cmp.Or(o.progress, "auto"), "auto", "plain", "none"); err != nil {
+	if err := cli.OneOf("progress", cmp.Or(o.progress, "auto"), "auto", "plain", "none"); err != nil {
 		return err
 	}
 	if o.lease <= 0 || o.rate < 0 {
-		return usage("see `"+c.CommandPath()+" --help`", "--lease must be above zero, and --rate no negative number")
+		return cli.Usage("see `"+c.CommandPath()+" --help`", "--lease must be above zero, and --rate no negative number")
 	}
 	return nil
 }
 
 // completeParts completes the names of parts.
-func (a *app) completeParts(o *migrating) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeParts(a *cli.App, o *migrating) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(*cobra.Command, []string, string) (out []string, _ cobra.ShellCompDirective) {
-		path, err := a.find()
+		path, err := a.Find()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		d, err := a.load(path)
+		d, err := a.Load(path)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -122,7 +123,7 @@ func (a *app) completeParts(o *migrating) func(*cobra.Command, []string, string)
 
 // migrationRun represents one run of a verb of migrate.
 type migrationRun struct {
-	*app
+	*cli.App
 	*migrating
 	*migrate.Migration
 	declared *keyspace.Migration
@@ -154,16 +155,16 @@ const (
 )
 
 // openMigration loads the declaration and opens the migration; look: nothing is changed.
-func (a *app) openMigration(ctx context.Context, c *cobra.Command, o *migrating, args []string, n need,
+func openMigration(ctx context.Context, a *cli.App, c *cobra.Command, o *migrating, args []string, n need,
 	look bool) (*migrationRun, error) {
 	if err := o.check(c); err != nil {
 		return nil, err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return nil, err
 	}
-	r := &migrationRun{app: a, migrating: o, began: a.now(), named: len(args) > 0,
+	r := &migrationRun{App: a, migrating: o, began: a.Now(), named: len(args) > 0,
 		folder: cmp.Or(o.root, filepath.Dir(path))}
 	if r.declared, err = chooseMigration(d.Keyspace, o.name, path); err != nil {
 		return nil, err
@@ -173,16 +174,16 @@ func (a *app) openMigration(ctx context.Context, c *cobra.Command, o *migrating,
 	}
 	m, err := record.Compile(r.declared)
 	if err != nil {
-		return nil, usage("`keywright lint` says what to change", "the migration %s cannot be used: %v", r.declared.Name, err)
+		return nil, cli.Usage("`keywright lint` says what to change", "the migration %s cannot be used: %v", r.declared.Name, err)
 	}
 	if err := r.connect(ctx, n); err != nil {
 		return nil, err
 	}
-	r.bar = terminal.NewProgress(a.progressMode(cmp.Or(o.progress, "none")), a.err, r.began)
+	r.bar = terminal.NewProgress(a.ProgressMode(cmp.Or(o.progress, "none")), a.Err, r.began)
 	r.Migration, err = migrate.Open(ctx, migrate.Config{Root: r.folder, Map: m, Client: r.client, Lease: o.lease,
 		Look: look, Progress: r.progressed})
 	if err != nil {
-		r.close()
+		r.Close()
 		return nil, migrateFailure(err)
 	}
 	return r, nil
@@ -193,26 +194,26 @@ func (r *migrationRun) connect(ctx context.Context, n need) error {
 	if n == noServer {
 		return nil
 	}
-	config, err := r.app.server()
+	config, err := r.App.Server()
 	if err != nil {
 		return err
 	}
 	r.server = config.String()
-	o := r.app.connect
-	with := keywright.Options{Logger: silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+	o := r.App.Connect
+	with := keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
 		ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Getenv: r.Getenv}
 	if n == withServer && sealed(r.declared) { // what only looks at phases opens no record
-		ring, err := r.keyRing(ctx, &r.ring)
+		ring, err := keyRing(ctx, r.App, &r.ring)
 		if err != nil {
 			return err
 		}
 		with.Sealer = ring
 	}
-	r.client, err = keywright.Open(ctx, r.url, with)
+	r.client, err = keywright.Open(ctx, r.URL, with)
 	if err == nil || ctx.Err() != nil || n == withServer {
-		return aclFailure(err)
+		return cli.ServerFailure(err)
 	}
-	r.away, r.client = aclFailure(err), nil
+	r.away, r.client = cli.ServerFailure(err), nil
 	return nil
 }
 
@@ -226,11 +227,11 @@ func sealed(m *keyspace.Migration) bool {
 	return false
 }
 
-func (r *migrationRun) close() {
+func (r *migrationRun) Close() {
 	r.bar.Clear()
 	if r.Migration != nil {
 		if err := r.Migration.Close(); err != nil {
-			r.say("warning: %v", err)
+			r.Say("warning: %v", err)
 		}
 	}
 	if r.client != nil {
@@ -249,13 +250,13 @@ func chooseMigration(ks *keyspace.Keyspace, name, path string) (*keyspace.Migrat
 	}
 	switch {
 	case len(names) == 0:
-		return nil, usage("docs/migration.md says how to declare one",
+		return nil, cli.Usage("docs/migration.md says how to declare one",
 			"%s declares no migration", path)
 	case name == "":
-		return nil, usage("name one with --migration: "+strings.Join(names, ", "), "%s declares %s", path,
+		return nil, cli.Usage("name one with --migration: "+strings.Join(names, ", "), "%s declares %s", path,
 			terminal.Plural(int64(len(names)), "migration"))
 	}
-	return nil, usage(didYouMean(name, names), "%s declares no migration %q", path, name)
+	return nil, cli.Usage(didYouMean(name, names), "%s declares no migration %q", path, name)
 }
 
 // partsNamed returns the parts that are named, or all, in their order.
@@ -269,7 +270,7 @@ func partsNamed(m *keyspace.Migration, args []string) (out []string, err error) 
 	}
 	for _, name := range args {
 		if !slices.Contains(all, name) {
-			return nil, usage(didYouMean(name, all), "the migration %s has no part %q", m.Name, name)
+			return nil, cli.Usage(didYouMean(name, all), "the migration %s has no part %q", m.Name, name)
 		}
 	}
 	return out, nil
@@ -285,7 +286,7 @@ func didYouMean(name string, names []string) string {
 // onePart returns the part of a verb that changes one: the named one, or the only one.
 func (r *migrationRun) onePart(c *cobra.Command) (string, error) {
 	if len(r.parts) != 1 {
-		return "", usage("write `"+c.CommandPath()+" "+r.parts[0]+"`", "%s takes one part: %s", c.CommandPath(),
+		return "", cli.Usage("write `"+c.CommandPath()+" "+r.parts[0]+"`", "%s takes one part: %s", c.CommandPath(),
 			strings.Join(r.parts, ", "))
 	}
 	return r.parts[0], nil
@@ -295,14 +296,14 @@ func (r *migrationRun) onePart(c *cobra.Command) (string, error) {
 func (r *migrationRun) begin(ctx context.Context, part string) error {
 	_, total, err := r.Size(ctx, part)
 	r.part = meter{total: total, baseBytes: r.part.bytes, baseRecords: r.part.records, bytes: r.part.bytes,
-		records: r.part.records, began: r.now()}
+		records: r.part.records, began: r.Now()}
 	return err
 }
 
 // progressed is told how much was read of the files since they were opened.
 func (r *migrationRun) progressed(bytes, records int64) {
 	r.part.bytes, r.part.records = bytes, records
-	now := r.now()
+	now := r.Now()
 	r.bar.Show(terminal.State{What: "bytes", Done: bytes - r.part.baseBytes, Total: r.part.total,
 		Elapsed: now.Sub(r.part.began), Note: terminal.Plural(records-r.part.baseRecords, "record")}, now)
 }
@@ -331,7 +332,7 @@ var migrateRefusals = []struct {
 
 // migrateFailure returns an error of the engine with its exit code.
 func migrateFailure(err error) error {
-	var said *exit
+	var said *cli.Exit
 	var bad *record.Error
 	var late *migrate.Unconfirmed
 	var file *fs.PathError
@@ -341,26 +342,26 @@ func migrateFailure(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &bad):
-		return &exit{exitFindings, bad.Error(), "mend the file; nothing of what comes after that place was read"}
+		return &cli.Exit{Code: cli.ExitFindings, Message: bad.Error(), Hint: "mend the file; nothing of what comes after that place was read"}
 	case errors.As(err, &late):
-		return &exit{exitRefused, late.Error(), "these processes live and have not answered: end them, or wait and try again"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: late.Error(), Hint: "these processes live and have not answered: end them, or wait and try again"}
 	}
 	if refused := new(migrate.RefusedError); errors.As(err, &refused) {
-		return &exit{exitRefused, err.Error(), "take them away from Redis, or change the declaration: " +
+		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "take them away from Redis, or change the declaration: " +
 			"`keywright migrate export` lists them"}
 	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {
-			return &exit{exitRefused, err.Error(), refusal.hint}
+			return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: refusal.hint}
 		}
 	}
 	switch {
 	case errors.As(err, &file) && errors.Is(err, fs.ErrNotExist):
-		return &exit{exitUsage, err.Error(), "--root names the folder of the sources"}
+		return &cli.Exit{Code: cli.ExitUsage, Message: err.Error(), Hint: "--root names the folder of the sources"}
 	case unreachable(err):
-		return &exit{exitUnreachable, "cannot use the server: " + err.Error(), ""}
+		return &cli.Exit{Code: cli.ExitUnreachable, Message: "cannot use the server: " + err.Error(), Hint: ""}
 	}
-	return &exit{exitRefused, err.Error(), hintOf(err)}
+	return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: hintOf(err)}
 }
 
 // unreachable tells whether the server did not answer.
@@ -399,7 +400,7 @@ func (r *migrationRun) in(verb, part string, off *[]partOff, phases ...phase.Pha
 		if is.Phase > phases[len(phases)-1] {
 			hint = "it has been through that"
 		}
-		return false, &exit{exitRefused, "part " + part + ": " + why, hint}
+		return false, &cli.Exit{Code: cli.ExitRefused, Message: "part " + part + ": " + why, Hint: hint}
 	}
 	*off = append(*off, partOff{part, why})
 	return false, nil
@@ -410,12 +411,12 @@ func nothingDone(verb string, off []partOff, parts int) error {
 	if len(off) < parts {
 		return nil
 	}
-	return &exit{exitRefused, "no part can be " + verb + ": part " + off[0].Part + ": " + off[0].Why,
-		"`keywright migrate status` says where each part is"}
+	return &cli.Exit{Code: cli.ExitRefused, Message: "no part can be " + verb + ": part " + off[0].Part + ": " + off[0].Why,
+		Hint: "`keywright migrate status` says where each part is"}
 }
 
 func (r *migrationRun) tellOff(off []partOff) {
 	for _, p := range off {
-		r.tell("%s: left out, %s", p.Part, p.Why)
+		r.Print("%s: left out, %s", p.Part, p.Why)
 	}
 }

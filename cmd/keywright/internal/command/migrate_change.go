@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/migrate"
@@ -30,7 +31,7 @@ const stepHelp = `
 The programs go on meanwhile: those that live confirm the change, and writes wait for
 some milliseconds. A change that is interrupted is undone.`
 
-func (a *app) migrateAdvanceCommand() *cobra.Command {
+func migrateAdvanceCommand(a *cli.App) *cobra.Command {
 	var o stepping
 	c := &cobra.Command{
 		Use:   "advance PART",
@@ -44,13 +45,13 @@ Exit codes: 0 the gates are open, or the step was taken, 2 usage, 3 the server c
 reached, 4 a gate is closed, or another refusal, 130 interrupted.`,
 		Example: `  keywright migrate advance history
   keywright migrate advance history --apply`,
-		RunE: func(c *cobra.Command, args []string) error { return a.migrateStep(c, args, &o, true) },
+		RunE: func(c *cobra.Command, args []string) error { return migrateStep(a, c, args, &o, true) },
 	}
-	a.stepFlags(c, &o)
+	stepFlags(a, c, &o)
 	return c
 }
 
-func (a *app) migrateRollbackCommand() *cobra.Command {
+func migrateRollbackCommand(a *cli.App) *cobra.Command {
 	var o stepping
 	c := &cobra.Command{
 		Use:   "rollback PART",
@@ -64,14 +65,14 @@ Exit codes: 0 the way is open, or the step was taken, 2 usage, 3 the server cann
 reached, 4 refused, 130 interrupted.`,
 		Example: `  keywright migrate rollback history
   keywright migrate rollback history --apply`,
-		RunE: func(c *cobra.Command, args []string) error { return a.migrateStep(c, args, &o, false) },
+		RunE: func(c *cobra.Command, args []string) error { return migrateStep(a, c, args, &o, false) },
 	}
-	a.stepFlags(c, &o)
+	stepFlags(a, c, &o)
 	return c
 }
 
-func (a *app) stepFlags(c *cobra.Command, o *stepping) {
-	a.migrateFlags(c, &o.migrating)
+func stepFlags(a *cli.App, c *cobra.Command, o *stepping) {
+	migrateFlags(a, c, &o.migrating)
 	f := c.Flags()
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.BoolVar(&o.force, "force", false, "also where compared, unequal, for, backup, fit or covered is closed")
@@ -96,13 +97,13 @@ type migrationStep struct {
 	At        *time.Time             `json:"at,omitempty"`
 }
 
-func (a *app) migrateStep(c *cobra.Command, args []string, o *stepping, forward bool) error {
+func migrateStep(a *cli.App, c *cobra.Command, args []string, o *stepping, forward bool) error {
 	ctx := c.Context()
-	r, err := a.openMigration(ctx, c, &o.migrating, args, withServer, !o.apply)
+	r, err := openMigration(ctx, a, c, &o.migrating, args, withServer, !o.apply)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	part, err := r.onePart(c)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	}
 	if !ok {
 		return nil, 0,
-			&exit{exitRefused, "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", ""}
+			&cli.Exit{Code: cli.ExitRefused, Message: "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", Hint: ""}
 	}
 	out := &migrationStep{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(),
 		Gates: gates,
@@ -178,8 +179,8 @@ func (r *migrationRun) opens(out *migrationStep, o *stepping) error {
 		verb = "rollback"
 	}
 	if out.Order != "" {
-		return &exit{exitRefused, "part " + out.Order + " must go first: no part is ahead of one before it",
-			"`keywright migrate " + verb + " " + out.Order + "`"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: "part " + out.Order + " must go first: no part is ahead of one before it",
+			Hint: "`keywright migrate " + verb + " " + out.Order + "`"}
 	}
 	var closed, hints []string
 	forced := true
@@ -201,8 +202,8 @@ func (r *migrationRun) opens(out *migrationStep, o *stepping) error {
 	if forced {
 		hint += "; --force goes on without"
 	}
-	return &exit{exitRefused,
-		"part " + out.Part + " does not go to " + out.To + ": closed is " + strings.Join(closed, ", "), hint}
+	return &cli.Exit{Code: cli.ExitRefused,
+		Message: "part " + out.Part + " does not go to " + out.To + ": closed is " + strings.Join(closed, ", "), Hint: hint}
 }
 
 func phaseNamed(name string) phase.Phase {
@@ -226,7 +227,7 @@ var gateHints = map[string]string{
 
 // take takes a step.
 func (r *migrationRun) take(ctx context.Context, out *migrationStep, to phase.Phase, o *stepping) error {
-	r.say("waiting until every live process has confirmed")
+	r.Say("waiting until every live process has confirmed")
 	done, err := r.Change(ctx, out.Part, to, migrate.ChangeOptions{Force: o.force, Only: forceable, By: byCommand})
 	if err != nil {
 		return err
@@ -251,23 +252,23 @@ func (r *migrationRun) printStep(out *migrationStep, o *stepping) error {
 		rows = append(rows, []string{g.Gate, state, lacks})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(r.out,
+		if err := terminal.Table(r.Out,
 			[]terminal.Column{{Title: "gate"}, {Title: "state"}, {Title: "has", Least: 20, Wrap: true}}, rows); err != nil {
 			return err
 		}
-		r.tell("")
+		r.Print("")
 	}
 	if len(out.Late) > 0 {
-		r.tell("These processes live and have not confirmed yet; they cannot write before they do: %s",
+		r.Print("These processes live and have not confirmed yet; they cannot write before they do: %s",
 			finding.Printable(strings.Join(out.Late, ", ")))
 	}
 	switch {
 	case out.Applied:
-		r.tell("%s", r.out.Paint(terminal.Green, "Part "+out.Part+" went from "+out.From+" to "+out.To+": epoch "+
+		r.Print("%s", r.Out.Paint(terminal.Green, "Part "+out.Part+" went from "+out.From+" to "+out.To+": epoch "+
 			terminal.Count(out.Epoch)+", "+terminal.Plural(int64(out.Drained), "record")+" made equal, writes waited for "+
 			terminal.Duration(time.Duration(out.PausedMS*float64(time.Millisecond)))+"."))
 	case r.opens(out, o) == nil:
-		r.tell("Part %s would go from %s to %s. Nothing was changed; --apply does it.", out.Part, out.From, out.To)
+		r.Print("Part %s would go from %s to %s. Nothing was changed; --apply does it.", out.Part, out.From, out.To)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (s *sourceCoverage) lines() (out []string) {
 // printCoverage says what no move reads.
 func (r *migrationRun) printCoverage(c *covered, report *coverageReport) {
 	for _, line := range c.lines(report) {
-		r.tell("%s", finding.Printable(line))
+		r.Print("%s", finding.Printable(line))
 	}
 }
 

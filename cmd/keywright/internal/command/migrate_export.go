@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/migrate/phase"
@@ -23,7 +24,7 @@ type migrateExporting struct {
 	replace bool
 }
 
-func (a *app) migrateExportCommand() *cobra.Command {
+func migrateExportCommand(a *cli.App) *cobra.Command {
 	var o migrateExporting
 	c := &cobra.Command{
 		Use:   "export [part]... --to FOLDER",
@@ -44,25 +45,25 @@ already, 5 written without records that no file can have, 130 interrupted.`,
   keywright migrate export history --to out -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.to == "" {
-				return usage("write --to FOLDER", "%s needs a folder to write to", c.CommandPath())
+				return cli.Usage("write --to FOLDER", "%s needs a folder to write to", c.CommandPath())
 			}
 			if err := o.refuse(); err != nil {
 				return err
 			}
-			r, err := a.openMigration(c.Context(), c, &o.migrating, args, withServer, true)
+			r, err := openMigration(c.Context(), a, c, &o.migrating, args, withServer, true)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.exportParts(c.Context(), &o)
 		},
 	}
-	a.migrateFlags(c, &o.migrating)
+	migrateFlags(a, c, &o.migrating)
 	f := c.Flags()
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	f.StringVar(&o.to, "to", "", "the folder that the files are written to")
 	f.BoolVar(&o.replace, "replace-file", false, "also where the folder has files")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 	return c
 }
 
@@ -73,9 +74,9 @@ func (o *migrateExporting) refuse() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage("name a folder that you may write to", "the files cannot be written: %v", err)
+		return cli.Usage("name a folder that you may write to", "the files cannot be written: %v", err)
 	case len(in) > 0 && !o.replace:
-		return &exit{exitRefused, o.to + " has files already", "name another folder, or write --replace-file"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: o.to + " has files already", Hint: "name another folder, or write --replace-file"}
 	}
 	return nil
 }
@@ -144,15 +145,15 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 	for _, p := range out.Parts {
 		switch {
 		case p.Refused > 0:
-			return &exit{code: exitPartial}
+			return &cli.Exit{Code: cli.ExitPartial}
 		case p.Rejected > 0:
-			code = exitFindings
+			code = cli.ExitFindings
 		}
 	}
 	if code == 0 {
 		return nil
 	}
-	return &exit{code: code}
+	return &cli.Exit{Code: code}
 }
 
 // alikeFiles compares what was written with the sources.
@@ -192,7 +193,7 @@ func (r *migrationRun) printExported(out *migrationExported) error {
 		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed),
 			terminal.Count(p.Rejected), terminal.Count(p.Refused)})
 	}
-	if err := terminal.Table(r.out,
+	if err := terminal.Table(r.Out,
 		[]terminal.Column{{Title: "part"}, {Title: "files", Right: true}, {Title: "records", Right: true},
 			{Title: "changed", Right: true}, {Title: "rejected", Right: true},
 			{Title: "left out", Right: true}}, rows); err != nil {
@@ -203,7 +204,7 @@ func (r *migrationRun) printExported(out *migrationExported) error {
 		r.printRejects(p.Part, p.Refusals, p.Refused)
 	}
 	r.tellOff(out.Off)
-	r.tell("\nWrote %s into %s: %s equal to the sources byte by byte, %s.",
+	r.Print("\nWrote %s into %s: %s equal to the sources byte by byte, %s.",
 		terminal.Plural(out.Equal+out.Different, "file"),
 		finding.Printable(out.Folder), terminal.Count(out.Equal), terminal.Plural(out.Different, "other"))
 	return nil

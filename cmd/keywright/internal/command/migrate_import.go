@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -20,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) migratePlanCommand() *cobra.Command {
+func migratePlanCommand(a *cli.App) *cobra.Command {
 	var o migrating
 	c := &cobra.Command{
 		Use:   "plan [part]...",
@@ -44,21 +45,21 @@ Exit codes: 0 all can be moved, 1 some records or files cannot, or have another 
 		Example: `  keywright migrate plan
   keywright migrate plan history -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.openMigration(c.Context(), c, &o, args, noServer, true)
+			r, err := openMigration(c.Context(), a, c, &o, args, noServer, true)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.planParts(c.Context(), &importReport{}, r.parts)
 		},
 	}
-	a.migrateFlags(c, &o)
-	a.paceFlags(c, &o)
+	migrateFlags(a, c, &o)
+	paceFlags(a, c, &o)
 	_ = c.Flags().MarkHidden("rate")
 	return c
 }
 
-func (a *app) migrateImportCommand() *cobra.Command {
+func migrateImportCommand(a *cli.App) *cobra.Command {
 	var o migrating
 	c := &cobra.Command{
 		Use:   "import [part]...",
@@ -83,16 +84,16 @@ no move reads some of the files, as plan says, 130 interrupted.`,
 			if !o.apply {
 				n = noServer
 			}
-			r, err := a.openMigration(c.Context(), c, &o, args, n, !o.apply)
+			r, err := openMigration(c.Context(), a, c, &o, args, n, !o.apply)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.importParts(c.Context())
 		},
 	}
-	a.migrateFlags(c, &o)
-	a.paceFlags(c, &o)
+	migrateFlags(a, c, &o)
+	paceFlags(a, c, &o)
 	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
 	return c
 }
@@ -295,7 +296,7 @@ func (r *migrationRun) showImport(ctx context.Context, out *importReport, failed
 	case failed != nil || ctx.Err() != nil:
 		return failed
 	case !out.Complete:
-		return &exit{code: out.code()}
+		return &cli.Exit{Code: out.code()}
 	}
 	return nil
 }
@@ -307,21 +308,21 @@ func (r *importReport) code() int {
 		misshapen := p.Coverage != nil &&
 			slices.ContainsFunc(p.Coverage.Sources, func(s sourceCoverage) bool { return s.Misshapen > 0 })
 		if p.Rejected+p.Faulty > 0 || misshapen {
-			return exitFindings
+			return cli.ExitFindings
 		}
 	}
-	return exitPartial
+	return cli.ExitPartial
 }
 
 // printOr prints a report as JSON, or as table does.
 func (r *migrationRun) printOr(report any, table func() error) error {
 	if r.output == "json" {
-		return r.json(report)
+		return r.JSON(report)
 	}
 	return table()
 }
 
-func (r *migrationRun) durationMS() int64 { return r.now().Sub(r.began).Milliseconds() }
+func (r *migrationRun) durationMS() int64 { return r.Now().Sub(r.began).Milliseconds() }
 
 func (r *migrationRun) printImport(out *importReport) error {
 	var err error
@@ -357,7 +358,7 @@ func (r *migrationRun) printImport(out *importReport) error {
 	if cover := cover.sentence(); cover != "" {
 		line += " " + cover
 	}
-	r.tell("\n%s", r.out.Paint(map[bool]terminal.Style{true: terminal.Green, false: terminal.Red}[out.Complete], line))
+	r.Print("\n%s", r.Out.Paint(map[bool]terminal.Style{true: terminal.Green, false: terminal.Red}[out.Complete], line))
 	return nil
 }
 
@@ -371,7 +372,7 @@ func (r *migrationRun) printPlanned(out *importReport) error {
 			rows = append(rows, []string{p.Part, mv.Move, mv.Entry, terminal.Count(mv.Records), terminal.Bytes(mv.Bytes)})
 		}
 	}
-	return terminal.Table(r.out, columns, rows)
+	return terminal.Table(r.Out, columns, rows)
 }
 
 func (r *migrationRun) printImported(out *importReport) error {
@@ -387,7 +388,7 @@ func (r *migrationRun) printImported(out *importReport) error {
 		}
 		rows = append(rows, row)
 	}
-	return terminal.Table(r.out, columns, rows)
+	return terminal.Table(r.Out, columns, rows)
 }
 
 // printFaults lists what of a part cannot be moved. A file that several parts have is told of once.
@@ -400,11 +401,11 @@ func (r *migrationRun) printFaults(p *importedPart, said map[string]bool) {
 		}
 		if line := at + ": " + x.Reason; !said[line] {
 			said[line] = true
-			r.tell("%s", finding.Printable(line))
+			r.Print("%s", finding.Printable(line))
 		}
 	}
 	if more := p.Faulty - int64(len(p.Faults)); more > 0 {
-		r.tell("%s: and %s", p.Part, terminal.Plural(more, "more faulty file"))
+		r.Print("%s: and %s", p.Part, terminal.Plural(more, "more faulty file"))
 	}
 }
 
@@ -413,12 +414,12 @@ func (r *migrationRun) printRejects(part string, some []rejectReport, all int64)
 	for _, x := range some {
 		at := placeIn(x.File, x.Line, x.Column)
 		if x.Key != nil {
-			at = strings.TrimSpace(shownOf(x.Key)+" "+shownOf(x.Sub)) + " (value " + x.Digest + ")"
+			at = strings.TrimSpace(cli.ShownName(x.Key)+" "+cli.ShownName(x.Sub)) + " (value " + x.Digest + ")"
 		}
-		r.tell("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
+		r.Print("%s: %s: %s", finding.Printable(at), x.Move, finding.Printable(x.Reason))
 	}
 	if more := all - int64(len(some)); more > 0 {
-		r.tell("%s: and %s that cannot be moved", part, terminal.Plural(more, "more record"))
+		r.Print("%s: and %s that cannot be moved", part, terminal.Plural(more, "more record"))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/phase"
@@ -21,7 +22,7 @@ type mending struct {
 	accept bool
 }
 
-func (a *app) migrateRepairCommand() *cobra.Command {
+func migrateRepairCommand(a *cli.App) *cobra.Command {
 	var o mending
 	c := &cobra.Command{
 		Use:   "repair PART",
@@ -46,11 +47,11 @@ server cannot be reached, 4 refused, 130 interrupted.`,
 			if err := o.refuse(c); err != nil {
 				return err
 			}
-			r, err := a.openMigration(c.Context(), c, &o.migrating, args, withServer, !o.apply)
+			r, err := openMigration(c.Context(), a, c, &o.migrating, args, withServer, !o.apply)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			part, err := r.onePart(c)
 			if err != nil {
 				return err
@@ -61,8 +62,8 @@ server cannot be reached, 4 refused, 130 interrupted.`,
 			return r.repairClass(c.Context(), part, &o)
 		},
 	}
-	a.migrateFlags(c, &o.migrating)
-	a.paceFlags(c, &o.migrating)
+	migrateFlags(a, c, &o.migrating)
+	paceFlags(a, c, &o.migrating)
 	f := c.Flags()
 	f.StringVar(&o.class, "class", "", "the differences of this class: MOVE:PATH:KIND")
 	f.BoolVar(&o.all, "all", false, "all differences")
@@ -70,14 +71,14 @@ server cannot be reached, 4 refused, 130 interrupted.`,
 	f.BoolVar(&o.accept, "accept-marks", false, "with --from files: also where Redis may have had later records")
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	withoutVariables(c, "class", "all", "from", "accept-marks")
-	choices(c, "from", "files", "redis")
+	cli.Choices(c, "from", "files", "redis")
 	return c
 }
 
 // withoutVariables marks flags that must be said each time.
 func withoutVariables(c *cobra.Command, names ...string) {
 	for _, name := range names {
-		c.Flags().Lookup(name).Annotations = map[string][]string{noVariable: {"it is said each time"}}
+		c.Flags().Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"it is said each time"}}
 	}
 }
 
@@ -89,11 +90,11 @@ func (o *mending) refuse(c *cobra.Command) error {
 		}
 	}
 	if ways != 1 {
-		return usage("write --class MOVE:PATH:KIND, --all or --from files", "%s takes one of --class, --all and --from",
+		return cli.Usage("write --class MOVE:PATH:KIND, --all or --from files", "%s takes one of --class, --all and --from",
 			c.CommandPath())
 	}
 	if o.from != "" {
-		return oneOf("from", o.from, "files", "redis")
+		return cli.OneOf("from", o.from, "files", "redis")
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func classNamed(text string) (move, path string, kind record.DiffKind, err error
 	at := strings.LastIndexByte(rest, ':')
 	if !first || at < 0 {
 		return "", "", "",
-			usage("diff and verify name them: history.history_story:.title:value", "%q is no class of differences", text)
+			cli.Usage("diff and verify name them: history.history_story:.title:value", "%q is no class of differences", text)
 	}
 	return move, rest[:at], record.DiffKind(rest[at+1:]), nil
 }
@@ -152,16 +153,16 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 		}
 		switch {
 		case !out.Applied && out.Left > 0:
-			r.tell("Nothing was changed; --apply brings the side that follows to the one that decides.")
+			r.Print("Nothing was changed; --apply brings the side that follows to the one that decides.")
 		case out.Applied:
-			r.tell("Repaired %s; %s.", terminal.Plural(sides.Repaired, "record"), differStill(out.Left))
+			r.Print("Repaired %s; %s.", terminal.Plural(sides.Repaired, "record"), differStill(out.Left))
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
 	if out.Left > 0 {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
@@ -193,13 +194,13 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 		if out.Applied {
 			verb = "went"
 		}
-		r.tell("Part %s %s on with what %s have, from phase %s to %s. %s may have been later in Redis.", part, verb,
+		r.Print("Part %s %s on with what %s have, from phase %s to %s. %s may have been later in Redis.", part, verb,
 			map[string]string{"files": "the files", "redis": "the keys of Redis"}[o.from], out.Was, out.Phase,
 			terminal.Plural(out.Marks, "record"))
 		if !out.Applied {
-			r.tell("Nothing was changed; --apply does it.")
+			r.Print("Nothing was changed; --apply does it.")
 		} else if side == phase.Files {
-			r.tell("Next: `keywright migrate import %s --apply`, then `keywright migrate verify %s`.", part, part)
+			r.Print("Next: `keywright migrate import %s --apply`, then `keywright migrate verify %s`.", part, part)
 		}
 		return nil
 	})

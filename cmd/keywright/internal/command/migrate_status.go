@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/migrate"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) migrateStatusCommand() *cobra.Command {
+func migrateStatusCommand(a *cli.App) *cobra.Command {
 	var o migrating
 	c := &cobra.Command{
 		Use:   "status [part]...",
@@ -31,15 +32,15 @@ Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 
 		Example: `  keywright migrate status
   keywright migrate status history -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.openMigration(c.Context(), c, &o, args, ifThere, true)
+			r, err := openMigration(c.Context(), a, c, &o, args, ifThere, true)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.showStatus(c.Context())
 		},
 	}
-	a.migrateFlags(c, &o)
+	migrateFlags(a, c, &o)
 	return c
 }
 
@@ -89,7 +90,7 @@ func (r *migrationRun) showStatus(ctx context.Context) error {
 	}
 	for i := range out.Parts {
 		if out.Parts[i].Lost != "" {
-			return &exit{code: exitFindings}
+			return &cli.Exit{Code: cli.ExitFindings}
 		}
 	}
 	return nil
@@ -104,12 +105,12 @@ func (r *migrationRun) printStatus(out *migrationStatus) error {
 	for i := range out.Parts {
 		p := &out.Parts[i]
 		if p.Lost != "" {
-			r.tell("%s", r.out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until "+
+			r.Print("%s", r.Out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until "+
 				"`keywright migrate repair "+p.Part+" --from files` or `--from redis`."))
 		}
 		lasts := ""
 		if p.Since != nil {
-			lasts = terminal.Duration(r.now().Sub(*p.Since))
+			lasts = terminal.Duration(r.Now().Sub(*p.Since))
 		}
 		name := p.Phase
 		if p.Changing {
@@ -118,14 +119,14 @@ func (r *migrationRun) printStatus(out *migrationStatus) error {
 		rows = append(rows, []string{p.Part, name, p.Authority, strconv.FormatInt(p.Epoch, 10), lasts,
 			terminal.Count(p.Marks), terminal.Count(p.Compared), terminal.Count(p.Unequal), stepText(p.Forward)})
 	}
-	if err := terminal.Table(r.out, columns, rows); err != nil {
+	if err := terminal.Table(r.Out, columns, rows); err != nil {
 		return err
 	}
 	if out.Away != "" {
-		r.tell("\n%s", r.out.Paint(terminal.Yellow, "The server does not answer: what only it knows is left out."))
+		r.Print("\n%s", r.Out.Paint(terminal.Yellow, "The server does not answer: what only it knows is left out."))
 	}
 	for _, lack := range out.Unfit {
-		r.tell("\nthe server lacks: %s", finding.Printable(lack))
+		r.Print("\nthe server lacks: %s", finding.Printable(lack))
 	}
 	return r.printProcesses(out)
 }
@@ -169,16 +170,16 @@ func (r *migrationRun) printProcesses(out *migrationStatus) error {
 			case p.Confirmed < out.Parts[i].Epoch:
 				state = "works by epoch " + strconv.FormatInt(p.Confirmed, 10)
 			}
-			rows = append(rows, []string{p.ID, out.Parts[i].Part, terminal.Duration(r.now().Sub(p.At)), state})
+			rows = append(rows, []string{p.ID, out.Parts[i].Part, terminal.Duration(r.Now().Sub(p.At)), state})
 		}
 	}
 	if len(rows) == 0 {
-		r.tell("\nNo process takes part now.")
+		r.Print("\nNo process takes part now.")
 		return nil
 	}
-	r.tell("")
+	r.Print("")
 	slices.SortStableFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
-	return terminal.Table(r.out,
+	return terminal.Table(r.Out,
 		[]terminal.Column{{Title: "process", Least: 8}, {Title: "part"}, {Title: "heard", Right: true},
 			{Title: "state", Least: 20, Wrap: true}}, rows)
 }

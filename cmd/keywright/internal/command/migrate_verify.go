@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type migrateVerifying struct {
 	records bool
 }
 
-func (a *app) migrateVerifyCommand() *cobra.Command {
+func migrateVerifyCommand(a *cli.App) *cobra.Command {
 	var o migrateVerifying
 	c := &cobra.Command{
 		Use:   "verify [part]...",
@@ -50,16 +51,16 @@ equal and no move reads some of the files, 130 interrupted.`,
   keywright migrate verify history --rate 20000
   keywright migrate verify history --backup all.kwa`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.openMigration(c.Context(), c, &o.migrating, args, withServer, true)
+			r, err := openMigration(c.Context(), a, c, &o.migrating, args, withServer, true)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.verifyParts(c.Context(), &o)
 		},
 	}
-	a.migrateFlags(c, &o.migrating)
-	a.paceFlags(c, &o.migrating)
+	migrateFlags(a, c, &o.migrating)
+	paceFlags(a, c, &o.migrating)
 	o.identityFlag(c)
 	c.Flags().StringVar(&o.backup, "backup", "", "an archive that is verified, and noted as the backup of the parts")
 	c.Flags().BoolVar(&o.records, "records", false,
@@ -210,15 +211,15 @@ func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.Ve
 // wholeBackup reads an archive to its end.
 func (r *migrationRun) wholeBackup(ctx context.Context, o *migrateVerifying) (*archiveReport, error) {
 	o.keyring = o.ring
-	b, err := verified(ctx, o.backup, r.archiveKeys(ctx, &o.unlocking))
+	b, err := verified(ctx, o.backup, archiveKeys(ctx, r.App, &o.unlocking))
 	switch {
 	case err != nil:
 		return nil, err
 	case !b.Complete:
-		return nil, &exit{exitPartial, o.backup + " is not whole: " + b.Problem, "make another one with `keywright backup`"}
+		return nil, &cli.Exit{Code: cli.ExitPartial, Message: o.backup + " is not whole: " + b.Problem, Hint: "make another one with `keywright backup`"}
 	case len(b.Chosen) > 0:
-		return nil, &exit{exitRefused, o.backup + " has only what was chosen: " + strings.Join(b.Chosen, " "),
-			"make one of everything with `keywright backup --to FILE`"}
+		return nil, &cli.Exit{Code: cli.ExitRefused, Message: o.backup + " has only what was chosen: " + strings.Join(b.Chosen, " "),
+			Hint: "make one of everything with `keywright backup --to FILE`"}
 	}
 	return b, nil
 }
@@ -238,7 +239,7 @@ func (r *migrationRun) noteBackup(part string, b *archiveReport) error {
 		}
 	}
 	if keys == 0 && is.Phase >= phase.Shadow {
-		return &exit{exitRefused, b.File + " has no key of part " + part, "make one of this server, with this declaration"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: b.File + " has no key of part " + part, Hint: "make one of this server, with this declaration"}
 	}
 	return r.NoteBackup(part, b.Taken)
 }
@@ -254,11 +255,11 @@ func (r *migrationRun) showVerified(out *migrationVerified) error {
 		return err
 	}
 	if len(out.Parts) > 0 && !out.Equal {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	for _, p := range out.Parts {
 		if !p.Coverage.Covered {
-			return &exit{code: exitPartial}
+			return &cli.Exit{Code: cli.ExitPartial}
 		}
 	}
 	return nil
@@ -279,7 +280,7 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 		rows, classes = append(rows, row), append(classes, p.Classes...)
 		marked += p.Marked
 	}
-	if err := terminal.Table(r.out, columns, rows); err != nil {
+	if err := terminal.Table(r.Out, columns, rows); err != nil {
 		return err
 	}
 	if err := r.printClasses(classes); err != nil {
@@ -288,7 +289,7 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 	for _, p := range out.Parts {
 		r.printDiffering(p.Differ)
 		if p.Refused > 0 {
-			r.tell("\nNo file can have these records of Redis: take them away from it, or change the declaration.")
+			r.Print("\nNo file can have these records of Redis: take them away from it, or change the declaration.")
 		}
 		r.printRejects(p.Part, p.Refusals, p.Refused)
 	}
@@ -297,22 +298,22 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 		r.printCoverage(&cover, p.Coverage)
 	}
 	if said := cover.sentence(); said != "" {
-		r.tell("\n%s", r.out.Paint(terminal.Yellow, said))
+		r.Print("\n%s", r.Out.Paint(terminal.Yellow, said))
 	}
 	r.tellOff(out.Off)
 	if b := out.Backup; b != nil {
-		r.tell("\nNoted the backup %s of %s (%s).", finding.Printable(b.File), b.Taken.UTC().Format(time.RFC3339),
+		r.Print("\nNoted the backup %s of %s (%s).", finding.Printable(b.File), b.Taken.UTC().Format(time.RFC3339),
 			terminal.Plural(b.Keys, "key"))
 	}
 	switch {
 	case len(out.Parts) == 0:
 	case out.Equal && marked > 0:
-		r.tell("\n%s", r.out.Paint(terminal.Green, "Both sides are equal, but for "+terminal.Plural(marked, "record")+
+		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal, but for "+terminal.Plural(marked, "record")+
 			" with a mark: a write is under way, or is replayed."))
 	case out.Equal:
-		r.tell("\n%s", r.out.Paint(terminal.Green, "Both sides are equal."))
+		r.Print("\n%s", r.Out.Paint(terminal.Green, "Both sides are equal."))
 	default:
-		r.tell("\n%s", r.out.Paint(terminal.Red, "The sides differ."))
+		r.Print("\n%s", r.Out.Paint(terminal.Red, "The sides differ."))
 	}
 	return nil
 }
@@ -321,7 +322,7 @@ func (r *migrationRun) printVerified(out *migrationVerified) error {
 func (r *migrationRun) printDiffering(all []differingRecord) {
 	side := func(digest string) string { return cmp.Or(digest, "nothing") }
 	for _, d := range all {
-		r.tell("%s: %s: %s: the file has %s, Redis has %s", d.Move, strings.TrimSpace(finding.Key(d.Key)+" "+shownOf(d.Sub)),
+		r.Print("%s: %s: %s: the file has %s, Redis has %s", d.Move, strings.TrimSpace(finding.Key(d.Key)+" "+cli.ShownName(d.Sub)),
 			finding.Printable(strings.Join(d.Kinds, ", ")), side(d.File), side(d.Redis))
 	}
 }
@@ -330,18 +331,18 @@ func (r *migrationRun) printClasses(classes []differenceClass) error {
 	if len(classes) == 0 {
 		return nil
 	}
-	r.tell("")
+	r.Print("")
 	var rows [][]string
 	for _, c := range classes {
 		rows = append(rows,
-			[]string{c.Class, terminal.Count(c.Count), terminal.Duration(r.now().Sub(c.Last)) + " ago", c.Example})
+			[]string{c.Class, terminal.Count(c.Count), terminal.Duration(r.Now().Sub(c.Last)) + " ago", c.Example})
 	}
-	return terminal.Table(r.out,
+	return terminal.Table(r.Out,
 		[]terminal.Column{{Title: "class of difference", Least: 24}, {Title: "records", Right: true},
 			{Title: "last", Right: true}, {Title: "such as", Drop: 1}}, rows)
 }
 
-func (a *app) migrateDiffCommand() *cobra.Command {
+func migrateDiffCommand(a *cli.App) *cobra.Command {
 	var o migrating
 	c := &cobra.Command{
 		Use:   "diff [part]...",
@@ -357,15 +358,15 @@ Exit codes: 0 there is none, 1 there are some, 2 usage, 130 interrupted.`,
 		Example: `  keywright migrate diff
   keywright migrate diff history -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.openMigration(c.Context(), c, &o, args, noServer, true)
+			r, err := openMigration(c.Context(), a, c, &o, args, noServer, true)
 			if err != nil {
 				return err
 			}
-			defer r.close()
+			defer r.Close()
 			return r.showDifferences()
 		},
 	}
-	a.migrateFlags(c, &o)
+	migrateFlags(a, c, &o)
 	return c
 }
 
@@ -401,15 +402,15 @@ func (r *migrationRun) showDifferences() error {
 	}
 	err := r.printOr(out, func() error {
 		if len(all) == 0 {
-			r.tell("No comparison has found a difference.")
+			r.Print("No comparison has found a difference.")
 		}
 		if cut > 0 {
-			r.tell("and %s of more classes than are kept", terminal.Plural(cut, "difference"))
+			r.Print("and %s of more classes than are kept", terminal.Plural(cut, "difference"))
 		}
 		return r.printClasses(all)
 	})
 	if err == nil && len(all) > 0 {
-		err = &exit{code: exitFindings}
+		err = &cli.Exit{Code: cli.ExitFindings}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 )
@@ -21,14 +22,14 @@ type movedTable struct {
 // add adds an entry, with the texts of the columns in more.
 func (m *movedTable) add(entry string, c *apply.Counts, more ...string) {
 	if entry == "" {
-		entry = undeclaredName
+		entry = cli.UndeclaredName
 	}
 	m.rows = append(m.rows,
-		append([]string{entry, terminal.Count(c.Keys), countOrNone(c.Restored), countOrNone(c.Replaces), countOrNone(c.Same),
-			countOrNone(c.Existing), countOrNone(c.Expired), countOrNone(c.Left), countOrNone(c.Refused + c.Unknown)}, more...))
+		append([]string{entry, terminal.Count(c.Keys), cli.CountOrNone(c.Restored), cli.CountOrNone(c.Replaces), cli.CountOrNone(c.Same),
+			cli.CountOrNone(c.Existing), cli.CountOrNone(c.Expired), cli.CountOrNone(c.Left), cli.CountOrNone(c.Refused + c.Unknown)}, more...))
 }
 
-func (m *movedTable) print(a *app) error {
+func (m *movedTable) print(a *cli.App) error {
 	if len(m.rows) == 0 {
 		return nil
 	}
@@ -41,10 +42,10 @@ func (m *movedTable) print(a *app) error {
 		{Title: "same", Right: true}, {Title: "there", Right: true}, {Title: "expired", Right: true},
 		{Title: "left out", Right: true},
 		{Title: "failed", Right: true, Style: terminal.Red}}, m.more...)
-	if err := terminal.Table(a.out, columns, m.rows); err != nil {
+	if err := terminal.Table(a.Out, columns, m.rows); err != nil {
 		return err
 	}
-	a.tell("")
+	a.Print("")
 	return nil
 }
 
@@ -55,7 +56,7 @@ const (
 
 // tellReasons says why keys were not written: each reason once, with some of its keys. more
 // is how many keys have a reason and are not in the list.
-func (a *app) tellReasons(all []reasonedKey, more int64) {
+func tellReasons(a *cli.App, all []reasonedKey, more int64) {
 	var order []string
 	keys := map[string][]string{}
 	for _, n := range all {
@@ -74,12 +75,12 @@ func (a *app) tellReasons(all []reasonedKey, more int64) {
 		if left := len(some) - examplesShown; left > 0 {
 			text += fmt.Sprintf(" and %s", terminal.Plural(int64(left), "more key"))
 		}
-		a.tell("%s: %s", finding.Printable(reason), text)
+		a.Print("%s: %s", finding.Printable(reason), text)
 	}
 	if left := len(order) - reasonsShown; left > 0 {
-		a.tell("and %s, which -o json lists", terminal.Plural(int64(left), "more reason"))
+		a.Print("and %s, which -o json lists", terminal.Plural(int64(left), "more reason"))
 	}
 	if more > 0 {
-		a.tell("and %s with a reason; -o json lists the first %d", terminal.Plural(more, "more key"), len(all))
+		a.Print("and %s with a reason; -o json lists the first %d", terminal.Plural(more, "more key"), len(all))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 )
@@ -21,7 +22,7 @@ func TestReasonsAreToldOnce(t *testing.T) {
 		all = append(all, reasonedKey{finding.JSONKey("k"), 0, fmt.Sprint("reason ", i)})
 	}
 	var out strings.Builder
-	(&app{out: terminal.NewScreen(&out, func(string) string { return "" })}).tellReasons(all, 900)
+	tellReasons(&cli.App{Out: terminal.NewScreen(&out, func(string) string { return "" })}, all, 900)
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for i, want := range map[int]string{
 		0: "it only made sense in its moment: lock:0, lock:1, lock:2 and 87 more keys",

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
@@ -31,28 +32,28 @@ type offending struct {
 func (o *offending) check(form string, formGiven, values bool) error {
 	if len(o.codes) == 0 {
 		if o.null {
-			return usage("write --keys-of KW505 --null", "--null needs --keys-of")
+			return cli.Usage("write --keys-of KW505 --null", "--null needs --keys-of")
 		}
 		return nil
 	}
 	for i, code := range o.codes {
 		o.codes[i] = strings.ToUpper(code)
 		if !audit.OfKeys(o.codes[i]) {
-			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx",
+			return cli.Usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx",
 				"--keys-of %q is no code of an audit with keys", code)
 		}
 	}
 	unseen := slices.IndexFunc(o.codes, func(code string) bool { return audit.NeedsValues(code) && !values })
 	switch {
 	case unseen >= 0:
-		return usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at",
+		return cli.Usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at",
 			o.codes[unseen])
 	case form == "jsonl" && o.null:
-		return usage("leave out one of them", "--null and -o jsonl exclude each other")
+		return cli.Usage("leave out one of them", "--null and -o jsonl exclude each other")
 	case form == "jsonl":
 		o.form = "jsonl"
 	case formGiven && form != "table":
-		return usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
+		return cli.Usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
 	case o.null:
 		o.form = "null"
 	default:
@@ -63,7 +64,7 @@ func (o *offending) check(form string, formGiven, values bool) error {
 
 // printer prints keys as the audit meets them: each once, as JSON Lines once for each
 // of its codes.
-func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(codes []string, entry string, k *source.Key) {
+func (o *offending) printer(a *cli.App, out *bufio.Writer, chosenDB int) func(codes []string, entry string, k *source.Key) {
 	o.counts, o.db = map[int]int64{}, max(chosenDB, 0)
 	if o.form == "jsonl" {
 		o.db = chosenDB
@@ -87,12 +88,12 @@ func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(codes 
 }
 
 // lines prints a key as JSON Lines, one for each code that is asked for.
-func (o *offending) lines(a *app, out *bufio.Writer, codes []string, entry string, k *source.Key) error {
+func (o *offending) lines(a *cli.App, out *bufio.Writer, codes []string, entry string, k *source.Key) error {
 	for _, code := range codes {
 		if !slices.Contains(o.codes, code) {
 			continue
 		}
-		text, err := a.withVersion(audit.Line{Kind: "offender",
+		text, err := a.WithVersion(audit.Line{Kind: "offender",
 			Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func (o *offending) looked(r *audit.Report) string {
 }
 
 // conclude says on standard error what was printed and what was not.
-func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *audit.Report, scanErr error,
+func (o *offending) conclude(ctx context.Context, a *cli.App, out *bufio.Writer, r *audit.Report, scanErr error,
 	again string) error {
 	if err := errors.Join(o.failed, out.Flush()); err != nil {
 		return err
@@ -124,20 +125,20 @@ func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *
 	for _, db := range slices.Sorted(maps.Keys(o.counts)) {
 		total += o.counts[db]
 		if o.db >= 0 && db != o.db {
-			a.say("%s in database %d not printed: run it with --db %d", terminal.Plural(o.counts[db], "key"), db, db)
+			a.Say("%s in database %d not printed: run it with --db %d", terminal.Plural(o.counts[db], "key"), db, db)
 		}
 	}
-	a.say("%s of %s have %s%s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "),
+	a.Say("%s of %s have %s%s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "),
 		o.looked(r))
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: the keys were seen until then", ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the keys were seen until then", Hint: ""}
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete, and so are the keys: " + r.Incomplete.String(), again}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete, and so are the keys: " + r.Incomplete.String(), Hint: again}
 	case total > 0:
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }

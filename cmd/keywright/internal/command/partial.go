@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source"
@@ -77,13 +78,13 @@ type summaryRead struct {
 func (o *auditing) checkPart() error {
 	if o.output != "partial" {
 		if o.part != "" {
-			return usage("add -o partial, and make the report with `keywright merge`",
+			return cli.Usage("add -o partial, and make the report with `keywright merge`",
 				"--part is for partial reports: a report of a part is none of the whole")
 		}
 		return nil
 	}
 	if o.baseline != "" {
-		return usage("write it after `keywright merge`", "--baseline says nothing about a partial report")
+		return cli.Usage("write it after `keywright merge`", "--baseline says nothing about a partial report")
 	}
 	if o.part == "" {
 		return nil
@@ -91,15 +92,15 @@ func (o *auditing) checkPart() error {
 	p := &o.scan.Part
 	if n, err := fmt.Sscanf(o.part, "%d/%d", &p.Number, &p.Of); n != 2 || err != nil ||
 		fmt.Sprintf("%d/%d", p.Number, p.Of) != o.part || p.Number < 1 || p.Of > maxParts || p.Number > p.Of {
-		return usage(fmt.Sprintf("write --part 3/16: the third of 16, at most %s", terminal.Count(maxParts)),
+		return cli.Usage(fmt.Sprintf("write --part 3/16: the third of 16, at most %s", terminal.Count(maxParts)),
 			"--part %q is no part", o.part)
 	}
 	return nil
 }
 
-// partial prints what a scan has made of its keys. What is wrong with them is judged when
+// savePart prints what a scan has made of its keys. What is wrong with them is judged when
 // the parts are merged.
-func (a *app) partial(ctx context.Context, o *auditing, fold *audit.Audit, sum *source.Summary, asked string,
+func savePart(ctx context.Context, a *cli.App, o *auditing, fold *audit.Audit, sum *source.Summary, asked string,
 	sampled bool, scanErr error) error {
 	if scanErr != nil && len(sum.Incomplete) == 0 {
 		sum.Incomplete = source.Reasons{source.Why(source.Failed, "", scanErr)}
@@ -116,24 +117,24 @@ func (a *app) partial(ctx context.Context, o *auditing, fold *audit.Audit, sum *
 	}
 	p := &partial{Asked: asked, Parts: []partRead{one},
 		Options: partialOptions{o.audit.Include, o.audit.Exclude, o.values, o.top, o.examples, o.noBytes,
-			a.chosenDB(&o.sourcing)},
+			chosenDB(a, &o.sourcing)},
 		Read: summaryRead{sum.Server, sum.Endpoint, sum.Shards, sum.Databases, sum.Expected, sum.Gone, sum.Expired,
 			sum.Estimated, sum.MaxRepeats, sum.Elapsed, sum.Incomplete, sum.Notes, sampled}}
-	if err := a.writePartial(p, state); err != nil {
+	if err := writePartial(a, p, state); err != nil {
 		return err
 	}
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: the part has what was seen until then", ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the part has what was seen until then", Hint: ""}
 	case scanErr != nil:
 		return scanErr
 	case len(sum.Incomplete) > 0:
-		return &exit{exitPartial, "the part is incomplete: " + sum.Incomplete.String(), o.again(sum.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the part is incomplete: " + sum.Incomplete.String(), Hint: o.again(sum.Incomplete)}
 	}
 	return nil
 }
 
-func (a *app) writePartial(p *partial, state []byte) error {
+func writePartial(a *cli.App, p *partial, state []byte) error {
 	var packed, text bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(state); err != nil {
@@ -147,11 +148,11 @@ func (a *app) writePartial(p *partial, state []byte) error {
 		return err
 	}
 	if tooLarge(state) || tooLarge(text.Bytes()) { // which readPartial refuses
-		return usage("write fewer names with --top and --examples, or more parts",
+		return cli.Usage("write fewer names with --top and --examples, or more parts",
 			"the partial report has %s, and %s are read", terminal.Bytes(int64(max(len(state), text.Len()))),
 			terminal.Bytes(maxCheckpoint))
 	}
-	_, err := a.out.Raw().Write(text.Bytes())
+	_, err := a.Out.Raw().Write(text.Bytes())
 	return err
 }
 
@@ -173,20 +174,20 @@ func readPartial(path string, in io.Reader) (*partial, []byte, error) {
 	var p partial
 	switch {
 	case tooLarge(text):
-		return nil, nil, usage(again, "%s is no partial report: it is too large", path)
+		return nil, nil, cli.Usage(again, "%s is no partial report: it is too large", path)
 	case json.Unmarshal(text, &p) != nil || p.Form == 0:
-		return nil, nil, usage(again, "%s is no partial report, or not all of one", path)
+		return nil, nil, cli.Usage(again, "%s is no partial report, or not all of one", path)
 	case p.Form != partialForm || p.Program != program():
-		return nil, nil, usage("merge with the version that wrote it, or write it again with this one",
+		return nil, nil, cli.Usage("merge with the version that wrote it, or write it again with this one",
 			"%s is of another version of keywright (%s)", path, finding.Printable(p.Program))
 	}
 	z, err := gzip.NewReader(bytes.NewReader(p.Audit))
 	if err != nil {
-		return nil, nil, usage(again, "%s is damaged: %v", path, err)
+		return nil, nil, cli.Usage(again, "%s is damaged: %v", path, err)
 	}
 	state, err := io.ReadAll(io.LimitReader(z, maxCheckpoint+1))
 	if err != nil || tooLarge(state) {
-		return nil, nil, usage(again, "%s is damaged, or too large", path)
+		return nil, nil, cli.Usage(again, "%s is damaged, or too large", path)
 	}
 	return &p, state, nil
 }

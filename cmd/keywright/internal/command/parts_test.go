@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
@@ -356,10 +357,10 @@ func TestLimitsAreSaid(t *testing.T) {
 		code             int
 		table, json, err string
 	}{
-		{"locks hold", exitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`,
+		{"locks hold", cli.ExitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`,
 			"not all locks are listed: hold has more than 10,000"},
 		{"queues --dead --limit 3", 0, "and 4 more dead jobs, which --limit leaves out", `"not_listed": 4`, ""},
-		{"entities check --limit 2", exitFindings, "more problems, which --limit leaves out", `"not_listed": `,
+		{"entities check --limit 2", cli.ExitFindings, "more problems, which --limit leaves out", `"not_listed": `,
 			"not listed: --limit)"},
 		{"top --limit 1", 0, "which --limit 1 leaves out", `"other_groups": 3`, ""},
 	} {
@@ -367,7 +368,7 @@ func TestLimitsAreSaid(t *testing.T) {
 			var out, errs strings.Builder
 			args := append(strings.Fields(c.args), "-u", s.URL(), "-o", form)
 			code := Main(t.Context(), args,
-				Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+				cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 			want := map[string]string{"table": c.table, "json": c.json}[form]
 			if code != c.code || !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), c.err) {
 				t.Errorf("%s -o %s: exit code %d, standard error %s", c.args, form, code, errs.String())

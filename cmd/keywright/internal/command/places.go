@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
@@ -46,20 +47,20 @@ type placing struct {
 func isURL(name string) bool { return strings.Contains(name, "://") }
 
 // serverAt returns the Config of a server that is named in the arguments; "": of the flags.
-func (a *app) serverAt(url string) (connect.Config, error) {
+func serverAt(a *cli.App, url string) (connect.Config, error) {
 	inner := *a
 	if url != "" {
-		inner.url = url
+		inner.URL = url
 	}
-	return inner.server()
+	return inner.Server()
 }
 
 // openPlace opens what a name means; "" is the server of the flags.
-func (a *app) openPlace(ctx context.Context, name string, o placing, req server.ContentsRequest) (*place, error) {
+func openPlace(ctx context.Context, a *cli.App, name string, o placing, req server.ContentsRequest) (*place, error) {
 	if name != "" && !isURL(name) {
-		return a.openFile(ctx, name, o, req)
+		return openFile(ctx, a, name, o, req)
 	}
-	config, err := a.serverAt(name)
+	config, err := serverAt(a, name)
 	if err != nil {
 		return nil, err
 	}
@@ -105,25 +106,25 @@ func sideOnce(read contentReader, req server.ContentsRequest) *compare.Once {
 }
 
 // openFile opens an archive or a snapshot file.
-func (a *app) openFile(ctx context.Context, name string, o placing, req server.ContentsRequest) (*place, error) {
+func openFile(ctx context.Context, a *cli.App, name string, o placing, req server.ContentsRequest) (*place, error) {
 	if name == dumpfile.Stdin {
 		in := bufio.NewReaderSize(a.In, 64<<10)
 		first, _ := in.Peek(archivefile.Head)
 		if archivefile.Begins(first) {
-			return archivePlace("standard input", o.scan.OnlyDB)(a.spooledChain(ctx, in, &o.chaining, o.others...))
+			return archivePlace("standard input", o.scan.OnlyDB)(spooledChain(ctx, a, in, &o.chaining, o.others...))
 		}
-		return a.openDump(name, in, o, req)
+		return openDump(a, name, in, o, req)
 	}
 	if _, err := os.Stat(name); err != nil {
 		if why := begun(name); why != nil {
 			return nil, why
 		}
-		return nil, usage("name an archive, a snapshot file or the URL of a server", "%v", err)
+		return nil, cli.Usage("name an archive, a snapshot file or the URL of a server", "%v", err)
 	}
 	if archivefile.Is(name) {
-		return archivePlace(name, o.scan.OnlyDB)(a.openChained(ctx, name, &o.chaining, o.others...))
+		return archivePlace(name, o.scan.OnlyDB)(openChained(ctx, a, name, &o.chaining, o.others...))
 	}
-	return a.openDump(name, a.In, o, req)
+	return openDump(a, name, a.In, o, req)
 }
 
 // archivePlace returns an archive that was opened as a place.
@@ -140,10 +141,10 @@ func archivePlace(name string, db int) func(*chained, error) (*place, error) {
 }
 
 // openDump opens a snapshot file.
-func (a *app) openDump(name string, in io.Reader, o placing, req server.ContentsRequest) (*place, error) {
+func openDump(a *cli.App, name string, in io.Reader, o placing, req server.ContentsRequest) (*place, error) {
 	if o.replay && name != dumpfile.Stdin {
 		inner := *a // the URL of the server that loads it is none of the flags
-		read, done, err := inner.replayedContents(&sourcing{name: name, scan: o.scan})
+		read, done, err := replayedContents(&inner, &sourcing{name: name, scan: o.scan})
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,7 @@ func (a *app) openDump(name string, in io.Reader, o placing, req server.Contents
 		return nil, err
 	}
 	return snapshotPlace(&place{name: f.Name, kind: "snapshot", close: f.Close},
-		a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), nil
+		contentsOfDump(a, f, o.noCRC, o.scan.OnlyDB), req), nil
 }
 
 // spill returns a file without a name, for what has no room in memory.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
@@ -18,7 +19,7 @@ import (
 type changeReport struct {
 	Verb   string `json:"verb"` // the command, as in "queues retry"
 	Server string `json:"server"`
-	Scope
+	cli.Scope
 	Applied bool          `json:"applied"`
 	Plan    *plan.Plan    `json:"plan,omitempty"`    // absent where a rename was done at once
 	File    string        `json:"file,omitempty"`    // that the plan was written to
@@ -45,7 +46,7 @@ type changedPart struct {
 
 // report returns what each report of the run has.
 func (r *changeRun) report() *changeReport {
-	out := &changeReport{Verb: r.name, Server: r.config.String(), Scope: r.scope, Undoes: r.undo}
+	out := &changeReport{Verb: r.name, Server: r.config.String(), Scope: r.Scope, Undoes: r.undo}
 	if r.name == "rename" {
 		out.Phase = r.phase
 	}
@@ -70,53 +71,53 @@ func (r *changeRun) words() *verb {
 
 // showPlan prints a plan.
 func (r *changeRun) showPlan(p *plan.Plan, file string) error {
-	a := r.app
+	a := r.App
 	if r.output == "json" {
 		report := r.report()
 		report.Plan, report.File = p, file
-		if err := a.json(report); err != nil {
+		if err := a.JSON(report); err != nil {
 			return err
 		}
 		return r.verdict(p)
 	}
-	if err := a.printPlan(p, r.words()); err != nil {
+	if err := printPlan(a, p, r.words()); err != nil {
 		return err
 	}
 	if file != "" {
-		a.tell("The plan is in %s; `%s` executes it.", finding.Printable(file), a.commandFor(file))
+		a.Print("The plan is in %s; `%s` executes it.", finding.Printable(file), a.CommandFor(file))
 	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
-		a.tell("--apply does it; --plan FILE keeps the plan.")
+		a.Print("--apply does it; --plan FILE keeps the plan.")
 	}
 	return r.verdict(p)
 }
 
 // printPlan prints the counts of a plan, and the changes that it lists.
-func (a *app) printPlan(p *plan.Plan, v *verb) error {
-	a.lead()
+func printPlan(a *cli.App, p *plan.Plan, v *verb) error {
+	a.PrintScope()
 	var rows [][]string
 	for _, e := range p.Entries {
 		example := ""
 		if len(e.Examples) > 0 {
 			example = exampleOf(&e.Examples[0])
 		}
-		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change),
-			bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
+		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), cli.CountOrNone(e.Change),
+			bytesOrNone(e.Bytes), cli.CountOrNone(e.Leave), example})
 	}
 	columns := []terminal.Column{{Title: v.column(), Least: 16}, {Title: v.unit + "s", Right: true}, {Title: "to change",
 		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true},
 		{Title: "example", Least: 16, Drop: 1}}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out, columns, rows); err != nil {
+		if err := terminal.Table(a.Out, columns, rows); err != nil {
 			return err
 		}
-		a.tell("")
+		a.Print("")
 	}
-	a.printChanges(p.Changes)
-	a.printLeft(p.Left, v.unit)
+	printChanges(a, p.Changes)
+	printLeft(a, p.Left, v.unit)
 	for _, why := range p.Incomplete {
-		a.tell("%s", a.out.Paint(terminal.Red, "not all was seen: "+finding.Printable(why.What)))
+		a.Print("%s", a.Out.Paint(terminal.Red, "not all was seen: "+finding.Printable(why.What)))
 	}
-	a.tell("%s %s%s. Nothing was changed.", terminal.Plural(p.Total.Change, v.unit), v.would, memory(p.Total.Bytes))
+	a.Print("%s %s%s. Nothing was changed.", terminal.Plural(p.Total.Change, v.unit), v.would, memory(p.Total.Bytes))
 	return nil
 }
 
@@ -140,30 +141,30 @@ func memory(n int64) string {
 const shownChanges = 20
 
 // printChanges prints the first of the changes that a plan lists.
-func (a *app) printChanges(all []plan.Change) {
+func printChanges(a *cli.App, all []plan.Change) {
 	for i, c := range all {
 		if i == shownChanges {
-			a.tell("and %s, which -o json lists", terminal.Plural(int64(len(all)-i), "more change"))
+			a.Print("and %s, which -o json lists", terminal.Plural(int64(len(all)-i), "more change"))
 			break
 		}
 		words := slices.DeleteFunc([]string{c.Before, c.After}, func(w string) bool { return w == "" })
-		a.tell("%s %s: %s", c.Verb, finding.Key(c.Key), finding.Printable(strings.Join(words, " -> ")))
+		a.Print("%s %s: %s", c.Verb, finding.Key(c.Key), finding.Printable(strings.Join(words, " -> ")))
 	}
 	if len(all) > 0 {
-		a.tell("")
+		a.Print("")
 	}
 }
 
 // printLeft says why keys are left alone.
-func (a *app) printLeft(left []plan.Left, unit string) {
+func printLeft(a *cli.App, left []plan.Left, unit string) {
 	for _, l := range left {
 		example := ""
 		if len(l.Examples) > 0 {
 			example = ", such as " + exampleOf(&l.Examples[0])
 		}
-		a.tell("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, unit), l.Code, finding.Printable(l.What), example)
+		a.Print("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, unit), l.Code, finding.Printable(l.What), example)
 		if l.Fix != "" {
-			a.tell("  %s", finding.Printable(l.Fix))
+			a.Print("  %s", finding.Printable(l.Fix))
 		}
 	}
 }
@@ -178,7 +179,7 @@ func exampleOf(e *plan.Example) string {
 
 func nameOrUndeclared(entry string) string {
 	if entry == "" {
-		return undeclaredName
+		return cli.UndeclaredName
 	}
 	return entry
 }
@@ -194,7 +195,7 @@ func bytesOrNone(n int64) string {
 // left alone is not in order.
 func (r *changeRun) verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
-		return &exit{exitPartial, "not all was seen: " + p.Incomplete[0].What, "run it again when the server is at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What, Hint: "run it again when the server is at rest"}
 	}
 	return r.faults(p.Left)
 }
@@ -202,7 +203,7 @@ func (r *changeRun) verdict(p *plan.Plan) error {
 // faults returns exit code 1 if something that was left alone is not in order.
 func (r *changeRun) faults(left []plan.Left) error {
 	if slices.ContainsFunc(left, func(l plan.Left) bool { return slices.Contains(r.verb.wrong, l.Code) }) {
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
@@ -225,7 +226,7 @@ func (r *changeRun) result(ctx context.Context, report *apply.KeysReport, failed
 
 // showDone prints what was done, and gives the exit code.
 func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
-	a, res := r.app, r.result(ctx, report, failed)
+	a, res := r.App, r.result(ctx, report, failed)
 	var err error
 	if r.output == "json" {
 		out := r.report()
@@ -233,7 +234,7 @@ func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 		if !r.once {
 			out.Plan = p
 		}
-		err = a.json(out)
+		err = a.JSON(out)
 	} else {
 		err = r.printDone(res)
 	}
@@ -243,41 +244,41 @@ func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(failed, apply.ErrActing):
-		return &exit{exitRefused, failed.Error(), "run it again when that one has ended: what was done is not done twice"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(), Hint: "run it again when that one has ended: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:
-		return &exit{exitPartial, res.Problem, "run it again: what was done is not done twice"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
 	case report.Refused > 0:
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return r.faults(report.Left)
 }
 
 func (r *changeRun) printDone(res *changeResult) error {
-	a := r.app
-	a.lead()
+	a := r.App
+	a.PrintScope()
 	var rows [][]string
 	for _, p := range res.Entries {
-		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed),
-			bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused),
-			countOrNone(p.Unknown)})
+		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), cli.CountOrNone(p.Changed),
+			bytesOrNone(p.Bytes), cli.CountOrNone(p.Gone), cli.CountOrNone(p.KeyCounts.Left), cli.CountOrNone(p.Refused),
+			cli.CountOrNone(p.Unknown)})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out,
+		if err := terminal.Table(a.Out,
 			[]terminal.Column{{Title: r.verb.column(), Least: 16}, {Title: r.verb.unit + "s", Right: true},
 				{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
 				{Title: "left alone", Right: true}, {Title: "refused", Right: true,
 					Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
 			return err
 		}
-		a.tell("")
+		a.Print("")
 	}
-	a.printLeft(res.Left, r.verb.unit)
+	printLeft(a, res.Left, r.verb.unit)
 	if r.resumed {
-		a.tell("What interrupted runs of this plan did is counted, too.")
+		a.Print("What interrupted runs of this plan did is counted, too.")
 	}
 	if res.Problem != "" {
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
+		a.Print("%s", a.Out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
 	}
-	a.tell("%s %s%s.", r.words().did, terminal.Plural(res.Total.Changed, r.verb.unit), memory(res.Total.Bytes))
+	a.Print("%s %s%s.", r.words().did, terminal.Plural(res.Total.Changed, r.verb.unit), memory(res.Total.Bytes))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 )
 
@@ -14,7 +15,7 @@ func TestShellWord(t *testing.T) {
 		{"lint", "lint"}, {"", "''"}, {"a b", "'a b'"}, {"cache:*", "'cache:*'"}, {"it's", `'it'\''s'`},
 		{"redis://h:1/0", "redis://h:1/0"}, {"$(rm)", "'$(rm)'"}, {"상품", "상품"},
 	} {
-		if got := shellWord(c.word); got != c.want {
+		if got := cli.ShellWord(c.word); got != c.want {
 			t.Errorf("shellWord(%q) = %s, not %s", c.word, got, c.want)
 		}
 	}
@@ -23,7 +24,7 @@ func TestShellWord(t *testing.T) {
 // TestDiscreet: whatever stands around a URL, its password is not shown, and
 // what is no secret is.
 func TestDiscreet(t *testing.T) {
-	a := newApp(nil, Streams{Getenv: func(name string) string {
+	a := cli.NewApp(nil, cli.Streams{Getenv: func(name string) string {
 		return map[string]string{"REDIS_URL": "redis://user:vogel?kanarien@h"}[name]
 	}}, nil)
 	for _, c := range []struct{ text, want string }{
@@ -33,14 +34,14 @@ func TestDiscreet(t *testing.T) {
 		{"redis+sentinel://h/m?sentinel_password=pw&db=1 x", "redis+sentinel://h/m?sentinel_password=***&db=1 x"},
 		{"no host kanarien, no vogel", "no host ***, no ***"},
 	} {
-		if got := a.discreet(c.text); got != c.want {
+		if got := a.HideSecrets(c.text); got != c.want {
 			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
 	rapid.Check(gate.Fixed(t), func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-zA-Z0-9@:/?#%&=.-]{6,20}`).Draw(t, "secret")
 		before := rapid.StringMatching(`[ a-z"]{0,10}`).Draw(t, "before")
-		if got := a.discreet(before + "redis://:~" + secret + "~@h:1"); strings.Contains(got, "~") {
+		if got := a.HideSecrets(before + "redis://:~" + secret + "~@h:1"); strings.Contains(got, "~") {
 			t.Fatal(got)
 		}
 	})

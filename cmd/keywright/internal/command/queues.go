@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -22,7 +23,7 @@ type queueing struct {
 	limit  int64
 }
 
-func (a *app) queuesCommand() *cobra.Command {
+func queuesCommand(a *cli.App) *cobra.Command {
 	var o queueing
 	c := &cobra.Command{
 		Use:   "queues [entry]...",
@@ -41,67 +42,67 @@ hand; pause and resume stop and start the claiming of jobs.`,
   keywright queues repair`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.limit < 1 || o.limit > 1000 {
-				return usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
+				return cli.Usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
 			}
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Queue, args,
+			return a.WithConstructs(c.Context(), keyspace.Queue, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.queues(c.Context(), client, entries, &o)
+					return queues(c.Context(), a, client, entries, &o)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
-	c.AddCommand(a.queuesDeadCommand("retry"), a.queuesDeadCommand("discard"), a.queuesCancelCommand(),
-		a.queuesRepairCommand(),
-		a.queuesPauseCommand("pause"), a.queuesPauseCommand("resume"))
+	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
+		queuesRepairCommand(a),
+		queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
 	return c
 }
 
-func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *queueing) error {
+func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *queueing) error {
 	dead := o.limit
 	if !o.dead {
 		dead = 0
 	}
-	report, err := a.constructReader(c).Queues(ctx, entries, dead)
+	report, err := a.ConstructReader(c).Queues(ctx, entries, dead)
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.output == "json":
-		err = a.json(report)
-		a.sayLeft(&report)
+		err = a.JSON(report)
+		sayLeft(a, &report)
 	case o.dead:
-		err = a.printDead(&report)
+		err = printDead(a, &report)
 	default:
-		err = a.printQueues(&report)
+		err = printQueues(a, &report)
 	}
-	return cmp.Or(err, partly(&report.Gaps, "queues"))
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "queues"))
 }
 
 // sayLeft says on standard error what a limit left out of the document.
-func (a *app) sayLeft(r *answer.Queues) {
+func sayLeft(a *cli.App, r *answer.Queues) {
 	left := int64(0)
 	for _, q := range r.Queues {
 		left += q.Left
 	}
 	if left > 0 {
-		a.say("not listed: %s (--limit)", terminal.Plural(left, "more dead job"))
+		a.Say("not listed: %s (--limit)", terminal.Plural(left, "more dead job"))
 	}
 }
 
-func (a *app) printQueues(report *answer.Queues) error {
+func printQueues(a *cli.App, report *answer.Queues) error {
 	var rows [][]string
 	for _, q := range report.Queues {
 		for i, l := range q.Lanes {
-			row := []string{"", l.Lane, terminal.Count(l.Jobs), seconds(l.Oldest), "", "", "", "", "", "", "", ""}
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", ""}
 			if i == 0 {
 				state := ""
 				if q.Paused {
@@ -109,19 +110,19 @@ func (a *app) printQueues(report *answer.Queues) error {
 				}
 				row[0] = q.Title()
 				copy(row[4:],
-					[]string{terminal.Count(q.Running), countOrNone(q.Zombies), overdue(q), countOrNone(q.Delayed),
-						countOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
+					[]string{terminal.Count(q.Running), cli.CountOrNone(q.Zombies), overdue(q), cli.CountOrNone(q.Delayed),
+						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
 			}
 			rows = append(rows, row)
 		}
 	}
-	defer a.tellGaps(&report.Gaps)
-	a.lead()
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
 	if len(rows) == 0 {
-		a.none(&report.Gaps, "no queue has a key")
+		a.PrintNone(&report.Gaps, "no queue has a key")
 		return nil
 	}
-	return terminal.Table(a.out,
+	return terminal.Table(a.Out,
 		[]terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
 			{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
 			{Title: "overdue", Right: true, Drop: 2},
@@ -134,7 +135,7 @@ func overdue(q answer.Queue) string {
 	if q.Unseen > 0 {
 		return fmt.Sprintf("%d of %d", q.Overdue, q.Running+q.Zombies-q.Unseen)
 	}
-	return countOrNone(q.Overdue)
+	return cli.CountOrNone(q.Overdue)
 }
 
 // printable returns a foreign text as a terminal may show it.
@@ -147,27 +148,27 @@ func printable(text string) string {
 	}, text)
 }
 
-func (a *app) printDead(report *answer.Queues) error {
+func printDead(a *cli.App, report *answer.Queues) error {
 	var rows [][]string
 	left := int64(0)
 	for _, q := range report.Queues {
 		for _, j := range q.Buried {
 			rows = append(rows,
-				[]string{q.Title(), finding.Key(j.ID), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
+				[]string{q.Title(), finding.Key(j.ID), terminal.Count(j.Attempts), cli.CountOrNone(j.Crashes), printable(j.Reason)})
 		}
 		left += q.Left
 	}
-	defer a.tellGaps(&report.Gaps)
-	a.lead()
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
 	if len(rows) == 0 {
-		a.none(&report.Gaps, "no job is dead")
+		a.PrintNone(&report.Gaps, "no job is dead")
 		return nil
 	}
-	err := terminal.Table(a.out,
+	err := terminal.Table(a.Out,
 		[]terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
 			{Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
 	if left > 0 {
-		a.tell("and %s, which --limit leaves out", terminal.Plural(left, "more dead job"))
+		a.Print("and %s, which --limit leaves out", terminal.Plural(left, "more dead job"))
 	}
 	return err
 }

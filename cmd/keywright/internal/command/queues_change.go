@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -15,7 +16,7 @@ import (
 )
 
 // queuesDeadCommand makes `queues retry` and `queues discard`.
-func (a *app) queuesDeadCommand(verb string) *cobra.Command {
+func queuesDeadCommand(a *cli.App, verb string) *cobra.Command {
 	var o changing
 	var which matchingJobs
 	does := map[string][2]string{
@@ -40,21 +41,21 @@ match counts the jobs and does not list them, however many there are.
   keywright queues ` + verb + ` tasks --error 'dial tcp N.N.N.N:N: connection refused' --apply
   keywright queues ` + verb + ` tasks --all --plan dead.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			q, err := which.request(verb, args)
+			q, err := which.Request(verb, args)
 			if err != nil {
 				return err
 			}
-			return a.change(c.Context(), "queues "+verb, q, &o)
+			return change(c.Context(), a, "queues "+verb, q, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
-	which.flags(c, "dead jobs", true)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
+	which.Flags(c, "dead jobs", true)
 	return c
 }
 
 // queuesCancelCommand makes `queues cancel`.
-func (a *app) queuesCancelCommand() *cobra.Command {
+func queuesCancelCommand(a *cli.App) *cobra.Command {
 	var o changing
 	var which matchingJobs
 	c := &cobra.Command{
@@ -70,20 +71,20 @@ the job ends.
 		Example: `  keywright queues cancel tasks task-17 --apply
   keywright queues cancel tasks --text report- --plan cancel.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			q, err := which.request("cancel", args)
+			q, err := which.Request("cancel", args)
 			if err != nil {
 				return err
 			}
-			return a.change(c.Context(), "queues cancel", q, &o)
+			return change(c.Context(), a, "queues cancel", q, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
-	which.flags(c, "that wait", false)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
+	which.Flags(c, "that wait", false)
 	return c
 }
 
-func (a *app) queuesRepairCommand() *cobra.Command {
+func queuesRepairCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "repair [ENTRY]...",
@@ -97,16 +98,16 @@ delayed and not dead, as after an eviction or a DEL by hand.
 		Example: `  keywright queues repair
   keywright queues repair tasks --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.change(c.Context(), "queues repair", plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, "queues repair", plan.Request{Entries: args}, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
 	return c
 }
 
 // queuesPauseCommand makes `queues pause` and `queues resume`.
-func (a *app) queuesPauseCommand(verb string) *cobra.Command {
+func queuesPauseCommand(a *cli.App, verb string) *cobra.Command {
 	var o changing
 	does := map[string]string{"pause": "Let no job begin", "resume": "Let jobs begin again after a pause"}[verb]
 	c := &cobra.Command{
@@ -120,16 +121,16 @@ func (a *app) queuesPauseCommand(verb string) *cobra.Command {
 		Example: "  keywright queues " + verb + " tasks --apply",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name it: keywright queues "+verb+" ENTRY", "queues %s takes queues", verb)
+				return cli.Usage("name it: keywright queues "+verb+" ENTRY", "queues %s takes queues", verb)
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.change(c.Context(), "queues "+verb, plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, "queues "+verb, plan.Request{Entries: args}, &o)
 		},
 	}
-	o.flags(a, c)
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
 	return c
 }
 
@@ -138,13 +139,13 @@ func loadQueues(_ context.Context, r *changeRun) error { return r.loadConstructs
 // eachQueueOf runs for the queues of a request, and says what could not be read.
 func (r *changeRun) eachQueueOf(ctx context.Context, found *findings,
 	run func(of string, q queue.Queue[string]) error) error {
-	c, err := r.client()
+	c, err := r.Client()
 	if err != nil {
 		return err
 	}
 	var g answer.Gaps
 	for _, e := range r.constructs(keyspace.Queue) {
-		err := r.constructReader(c).EachQueue(ctx, e, &g, func(name string, q queue.Queue[string]) error {
+		err := r.ConstructReader(c).EachQueue(ctx, e, &g, func(name string, q queue.Queue[string]) error {
 			if of := r.request.Options[optionOf]; of != "" && of != name {
 				return nil
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
@@ -40,7 +41,7 @@ type matchingJobs struct {
 	of    string
 }
 
-func (o *matchingJobs) flags(c *cobra.Command, what string, dead bool) {
+func (o *matchingJobs) Flags(c *cobra.Command, what string, dead bool) {
 	f := c.Flags()
 	f.BoolVar(&o.all, "all", false, "all "+what)
 	f.StringVar(&o.text, "text", "", "all with this text in their id or error, in any case")
@@ -50,20 +51,20 @@ func (o *matchingJobs) flags(c *cobra.Command, what string, dead bool) {
 	}
 	for _, name := range []string{"all", "text", "of", "error"} {
 		if flag := f.Lookup(name); flag != nil {
-			flag.Annotations = map[string][]string{noVariable: {"jobs of each run"}}
+			flag.Annotations = map[string][]string{cli.NoVariable: {"jobs of each run"}}
 		}
 	}
 }
 
-// request returns the request for some jobs of an entry.
-func (o *matchingJobs) request(verb string, args []string) (plan.Request, error) {
+// Request returns the request for some jobs of an entry.
+func (o *matchingJobs) Request(verb string, args []string) (plan.Request, error) {
 	if len(args) == 0 {
-		return plan.Request{}, usage("name it: keywright queues "+verb+" ENTRY --all", "queues %s takes one queue",
+		return plan.Request{}, cli.Usage("name it: keywright queues "+verb+" ENTRY --all", "queues %s takes one queue",
 			verb)
 	}
 	many := o.all || o.error != "" || o.text != ""
 	if many == (len(args) > 1) || !many && o.of != "" {
-		return plan.Request{}, usage("write one of them", "name jobs by their ids, or say --all, or --error or --text")
+		return plan.Request{}, cli.Usage("write one of them", "name jobs by their ids, or say --all, or --error or --text")
 	}
 	q := plan.Request{Entries: args[:1], Options: map[string]string{"jobs": packed(args[1:])}}
 	for option, text := range map[string]string{optionError: o.error, optionText: o.text, optionOf: o.of} {

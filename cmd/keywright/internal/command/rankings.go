@@ -7,13 +7,14 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) rankingsCommand() *cobra.Command {
+func rankingsCommand(a *cli.App) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "rankings [entry]...",
@@ -29,49 +30,49 @@ with those above and below it.`,
   keywright rankings top ranking:product:sales:2025-01-15
   keywright rankings around ranking:product:sales:2025-01-15 123`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			return a.withConstructs(c.Context(), keyspace.Ranking, args,
+			return a.WithConstructs(c.Context(), keyspace.Ranking, args,
 				func(client *keywright.Client, entries []*keyspace.Entry) error {
-					return a.rankings(c.Context(), client, entries, output)
+					return rankings(c.Context(), a, client, entries, output)
 				})
 		},
 	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Ranking)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &output, "table", "json")
-	c.AddCommand(a.rankingsTopCommand(), a.rankingsAroundCommand())
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Ranking)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &output, "table", "json")
+	c.AddCommand(rankingsTopCommand(a), rankingsAroundCommand(a))
 	return c
 }
 
-func (a *app) rankings(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, output string) error {
-	report, err := a.constructReader(c).ReadRankings(ctx, entries)
+func rankings(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, output string) error {
+	report, err := a.ConstructReader(c).ReadRankings(ctx, entries)
 	if err != nil {
 		return err
 	}
 	if output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printRankings(&report)
+		err = printRankings(a, &report)
 	}
-	return cmp.Or(err, partly(&report.Gaps, "rankings"))
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "rankings"))
 }
 
-func (a *app) printRankings(report *answer.Rankings) error {
+func printRankings(a *cli.App, report *answer.Rankings) error {
 	rows := make([][]string, len(report.Rankings))
 	for i, r := range report.Rankings {
 		rows[i] = []string{finding.Key(r.Key), terminal.Count(r.Members), finding.Key(r.First.Member),
-			scoreText(r.First.Scored), seconds(r.Expires), r.Entry}
+			scoreText(r.First.Scored), cli.Seconds(r.Expires), r.Entry}
 	}
-	defer a.tellGaps(&report.Gaps)
-	a.lead()
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
 	if len(rows) == 0 {
-		a.none(&report.Gaps, "no ranking has a key")
+		a.PrintNone(&report.Gaps, "no ranking has a key")
 		return nil
 	}
-	return terminal.Table(a.out,
+	return terminal.Table(a.Out,
 		[]terminal.Column{{Title: "ranking", Least: 24}, {Title: "members", Right: true}, {Title: "first", Least: 8},
 			{Title: "score", Right: true}, {Title: "expires in", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
 }

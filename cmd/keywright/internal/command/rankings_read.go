@@ -9,6 +9,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -22,21 +23,21 @@ type reading struct {
 	limit  int
 }
 
-func (o *reading) flags(a *app, c *cobra.Command, limit int, what string) {
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
+func (o *reading) Flags(a *cli.App, c *cobra.Command, limit int, what string) {
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	c.Flags().IntVar(&o.limit, "limit", limit, what)
 }
 
 func (o *reading) valid(least, most int) error {
 	if o.limit < least || o.limit > most {
-		return usage("write --limit 10", "--limit %d: it takes %d to %s", o.limit, least, terminal.Count(int64(most)))
+		return cli.Usage("write --limit 10", "--limit %d: it takes %d to %s", o.limit, least, terminal.Count(int64(most)))
 	}
-	return oneOf("output", o.output, "table", "json")
+	return cli.OneOf("output", o.output, "table", "json")
 }
 
-func (a *app) rankingsTopCommand() *cobra.Command {
+func rankingsTopCommand(a *cli.App) *cobra.Command {
 	var o reading
 	c := &cobra.Command{
 		Use:   "top KEY",
@@ -50,7 +51,7 @@ Exit codes: 0 read, 1 the key is not there, 2 usage, 3 unreachable, 4 refused.`,
   keywright rankings top ranking:product:sales:2025-01-15 --limit 100 -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("`keywright rankings` lists them", "rankings top takes the key of a ranking")
+				return cli.Usage("`keywright rankings` lists them", "rankings top takes the key of a ranking")
 			}
 			return nil
 		},
@@ -58,16 +59,16 @@ Exit codes: 0 read, 1 the key is not there, 2 usage, 3 unreachable, 4 refused.`,
 			if err := o.valid(1, ranking.MaxRows); err != nil {
 				return err
 			}
-			return a.readRanking(c.Context(), args[0], &o, func(ctx context.Context, r *bind.Ranking) ([]bind.Row, error) {
+			return readRanking(c.Context(), a, args[0], &o, func(ctx context.Context, r *bind.Ranking) ([]bind.Row, error) {
 				return r.Top(ctx, o.limit)
 			})
 		},
 	}
-	o.flags(a, c, 10, fmt.Sprintf("how many; at most %s", terminal.Count(ranking.MaxRows)))
+	o.Flags(a, c, 10, fmt.Sprintf("how many; at most %s", terminal.Count(ranking.MaxRows)))
 	return c
 }
 
-func (a *app) rankingsAroundCommand() *cobra.Command {
+func rankingsAroundCommand(a *cli.App) *cobra.Command {
 	var o reading
 	const most = (ranking.MaxRows - 1) / 2
 	c := &cobra.Command{
@@ -82,7 +83,7 @@ refused.`,
   keywright rankings around ranking:product:sales:2025-01-15 123 --limit 0`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("`keywright rankings` lists them", "rankings around takes the key of a ranking and a member")
+				return cli.Usage("`keywright rankings` lists them", "rankings around takes the key of a ranking and a member")
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ refused.`,
 			if err := o.valid(0, most); err != nil {
 				return err
 			}
-			return a.readRanking(c.Context(), args[0], &o, func(ctx context.Context, r *bind.Ranking) ([]bind.Row, error) {
+			return readRanking(c.Context(), a, args[0], &o, func(ctx context.Context, r *bind.Ranking) ([]bind.Row, error) {
 				rows, err := r.Around(ctx, args[1], o.limit)
 				if errors.Is(err, keywright.ErrNotFound) {
 					members, err := r.Len(ctx)
@@ -103,14 +104,14 @@ refused.`,
 			})
 		},
 	}
-	o.flags(a, c, 5, fmt.Sprintf("how many above and how many below; at most %s", terminal.Count(most)))
+	o.Flags(a, c, 5, fmt.Sprintf("how many above and how many below; at most %s", terminal.Count(most)))
 	return c
 }
 
 func noMember(member string, r *bind.Ranking) error {
-	return &exit{exitFindings,
-		fmt.Sprintf("%s is no member of %s", finding.Key([]byte(member)), finding.Key([]byte(r.Name()))),
-		"`keywright rankings top` gives members"}
+	return &cli.Exit{Code: cli.ExitFindings,
+		Message: fmt.Sprintf("%s is no member of %s", finding.Key([]byte(member)), finding.Key([]byte(r.Name()))),
+		Hint:    "`keywright rankings top` gives members"}
 }
 
 // rowsReport represents some rows of one ranking; its JSON names are stable.
@@ -124,21 +125,21 @@ type rowsReport struct {
 }
 
 // readRanking reads rows of the ranking with a key, and prints them.
-func (a *app) readRanking(ctx context.Context, key string, o *reading,
+func readRanking(ctx context.Context, a *cli.App, key string, o *reading,
 	read func(context.Context, *bind.Ranking) ([]bind.Row, error)) error {
-	return a.withConstructs(ctx, keyspace.Ranking, nil, func(c *keywright.Client, entries []*keyspace.Entry) error {
+	return a.WithConstructs(ctx, keyspace.Ranking, nil, func(c *keywright.Client, entries []*keyspace.Entry) error {
 		k := rankingWith(entries, key)
 		if k == nil {
-			return usage("`keywright rankings` lists those that there are", "%q is the key of no declared ranking", key)
+			return cli.Usage("`keywright rankings` lists those that there are", "%q is the key of no declared ranking", key)
 		}
-		r := bind.RankingAt(c, a.keyspace, k, key)
+		r := bind.RankingAt(c, a.Keyspace, k, key)
 		rows, err := read(ctx, r)
 		if err != nil {
 			return err
 		}
 		if len(rows) == 0 {
-			return &exit{exitFindings, finding.Key([]byte(key)) + " is not there",
-				"`keywright rankings` lists those that there are"}
+			return &cli.Exit{Code: cli.ExitFindings, Message: finding.Key([]byte(key)) + " is not there",
+				Hint: "`keywright rankings` lists those that there are"}
 		}
 		report := rowsReport{Entry: k.Name, Key: finding.JSONKey(key)}
 		for _, row := range rows {
@@ -151,7 +152,7 @@ func (a *app) readRanking(ctx context.Context, key string, o *reading,
 		if report.Expires, err = answer.ExpiresIn(ctx, r); err != nil {
 			return err
 		}
-		return a.printRows(&report, o)
+		return printRows(a, &report, o)
 	})
 }
 
@@ -167,18 +168,18 @@ func rankingWith(entries []*keyspace.Entry, key string) *keyspace.Key {
 	return nil
 }
 
-func (a *app) printRows(report *rowsReport, o *reading) error {
+func printRows(a *cli.App, report *rowsReport, o *reading) error {
 	if o.output == "json" {
-		return a.json(report)
+		return a.JSON(report)
 	}
 	rows := make([][]string, len(report.Rows))
 	for i, r := range report.Rows {
 		rows[i] = []string{terminal.Count(r.Rank), finding.Key(r.Member), scoreText(r.Scored)}
 	}
-	err := terminal.Table(a.out,
+	err := terminal.Table(a.Out,
 		[]terminal.Column{{Title: "rank", Right: true}, {Title: "member", Least: 12}, {Title: "score", Right: true}}, rows)
 	if report.Left > 0 {
-		a.tell("and %s", terminal.Plural(report.Left, "more member"))
+		a.Print("and %s", terminal.Plural(report.Left, "more member"))
 	}
-	return cmp.Or(err, a.out.Err())
+	return cmp.Or(err, a.Out.Err())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/spf13/pflag"
 )
@@ -33,30 +34,30 @@ func TestRefusedBeforeTheScan(t *testing.T) {
 		args, says string
 		code       int
 	}{
-		{"audit --baseline nosuch.json", "the baseline cannot be read", exitUsage},
-		{"audit --baseline broken.json", "broken.json: ", exitUsage},
+		{"audit --baseline nosuch.json", "the baseline cannot be read", cli.ExitUsage},
+		{"audit --baseline broken.json", "broken.json: ", cli.ExitUsage},
 		{"audit --baseline nodir/b.json --update-baseline",
-			"the baseline cannot be written: nodir: no such file or directory", exitUsage},
-		{"audit --baseline sub --update-baseline", "sub is no regular file", exitUsage},
-		{"audit --update-baseline", "needs a baseline to write", exitUsage},
-		{"audit --fail-on nosuch", `--fail-on "nosuch"`, exitUsage},
-		{"audit -o nosuch", `--output "nosuch"`, exitUsage},
-		{"audit --values=nosuch", `--values "nosuch"`, exitUsage},
-		{"audit --read-from nosuch", `--read-from "nosuch"`, exitUsage},
-		{"audit --progress nosuch", `--progress "nosuch"`, exitUsage},
-		{"audit --include nosuch", `no entry "nosuch"`, exitUsage},
-		{"audit --keys-of KW999", `--keys-of "KW999"`, exitUsage},
-		{"audit --db 99", "has no database 99: it has 16, 0 to 15", exitUsage},
-		{"audit --db 99 --snapshot", "has no database 99: it has 16, 0 to 15", exitUsage},
-		{"top --db 99", "has no database 99", exitUsage},
-		{"top --by nosuch", `--by "nosuch"`, exitUsage},
-		{"infer --db 99", "has no database 99", exitUsage},
-		{"infer --to nodir/k.yaml", "the draft cannot be written: nodir: no such file or directory", exitUsage},
-		{"infer --to there.yaml", "there.yaml exists already", exitRefused},
-		{"infer --merge nosuch.yaml", "nosuch.yaml does not exist", exitUsage},
-		{"init sub/file/deep --from URL", "the declaration cannot be written: sub/file", exitUsage},
-		{"backup --db 99 --to a.kwa", "has no database 99", exitUsage},
-		{"ls --db 99", "has no database 99", exitUsage},
+			"the baseline cannot be written: nodir: no such file or directory", cli.ExitUsage},
+		{"audit --baseline sub --update-baseline", "sub is no regular file", cli.ExitUsage},
+		{"audit --update-baseline", "needs a baseline to write", cli.ExitUsage},
+		{"audit --fail-on nosuch", `--fail-on "nosuch"`, cli.ExitUsage},
+		{"audit -o nosuch", `--output "nosuch"`, cli.ExitUsage},
+		{"audit --values=nosuch", `--values "nosuch"`, cli.ExitUsage},
+		{"audit --read-from nosuch", `--read-from "nosuch"`, cli.ExitUsage},
+		{"audit --progress nosuch", `--progress "nosuch"`, cli.ExitUsage},
+		{"audit --include nosuch", `no entry "nosuch"`, cli.ExitUsage},
+		{"audit --keys-of KW999", `--keys-of "KW999"`, cli.ExitUsage},
+		{"audit --db 99", "has no database 99: it has 16, 0 to 15", cli.ExitUsage},
+		{"audit --db 99 --snapshot", "has no database 99: it has 16, 0 to 15", cli.ExitUsage},
+		{"top --db 99", "has no database 99", cli.ExitUsage},
+		{"top --by nosuch", `--by "nosuch"`, cli.ExitUsage},
+		{"infer --db 99", "has no database 99", cli.ExitUsage},
+		{"infer --to nodir/k.yaml", "the draft cannot be written: nodir: no such file or directory", cli.ExitUsage},
+		{"infer --to there.yaml", "there.yaml exists already", cli.ExitRefused},
+		{"infer --merge nosuch.yaml", "nosuch.yaml does not exist", cli.ExitUsage},
+		{"init sub/file/deep --from URL", "the declaration cannot be written: sub/file", cli.ExitUsage},
+		{"backup --db 99 --to a.kwa", "has no database 99", cli.ExitUsage},
+		{"ls --db 99", "has no database 99", cli.ExitUsage},
 	} {
 		args := strings.Fields(strings.ReplaceAll(test.args, "URL", server.URL()))
 		if args[0] != "init" {
@@ -72,7 +73,7 @@ func refusedFirst(t *testing.T, server *keywrighttest.Server, args []string, wan
 	server.Do("CONFIG", "RESETSTAT")
 	var out, errs strings.Builder
 	code := Main(t.Context(), args,
-		Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 	if code != want || !strings.Contains(errs.String(), says) {
 		t.Errorf("%s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
 	}
@@ -149,7 +150,7 @@ func TestEveryFlagIsRefusedFirst(t *testing.T) {
 				if strings.HasPrefix(args, "- ") || f.Name == "help" || f.Name == "version" {
 					continue
 				}
-				refusedFirst(t, server, append([]string{name, "-u", server.URL()}, strings.Fields(args)...), exitUsage, "")
+				refusedFirst(t, server, append([]string{name, "-u", server.URL()}, strings.Fields(args)...), cli.ExitUsage, "")
 			}
 		}
 		c.Flags().VisitAll(try)

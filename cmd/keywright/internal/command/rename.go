@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
@@ -39,7 +40,7 @@ const (
 	phaseUnlink = "unlink"
 )
 
-func (a *app) renameCommand() *cobra.Command {
+func renameCommand(a *cli.App) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   "rename",
@@ -66,15 +67,15 @@ until both names hold the same; then come programs that read the new name, else 
 old one, and write the new one; --phase verify compares, and --phase unlink removes
 each old key that is the same under its new name.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + exitCodesOfChanges,
 		Example: `  keywright rename
   keywright rename --entry user --plan user.plan
   keywright rename --map 'user:{id}=usr:{id}' --apply --undo-file user.undo
   keywright rename --from-namespace app --namespace app-eu --phase copy --apply`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.rename(c.Context(), &o) },
+		Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return rename(c.Context(), a, &o) },
 	}
 	o.ruleFlags(a, c)
 	f := c.Flags()
@@ -91,58 +92,58 @@ each old key that is the same under its new name.
 		"with --apply: write what is renamed into this file, for `keywright apply FILE`")
 	f.StringVar(&o.undo, "undo", "", "bring back what this file of a rename or of ttl says was changed")
 	for _, name := range []string{"undo-file", "undo"} {
-		f.Lookup(name).Annotations = map[string][]string{noVariable: {"a file of each run"}}
+		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	}
 	for _, name := range []string{"existing", "rounds"} {
-		f.Lookup(name).Annotations = map[string][]string{noVariable: {"of one phase: not what they are to copy and restore"}}
+		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"of one phase: not what they are to copy and restore"}}
 	}
-	choices(c, "phase", phaseMove, phaseCopy, phaseVerify, phaseUnlink)
-	choices(c, "existing", "fail", "skip", "different")
+	cli.Choices(c, "phase", phaseMove, phaseCopy, phaseVerify, phaseUnlink)
+	cli.Choices(c, "existing", "fail", "skip", "different")
 	return c
 }
 
 func (o *changing) checkRename() error {
-	err := errors.Join(oneOf("phase", o.phase, phaseMove, phaseCopy, phaseVerify, phaseUnlink),
-		oneOf("existing", o.existing, "fail", "skip", "different"))
+	err := errors.Join(cli.OneOf("phase", o.phase, phaseMove, phaseCopy, phaseVerify, phaseUnlink),
+		cli.OneOf("existing", o.existing, "fail", "skip", "different"))
 	switch {
 	case err != nil:
 		return err
 	case len(o.maps) > 0 && o.from != "":
-		return usage("run it twice", "--map and --from-namespace exclude each other")
-	case o.undeclared:
-		return usage("name their pattern by --map", "rename does not know new names for undeclared keys")
+		return cli.Usage("run it twice", "--map and --from-namespace exclude each other")
+	case o.Undeclared:
+		return cli.Usage("name their pattern by --map", "rename does not know new names for undeclared keys")
 	case o.undo != "" && (o.plan != "" || o.undoFile != "" || o.phase != phaseMove || len(o.maps) > 0 || o.from != ""):
-		return usage("write keywright rename --undo FILE", "--undo takes only --apply and what paces it")
+		return cli.Usage("write keywright rename --undo FILE", "--undo takes only --apply and what paces it")
 	case o.undoFile != "" && (!o.apply || o.phase != phaseMove):
-		return usage("add --apply", "--undo-file is written by a rename with --apply, of the phase move")
+		return cli.Usage("add --apply", "--undo-file is written by a rename with --apply, of the phase move")
 	case o.superseded && o.phase != phaseUnlink:
-		return usage("add --phase unlink", "--superseded is for --phase unlink")
+		return cli.Usage("add --phase unlink", "--superseded is for --phase unlink")
 	case o.rounds < 0:
-		return usage("write --rounds 5", "--rounds cannot be negative")
+		return cli.Usage("write --rounds 5", "--rounds cannot be negative")
 	case o.plan != "" && o.phase != phaseMove && o.phase != phaseUnlink:
-		return usage("run it with --apply", "there is a plan for the phases move and unlink only")
+		return cli.Usage("run it with --apply", "there is a plan for the phases move and unlink only")
 	}
 	return nil
 }
 
 // rename plans, and executes where that was asked for.
-func (a *app) rename(ctx context.Context, o *changing) error {
-	if err := errors.Join(oneOf("output", o.output, "table", "json"), o.check(), o.checkRename()); err != nil {
+func rename(ctx context.Context, a *cli.App, o *changing) error {
+	if err := errors.Join(cli.OneOf("output", o.output, "table", "json"), o.check(), o.checkRename()); err != nil {
 		return err
 	}
 	if o.undo != "" {
-		return a.undoRename(ctx, o.undo, o)
+		return undoRename(ctx, a, o.undo, o)
 	}
 	if !o.apply && o.phase != phaseVerify || o.plan != "" {
-		return a.change(ctx, "rename", o.asked("rename"), o)
+		return change(ctx, a, "rename", o.Asked("rename"), o)
 	}
-	r, err := a.prepare(ctx, "rename", o.asked("rename"), o, nil)
+	r, err := prepare(ctx, a, "rename", o.Asked("rename"), o, nil)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	r.once = true
-	if r.made, err = r.bare(); err != nil {
+	if r.made, err = r.Bare(); err != nil {
 		return err
 	}
 	switch o.phase {
@@ -153,7 +154,7 @@ func (a *app) rename(ctx context.Context, o *changing) error {
 	}
 	if o.undoFile != "" {
 		if r.undoing, err = apply.OpenUndo(o.undoFile, r.made); err != nil {
-			return usage("name a new file", "what is renamed cannot be noted: %v", err)
+			return cli.Usage("name a new file", "what is renamed cannot be noted: %v", err)
 		}
 	}
 	return r.execute(ctx, r.made, nil)
@@ -191,32 +192,32 @@ func (r *changeRun) pairs() (*plan.Pairs, error) {
 		pairs, err = plan.Mapped(r.ks, r.maps)
 	case r.from != "":
 		var old *keyspace.Keyspace
-		if old, err = r.declaredIn(r.from); err == nil {
+		if old, err = declaredIn(r.App, r.from); err == nil {
 			pairs, err = plan.Moved(old, r.ks)
 		}
 	default:
 		pairs, err = plan.Former(r.ks)
 	}
 	if err != nil {
-		return nil, refusedSelection(err)
+		return nil, cli.RefusedSelection(err)
 	}
 	if pairs.Empty() {
-		return nil, usage("add was: to an entry, or write --map OLD=NEW or --from-namespace NAME",
+		return nil, cli.Usage("add was: to an entry, or write --map OLD=NEW or --from-namespace NAME",
 			"there is nothing to rename: the declaration has no was")
 	}
 	for _, old := range pairs.WithoutTag() {
-		r.app.say("warning: the keys of %s lose their hash tag: in a cluster those that shared a slot will not", old)
+		r.App.Say("warning: the keys of %s lose their hash tag: in a cluster those that shared a slot will not", old)
 	}
 	return pairs, nil
 }
 
 // declaredIn returns the declaration in another namespace.
-func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
+func declaredIn(a *cli.App, namespace string) (*keyspace.Keyspace, error) {
 	inner := *a
-	inner.namespace, inner.namedBy = namespace, "--from-namespace"
-	ks, err := inner.declaredOrNot()
+	inner.Namespace, inner.NamedBy = namespace, "--from-namespace"
+	ks, err := inner.DeclaredOrEmpty()
 	if err == nil && len(ks.Spaces) == 0 && namespace != load.BeforeNamespaces {
-		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
+		err = cli.Usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
 	}
 	return ks, err
 }
@@ -229,7 +230,7 @@ func (r *changeRun) renameRule() (plan.Rule, error) {
 	}
 	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.selects, Drop: r.phase == phaseUnlink,
 		Superseded: r.superseded, Merge: !r.id.Cluster, Retag: r.phase == phaseMove || r.phase == phaseUnlink})
-	return rule, refusedSelection(err)
+	return rule, cli.RefusedSelection(err)
 }
 
 // reader reads values of the server's primaries, whole only if they are small: a script
@@ -260,7 +261,7 @@ func (r *changeRun) blocked(ctx context.Context, batch []source.Key, decisions [
 	if err != nil {
 		return err
 	}
-	return apply.Blocked(ctx, r.clients.client, values, batch, decisions)
+	return apply.Blocked(ctx, r.clients.Client, values, batch, decisions)
 }
 
 // names yields the names of keys and nothing else, where the type of the keys is one.
@@ -292,24 +293,24 @@ func (r *changeRun) toChange() apply.Scan {
 }
 
 // undoRename brings back what a file says was renamed, or given a TTL, or plans that.
-func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
+func undoRename(ctx context.Context, a *cli.App, path string, o *changing) error {
 	u, err := apply.ReadUndo(path)
 	if err != nil {
-		return usage("name the file that --undo-file or `keywright apply` wrote", "%s cannot be used: %v", path, err)
+		return cli.Usage("name the file that --undo-file or `keywright apply` wrote", "%s cannot be used: %v", path, err)
 	}
 	p := u.Plan
 	if p.Verb == "ttl" {
-		return a.undoTTL(ctx, path, u, o)
+		return undoTTL(ctx, a, path, u, o)
 	}
-	a.namespace = p.Request.Namespace
+	a.Namespace = p.Request.Namespace
 	flags := &changing{pacing: o.pacing, output: o.output}
 	flags.asIn(&p.Request)
 	flags.apply, flags.phase, flags.undo = o.apply, phaseMove, path
-	r, err := a.prepare(ctx, "rename", p.Request, flags, nil)
+	r, err := prepare(ctx, a, "rename", p.Request, flags, nil)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	pairs, err := r.pairs()
 	if err != nil {
 		return err
@@ -319,10 +320,10 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	if err != nil {
 		return err
 	}
-	if r.made, err = r.bare(); err != nil {
+	if r.made, err = r.Bare(); err != nil {
 		return err
 	}
-	if err := a.undoHolds(path, p, r.made); err != nil {
+	if err := undoHolds(a, path, p, r.made); err != nil {
 		return err
 	}
 	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true

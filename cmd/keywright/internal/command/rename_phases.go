@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
@@ -109,16 +110,16 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	}
 	defer from.Close()
 	defer to.Close()
-	first, err := r.clients.client(0)
+	first, err := r.clients.Client(0)
 	if err != nil {
 		return err
 	}
-	acting, err := r.app.act(ctx, first, r.config, &r.made.Server)
+	acting, err := act(ctx, r.App, first, r.config, &r.made.Server)
 	if err != nil {
 		return err
 	}
 	defer acting.End()
-	tell := func() error { return r.tell(ctx, acting.Still) }
+	tell := func() error { return r.Tell(ctx, acting.Still) }
 	if err := tell(); err != nil {
 		return err
 	}
@@ -126,16 +127,16 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began, phase := r.app.now(), ""
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
+	began, phase := r.App.Now(), ""
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, began)
 	rounds := r.rounds
 	if rounds == 0 {
 		rounds = -1
 	}
-	report, err := apply.Copy(ctx, from, to, r.clients.client, apply.CopyOptions{
+	report, err := apply.Copy(ctx, from, to, r.clients.Client, apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
 			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
-			Existing: apply.Existing(r.existing), Rate: r.rate, Waiting: patience(bar, r.config),
+			Existing: apply.Existing(r.existing), Rate: r.rate, Waiting: cli.Patience(bar, r.config),
 			Place: func(rec *archive.Record) (apply.Place, error) {
 				name, _, ok := n.meant(rec.Key)
 				if !ok {
@@ -145,7 +146,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 			},
 			Progress: func(done int64) {
 				if done%64 == 0 {
-					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(began), Note: phase}, r.app.now())
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(began), Note: phase}, r.App.Now())
 				}
 			},
 		},
@@ -167,8 +168,8 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	return r.showCopied(ctx, out, &report.Checked, err)
 }
 
-// tell tells the tags of caches that keep their names the new names of values.
-func (r *changeRun) tell(ctx context.Context, still func() error) error {
+// Tell tells the tags of caches that keep their names the new names of values.
+func (r *changeRun) Tell(ctx context.Context, still func() error) error {
 	pairs, err := r.pairs()
 	if err != nil {
 		return err
@@ -177,8 +178,8 @@ func (r *changeRun) tell(ctx context.Context, still func() error) error {
 	if err != nil {
 		return err
 	}
-	return apply.Tell(ctx, r.clients.client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
-		Waiting: patience(nil, r.config)})
+	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
+		Waiting: cli.Patience(nil, r.config)})
 }
 
 // errNoNewName leaves a key out.
@@ -221,7 +222,7 @@ func (r *changeRun) showCopied(ctx context.Context, out *namesCopied, last *comp
 	if r.output == "json" {
 		report := r.report()
 		report.Applied, report.Copied = out.Total != nil, out
-		err = r.app.json(report)
+		err = r.App.JSON(report)
 	} else {
 		r.printCopied(out, last)
 	}
@@ -231,31 +232,31 @@ func (r *changeRun) showCopied(ctx context.Context, out *namesCopied, last *comp
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed != nil:
-		return &exit{exitPartial, "not everything was read: " + failed.Error(), "run it again: what is copied is the same"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(), Hint: "run it again: what is copied is the same"}
 	case !out.Complete:
-		return &exit{exitPartial, "not all keys were seen", "run it again when the server is at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen", Hint: "run it again when the server is at rest"}
 	case !out.Settled && (out.Total == nil || out.Rounds > 0):
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
 func (r *changeRun) printCopied(out *namesCopied, last *compare.Report) {
-	a := r.app
+	a := r.App
 	for i := range last.Named {
 		d := differing(r.rule.Names(), &last.Named[i])
-		a.tell("differs: %s (%s)", finding.Key(d.Key), d.What)
+		a.Print("differs: %s (%s)", finding.Key(d.Key), d.What)
 	}
 	if out.Problem != "" {
-		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
+		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
 	}
 	if t := out.Total; t != nil {
-		a.tell("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be "+
+		a.Print("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be "+
 			"written); %s again.",
 			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing),
 			terminal.Count(t.Refused+t.Unknown),
 			terminal.Count(out.Repaired))
 	}
-	a.tell("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()),
+	a.Print("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()),
 		terminal.Plural(last.Keys, "key"))
 }

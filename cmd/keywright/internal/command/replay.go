@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/replay"
 	"github.com/keywright/keywright/source"
@@ -17,14 +18,14 @@ type replayed struct {
 }
 
 // startReplay loads the folder that the flags name, which become those of the server that has loaded it.
-func (a *app) startReplay(o *sourcing) (*replayed, error) {
+func startReplay(a *cli.App, o *sourcing) (*replayed, error) {
 	folder, err := dumpfile.FolderOf(o.name)
 	if err != nil {
 		return nil, err
 	}
 	s, err := replay.Start(context.Background(), folder.Manifest)
 	if err != nil {
-		return nil, &exit{exitPartial, err.Error(), "install the server that wrote the folder, or one that is newer"}
+		return nil, &cli.Exit{Code: cli.ExitPartial, Message: err.Error(), Hint: "install the server that wrote the folder, or one that is newer"}
 	}
 	r := &replayed{s, o.name, fmt.Sprintf("%s has loaded a copy of the folder, commands: %d, files: %d; what has expired "+
 		"since they were written is gone", s.Program, folder.Commands, folder.Files)}
@@ -35,19 +36,19 @@ func (a *app) startReplay(o *sourcing) (*replayed, error) {
 	return r, nil
 }
 
-// tell says in a summary what was read.
-func (r *replayed) tell(sum *source.Summary) {
+// Tell says in a summary what was read.
+func (r *replayed) Tell(sum *source.Summary) {
 	sum.Endpoint = r.name
 	sum.Notes = append(sum.Notes, r.note)
 }
 
 // replayedSource is source of an append-only folder whose commands are wanted, too.
-func (a *app) replayedSource(o *sourcing) (source.Source, source.Request, func(), error) {
-	r, err := a.startReplay(o)
+func replayedSource(a *cli.App, o *sourcing) (source.Source, source.Request, func(), error) {
+	r, err := startReplay(a, o)
 	if err != nil {
 		return nil, source.Request{}, nil, err
 	}
-	src, req, done, err := a.source(o)
+	src, req, done, err := openSource(a, o)
 	if err != nil {
 		r.Close()
 		return nil, req, nil, err
@@ -64,24 +65,24 @@ type scanOf struct {
 // Scan implements source.Source.
 func (s scanOf) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
 	sum, err := s.Source.Scan(ctx, req, each)
-	s.r.tell(&sum)
+	s.r.Tell(&sum)
 	return sum, err
 }
 
 // replayedContents is contents of an append-only folder whose commands are wanted, too.
-func (a *app) replayedContents(o *sourcing) (contentReader, func(), error) {
-	r, err := a.startReplay(o)
+func replayedContents(a *cli.App, o *sourcing) (contentReader, func(), error) {
+	r, err := startReplay(a, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	read, done, err := a.contents(o)
+	read, done, err := contents(a, o)
 	if err != nil {
 		r.Close()
 		return nil, nil, err
 	}
 	told := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
 		sum, err := read(ctx, req, each)
-		r.tell(&sum)
+		r.Tell(&sum)
 		return sum, err
 	}
 	return told, func() { done(); r.Close() }, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
@@ -22,7 +23,7 @@ import (
 
 // restoring holds the flags of restore.
 type restoring struct {
-	selecting
+	cli.Selecting
 	mapping
 	unlocking
 	existing  string
@@ -38,7 +39,7 @@ type restoring struct {
 	progress  string
 }
 
-func (a *app) restoreCommand() *cobra.Command {
+func restoreCommand(a *cli.App) *cobra.Command {
 	var o restoring
 	c := &cobra.Command{
 		Use:   "restore FILE [FILE that adds to it]...",
@@ -68,7 +69,7 @@ Archives of backup --since are named after the archive that they add to, oldest
 first: of each key the newest is restored, and none that was deleted since. Keys of
 the server are never deleted.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + libraryHelp + ` Of one that is
 there with another code --existing says what becomes. They are loaded before the keys, at
@@ -83,18 +84,18 @@ is not whole or the server takes no more, 130 interrupted.`,
   keywright restore all.kwa --from-namespace app --namespace app-test --apply`,
 		Args: func(c *cobra.Command, args []string) error {
 			if slices.ContainsFunc(args, isURL) {
-				return usage("name the server with -u", "%s takes archives, not the URL of a server", c.CommandPath())
+				return cli.Usage("name the server with -u", "%s takes archives, not the URL of a server", c.CommandPath())
 			}
 			return oneArchive(c, args[:min(len(args), 1)])
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), a, args, &o) },
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.mapping.flags(c)
-	o.unlocking.flags(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.mapping.Flags(c)
+	o.unlocking.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
 	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
@@ -105,12 +106,12 @@ is not whole or the server takes no more, 130 interrupted.`,
 	f.BoolVar(&o.evict, "evict", false, evictUsage)
 	f.BoolVar(&o.apply, "apply", false, "do it")
 	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
-	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	outputs(c, &o.output, "table", "json")
-	choices(c, "existing", existingModes...)
-	choices(c, "ttl", ttlModes...)
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Outputs(c, &o.output, "table", "json")
+	cli.Choices(c, "existing", existingModes...)
+	cli.Choices(c, "ttl", ttlModes...)
+	cli.Choices(c, "progress", "auto", "plain", "none")
 	return c
 }
 
@@ -127,7 +128,7 @@ type restoreReport struct {
 	File    string `json:"file"`
 	Archive string `json:"archive"`
 	Server  string `json:"server"`
-	Scope
+	cli.Scope
 	Applied  bool           `json:"applied"`
 	Complete bool           `json:"complete"` // the whole archive was read, and written where it was to be
 	Problem  string         `json:"problem,omitempty"`
@@ -157,24 +158,24 @@ type reasonedKey struct {
 	Reason string          `json:"reason"`
 }
 
-func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
-	err := errors.Join(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...),
-		oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"))
+func restore(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
+	err := errors.Join(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
+		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"))
 	if err != nil {
 		return err
 	}
 	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
-		return usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
+		return cli.Usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
 	}
 	if o.apply && o.plan != "" {
-		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
 			"--plan and --apply exclude each other")
 	}
-	r, err := a.openRestore(ctx, paths, o)
+	r, err := openRestore(ctx, a, paths, o)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if o.apply {
 		return r.execute(ctx, paths, nil)
 	}
@@ -191,19 +192,19 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 			return err
 		}
 	}
-	return r.show(ctx, out, failed)
+	return r.Show(ctx, out, failed)
 }
 
 // execute restores, as the only process that changes keys. journal may be nil.
 func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply.Journal) error {
-	first, err := r.client(0)
+	first, err := r.Client(0)
 	if err == nil {
 		err = server.Has(ctx, r.config, server.ToRestoreKeys())
 	}
 	if err != nil {
 		return err
 	}
-	acting, err := r.app.act(ctx, first, r.config, r.planned)
+	acting, err := act(ctx, r.App, first, r.config, r.planned)
 	if err != nil {
 		return err
 	}
@@ -212,34 +213,34 @@ func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply
 	if out == nil {
 		return failed
 	}
-	return r.show(ctx, out, failed)
+	return r.Show(ctx, out, failed)
 }
 
 // openRestore opens the archives.
-func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*restoreRun, error) {
-	sel, err := a.mapped(&o.selecting, &o.mapping)
+func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
+	sel, err := mapNames(a, &o.Selecting, &o.mapping)
 	if err != nil {
 		return nil, err
 	}
 	if o.from == "" {
-		a.sayNamespaces(sel.ks, &o.selecting)
+		a.SayNamespaces(sel.ks, &o.Selecting)
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return nil, err
 	}
-	a.works(config.String(), o.db, sel.ks, o.anywhere)
+	a.NoteScope(config.String(), o.db, sel.ks, o.Anywhere)
 	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
 		return nil, err
 	}
-	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
-		names: sel.Names(), lavish: lean()}
+	r := &restoreRun{restoring: o, App: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
+		names: sel.Names(), lavish: cli.Lean()}
 	err = r.open(ctx, paths)
 	if err == nil {
 		err = r.reachable(ctx, paths[len(paths)-1])
 	}
 	if err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -251,13 +252,13 @@ func ownDatabases(target connect.Config, to int, flag string) error {
 	if to >= 0 || target.DB <= 0 {
 		return nil
 	}
-	return usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
+	return cli.Usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
 		"the URL of the target names database %d, and each key goes to the database that it was in", target.DB)
 }
 
 // open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.
 func (r *restoreRun) open(ctx context.Context, paths []string) error {
-	keys := r.archiveKeys(ctx, &r.unlocking)
+	keys := archiveKeys(ctx, r.App, &r.unlocking)
 	if len(paths) > 1 {
 		opened, err := openChain(paths, keys)
 		if err != nil {
@@ -299,7 +300,7 @@ func (c closerOf) Close() error {
 // restoreRun represents one run.
 type restoreRun struct {
 	*restoring
-	*app
+	*cli.App
 	sel       *mapped
 	meta      *archive.Meta   // of the newest archive
 	in        *archive.Reader // nil: there are several
@@ -321,7 +322,7 @@ type restoreRun struct {
 	resumed   bool           // the figures of interrupted runs of the plan are counted, too
 }
 
-func (r *restoreRun) close() {
+func (r *restoreRun) Close() {
 	r.lavish()
 	if r.reader != nil {
 		r.reader.Close()
@@ -334,12 +335,12 @@ func (r *restoreRun) close() {
 	}
 }
 
-// client opens a database, once.
-func (r *restoreRun) client(db int) (*keywright.Client, error) {
+// Client opens a database, once.
+func (r *restoreRun) Client(db int) (*keywright.Client, error) {
 	if c := r.clients[db]; c != nil {
 		return c, nil
 	}
-	c, err := r.openDatabase(r.url, db)
+	c, err := openDatabase(r.App, r.URL, db)
 	if err == nil {
 		r.clients[db] = c
 	}
@@ -347,21 +348,21 @@ func (r *restoreRun) client(db int) (*keywright.Client, error) {
 }
 
 // openDatabase opens a client for a database of a server; "" is that of the flags.
-func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
-	at, err := withDatabase(url, a.Getenv, db)
+func openDatabase(a *cli.App, url string, db int) (*keywright.Client, error) {
+	at, err := cli.WithDatabase(url, a.Getenv, db)
 	if err != nil {
 		return nil, err
 	}
-	o := a.connect
+	o := a.Connect
 	c, err := keywright.Open(context.Background(), at,
-		keywright.Options{Logger: silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+		keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
 			ServerName: o.ServerName,
 			Insecure:   o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
 	switch {
 	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
-		return nil, errDatabase0
+		return nil, cli.ErrDatabase0
 	case err != nil:
-		return nil, aclFailure(err)
+		return nil, cli.ServerFailure(err)
 	}
 	return c, nil
 }
@@ -385,38 +386,38 @@ func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
 // pass reads the archive, and restores or plans. The report is nil where there is
 // nothing to say.
 func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptions) (*restoreReport, error) {
-	started := r.app.now()
-	first, err := r.client(max(r.db, 0))
+	started := r.App.Now()
+	first, err := r.Client(max(r.db, 0))
 	if err != nil {
 		return nil, err
 	}
 	clock, err := first.Raw().Do(ctx, first.Raw().B().Time().Build()).AsIntSlice()
 	if err != nil || len(clock) != 2 {
-		return nil, aclFailure(cannot("ask for the time", err))
+		return nil, cli.ServerFailure(cannot("ask for the time", err))
 	}
 	r.now = clock[0]*1000 + clock[1]/1000
 	live, err := r.live(ctx)
 	if err != nil {
 		return nil, err
 	}
-	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, started)
 	o.Existing, o.Place, o.Writers, o.Rate, o.Live = apply.Existing(r.existing), r.place, r.writers, r.rate, live
 	o.Progress = func(done int64) {
-		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
+		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(started)}, r.App.Now())
 	}
-	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, patience(bar, r.config)
+	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, cli.Patience(bar, r.config)
 	libraries, err := r.loadLibraries(ctx, o.Plan)
 	if err != nil {
 		return nil, err
 	}
-	report, err := apply.Restore(ctx, r.client, r.records(ctx), o)
+	report, err := apply.Restore(ctx, r.Client, r.records(ctx), o)
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.app.scope, Applied: !o.Plan,
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope, Applied: !o.Plan,
 		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
-		NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+		NotMeant: r.notMeant, DurationMS: r.App.Now().Sub(started).Milliseconds()}
 	if out.Memory = report.Memory; err != nil {
 		out.Complete, out.Problem = false, problem(ctx, err)
 	}

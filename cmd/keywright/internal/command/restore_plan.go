@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
@@ -23,10 +24,10 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 	if err != nil {
 		return nil, err
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.app.now().UTC().Truncate(time.Millisecond),
-		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.sel.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, Anywhere: r.anywhere, DB: r.db, Archive: r.meta.ID, Namespace: r.app.namespace}
+	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.App.Now().UTC().Truncate(time.Millisecond),
+		Tool: cli.Version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.sel.ks)}
+	p.Request = plan.Request{Entries: r.Entries, Owners: r.Owners, Globs: r.Globs, Where: r.Where,
+		Undeclared: r.Undeclared, Anywhere: r.Anywhere, DB: r.db, Archive: r.meta.ID, Namespace: r.App.Namespace}
 	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]),
 		"existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary), "from-namespace": r.from}
@@ -69,9 +70,9 @@ func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Count
 }
 
 // applyRestore executes a plan of restore. What was restored is not restored again.
-func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *applying) error {
+func applyRestore(ctx context.Context, a *cli.App, path string, p *plan.Plan, o *applying) error {
 	q := p.Request
-	again := &restoring{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
+	again := &restoring{Selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
 		momentary: q.Options["momentary"] == "true", evict: q.Options["evict"] == "true", writers: 4,
 		rate: o.rate, output: o.output, progress: o.progress}
@@ -83,20 +84,20 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	}
 	defer journal.Close()
 	if len(files) == 0 {
-		return usage("make the plan again: keywright restore ARCHIVE --plan "+path, "the plan %s names no archive", path)
+		return cli.Usage("make the plan again: keywright restore ARCHIVE --plan "+path, "the plan %s names no archive", path)
 	}
-	now, err := a.replan(ctx, files, *again)
+	now, err := replan(ctx, a, files, *again)
 	if err != nil {
 		return err
 	}
-	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
+	if err := drifted(a, path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
-	r, err := a.openRestore(ctx, files, again)
+	r, err := openRestore(ctx, a, files, again)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	r.resumed, r.planned = resumed, &now.Server
 	return r.execute(ctx, files, journal)
 }
@@ -118,12 +119,12 @@ func fewer(p, now *plan.Plan) map[string]int64 {
 }
 
 // replan plans a restore again.
-func (a *app) replan(ctx context.Context, files []string, o restoring) (*plan.Plan, error) {
-	r, err := a.openRestore(ctx, files, &o)
+func replan(ctx context.Context, a *cli.App, files []string, o restoring) (*plan.Plan, error) {
+	r, err := openRestore(ctx, a, files, &o)
 	if err != nil {
 		return nil, err
 	}
-	defer r.close()
+	defer r.Close()
 	out, err := r.pass(ctx, files[len(files)-1], apply.RestoreOptions{Plan: true})
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, err
 func (r *restoreRun) reachable(ctx context.Context, path string) error {
 	chain := r.chain
 	if chain == nil {
-		in, err := archivefile.Open(path, r.archiveKeys(ctx, &r.unlocking))
+		in, err := archivefile.Open(path, archiveKeys(ctx, r.App, &r.unlocking))
 		if err != nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 		}
 	}
 	r.opened = chain
-	if len(r.selecting.asked()) == 0 {
+	if len(r.Selecting.Asked()) == 0 {
 		_, r.needs = chain.Newest().Index.Totals()
 	}
 	if r.db >= 0 {
@@ -63,7 +63,7 @@ func (r *restoreRun) reachable(ctx context.Context, path string) error {
 	}
 	order, _ := chain.Databases()
 	for _, db := range order {
-		_, err := r.client(db)
+		_, err := r.Client(db)
 		if err == nil || !r.has(ctx, chain, db) {
 			continue
 		}

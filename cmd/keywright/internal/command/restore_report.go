@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/archive"
@@ -32,20 +33,20 @@ func evicts(err error) bool {
 }
 
 // tellMemory says which of the servers that are written to may evict keys, and what they have evicted.
-func (a *app) tellMemory(servers []apply.Memory) {
+func tellMemory(a *cli.App, servers []apply.Memory) {
 	for _, m := range servers {
 		if m.Evicts() {
-			a.tell("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); "+
+			a.Print("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); "+
 				"evicted: %s", m.Server, terminal.Bytes(m.Used), terminal.Bytes(m.Limit), m.Policy, terminal.Count(m.Evicted))
 		}
 	}
 }
 
-// show says what was done, and gives the exit code.
-func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error) error {
+// Show says what was done, and gives the exit code.
+func (r *restoreRun) Show(ctx context.Context, out *restoreReport, failed error) error {
 	var err error
 	if r.output == "json" {
-		err = r.json(out)
+		err = r.JSON(out)
 	} else {
 		err = r.print(out)
 	}
@@ -54,20 +55,20 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(failed, new(*exit)):
+	case errors.As(failed, new(*cli.Exit)):
 		return failed
 	case failed != nil || !out.Complete:
-		return &exit{exitPartial, out.Problem, out.goOn(failed)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: out.Problem, Hint: out.goOn(failed)}
 	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
 		t.Existing > 0 && r.existing == string(apply.Fail):
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }
 
 func (r *restoreRun) print(out *restoreReport) error {
-	a := r.app
-	a.lead()
+	a := r.App
+	a.PrintScope()
 	table := movedTable{did: "restored", would: "to restore", applied: out.Applied}
 	for i := range out.Entries {
 		table.add(out.Entries[i].Entry, &out.Entries[i].Counts)
@@ -75,30 +76,30 @@ func (r *restoreRun) print(out *restoreReport) error {
 	if err := table.print(a); err != nil {
 		return err
 	}
-	a.tellReasons(out.Reasons, out.More)
+	tellReasons(a, out.Reasons, out.More)
 	if out.NotMeant > 0 {
-		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
+		a.Print("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
 	}
 	if out.Foreign > 0 {
-		a.tell("%s of these are foreign: other programs', as the declaration says, or keywright's own",
+		a.Print("%s of these are foreign: other programs', as the declaration says, or keywright's own",
 			terminal.Count(out.Foreign))
 	}
 	for _, note := range out.tornKeys.notes() {
-		a.tell("%s", a.out.Paint(terminal.Yellow, note))
+		a.Print("%s", a.Out.Paint(terminal.Yellow, note))
 	}
 	if out.OtherLibs > 0 {
-		a.tell("libraries of functions of the archive that were not asked for, since not all keys were: %d", out.OtherLibs)
+		a.Print("libraries of functions of the archive that were not asked for, since not all keys were: %d", out.OtherLibs)
 	}
-	a.tellLoaded(out.Libraries, out.Applied)
-	a.tellMemory(out.Memory)
+	tellLoaded(a, out.Libraries, out.Applied)
+	tellMemory(a, out.Memory)
 	if out.Resumed {
-		a.tell("What interrupted runs of this plan did is counted, too.")
+		a.Print("What interrupted runs of this plan did is counted, too.")
 	}
 	return r.verdict(out)
 }
 
 func (r *restoreRun) verdict(out *restoreReport) error {
-	a, t := r.app, out.Total
+	a, t := r.App, out.Total
 	failed := t.Refused + t.Unknown
 	if r.existing == string(apply.Fail) {
 		failed += t.Existing
@@ -109,22 +110,22 @@ func (r *restoreRun) verdict(out *restoreReport) error {
 		if !out.Applied {
 			done = "that were read would be written, and nothing was changed"
 		}
-		a.tell("%s",
-			a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored),
+		a.Print("%s",
+			a.Out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored),
 				terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
 	case !out.Applied:
-		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
+		a.Print("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
 			terminal.Bytes(t.Bytes))
 		if r.plan != "" {
-			a.tell("The plan is in %s; `%s` executes it.", finding.Printable(r.plan), a.commandFor(r.plan))
+			a.Print("The plan is in %s; `%s` executes it.", finding.Printable(r.plan), a.CommandFor(r.plan))
 		}
 	case failed > 0:
-		a.tell("%s",
-			a.out.Paint(terminal.Red,
+		a.Print("%s",
+			a.Out.Paint(terminal.Red,
 				fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
 	default:
-		a.tell("%s",
-			a.out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
+		a.Print("%s",
+			a.Out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
 				terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
 	}
 	return nil

@@ -4,44 +4,45 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) rulesCommand() *cobra.Command {
+func rulesCommand(a *cli.App) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "List every rule with its code",
 		Long: `Lists the rules of loading, linting and auditing. ` + "`keywright explain CODE`" + ` says
 more about one.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			form, err := a.form(c, output, "table", "json")
+			form, err := a.Form(c, output, "table", "json")
 			if err != nil {
 				return err
 			}
-			return a.rules(form)
+			return rules(a, form)
 		},
 	}
-	outputs(c, &output, "table", "json")
+	cli.Outputs(c, &output, "table", "json")
 	return c
 }
 
-func (a *app) rules(form string) error {
+func rules(a *cli.App, form string) error {
 	if form == "json" {
 		report := rulesReport{Rules: []ruleAnswer{}}
-		for _, r := range AllRules() {
+		for _, r := range cli.AllRules() {
 			report.Rules = append(report.Rules, answerRule(r))
 		}
-		return a.json(report)
+		return a.JSON(report)
 	}
 	var rows [][]string
-	for _, r := range AllRules() {
+	for _, r := range cli.AllRules() {
 		rows = append(rows, []string{r.Code, r.Severity.String(), r.Name, r.Summary})
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"},
+	return terminal.Table(a.Out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"},
 		{Title: "what it says", Least: 20, Wrap: true}}, rows)
 }
 
@@ -66,7 +67,7 @@ func answerRule(r finding.Rule) ruleAnswer {
 
 // findRule finds a rule by its code or name.
 func findRule(word string) (finding.Rule, bool) {
-	for _, r := range AllRules() {
+	for _, r := range cli.AllRules() {
 		if strings.EqualFold(r.Code, word) || r.Name == word {
 			return r, true
 		}
@@ -74,9 +75,9 @@ func findRule(word string) (finding.Rule, bool) {
 	return finding.Rule{}, false
 }
 
-func (a *app) printRule(r finding.Rule) error {
-	_, err := fmt.Fprintf(a.out, "%s\n%s.\n\n%s\n\nfix: %s\n",
-		a.out.Paint(terminal.Bold, fmt.Sprintf("%s %s (%s)", r.Code, r.Name, r.Severity)),
+func printRule(a *cli.App, r finding.Rule) error {
+	_, err := fmt.Fprintf(a.Out, "%s\n%s.\n\n%s\n\nfix: %s\n",
+		a.Out.Paint(terminal.Bold, fmt.Sprintf("%s %s (%s)", r.Code, r.Name, r.Severity)),
 		r.Summary, strings.Join(terminal.Wrap(r.Explain, 80), "\n"), r.Fix)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -18,16 +19,16 @@ import (
 )
 
 // ruleFlags are those of the verbs that change what a rule selects.
-func (o *changing) ruleFlags(a *app, c *cobra.Command) {
-	o.flags(a, c)
-	o.selecting.flags(c)
+func (o *changing) ruleFlags(a *cli.App, c *cobra.Command) {
+	o.Flags(a, c)
+	o.Selecting.Flags(c)
 	c.Flags().IntVar(&o.db, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 }
 
-// asked returns what the flags of a verb with a rule ask for.
-func (o *changing) asked(verb string) plan.Request {
-	q := plan.Request{Entries: o.entries, Owners: o.owners, Globs: o.globs, Where: o.where,
-		Undeclared: o.undeclared, DB: o.db}
+// Asked returns what the flags of a verb with a rule ask for.
+func (o *changing) Asked(verb string) plan.Request {
+	q := plan.Request{Entries: o.Entries, Owners: o.Owners, Globs: o.Globs, Where: o.Where,
+		Undeclared: o.Undeclared, DB: o.db}
 	switch {
 	case verb == "ttl":
 		q.Options = map[string]string{"spread": strconv.Itoa(o.spread)}
@@ -41,12 +42,12 @@ func (o *changing) asked(verb string) plan.Request {
 
 // asIn sets the flags of a verb with a rule to what a plan was made with.
 func (o *changing) asIn(q *plan.Request) {
-	o.selecting, o.renaming, o.db = *selected(q), renamingOf(q.Options), q.DB
+	o.Selecting, o.renaming, o.db = *selected(q), renamingOf(q.Options), q.DB
 }
 
 // selected returns what a request selects.
-func selected(q *plan.Request) *selecting {
-	return &selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared, q.Anywhere}
+func selected(q *plan.Request) *cli.Selecting {
+	return &cli.Selecting{Entries: q.Entries, Owners: q.Owners, Globs: q.Globs, Where: q.Where, Undeclared: q.Undeclared, Anywhere: q.Anywhere}
 }
 
 // ruleWork changes what a rule selects.
@@ -73,16 +74,16 @@ func cleanRule(ks *keyspace.Keyspace, r selection.Request, _ *plan.Request, now 
 
 // loadRule reads the declaration of a verb with a rule.
 func loadRule(_ context.Context, r *changeRun) error {
-	_, ks, err := r.selection(selected(&r.request))
+	_, ks, err := r.Selection(selected(&r.request))
 	if err != nil {
 		return err
 	}
 	if len(ks.Entries)+len(ks.Owns) == 0 && (r.name != "delete" || r.request.Undeclared) && len(r.maps) == 0 {
-		return usage("say where the declaration is with -f",
+		return cli.Usage("say where the declaration is with -f",
 			"%s needs a declaration: without one no key is declared", r.name)
 	}
 	if r.name == "clean" && len(ks.Cleanup) == 0 {
-		return usage("add cleanup: to the declaration", "the declaration has no clean-up rule")
+		return cli.Usage("add cleanup: to the declaration", "the declaration has no clean-up rule")
 	}
 	r.ks = ks
 	return nil
@@ -92,26 +93,26 @@ func loadRule(_ context.Context, r *changeRun) error {
 func byRule(of ruleOf) func(context.Context, *changeRun) (work, error) {
 	return func(_ context.Context, r *changeRun) (work, error) {
 		var err error
-		if r.selects, err = selected(&r.request).request(); err != nil {
+		if r.selects, err = selected(&r.request).Request(); err != nil {
 			return nil, err
 		}
-		within(r.ks, &r.selects, &r.selecting)
+		cli.NarrowToNamespaces(r.ks, &r.selects, &r.Selecting)
 		if of != nil {
 			r.rule, err = of(r.ks, r.selects, &r.request, r.id.Time)
 		} else {
 			r.rule, err = r.renameRule()
 		}
-		return &ruleWork{r}, refusedSelection(err)
+		return &ruleWork{r}, cli.RefusedSelection(err)
 	}
 }
 
 // scan yields all keys of the primaries that the rule may mean.
 func (r *changeRun) scan(bar *terminal.Progress, what string) apply.Scan {
-	began := r.app.now()
+	began := r.App.Now()
 	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
 		s := server.New(r.config, server.Options{Role: server.Primary, OnlyDB: r.request.DB, MaxLatency: r.maxLatency})
 		return s.Scan(ctx, source.Request{Bytes: true, Match: r.rule.Glob(), Progress: func(p source.Progress) {
-			bar.Show(terminal.State{What: what, Done: p.Keys, Total: p.Total, Elapsed: r.app.now().Sub(began)}, r.app.now())
+			bar.Show(terminal.State{What: what, Done: p.Keys, Total: p.Total, Elapsed: r.App.Now().Sub(began)}, r.App.Now())
 		}}, each)
 	}
 }
@@ -140,13 +141,13 @@ func (r *ruleWork) plan(ctx context.Context, p *plan.Plan, bar *terminal.Progres
 	sum, err := r.scan(bar, "keys looked at")(ctx, func(batch []source.Key) error {
 		decisions := c.Decide(batch)
 		if clean, ok := r.rule.(*plan.Clean); ok && clean.Idles() {
-			if err := apply.Due(ctx, r.clients.client, batch, decisions); err != nil {
-				return aclFailure(cannot("ask for idle times", err))
+			if err := apply.Due(ctx, r.clients.Client, batch, decisions); err != nil {
+				return cli.ServerFailure(cannot("ask for idle times", err))
 			}
 		}
 		if r.name == "rename" {
 			if err := r.blocked(ctx, batch, decisions); err != nil {
-				return aclFailure(cannot("ask for keys with the new names", err))
+				return cli.ServerFailure(cannot("ask for keys with the new names", err))
 			}
 		}
 		c.Count(batch, decisions)
@@ -162,7 +163,7 @@ func (r *ruleWork) plan(ctx context.Context, p *plan.Plan, bar *terminal.Progres
 
 // do changes the keys.
 func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error) {
-	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
+	stores := &itemStores{app: r.App, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
 	o.Item, o.Undo = stores.delete, r.undoing
 	scan := r.source
 	if r.keeps != nil {
@@ -179,7 +180,7 @@ func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (a
 	} else if scan == nil {
 		scan = r.scan(nil, "")
 	}
-	return apply.Keys(ctx, r.clients.client, scan, r.rule, o)
+	return apply.Keys(ctx, r.clients.Client, scan, r.rule, o)
 }
 
 // incomplete returns why not all was seen, as plans have it.

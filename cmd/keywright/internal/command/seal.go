@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
@@ -34,7 +35,7 @@ type ringing struct {
 	keysEnv  []string
 }
 
-func (o *ringing) flags(c *cobra.Command) {
+func (o *ringing) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
 	f.StringArrayVar(&o.keysExec, "keys-exec", nil,
@@ -44,17 +45,17 @@ func (o *ringing) flags(c *cobra.Command) {
 			"flag for each")
 }
 
-// given tells whether a flag says where the ring is.
-func (o *ringing) given() bool { return o.keysFile != "" || len(o.keysExec) > 0 }
+// Given tells whether a flag says where the ring is.
+func (o *ringing) Given() bool { return o.keysFile != "" || len(o.keysExec) > 0 }
 
 func (o *ringing) check() error {
 	if o.keysFile != "" && len(o.keysExec) > 0 {
-		return usage("name one of them", "--keys-file and --keys-exec exclude each other")
+		return cli.Usage("name one of them", "--keys-file and --keys-exec exclude each other")
 	}
 	return nil
 }
 
-func (a *app) sealCommand() *cobra.Command {
+func sealCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "seal",
 		Short: "What is declared encrypted: which keys it is sealed with, sealing it again, key rings",
@@ -66,11 +67,11 @@ sealed with the active key, ` + "`seal adopt`" +
 			if len(args) == 0 {
 				return nil
 			}
-			return a.unknownCommand(cmd, args[0])
+			return a.UnknownCommand(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.sealStatusCommand(), a.sealRotateCommand(), a.sealAdoptCommand(), a.sealKeyCommand())
+	c.AddCommand(sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
 	return c
 }
 
@@ -79,7 +80,7 @@ const ringHelp = `The key ring is read from the file that --keys-file names (its
 it), or is what the program of --keys-exec prints, or is in KEYWRIGHT_KEY_RING.
 No flag takes a key.`
 
-func (a *app) sealStatusCommand() *cobra.Command {
+func sealStatusCommand(a *cli.App) *cobra.Command {
 	var o sealing
 	c := &cobra.Command{
 		Use:   "status [entry]...",
@@ -96,23 +97,23 @@ one, 3 the server cannot be reached, 4 the server refuses, 5 incomplete, 130
 interrupted.`,
 		Example: `  keywright seal status --keys-file ring.json
   keywright seal status settings -o json --rate 5000`,
-		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return sealTexts(c.Context(), a, args, &o) },
 	}
-	a.sealFlags(c, &o)
+	sealFlags(a, c, &o)
 	return c
 }
 
-func (a *app) sealFlags(c *cobra.Command, o *sealing) {
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
+func sealFlags(a *cli.App, c *cobra.Command, o *sealing) {
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
 	f := c.Flags()
-	o.ring.flags(c)
+	o.ring.Flags(c)
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency",
 		0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 func (o *sealing) check() error {
@@ -120,17 +121,17 @@ func (o *sealing) check() error {
 		return err
 	}
 	if o.scan.Rate < 0 || o.scan.MaxLatency < 0 {
-		return usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
+		return cli.Usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
 	}
-	if err := oneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
+	if err := cli.OneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
 		return err
 	}
-	return oneOf("output", o.output, "table", "json")
+	return cli.OneOf("output", o.output, "table", "json")
 }
 
 // keyRing reads the ring.
-func (a *app) keyRing(ctx context.Context, o *ringing) (*seal.Ring, error) {
-	from := seal.Environment(ringVariable, a.Getenv)
+func keyRing(ctx context.Context, a *cli.App, o *ringing) (*seal.Ring, error) {
+	from := seal.Environment(cli.RingVariable, a.Getenv)
 	switch {
 	case o.keysFile != "":
 		from = seal.File(o.keysFile)
@@ -139,55 +140,55 @@ func (a *app) keyRing(ctx context.Context, o *ringing) (*seal.Ring, error) {
 	}
 	r, err := seal.Open(ctx, from)
 	if err != nil {
-		return nil, usage("name one with --keys-file or --keys-exec, or set "+ringVariable+"; `keywright seal key` makes one",
+		return nil, cli.Usage("name one with --keys-file or --keys-exec, or set "+cli.RingVariable+"; `keywright seal key` makes one",
 			"%v", err)
 	}
 	return r, nil
 }
 
-// seal counts.
-func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
+// sealTexts counts.
+func sealTexts(ctx context.Context, a *cli.App, names []string, o *sealing) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	d, path, err := a.usable()
+	d, path, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
 	if err := sealedEntries(d.Keyspace, names, path); err != nil {
 		return err
 	}
-	ring, err := a.keyRing(ctx, &o.ring)
+	ring, err := keyRing(ctx, a, &o.ring)
 	if err != nil {
 		return err
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return err
 	}
-	c, err := keywright.Open(ctx, a.url,
-		keywright.Options{Logger: silent, CAFile: a.connect.CAFile, CertFile: a.connect.CertFile,
-			KeyFile:    a.connect.KeyFile,
-			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+	c, err := keywright.Open(ctx, a.URL,
+		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
+			KeyFile:    a.Connect.KeyFile,
+			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 			Getenv: a.Getenv})
 	if err != nil {
-		return aclFailure(err)
+		return cli.ServerFailure(err)
 	}
 	defer c.Close()
 	o.scan.Role, o.scan.OnlyDB = server.Primary, config.DB
 	mode := o.progress
-	if a.quiet {
+	if a.Quiet {
 		mode = "none"
 	}
-	bar := terminal.NewProgress(mode, a.err, a.now())
+	bar := terminal.NewProgress(mode, a.Err, a.Now())
 	defer bar.Clear()
 	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan),
 		Request: source.Request{Progress: func(p source.Progress) {
-			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
+			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.Now())
 		}}}
 	r, err := w.Status(ctx)
 	bar.Clear()
-	return a.sealed(ctx, r, err, o)
+	return reportSealed(ctx, a, r, err, o)
 }
 
 // sealedEntries checks the names of entries.
@@ -199,7 +200,7 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 		}
 	}
 	if len(all) == 0 {
-		return usage("write encrypted after a type", "%s calls nothing encrypted", path)
+		return cli.Usage("write encrypted after a type", "%s calls nothing encrypted", path)
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
@@ -207,37 +208,37 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 			if near := typo.Nearest(name, all); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			return usage(hint, "%s has no entry %q that holds something encrypted", path, name)
+			return cli.Usage(hint, "%s has no entry %q that holds something encrypted", path, name)
 		}
 	}
 	return nil
 }
 
-// sealed prints what a walk has found, and picks the exit code.
-func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sealing) error {
+// reportSealed prints what a walk has found, and picks the exit code.
+func reportSealed(ctx context.Context, a *cli.App, r *reseal.Report, failed error, o *sealing) error {
 	if failed != nil && r.Endpoint == "" {
-		return aclFailure(failed)
+		return cli.ServerFailure(failed)
 	}
 	var err error
 	if o.output == "json" {
-		err = a.json(sealReportOf(r))
+		err = a.JSON(sealReportOf(r))
 	} else {
-		err = a.printSealed(r)
+		err = printSealed(a, r)
 	}
 	total := r.Total()
 	closed := total.Closed()
 	switch {
 	case ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: what is counted was seen until then",
-			"run it again: what is done is passed over"}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: what is counted was seen until then",
+			Hint: "run it again: what is done is passed over"}
 	case err != nil || failed != nil:
-		return errors.Join(err, aclFailure(failed))
+		return errors.Join(err, cli.ServerFailure(failed))
 	case len(r.Incomplete) > 0:
-		return &exit{exitPartial, "the count is incomplete: " + r.Incomplete.String(),
-			"run it again when the server is at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the count is incomplete: " + r.Incomplete.String(),
+			Hint: "run it again when the server is at rest"}
 	case closed > 0:
-		return &exit{exitFindings, terminal.Plural(closed, "text") + " did not open",
-			"docs/encryption.md says what the reasons mean"}
+		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(closed, "text") + " did not open",
+			Hint: "docs/encryption.md says what the reasons mean"}
 	}
 	return nil
 }
@@ -295,32 +296,32 @@ func sealReportOf(r *reseal.Report) sealReport {
 	return out
 }
 
-func (a *app) printSealed(r *reseal.Report) error {
+func printSealed(a *cli.App, r *reseal.Report) error {
 	var rows [][]string
 	for _, p := range r.Parts {
 		rows = append(rows, sealedRows(r.Active, p)...)
 	}
-	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8},
+	if err := terminal.Table(a.Out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8},
 		{Title: "key"}, {Title: "texts", Right: true}, {Title: "state", Least: 12}}, rows); err != nil {
 		return err
 	}
-	if err := a.printClosed(r); err != nil {
+	if err := printClosed(a, r); err != nil {
 		return err
 	}
 	total := r.Total()
 	if total.Fixed > 0 {
-		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed",
+		a.Print("%s of streams cannot be changed, and need their keys until they are trimmed",
 			plural(total.Fixed, "entry", "entries"))
 	}
 	for _, id := range r.Unused() {
-		a.tell("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, "+
+		a.Print("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, "+
 			"when no process seals with it any more", id)
 	}
 	return nil
 }
 
 // printClosed names the first texts that do not open.
-func (a *app) printClosed(r *reseal.Report) error {
+func printClosed(a *cli.App, r *reseal.Report) error {
 	var rows [][]string
 	for _, p := range r.Parts {
 		for _, e := range p.Examples {
@@ -330,8 +331,8 @@ func (a *app) printClosed(r *reseal.Report) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	a.tell("\nthe first that do not open")
-	return terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "key", Least: 16},
+	a.Print("\nthe first that do not open")
+	return terminal.Table(a.Out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "key", Least: 16},
 		{Title: "where", Least: 8}, {Title: "state", Least: 12}}, rows)
 }
 

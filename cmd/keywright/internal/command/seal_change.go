@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
@@ -14,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) sealRotateCommand() *cobra.Command {
-	return a.sealChangeCommand("rotate", "Seal again what is not sealed with the active key",
+func sealRotateCommand(a *cli.App) *cobra.Command {
+	return sealChangeCommand(a, "rotate", "Seal again what is not sealed with the active key",
 		`Says how many texts are sealed with another key than the active one, and with
 --apply seals them again: each by a comparison on the server, so that a text that
 was written meanwhile stays, and a key keeps its TTL. It then walks again until there
@@ -26,8 +27,8 @@ First every process must have a ring that knows the new key, then one in which i
 is active. Entries of streams cannot be changed: they go when they are trimmed.`)
 }
 
-func (a *app) sealAdoptCommand() *cobra.Command {
-	return a.sealChangeCommand("adopt", "Seal what is there as plain text",
+func sealAdoptCommand(a *cli.App) *cobra.Command {
+	return sealChangeCommand(a, "adopt", "Seal what is there as plain text",
 		`For what was written before it was declared encrypted. Says how many texts are
 plain, and with --apply seals them with the active key: each by a comparison on the
 server, so that a text that is written meanwhile stays, and a key keeps its TTL. It
@@ -36,7 +37,7 @@ must open sealed texts before.`)
 }
 
 // sealChangeCommand makes `seal rotate` and `seal adopt`.
-func (a *app) sealChangeCommand(verb, short, long string) *cobra.Command {
+func sealChangeCommand(a *cli.App, verb, short, long string) *cobra.Command {
 	var o changing
 	c := &cobra.Command{
 		Use:   verb + " [entry]...",
@@ -54,11 +55,11 @@ left as it is.`,
   keywright seal ` + verb + ` settings --keys-file ring.json --apply --rate 5000
   keywright seal ` + verb + ` --keys-file ring.json --plan seal.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.change(c.Context(), "seal "+verb, plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, "seal "+verb, plan.Request{Entries: args}, &o)
 		},
 	}
-	o.flags(a, c)
-	o.ring.flags(c)
+	o.Flags(a, c)
+	o.ring.Flags(c)
 	return c
 }
 
@@ -70,7 +71,7 @@ func loadSealed(ctx context.Context, r *changeRun) error {
 	if err := r.ring.check(); err != nil {
 		return err
 	}
-	d, path, err := r.usable()
+	d, path, err := r.LoadDeclaration()
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func loadSealed(ctx context.Context, r *changeRun) error {
 		return err
 	}
 	r.ks = d.Keyspace
-	if r.keys, err = r.keyRing(ctx, &r.ring); err != nil {
+	if r.keys, err = keyRing(ctx, r.App, &r.ring); err != nil {
 		return err
 	}
 	r.request.Options = maps.Clone(r.request.Options)
@@ -96,14 +97,14 @@ func openSealing(_ context.Context, r *changeRun) (work, error) { return &sealer
 
 // walk returns the walk over what is declared encrypted.
 func (w *sealer) walk(bar *terminal.Progress) (*reseal.Walk, error) {
-	c, err := w.client()
+	c, err := w.Client()
 	if err != nil {
 		return nil, err
 	}
-	began := w.app.now()
+	began := w.App.Now()
 	of := server.Options{Role: server.Primary, OnlyDB: w.request.DB, MaxLatency: w.maxLatency}
 	progress := func(p source.Progress) {
-		now := w.app.now()
+		now := w.App.Now()
 		bar.Show(terminal.State{What: "keys looked at", Done: p.Keys, Total: p.Total, Elapsed: now.Sub(began)}, now)
 	}
 	return &reseal.Walk{Keyspace: w.ks, Entries: w.request.Entries, Client: c, Ring: w.keys,

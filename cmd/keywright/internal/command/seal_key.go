@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/seal"
 	"github.com/spf13/cobra"
 )
@@ -15,7 +16,7 @@ type keying struct {
 	remove   string
 }
 
-func (a *app) sealKeyCommand() *cobra.Command {
+func sealKeyCommand(a *cli.App) *cobra.Command {
 	var o keying
 	c := &cobra.Command{
 		Use:   "key [file]",
@@ -30,33 +31,33 @@ Exit codes: 0 done, 2 usage or a bad ring.`,
   keywright seal key ring.json
   keywright seal key ring.json --activate 9f3c21d0
   keywright seal key ring.json --remove 1b0c9d77`,
-		RunE: func(c *cobra.Command, args []string) error { return a.sealKey(c.Context(), args, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return sealKey(c.Context(), a, args, &o) },
 	}
 	c.Flags().StringVar(&o.activate, "activate", "", "let the key of this id seal")
 	c.Flags().StringVar(&o.remove, "remove", "", "remove the key of this id, when seal status counts nothing under it")
 	return c
 }
 
-func (a *app) sealKey(ctx context.Context, args []string, o *keying) error {
+func sealKey(ctx context.Context, a *cli.App, args []string, o *keying) error {
 	switch {
 	case len(args) > 1:
-		return usage("name one file", "seal key takes one file, but got %d", len(args))
+		return cli.Usage("name one file", "seal key takes one file, but got %d", len(args))
 	case o.activate != "" && o.remove != "":
-		return usage("do one after the other", "--activate and --remove exclude each other")
+		return cli.Usage("do one after the other", "--activate and --remove exclude each other")
 	case len(args) == 0 && o.activate+o.remove != "":
-		return usage("name the file with the ring", "--activate and --remove change a ring in a file")
+		return cli.Usage("name the file with the ring", "--activate and --remove change a ring in a file")
 	case len(args) == 0:
 		text, _, err := seal.Generate()
 		if err == nil {
-			_, err = a.out.Raw().Write(text)
+			_, err = a.Out.Raw().Write(text)
 		}
 		return err
 	}
-	return a.changeRing(ctx, args[0], o)
+	return changeRing(ctx, a, args[0], o)
 }
 
 // changeRing changes the ring in a file.
-func (a *app) changeRing(ctx context.Context, path string, o *keying) error {
+func changeRing(ctx context.Context, a *cli.App, path string, o *keying) error {
 	old, err := seal.File(path)(ctx)
 	var text []byte
 	var id, did string
@@ -65,7 +66,7 @@ func (a *app) changeRing(ctx context.Context, path string, o *keying) error {
 		text, id, err = seal.Generate()
 		did = "a new ring; its key is active: "
 	case err != nil:
-		return usage("the ring must be a file that only its owner may use", "%v", err)
+		return cli.Usage("the ring must be a file that only its owner may use", "%v", err)
 	case o.activate != "":
 		text, err = seal.Activate(old, o.activate)
 		id, did = o.activate, "this key seals now, in every process that reads the ring again: "
@@ -80,8 +81,8 @@ func (a *app) changeRing(ctx context.Context, path string, o *keying) error {
 		err = seal.Store(path, text)
 	}
 	if err != nil {
-		return usage("`keywright seal key --help` says what is possible", "%v", err)
+		return cli.Usage("`keywright seal key --help` says what is possible", "%v", err)
 	}
-	a.tell("%s%s", did, id)
+	a.Print("%s%s", did, id)
 	return nil
 }

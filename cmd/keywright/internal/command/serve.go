@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
@@ -65,7 +66,7 @@ type serving struct {
 // auditKinds say how serve may audit.
 var auditKinds = []string{"scan", "snapshot", "sample"}
 
-func (a *app) serveCommand() *cobra.Command {
+func serveCommand(a *cli.App) *cobra.Command {
 	var o serving
 	c := &cobra.Command{
 		Use:   "serve [snapshot file]",
@@ -110,12 +111,12 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			return a.serve(c.Context(), &o)
+			return serveDashboard(c.Context(), a, &o)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.chaining.flags(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.chaining.Flags(c)
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7380", "address and port to listen at; port 0 is any free one")
 	f.StringVar(&o.tokens, "tokens", "",
@@ -137,8 +138,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		"with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
 		"do the jobs of the declaration when they are due; without it none is done")
-	f.Lookup("janitor").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
-	o.tidying.flags(f, "with --janitor: ")
+	f.Lookup("janitor").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
+	o.tidying.Flags(f, "with --janitor: ")
 	f.StringVar(&o.targets, "targets", "",
 		"a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
 	f.IntVar(&o.atOnce, "audits-at-once", 4, "with --targets: how many servers are audited at once, at most")
@@ -161,17 +162,17 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 		"pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	o.alerting.flags(f)
-	c.AddCommand(a.serveTokenCommand(), a.serveCheckCommand())
+	o.alerting.Flags(f)
+	c.AddCommand(serveTokenCommand(a), serveCheckCommand(a))
 	f.StringArrayVar(&o.ring.keysExec, "keys-exec", nil,
 		"a program that prints the key ring; repeat the flag for each of its arguments")
 	f.StringArrayVar(&o.ring.keysEnv, "keys-env", nil,
 		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the "+
 			"flag for each")
-	f.Lookup("show-values").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
-	f.Lookup("allow-apply").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
-	choices(c, "audit-by", auditKinds...)
-	choices(c, "read-from", "auto", "primary", "replica")
+	f.Lookup("show-values").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
+	f.Lookup("allow-apply").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
+	cli.Choices(c, "audit-by", auditKinds...)
+	cli.Choices(c, "read-from", "auto", "primary", "replica")
 	return c
 }
 
@@ -184,15 +185,15 @@ const (
 // leastEvery is the least time between audits.
 const leastEvery = 10 * time.Second
 
-func (o *serving) prepare(a *app) error {
-	if err := oneOf("audit-by", o.by, auditKinds...); err != nil {
+func (o *serving) prepare(a *cli.App) error {
+	if err := cli.OneOf("audit-by", o.by, auditKinds...); err != nil {
 		return err
 	}
 	if o.every < leastEvery {
-		return usage("write --audit-every 15m", "--audit-every must be at least %s", leastEvery)
+		return cli.Usage("write --audit-every 15m", "--audit-every must be at least %s", leastEvery)
 	}
 	if o.isURL() {
-		return usage("write `keywright serve -u "+shellWord(o.name)+"`", "a server goes after -u")
+		return cli.Usage("write `keywright serve -u "+cli.ShellWord(o.name)+"`", "a server goes after -u")
 	}
 	if err := o.checkFleet(a); err != nil {
 		return err
@@ -202,26 +203,26 @@ func (o *serving) prepare(a *app) error {
 	if o.by != "sample" {
 		o.sample = 0
 	}
-	return errors.Join(a.checkSource(&o.sourcing), o.ring.check(), o.checkProxy(), o.checkListen())
+	return errors.Join(checkSource(a, &o.sourcing), o.ring.check(), o.checkProxy(), o.checkListen())
 }
 
 // checkFleet checks what is said of several targets, and of the janitor.
-func (o *serving) checkFleet(a *app) error {
+func (o *serving) checkFleet(a *cli.App) error {
 	switch {
-	case o.targets != "" && (o.isFile() || a.given("url", "-u") || a.given("file", "-f") || a.given("namespace")):
-		return usage("write them into the file",
+	case o.targets != "" && (o.isFile() || a.Given("url", "-u") || a.Given("file", "-f") || a.Given("namespace")):
+		return cli.Usage("write them into the file",
 			"--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
 	case o.atOnce < 1 || o.atOnce > 100:
-		return usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
+		return cli.Usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
 	case o.show && o.isFile():
-		return usage("leave out --show-values", "a snapshot file is shown: there is no server to ask for a value")
+		return cli.Usage("leave out --show-values", "a snapshot file is shown: there is no server to ask for a value")
 	case o.janitor && o.isFile():
-		return usage("leave out --janitor", "a snapshot file is shown: there is nothing to do")
+		return cli.Usage("leave out --janitor", "a snapshot file is shown: there is nothing to do")
 	}
 	return o.tidying.check()
 }
 
-func (a *app) serve(ctx context.Context, o *serving) (err error) {
+func serveDashboard(ctx context.Context, a *cli.App, o *serving) (err error) {
 	if err := o.prepare(a); err != nil {
 		return err
 	}
@@ -231,152 +232,152 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 	}
 	defer l.Close()
 	h := &house{app: a}
-	if h.store, err = a.openHistory(ctx, o); err != nil {
+	if h.store, err = openHistory(ctx, a, o); err != nil {
 		return err
 	}
 	if h.store != nil {
 		defer h.store.Close()
 	}
-	if h.desk, err = a.openDesk(o, h); err != nil {
+	if h.desk, err = openDesk(a, o, h); err != nil {
 		return err
 	}
 	if h.desk != nil {
 		defer func() { err = errors.Join(err, h.desk.Close()) }()
 	}
-	h.server = serve.New(serve.Options{History: h.store, Rules: AllRules(), Files: dash.Files(),
-		Version: version().Version, Now: a.now,
+	h.server = serve.New(serve.Options{History: h.store, Rules: cli.AllRules(), Files: dash.Files(),
+		Version: cli.Version().Version, Now: a.Now,
 		Guard: guard, Desk: h.desk, Alerts: h.wrong})
-	watch, err := a.watching(o, h)
+	watch, err := watching(a, o, h)
 	if err != nil {
 		return err
 	}
-	if h.alarm, err = a.alarm(o); err != nil {
+	if h.alarm, err = newAlarm(a, o); err != nil {
 		return err
 	}
-	defer h.alarm.close()
-	return a.listenAndWatch(ctx, o, l, h, watch)
+	defer h.alarm.Close()
+	return listenAndWatch(ctx, a, o, l, h, watch)
 }
 
 // watching gives what watches the targets until ctx ends, and how they are called.
-func (a *app) watching(o *serving, h *house) (watch func(context.Context), err error) {
+func watching(a *cli.App, o *serving, h *house) (watch func(context.Context), err error) {
 	if o.targets == "" {
-		t, err := a.watched(o, "", nil, nil)
+		t, err := watched(a, o, "", nil, nil)
 		if err != nil {
 			return nil, err
 		}
 		h.server.Watch([]*observe.Target{t}, nil)
 		return func(ctx context.Context) {
-			a.say("watching %s; ctrl-C stops", t.Name)
+			a.Say("watching %s; ctrl-C stops", t.Name)
 			h.run(ctx, &member{target: t})
 		}, h.join(a, o, t)
 	}
 	all, text, err := readTargets(o.targets)
 	if err != nil {
-		return nil, usage("see docs/serve.md for its form", "--targets: %v", err)
+		return nil, cli.Usage("see docs/serve.md for its form", "--targets: %v", err)
 	}
-	f := a.fleet(o, h)
+	f := newFleet(a, o, h)
 	return func(ctx context.Context) {
-		a.say("watching the targets of %s; ctrl-C stops", o.targets)
+		a.Say("watching the targets of %s; ctrl-C stops", o.targets)
 		f.follow(ctx, all, text)
 	}, nil
 }
 
 // openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
-func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
+func openDesk(a *cli.App, o *serving, h *house) (*operate.Desk, error) {
 	if !o.allow && !o.janitor && !o.show {
 		return nil, nil
 	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Told: h.told})
+	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.told})
 	switch {
 	case errors.Is(err, apply.ErrInUse):
-		return nil, usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
+		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
 			err)
 	case err != nil:
-		return nil, usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
+		return nil, cli.Usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
 	}
 	for _, skipped := range d.Skipped {
-		a.say("warning: a plan of %s is not shown: %s", o.plans, skipped)
+		a.Say("warning: a plan of %s is not shown: %s", o.plans, skipped)
 	}
 	return d, nil
 }
 
 // openHistory opens the store of --store. A snapshot file has no history.
-func (a *app) openHistory(ctx context.Context, o *serving) (history.Store, error) {
+func openHistory(ctx context.Context, a *cli.App, o *serving) (history.Store, error) {
 	if o.store == "none" || o.isFile() {
 		return nil, nil
 	}
 	if daemon.Is(o.store) {
-		return a.openDaemon(ctx, o.store)
+		return openDaemon(ctx, a, o.store)
 	}
-	f, err := file.Open(o.store, a.now())
+	f, err := file.Open(o.store, a.Now())
 	var damaged *history.Damaged
 	switch {
 	case errors.As(err, &damaged):
-		a.say("warning: %v", err)
+		a.Say("warning: %v", err)
 	case errors.Is(err, history.ErrInUse):
-		return nil, usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
+		return nil, cli.Usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
 	case err != nil:
-		return nil, usage("name another file with --store, or write --store none", "%v", err)
+		return nil, cli.Usage("name another file with --store, or write --store none", "%v", err)
 	}
 	return f, nil
 }
 
 // openDaemon opens a store that keywrightd keeps.
-func (a *app) openDaemon(ctx context.Context, name string) (history.Store, error) {
+func openDaemon(ctx context.Context, a *cli.App, name string) (history.Store, error) {
 	program, err := daemon.Find()
 	if err != nil {
-		return nil, usage("install it beside keywright or into PATH with `"+daemon.Install+"`, or name a file with --store",
+		return nil, cli.Usage("install it beside keywright or into PATH with `"+daemon.Install+"`, or name a file with --store",
 			"--store names a database, which %s keeps, and there is no %s", daemon.Program, daemon.Program)
 	}
 	s, err := daemon.Open(ctx, program, name)
 	if errors.Is(err, history.ErrInUse) {
-		return nil, usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
+		return nil, cli.Usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
 	}
 	if err != nil {
-		return nil, usage("look at the name after --store (sqlite:FILE, postgres://user@host:5432/database), and whether "+
-			"the database answers", "%s", a.discreet(err.Error()))
+		return nil, cli.Usage("look at the name after --store (sqlite:FILE, postgres://user@host:5432/database), and whether "+
+			"the database answers", "%s", a.HideSecrets(err.Error()))
 	}
 	return s, nil
 }
 
 // watched returns the target that the flags name, or one of the file of targets.
-func (a *app) watched(o *serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
-	d := &declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
+func watched(a *cli.App, o *serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
+	d := &cli.Declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
 	folder := ""
-	if id == "" || a.file != "" {
+	if id == "" || a.File != "" {
 		var err error
-		if d, err = a.declaredIfAny(); err != nil {
+		if d, err = declaredIfAny(a); err != nil {
 			return nil, err
 		}
-		if path, err := a.find(); err == nil {
+		if path, err := a.Find(); err == nil {
 			folder = filepath.Dir(path)
 		}
 	}
-	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery,
-		Now:   a.now,
+	options := observe.Options{Declaration: observed(a, d), Every: o.every, Glance: glanceEvery, Health: healthEvery,
+		Now:   a.Now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
 	if o.isFile() {
 		options.ID, options.Name = "snapshot", filepath.Base(o.name)
-		options.Source = func() (source.Source, source.Request, func(), error) { return a.source(&o.sourcing) }
+		options.Source = func() (source.Source, source.Request, func(), error) { return openSource(a, &o.sourcing) }
 		return observe.New(options)
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return nil, err
 	}
 	if db := o.scan.OnlyDB; db >= 0 { // all that is read or changed is of it
-		if a.url, err = withDatabase(a.url, a.Getenv, db); err != nil {
+		if a.URL, err = cli.WithDatabase(a.URL, a.Getenv, db); err != nil {
 			return nil, err
 		}
 		config.DB = db
 	}
 	options.ID, options.Name = cmp.Or(id, "default"), config.String()
-	options.Labels, options.Turns, options.Migrations = labels, turns, a.migrations(d, folder)
+	options.Labels, options.Turns, options.Migrations = labels, turns, migrations(a, d, folder)
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-		return keywright.Open(ctx, a.url, keywright.Options{Logger: silent, Name: "keywright-serve", CAFile: a.connect.CAFile,
-			CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-			ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true,
+		return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-serve", CAFile: a.Connect.CAFile,
+			CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
+			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 			Connections: -1, Attempts: 2, Getenv: a.Getenv})
 	}}
 	return observe.New(options)
@@ -393,25 +394,25 @@ func (o *serving) live(config connect.Config) (source.Source, source.Request, fu
 }
 
 // declaredIfAny returns the declaration; an empty one where there is no file.
-func (a *app) declaredIfAny() (*declaration, error) {
-	if _, err := a.find(); err != nil && a.file == "" {
-		a.say("no %s here or in a folder above: all keys are shown as undeclared, with declarations to copy", declarationName)
-		return &declaration{Keyspace: &keyspace.Keyspace{}}, nil
+func declaredIfAny(a *cli.App) (*cli.Declaration, error) {
+	if _, err := a.Find(); err != nil && a.File == "" {
+		a.Say("no %s here or in a folder above: all keys are shown as undeclared, with declarations to copy", cli.DeclarationName)
+		return &cli.Declaration{Keyspace: &keyspace.Keyspace{}}, nil
 	}
-	d, _, err := a.usable()
+	d, _, err := a.LoadDeclaration()
 	return d, err
 }
 
 // observed returns a declaration as a target has it.
-func (a *app) observed(d *declaration) observe.Declaration {
-	return observe.Declaration{Keyspace: d.Keyspace, Prefix: d.prefix, File: d.root,
-		Schema: schemaChecker(d.root, io.Discard),
-		Judge:  func(found []finding.Finding) []finding.Finding { return a.silenced(d, found) }}
+func observed(a *cli.App, d *cli.Declaration) observe.Declaration {
+	return observe.Declaration{Keyspace: d.Keyspace, Prefix: d.Prefix, File: d.Root,
+		Schema: schemaChecker(d.Root, io.Discard),
+		Judge:  func(found []finding.Finding) []finding.Finding { return silenced(a, d, found) }}
 }
 
 // silenced returns the findings of an audit without those that comments silence.
-func (a *app) silenced(d *declaration, found []finding.Finding) []finding.Finding {
-	kept := finding.Ignore(finding.WithFixes(d.moved(found), AllRules()), d.sources, AllRules(), nil, a.now())
+func silenced(a *cli.App, d *cli.Declaration, found []finding.Finding) []finding.Finding {
+	kept := finding.Ignore(finding.WithFixes(d.Moved(found), cli.AllRules()), d.Sources, cli.AllRules(), nil, a.Now())
 	// lint's to say
 	return slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") })
 }
@@ -426,7 +427,7 @@ const (
 )
 
 // listenAndWatch serves until ctx ends.
-func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h *house,
+func listenAndWatch(ctx context.Context, a *cli.App, o *serving, l net.Listener, h *house,
 	targets func(context.Context)) (err error) {
 	web := &http.Server{Handler: h.server, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime,
 		WriteTimeout: requestTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes}
@@ -435,7 +436,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h 
 	var work sync.WaitGroup
 	defer h.work.Wait() // of what work has begun
 	defer work.Wait()
-	work.Go(func() { a.watchTokens(watch, o, h.server) })
+	work.Go(func() { watchTokens(watch, a, o, h.server) })
 	work.Go(func() { h.alarm.send(watch) })
 	work.Go(func() {
 		<-watch.Done()
@@ -450,7 +451,7 @@ func (a *app) listenAndWatch(ctx context.Context, o *serving, l net.Listener, h 
 	if o.cert != "" {
 		scheme = "https"
 	}
-	fmt.Fprintf(a.out, "%s://%s/\n", scheme, l.Addr())
+	fmt.Fprintf(a.Out, "%s://%s/\n", scheme, l.Addr())
 	work.Go(func() { targets(watch) })
 	if o.cert != "" {
 		err = web.ServeTLS(l, o.cert, o.key)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate"
 	"github.com/keywright/keywright/migrate/record"
@@ -16,19 +17,19 @@ import (
 
 // migrations reads where the migrations of a declaration are; nil: it has none. Of one that has no folder beside the
 // declaration it says so, and makes none.
-func (a *app) migrations(d *declaration,
+func migrations(a *cli.App, d *cli.Declaration,
 	folder string) func(context.Context, *keywright.Client, error) ([]answer.Migration, error) {
 	if len(d.Migrations) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, c *keywright.Client, failed error) (out []answer.Migration, err error) {
 		for _, m := range d.Migrations {
-			one, err := a.migrationAt(ctx, m, folder, c)
+			one, err := migrationAt(ctx, a, m, folder, c)
 			if err != nil {
 				return nil, err
 			}
 			if failed != nil && one.Away == "" {
-				one.Away = a.discreet(failed.Error())
+				one.Away = a.HideSecrets(failed.Error())
 			}
 			out = append(out, one)
 		}
@@ -37,7 +38,7 @@ func (a *app) migrations(d *declaration,
 }
 
 // migrationAt returns where one migration is.
-func (a *app) migrationAt(ctx context.Context, m *keyspace.Migration, folder string,
+func migrationAt(ctx context.Context, a *cli.App, m *keyspace.Migration, folder string,
 	c *keywright.Client) (out answer.Migration, err error) {
 	out = answer.Migration{Name: m.Name}
 	if _, err := os.Stat(filepath.Join(folder, ".keywright", m.ID())); errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +64,7 @@ func (a *app) migrationAt(ctx context.Context, m *keyspace.Migration, folder str
 	}
 	for i := range all {
 		if err := all[i].Facts.Unanswered; err != nil {
-			out.Away = a.discreet(err.Error())
+			out.Away = a.HideSecrets(err.Error())
 		}
 		out.Parts = append(out.Parts, answer.PartOf(&all[i]))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -36,7 +37,7 @@ var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "qu
 
 // planner makes and executes the plans of serve.
 type planner struct {
-	app  *app
+	app  *cli.App
 	ring ringing
 	rate int
 	db   int // of --db; -1: the one the URL names, all if it names none
@@ -47,16 +48,16 @@ type planner struct {
 const actingPatience = 20 * time.Second
 
 // quiet returns a command line of its own, which prints nothing.
-func (p *planner) quiet() *app {
+func (p *planner) quiet() *cli.App {
 	a := *p.app
-	a.out, a.err, a.quiet = terminal.NewScreen(io.Discard, a.Getenv), terminal.NewScreen(io.Discard, a.Getenv), true
-	a.variables, a.keyspace = slices.Clone(a.variables), nil
-	a.patience, a.args = actingPatience, nil // what serve was given says nothing about other verbs
+	a.Out, a.Err, a.Quiet = terminal.NewScreen(io.Discard, a.Getenv), terminal.NewScreen(io.Discard, a.Getenv), true
+	a.Variables, a.Keyspace = slices.Clone(a.Variables), nil
+	a.Patience, a.Args = actingPatience, nil // what serve was given says nothing about other verbs
 	return &a
 }
 
-// flags returns those that a verb would be given.
-func (p *planner) flags(q *plan.Request) *changing {
+// Flags returns those that a verb would be given.
+func (p *planner) Flags(q *plan.Request) *changing {
 	o := &changing{output: "json", ring: p.ring}
 	o.pacing = pacing{progress: "none", rate: p.rate, maxLatency: usualLatency}
 	o.asIn(q)
@@ -165,14 +166,14 @@ func titleOf(ask *operate.Ask) string {
 // Plan implements operate.Runner.
 func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	a := p.quiet()
-	q.Namespace = a.namespace
-	r, err := a.prepare(ctx, verb, q, p.flags(&q), nil)
+	q.Namespace = a.Namespace
+	r, err := prepare(ctx, a, verb, q, p.Flags(&q), nil)
 	if err != nil {
-		return nil, a.refusal(ctx, err)
+		return nil, refusal(ctx, a, err)
 	}
-	defer r.close()
+	defer r.Close()
 	if err := r.makePlan(ctx); err != nil {
-		return nil, a.refusal(ctx, err)
+		return nil, refusal(ctx, a, err)
 	}
 	return r.made, nil
 }
@@ -182,23 +183,23 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 	a := p.quiet()
 	made, err := readPlan(path)
 	if err != nil {
-		return out, a.refusal(ctx, err)
+		return out, refusal(ctx, a, err)
 	}
-	a.namespace = made.Request.Namespace
-	r, journal, err := a.takeUp(ctx, path, made, &applying{changing: *p.flags(&made.Request), drift: usualDrift})
+	a.Namespace = made.Request.Namespace
+	r, journal, err := takeUp(ctx, a, path, made, &applying{changing: *p.Flags(&made.Request), drift: usualDrift})
 	if ended, ok := errors.AsType[*ended](err); ok { // the program was killed before it could note that
 		return operate.Outcome{Total: ended.total, Complete: true}, nil
 	}
 	if err != nil {
-		return out, a.refusal(ctx, err)
+		return out, refusal(ctx, a, err)
 	}
-	defer r.close()
+	defer r.Close()
 	defer journal.Close()
 	report, err := r.perform(ctx, made, journal, nil, told)
 	done := r.result(ctx, &report, err)
 	out = operate.Outcome{Total: report.KeyCounts, Left: report.Left, Complete: done.Complete, Problem: done.Problem}
 	if err != nil {
-		return out, a.refusal(ctx, err)
+		return out, refusal(ctx, a, err)
 	}
 	if report.Refused > 0 {
 		out.Complete, out.Problem = false, "the server did not permit "+terminal.Plural(report.Refused, "change")
@@ -207,15 +208,15 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 }
 
 // refusal returns an error in words that may be shown.
-func (a *app) refusal(ctx context.Context, err error) error {
+func refusal(ctx context.Context, a *cli.App, err error) error {
 	if errors.Is(err, apply.ErrActing) {
 		return &operate.Refusal{Code: "acting", Message: err.Error(),
 			Hint: "apply it again when that one has ended: what was done is not done twice"}
 	}
-	message, hint, why := judge(ctx, err)
+	message, hint, why := cli.Verdict(ctx, err)
 	code := "refused"
-	if why == exitInterrupted {
+	if why == cli.ExitInterrupted {
 		code = operate.Interrupted
 	}
-	return &operate.Refusal{Code: code, Message: a.discreet(message), Hint: a.discreet(hint)}
+	return &operate.Refusal{Code: code, Message: a.HideSecrets(message), Hint: a.HideSecrets(hint)}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/finding"
 )
@@ -14,7 +15,7 @@ const tokensEvery = 2 * time.Second
 
 // watchTokens reads the file of --tokens again when it changes, until ctx ends: a token that is
 // taken out is good no longer. Where it cannot be read, the tokens of before hold, and that is told.
-func (a *app) watchTokens(ctx context.Context, o *serving, s *serve.Server) {
+func watchTokens(ctx context.Context, a *cli.App, o *serving, s *serve.Server) {
 	if o.tokens == "" {
 		return
 	}
@@ -36,7 +37,7 @@ func (a *app) watchTokens(ctx context.Context, o *serving, s *serve.Server) {
 		if err != nil {
 			if text := finding.Printable(err.Error()); text != said {
 				said = text
-				a.say("warning: the tokens of before hold: %s", text)
+				a.Say("warning: the tokens of before hold: %s", text)
 			}
 			was = nil
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
@@ -55,10 +56,10 @@ func (o *sourcing) snapshotFlags(c *cobra.Command) {
 		"of an append-only folder: a throw-away server from PATH loads a copy of it, and is read")
 }
 
-func (o *sourcing) flags(c *cobra.Command) {
+func (o *sourcing) Flags(c *cobra.Command) {
 	f := c.Flags()
 	o.snapshotFlags(c)
-	o.chaining.flags(c)
+	o.chaining.Flags(c)
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
 	f.IntVar(&o.scan.Rate, "rate", 0,
 		"keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
@@ -68,19 +69,19 @@ func (o *sourcing) flags(c *cobra.Command) {
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "read-from", "auto", "primary", "replica")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "read-from", "auto", "primary", "replica")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 // oneSource takes at most one argument.
 func oneSource(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
-		return usage("name one file or server", "%s takes one source, but got %d", cmd.CommandPath(), len(args))
+		return cli.Usage("name one file or server", "%s takes one source, but got %d", cmd.CommandPath(), len(args))
 	case len(args) == 1 && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
-		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes after -f")
+		return cli.Usage("write `"+cmd.CommandPath()+" -f "+cli.ShellWord(args[0])+"`", "a declaration goes after -f")
 	case len(args) == 1 && args[0] == "":
-		return usage("name a file, or leave it out for the server", "the name of a file cannot be empty")
+		return cli.Usage("name a file, or leave it out for the server", "the name of a file cannot be empty")
 	}
 	return nil
 }
@@ -105,65 +106,65 @@ func (o *sourcing) notFor() (flags []string, what string) {
 }
 
 // checkSource checks what flags cannot check themselves.
-func (a *app) checkSource(o *sourcing) error {
+func checkSource(a *cli.App, o *sourcing) error {
 	o.scan.Role = server.Role(o.role)
-	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"),
-		oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
+	if err := cmp.Or(cli.OneOf("read-from", o.role, "auto", "primary", "replica"),
+		cli.OneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
 		return err
 	}
 	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample,
 		"max-latency": int64(o.scan.MaxLatency)} {
 		if n < 0 {
-			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
+			return cli.Usage("write a positive number, or leave it out", "--%s cannot be negative", name)
 		}
 	}
 	if o.scan.OnlyDB < -1 {
-		return usage("write --db 0, or leave it out for all", "--db %d is no database", o.scan.OnlyDB)
+		return cli.Usage("write --db 0, or leave it out for all", "--db %d is no database", o.scan.OnlyDB)
 	}
 	if o.forks < 1 && o.snapshot {
-		return usage("write --forks 1", "--forks must be above zero")
+		return cli.Usage("write --forks 1", "--forks must be above zero")
 	}
 	flags, what := o.notFor()
 	for _, f := range flags {
-		if a.given(f) {
-			return usage("leave it out", "%s says nothing about %s", dashed(f), what)
+		if a.Given(f) {
+			return cli.Usage("leave it out", "%s says nothing about %s", cli.Dashed(f), what)
 		}
 	}
-	if o.isURL() && a.given("url", "-u") {
-		return usage("name it once", "a server is named twice, as an argument and after -u")
+	if o.isURL() && a.Given("url", "-u") {
+		return cli.Usage("name it once", "a server is named twice, as an argument and after -u")
 	}
 	return nil
 }
 
-// source opens what the flags name, with a request that shows progress. done
+// openSource opens what the flags name, with a request that shows progress. done
 // closes it and clears the progress; it may be called twice.
-func (a *app) source(o *sourcing) (src source.Source, req source.Request, done func(), err error) {
-	if err := a.checkSource(o); err != nil {
+func openSource(a *cli.App, o *sourcing) (src source.Source, req source.Request, done func(), err error) {
+	if err := checkSource(a, o); err != nil {
 		return nil, req, nil, err
 	}
 	if o.replay {
-		return a.replayedSource(o)
+		return replayedSource(a, o)
 	}
 	mode := o.progress
-	if a.quiet {
+	if a.Quiet {
 		mode = "none"
 	}
-	bar := terminal.NewProgress(mode, a.err, a.now())
+	bar := terminal.NewProgress(mode, a.Err, a.Now())
 	req = source.Request{Bytes: !o.noBytes, Sample: o.sample, Progress: func(p source.Progress) {
 		state := terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}
 		if p.Paused {
 			state.Note = "waiting for the server to get quicker"
 		}
-		bar.Show(state, a.now())
+		bar.Show(state, a.Now())
 	}}
 	if o.isFile() && archivefile.Is(o.name) {
-		in, err := a.openChained(context.Background(), o.name, &o.chaining)
+		in, err := openChained(context.Background(), a, o.name, &o.chaining)
 		if err != nil {
 			return nil, req, nil, err
 		}
 		src := export.NewSource(in.Chain,
-			export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
-		lavish := lean()
+			export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.Now, Cut: in.Cut})
+		lavish := cli.Lean()
 		return src, req, func() { bar.Clear(); lavish(); in.Close() }, nil
 	}
 	if o.isFile() {
@@ -174,12 +175,12 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 		if err != nil {
 			return nil, req, nil, err
 		}
-		return rdb.New(f, a.dumpOptions(f, o.noCRC, o.scan.OnlyDB)), req, func() { bar.Clear(); f.Close() }, nil
+		return rdb.New(f, dumpOptions(a, f, o.noCRC, o.scan.OnlyDB)), req, func() { bar.Clear(); f.Close() }, nil
 	}
 	if o.isURL() {
-		a.url = o.name
+		a.URL = o.name
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return nil, req, nil, err
 	}
@@ -192,10 +193,10 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 }
 
 // dumpOptions says how an open snapshot file is read.
-func (a *app) dumpOptions(f *dumpfile.File, noCRC bool, onlyDB int) rdb.Options {
-	options := rdb.Options{Name: f.Name, NoCRC: noCRC, OnlyDB: onlyDB, Taken: f.Modified, Clock: a.now}
+func dumpOptions(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) rdb.Options {
+	options := rdb.Options{Name: f.Name, NoCRC: noCRC, OnlyDB: onlyDB, Taken: f.Modified, Clock: a.Now}
 	if options.Taken.IsZero() {
-		options.Taken = a.now()
+		options.Taken = a.Now()
 	}
 	if f.Folder != nil {
 		options.Follows = &rdb.Follows{Commands: f.Folder.Commands, Files: f.Folder.Files}
@@ -204,12 +205,12 @@ func (a *app) dumpOptions(f *dumpfile.File, noCRC bool, onlyDB int) rdb.Options 
 }
 
 // chosenDB returns the database that --db or the URL names, -1 if none does.
-func (a *app) chosenDB(o *sourcing) int {
+func chosenDB(a *cli.App, o *sourcing) int {
 	if o.scan.OnlyDB >= 0 || o.isFile() {
 		return o.scan.OnlyDB
 	}
-	options := a.connect
-	if options.URL = a.url; o.isURL() {
+	options := a.Connect
+	if options.URL = a.URL; o.isURL() {
 		options.URL = o.name
 	}
 	options.Getenv = a.Getenv

@@ -7,6 +7,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
@@ -26,7 +27,7 @@ type statusRow struct {
 	Since string `json:"since,omitempty"` // RFC 3339; absent: the server does not know
 }
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(a *cli.App) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "status",
@@ -44,60 +45,60 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage, 3 the server cannot be 
 5 not all could be read, 130 interrupted.`,
 		Example: `  keywright status
   keywright status -u redis://localhost:6379 -o json`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := oneOf("output", output, "table", "json"); err != nil {
+			if err := cli.OneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			return a.status(c.Context(), output)
+			return status(c.Context(), a, output)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &output, "table", "json")
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &output, "table", "json")
 	return c
 }
 
-func (a *app) status(ctx context.Context, output string) error {
-	d, _, err := a.usable()
+func status(ctx context.Context, a *cli.App, output string) error {
+	d, _, err := a.LoadDeclaration()
 	if err != nil {
 		return err
 	}
-	config, err := a.server()
+	config, err := a.Server()
 	if err != nil {
 		return err
 	}
-	a.works(config.String(), config.DB, d.Keyspace, false)
-	t, err := observe.New(observe.Options{ID: "default", Name: config.String(), Declaration: a.observed(d), Now: a.now,
+	a.NoteScope(config.String(), config.DB, d.Keyspace, false)
+	t, err := observe.New(observe.Options{ID: "default", Name: config.String(), Declaration: observed(a, d), Now: a.Now,
 		Glance: glanceEvery, Health: healthEvery, Every: time.Hour,
 		Server: &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-			return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-status", CAFile: a.connect.CAFile,
-				CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile, ServerName: a.connect.ServerName,
-				Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Connections: -1, Getenv: a.Getenv})
+			return keywright.Open(ctx, a.URL, keywright.Options{Name: "keywright-status", CAFile: a.Connect.CAFile,
+				CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile, ServerName: a.Connect.ServerName,
+				Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true, Connections: -1, Getenv: a.Getenv})
 		}}})
 	if err != nil {
 		return err
 	}
 	st, gaps, err := t.Once(ctx)
 	if err != nil {
-		return aclFailure(err)
+		return cli.ServerFailure(err)
 	}
 	if f := st.Shards.Failed; f != nil {
-		return &exit{exitUnreachable, a.discreet(f.What), "look at the server and at -u"}
+		return &cli.Exit{Code: cli.ExitUnreachable, Message: a.HideSecrets(f.What), Hint: "look at the server and at -u"}
 	}
-	report := statusOf(t, &st, gaps, a.now())
+	report := statusOf(t, &st, gaps, a.Now())
 	if output == "json" {
-		err = a.json(report)
+		err = a.JSON(report)
 	} else {
-		err = a.printStatus(&report)
+		err = printStatus(a, &report)
 	}
 	switch {
 	case err != nil:
 		return err
 	case len(report.Items) > 0:
-		return &exit{exitFindings, terminal.Plural(int64(len(report.Items)), "thing") + " wrong", ""}
+		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(len(report.Items)), "thing") + " wrong", Hint: ""}
 	}
-	return partly(&report.Gaps, "of it")
+	return cli.ListedInPart(&report.Gaps, "of it")
 }
 
 // statusOf judges what was read, and collects what was not.
@@ -129,17 +130,17 @@ func statusOf(t *observe.Target, st *observe.State, gaps answer.Gaps, now time.T
 	return report
 }
 
-func (a *app) printStatus(report *statusReport) error {
-	defer a.tellGaps(&report.Gaps)
-	a.lead()
+func printStatus(a *cli.App, report *statusReport) error {
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
 	if len(report.Items) == 0 {
-		a.none(&report.Gaps, "quiet: nothing is wrong")
+		a.PrintNone(&report.Gaps, "quiet: nothing is wrong")
 		return nil
 	}
 	rows := make([][]string, len(report.Items))
 	for i, r := range report.Items {
 		rows[i] = []string{string(r.Kind), finding.Printable(r.Text), r.Since, r.Next}
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "what", Least: 12}, {Title: "says", Least: 40},
+	return terminal.Table(a.Out, []terminal.Column{{Title: "what", Least: 12}, {Title: "says", Least: 40},
 		{Title: "since", Drop: 2}, {Title: "what helps", Drop: 1}}, rows)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -27,7 +28,7 @@ keys:
 	run := func(url, form string) (code int, out, errs string) {
 		var o, e strings.Builder
 		code = Main(t.Context(), []string{"status", "-u", url, "-o", form},
-			Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
+			cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e, Getenv: func(string) string { return "" }})
 		return code, o.String(), e.String()
 	}
 	if code, out, errs := run(s.URL(), "table"); code != 0 || !strings.Contains(out, "quiet: nothing is wrong") {
@@ -39,16 +40,16 @@ keys:
 	s.Do("XGROUP", "CREATE", "log:1", "g", "0")
 	code, out, errs := run(s.URL(), "json")
 	dead, lag := strings.Index(out, `"queue-dead"`), strings.Index(out, `"stream-late"`)
-	if code != exitFindings || dead < 0 || lag < dead || !strings.Contains(out, `"count": 2`) ||
+	if code != cli.ExitFindings || dead < 0 || lag < dead || !strings.Contains(out, `"count": 2`) ||
 		!strings.Contains(out, `"quiet": false`) {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
-	if code, out, errs := run(s.URL(), "table"); code != exitFindings || !strings.Contains(out, "2 dead jobs") ||
+	if code, out, errs := run(s.URL(), "table"); code != cli.ExitFindings || !strings.Contains(out, "2 dead jobs") ||
 		!strings.Contains(errs, "2 things wrong") {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 	s.Kill()
-	if code, out, errs := run(s.URL(), "table"); code != exitUnreachable {
+	if code, out, errs := run(s.URL(), "table"); code != cli.ExitUnreachable {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 }

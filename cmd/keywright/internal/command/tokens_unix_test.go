@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/expect"
 )
 
@@ -28,8 +29,8 @@ func TestLooseTokens(t *testing.T) {
 	for _, name := range []string{"a\x1b[2J", "a b", "a#", ""} {
 		var out, errs strings.Builder
 		code := Main(t.Context(), []string{"serve", "token", name},
-			Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
-		if code != exitUsage || out.Len() > 0 {
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+		if code != cli.ExitUsage || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %s", name, code, out.String())
 		}
 	}

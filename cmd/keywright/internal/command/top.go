@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer/software"
@@ -24,7 +25,7 @@ type topping struct {
 	output string
 }
 
-func (a *app) topCommand() *cobra.Command {
+func topCommand(a *cli.App) *cobra.Command {
 	var o topping
 	c := &cobra.Command{
 		Use:   "top [snapshot file | - | URL]",
@@ -46,21 +47,21 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			form, err := a.form(c, o.output, "table", "json", "csv")
+			form, err := a.Form(c, o.output, "table", "json", "csv")
 			if err != nil {
 				return err
 			}
 			o.output = form
-			return a.top(c.Context(), &o)
+			return top(c.Context(), a, &o)
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.flags(c)
-	outputs(c, &o.output, "table", "json", "csv")
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Flags(c)
+	cli.Outputs(c, &o.output, "table", "json", "csv")
 	c.Flags().StringVar(&o.by, "by", "bytes", "what is large: bytes, elements, stored (bytes in the snapshot) or idle")
 	c.Flags().IntVar(&o.limit, "limit", 20, "how many groups and keys to list")
-	choices(c, "by", rankNames...)
+	cli.Choices(c, "by", rankNames...)
 	return c
 }
 
@@ -105,18 +106,18 @@ type topGroup struct {
 	NoTTL   int64   `json:"no_ttl"`
 }
 
-func (a *app) top(ctx context.Context, o *topping) error {
-	if err := oneOf("by", o.by, rankNames...); err != nil {
+func top(ctx context.Context, a *cli.App, o *topping) error {
+	if err := cli.OneOf("by", o.by, rankNames...); err != nil {
 		return err
 	}
 	if o.limit < 1 || o.limit > maxKept {
-		return usage("write --limit 20", "--limit %d: it takes 1 to %s", o.limit, terminal.Count(maxKept))
+		return cli.Usage("write --limit 20", "--limit %d: it takes 1 to %s", o.limit, terminal.Count(maxKept))
 	}
-	ks, err := a.declaredOrNot()
+	ks, err := a.DeclaredOrEmpty()
 	if err != nil {
 		return err
 	}
-	src, req, done, err := a.source(&o.sourcing)
+	src, req, done, err := openSource(a, &o.sourcing)
 	if err != nil {
 		return err
 	}
@@ -131,21 +132,21 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		return err
 	}
 	report := topOf(fold.Report(sum, req.Sample > 0), o)
-	report.Declaration = a.declared
+	report.Declaration = a.Declared
 	print := map[string]func(*topReport, *topping) error{
-		"json": func(t *topReport, _ *topping) error { return a.json(t) }, "csv": a.topCSV, "table": a.printTop,
+		"json": func(t *topReport, _ *topping) error { return a.JSON(t) }, "csv": func(p0 *topReport, p1 *topping) error { return topCSV(a, p0, p1) }, "table": func(p0 *topReport, p1 *topping) error { return printTop(a, p0, p1) },
 	}[o.output]
 	err = cmp.Or(print(report, o), err)
 	if report.Others > 0 && o.output != "table" { // the table says it
-		a.say("not listed: %s (--limit)", terminal.Plural(int64(report.Others), "more group"))
+		a.Say("not listed: %s (--limit)", terminal.Plural(int64(report.Others), "more group"))
 	}
 	switch {
 	case ctx.Err() != nil:
-		return &exit{exitInterrupted, "interrupted: what is listed was seen until then", ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: what is listed was seen until then", Hint: ""}
 	case err != nil:
 		return err
 	case !report.Complete:
-		return &exit{exitPartial, "the list is incomplete: " + report.Incomplete.String(), o.again(report.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the list is incomplete: " + report.Incomplete.String(), Hint: o.again(report.Incomplete)}
 	}
 	return nil
 }
@@ -244,24 +245,24 @@ func (g *topGroup) of(t *topReport) {
 // others says what the last row sums up.
 func (t *topReport) others() string { return terminal.Plural(int64(t.Others), "more group") }
 
-func (a *app) printTop(t *topReport, o *topping) error {
-	p := &reportTable{a.out, &audit.Report{}, !t.NoBytes}
-	a.tell("%s", readFrom(t.Server, t.Endpoint, t.Declaration))
+func printTop(a *cli.App, t *topReport, o *topping) error {
+	p := &reportTable{a.Out, &audit.Report{}, !t.NoBytes}
+	a.Print("%s", readFrom(t.Server, t.Endpoint, t.Declaration))
 	size := ", " + terminal.Bytes(t.Bytes)
 	if t.NoBytes {
 		size = ""
 	}
-	a.tell("%s%s\n", terminal.Plural(t.Keys, "key"), size)
+	a.Print("%s%s\n", terminal.Plural(t.Keys, "key"), size)
 	var rows [][]string
 	for _, g := range t.Groups {
 		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys),
-			terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
+			terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), cli.CountOrNone(g.NoTTL)})
 	}
 	if t.OtherKeys > 0 {
 		share := topGroup{Keys: t.OtherKeys, Bytes: t.OtherBytes}
 		share.of(t)
 		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes),
-			terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), countOrNone(t.OtherNoTTL)})
+			terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), cli.CountOrNone(t.OtherNoTTL)})
 	}
 	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24},
 		{Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
@@ -273,32 +274,32 @@ func (a *app) printTop(t *topReport, o *topping) error {
 		return err
 	}
 	if t.Others > 0 {
-		a.tell("and %s, which --limit %d leaves out\n", terminal.Plural(int64(t.Others), "more group"), o.limit)
+		a.Print("and %s, which --limit %d leaves out\n", terminal.Plural(int64(t.Others), "more group"), o.limit)
 	}
-	if err := a.printLargest(t, p); err != nil {
+	if err := printLargest(a, t, p); err != nil {
 		return err
 	}
 	for _, n := range t.Notes {
-		a.tell("note: %s", finding.Printable(n))
+		a.Print("note: %s", finding.Printable(n))
 	}
 	if t.Estimated && !t.NoBytes {
-		a.tell("bytes are an estimate of what MEMORY USAGE says")
+		a.Print("bytes are an estimate of what MEMORY USAGE says")
 	}
 	if t.Sampled {
-		a.tell("sample: the figures are of %s, not of all", terminal.Plural(t.Keys, "key"))
+		a.Print("sample: the figures are of %s, not of all", terminal.Plural(t.Keys, "key"))
 	}
 	if !t.Complete {
-		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(t.Incomplete.String())))
+		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(t.Incomplete.String())))
 	}
 	return nil
 }
 
-func (a *app) printLargest(t *topReport, p *reportTable) error {
+func printLargest(a *cli.App, t *topReport, p *reportTable) error {
 	var rows [][]string
 	for _, k := range t.Largest {
 		row := []string{finding.Key(k.Key), k.Type, "", "", terminal.Bytes(k.Bytes), "", "never", k.Entry}
 		if k.Facts != nil {
-			row[2], row[3] = k.Encoding, countOrNone(max(k.Elements, 0))
+			row[2], row[3] = k.Encoding, cli.CountOrNone(max(k.Elements, 0))
 			if k.Idle >= 0 {
 				row[5] = terminal.Duration(time.Duration(k.Idle) * time.Second)
 			}
@@ -311,7 +312,7 @@ func (a *app) printLargest(t *topReport, p *reportTable) error {
 	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest",
 		"elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
 	if len(rows) == 0 && t.Keys > 0 && (t.By != "bytes" || !t.NoBytes) {
-		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
+		a.Print("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
 	}
 	return p.table(filled([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1},
 		{Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},

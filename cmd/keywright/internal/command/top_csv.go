@@ -1,10 +1,13 @@
 package command
 
-import "strconv"
+import (
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"strconv"
+)
 
 // topCSV prints the groups as CSV. Its rows add up to all keys and bytes; the last,
 // "other", is what no row has. Without sizes the cells of bytes are empty.
-func (a *app) topCSV(t *topReport, _ *topping) error {
+func topCSV(a *cli.App, t *topReport, _ *topping) error {
 	rows := [][]string{{"group", "pattern", "software", "type", "keys", "bytes", "share", "no_ttl"}}
 	for _, g := range append(t.Groups,
 		topGroup{Entry: "other", Pattern: t.others(), Keys: t.OtherKeys, Bytes: t.OtherBytes, NoTTL: t.OtherNoTTL}) {
@@ -16,5 +19,5 @@ func (a *app) topCSV(t *topReport, _ *topping) error {
 		rows = append(rows, []string{g.Entry, g.Pattern, g.Product, g.Type, strconv.FormatInt(g.Keys, 10), size,
 			strconv.FormatFloat(g.Share, 'f', 4, 64), strconv.FormatInt(g.NoTTL, 10)})
 	}
-	return writeCSV(a.out.Raw(), rows)
+	return cli.WriteCSV(a.Out.Raw(), rows)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/load"
@@ -109,8 +110,8 @@ func TestTopAddsUp(t *testing.T) {
 func csvOf(t *testing.T, report *topReport) [][]string {
 	t.Helper()
 	var out strings.Builder
-	a := &app{out: terminal.NewScreen(&out, func(string) string { return "" })}
-	if err := a.topCSV(report, nil); err != nil {
+	a := &cli.App{Out: terminal.NewScreen(&out, func(string) string { return "" })}
+	if err := topCSV(a, report, nil); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()

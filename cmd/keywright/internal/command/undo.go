@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -12,28 +13,28 @@ import (
 
 // undoHolds refuses an undo where the plan was for other servers or another declaration. A
 // restart or a failover since is no reason: the keys are the same.
-func (a *app) undoHolds(path string, p, now *plan.Plan) error {
-	return a.drifted(path, slices.DeleteFunc(p.Drift(now, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
+func undoHolds(a *cli.App, path string, p, now *plan.Plan) error {
+	return drifted(a, path, slices.DeleteFunc(p.Drift(now, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
 		return slices.Contains([]plan.Code{plan.Restarted, plan.FailedOver, plan.OtherVersion, plan.OtherTopology}, d.Code)
 	}))
 }
 
 // undoTTL takes back the TTLs that a plan gave, from keys that still have them, or plans that.
-func (a *app) undoTTL(ctx context.Context, path string, u *apply.Undo, o *changing) error {
+func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *changing) error {
 	p := u.Plan
-	a.namespace = p.Request.Namespace
+	a.Namespace = p.Request.Namespace
 	flags := &changing{pacing: o.pacing, output: o.output}
 	flags.asIn(&p.Request)
 	flags.apply, flags.undo = o.apply, path
-	r, err := a.prepare(ctx, "ttl", p.Request, flags, nil)
+	r, err := prepare(ctx, a, "ttl", p.Request, flags, nil)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	if r.made, err = r.bare(); err != nil {
+	defer r.Close()
+	if r.made, err = r.Bare(); err != nil {
 		return err
 	}
-	if err := a.undoHolds(path, p, r.made); err != nil {
+	if err := undoHolds(a, path, p, r.made); err != nil {
 		return err
 	}
 	rule, err := plan.NewUntimed(r.ks)
@@ -68,7 +69,7 @@ func (r *changeRun) timed(ctx context.Context, batch []source.Key, decisions []p
 // numbers asks one thing of each key of a batch, which is of one database, in one round trip.
 func (r *changeRun) numbers(ctx context.Context, batch []source.Key,
 	ask func(kernel.Builder, string) kernel.Command) ([]int64, error) {
-	c, err := r.clients.client(batch[0].DB)
+	c, err := r.clients.Client(batch[0].DB)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (r *changeRun) numbers(ctx context.Context, batch []source.Key,
 	for _, reply := range c.Raw().DoMulti(ctx, asked...) {
 		n, err := reply.AsInt64()
 		if err != nil {
-			return nil, aclFailure(err)
+			return nil, cli.ServerFailure(err)
 		}
 		said = append(said, n)
 	}

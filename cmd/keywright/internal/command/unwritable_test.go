@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -12,9 +13,9 @@ import (
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	for why, hint := range map[error]string{syscall.ENOSPC: "make room", syscall.EDQUOT: "make room", syscall.EACCES: "folder"} {
-		said, ok := errors.AsType[*exit](unwritable("the archive", &fs.PathError{Op: "write", Path: "a.kwa", Err: why}))
-		if !ok || !strings.Contains(said.hint, hint) || !strings.Contains(said.Error(), why.Error()) {
-			t.Errorf("%v: %v, hint %q", why, said, said.hint)
+		said, ok := errors.AsType[*cli.Exit](cli.Unwritable("the archive", &fs.PathError{Op: "write", Path: "a.kwa", Err: why}))
+		if !ok || !strings.Contains(said.Hint, hint) || !strings.Contains(said.Error(), why.Error()) {
+			t.Errorf("%v: %v, hint %q", why, said, said.Hint)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,12 +19,12 @@ import (
 // TestNoVariableHasTwoMeanings: a variable of a flag is none that something else
 // reads, a flag has one type in all commands, and what changes something has none.
 func TestNoVariableHasTwoMeanings(t *testing.T) {
-	others := []string{ringVariable, "REDIS_URL", "REDISCLI_AUTH"}
+	others := []string{cli.RingVariable, "REDIS_URL", "REDISCLI_AUTH"}
 	types := map[string]string{}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			name := Variable(f)
+			name := cli.Variable(f)
 			if name == "" {
 				return
 			}
@@ -77,7 +78,7 @@ func TestVariablesAreNotShown(t *testing.T) {
 		"u:" + inURL + "@127.0.0.1:1", s.Addr()} {
 		env := map[string]string{"KEYWRIGHT_URL": "redis://" + server, "REDIS_URL": "redis://:" + inRedisURL + "@127.0.0.1:1",
 			"REDISCLI_AUTH":    inAuth,
-			"KEYWRIGHT_NOSUCH": inUnread, ringVariable: inRing}
+			"KEYWRIGHT_NOSUCH": inUnread, cli.RingVariable: inRing}
 		for j, r := range documentRuns {
 			if !gate.All() && i > 0 && j%8 != i {
 				continue
@@ -86,7 +87,7 @@ func TestVariablesAreNotShown(t *testing.T) {
 			var out, errs strings.Builder
 			code := Main(t.Context(),
 				append([]string{"-v"}, strings.Fields(strings.ReplaceAll(line, "URL", "redis://"+s.Addr()))...),
-				Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs,
+				cli.Streams{In: strings.NewReader(r.stdin), Out: &out, Err: &errs,
 					Getenv: func(name string) string { return env[name] },
 					Environ: func() (all []string) {
 						for name, value := range env {
@@ -140,7 +141,7 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			name := Variable(f)
+			name := cli.Variable(f)
 			if name == "" {
 				return
 			}
@@ -158,7 +159,7 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 					end() // it goes on until it is told to end
 				}
 				defer end()
-				code := Main(ctx, args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
+				code := Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
 					switch {
 					case n == name || name == "KEYWRIGHT_URL" && n == "REDIS_URL":
 						return value
@@ -167,7 +168,7 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 					}
 					return ""
 				}})
-				if code == exitUsage && strings.Contains(errs.String(), name) {
+				if code == cli.ExitUsage && strings.Contains(errs.String(), name) {
 					refused++
 				}
 				_, missing := os.Stat(value)

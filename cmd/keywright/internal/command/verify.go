@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
@@ -21,7 +22,7 @@ import (
 
 // verifying holds the flags of verify.
 type verifying struct {
-	selecting
+	cli.Selecting
 	mapping
 	placing
 	toDB      int
@@ -40,7 +41,7 @@ var snapshotChoices = []string{"all", "a", "b"}
 
 var expiryModes = []string{"exact", "present", "ignore"}
 
-func (a *app) verifyCommand() *cobra.Command {
+func verifyCommand(a *cli.App) *cobra.Command {
 	var o verifying
 	c := &cobra.Command{
 		Use:   "verify A [B]",
@@ -66,7 +67,7 @@ difference. A key that is written to each time it is read is named as changing.
 ` + mappingHelp + ` A is compared with
 what a restore or a copy of A would make in B; keys that get no name in B are not compared.
 
-` + selectionHelp + `
+` + cli.SelectionHelp + `
 
 ` + libraryHelp + `
 
@@ -92,17 +93,17 @@ interrupted.`,
   keywright verify all.kwa --keys-of missing,value --null | xargs -0 -n1 echo`,
 		Args: placesArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.verify(c.Context(), args, &o, c.Flags().Changed("output"))
+			return verify(c.Context(), a, args, &o, c.Flags().Changed("output"))
 		},
 	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	o.selecting.flags(c)
-	o.anywhereFlag(c)
-	o.mapping.flags(c)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.mapping.Flags(c)
 	f := c.Flags()
 	placeFlags(c, &o.placing, &o.progress)
-	o.chaining.flags(c)
+	o.chaining.Flags(c)
 	f.StringVar(&o.snapshots, "snapshot", "", "read what servers send a replica instead of scanning them: all, or a or b")
 	f.Lookup("snapshot").NoOptDefVal = "all"
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
@@ -117,12 +118,12 @@ interrupted.`,
 		"print every key that differs in this way, as it is found, instead of a report")
 	f.BoolVar(&o.null, "null", false,
 		"with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
-	outputs(c, &o.output, "table", "json", "jsonl")
-	choices(c, "ttl", expiryModes...)
-	choices(c, "snapshot", snapshotChoices...)
+	cli.Outputs(c, &o.output, "table", "json", "jsonl")
+	cli.Choices(c, "ttl", expiryModes...)
+	cli.Choices(c, "snapshot", snapshotChoices...)
 	for _, name := range []string{"ttl", "momentary", "keys-of", "snapshot"} {
 		f.Lookup(name).Annotations = map[string][]string{
-			noVariable: {"another command has a flag of this name that means something else"}}
+			cli.NoVariable: {"another command has a flag of this name that means something else"}}
 	}
 	return c
 }
@@ -136,16 +137,16 @@ func placeFlags(c *cobra.Command, o *placing, progress *string) {
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "read-from", "auto", "primary", "replica")
-	choices(c, "progress", "auto", "plain", "none")
+	cli.Choices(c, "read-from", "auto", "primary", "replica")
+	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 func placesArgs(c *cobra.Command, args []string) error {
 	if len(args) < 1 || len(args) > 2 || slices.Contains(args, "") {
-		return usage("write `"+c.CommandPath()+" A B`: files or URLs", "%s takes two places", c.CommandPath())
+		return cli.Usage("write `"+c.CommandPath()+" A B`: files or URLs", "%s takes two places", c.CommandPath())
 	}
 	if len(args) == 2 && args[0] == "-" && args[1] == "-" {
-		return usage("name a file", "standard input can be read once")
+		return cli.Usage("name a file", "standard input can be read once")
 	}
 	return nil
 }
@@ -153,34 +154,34 @@ func placesArgs(c *cobra.Command, args []string) error {
 // check checks the flags.
 func (o *verifying) check(formGiven bool) error {
 	o.scan.Role = server.Role(o.role)
-	err := cmp.Or(oneOf("ttl", o.ttl, expiryModes...), oneOf("output", o.output, "table", "json", "jsonl"),
-		oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	err := cmp.Or(cli.OneOf("ttl", o.ttl, expiryModes...), cli.OneOf("output", o.output, "table", "json", "jsonl"),
+		cli.OneOf("progress", o.progress, "auto", "plain", "none"), cli.OneOf("read-from", o.role, "auto", "primary", "replica"))
 	if o.snapshots != "" {
-		err = cmp.Or(err, oneOf("snapshot", o.snapshots, snapshotChoices...))
+		err = cmp.Or(err, cli.OneOf("snapshot", o.snapshots, snapshotChoices...))
 	}
 	switch {
 	case err != nil:
 		return err
 	case o.forks < 1:
-		return usage("write --forks 1", "--forks must be above zero")
+		return cli.Usage("write --forks 1", "--forks must be above zero")
 	case o.scan.Rate < 0 || o.scan.MaxLatency < 0 || o.slack < 0:
-		return usage("write a positive number, or leave it out", "--rate, --max-latency and --ttl-slack cannot be negative")
+		return cli.Usage("write a positive number, or leave it out", "--rate, --max-latency and --ttl-slack cannot be negative")
 	case o.scan.OnlyDB < -1 || o.toDB < -1:
-		return usage("write --db 0, or leave it out", "a database has a number from 0")
+		return cli.Usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.scan.OnlyDB < 0:
-		return usage("say with --db which database of A is compared", "--to-db needs --db")
+		return cli.Usage("say with --db which database of A is compared", "--to-db needs --db")
 	case o.null && len(o.keysOf) == 0:
-		return usage("write --keys-of missing --null", "--null needs --keys-of")
+		return cli.Usage("write --keys-of missing --null", "--null needs --keys-of")
 	case len(o.keysOf) > 0 && formGiven && o.output == "json":
-		return usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
+		return cli.Usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
 	case o.null && o.output == "jsonl":
-		return usage("leave out one of them", "--null and -o jsonl exclude each other")
+		return cli.Usage("leave out one of them", "--null and -o jsonl exclude each other")
 	case o.output == "jsonl" && len(o.keysOf) == 0:
 		o.keysOf = []string{"all"}
 	}
 	for _, w := range o.keysOf {
 		if w != "all" && !slices.Contains(compare.Whats, compare.What(w)) {
-			return usage("write "+strings.Join(whatWords(), ", ")+" or all", "--keys-of %q is no way in which keys differ", w)
+			return cli.Usage("write "+strings.Join(whatWords(), ", ")+" or all", "--keys-of %q is no way in which keys differ", w)
 		}
 	}
 	return nil
@@ -193,37 +194,37 @@ func whatWords() (out []string) {
 	return out
 }
 
-func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven bool) error {
+func verify(ctx context.Context, a *cli.App, args []string, o *verifying, formGiven bool) error {
 	if err := o.check(formGiven); err != nil {
 		return err
 	}
-	if err := a.bare(o.null, "--null",
+	if err := a.RefuseTerminal(o.null, "--null",
 		"pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`"); err != nil {
 		return err
 	}
-	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.given("url", "-u") {
-		return usage("name two places", "a server is named three times: two are compared")
+	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.Given("url", "-u") {
+		return cli.Usage("name two places", "a server is named three times: two are compared")
 	}
-	defer lean()()
-	sel, err := a.mapped(&o.selecting, &o.mapping)
+	defer cli.Lean()()
+	sel, err := mapNames(a, &o.Selecting, &o.mapping)
 	if err != nil {
 		return err
 	}
 	if o.mapping.from == "" {
-		a.sayNamespaces(sel.ks, &o.selecting)
+		a.SayNamespaces(sel.ks, &o.Selecting)
 	}
-	v := &verifyRun{verifying: o, app: a, sel: sel, declaration: declarationDigest(sel.ks), started: a.now()}
+	v := &verifyRun{verifying: o, App: a, sel: sel, declaration: declarationDigest(sel.ks), started: a.Now()}
 	if err := v.open(ctx, append(args, "")); err != nil {
 		return err
 	}
-	defer v.close()
+	defer v.Close()
 	return v.run(ctx)
 }
 
 // verifyRun represents one comparison.
 type verifyRun struct {
 	*verifying
-	*app
+	*cli.App
 	sel         *mapped
 	declaration string // its digest
 	sides       [2]*place
@@ -242,13 +243,13 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 		}
 		o.snapshot = v.snapshots == "all" || v.snapshots == string('a'+rune(i))
 		o.others = []string{names[1-i]}
-		sel, err := v.mapped(&v.selecting, &v.mapping) // one for each goroutine
+		sel, err := mapNames(v.App, &v.Selecting, &v.mapping) // one for each goroutine
 		if err != nil {
 			return err
 		}
-		p, err := v.openPlace(ctx, names[i], o, sel.request(i == 1))
+		p, err := openPlace(ctx, v.App, names[i], o, sel.Request(i == 1))
 		if err != nil {
-			v.close()
+			v.Close()
 			return err
 		}
 		v.sides[i] = p
@@ -256,7 +257,7 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (v *verifyRun) close() {
+func (v *verifyRun) Close() {
 	for _, p := range v.sides {
 		if p != nil {
 			p.close()
@@ -265,13 +266,13 @@ func (v *verifyRun) close() {
 }
 
 func (v *verifyRun) run(ctx context.Context) error {
-	bar := terminal.NewProgress(v.progressMode(v.progress), v.app.err, v.started)
-	v.out = bufio.NewWriterSize(v.app.out.Raw(), 64<<10)
+	bar := terminal.NewProgress(v.ProgressMode(v.progress), v.App.Err, v.started)
+	v.out = bufio.NewWriterSize(v.App.Out.Raw(), 64<<10)
 	o := compare.Options{
 		Meant: v.meant, Momentary: v.momentary, Spill: spill, Expiries: v.expiries(),
 		Progress: func(done int64) {
 			if done%256 == 0 {
-				bar.Show(terminal.State{What: "keys", Done: done, Elapsed: v.now().Sub(v.started)}, v.now())
+				bar.Show(terminal.State{What: "keys", Done: done, Elapsed: v.Now().Sub(v.started)}, v.Now())
 			}
 		},
 	}
@@ -315,8 +316,8 @@ func (v *verifyRun) from(k compare.Key) (compare.Key, bool) {
 func (v *verifyRun) alike() map[int]int64 {
 	a, first := v.sides[0].Side.(*compare.Archive)
 	b, second := v.sides[1].Side.(*compare.Archive)
-	asked := v.askedFor(v.sel.ks, &v.selecting)
-	if !first || !second || len(v.asked()) > 0 || v.toDB >= 0 || v.sel.names != nil ||
+	asked := v.AskedFor(v.sel.ks, &v.Selecting)
+	if !first || !second || len(v.Asked()) > 0 || v.toDB >= 0 || v.sel.names != nil ||
 		len(asked) > 0 && !(slices.Equal(a.Selection(), asked) && slices.Equal(b.Selection(), asked)) {
 		return nil
 	}
@@ -396,7 +397,7 @@ func (v *verifyRun) printKey(d compare.Difference) (err error) {
 	switch {
 	case v.output == "jsonl":
 		var line []byte
-		if line, err = v.withVersion(differing(v.sel.Names(), &d)); err == nil {
+		if line, err = v.WithVersion(differing(v.sel.Names(), &d)); err == nil {
 			_, err = v.out.Write(finding.EscapeJSON(line))
 		}
 	case v.null:
@@ -423,12 +424,12 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	switch {
 	case len(v.keysOf) > 0:
 		if l := v.libraries; l != nil && l.Differ() > 0 {
-			v.say("differ, too: %s", librariesNamed(slices.Concat(l.Missing, l.Extra, l.Different)))
+			v.Say("differ, too: %s", librariesNamed(slices.Concat(l.Missing, l.Extra, l.Different)))
 		}
-		v.say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"),
+		v.Say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"),
 			terminal.Count(v.printed))
 	case v.output == "json":
-		err = v.json(out)
+		err = v.JSON(out)
 	default:
 		err = v.print(out)
 	}
@@ -436,10 +437,10 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 	case err != nil:
 		return err
 	case !out.Complete:
-		return &exit{exitPartial, "not everything was compared: " + out.Incomplete.String(),
-			"what is reported is right; run it again when both sides are at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was compared: " + out.Incomplete.String(),
+			Hint: "what is reported is right; run it again when both sides are at rest"}
 	case !out.Same:
-		return &exit{code: exitFindings}
+		return &cli.Exit{Code: cli.ExitFindings}
 	}
 	return nil
 }

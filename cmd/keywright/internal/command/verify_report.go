@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
@@ -45,7 +46,7 @@ type verifiedPart struct {
 
 func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
 	out := &verifyReport{Total: r.Figures, More: r.More, Entries: []verifiedPart{},
-		DurationMS: v.now().Sub(v.started).Milliseconds()}
+		DurationMS: v.Now().Sub(v.started).Milliseconds()}
 	out.A = verifiedPlace{v.sides[0].name, v.sides[0].kind, r.A.Server, r.A.Notes}
 	out.B = verifiedPlace{v.sides[1].name, v.sides[1].kind, r.B.Server, r.B.Notes}
 	for i, p := range []*verifiedPlace{&out.A, &out.B} {
@@ -73,7 +74,7 @@ func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
 }
 
 func (v *verifyRun) print(out *verifyReport) error {
-	a := v.app
+	a := v.App
 	var rows [][]string
 	for _, p := range out.Entries {
 		if p.Figures == (compare.Figures{}) { // neither place has a key of it
@@ -81,12 +82,12 @@ func (v *verifyRun) print(out *verifyReport) error {
 		}
 		name := p.Entry
 		if name == "" {
-			name = undeclaredName
+			name = cli.UndeclaredName
 		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Same), countOrNone(p.Missing),
-			countOrNone(p.Extra), countOrNone(p.Type + p.Value),
-			countOrNone(p.TTL), countOrNone(p.Changing), countOrNone(p.Unclear), countOrNone(p.Expired),
-			countOrNone(p.Momentary)})
+		rows = append(rows, []string{name, terminal.Count(p.Keys), cli.CountOrNone(p.Same), cli.CountOrNone(p.Missing),
+			cli.CountOrNone(p.Extra), cli.CountOrNone(p.Type + p.Value),
+			cli.CountOrNone(p.TTL), cli.CountOrNone(p.Changing), cli.CountOrNone(p.Unclear), cli.CountOrNone(p.Expired),
+			cli.CountOrNone(p.Momentary)})
 	}
 	red := func(title string) terminal.Column {
 		return terminal.Column{Title: title, Right: true, Style: terminal.Red}
@@ -95,23 +96,23 @@ func (v *verifyRun) print(out *verifyReport) error {
 		red("missing"), red("extra"), red("value"),
 		red("ttl"), red("changing"), red("unclear"), {Title: "expired", Right: true}, {Title: "momentary", Right: true}}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out, columns, rows); err != nil {
+		if err := terminal.Table(a.Out, columns, rows); err != nil {
 			return err
 		}
-		a.tell("")
+		a.Print("")
 	}
 	for i := range out.Differences[:min(len(out.Differences), 10)] {
-		a.tell("%s", difference1(&out.Differences[i]))
+		a.Print("%s", difference1(&out.Differences[i]))
 	}
 	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
-		a.tell("and %s more: --keys-of all prints them", terminal.Count(more))
+		a.Print("and %s more: --keys-of all prints them", terminal.Count(more))
 	}
 	for _, p := range []verifiedPlace{out.A, out.B} {
 		for _, n := range p.Notes {
-			a.tell("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
+			a.Print("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
 		}
 	}
-	a.tellDifferentLibraries(out.Libraries)
+	tellDifferentLibraries(a, out.Libraries)
 	v.verdict(out)
 	return nil
 }
@@ -143,22 +144,22 @@ func difference1(d *differingKey) string {
 }
 
 func (v *verifyRun) verdict(out *verifyReport) {
-	a, t := v.app, out.Total
+	a, t := v.App, out.Total
 	took := terminal.Duration(time.Duration(out.DurationMS) * time.Millisecond)
 	if !out.Complete {
-		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
 	}
 	switch n := t.Differ(); {
 	case n > 0:
-		a.tell("%s",
-			a.out.Paint(terminal.Red,
+		a.Print("%s",
+			a.Out.Paint(terminal.Red,
 				fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
 	case out.Complete && !out.Same:
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s are the same; libraries of functions that differ: %s (%s).",
+		a.Print("%s", a.Out.Paint(terminal.Red, fmt.Sprintf("%s are the same; libraries of functions that differ: %s (%s).",
 			terminal.Plural(t.Same, "key"), terminal.Count(out.Libraries.Differ()), took)))
 	case out.Complete:
-		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
+		a.Print("%s", a.Out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
 	default:
-		a.tell("%s that were seen are the same.", terminal.Plural(t.Same, "key"))
+		a.Print("%s that were seen are the same.", terminal.Plural(t.Same, "key"))
 	}
 }

@@ -3,28 +3,29 @@ package command
 import (
 	"fmt"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/built"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *cli.App) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the version of Go",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			form, err := a.form(c, output, "text", "json")
+			form, err := a.Form(c, output, "text", "json")
 			if err != nil {
 				return err
 			}
 			if form == "json" {
-				return a.json(version())
+				return a.JSON(cli.Version())
 			}
-			_, err = fmt.Fprintln(a.out, built.Read().Line("keywright"))
+			_, err = fmt.Fprintln(a.Out, built.Read().Line("keywright"))
 			return err
 		},
 	}
-	outputs(c, &output, "text", "json")
+	cli.Outputs(c, &output, "text", "json")
 	return c
 }

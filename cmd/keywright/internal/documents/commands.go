@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -107,7 +108,7 @@ var together = map[string]string{
 func meanings(root *cobra.Command, list []*cobra.Command) map[string][]string {
 	out := map[string][]string{}
 	add := func(f *pflag.Flag) {
-		name := command.Variable(f)
+		name := cli.Variable(f)
 		if name == "" || f.Hidden || f.Name == "help" || f.Name == "version" || slices.Contains(out[name], f.Usage) {
 			return
 		}
@@ -201,7 +202,7 @@ func flags(set *pflag.FlagSet) string {
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
-		variable := command.Variable(f)
+		variable := cli.Variable(f)
 		if variable != "" {
 			variable = "`" + variable + "`"
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/command"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/pages"
 )
 
@@ -34,7 +34,7 @@ The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint
 KW6xx by ` + "`breaking`" + `, KW7xx by ` + "`doctor`" + `.
 `)
 	family := byte(0)
-	for _, r := range command.AllRules() {
+	for _, r := range cli.AllRules() {
 		if r.Code[2] != family {
 			family = r.Code[2]
 			fmt.Fprintf(&b, "\n## %s\n", families[family])

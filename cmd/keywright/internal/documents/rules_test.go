@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/command"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 )
 
 // TestEveryFamilyHasAHeading: the first digit of each code is a family with a name.
 func TestEveryFamilyHasAHeading(t *testing.T) {
-	for _, r := range command.AllRules() {
+	for _, r := range cli.AllRules() {
 		if families[r.Code[2]] == "" {
 			t.Errorf("%s has no family", r.Code)
 		}
@@ -32,7 +32,7 @@ func TestCodesAreForEver(t *testing.T) {
 	}
 	now := map[string]string{}
 	names := map[string]bool{}
-	for _, r := range command.AllRules() {
+	for _, r := range cli.AllRules() {
 		if now[r.Code] != "" || names[r.Name] {
 			t.Errorf("%s %s is there twice", r.Code, r.Name)
 		}

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"fmt"
@@ -21,29 +21,29 @@ type Scope struct {
 	Within      []string `json:"within,omitempty"`        // globs of owns: other keys that nothing declares are not meant
 }
 
-// allDatabases and aboutNoDatabase take the place of a number. ACL users are about no database.
-const allDatabases, aboutNoDatabase = -1, -2
+// AllDatabases and aboutNoDatabase take the place of a number. ACL users are about no database.
+const AllDatabases, AboutNoDatabase = -1, -2
 
-// works notes where this run works. servers has no passwords.
-func (a *app) works(servers string, db int, ks *keyspace.Keyspace, anywhere bool) {
-	s := Scope{servers: servers, Declaration: a.declared}
+// NoteScope notes where this run works. servers has no passwords.
+func (a *App) NoteScope(servers string, db int, ks *keyspace.Keyspace, anywhere bool) {
+	s := Scope{servers: servers, Declaration: a.Declared}
 	switch {
 	case db >= 0:
 		s.Databases = fmt.Sprint(db)
-	case db == allDatabases:
+	case db == AllDatabases:
 		s.Databases = "all"
 	}
-	if ks != nil && !anywhere && db != aboutNoDatabase {
+	if ks != nil && !anywhere && db != AboutNoDatabase {
 		for _, n := range ks.Spaces {
 			s.Namespaces = append(s.Namespaces, n.Name)
 		}
 	}
-	a.scope = s
+	a.Scope = s
 }
 
-// lead prints where this run works.
-func (a *app) lead() {
-	s, words := a.scope, []string{finding.Printable(a.scope.servers)}
+// PrintScope prints where this run works.
+func (a *App) PrintScope() {
+	s, words := a.Scope, []string{finding.Printable(a.Scope.servers)}
 	switch s.Databases {
 	case "":
 	case "all":
@@ -66,23 +66,23 @@ func (a *app) lead() {
 	default:
 		words = append(words, "namespaces "+finding.Printable(strings.Join(s.Namespaces, " and ")))
 	}
-	a.tell("%s", strings.Join(words, ", "))
+	a.Print("%s", strings.Join(words, ", "))
 	if len(s.Within) > 0 {
-		a.tell("only keys under owns are meant (%s); --match GLOB means others, --not-shared all",
+		a.Print("only keys under owns are meant (%s); --match GLOB means others, --not-shared all",
 			finding.Printable(strings.Join(s.Within, " ")))
 	}
 }
 
-// commandFor returns the command line that executes the plan in a file: with the flags of this run that it has, too,
+// CommandFor returns the command line that executes the plan in a file: with the flags of this run that it has, too,
 // but for what the environment gives it. A password is left out: the reader has it, or REDISCLI_AUTH.
-func (a *app) commandFor(file string) string {
-	words := []string{"keywright", "apply", shellWord(file)}
+func (a *App) CommandFor(file string) string {
+	words := []string{"keywright", "apply", ShellWord(file)}
 	apply, _, err := a.command.Root().Find([]string{"apply"})
 	if err != nil {
 		return strings.Join(words, " ")
 	}
 	a.command.Flags().Visit(func(f *pflag.Flag) {
-		given := a.given(f.Name) || f.Shorthand != "" && a.given("-"+f.Shorthand)
+		given := a.Given(f.Name) || f.Shorthand != "" && a.Given("-"+f.Shorthand)
 		if !given || f.Name == "output" || f.Name == "namespace" || !takes(apply, f.Name) {
 			return
 		}
@@ -94,14 +94,14 @@ func (a *app) commandFor(file string) string {
 			switch {
 			case f.Name == "url":
 				if at, err := connect.WithoutPasswords(v); err == nil {
-					words = append(words, "-u", shellWord(at))
+					words = append(words, "-u", ShellWord(at))
 				}
 			case f.Shorthand != "" && f.NoOptDefVal == "":
-				words = append(words, "-"+f.Shorthand, shellWord(v))
+				words = append(words, "-"+f.Shorthand, ShellWord(v))
 			case f.Value.Type() == "bool":
 				words = append(words, "--"+f.Name)
 			default:
-				words = append(words, "--"+f.Name, shellWord(v))
+				words = append(words, "--"+f.Name, ShellWord(v))
 			}
 		}
 	})

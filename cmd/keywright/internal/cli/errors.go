@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"context"
@@ -17,34 +17,34 @@ import (
 
 // The exit codes of every verb.
 const (
-	exitClean       = 0
-	exitFindings    = 1
-	exitUsage       = 2
-	exitUnreachable = 3
-	exitRefused     = 4
-	exitPartial     = 5
-	exitInterrupted = 130
+	ExitClean       = 0
+	ExitFindings    = 1
+	ExitUsage       = 2
+	ExitUnreachable = 3
+	ExitRefused     = 4
+	ExitPartial     = 5
+	ExitInterrupted = 130
 )
 
-// exit represents an error that carries an exit code; without a message it has been
+// Exit represents an error that carries an exit code; without a message it has been
 // said already.
-type exit struct {
-	code    int
-	message string
-	hint    string
+type Exit struct {
+	Code    int
+	Message string
+	Hint    string
 }
 
-func (e *exit) Error() string { return e.message }
+func (e *Exit) Error() string { return e.Message }
 
-func usage(hint, format string, args ...any) error {
-	return &exit{exitUsage, fmt.Sprintf(format, args...), hint}
+func Usage(hint, format string, args ...any) error {
+	return &Exit{ExitUsage, fmt.Sprintf(format, args...), hint}
 }
 
-// bug describes what cannot happen. It is ours, not the user's.
-type bug struct{ what any }
+// Bug describes what cannot happen. It is ours, not the user's.
+type Bug struct{ What any }
 
-func (b *bug) Error() string {
-	return fmt.Sprintf("this is a bug in keywright: %v", b.what)
+func (b *Bug) Error() string {
+	return fmt.Sprintf("this is a bug in keywright: %v", b.What)
 }
 
 // Interrupted says that the program ends before its command has, and gives the exit
@@ -59,67 +59,67 @@ func Interrupted(w io.Writer) int {
 	case <-said:
 	case <-time.After(100 * time.Millisecond):
 	}
-	return exitInterrupted
+	return ExitInterrupted
 }
 
-// finish says what went wrong, once, with a way out, and picks the exit code.
-func (a *app) finish(ctx context.Context, err error) int {
-	message, hint, code := judge(ctx, err)
+// Finish says what went wrong, once, with a way out, and picks the exit code.
+func (a *App) Finish(ctx context.Context, err error) int {
+	message, hint, code := Verdict(ctx, err)
 	if message != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.err.Paint("31", "keywright:"), finding.Printable(a.discreet(message)))
+		fmt.Fprintf(a.Err, "%s %s\n", a.Err.Paint("31", "keywright:"), finding.Printable(a.HideSecrets(message)))
 	}
 	if hint != "" {
-		fmt.Fprintf(a.err, "hint: %s\n", finding.Printable(a.discreet(hint)))
+		fmt.Fprintf(a.Err, "hint: %s\n", finding.Printable(a.HideSecrets(hint)))
 	}
 	return code
 }
 
-func judge(ctx context.Context, err error) (message, hint string, code int) {
-	var e *exit
+func Verdict(ctx context.Context, err error) (message, hint string, code int) {
+	var e *Exit
 	var refused *connect.Error
 	var config *connect.ConfigError
-	var ours *bug
+	var ours *Bug
 	var file *dumpfile.Error
 	var damaged *rdb.Error
 	switch {
 	case err == nil:
-		return "", "", exitClean
-	case errors.As(err, &e) && (ctx.Err() == nil || e.code != exitUnreachable):
-		return e.message, e.hint, e.code
+		return "", "", ExitClean
+	case errors.As(err, &e) && (ctx.Err() == nil || e.Code != ExitUnreachable):
+		return e.Message, e.Hint, e.Code
 	case ctx.Err() != nil: // what a server did not answer was not waited for
-		return "interrupted", "", exitInterrupted
+		return "interrupted", "", ExitInterrupted
 	case errors.As(err, &refused):
-		code = exitUnreachable
+		code = ExitUnreachable
 		if refused.Kind == connect.Denied || refused.Kind == connect.Unsettled {
-			code = exitRefused
+			code = ExitRefused
 		}
 		return "cannot use the server " + refused.Server + ": " + refused.Err.Error(), refused.Hint, code
 	case errors.As(err, &config):
-		return config.What, config.Hint, exitUsage
+		return config.What, config.Hint, ExitUsage
 	case errors.As(err, &file):
-		return file.Err.Error(), file.Hint, exitUsage
+		return file.Err.Error(), file.Hint, ExitUsage
 	case errors.Is(err, rdb.ErrNotRDB):
-		return err.Error(), "an RDB file is what BGSAVE writes, dump.rdb; it may be compressed with gzip or zstd", exitUsage
+		return err.Error(), "an RDB file is what BGSAVE writes, dump.rdb; it may be compressed with gzip or zstd", ExitUsage
 	case errors.Is(err, rdb.ErrUnknown):
-		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", exitPartial
+		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", ExitPartial
 	case errors.As(err, &damaged):
 		return err.Error(),
 			"let the server write it again (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail",
-			exitPartial
+			ExitPartial
 	case errors.As(err, &ours):
-		return ours.Error(), "please report it with the command that led to it", exitUsage
+		return ours.Error(), "please report it with the command that led to it", ExitUsage
 	}
-	return err.Error(), "", exitUsage
+	return err.Error(), "", ExitUsage
 }
 
-// discreet takes the secrets out of a text that is shown: what a URL has before
+// HideSecrets takes the secrets out of a text that is shown: what a URL has before
 // its @ or as a password setting, wherever the URL stood, and the secrets of
 // this run even where a mistake tore the URL apart.
-func (a *app) discreet(text string) string {
+func (a *App) HideSecrets(text string) string {
 	for _, s := range a.secrets() {
 		text = strings.ReplaceAll(text, s, "***")
 	}
-	for _, v := range a.variables { // a flag's value may be a secret in the wrong place
+	for _, v := range a.Variables { // a flag's value may be a secret in the wrong place
 		text = strings.ReplaceAll(text, strconv.Quote(v[1]), "the value of "+v[0])
 		if len(v[1]) >= shortValue {
 			text = strings.ReplaceAll(text, v[1], "the value of "+v[0])
@@ -166,9 +166,9 @@ func withoutLogin(url string) string {
 
 // secrets returns the pieces of the passwords this run was given. A piece shorter
 // than three bytes gives nothing away and may be part of any word.
-func (a *app) secrets() []string {
+func (a *App) secrets() []string {
 	var out []string
-	for _, u := range []string{a.url, a.Getenv("KEYWRIGHT_URL"), a.Getenv("REDIS_URL")} {
+	for _, u := range []string{a.URL, a.Getenv("KEYWRIGHT_URL"), a.Getenv("REDIS_URL")} {
 		at := strings.LastIndexByte(u, '@')
 		if at < 0 {
 			continue

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"errors"
@@ -22,20 +22,20 @@ import (
 	"github.com/keywright/keywright/keyspace/load"
 )
 
-// declarationName is the file that is looked for.
-const declarationName = "keyspace.yaml"
+// DeclarationName is the file that is looked for.
+const DeclarationName = "keyspace.yaml"
 
-// find returns the declaration to use: --file, else the nearest keyspace.yaml.
-func (a *app) find() (string, error) {
-	if a.file != "" {
-		return a.file, nil
+// Find returns the declaration to use: --file, else the nearest keyspace.yaml.
+func (a *App) Find() (string, error) {
+	if a.File != "" {
+		return a.File, nil
 	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
-		path := filepath.Join(at, declarationName)
+		path := filepath.Join(at, DeclarationName)
 		if _, err := os.Stat(path); err == nil {
 			if rel, err := filepath.Rel(dir, path); err == nil {
 				path = rel
@@ -44,51 +44,51 @@ func (a *app) find() (string, error) {
 			return path, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", usage("write one with `keywright init`, or name it with --file",
-				"there is no %s here or in a folder above", declarationName)
+			return "", Usage("write one with `keywright init`, or name it with --file",
+				"there is no %s here or in a folder above", DeclarationName)
 		}
 	}
 }
 
-// declaration represents a loaded file with the findings of loading it. Positions in
+// Declaration represents a loaded file with the findings of loading it. Positions in
 // the model are relative to the folder of the first file; findings and sources
 // have the names of files as the user would write them.
-type declaration struct {
+type Declaration struct {
 	*keyspace.Keyspace
-	prefix   string // from here to that folder
-	findings []finding.Finding
-	sources  map[string][]byte
-	root     string   // the first file, as seen from here
-	unread   []string // files that have errors, in which lint's own rules have not looked
+	Prefix   string // from here to that folder
+	Findings []finding.Finding
+	Sources  map[string][]byte
+	Root     string   // the first file, as seen from here
+	Unread   []string // files that have errors, in which lint's own rules have not looked
 }
 
 // standardInput is what stands for it as a file, and its name in findings.
 const (
 	standardInput = "-"
-	standardName  = "stdin"
+	StandardName  = "stdin"
 )
 
-// load reads a declaration from a file, or from standard input, which can then be
+// Load reads a declaration from a file, or from standard input, which can then be
 // read for nothing else; its imports are looked for here.
-func (a *app) load(path string) (*declaration, error) {
+func (a *App) Load(path string) (*Declaration, error) {
 	if path != standardInput {
-		return readDeclaration(path, a.chosen)
+		return ReadDeclaration(path, a.chosen)
 	}
-	text, err := readAll(a.In, "standard input")
+	text, err := ReadAll(a.In, "standard input")
 	if err != nil {
 		return nil, err
 	}
 	a.In = taken{}
 	root, err := os.OpenRoot(".")
 	if err != nil {
-		return nil, usage("", "this folder cannot be opened: %v", err)
+		return nil, Usage("", "this folder cannot be opened: %v", err)
 	}
 	defer root.Close()
-	ks, found, err := loadIn(withInput{root.FS(), text}, standardName, a.chosen)
+	ks, found, err := loadIn(WithInput{root.FS(), text}, StandardName, a.chosen)
 	if err != nil {
 		return nil, err
 	}
-	return loaded(ks, found, ".", standardName), nil
+	return loaded(ks, found, ".", StandardName), nil
 }
 
 // choosing says which names namespaces are to have; nil as its answer: as declared.
@@ -112,43 +112,43 @@ func loadIn(fsys fs.FS, name string, choose choosing) (*keyspace.Keyspace, []fin
 type taken struct{}
 
 func (taken) Read([]byte) (int, error) {
-	return 0, usage("put one of them into a file", "standard input is read for the declaration already")
+	return 0, Usage("put one of them into a file", "standard input is read for the declaration already")
 }
 
-// withInput represents a folder with the text of standard input in it.
-type withInput struct {
+// WithInput represents a folder with the text of standard input in it.
+type WithInput struct {
 	fs.FS
-	text []byte
+	Text []byte
 }
 
-func (f withInput) Open(name string) (fs.File, error) {
-	if name == standardName {
-		return fstest.MapFS{name: {Data: f.text}}.Open(name)
+func (f WithInput) Open(name string) (fs.File, error) {
+	if name == StandardName {
+		return fstest.MapFS{name: {Data: f.Text}}.Open(name)
 	}
 	return f.FS.Open(name)
 }
 
-// readDeclaration reads a declaration. Files are opened below the folder of the first one.
-func readDeclaration(path string, choose choosing) (*declaration, error) {
+// ReadDeclaration reads a declaration. Files are opened below the folder of the first one.
+func ReadDeclaration(path string, choose choosing) (*Declaration, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, usage("", "the folder of the declaration cannot be opened: %v", err)
+		return nil, Usage("", "the folder of the declaration cannot be opened: %v", err)
 	}
 	defer root.Close()
 	switch info, err := root.Stat(name); {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, usage("write one with `keywright init`", "%s does not exist", path)
+		return nil, Usage("write one with `keywright init`", "%s does not exist", path)
 	case err != nil:
-		return nil, usage("", "%v", err)
+		return nil, Usage("", "%v", err)
 	case info.IsDir():
-		return nil, usage("name the file in it: --file "+shellWord(filepath.Join(path, declarationName)),
+		return nil, Usage("name the file in it: --file "+ShellWord(filepath.Join(path, DeclarationName)),
 			"%s is a folder", path)
 	case !info.Mode().IsRegular():
-		return nil, usage("name a file", "%s is no regular file", path)
+		return nil, Usage("name a file", "%s is no regular file", path)
 	}
 	ks, found, err := loadIn(root.FS(), name, choose)
 	if err != nil {
@@ -158,23 +158,23 @@ func readDeclaration(path string, choose choosing) (*declaration, error) {
 }
 
 // loaded returns the declaration that was loaded from a file of a folder.
-func loaded(ks *keyspace.Keyspace, found []finding.Finding, dir, name string) *declaration {
-	d := &declaration{Keyspace: ks, sources: map[string][]byte{}}
+func loaded(ks *keyspace.Keyspace, found []finding.Finding, dir, name string) *Declaration {
+	d := &Declaration{Keyspace: ks, Sources: map[string][]byte{}}
 	if prefix := filepath.ToSlash(filepath.Clean(dir)); prefix != "." {
-		d.prefix = strings.TrimSuffix(prefix, "/") + "/"
+		d.Prefix = strings.TrimSuffix(prefix, "/") + "/"
 	}
 	for _, f := range ks.Files {
-		d.sources[d.prefix+f.Name] = f.Text
+		d.Sources[d.Prefix+f.Name] = f.Text
 	}
-	d.findings, d.root = d.moved(found), d.prefix+name
+	d.Findings, d.Root = d.Moved(found), d.Prefix+name
 	return d
 }
 
-// moved returns findings with file names as seen from here.
-func (d *declaration) moved(findings []finding.Finding) []finding.Finding {
+// Moved returns findings with file names as seen from here.
+func (d *Declaration) Moved(findings []finding.Finding) []finding.Finding {
 	move := func(p *finding.Position) {
 		if p.File != "" {
-			p.File = d.prefix + p.File
+			p.File = d.Prefix + p.File
 		}
 	}
 	out := slices.Clone(findings)
@@ -188,30 +188,30 @@ func (d *declaration) moved(findings []finding.Finding) []finding.Finding {
 	return out
 }
 
-// usable finds and loads the declaration, and refuses one with errors: nothing
+// LoadDeclaration finds and loads the declaration, and refuses one with errors: nothing
 // may be concluded from it.
-func (a *app) usable() (*declaration, string, error) {
-	path, err := a.find()
+func (a *App) LoadDeclaration() (*Declaration, string, error) {
+	path, err := a.Find()
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := a.load(path)
+	d, err := a.Load(path)
 	if err != nil {
 		return nil, "", err
 	}
-	if c := finding.Count(d.findings); c.Errors > 0 {
-		_ = finding.Text(a.err, d.findings, a.printing(d, a.err))
-		return nil, "", usage("mend them first; `keywright lint` shows them too", "%s has %s", path, finding.Summary(c))
+	if c := finding.Count(d.Findings); c.Errors > 0 {
+		_ = finding.Text(a.Err, d.Findings, a.Printing(d, a.Err))
+		return nil, "", Usage("mend them first; `keywright lint` shows them too", "%s has %s", path, finding.Summary(c))
 	}
-	a.declared = path
+	a.Declared = path
 	return d, path, nil
 }
 
-// printing returns the options of the printers of findings.
-func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
+// Printing returns the options of the printers of findings.
+func (a *App) Printing(d *Declaration, s *terminal.Screen) finding.Options {
 	root, _ := os.Getwd()
-	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color,
-		File: d.root, Root: filepath.ToSlash(root) + "/"}
+	return finding.Options{Source: func(file string) []byte { return d.Sources[file] }, Rules: AllRules(), Color: s.Color,
+		File: d.Root, Root: filepath.ToSlash(root) + "/"}
 }
 
 // AllRules returns every rule of the product, in the order of the codes.
@@ -222,10 +222,10 @@ func AllRules() []finding.Rule {
 	return all
 }
 
-// declarations returns the files that arguments name.
-func (a *app) declarations(args []string) ([]string, error) {
+// Declarations returns the files that arguments name.
+func (a *App) Declarations(args []string) ([]string, error) {
 	if len(args) == 0 {
-		p, err := a.find()
+		p, err := a.Find()
 		return []string{p}, err
 	}
 	var out []string
@@ -236,7 +236,7 @@ func (a *app) declarations(args []string) ([]string, error) {
 		}
 		info, err := os.Stat(arg)
 		if err != nil {
-			return nil, usage("name a declaration, or a folder with some", "%s cannot be read: %v", arg, errors.Unwrap(err))
+			return nil, Usage("name a declaration, or a folder with some", "%s cannot be read: %v", arg, errors.Unwrap(err))
 		}
 		if !info.IsDir() {
 			out = append(out, arg)
@@ -247,7 +247,7 @@ func (a *app) declarations(args []string) ([]string, error) {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, usage("name the file itself", "there is no %s below %s", declarationName, arg)
+			return nil, Usage("name the file itself", "there is no %s below %s", DeclarationName, arg)
 		}
 		out = append(out, found...)
 	}
@@ -263,7 +263,7 @@ func below(dir string) ([]string, error) {
 			return err
 		case e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git"):
 			return fs.SkipDir
-		case e.Name() == declarationName:
+		case e.Name() == DeclarationName:
 			out = append(out, path)
 		}
 		return nil
@@ -271,8 +271,8 @@ func below(dir string) ([]string, error) {
 	return out, err
 }
 
-// readText reads a regular file; a device or pipe could go on for ever.
-func readText(path string) ([]byte, error) {
+// ReadText reads a regular file; a device or pipe could go on for ever.
+func ReadText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -285,11 +285,11 @@ func readText(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readAll(f, path)
+	return ReadAll(f, path)
 }
 
-// readAll reads as much as a declaration may have.
-func readAll(r io.Reader, name string) ([]byte, error) {
+// ReadAll reads as much as a declaration may have.
+func ReadAll(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, load.MaxFileBytes+1))
 	if err == nil && len(text) > load.MaxFileBytes {
 		err = fmt.Errorf("%s is larger than %d KiB; divide it and use imports", name, load.MaxFileBytes>>10)
@@ -297,12 +297,12 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return text, err
 }
 
-// replaceText puts text in the place of a file at once: a reader sees
+// ReplaceText puts text in the place of a file at once: a reader sees
 // the old or the new text, never a half. A link stays a link, and the mode stays.
-func replaceText(path string, text []byte) error { return replaceTextAs(path, text, 0o644) }
+func ReplaceText(path string, text []byte) error { return ReplaceTextAs(path, text, 0o644) }
 
-// replaceTextAs returns replaceText with the mode of a file that is not there yet.
-func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
+// ReplaceTextAs returns replaceText with the mode of a file that is not there yet.
+func ReplaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -312,20 +312,20 @@ func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	return filelock.Write(path, text, mode)
 }
 
-// writable says why replaceText could not put a text into the place of a file,
+// Writable says why replaceText could not put a text into the place of a file,
 // be there one or not. It is asked before the work whose result is written.
-func writable(path string) error {
+func Writable(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file", path)
 	}
-	return writableFolder(filepath.Dir(path))
+	return WritableFolder(filepath.Dir(path))
 }
 
-// writableFolder asks by writing: permissions alone do not tell.
-func writableFolder(dir string) error {
+// WritableFolder asks by writing: permissions alone do not tell.
+func WritableFolder(dir string) error {
 	f, err := os.CreateTemp(dir, ".keywright.*")
 	var failed *fs.PathError
 	if errors.As(err, &failed) {

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"github.com/keywright/keywright/gen/acl"
@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeEntries offers the names of entries from the declaration.
-func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	path, err := a.find()
+// CompleteEntries offers the names of entries from the declaration.
+func (a *App) CompleteEntries(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	path, err := a.Find()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	d, err := readDeclaration(path, nil)
+	d, err := ReadDeclaration(path, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -28,11 +28,11 @@ func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeComponents offers the users of the declaration: its owners and readers.
-func (a *app) completeComponents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// CompleteComponents offers the users of the declaration: its owners and readers.
+func (a *App) CompleteComponents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
-	if path, err := a.find(); err == nil {
-		if d, err := readDeclaration(path, nil); err == nil {
+	if path, err := a.Find(); err == nil {
+		if d, err := ReadDeclaration(path, nil); err == nil {
 			users, _ := acl.Users(d.Keyspace)
 			for _, u := range users {
 				out = append(out, u.Name)
@@ -42,12 +42,12 @@ func (a *app) completeComponents(*cobra.Command, []string, string) ([]string, co
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeConstructs offers the entries of one construct.
-func (a *app) completeConstructs(of keyspace.Construct) cobra.CompletionFunc {
+// CompleteConstructs offers the entries of one construct.
+func (a *App) CompleteConstructs(of keyspace.Construct) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var out []string
-		if path, err := a.find(); err == nil {
-			if d, err := readDeclaration(path, nil); err == nil {
+		if path, err := a.Find(); err == nil {
+			if d, err := ReadDeclaration(path, nil); err == nil {
 				for _, e := range d.Entries {
 					if e.Construct == of {
 						out = append(out, cobra.CompletionWithDesc(e.Name, firstLine(e.Doc)))
@@ -68,12 +68,12 @@ func firstLine(text string) string {
 	return text
 }
 
-// completeExplain offers entries and rules.
-func (a *app) completeExplain(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// CompleteExplain offers entries and rules.
+func (a *App) CompleteExplain(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, directive := a.completeEntries(c, args, word)
+	names, directive := a.CompleteEntries(c, args, word)
 	for _, r := range AllRules() {
 		names = append(names, cobra.CompletionWithDesc(r.Code, r.Summary))
 	}

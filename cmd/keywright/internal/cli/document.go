@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ type Document struct {
 	Name    string // the command, and jsonl for that form: "entities check", "audit jsonl"
 	Version int    // grows when something goes or changes its meaning
 	What    string
-	of      reflect.Type
+	Of      reflect.Type
 }
 
 // module is the path that the packages of the outputs begin with.
@@ -31,7 +31,7 @@ const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/c
 
 // Schema returns the JSON Schema of a document, with the comments of the source in root.
 func (d Document) Schema(root fs.FS) ([]byte, error) {
-	s, err := shape.Of(d.of, shape.Source(root, module))
+	s, err := shape.Of(d.Of, shape.Source(root, module))
 	if err != nil {
 		return nil, err
 	}
@@ -56,29 +56,29 @@ func required(s shape.Schema) []string {
 // File returns the name of the document's schema file.
 func (d Document) File() string { return strings.ReplaceAll(d.Name, " ", "-") + ".schema.json" }
 
-// json prints a document with its version.
-func (a *app) json(v any) error { return a.printJSON(v, "  ") }
+// JSON prints a document with its version.
+func (a *App) JSON(v any) error { return a.printJSON(v, "  ") }
 
-// jsonLine prints a document as a line.
-func (a *app) jsonLine(v any) error { return a.printJSON(v, "") }
+// JSONLine prints a document as a line.
+func (a *App) JSONLine(v any) error { return a.printJSON(v, "") }
 
-func (a *app) printJSON(v any, indent string) error {
-	text, err := a.withVersion(v)
+func (a *App) printJSON(v any, indent string) error {
+	text, err := a.WithVersion(v)
 	if err != nil {
 		return err
 	}
-	return finding.WriteJSON(a.out.Raw(), json.RawMessage(text), indent)
+	return finding.WriteJSON(a.Out.Raw(), json.RawMessage(text), indent)
 }
 
-// withVersion returns a document as JSON; its version comes first.
-func (a *app) withVersion(v any) ([]byte, error) {
+// WithVersion returns a document as JSON; its version comes first.
+func (a *App) WithVersion(v any) ([]byte, error) {
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	i := slices.IndexFunc(a.documents, func(d Document) bool { return d.of == t })
+	i := slices.IndexFunc(a.documents, func(d Document) bool { return d.Of == t })
 	if i < 0 {
-		return nil, &bug{fmt.Sprintf("%s is printed and has no schema", t)}
+		return nil, &Bug{fmt.Sprintf("%s is printed and has no schema", t)}
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -94,14 +94,14 @@ func (a *app) withVersion(v any) ([]byte, error) {
 	return append([]byte(begin), rest...), nil
 }
 
-// build describes what the binary knows of itself.
-type build struct {
+// Build describes what the binary knows of itself.
+type Build struct {
 	Version  string `json:"keywright"`          // the version of the program
 	Revision string `json:"revision,omitempty"` // the commit; of a release the one that it was cut from
 	Go       string `json:"go"`
 }
 
-func version() build {
+func Version() Build {
 	b := built.Read()
-	return build{Version: b.Version, Revision: b.Commit, Go: b.Go}
+	return Build{Version: b.Version, Revision: b.Commit, Go: b.Go}
 }

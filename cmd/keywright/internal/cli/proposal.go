@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// unknownCommand proposes the command that was meant.
-func (a *app) unknownCommand(cmd *cobra.Command, word string) error {
+// UnknownCommand proposes the command that was meant.
+func (a *App) UnknownCommand(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
@@ -21,13 +21,13 @@ func (a *app) unknownCommand(cmd *cobra.Command, word string) error {
 		near = []string{best}
 	}
 	if len(near) == 0 {
-		return usage("run `"+cmd.CommandPath()+" --help` for the list", "there is no command %q", word)
+		return Usage("run `"+cmd.CommandPath()+" --help` for the list", "there is no command %q", word)
 	}
-	return usage("did you mean `"+a.corrected(word, near[0])+"`?", "there is no command %q", word)
+	return Usage("did you mean `"+a.Corrected(word, near[0])+"`?", "there is no command %q", word)
 }
 
-// flagError proposes the flag that was meant.
-func (a *app) flagError(cmd *cobra.Command, err error) error {
+// FlagError proposes the flag that was meant.
+func (a *App) FlagError(cmd *cobra.Command, err error) error {
 	hint := "run `" + cmd.CommandPath() + " --help` for its flags"
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
@@ -36,11 +36,11 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		if errors.Is(err, strconv.ErrRange) {
 			what += ", and no larger one than a computer counts to"
 		}
-		return usage(hint, "--%s takes %s, but got %q", f.Name, what, wrong.GetValue())
+		return Usage(hint, "--%s takes %s, but got %q", f.Name, what, wrong.GetValue())
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return usage(hint, "%v", err)
+		return Usage(hint, "%v", err)
 	}
 	given, word := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
@@ -49,25 +49,25 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := typo.Nearest(word, names); near != "" {
-		hint = "did you mean `" + a.corrected(given, "--"+near) + "`?"
+		hint = "did you mean `" + a.Corrected(given, "--"+near) + "`?"
 	}
-	return usage(hint, "%s has no flag %s", cmd.CommandPath(), given)
+	return Usage(hint, "%s has no flag %s", cmd.CommandPath(), given)
 }
 
-// corrected returns the command line with one word replaced, to be copied.
-func (a *app) corrected(wrong, right string) string {
+// Corrected returns the command line with one word replaced, to be copied.
+func (a *App) Corrected(wrong, right string) string {
 	words := []string{"keywright"}
-	for _, arg := range a.args {
+	for _, arg := range a.Args {
 		if rest, ok := strings.CutPrefix(arg, wrong); ok && (rest == "" || rest[0] == '=') {
 			arg, wrong = right+rest, "\x00"
 		}
-		words = append(words, shellWord(arg))
+		words = append(words, ShellWord(arg))
 	}
 	return strings.Join(words, " ")
 }
 
-// shellWord quotes what a shell would take apart.
-func shellWord(s string) string {
+// ShellWord quotes what a shell would take apart.
+func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r > 127 || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 			strings.ContainsRune("_-+=:,./@%", r)

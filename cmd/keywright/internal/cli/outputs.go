@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/spf13/cobra"
+)
+
+// FormsOf returns the forms of output of a command.
+func FormsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
+
+// PrintGaps says in the table what it does not hold.
+func (a *App) PrintGaps(g *answer.Gaps) {
+	for _, c := range g.Cut {
+		a.Print("%s has more than the %s that are looked at here", c.Entry, terminal.Count(int64(c.Listed)))
+	}
+	for _, u := range g.Unread {
+		a.Print("not read: %s", finding.Printable(u.String()))
+	}
+}
+
+// PrintNone says that there is nothing, of what was read.
+func (a *App) PrintNone(g *answer.Gaps, text string) {
+	if len(g.Unread) > 0 {
+		text += ", of those that were read"
+	}
+	a.Print("%s", text)
+}
+
+// ListedInPart returns the exit line of a listing that does not hold everything.
+func ListedInPart(g *answer.Gaps, what string) error {
+	var why []string
+	for i, u := range g.Unread {
+		if i == shownUnread {
+			why = append(why, terminal.Plural(int64(len(g.Unread)-i), "more failure"))
+			break
+		}
+		if name := u.Entry; !slices.Contains(why, name) {
+			why = append(why, name)
+		}
+	}
+	for _, c := range g.Cut {
+		why = append(why, c.Entry+" has more than "+terminal.Count(int64(c.Listed)))
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return &Exit{ExitPartial, "not all " + what + " are listed: " + strings.Join(why, ", "), "the result says of each why"}
+}
+
+// shownUnread bounds the exit line.
+const shownUnread = 5
+
+// Unwritable says why a file cannot be written, and what helps.
+func Unwritable(what string, err error) error {
+	hint := "name a file in a folder that you may write to"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		hint = "make room on that disk, or name a file on another one"
+	}
+	return Usage(hint, "%s cannot be written: %v", what, err)
+}
+
+func CountOrNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return terminal.Count(n)
+}
+
+// ProgressMode returns none where the user wants quiet.
+func (a *App) ProgressMode(mode string) string {
+	if a.Quiet {
+		return "none"
+	}
+	return mode
+}
+
+// ShownName returns a name in a table.
+func ShownName(name *finding.JSONKey) string {
+	if name == nil {
+		return ""
+	}
+	return finding.Key(*name)
+}
+
+// NotListed says in an exit line what a limit left out.
+func NotListed(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + terminal.Count(n) + " not listed: --limit)"
+}
+
+func Seconds(s float64) string {
+	if s == 0 {
+		return ""
+	}
+	return terminal.Duration(time.Duration(s * float64(time.Second)))
+}
+
+// WriteCSV writes the rows of a table. A cell that a spreadsheet would take for a formula begins with an
+// apostrophe.
+func WriteCSV(w io.Writer, rows [][]string) error {
+	out := csv.NewWriter(w)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = finding.Cell(cell)
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// RefuseTerminal refuses to write what foreigners wrote, byte by byte, to a terminal: it would
+// obey it. what is the flag that asks for it, instead what to write.
+func (a *App) RefuseTerminal(asked bool, what, instead string) error {
+	if !asked || !a.Out.TTY {
+		return nil
+	}
+	return Usage(instead, "%s writes bytes of others as they are, which is not for a terminal", what)
+}
+
+// WriteFile writes a text that is also a file, as fmt and infer print it: as it is, but to
+// a terminal so that nothing in it is a command.
+func (a *App) WriteFile(text []byte) error {
+	if a.Out.TTY {
+		text = finding.Harmless(text, false, false)
+	}
+	_, err := a.Out.Raw().Write(text)
+	return err
+}
