@@ -141,3 +141,10 @@ func (a *App) WriteFile(text []byte) error {
 	_, err := a.Out.Raw().Write(text)
 	return err
 }
+
+func Plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return terminal.Count(n) + " " + many
+}

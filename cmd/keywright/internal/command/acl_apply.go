@@ -41,7 +41,7 @@ and again afterwards. A plan has no passwords and no hashes of them.
 		RunE: func(c *cobra.Command, _ []string) error {
 			q := plan.Request{Options: map[string]string{"user": user, "select": strconv.FormatBool(choose),
 				"save": strconv.FormatBool(save)}}
-			return change(c.Context(), a, "acl apply", q, &o)
+			return change(c.Context(), a, accessVerbs()["acl apply"], q, &o)
 		},
 	}
 	o.Flags(a, c)

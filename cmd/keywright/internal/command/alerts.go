@@ -109,18 +109,6 @@ func alone(path string) (*os.File, error) {
 	return f, nil
 }
 
-// pause waits; an error: ctx has ended.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // watcher looks at a target when it changes.
 type watcher struct {
 	*alarm

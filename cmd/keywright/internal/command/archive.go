@@ -195,12 +195,6 @@ func verified(ctx context.Context, path string, keys archivefile.Keys) (*archive
 	return r, nil
 }
 
-// cancelled represents a reader that ends with a context.
-type cancelled struct {
-	ctx context.Context
-	in  io.Reader
-}
-
 func (c *cancelled) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err
@@ -323,10 +317,6 @@ type archiveKey struct {
 	Torn    bool            `json:"torn,omitempty"` // it was written to each time it was read in parts
 }
 
-// lastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
-// takes expiries that are later: they are given as it.
-const lastMoment = 253402300799999
-
 func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error {
 	if err := a.RefuseTerminal(o.output == "names", "-o names",
 		"pipe it, as in `keywright archive ls A -o names | xargs -0 -n1 echo`"); err != nil {
@@ -382,13 +372,6 @@ func archiveList(ctx context.Context, a *cli.App, path string, o *listing) error
 		a.Say("%s", librariesNamed(names))
 	}
 	return nil
-}
-
-func entryOrNone(names []string, entry int) string {
-	if entry < 0 {
-		return ""
-	}
-	return names[entry]
 }
 
 // listKey writes one key in a form of output.

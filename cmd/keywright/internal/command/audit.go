@@ -141,9 +141,6 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
 
-// valueWords say what --values may be; the last two are what it was.
-var valueWords = []string{"none", "sample", "all", "true", "false"}
-
 // prepare checks what flags cannot check themselves.
 func (o *auditing) prepare() error {
 	o.audit.Top, o.audit.Examples = o.top, o.examples

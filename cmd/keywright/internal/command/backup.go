@@ -6,20 +6,16 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
-	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -100,20 +96,6 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 	f.BoolVar(&o.resume, "resume", false, "go on with what a run that was killed has left in FILE.part")
 	f.BoolVar(&o.replace, "replace-file", false, "replace the file if it is there")
 	return c
-}
-
-// contentFlags are the flags of verbs that read whole values.
-func (o *sourcing) contentFlags(c *cobra.Command) {
-	f := c.Flags()
-	o.snapshotFlags(c)
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency",
-		0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	cli.Choices(c, "read-from", "auto", "primary", "replica")
-	cli.Choices(c, "progress", "auto", "plain", "none")
 }
 
 // backupReport describes what was saved; its JSON names are stable.
@@ -263,63 +245,6 @@ type backupRun struct {
 	libraries   source.Libraries
 }
 
-// contentReader reads whole values, wherever they are.
-type contentReader func(context.Context, server.ContentsRequest, func([]source.Content) error) (source.Summary, error)
-
-// contents opens what the flags name. done closes it.
-func contents(a *cli.App, o *sourcing) (read contentReader, done func(), err error) {
-	if o.replay {
-		return replayedContents(a, o)
-	}
-	if o.isFile() {
-		return contentsOfFile(a, o)
-	}
-	if o.isURL() {
-		a.URL = o.name
-	}
-	config, err := a.Server()
-	if err != nil {
-		return nil, nil, err
-	}
-	read = server.New(config, o.scan).Contents
-	if o.snapshot {
-		read = server.NewSnapshot(config,
-			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
-	}
-	return read, func() {}, nil
-}
-
-// contentsOfFile opens a snapshot file.
-func contentsOfFile(a *cli.App, o *sourcing) (contentReader, func(), error) {
-	if archivefile.Is(o.name) {
-		return nil, nil, cli.Usage("copy it; or name a server or a snapshot file", "%s is an archive already", o.name)
-	}
-	f, err := dumpfile.Open(o.name, a.In)
-	if err != nil {
-		return nil, nil, err
-	}
-	return contentsOfDump(a, f, o.noCRC, o.scan.OnlyDB), f.Close, nil
-}
-
-// contentsOfDump reads an open snapshot file.
-func contentsOfDump(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
-	options := dumpOptions(a, f, noCRC, onlyDB)
-	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
-		error) {
-		one := rdb.ContentsRequest{Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
-			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
-		}
-		if req.Library != nil {
-			one.Library = func(code []byte) error { return req.Library(options.Name, code) }
-		}
-		sum, err := rdb.New(f, options).Contents(ctx, one, each)
-		if failed := (*rdb.Error)(nil); errors.As(err, &failed) && !errors.Is(err, rdb.ErrNotRDB) && ctx.Err() == nil {
-			err = nil // the summary has it: what came before it is good
-		}
-		return sum, err
-	}
-}
-
 // read reads values into the file.
 func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summary, error) {
 	bar := terminal.NewProgress(b.ProgressMode(b.progress), b.App.Err, b.Now())
@@ -423,10 +348,4 @@ func (b *backupRun) kept(err error) error {
 		return err
 	}
 	return notWritten(b.to, err)
-}
-
-// notWritten returns an archive that could not be written to its end.
-func notWritten(path string, err error) error {
-	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
-		Hint: "is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }

@@ -1,11 +1,15 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )
 
@@ -95,4 +99,42 @@ func printParts(a *cli.App, parts []archivePart) error {
 	}
 	a.Print("")
 	return nil
+}
+
+// library takes a library of functions of the server that is backed up.
+func (b *backupRun) library(at string, code []byte) error {
+	lib, fresh := b.libraries.Add(at, code)
+	if !fresh || !whole(b.App, b.ks, &b.Selecting, b.scan.OnlyDB) {
+		return nil
+	}
+	err := b.w.AddLibrary(&lib)
+	if errors.Is(err, source.ErrLibrary) {
+		return cli.Usage("remove "+b.to+archivefile.Part+" to begin again",
+			"%s was begun before the library of functions %q was changed",
+			b.to+archivefile.Part, lib.Name)
+	} else if err != nil {
+		return notWritten(b.to, err)
+	}
+	return nil
+}
+
+// libraryFindings are the reasons and notes about libraries of functions: none was asked for where some keys were.
+func (b *backupRun) libraryFindings(sum *source.Summary) {
+	if whole(b.App, b.ks, &b.Selecting, b.scan.OnlyDB) {
+		sum.Incomplete = sum.Incomplete.Add(b.libraries.Reasons...)
+		if some := b.libraries.Scattered(len(b.meta.Shards)); len(some) > 0 {
+			sum.Notes = append(sum.Notes, "not at every shard: "+librariesNamed(some))
+		}
+		return
+	}
+	sum.Incomplete = slices.DeleteFunc(sum.Incomplete, func(why source.Reason) bool {
+		if why.Code == source.LibrariesDenied {
+			sum.Notes = append(sum.Notes, "not all keys were asked for: "+why.String())
+		}
+		return why.Code == source.LibrariesDenied
+	})
+	if len(b.libraries.Facts) > 0 {
+		sum.Notes = append(sum.Notes, "not all keys were asked for, so these are not saved: "+
+			librariesNamed(namesOf(b.libraries.Facts)))
+	}
 }

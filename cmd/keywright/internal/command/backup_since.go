@@ -2,8 +2,6 @@ package command
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/compare"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )
@@ -48,12 +45,6 @@ func openChain(paths []string, keys archivefile.Keys) (chain []*archivefile.Open
 		base = in.Sum()
 	}
 	return chain, nil
-}
-
-func closeAll(chain []*archivefile.Opened) {
-	for _, in := range chain {
-		_ = in.Close()
-	}
 }
 
 // hasBase refuses an archive that only has what changed.
@@ -243,21 +234,6 @@ func (b *backupRun) continued(shards []source.Shard) (err error) {
 func (b *backupRun) skips(db int, name []byte) bool {
 	_, there, err := b.left.table.Get(db, name)
 	return there && err == nil
-}
-
-// digestOf is a digest of what a declaration says of keys.
-func declarationDigest(ks *keyspace.Keyspace) string {
-	if ks == nil || len(ks.Entries) == 0 {
-		return ""
-	}
-	sum := sha256.New()
-	for _, e := range ks.Entries {
-		fmt.Fprintf(sum, "%q %q %v\n", e.Name, e.Construct, e.Type)
-		for _, k := range e.Keys {
-			fmt.Fprintf(sum, "%q %q\n", k.Role, k.Pattern.String())
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // release frees what a backup has opened.

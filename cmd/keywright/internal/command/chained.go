@@ -98,3 +98,15 @@ func (o *chaining) complete(in *archivefile.Opened, path string, keys archivefil
 	}
 	return c, err
 }
+
+// cancelled represents a reader that ends with a context.
+type cancelled struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func closeAll(chain []*archivefile.Opened) {
+	for _, in := range chain {
+		_ = in.Close()
+	}
+}

@@ -128,7 +128,7 @@ type changeRun struct {
 }
 
 // change plans, and executes where that was asked for.
-func change(ctx context.Context, a *cli.App, verb string, q plan.Request, o *changing) error {
+func change(ctx context.Context, a *cli.App, v *verb, q plan.Request, o *changing) error {
 	if err := errors.Join(cli.OneOf("output", o.output, "table", "json"), o.check()); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func change(ctx context.Context, a *cli.App, verb string, q plan.Request, o *cha
 		return cli.Usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
 	}
 	q.Namespace = a.Namespace
-	r, err := prepare(ctx, a, verb, q, o, nil)
+	r, err := prepare(ctx, a, v, q, o, nil)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,9 @@ func change(ctx context.Context, a *cli.App, verb string, q plan.Request, o *cha
 }
 
 // prepare reads what the verb needs, and connects. file is the plan that is executed.
-func prepare(ctx context.Context, a *cli.App, name string, q plan.Request, o *changing, file *plan.Plan) (*changeRun,
+func prepare(ctx context.Context, a *cli.App, v *verb, q plan.Request, o *changing, file *plan.Plan) (*changeRun,
 	error) {
-	r := &changeRun{changing: o, App: a, name: name, verb: verbs[name], request: q, file: file}
+	r := &changeRun{changing: o, App: a, name: v.name, verb: v, request: q, file: file}
 	err := r.verb.load(ctx, r)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ there is no other program.
 			if err := cli.SomeKeys("delete", &o.Selecting); err != nil {
 				return err
 			}
-			return change(c.Context(), a, "delete", o.Asked("delete"), &o)
+			return change(c.Context(), a, keyVerbs()["delete"], o.Asked("delete"), &o)
 		},
 	}
 	o.ruleFlags(a, c)
@@ -72,7 +72,7 @@ TTL, and keeps their indexes in step.
 			if o.spread < 0 || o.spread > 100 {
 				return cli.Usage("write --spread 50", "--spread is a percentage from 0 to 100")
 			}
-			return change(c.Context(), a, "ttl", o.Asked("ttl"), &o)
+			return change(c.Context(), a, keyVerbs()["ttl"], o.Asked("ttl"), &o)
 		},
 	}
 	o.ruleFlags(a, c)
@@ -101,7 +101,7 @@ func cleanCommand(a *cli.App) *cobra.Command {
   keywright clean --plan clean.plan`,
 		Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return change(c.Context(), a, "clean", o.Asked("clean"), &o)
+			return change(c.Context(), a, keyVerbs()["clean"], o.Asked("clean"), &o)
 		},
 	}
 	o.ruleFlags(a, c)

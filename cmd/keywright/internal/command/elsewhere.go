@@ -138,3 +138,14 @@ func (m *mapped) shown(side compare.Side) compare.Side {
 	}
 	return apply.Renamed(side, m.content)
 }
+
+// declaredIn returns the declaration in another namespace.
+func declaredIn(a *cli.App, namespace string) (*keyspace.Keyspace, error) {
+	inner := *a
+	inner.Namespace, inner.NamedBy = namespace, "--from-namespace"
+	ks, err := inner.DeclaredOrEmpty()
+	if err == nil && len(ks.Spaces) == 0 && namespace != load.BeforeNamespaces {
+		err = cli.Usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
+	}
+	return ks, err
+}

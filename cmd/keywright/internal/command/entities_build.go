@@ -40,7 +40,7 @@ more. keywright entities indexes lists what is there.
   keywright entities index item --remove priority --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Entries: args, Options: map[string]string{"remove": packed(remove)}}
-			return change(c.Context(), a, "entities index", q, &o)
+			return change(c.Context(), a, liveVerbs()["entities index"], q, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -39,7 +39,7 @@ entities index.
   keywright entities repair item --apply --rate 5000
   keywright entities repair --plan repair.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change(c.Context(), a, "entities repair", plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, liveVerbs()["entities repair"], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -140,7 +140,7 @@ func janitorRun(ctx context.Context, a *cli.App, name string, o *tidyOnce) error
 	}
 	if !o.apply {
 		if verb := jobVerbs[j.Do]; verb != "" {
-			return change(ctx, a, verb, jobRequest(j), jobFlags(j, false))
+			return change(ctx, a, keyVerbs()[verb], jobRequest(j), jobFlags(j, false))
 		}
 		a.Print("%s: %s; --apply does it", j.Name, j)
 		return nil
@@ -180,7 +180,7 @@ func janitorApply(ctx context.Context, a *cli.App, client *keywright.Client, ks 
 	case keyspace.WorkBackup:
 		did, err = backupOnce(held, quietly(a), j, o.backups, "default", "", func(string) error { return nil })
 	default:
-		err = change(held, a, jobVerbs[j.Do], jobRequest(j), jobFlags(j, true))
+		err = change(held, a, keyVerbs()[jobVerbs[j.Do]], jobRequest(j), jobFlags(j, true))
 	}
 	end(err == nil && context.Cause(held) == nil)
 	if did != "" {

@@ -39,7 +39,7 @@ only safe if it checks the fencing token.
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Options: map[string]string{"keys": packed(args)}}
-			return change(c.Context(), a, "locks break", q, &o)
+			return change(c.Context(), a, liveVerbs()["locks break"], q, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -128,13 +128,6 @@ func ls(ctx context.Context, a *cli.App, o *lsing) error {
 	return nil
 }
 
-// lsWidth is how much of a key the table shows, the other forms have all of it, and lsPad
-// where the next column begins after a shorter key.
-const (
-	lsWidth = 96
-	lsPad   = 48
-)
-
 // lsKey writes one key in a form of output.
 func lsKey(a *cli.App, out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
 	switch form {

@@ -75,13 +75,6 @@ server cannot be reached, 4 refused, 130 interrupted.`,
 	return c
 }
 
-// withoutVariables marks flags that must be said each time.
-func withoutVariables(c *cobra.Command, names ...string) {
-	for _, name := range names {
-		c.Flags().Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"it is said each time"}}
-	}
-}
-
 func (o *mending) refuse(c *cobra.Command) error {
 	ways := 0
 	for _, is := range []bool{o.class != "", o.all, o.from != ""} {

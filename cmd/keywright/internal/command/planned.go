@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -281,4 +282,17 @@ func (r *changeRun) printDone(res *changeResult) error {
 	}
 	a.Print("%s %s%s.", r.words().did, terminal.Plural(res.Total.Changed, r.verb.unit), memory(res.Total.Bytes))
 	return nil
+}
+
+// problem returns an error as reports have it.
+func problem(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return "interrupted"
+	}
+	return err.Error()
+}
+
+// cannot says what the server was asked in vain.
+func cannot(what string, err error) error {
+	return &keywright.Error{Class: keywright.Refused, Op: what, Err: err}
 }

@@ -45,7 +45,7 @@ match counts the jobs and does not list them, however many there are.
 			if err != nil {
 				return err
 			}
-			return change(c.Context(), a, "queues "+verb, q, &o)
+			return change(c.Context(), a, liveVerbs()["queues "+verb], q, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -75,7 +75,7 @@ the job ends.
 			if err != nil {
 				return err
 			}
-			return change(c.Context(), a, "queues cancel", q, &o)
+			return change(c.Context(), a, liveVerbs()["queues cancel"], q, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -98,7 +98,7 @@ delayed and not dead, as after an eviction or a DEL by hand.
 		Example: `  keywright queues repair
   keywright queues repair tasks --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change(c.Context(), a, "queues repair", plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, liveVerbs()["queues repair"], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -126,7 +126,7 @@ func queuesPauseCommand(a *cli.App, verb string) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return change(c.Context(), a, "queues "+verb, plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, liveVerbs()["queues "+verb], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -221,7 +221,7 @@ func (f *findings) dead(r *changeRun, of string, q queue.Queue[string], d queue.
 	}
 	f.add(plan.Change{Verb: verbOf(r.name), Entry: of, Key: finding.JSONKey(q.JobOf(d.ID)), DB: r.request.DB,
 		Before: fmt.Sprintf("dead since %s, %s, %s", d.Since.UTC().Format(time.RFC3339Nano),
-			terminal.Plural(d.Attempts, "attempt"), plural(d.Crashes, "crash", "crashes")), After: after},
+			terminal.Plural(d.Attempts, "attempt"), cli.Plural(d.Crashes, "crash", "crashes")), After: after},
 		func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return changeDead(ctx, r.name, q, d) })
 }
 

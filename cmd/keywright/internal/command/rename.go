@@ -5,14 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"strings"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
@@ -135,9 +132,9 @@ func rename(ctx context.Context, a *cli.App, o *changing) error {
 		return undoRename(ctx, a, o.undo, o)
 	}
 	if !o.apply && o.phase != phaseVerify || o.plan != "" {
-		return change(ctx, a, "rename", o.Asked("rename"), o)
+		return change(ctx, a, keyVerbs()["rename"], o.Asked("rename"), o)
 	}
-	r, err := prepare(ctx, a, "rename", o.Asked("rename"), o, nil)
+	r, err := prepare(ctx, a, keyVerbs()["rename"], o.Asked("rename"), o, nil)
 	if err != nil {
 		return err
 	}
@@ -209,17 +206,6 @@ func (r *changeRun) pairs() (*plan.Pairs, error) {
 		r.App.Say("warning: the keys of %s lose their hash tag: in a cluster those that shared a slot will not", old)
 	}
 	return pairs, nil
-}
-
-// declaredIn returns the declaration in another namespace.
-func declaredIn(a *cli.App, namespace string) (*keyspace.Keyspace, error) {
-	inner := *a
-	inner.Namespace, inner.NamedBy = namespace, "--from-namespace"
-	ks, err := inner.DeclaredOrEmpty()
-	if err == nil && len(ks.Spaces) == 0 && namespace != load.BeforeNamespaces {
-		err = cli.Usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
-	}
-	return ks, err
 }
 
 // renameRule makes the rule of a rename.
@@ -306,7 +292,7 @@ func undoRename(ctx context.Context, a *cli.App, path string, o *changing) error
 	flags := &changing{pacing: o.pacing, output: o.output}
 	flags.asIn(&p.Request)
 	flags.apply, flags.phase, flags.undo = o.apply, phaseMove, path
-	r, err := prepare(ctx, a, "rename", p.Request, flags, nil)
+	r, err := prepare(ctx, a, keyVerbs()["rename"], p.Request, flags, nil)
 	if err != nil {
 		return err
 	}
@@ -368,16 +354,4 @@ func (r *changeRun) there(ctx context.Context, batch []source.Key, decisions []p
 		decisions[i].Meant = decisions[i].Meant && n > 0
 	}
 	return r.blocked(ctx, batch, decisions)
-}
-
-// isUndo reports whether a file says what was renamed, or given a TTL.
-func isUndo(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 8)
-	n, _ := f.Read(head)
-	return strings.HasPrefix(string(head[:n]), `{"undo":`)
 }

@@ -2,12 +2,17 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"time"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/replay"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -86,4 +91,67 @@ func replayedContents(a *cli.App, o *sourcing) (contentReader, func(), error) {
 		return sum, err
 	}
 	return told, func() { done(); r.Close() }, nil
+}
+
+// contentReader reads whole values, wherever they are.
+type contentReader func(context.Context, server.ContentsRequest, func([]source.Content) error) (source.Summary, error)
+
+// contents opens what the flags name. done closes it.
+func contents(a *cli.App, o *sourcing) (read contentReader, done func(), err error) {
+	if o.replay {
+		return replayedContents(a, o)
+	}
+	if o.isFile() {
+		return contentsOfFile(a, o)
+	}
+	if o.isURL() {
+		a.URL = o.name
+	}
+	config, err := a.Server()
+	if err != nil {
+		return nil, nil, err
+	}
+	read = server.New(config, o.scan).Contents
+	if o.snapshot {
+		read = server.NewSnapshot(config,
+			server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
+	}
+	return read, func() {}, nil
+}
+
+// contentsOfFile opens a snapshot file.
+func contentsOfFile(a *cli.App, o *sourcing) (contentReader, func(), error) {
+	if archivefile.Is(o.name) {
+		return nil, nil, cli.Usage("copy it; or name a server or a snapshot file", "%s is an archive already", o.name)
+	}
+	f, err := dumpfile.Open(o.name, a.In)
+	if err != nil {
+		return nil, nil, err
+	}
+	return contentsOfDump(a, f, o.noCRC, o.scan.OnlyDB), f.Close, nil
+}
+
+// contentsOfDump reads an open snapshot file.
+func contentsOfDump(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
+	options := dumpOptions(a, f, noCRC, onlyDB)
+	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
+		error) {
+		one := rdb.ContentsRequest{Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
+			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
+		}
+		if req.Library != nil {
+			one.Library = func(code []byte) error { return req.Library(options.Name, code) }
+		}
+		sum, err := rdb.New(f, options).Contents(ctx, one, each)
+		if failed := (*rdb.Error)(nil); errors.As(err, &failed) && !errors.Is(err, rdb.ErrNotRDB) && ctx.Err() == nil {
+			err = nil // the summary has it: what came before it is good
+		}
+		return sum, err
+	}
+}
+
+// notWritten returns an archive that could not be written to its end.
+func notWritten(path string, err error) error {
+	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
+		Hint: "is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }

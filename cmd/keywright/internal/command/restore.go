@@ -437,25 +437,3 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	}
 	return out, err
 }
-
-// problem returns an error as reports have it.
-func problem(ctx context.Context, err error) string {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return "interrupted"
-	}
-	return err.Error()
-}
-
-// indices are 0, 1, 2 … of a list.
-func indices(list []string) []int {
-	out := make([]int, len(list))
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-// cannot says what the server was asked in vain.
-func cannot(what string, err error) error {
-	return &keywright.Error{Class: keywright.Refused, Op: what, Err: err}
-}

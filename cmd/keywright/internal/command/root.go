@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
 	"strings"
 
@@ -87,6 +88,14 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 		migrateCommand(a), demoCommand(a), schemaCommand(a), serveCommand(a), janitorCommand(a),
 		statusCommand(a), versionCommand(a))
 	return root
+}
+
+// verbs returns all verbs that go through a plan.
+func verbs() map[string]*verb {
+	all := keyVerbs()
+	maps.Copy(all, liveVerbs())
+	maps.Copy(all, accessVerbs())
+	return all
 }
 
 // helpCommand returns cobra's, except that a topic there is not is an error.

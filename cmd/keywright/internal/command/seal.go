@@ -13,7 +13,6 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/seal/reseal"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
@@ -26,33 +25,6 @@ type sealing struct {
 	scan     server.Options
 	progress string
 	output   string
-}
-
-// ringing holds the flags that say where the key ring is.
-type ringing struct {
-	keysFile string
-	keysExec []string
-	keysEnv  []string
-}
-
-func (o *ringing) Flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
-	f.StringArrayVar(&o.keysExec, "keys-exec", nil,
-		"a program that prints the key ring; repeat the flag for each of its arguments")
-	f.StringArrayVar(&o.keysEnv, "keys-env", nil,
-		"a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the "+
-			"flag for each")
-}
-
-// Given tells whether a flag says where the ring is.
-func (o *ringing) Given() bool { return o.keysFile != "" || len(o.keysExec) > 0 }
-
-func (o *ringing) check() error {
-	if o.keysFile != "" && len(o.keysExec) > 0 {
-		return cli.Usage("name one of them", "--keys-file and --keys-exec exclude each other")
-	}
-	return nil
 }
 
 func sealCommand(a *cli.App) *cobra.Command {
@@ -74,11 +46,6 @@ sealed with the active key, ` + "`seal adopt`" +
 	c.AddCommand(sealStatusCommand(a), sealRotateCommand(a), sealAdoptCommand(a), sealKeyCommand(a))
 	return c
 }
-
-// ringHelp explains where the ring comes from.
-const ringHelp = `The key ring is read from the file that --keys-file names (its owner alone may use
-it), or is what the program of --keys-exec prints, or is in KEYWRIGHT_KEY_RING.
-No flag takes a key.`
 
 func sealStatusCommand(a *cli.App) *cobra.Command {
 	var o sealing
@@ -127,23 +94,6 @@ func (o *sealing) check() error {
 		return err
 	}
 	return cli.OneOf("output", o.output, "table", "json")
-}
-
-// keyRing reads the ring.
-func keyRing(ctx context.Context, a *cli.App, o *ringing) (*seal.Ring, error) {
-	from := seal.Environment(cli.RingVariable, a.Getenv)
-	switch {
-	case o.keysFile != "":
-		from = seal.File(o.keysFile)
-	case len(o.keysExec) > 0:
-		from = seal.ExecOptions{Env: o.keysEnv}.Exec(o.keysExec[0], o.keysExec[1:]...)
-	}
-	r, err := seal.Open(ctx, from)
-	if err != nil {
-		return nil, cli.Usage("name one with --keys-file or --keys-exec, or set "+cli.RingVariable+"; `keywright seal key` makes one",
-			"%v", err)
-	}
-	return r, nil
 }
 
 // sealTexts counts.
@@ -311,7 +261,7 @@ func printSealed(a *cli.App, r *reseal.Report) error {
 	total := r.Total()
 	if total.Fixed > 0 {
 		a.Print("%s of streams cannot be changed, and need their keys until they are trimmed",
-			plural(total.Fixed, "entry", "entries"))
+			cli.Plural(total.Fixed, "entry", "entries"))
 	}
 	for _, id := range r.Unused() {
 		a.Print("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, "+
@@ -341,13 +291,6 @@ func shown(where string) string {
 		return ""
 	}
 	return finding.Key([]byte(where))
-}
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return terminal.Count(n) + " " + many
 }
 
 // sealedRows returns a part's counts, one row per key.

@@ -55,7 +55,7 @@ left as it is.`,
   keywright seal ` + verb + ` settings --keys-file ring.json --apply --rate 5000
   keywright seal ` + verb + ` --keys-file ring.json --plan seal.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change(c.Context(), a, "seal "+verb, plan.Request{Entries: args}, &o)
+			return change(c.Context(), a, accessVerbs()["seal "+verb], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -408,13 +406,6 @@ func observed(a *cli.App, d *cli.Declaration) observe.Declaration {
 	return observe.Declaration{Keyspace: d.Keyspace, Prefix: d.Prefix, File: d.Root,
 		Schema: schemaChecker(d.Root, io.Discard),
 		Judge:  func(found []finding.Finding) []finding.Finding { return silenced(a, d, found) }}
-}
-
-// silenced returns the findings of an audit without those that comments silence.
-func silenced(a *cli.App, d *cli.Declaration, found []finding.Finding) []finding.Finding {
-	kept := finding.Ignore(finding.WithFixes(d.Moved(found), cli.AllRules()), d.Sources, cli.AllRules(), nil, a.Now())
-	// lint's to say
-	return slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") })
 }
 
 // What a request may take.

@@ -163,11 +163,14 @@ func titleOf(ask *operate.Ask) string {
 	return strings.Join(words, " ")
 }
 
+// verbServed returns a verb of servedVerbs.
+func verbServed(name string) *verb { return cmp.Or(keyVerbs()[name], liveVerbs()[name]) }
+
 // Plan implements operate.Runner.
 func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
 	a := p.quiet()
 	q.Namespace = a.Namespace
-	r, err := prepare(ctx, a, verb, q, p.Flags(&q), nil)
+	r, err := prepare(ctx, a, verbServed(verb), q, p.Flags(&q), nil)
 	if err != nil {
 		return nil, refusal(ctx, a, err)
 	}
@@ -186,7 +189,7 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 		return out, refusal(ctx, a, err)
 	}
 	a.Namespace = made.Request.Namespace
-	r, journal, err := takeUp(ctx, a, path, made, &applying{changing: *p.Flags(&made.Request), drift: usualDrift})
+	r, journal, err := takeUp(ctx, a, verbServed(made.Verb), path, made, &applying{changing: *p.Flags(&made.Request), drift: usualDrift})
 	if ended, ok := errors.AsType[*ended](err); ok { // the program was killed before it could note that
 		return operate.Outcome{Total: ended.total, Complete: true}, nil
 	}

@@ -240,3 +240,17 @@ func (o *sourcing) again(why source.Reasons) string {
 	}
 	return "run it again when the server is at rest"
 }
+
+// contentFlags are the flags of verbs that read whole values.
+func (o *sourcing) contentFlags(c *cobra.Command) {
+	f := c.Flags()
+	o.snapshotFlags(c)
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency",
+		0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
+	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	cli.Choices(c, "read-from", "auto", "primary", "replica")
+	cli.Choices(c, "progress", "auto", "plain", "none")
+}

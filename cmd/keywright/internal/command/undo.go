@@ -26,7 +26,7 @@ func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *cha
 	flags := &changing{pacing: o.pacing, output: o.output}
 	flags.asIn(&p.Request)
 	flags.apply, flags.undo = o.apply, path
-	r, err := prepare(ctx, a, "ttl", p.Request, flags, nil)
+	r, err := prepare(ctx, a, keyVerbs()["ttl"], p.Request, flags, nil)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 // verb represents a change that is planned and executed. Its name is that of its command.
 type verb struct {
+	name  string // of its command: "queues retry"
 	unit  string // what is changed: "key", "job"
 	would string // "3 keys would be deleted"
 	did   string // "Deleted 3 keys"
@@ -33,40 +34,13 @@ type work interface {
 	do(ctx context.Context, p *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error)
 }
 
-var verbs map[string]*verb
-
-func init() { // the table names functions that need it
-	verbs = map[string]*verb{
-		"delete": {unit: "key", would: "would be deleted", did: "Deleted", load: loadRule, open: byRule(deleteRule)},
-		"ttl":    {unit: "key", would: "would get a TTL", did: "Gave a TTL to", load: loadRule, open: byRule(ttlRule)},
-		"clean":  {unit: "key", would: "would be deleted", did: "Deleted", load: loadRule, open: byRule(cleanRule)},
-
-		"rename": {unit: "key", would: "would be renamed", did: "Renamed", load: loadRule, open: byRule(nil)},
-
-		"acl apply": {unit: "user", would: "would be changed", did: "Changed", load: loadUsers, open: byList(findUsers, 1),
-			noDB: true, wrong: []plan.Code{plan.ByHand}},
-		"locks break": {unit: "lock", would: "would be broken", did: "Broke", load: loadLocks, open: byList(findHeld, 1),
-			oneDB: true},
-		"queues retry": {unit: "job", would: "would be brought back", did: "Brought back", load: loadQueues,
-			open: openDead, oneDB: true, wrong: []plan.Code{plan.NotDead, plan.NameTaken}},
-		"queues discard": {unit: "job", would: "would be discarded", did: "Discarded", load: loadQueues,
-			open: openDead, oneDB: true, wrong: []plan.Code{plan.NotDead}},
-		"queues cancel": {unit: "job", would: "would be cancelled", did: "Cancelled", load: loadQueues,
-			open: byList(findWaiting, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotWaiting}},
-		"queues repair": {unit: "job", would: "would be brought back", did: "Brought back", load: loadQueues,
-			open: byList(findLost, jobsAtOnce), oneDB: true},
-		"queues pause": {unit: "queue", would: "would be paused", did: "Paused", load: loadQueues,
-			open: byList(findRunning, 1), oneDB: true},
-		"queues resume": {unit: "queue", would: "would be resumed", did: "Resumed", load: loadQueues,
-			open: byList(findPaused, 1), oneDB: true},
-		"entities repair": {unit: "item", would: "would be put right", did: "Put right", load: loadEntities,
-			open: openRepair, oneDB: true, wrong: []plan.Code{plan.NewerForm}},
-		"entities index": {unit: "item", would: "would be looked at", did: "Indexed", load: loadEntities,
-			open: openIndexing, oneDB: true},
-		"seal rotate": {unit: "text", would: "would be sealed again", did: "Sealed again", load: loadSealed,
-			open: openSealing, oneDB: true, wrong: sealFaults},
-		"seal adopt": {unit: "text", would: "would be sealed", did: "Sealed", load: loadSealed, open: openSealing,
-			oneDB: true, wrong: sealFaults},
+// keyVerbs returns the verbs that change keys by a rule.
+func keyVerbs() map[string]*verb {
+	return map[string]*verb{
+		"delete": {name: "delete", unit: "key", would: "would be deleted", did: "Deleted", load: loadRule, open: byRule(deleteRule)},
+		"ttl":    {name: "ttl", unit: "key", would: "would get a TTL", did: "Gave a TTL to", load: loadRule, open: byRule(ttlRule)},
+		"clean":  {name: "clean", unit: "key", would: "would be deleted", did: "Deleted", load: loadRule, open: byRule(cleanRule)},
+		"rename": {name: "rename", unit: "key", would: "would be renamed", did: "Renamed", load: loadRule, open: byRule(nil)},
 	}
 }
 
