@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func archiveCommand(a *cli.App) *cobra.Command {
+// archiveCommand returns the verbs of archives; diff is the one that compares two.
+func archiveCommand(a *cli.App, diff *cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "archive",
 		Short: "Look at the files that backup writes",
@@ -32,7 +33,7 @@ never called complete.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), archiveDiffCommand(a),
+	c.AddCommand(archiveInfoCommand(a), archiveVerifyCommand(a), archiveListCommand(a), diff,
 		archiveExportCommand(a))
 	return c
 }
@@ -193,13 +194,6 @@ func verified(ctx context.Context, path string, keys archivefile.Keys) (*archive
 		r.Problem = err.Error()
 	}
 	return r, nil
-}
-
-func (c *cancelled) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.in.Read(p)
 }
 
 func showArchive(a *cli.App, r *archiveReport, output string) error {

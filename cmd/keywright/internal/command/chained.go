@@ -110,3 +110,10 @@ func closeAll(chain []*archivefile.Opened) {
 		_ = in.Close()
 	}
 }
+
+func (c *cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.in.Read(p)
+}

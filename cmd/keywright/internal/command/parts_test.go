@@ -198,7 +198,7 @@ func TestReportsAddUpOnServers(t *testing.T) {
 		}
 		whole := reports[topReport](t, s, "top -o json --limit 10000")
 		for _, way := range []string{"snapshot", "file"} {
-			if d := cmp.Diff(whole["live"].names(), whole[way].names()); d != "" {
+			if d := cmp.Diff(groupNames(whole["live"]), groupNames(whole[way])); d != "" {
 				t.Errorf("seed %d: top of live and %s differ:\n%s", seed, way, d)
 			}
 		}
@@ -221,7 +221,7 @@ func TestReportsAddUpOnServers(t *testing.T) {
 }
 
 // names returns the groups, without their bytes.
-func (t *topReport) names() (out []string) {
+func groupNames(t *topReport) (out []string) {
 	for _, g := range t.Groups {
 		out = append(out, fmt.Sprintf("%q %q %s: %d, %d never expire", g.Entry, g.Pattern, g.Type, g.Keys, g.NoTTL))
 	}

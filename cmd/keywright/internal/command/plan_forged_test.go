@@ -28,7 +28,7 @@ func TestPlansThatSayNothing(t *testing.T) {
 		}
 		forged = append(forged, options)
 	}
-	for _, verb := range append(slices.Sorted(maps.Keys(verbs)), "copy", "restore", "undo", "", "no verb") {
+	for _, verb := range append(slices.Sorted(maps.Keys(verbs())), "copy", "restore", "undo", "", "no verb") {
 		for _, options := range forged {
 			p := plan.Plan{Format: plan.Format, Verb: verb, Made: time.Now(), Entries: []plan.Part{},
 				Request: plan.Request{Options: options}}

@@ -83,7 +83,7 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 		matchCommand(a), auditCommand(a), mergeCommand(a), topCommand(a), inferCommand(a), genCommand(a),
 		breakingCommand(a), diffCommand(a),
 		doctorCommand(a), aclCommand(a), locksCommand(a), queuesCommand(a), rankingsCommand(a), entitiesCommand(a),
-		sealCommand(a), backupCommand(a), archiveCommand(a), restoreCommand(a), verifyCommand(a), copyCommand(a),
+		sealCommand(a), backupCommand(a), archiveCommand(a, archiveDiffCommand(a)), restoreCommand(a), verifyCommand(a), copyCommand(a),
 		renameCommand(a), lsCommand(a), deleteCommand(a), ttlCommand(a), cleanCommand(a), applyCommand(a),
 		migrateCommand(a), demoCommand(a), schemaCommand(a), serveCommand(a), janitorCommand(a),
 		statusCommand(a), versionCommand(a))

@@ -164,7 +164,7 @@ func titleOf(ask *operate.Ask) string {
 }
 
 // verbServed returns a verb of servedVerbs.
-func verbServed(name string) *verb { return cmp.Or(keyVerbs()[name], liveVerbs()[name]) }
+func verbServed(name string) *verb { return cmp.Or(keyVerbs()[name], liveVerbs()[name], accessVerbs()[name]) }
 
 // Plan implements operate.Runner.
 func (p *planner) Plan(ctx context.Context, verb string, q plan.Request) (*plan.Plan, error) {
