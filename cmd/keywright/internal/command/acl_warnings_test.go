@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/keywright/keywright/cmd/keywright/internal/access"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ func TestWarningsOfUsersAreFolded(t *testing.T) {
 		most int
 		more bool
 	}{
-		{[]string{"acl", "print"}, toldOfUser, true},
+		{[]string{"acl", "print"}, access.ToldOfUser, true},
 		{[]string{"acl", "print", "--user", "u"}, 50, false},
 	} {
 		code, _, said := ran(t, head+wide+narrow, "", c.args...)

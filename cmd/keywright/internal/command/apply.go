@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/transfer"
 	"github.com/spf13/cobra"
 )
 
 func applyCommand(a *cli.App) *cobra.Command {
-	var o applying
+	var o change.Applying
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Execute a plan that --plan wrote, if it still holds",
@@ -28,71 +30,71 @@ FILE.undo. keywright apply FILE.undo gives every key its old name back, where no
 in the way, or takes the TTL back from each key that still ends when the plan said. Plans
 of copy need no journal: what is at the target with its value is not written again.
 
-` + exitCodesOfChanges,
+` + change.ExitCodesOfChanges,
 		Example: `  keywright delete --undeclared --plan stray.plan
   keywright apply stray.plan
   keywright apply stray.plan --rate 1000 --drift 0`,
-		Args: onePlan,
+		Args: change.OnePlan,
 		RunE: func(c *cobra.Command, args []string) error { return applyPlan(c.Context(), a, args[0], &o) },
 	}
 	a.ServerFlags(c)
-	o.pacing.Flags(c)
-	o.ring.Flags(c)
-	cli.Outputs(c, &o.output, "table", "json")
+	o.Pacing.Flags(c)
+	o.Ring.Flags(c)
+	cli.Outputs(c, &o.Output, "table", "json")
 	f := c.Flags()
-	f.IntVar(&o.drift, "drift", usualDrift, "by how many percent the counts of an entry may have moved")
-	f.StringVar(&o.from, "from", "", "of a plan of copy: the URL of the source, with its password")
-	f.StringVar(&o.to, "to", "", "of a plan of copy: the URL of the target, with its password")
-	o.keepFlag(c)
+	f.IntVar(&o.Drift, "drift", change.UsualDrift, "by how many percent the counts of an entry may have moved")
+	f.StringVar(&o.From, "from", "", "of a plan of copy: the URL of the source, with its password")
+	f.StringVar(&o.To, "to", "", "of a plan of copy: the URL of the target, with its password")
+	o.KeepFlag(c)
 	for _, name := range []string{"from", "to"} {
 		f.Lookup(name).Annotations = map[string][]string{cli.NoVariable: {"servers of each plan"}}
 	}
 	return c
 }
 
-func applyPlan(ctx context.Context, a *cli.App, path string, o *applying) error {
-	if err := errors.Join(cli.OneOf("output", o.output, "table", "json"), o.check()); err != nil {
+func applyPlan(ctx context.Context, a *cli.App, path string, o *change.Applying) error {
+	if err := errors.Join(cli.OneOf("output", o.Output, "table", "json"), o.Check()); err != nil {
 		return err
 	}
-	if o.drift < 0 {
+	if o.Drift < 0 {
 		return cli.Usage("write --drift 10", "--drift cannot be negative")
 	}
 	if isUndo(path) {
-		if o.keep != "" {
-			return onlyDeletions("an undo")
+		if o.Keep != "" {
+			return change.OnlyDeletions("an undo")
 		}
-		return undoRename(ctx, a, path, &changing{pacing: o.pacing, apply: true, output: o.output})
+		return change.UndoRename(ctx, a, path, &change.Changing{Pacing: o.Pacing, Apply: true, Output: o.Output})
 	}
-	p, err := readPlan(path)
+	p, err := change.ReadPlan(path)
 	if err != nil {
 		return err
 	}
-	if o.keep != "" && p.Verb != "delete" && p.Verb != "clean" {
-		return onlyDeletions("one of " + p.Verb)
+	if o.Keep != "" && p.Verb != "delete" && p.Verb != "clean" {
+		return change.OnlyDeletions("one of " + p.Verb)
 	}
 	a.Namespace = p.Request.Namespace
 	if p.Verb == "copy" {
-		return applyCopy(ctx, a, path, p, o)
+		return transfer.ApplyCopy(ctx, a, path, p, o)
 	}
-	if o.from+o.to != "" {
+	if o.From+o.To != "" {
 		return cli.Usage("leave them out", "--from and --to are for plans of copy, and this is one of %s", p.Verb)
 	}
 	if p.Verb == "restore" {
-		return applyRestore(ctx, a, path, p, o)
+		return transfer.ApplyRestore(ctx, a, path, p, o)
 	}
 	v := verbs()[p.Verb]
 	if v == nil {
 		return cli.Usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
 	}
-	o.asIn(&p.Request)
-	r, journal, err := takeUp(ctx, a, v, path, p, o)
+	o.AsIn(&p.Request)
+	r, journal, err := change.TakeUp(ctx, a, v, path, p, o)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	defer journal.Close()
-	return r.execute(ctx, p, journal)
+	return r.Execute(ctx, p, journal)
 }
 
 // isUndo reports whether a file says what was renamed, or given a TTL.

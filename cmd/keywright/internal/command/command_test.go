@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/declare"
 	"github.com/keywright/keywright/connect"
 	"github.com/spf13/cobra"
 )
@@ -123,7 +124,7 @@ func TestSchemaChecker(t *testing.T) {
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link.json")); err != nil {
 		t.Fatal(err)
 	}
-	check := schemaChecker(filepath.Join(dir, "keyspace.yaml"), io.Discard)
+	check := declare.SchemaChecker(filepath.Join(dir, "keyspace.yaml"), io.Discard)
 	for file, values := range map[string]map[string]bool{
 		"tags.json":           {`["a","b"]`: true, `["long"]`: false, `{}`: false, `no`: false, `[]x`: false},
 		"many.json#/$defs/n":  {`1`: true, `"1"`: false},

@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/access"
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/inspect"
 	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
@@ -196,13 +198,13 @@ func TestReportsAddUpOnServers(t *testing.T) {
 				t.Errorf("seed %d: live and %s differ:\n%s", seed, way, d)
 			}
 		}
-		whole := reports[topReport](t, s, "top -o json --limit 10000")
+		whole := reports[inspect.TopReport](t, s, "top -o json --limit 10000")
 		for _, way := range []string{"snapshot", "file"} {
 			if d := cmp.Diff(groupNames(whole["live"]), groupNames(whole[way])); d != "" {
 				t.Errorf("seed %d: top of live and %s differ:\n%s", seed, way, d)
 			}
 		}
-		for way, r := range reports[topReport](t, s, fmt.Sprintf("top -o json --limit %d", limit)) {
+		for way, r := range reports[inspect.TopReport](t, s, fmt.Sprintf("top -o json --limit %d", limit)) {
 			keys, size, forever := r.OtherKeys, r.OtherBytes, r.OtherNoTTL
 			for _, g := range r.Groups {
 				keys, size, forever = keys+g.Keys, size+g.Bytes, forever+g.NoTTL
@@ -221,7 +223,7 @@ func TestReportsAddUpOnServers(t *testing.T) {
 }
 
 // names returns the groups, without their bytes.
-func groupNames(t *topReport) (out []string) {
+func groupNames(t *inspect.TopReport) (out []string) {
 	for _, g := range t.Groups {
 		out = append(out, fmt.Sprintf("%q %q %s: %d, %d never expire", g.Entry, g.Pattern, g.Type, g.Keys, g.NoTTL))
 	}
@@ -287,7 +289,7 @@ func TestListingsAddUp(t *testing.T) {
 		add(n[7], func(id string) [][]string { return [][]string{{"SET", "secret:a" + id, "plain text"}} })
 		runDocument(t, s, documentRun{"", 0, "seal adopt --apply -u URL --keys-file ring.json --progress none", ""})
 		add(n[8], func(id string) [][]string { return [][]string{{"SET", "secret:b" + id, "plain text"}} })
-		var sealed sealReport
+		var sealed access.SealReport
 		decode(t, s, "seal status -o json -u URL --keys-file ring.json --progress none", &sealed)
 		for _, p := range sealed.Parts {
 			sum := p.NotSealed

@@ -9,7 +9,16 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/access"
+	"github.com/keywright/keywright/cmd/keywright/internal/change"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/declare"
+	"github.com/keywright/keywright/cmd/keywright/internal/inspect"
+	"github.com/keywright/keywright/cmd/keywright/internal/live"
+	"github.com/keywright/keywright/cmd/keywright/internal/migration"
+	"github.com/keywright/keywright/cmd/keywright/internal/saving"
+	"github.com/keywright/keywright/cmd/keywright/internal/serving"
+	"github.com/keywright/keywright/cmd/keywright/internal/transfer"
 	"github.com/spf13/cobra"
 )
 
@@ -79,22 +88,22 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.Verbose, "verbose", "v", false, "say which file and which server are used")
 	cli.Choices(root, "color", "auto", "always", "never")
-	root.AddCommand(initCommand(a), lintCommand(a), fmtCommand(a), rulesCommand(a), explainCommand(a),
-		matchCommand(a), auditCommand(a), mergeCommand(a), topCommand(a), inferCommand(a), genCommand(a),
-		breakingCommand(a), diffCommand(a),
-		doctorCommand(a), aclCommand(a), locksCommand(a), queuesCommand(a), rankingsCommand(a), entitiesCommand(a),
-		sealCommand(a), backupCommand(a), archiveCommand(a, archiveDiffCommand(a)), restoreCommand(a), verifyCommand(a), copyCommand(a),
-		renameCommand(a), lsCommand(a), deleteCommand(a), ttlCommand(a), cleanCommand(a), applyCommand(a),
-		migrateCommand(a), demoCommand(a), schemaCommand(a), serveCommand(a), janitorCommand(a),
-		statusCommand(a), versionCommand(a))
+	root.AddCommand(declare.InitCommand(a), declare.LintCommand(a), declare.FmtCommand(a), declare.RulesCommand(a), declare.ExplainCommand(a),
+		declare.MatchCommand(a), inspect.AuditCommand(a), inspect.MergeCommand(a), inspect.TopCommand(a), declare.InferCommand(a), declare.GenCommand(a),
+		declare.BreakingCommand(a), declare.DiffCommand(a),
+		inspect.DoctorCommand(a), access.ACLCommand(a), live.LocksCommand(a), live.QueuesCommand(a), live.RankingsCommand(a), live.EntitiesCommand(a),
+		access.SealCommand(a), saving.BackupCommand(a), saving.ArchiveCommand(a, transfer.ArchiveDiffCommand(a)), transfer.RestoreCommand(a), transfer.VerifyCommand(a), transfer.CopyCommand(a),
+		change.RenameCommand(a), inspect.LsCommand(a), change.DeleteCommand(a), change.TTLCommand(a), change.CleanCommand(a), applyCommand(a),
+		migration.MigrateCommand(a), inspect.DemoCommand(a), schemaCommand(a), serving.ServeCommand(a), serving.JanitorCommand(a),
+		serving.StatusCommand(a), versionCommand(a))
 	return root
 }
 
 // verbs returns all verbs that go through a plan.
-func verbs() map[string]*verb {
-	all := keyVerbs()
-	maps.Copy(all, liveVerbs())
-	maps.Copy(all, accessVerbs())
+func verbs() map[string]*change.Verb {
+	all := change.KeyVerbs()
+	maps.Copy(all, live.LiveVerbs())
+	maps.Copy(all, access.AccessVerbs())
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/serving"
 	"github.com/keywright/keywright/internal/expect"
 )
 
@@ -21,7 +22,7 @@ func TestLooseTokens(t *testing.T) {
 	expect.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "alice viewer sha256:%x\n", sha256.Sum256([]byte("x"))), 0o600))
 	for mode, good := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o660: false, 0o666: false} {
 		expect.NoError(t, os.Chmod(path, mode))
-		tokens, err := (&serving{tokens: path}).readTokens()
+		tokens, err := (&serving.Serving{Tokens: path}).ReadTokens()
 		if (err == nil) != good || good && len(tokens) != 1 {
 			t.Errorf("%o: %v", mode, err)
 		}

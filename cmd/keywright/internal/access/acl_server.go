@@ -1,0 +1,234 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/kernel"
+	"github.com/keywright/keywright/topology"
+)
+
+// aclSession represents the servers of a topology and the users that they should have.
+type aclSession struct {
+	nodes map[string]kernel.Raw
+	users []acl.User
+	close func()
+}
+
+// ACLDifference describes what acl diff prints as JSON; its names are stable.
+type ACLDifference struct {
+	Servers []aclServer `json:"servers"`
+}
+
+// aclServer describes what one server has and lacks.
+type aclServer struct {
+	Server  string       `json:"server"`
+	Changes []acl.Change `json:"changes"`
+	Unknown []string     `json:"unknown_users"` // users that the declaration does not have
+	self    string
+	client  kernel.Raw
+
+	categories map[string][]string // which commands each category of this server has
+}
+
+// openSession connects to all servers. With choose, or if the URL names a database other
+// than 0, users may choose one.
+func openSession(ctx context.Context, a *cli.App, user string, choose bool) (*aclSession, error) {
+	d, users, err := declaredUsers(a, user)
+	if err != nil {
+		return nil, err
+	}
+	config, err := a.Server()
+	if err != nil {
+		return nil, err
+	}
+	warnOfExcess(a, d, users, user != "")
+	if choose || config.DB != 0 {
+		users = withSelect(users)
+	}
+	return aclNodes(ctx, a, config, users)
+}
+
+// aclNodes connects to all servers of a topology.
+func aclNodes(ctx context.Context, a *cli.App, config connect.Config, users []acl.User) (*aclSession, error) {
+	c, err := keywright.Open(ctx, a.URL,
+		keywright.Options{Logger: cli.Silent, CAFile: a.Connect.CAFile, CertFile: a.Connect.CertFile,
+			KeyFile:    a.Connect.KeyFile,
+			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
+			Getenv: a.Getenv})
+	if err != nil {
+		return nil, cli.ServerFailure(err)
+	}
+	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
+	if err != nil {
+		closeAll()
+		c.Close()
+		return nil, err
+	}
+	return &aclSession{nodes, users, func() { closeAll(); c.Close() }}, nil
+}
+
+// withReplicas adds to the primaries the replicas that they name.
+func withReplicas(ctx context.Context, config connect.Config,
+	primaries map[string]kernel.Raw) (all map[string]kernel.Raw, closeAll func(), err error) {
+	all = maps.Clone(primaries)
+	var opened []kernel.Raw
+	closeAll = func() {
+		for _, c := range opened {
+			c.Close()
+		}
+	}
+	for address, c := range primaries {
+		role, err := topology.ReadRole(ctx, kernel.AskNode(c))
+		if err != nil {
+			return all, closeAll, aclRefused(address, err, "the login needs +role")
+		}
+		for _, replica := range role.Followers {
+			if all[replica] != nil {
+				continue
+			}
+			r, err := kernel.OpenNode(config, replica)
+			if err != nil {
+				return all, closeAll,
+					aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
+			}
+			opened = append(opened, r)
+			all[replica] = r
+		}
+	}
+	return all, closeAll, nil
+}
+
+func aclRefused(server string, err error, hint string) error {
+	return cli.ServerFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server,
+		Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
+}
+
+// compare asks every server for its users.
+func (s *aclSession) compare(ctx context.Context) ([]aclServer, error) {
+	var plan []aclServer
+	for _, address := range slices.Sorted(maps.Keys(s.nodes)) {
+		found, err := compareServer(ctx, s.nodes[address], s.users)
+		if err != nil {
+			return plan, aclRefused(address, err, "the login needs +acl|getuser, +acl|users, +acl|whoami and +acl|cat")
+		}
+		found.Server, found.client = address, s.nodes[address]
+		plan = append(plan, found)
+	}
+	return plan, nil
+}
+
+func compareServer(ctx context.Context, c kernel.Raw, users []acl.User) (out aclServer, err error) {
+	if out.self, err = c.Do(ctx, c.B().AclWhoami().Build()).ToString(); err != nil {
+		return out, err
+	}
+	names, err := c.Do(ctx, c.B().AclUsers().Build()).AsStrSlice()
+	if err != nil {
+		return out, err
+	}
+	var actual []acl.Actual
+	for _, name := range names {
+		u, err := getUser(ctx, c, name)
+		if err != nil {
+			return out, err
+		}
+		actual = append(actual, u)
+	}
+	if out.categories, err = categoriesOfServer(ctx, c); err != nil {
+		return out, err
+	}
+	out.Changes, out.Unknown = acl.Diff(users, actual, out.categories), acl.Unknown(users, actual)
+	return out, nil
+}
+
+// categoriesOfServer returns which commands each category of this server has.
+func categoriesOfServer(ctx context.Context, c kernel.Raw) (map[string][]string, error) {
+	names, err := c.Do(ctx, c.B().AclCat().Build()).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	asks := make([]kernel.Command, len(names))
+	for i, name := range names {
+		asks[i] = c.B().AclCat().Categoryname(name).Build()
+	}
+	out := map[string][]string{}
+	for i, r := range c.DoMulti(ctx, asks...) {
+		if out[names[i]], err = r.AsStrSlice(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func getUser(ctx context.Context, c kernel.Raw, name string) (acl.Actual, error) {
+	u := acl.Actual{Name: name}
+	fields, err := c.Do(ctx, c.B().AclGetuser().Username(name).Build()).AsMap()
+	if err != nil {
+		return u, err
+	}
+	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
+		m := fields[field]
+		if *into, err = m.ToString(); err != nil {
+			return u, fmt.Errorf(
+				"the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+		}
+	}
+	flags := fields["flags"]
+	if u.Flags, err = flags.AsStrSlice(); err != nil {
+		return u, fmt.Errorf(
+			"the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
+	}
+	selectors := fields["selectors"]
+	list, _ := selectors.ToArray()
+	u.Selectors = len(list)
+	return u, nil
+}
+
+func showACL(a *cli.App, form string, plan []aclServer) error {
+	changes := 0
+	for i := range plan {
+		changes += len(plan[i].Changes)
+		plan[i].Changes = append([]acl.Change{}, plan[i].Changes...)
+		plan[i].Unknown = append([]string{}, plan[i].Unknown...)
+	}
+	if form == "json" {
+		if err := a.JSON(ACLDifference{append([]aclServer{}, plan...)}); err != nil {
+			return err
+		}
+	} else {
+		printACL(a, plan)
+	}
+	if changes > 0 {
+		return &cli.Exit{Code: cli.ExitFindings}
+	}
+	return nil
+}
+
+func printACL(a *cli.App, plan []aclServer) {
+	for _, s := range plan {
+		if len(s.Changes) == 0 {
+			a.Print("%s: as declared", s.Server)
+		} else {
+			a.Print("%s: %s", s.Server, terminal.Plural(int64(len(s.Changes)), "difference"))
+		}
+		for _, c := range s.Changes {
+			style := terminal.Red
+			if c.Add {
+				style = terminal.Green
+			}
+			a.Print("  %s", a.Out.Paint(style, finding.Printable(c.String())))
+		}
+		if len(s.Unknown) > 0 {
+			a.Print("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
+		}
+	}
+}

@@ -1,0 +1,398 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// Changing holds the flags of every command that changes a server by a plan.
+type Changing struct {
+	cli.Selecting // of verbs with a rule
+	Pacing
+	renaming
+	db     int
+	spread int    // of ttl, percent
+	alone  bool   // of delete: no other program uses the server
+	Keep   string // of delete and clean: the archive that what is deleted goes into
+	Apply  bool
+	plan   string
+	Output string
+	Ring   sources.Ringing // of those that seal
+}
+
+// Pacing holds the flags that bound how fast keys are changed.
+type Pacing struct {
+	Rate       int
+	byteRate   int
+	MaxLatency time.Duration
+	Progress   string
+}
+
+func (p *Pacing) Flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&p.Rate, "rate", 0, "keys per second at most that are changed (0: as fast as the server takes them)")
+	f.IntVar(&p.byteRate, "rate-mb", 0, "megabytes per second at most of the values that are changed (0: any)")
+	f.DurationVar(&p.MaxLatency, "max-latency", UsualLatency,
+		"pause while the server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&p.Progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	cli.Choices(c, "progress", "auto", "plain", "none")
+}
+
+// UsualLatency is the --max-latency of what changes a server.
+const UsualLatency = 50 * time.Millisecond
+
+func (p *Pacing) Check() error {
+	if p.Rate < 0 || p.byteRate < 0 || p.MaxLatency < 0 {
+		return cli.Usage("write a positive number, or leave it out", "--rate, --rate-mb and --max-latency cannot be negative")
+	}
+	return cli.OneOf("progress", p.Progress, "auto", "plain", "none")
+}
+
+func (o *Changing) Flags(a *cli.App, c *cobra.Command) {
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Pacing.Flags(c)
+	f := c.Flags()
+	f.BoolVar(&o.Apply, "apply", false, "do it")
+	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
+	cli.Outputs(c, &o.Output, "table", "json")
+}
+
+// PlanHelp explains what all these commands have in common.
+const PlanHelp = `Without --apply it is a plan: it changes nothing, and says what would be done, and
+what is left alone and why. --plan FILE writes the plan, which keywright apply FILE
+executes after it has checked that it still holds. --apply plans and executes. Twice
+is as once: a run that was interrupted or killed is run again.`
+
+// changingHelp explains what is common.
+const changingHelp = `Without --apply it is a plan: it changes nothing, and says by entry what would be
+done, and what is left alone and why. --plan FILE writes the plan, which
+keywright apply FILE executes after it has checked that it still holds. --apply
+plans and executes.
+
+Each condition is checked by the server in the same step as the change. Locks that
+are held, loads, workers and queues that work are left alone; items of entities go
+through their store with their indexes, caches with the load that is under way.
+Twice is as once: a run that was interrupted or killed is run again.`
+
+// ExitCodesOfChanges lists those of all these verbs.
+const ExitCodesOfChanges = `Exit codes: 0 planned or done, 1 the server refused some changes, 2 usage, 3 the
+server cannot be reached, 4 it refuses, or the plan does not hold any more, 5 not all
+keys were seen or changed, 130 interrupted.`
+
+// ChangeRun represents one run of a verb: a plan, and its execution where that was asked for.
+type ChangeRun struct {
+	*Changing
+	*cli.App
+	Name    string // of the verb
+	verb    *Verb
+	Request plan.Request
+	File    *plan.Plan // the plan that is executed; nil: it is made now
+	Schema  *keyspace.Keyspace
+	Keys    *seal.Ring // of verbs that seal
+	Users   []acl.User // of acl apply
+	Config  connect.Config
+	id      server.Identity
+	clients *cli.Databases
+	work    Work
+	Made    *plan.Plan // what the request gives now
+	resumed bool
+	Closers []func()
+
+	selects selection.Request // of verbs with a rule
+	rule    plan.Rule
+	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
+	source  apply.Scan     // of an undo: the keys that were changed; nil: the server is scanned
+	once    bool           // nothing was counted before it is done
+	keeps   *keeper        // where a deletion writes what it deletes; nil: nowhere
+	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: nowhere
+}
+
+// Change plans, and executes where that was asked for.
+func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing) error {
+	if err := errors.Join(cli.OneOf("output", o.Output, "table", "json"), o.Check()); err != nil {
+		return err
+	}
+	if o.Apply && o.plan != "" {
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
+			"--plan and --apply exclude each other")
+	}
+	if o.Keep != "" && !o.Apply {
+		return cli.Usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
+	}
+	q.Namespace = a.Namespace
+	r, err := Prepare(ctx, a, v, q, o, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.MakePlan(ctx); err != nil {
+		return err
+	}
+	if o.plan != "" {
+		if err := WritePlan(o.plan, r.Made); err != nil {
+			return err
+		}
+	}
+	if !o.Apply {
+		return r.showPlan(r.Made, o.plan)
+	}
+	return r.Execute(ctx, r.Made, nil)
+}
+
+// Prepare reads what the verb needs, and connects. file is the plan that is executed.
+func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing, file *plan.Plan) (*ChangeRun,
+	error) {
+	r := &ChangeRun{Changing: o, App: a, Name: v.Name, verb: v, Request: q, File: file}
+	err := r.verb.Load(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	a.Keyspace = r.Schema
+	if r.Config, err = a.Server(); err != nil {
+		return nil, err
+	}
+	r.Request.DB = r.database(q.DB)
+	if r.id, err = server.Identify(ctx, r.Config, server.Primary); err != nil {
+		return nil, err
+	}
+	r.clients = &cli.Databases{App: a, Open: map[int]*keywright.Client{}}
+	r.Closers = append(r.Closers, r.clients.Close)
+	if r.work, err = r.verb.Open(ctx, r); err != nil {
+		r.Close()
+		return nil, cli.ServerFailure(err)
+	}
+	r.scoped()
+	return r, nil
+}
+
+// database returns what the URL names, where it names one, else what was asked for. A plan is for one,
+// or for all, and does not hold for another one.
+func (r *ChangeRun) database(asked int) int {
+	switch named := r.Config.DB > 0; {
+	case r.verb.NoDB, asked >= 0 && !r.verb.OneDB && r.File == nil: // --db
+	case named, r.verb.OneDB && r.File == nil:
+		return r.Config.DB
+	}
+	return asked
+}
+
+// scoped notes where the verb works.
+func (r *ChangeRun) scoped() {
+	db := max(r.Request.DB, cli.AllDatabases)
+	switch {
+	case r.verb.NoDB:
+		db = cli.AboutNoDatabase
+	case r.verb.OneDB:
+		db = max(db, 0)
+	}
+	r.NoteScope(r.Config.String(), db, r.Schema, r.Request.Anywhere)
+	if rule, ok := r.rule.(*plan.Delete); ok && len(r.Scope.Namespaces) == 0 {
+		r.Scope.Within = rule.Within()
+	}
+}
+
+func (r *ChangeRun) Close() {
+	for _, c := range r.Closers {
+		c()
+	}
+	if r.asker != nil {
+		r.asker.Close()
+	}
+	_ = r.undoing.Close()
+}
+
+// Client returns the client of the database that the verb is about.
+func (r *ChangeRun) Client() (*keywright.Client, error) {
+	return r.clients.Client(max(r.Request.DB, 0))
+}
+
+// MakePlan looks at what there is now.
+func (r *ChangeRun) MakePlan(ctx context.Context) error {
+	p := r.empty()
+	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, r.App.Now())
+	err := r.work.Plan(ctx, p, bar)
+	bar.Clear()
+	if err != nil {
+		return cli.ServerFailure(err)
+	}
+	r.Made = p
+	return p.Seal()
+}
+
+// empty returns the plan without what it counts.
+func (r *ChangeRun) empty() *plan.Plan {
+	return &plan.Plan{Format: plan.Format, Verb: r.Name, Made: r.App.Now().UTC().Truncate(time.Millisecond),
+		Tool: cli.Version().Version, Server: PlanServer(r.Config, r.id), Declaration: plan.Digest(r.Schema), Request: r.Request,
+		Entries: []plan.Part{}}
+}
+
+// Bare returns the plan without what it counts, sealed.
+func (r *ChangeRun) Bare() (*plan.Plan, error) {
+	p := r.empty()
+	return p, p.Seal()
+}
+
+// PlanServer returns the identity of a server as plans have it.
+func PlanServer(config connect.Config, id server.Identity) plan.Server {
+	s := plan.Server{Name: config.String(), Cluster: id.Cluster, Shards: []plan.Shard{}}
+	for _, sh := range id.Shards {
+		s.Shards = append(s.Shards, plan.Shard{Address: sh.Address, Brand: sh.Brand, Version: sh.Version,
+			RunID: sh.RunID, ReplID: sh.ReplID, Flushes: sh.Flushes, Slots: sh.Slots})
+	}
+	return s
+}
+
+// WritePlan writes a plan into a file that only its owner may read.
+func WritePlan(path string, p *plan.Plan) error {
+	f, err := archivefile.Create(path, true)
+	if err != nil {
+		return cli.Unwritable("the plan", err)
+	}
+	if err := p.Write(f); err != nil {
+		return errors.Join(err, f.Remove())
+	}
+	return f.Finish()
+}
+
+// ReadPlan reads a plan.
+func ReadPlan(path string) (*plan.Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Usage("name the file that --plan wrote", "%v", err)
+	}
+	defer f.Close()
+	p, err := plan.Read(f)
+	if err != nil {
+		return nil, cli.Usage("make a new plan with --plan", "%s cannot be used: %v", path, err)
+	}
+	return p, nil
+}
+
+// Execute changes the server as a plan says, and prints what was done. journal may be nil.
+func (r *ChangeRun) Execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
+	began := r.App.Now()
+	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, began)
+	report, err := r.Perform(ctx, p, journal, bar, func(done int64) {
+		bar.Show(terminal.State{What: r.verb.Unit + "s", Done: done, Total: p.Total.Keys,
+			Elapsed: r.App.Now().Sub(began)}, r.App.Now())
+	})
+	bar.Clear()
+	if _, unbegun := errors.AsType[*notBegun](err); unbegun {
+		return errors.Unwrap(err)
+	}
+	return r.showDone(ctx, p, &report, err)
+}
+
+// notBegun describes why nothing of a plan was done.
+type notBegun struct{ error }
+
+func (n *notBegun) Unwrap() error { return n.error }
+
+// Perform changes the server as a plan says. journal and bar may be nil.
+func (r *ChangeRun) Perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
+	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
+	first, err := r.clients.Client(0)
+	if err == nil {
+		err = server.Has(ctx, r.Config, server.ToChangeKeys())
+	}
+	if err != nil {
+		return report, &notBegun{err}
+	}
+	acting, err := Act(ctx, r.App, first, r.Config, &r.Made.Server)
+	if err != nil {
+		return report, &notBegun{err}
+	}
+	defer acting.End()
+	if r.Keep != "" {
+		if r.keeps, err = r.keeper(); err != nil {
+			return report, &notBegun{err}
+		}
+	}
+	return r.work.Do(ctx, p, apply.KeysOptions{
+		Rate: r.Rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Progress: told,
+		Waiting: cli.Patience(bar, r.Config)})
+}
+
+// Act takes the right to change keys, on servers that are still those that were looked at.
+func Act(ctx context.Context, a *cli.App, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting,
+	error) {
+	acting, err := apply.Act(ctx, c)
+	began, last := time.Now(), (*apply.ActingError)(nil)
+	for {
+		busy, ok := errors.AsType[*apply.ActingError](err)
+		if !ok || !busy.MayBeDead(last) && time.Since(began) >= a.Patience {
+			break
+		}
+		if last == nil {
+			a.Say("waiting: %s changes keys on this server; if it was killed its right ends in %s",
+				cmp.Or(busy.Owner, "another program"), terminal.Duration(busy.Left))
+		}
+		last = busy
+		if err := cli.Pause(ctx, actingAgain); err != nil {
+			return nil, err
+		}
+		acting, err = apply.Act(ctx, c)
+	}
+	if errors.Is(err, apply.ErrActing) {
+		return nil, &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "run it again when that one has ended"}
+	}
+	if err != nil {
+		return nil, cli.ServerFailure(Cannot("take the right to change keys ("+apply.ActingKey+")", err))
+	}
+	if err := unmoved(ctx, a, config, was); err != nil {
+		acting.End()
+		return nil, err
+	}
+	return acting, nil
+}
+
+// actingAgain says how long it is until the right to change keys is asked for again.
+const actingAgain = 500 * time.Millisecond
+
+// unmoved returns an error if the servers are not those that were looked at: there may have been
+// a failover since. nil: none were.
+func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.Server) error {
+	id, err := server.Identify(ctx, config, server.Primary)
+	if err != nil || was == nil {
+		return err
+	}
+	now := PlanServer(config, id)
+	why := was.Drift(&now)
+	if len(why) == 0 {
+		return nil
+	}
+	for _, d := range why {
+		a.Print("%s: %s", d.Code, finding.Printable(d.What))
+	}
+	return &cli.Exit{Code: cli.ExitRefused, Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
+		Hint: "run it again"}
+}
+
+// OnePlan takes the file of a plan.
+func OnePlan(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cli.Usage("name the file that --plan wrote", "%s takes one plan, but got %d", cmd.CommandPath(), len(args))
+	}
+	return nil
+}

@@ -1,0 +1,262 @@
+package change
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+)
+
+// namesCopied describes what a rename of a live namespace copied, or compared; its JSON names are
+// stable.
+type namesCopied struct {
+	Total       *copiedNames    `json:"total,omitempty"` // of the first pass; absent: it was only compared
+	Rounds      int             `json:"rounds"`          // of comparison
+	Repaired    int64           `json:"repaired"`        // keys that were copied again
+	Kept        int64           `json:"kept"`            // new names that were there with another value, and were left
+	Complete    bool            `json:"complete"`        // all keys were seen
+	Settled     bool            `json:"settled"`         // each old key is the same under its new name
+	Problem     string          `json:"problem,omitempty"`
+	Last        compare.Figures `json:"last"` // of the last comparison
+	Differences []DifferingKey  `json:"differences,omitempty"`
+	More        int64           `json:"more_differences,omitempty"`
+}
+
+// copiedNames holds the counts of a copy.
+type copiedNames struct{ apply.Counts }
+
+// newNames tells which keys are copied, and where to. It is for one goroutine at a time.
+type newNames struct {
+	rule, back *plan.Rename
+}
+
+func (r *ChangeRun) newNames() (*newNames, error) {
+	rule, err := r.renameRule()
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := r.pairs()
+	if err != nil {
+		return nil, err
+	}
+	back, err := plan.NewRename(r.Schema, pairs.Back(), plan.RenameOptions{Back: true})
+	return &newNames{rule.(*plan.Rename), back}, err
+}
+
+// meant returns the entry and the new name of a key that is copied. What goes as a whole, or
+// while nothing works on it, is left for the phase move.
+func (n *newNames) meant(name []byte) (to string, entry int, ok bool) {
+	d := n.rule.Decide(&source.Key{Name: name})
+	return d.Step.To, d.Entry, d.Meant && d.Leave == "" && len(d.Step.Busy)+len(d.Step.Absent)+len(d.Step.Rivals) == 0
+}
+
+// Content returns how the value of a key is written under its new name.
+func (n *newNames) Content(name []byte) *plan.Content {
+	return n.rule.Decide(&source.Key{Name: name}).Step.Content
+}
+
+func (n *newNames) To(k compare.Key) compare.Key {
+	to, _, _ := n.meant(k.Name)
+	return compare.Key{DB: k.DB, Name: []byte(to)}
+}
+
+func (n *newNames) from(k compare.Key) (compare.Key, bool) {
+	d := n.back.Decide(&source.Key{Name: k.Name})
+	return compare.Key{DB: k.DB, Name: []byte(d.Step.To)}, d.Meant && d.Step.To != ""
+}
+
+// ends opens the server twice: for old names and for new ones.
+func (r *ChangeRun) ends(ctx context.Context) (n *newNames, from, to *server.Reader, err error) {
+	if n, err = r.newNames(); err != nil {
+		return nil, nil, nil, err
+	}
+	wanted, err := r.newNames() // of another goroutine
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	from, err = r.reader(ctx, server.ContentsRequest{Match: n.rule.Glob(), Wants: func(name []byte) bool {
+		_, _, ok := wanted.meant(name)
+		return ok
+	}})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	back, err := r.newNames()
+	if err == nil {
+		to, err = r.reader(ctx, server.ContentsRequest{Match: back.back.Glob(), Wants: func(name []byte) bool {
+			_, ok := back.from(compare.Key{Name: name})
+			return ok
+		}})
+	}
+	if err != nil {
+		from.Close()
+	}
+	return n, from, to, err
+}
+
+// copyNames copies keys to their new names until both are the same.
+func (r *ChangeRun) copyNames(ctx context.Context) error {
+	n, from, to, err := r.ends(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	defer to.Close()
+	first, err := r.clients.Client(0)
+	if err != nil {
+		return err
+	}
+	acting, err := Act(ctx, r.App, first, r.Config, &r.Made.Server)
+	if err != nil {
+		return err
+	}
+	defer acting.End()
+	tell := func() error { return r.Tell(ctx, acting.Still) }
+	if err := tell(); err != nil {
+		return err
+	}
+	values, err := r.newNames() // of another goroutine
+	if err != nil {
+		return err
+	}
+	began, phase := r.App.Now(), ""
+	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, began)
+	rounds := r.rounds
+	if rounds == 0 {
+		rounds = -1
+	}
+	report, err := apply.Copy(ctx, from, to, r.clients.Client, apply.CopyOptions{
+		RestoreOptions: apply.RestoreOptions{
+			MayEvict: true, // a server that evicts does so without this, too: the keys are its own
+			Existing: apply.Existing(r.existing), Rate: r.Rate, Waiting: cli.Patience(bar, r.Config),
+			Place: func(rec *archive.Record) (apply.Place, error) {
+				name, _, ok := n.meant(rec.Key)
+				if !ok {
+					return apply.Place{}, errNoNewName
+				}
+				return apply.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires, Content: n.Content(rec.Key)}, acting.Still()
+			},
+			Progress: func(done int64) {
+				if done%64 == 0 {
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(began), Note: phase}, r.App.Now())
+				}
+			},
+		},
+		Meant: func(name []byte) (int, bool) {
+			_, entry, ok := n.meant(name)
+			return entry, ok
+		},
+		Back: n.from, Rounds: rounds, Content: values.Content,
+		Round: func(_ int, what string) { phase = what },
+	})
+	bar.Clear()
+	if err == nil {
+		err = tell() // of what was tagged meanwhile
+	}
+	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired,
+		Kept:     report.Kept,
+		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
+	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
+	return r.showCopied(ctx, out, &report.Checked, err)
+}
+
+// Tell tells the tags of caches that keep their names the new names of values.
+func (r *ChangeRun) Tell(ctx context.Context, still func() error) error {
+	pairs, err := r.pairs()
+	if err != nil {
+		return err
+	}
+	rule, err := plan.NewRename(r.Schema, pairs, plan.RenameOptions{Request: r.selects, Retag: true, Merge: !r.id.Cluster})
+	if err != nil {
+		return err
+	}
+	return apply.Tell(ctx, r.clients.Client, r.names(rule), rule, apply.KeysOptions{StillActs: still,
+		Waiting: cli.Patience(nil, r.Config)})
+}
+
+// errNoNewName leaves a key out.
+var errNoNewName = fmt.Errorf("it has no new name")
+
+// verifyNames compares each old key with what is under its new name.
+func (r *ChangeRun) verifyNames(ctx context.Context) error {
+	n, from, to, err := r.ends(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	defer to.Close()
+	values, err := r.newNames() // of another goroutine
+	if err != nil {
+		return err
+	}
+	report, err := compare.Run(ctx, apply.Renamed(from, values.Content), to, compare.Options{
+		Meant: func(name []byte) (int, bool, bool) {
+			_, entry, ok := n.meant(name)
+			return entry, false, ok
+		},
+		To: n.To, From: n.from, Ways: compare.Forward, Momentary: true,
+	})
+	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0, Last: report.Figures,
+		More: report.More}
+	out.Settled = out.Complete && report.Differ() == 0
+	return r.showCopied(ctx, out, &report, err)
+}
+
+// showCopied prints what was copied or compared, and gives the exit code.
+func (r *ChangeRun) showCopied(ctx context.Context, out *namesCopied, last *compare.Report, failed error) error {
+	for i := range last.Named {
+		out.Differences = append(out.Differences, Differing(r.rule.Names(), &last.Named[i]))
+	}
+	if failed != nil {
+		out.Problem = failed.Error()
+	}
+	var err error
+	if r.Output == "json" {
+		report := r.report()
+		report.Applied, report.Copied = out.Total != nil, out
+		err = r.App.JSON(report)
+	} else {
+		r.printCopied(out, last)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed != nil:
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(), Hint: "run it again: what is copied is the same"}
+	case !out.Complete:
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen", Hint: "run it again when the server is at rest"}
+	case !out.Settled && (out.Total == nil || out.Rounds > 0):
+		return &cli.Exit{Code: cli.ExitFindings}
+	}
+	return nil
+}
+
+func (r *ChangeRun) printCopied(out *namesCopied, last *compare.Report) {
+	a := r.App
+	for i := range last.Named {
+		d := Differing(r.rule.Names(), &last.Named[i])
+		a.Print("differs: %s (%s)", finding.Key(d.Key), d.What)
+	}
+	if out.Problem != "" {
+		a.Print("%s", a.Out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
+	}
+	if t := out.Total; t != nil {
+		a.Print("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be "+
+			"written); %s again.",
+			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing),
+			terminal.Count(t.Refused+t.Unknown),
+			terminal.Count(out.Repaired))
+	}
+	a.Print("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()),
+		terminal.Plural(last.Keys, "key"))
+}

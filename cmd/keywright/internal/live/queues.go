@@ -1,0 +1,174 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/spf13/cobra"
+)
+
+// queueing holds the flags of queues.
+type queueing struct {
+	output string
+	dead   bool
+	limit  int64
+}
+
+func QueuesCommand(a *cli.App) *cobra.Command {
+	var o queueing
+	c := &cobra.Command{
+		Use:   "queues [entry]...",
+		Short: "What the queues of the keyspace hold; retry, discard and repair with a plan",
+		Long: `Lists the queues: jobs per lane and how long the first one has waited, jobs that
+run, those whose worker is dead (zombies), delayed and dead jobs, workers. --dead lists
+dead jobs with their reasons.
+
+keywright queues retry and discard take ids of dead jobs, all, or all that match, and
+cancel takes jobs that wait; repair looks at every
+stored job and brings back those that are in no place, as after an eviction or a DEL by
+hand; pause and resume stop and start the claiming of jobs.`,
+		Example: `  keywright queues
+  keywright queues tasks --dead
+  keywright queues retry tasks --all --apply
+  keywright queues repair`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.limit < 1 || o.limit > 1000 {
+				return cli.Usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
+			}
+			if err := cli.OneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			return a.WithConstructs(c.Context(), keyspace.Queue, args,
+				func(client *keywright.Client, entries []*keyspace.Entry) error {
+					return queues(c.Context(), a, client, entries, &o)
+				})
+		},
+	}
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	cli.Outputs(c, &o.output, "table", "json")
+	f := c.Flags()
+	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
+	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
+	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
+		queuesRepairCommand(a),
+		queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
+	return c
+}
+
+func queues(ctx context.Context, a *cli.App, c *keywright.Client, entries []*keyspace.Entry, o *queueing) error {
+	dead := o.limit
+	if !o.dead {
+		dead = 0
+	}
+	report, err := a.ConstructReader(c).Queues(ctx, entries, dead)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.output == "json":
+		err = a.JSON(report)
+		sayLeft(a, &report)
+	case o.dead:
+		err = printDead(a, &report)
+	default:
+		err = printQueues(a, &report)
+	}
+	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "queues"))
+}
+
+// sayLeft says on standard error what a limit left out of the document.
+func sayLeft(a *cli.App, r *answer.Queues) {
+	left := int64(0)
+	for _, q := range r.Queues {
+		left += q.Left
+	}
+	if left > 0 {
+		a.Say("not listed: %s (--limit)", terminal.Plural(left, "more dead job"))
+	}
+}
+
+func printQueues(a *cli.App, report *answer.Queues) error {
+	var rows [][]string
+	for _, q := range report.Queues {
+		for i, l := range q.Lanes {
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), cli.Seconds(l.Oldest), "", "", "", "", "", "", "", ""}
+			if i == 0 {
+				state := ""
+				if q.Paused {
+					state = "paused"
+				}
+				row[0] = q.Title()
+				copy(row[4:],
+					[]string{terminal.Count(q.Running), cli.CountOrNone(q.Zombies), overdue(q), cli.CountOrNone(q.Delayed),
+						cli.CountOrNone(q.Dead), terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
+			}
+			rows = append(rows, row)
+		}
+	}
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
+	if len(rows) == 0 {
+		a.PrintNone(&report.Gaps, "no queue has a key")
+		return nil
+	}
+	return terminal.Table(a.Out,
+		[]terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
+			{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
+			{Title: "overdue", Right: true, Drop: 2},
+			{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
+			{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
+}
+
+// overdue says how many runs of a queue last too long, and for how many that is not known.
+func overdue(q answer.Queue) string {
+	if q.Unseen > 0 {
+		return fmt.Sprintf("%d of %d", q.Overdue, q.Running+q.Zombies-q.Unseen)
+	}
+	return cli.CountOrNone(q.Overdue)
+}
+
+// printable returns a foreign text as a terminal may show it.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+func printDead(a *cli.App, report *answer.Queues) error {
+	var rows [][]string
+	left := int64(0)
+	for _, q := range report.Queues {
+		for _, j := range q.Buried {
+			rows = append(rows,
+				[]string{q.Title(), finding.Key(j.ID), terminal.Count(j.Attempts), cli.CountOrNone(j.Crashes), printable(j.Reason)})
+		}
+		left += q.Left
+	}
+	defer a.PrintGaps(&report.Gaps)
+	a.PrintScope()
+	if len(rows) == 0 {
+		a.PrintNone(&report.Gaps, "no job is dead")
+		return nil
+	}
+	err := terminal.Table(a.Out,
+		[]terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
+			{Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
+	if left > 0 {
+		a.Print("and %s, which --limit leaves out", terminal.Plural(left, "more dead job"))
+	}
+	return err
+}

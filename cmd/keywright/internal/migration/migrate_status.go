@@ -1,0 +1,185 @@
+package migration
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/answer"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/migrate"
+	"github.com/spf13/cobra"
+)
+
+func migrateStatusCommand(a *cli.App) *cobra.Command {
+	var o migrating
+	c := &cobra.Command{
+		Use:   "status [part]...",
+		Short: "Say where each part is, and what its next step lacks",
+		Long: `Lists the parts with their phase and epoch, the records that may differ between the
+sides (marks), the gates to the next phase and back, the processes that take part, and
+what the server lacks to be the only place of the records. Without a server it says
+what the files know. It changes nothing.
+
+After a flush, an older backup or a lost folder .keywright it says so first.
+
+Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 2 usage,
+3 shown, but the server cannot be reached, 4 it refuses, 130 interrupted.`,
+		Example: `  keywright migrate status
+  keywright migrate status history -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := openMigration(c.Context(), a, c, &o, args, ifThere, true)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			return r.showStatus(c.Context())
+		},
+	}
+	migrateFlags(a, c, &o)
+	return c
+}
+
+// MigrationStatus describes where a migration is; its JSON names are stable.
+type MigrationStatus struct {
+	Migration string                 `json:"migration"`
+	Folder    string                 `json:"folder"` // of the sources
+	Server    string                 `json:"server"`
+	Away      string                 `json:"away,omitempty"`  // why the server does not answer
+	Unfit     []string               `json:"unfit,omitempty"` // what it lacks to be the only place of the records
+	Parts     []answer.MigrationPart `json:"parts"`
+}
+
+// statusOf returns the status of the parts that were asked for.
+func (r *migrationRun) statusOf(ctx context.Context) (*MigrationStatus, []migrate.PartStatus, error) {
+	all, err := r.Status(ctx)
+	if err != nil {
+		return nil, nil, migrateFailure(err)
+	}
+	out := &MigrationStatus{Migration: r.declared.Name, Folder: r.folder, Server: r.server,
+		Parts: []answer.MigrationPart{}}
+	for i := range all {
+		if err := all[i].Facts.Unanswered; r.away == nil && err != nil && r.server != "" {
+			r.away = migrateFailure(err)
+		}
+	}
+	if r.away != nil {
+		out.Away = r.away.Error()
+	} else {
+		out.Unfit = answer.Unfit(all)
+	}
+	for i := range all {
+		if slices.Contains(r.parts, all[i].Part) {
+			out.Parts = append(out.Parts, answer.PartOf(&all[i]))
+		}
+	}
+	return out, all, nil
+}
+
+func (r *migrationRun) showStatus(ctx context.Context) error {
+	out, _, err := r.statusOf(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.printOr(out, func() error { return r.printStatus(out) }); err != nil || r.away != nil {
+		return cmp.Or(err, r.away)
+	}
+	for i := range out.Parts {
+		if out.Parts[i].Lost != "" {
+			return &cli.Exit{Code: cli.ExitFindings}
+		}
+	}
+	return nil
+}
+
+func (r *migrationRun) printStatus(out *MigrationStatus) error {
+	columns := []terminal.Column{{Title: "part"}, {Title: "phase"}, {Title: "decides", Drop: 2},
+		{Title: "epoch", Right: true, Drop: 1},
+		{Title: "for", Right: true}, {Title: "marks", Right: true}, {Title: "compared", Right: true, Drop: 3},
+		{Title: "unequal", Right: true}, {Title: "next step", Least: 20, Wrap: true}}
+	var rows [][]string
+	for i := range out.Parts {
+		p := &out.Parts[i]
+		if p.Lost != "" {
+			r.Print("%s", r.Out.Paint(terminal.Red, "part "+p.Part+": "+p.Lost+". Nothing is written until "+
+				"`keywright migrate repair "+p.Part+" --from files` or `--from redis`."))
+		}
+		lasts := ""
+		if p.Since != nil {
+			lasts = terminal.Duration(r.Now().Sub(*p.Since))
+		}
+		name := p.Phase
+		if p.Changing {
+			name += " (changing)"
+		}
+		rows = append(rows, []string{p.Part, name, p.Authority, strconv.FormatInt(p.Epoch, 10), lasts,
+			terminal.Count(p.Marks), terminal.Count(p.Compared), terminal.Count(p.Unequal), stepText(p.Forward)})
+	}
+	if err := terminal.Table(r.Out, columns, rows); err != nil {
+		return err
+	}
+	if out.Away != "" {
+		r.Print("\n%s", r.Out.Paint(terminal.Yellow, "The server does not answer: what only it knows is left out."))
+	}
+	for _, lack := range out.Unfit {
+		r.Print("\nthe server lacks: %s", finding.Printable(lack))
+	}
+	return r.printProcesses(out)
+}
+
+// stepText returns a step in words: what it lacks.
+func stepText(s *answer.MigrationStep) string {
+	if s == nil {
+		return "none"
+	}
+	var lacks []string
+	for _, g := range s.Gates {
+		if !g.Open {
+			lacks = append(lacks, gateText(g))
+		}
+	}
+	if len(lacks) == 0 {
+		return s.To + ": open"
+	}
+	return s.To + ": lacks " + strings.Join(lacks, ", ")
+}
+
+// gateText returns a closed gate in words.
+func gateText(g answer.MigrationGate) string {
+	if g.Want == g.Has || g.Has == "not done" {
+		return g.Gate
+	}
+	return g.Gate + " (" + g.Has + ", must be " + g.Want + ")"
+}
+
+// printProcesses lists the processes, with what they have confirmed of each part.
+func (r *migrationRun) printProcesses(out *MigrationStatus) error {
+	var rows [][]string
+	for i := range out.Parts {
+		for _, p := range out.Parts[i].Processes {
+			state := "confirmed"
+			switch {
+			case !p.Live:
+				state = "dead, or silent for longer than its lease"
+			case p.Otherwise:
+				state = "declares the part otherwise"
+			case p.Confirmed < out.Parts[i].Epoch:
+				state = "works by epoch " + strconv.FormatInt(p.Confirmed, 10)
+			}
+			rows = append(rows, []string{p.ID, out.Parts[i].Part, terminal.Duration(r.Now().Sub(p.At)), state})
+		}
+	}
+	if len(rows) == 0 {
+		r.Print("\nNo process takes part now.")
+		return nil
+	}
+	r.Print("")
+	slices.SortStableFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return terminal.Table(r.Out,
+		[]terminal.Column{{Title: "process", Least: 8}, {Title: "part"}, {Title: "heard", Right: true},
+			{Title: "state", Least: 20, Wrap: true}}, rows)
+}

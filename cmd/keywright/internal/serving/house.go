@@ -1,0 +1,113 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/alert"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
+	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/cmd/keywright/internal/operate"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve"
+	"github.com/keywright/keywright/internal/history"
+)
+
+// house describes what the targets of serve share.
+type house struct {
+	app    *cli.App
+	server *serve.Server
+	store  history.Store // nil: none
+	desk   *operate.Desk // nil: nothing can be changed
+	alarm  *alarm
+
+	mu       sync.Mutex
+	janitors map[string]func(context.Context) // by target
+	work     sync.WaitGroup
+}
+
+// join prepares what a target needs beside its observer. a is its command line.
+func (h *house) join(a *cli.App, o *Serving, t *observe.Target) error {
+	t.Keep = func(ctx context.Context, found *observe.Audit) error {
+		if h.store == nil {
+			return nil
+		}
+		return errors.Join(h.store.Append(ctx, t.ID, found.At, h.server.Points(t, found)), h.store.Prune(ctx, h.app.Now()))
+	}
+	if shared, ok := h.store.(*daemon.Store); ok {
+		if o.targets == "" { // others that share it have a default one, too
+			shared.Call(t.ID, t.ID+" "+t.Name)
+		}
+		t.Turn = func(ctx context.Context) (func(), error) { return shared.Turn(ctx, t.ID) }
+	}
+	// without a declaration a plan would look for one
+	if h.desk == nil || t.Server == nil || o.targets != "" && a.File == "" {
+		return nil
+	}
+	p := &planner{a, o.ring, o.pace, o.Scan.OnlyDB}
+	run, err := newJanitor(a, o, t, p, h.desk)
+	if err != nil {
+		return err
+	}
+	h.desk.Attend(t.ID, p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.janitors == nil {
+		h.janitors = map[string]func(context.Context){}
+	}
+	if h.janitors[t.ID] = run; run == nil {
+		delete(h.janitors, t.ID)
+	}
+	return nil
+}
+
+// wrong gives what is wrong with a target now.
+func (h *house) wrong(target string) ([]alert.Alert, int64) { return h.alarm.book.Now(target) }
+
+// told is called when a run of a target has changed.
+func (h *house) told(target string, all []observe.Run, changed observe.Run) {
+	if h.server == nil {
+		return // it is told again when a target is attended to
+	}
+	if t := h.server.Target(target); t != nil {
+		t.Ran(all, changed)
+	}
+}
+
+// run watches a target until ctx or the member ends.
+func (h *house) run(ctx context.Context, m *member) {
+	ctx, m.stop = context.WithCancel(ctx)
+	m.ended = make(chan struct{})
+	h.mu.Lock()
+	tidy := h.janitors[m.target.ID]
+	h.mu.Unlock()
+	h.work.Go(func() {
+		defer close(m.ended)
+		var work sync.WaitGroup
+		// it has the connection with which a job gives its turn back
+		watched, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		work.Go(func() { m.target.Run(watched) })
+		work.Go(func() { h.alarm.watch(ctx, m.target) })
+		if tidy != nil {
+			tidy(ctx)
+		}
+		<-ctx.Done()
+		end()
+		work.Wait()
+	})
+}
+
+// Leave forgets what a target that is not watched any more had.
+func (h *house) Leave(id string, gone bool) {
+	h.mu.Lock()
+	delete(h.janitors, id)
+	h.mu.Unlock()
+	if h.desk != nil {
+		h.desk.Attend(id, nil)
+	}
+	if gone {
+		h.alarm.Leave(id)
+	}
+}

@@ -1,0 +1,450 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/change"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// copying holds the flags of copy.
+type copying struct {
+	cli.Selecting
+	sources.Mapping
+	sources.Placing
+	existing  string
+	evict     bool
+	ttl       string
+	toDB      int
+	momentary bool
+	writers   int
+	rounds    int
+	apply     bool
+	plan      string
+	output    string
+	progress  string
+	planned   *plan.Server // the target that the plan was compared with; nil: there is none
+}
+
+func CopyCommand(a *cli.App) *cobra.Command {
+	var o copying
+	c := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Write the keys of a server to another one",
+		Long: `Says what would become of each key of a server at another one, and with --apply
+copies them: value and expiry are read in one step and written in one step, large
+values in parts under a temporary name. Then it compares both and copies again what
+differs, in rounds, until nothing does: what is written while it runs is at the
+target in the end, or is named. It changes nothing at the source. What it has written
+and the source deletes meanwhile is deleted at the target, unless the source may have
+lost it (a flush, a restart, a failover); what else only the target has is counted.
+
+A target that evicts keys when it is full (maxmemory-policy) ends the run as soon as it
+evicts one, of whichever program: exit code 5. --evict goes on.
+
+With --snapshot the first pass reads what the source sends a replica: the keys of one
+moment, for a fork and next to nothing of the source's only thread. The rounds then
+bring what was written since.
+
+Running it again copies what has changed since. A run that was killed is run again.
+--plan FILE writes the plan, which keywright apply FILE executes after it has checked
+that it still holds for both servers. It has no passwords: name the servers again with
+--from and --to if they need one.
+
+What is there: --existing fail (an error, nothing of that key is changed), skip,
+replace, or different (replace it if its value or expiry is another one). A key that
+is there and is the same is no error.
+
+When keys expire: --ttl absolute (at the same moment), remaining (after what is left,
+where the clocks of the servers differ), or declared (after the default of the entry,
+for keys that expire at all).
+
+Locks that are held, workers, and who loads or sweeps only make sense in their moment:
+they are left out, unless --momentary is given.
+
+` + sources.MappingHelp + `
+
+` + cli.SelectionHelp + `
+
+` + sources.LibraryHelp + ` Of one that is
+there with another code --existing says what becomes.
+
+Exit codes: 0 planned or copied, 1 some keys differ in the end (they are named), 2
+usage, 3 a server cannot be reached, 4 it refuses, 5 not all was read or the target
+takes no more, 130 interrupted.`,
+		Example: `  keywright copy redis://old:6379 redis://new:6379
+  keywright copy redis://old:6379 redis://new:6379 --apply
+  keywright copy redis://old:6379 redis://new:6379 --snapshot --plan move.plan
+  keywright apply move.plan
+  keywright copy redis://old:6379 redis+cluster://new:6379 --entry user --existing different --apply`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 || !sources.IsURL(args[0]) || !sources.IsURL(args[1]) {
+				return cli.Usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file",
+					"%s takes the URLs of two servers", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return copyKeys(c.Context(), a, args, &o) },
+	}
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	_ = c.Flags().MarkHidden("url")
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.Mapping.Flags(c)
+	placeFlags(c, &o.Placing, &o.progress)
+	f := c.Flags()
+	f.BoolVar(&o.evict, "evict", false, evictUsage)
+	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
+	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
+	f.IntVar(&o.toDB, "to-db", -1, "write the keys of --db into this database (-1: into the one that each is in)")
+	f.BoolVar(&o.momentary, "momentary", false, "copy what only makes sense in its moment, too")
+	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.rounds, "rounds", 5,
+		"how often both are compared, and what differs is copied again, at most (0: not at all)")
+	f.BoolVar(&o.apply, "apply", false, "do it")
+	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
+	f.BoolVar(&o.Snapshot, "snapshot", false, "read the first pass from what the source sends a replica")
+	f.IntVar(&o.Forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
+	cli.Outputs(c, &o.output, "table", "json")
+	cli.Choices(c, "existing", existingModes...)
+	cli.Choices(c, "ttl", ttlModes...)
+	return c
+}
+
+func (o *copying) Check() error {
+	o.Scan.Role = server.Role(o.Role)
+	err := cmp.Or(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
+		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"),
+		cli.OneOf("read-from", o.Role, "auto", "primary", "replica"))
+	switch {
+	case err != nil:
+		return err
+	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.Scan.Rate < 0 || o.Scan.MaxLatency < 0:
+		return cli.Usage("see `keywright copy --help`",
+			"--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
+	case o.Forks < 1:
+		return cli.Usage("write --forks 1", "--forks must be above zero")
+	case o.apply && o.plan != "":
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
+			"--plan and --apply exclude each other")
+	case o.Scan.OnlyDB < -1 || o.toDB < -1:
+		return cli.Usage("write --db 0, or leave it out", "a database has a number from 0")
+	case o.toDB >= 0 && o.Scan.OnlyDB < 0:
+		return cli.Usage("say with --db which database of the source is copied", "--to-db needs --db")
+	}
+	return nil
+}
+
+// copyRun represents one copy.
+type copyRun struct {
+	*copying
+	*cli.App
+	sel      *sources.Mapped
+	from, to *sources.Place
+	moment   compare.Reading // of the first pass; nil: the source is scanned
+	clients  map[int]*keywright.Client
+	ahead    int64 // of the target's clock before the source's, in milliseconds
+	started  time.Time
+	phase    string
+	acting   *apply.Acting // nil: it is a plan
+
+	libraries *apply.LibraryReport // of functions; nil: there is none
+	unread    source.Reasons       // why libraries of the source were not read
+}
+
+func copyKeys(ctx context.Context, a *cli.App, args []string, o *copying) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if a.Given("url", "-u") {
+		return cli.Usage("name the source first and then the target", "copy takes both servers as arguments")
+	}
+	defer cli.Lean()()
+	r, err := openCopy(ctx, a, args, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if o.apply {
+		first, err := r.Client(0)
+		if err == nil {
+			err = server.Has(ctx, r.to.Reader.Config(), server.ToRestoreKeys())
+		}
+		if err != nil {
+			return err
+		}
+		if r.acting, err = change.Act(ctx, a, first, r.to.Reader.Config(), o.planned); err != nil {
+			return err
+		}
+		defer r.acting.End()
+	}
+	return r.run(ctx)
+}
+
+// openCopy connects to both servers.
+func openCopy(ctx context.Context, a *cli.App, urls []string, o *copying) (*copyRun, error) {
+	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	if o.Mapping.From == "" {
+		a.SayNamespaces(sel.Schema, &o.Selecting)
+	}
+	r := &copyRun{copying: o, App: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.Now()}
+	if err := r.open(ctx, urls); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// open opens both servers. The target is read at its primaries: they are written to.
+func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
+	for i, p := range []**sources.Place{&r.from, &r.to} {
+		sel, err := sources.MapNames(r.App, &r.Selecting, &r.Mapping) // one for each goroutine
+		if err != nil {
+			return err
+		}
+		o := r.Placing
+		o.Snapshot = false // the source is asked by name, too
+		if i == 1 {
+			if o.Scan.Role = server.Primary; r.toDB >= 0 {
+				o.Scan.OnlyDB = r.toDB
+			}
+		}
+		*p, err = sources.OpenPlace(ctx, r.App, urls[i], o, sel.Request(i == 1))
+		if err != nil {
+			return err
+		}
+	}
+	r.scoped()
+	flags := fmt.Sprintf("--db %d --to-db", r.from.Reader.Config().DB)
+	if err := ownDatabases(r.to.Reader.Config(), r.toDB, flags); err != nil {
+		return err
+	}
+	if r.Snapshot {
+		sel, err := sources.MapNames(r.App, &r.Selecting, &r.Mapping)
+		if err != nil {
+			return err
+		}
+		r.moment = sources.SideOnce(sources.SnapshotOf(r.from.Reader.Config(), &r.Placing), server.ContentsRequest{
+			Wants:   sel.Request(false).Wants,
+			Library: func(string, []byte) error { return nil }, // they are asked for by name
+		}).Read
+	}
+	r.ahead = r.to.Side.Now() - r.from.Side.Now()
+	if r.sel.Renamed == nil && sameServer(r.from.Reader, r.to.Reader) && (r.toDB < 0 || r.toDB == r.Scan.OnlyDB) {
+		return cli.Usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
+	}
+	return r.reachable(ctx)
+}
+
+// scoped notes which servers and databases the copy is about.
+func (r *copyRun) scoped() {
+	db := r.Scan.OnlyDB
+	if named := r.from.Reader.Config().DB; db < 0 && named > 0 {
+		db = named
+	}
+	r.NoteScope(r.from.Name+" to "+r.to.Name, db, r.sel.Schema, r.Anywhere)
+	if r.toDB >= 0 && r.toDB != db {
+		r.Scope.Into = strconv.Itoa(r.toDB)
+	}
+}
+
+// reachable opens each database that keys go to, before the first of them is written.
+func (r *copyRun) reachable(ctx context.Context) error {
+	if r.toDB >= 0 {
+		_, err := r.Client(r.toDB)
+		return err
+	}
+	for _, db := range r.from.Reader.Databases() {
+		_, err := r.Client(db)
+		if err == nil {
+			continue
+		}
+		if has, failed := r.has(ctx, db); failed != nil || !has {
+			err = failed
+		} else {
+			err = noDatabase(err, fmt.Sprintf("database %d of %s has keys", db, r.from.Name), r.to.Name, fmt.Sprintf(
+				"copy each database by itself: --db %d --to-db 0 for these, --db 0 for those of database 0", db))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether a database of the source has a key that would be copied.
+func (r *copyRun) has(ctx context.Context, db int) (bool, error) {
+	sel, err := sources.MapNames(r.App, &r.Selecting, &r.Mapping)
+	if err != nil {
+		return false, err
+	}
+	o := r.Scan
+	o.OnlyDB = db
+	in, err := server.NewReader(ctx, r.from.Reader.Config(), o, sel.Request(false))
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	_, err = in.Names(ctx, func(_ int, names [][]byte) error {
+		for _, name := range names {
+			if _, left := r.Place(&archive.Record{Key: name, DB: db}); left == nil {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}
+
+// noDatabase says of a database that a server does not have what would have gone there.
+func noDatabase(err error, what, target, hint string) error {
+	var why *cli.Exit
+	if !errors.As(err, &why) || why.Code != cli.ExitUsage {
+		return err
+	}
+	return cli.Usage(hint, "%s that cannot go to %s: %s; nothing was written", what, target, why.Message)
+}
+
+// sameServer tells whether two readers read the same servers.
+func sameServer(a, b *server.Reader) bool {
+	for _, x := range a.Shards() {
+		for _, y := range b.Shards() {
+			if x.RunID != "" && x.RunID == y.RunID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *copyRun) Close() {
+	for _, c := range r.clients {
+		c.Close()
+	}
+	for _, p := range []*sources.Place{r.from, r.to} {
+		if p != nil {
+			p.Close()
+		}
+	}
+}
+
+// Client opens a database of the target, once.
+func (r *copyRun) Client(db int) (*keywright.Client, error) {
+	if c := r.clients[db]; c != nil {
+		return c, nil
+	}
+	c, err := openDatabase(r.App, r.to.URL, db)
+	if err == nil {
+		r.clients[db] = c
+	}
+	return c, err
+}
+
+// Place says where and until when a key is copied.
+func (r *copyRun) Place(rec *archive.Record) (apply.Place, error) {
+	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+	if r.toDB >= 0 {
+		p.DB = r.toDB
+	}
+	declared, err := r.sel.Place(&p, r.momentary)
+	if err != nil || rec.Expires == 0 {
+		return p, err
+	}
+	switch {
+	case r.ttl == "remaining":
+		p.Expires = min(min(rec.Expires, farthest)+r.ahead, farthest)
+		p.SameExpiry = func(there int64) bool { return there > 0 && max(there, p.Expires)-min(there, p.Expires) < clockSlack }
+	case r.ttl == "declared" && declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0:
+		p.Expires = r.to.Side.Now() + declared.TTL.Default.Milliseconds()
+		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
+	}
+	return p, nil
+}
+
+// clockSlack says how much expiries may differ where they are told by the difference of two
+// clocks, in milliseconds.
+const clockSlack = 1000
+
+// run copies, or plans.
+func (r *copyRun) run(ctx context.Context) error {
+	report, err := r.pass(ctx)
+	if err != nil && report.Keys == 0 {
+		return errors.Join(ctx.Err(), err)
+	}
+	out := r.report(&report, err)
+	if r.plan != "" && err == nil {
+		p, err := r.asPlan(ctx, out)
+		if err == nil {
+			err = change.WritePlan(r.plan, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.Show(ctx, out, err)
+}
+
+// pass copies, or looks at what would be copied.
+func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, r.started)
+	defer bar.Clear()
+	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
+	o := apply.CopyOptions{
+		RestoreOptions: apply.RestoreOptions{
+			Existing: apply.Existing(r.existing), Place: r.Place, Plan: !r.copying.apply, Writers: r.writers,
+			MayEvict: r.evict, Waiting: cli.Patience(bar, r.to.Reader.Config()),
+			Progress: func(done int64) {
+				if done%64 == 0 {
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.Now().Sub(r.started), Note: r.phase}, r.Now())
+				}
+			},
+		},
+		Meant: r.sel.Moves, Rounds: cmp.Or(r.rounds, -1), Since: r.from.Reader.Since,
+		Back: func(k compare.Key) (compare.Key, bool) {
+			name, ok := r.sel.Old(k.Name)
+			if r.toDB < 0 {
+				return compare.Key{DB: k.DB, Name: name}, ok
+			}
+			return compare.Key{DB: r.Scan.OnlyDB, Name: name}, ok && k.DB == r.toDB
+		},
+		Round: func(n int, what string) {
+			if r.phase = what; n > 0 {
+				r.phase += " (round " + terminal.Count(int64(n)) + ")"
+			}
+		},
+	}
+	if r.sel.Renamed != nil {
+		o.Content = r.sel.Content
+	}
+	if r.copying.apply { // a plan needs no fork
+		o.Snapshot, o.StillActs = r.moment, r.acting.Still
+	}
+	if err := r.loadLibraries(ctx); err != nil {
+		return apply.CopyReport{}, err
+	}
+	return apply.Copy(ctx, from, to, r.Client, o)
+}

@@ -1,0 +1,165 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+)
+
+// compareLibraries compares the libraries of functions of both places, where all keys are compared.
+func (v *verifyRun) compareLibraries(ctx context.Context) (_ *compare.Libraries, why source.Reasons, err error) {
+	if !sources.Whole(v.App, v.sel.Schema, &v.Selecting, v.Scan.OnlyDB) || v.Mapping.From != "" {
+		return nil, nil, nil
+	}
+	var of [2]*source.Libraries
+	for i, p := range v.sides {
+		if of[i], err = p.Libraries(ctx); err != nil {
+			return nil, why, err
+		}
+		why = why.Add(of[i].Reasons...)
+	}
+	out := compare.OfLibraries(of[0].Facts, of[1].Facts)
+	for i, p := range v.sides {
+		if p.Reader != nil {
+			out.Scatter(of[i].Scattered(len(p.Reader.Shards())))
+		}
+	}
+	if out.Same+out.Differ() == 0 {
+		return nil, why, nil
+	}
+	return &out, why, nil
+}
+
+// loadLibraries loads the libraries of functions of the archive, or says what would become of them.
+func (r *restoreRun) loadLibraries(ctx context.Context, planned bool) (*apply.LibraryReport, error) {
+	if r.opened == nil {
+		return nil, nil
+	}
+	if n := len(r.opened.Newest().Index.Libraries); n == 0 || r.Mapping.From != "" ||
+		!sources.Whole(r.App, r.sel.Schema, &r.Selecting, -1) {
+		r.otherLibs = n
+		return nil, nil
+	}
+	to := func(int) (*keywright.Client, error) { return r.Client(max(r.db, 0)) }
+	return loadLibraries(ctx, to, r.opened.Libraries, r.existing, planned)
+}
+
+// loadLibraries loads the libraries of functions of the source, or says what would become of them.
+func (r *copyRun) loadLibraries(ctx context.Context) (err error) {
+	if !sources.Whole(r.App, r.sel.Schema, &r.Selecting, r.Scan.OnlyDB) || r.Mapping.From != "" {
+		return nil
+	}
+	var had source.Libraries
+	var denied source.Reasons
+	all := func(each func(source.Library) error) (err error) {
+		denied, err = r.from.Reader.Libraries(ctx, func(at string, code []byte) error {
+			if lib, fresh := had.Add(at, code); fresh {
+				return each(lib)
+			}
+			return nil
+		})
+		return err
+	}
+	r.libraries, err = loadLibraries(ctx, func(int) (*keywright.Client, error) { return r.Client(max(r.toDB, 0)) }, all,
+		r.existing, !r.copying.apply)
+	r.unread = denied.Add(had.Reasons...)
+	return err
+}
+
+// tellDifferentLibraries says which libraries of functions differ.
+func tellDifferentLibraries(a *cli.App, l *compare.Libraries) {
+	if l == nil {
+		return
+	}
+	for _, part := range []struct {
+		names []string
+		what  string
+	}{{l.Missing, "missing at B"}, {l.Extra, "at B only"}, {l.Different, "with another code, or not at every shard"}} {
+		if len(part.names) > 0 {
+			a.Print("%s: %s", part.what, sources.LibrariesNamed(part.names))
+		}
+	}
+	if l.Same > 0 {
+		a.Print("libraries of functions that are the same: %s", terminal.Count(l.Same))
+	}
+}
+
+// loadLibraries loads libraries of functions, or says what would become of them; nil: there is none.
+func loadLibraries(ctx context.Context, clients apply.Clients, all func(func(source.Library) error) error,
+	existing string, planned bool) (*apply.LibraryReport, error) {
+	client, err := clients(0)
+	if err != nil {
+		return nil, err
+	}
+	r, err := apply.Libraries(ctx, client, all, apply.Existing(existing), planned)
+	if r.Total == 0 {
+		return nil, err
+	}
+	return &r, err
+}
+
+// tellLoaded says what became of libraries of functions.
+func tellLoaded(a *cli.App, r *apply.LibraryReport, applied bool) {
+	if r == nil {
+		return
+	}
+	words := map[string][2]string{
+		apply.LibraryLoaded:   {"loaded", "to load"},
+		apply.LibraryReplaced: {"replaced", "to replace"},
+		apply.LibrarySame:     {"there with the same code", "there with the same code"},
+		apply.LibraryExisting: {"there with another code, and left", "there with another code, and to be left"},
+		apply.LibraryRefused:  {"not loaded", "not to be loaded"},
+	}
+	for _, change := range []string{apply.LibraryLoaded, apply.LibraryReplaced, apply.LibrarySame, apply.LibraryExisting,
+		apply.LibraryRefused} {
+		var names []string
+		for _, l := range r.Libraries {
+			if l.Change == change {
+				names = append(names, l.Name)
+			}
+		}
+		if len(names) > 0 {
+			word := words[change][0]
+			if !applied {
+				word = words[change][1]
+			}
+			a.Print("%s: %s", word, sources.LibrariesNamed(names))
+		}
+	}
+	for _, l := range r.Libraries {
+		if l.Why != "" && l.Why != r.Unable {
+			a.Print("%s: %s", finding.Printable(l.Name), finding.Printable(l.Why))
+		}
+	}
+}
+
+// notLoaded says that no library of functions can be loaded; "": they can.
+func notLoaded(r *apply.LibraryReport) string {
+	if r == nil || r.Unable == "" {
+		return ""
+	}
+	return fmt.Sprintf("the server, or the user, loads no libraries of functions, and there are %d: %s (the user needs "+
+		"+function|list and +function|load, and the server to be Redis 7 or Valkey)", r.Total, r.Unable)
+}
+
+// librariesFailed reports whether a library of functions is not as it should be in the end.
+func librariesFailed(r *apply.LibraryReport, existing string) bool {
+	return r != nil && (r.Refused > 0 || r.Existing > 0 && existing == string(apply.Fail))
+}
+
+// plannedLibraries are those that a plan names.
+func plannedLibraries(r *apply.LibraryReport) []plan.Library {
+	if r == nil {
+		return nil
+	}
+	return r.Libraries
+}

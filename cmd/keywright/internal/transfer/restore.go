@@ -1,0 +1,442 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/change"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/saving"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// restoring holds the flags of restore.
+type restoring struct {
+	cli.Selecting
+	sources.Mapping
+	sources.Unlocking
+	existing  string
+	evict     bool
+	ttl       string
+	db        int
+	momentary bool
+	writers   int
+	rate      int
+	apply     bool
+	plan      string
+	output    string
+	progress  string
+}
+
+func RestoreCommand(a *cli.App) *cobra.Command {
+	var o restoring
+	c := &cobra.Command{
+		Use:   "restore FILE [FILE that adds to it]...",
+		Short: "Write the keys of an archive to a server",
+		Long: `Says what would become of each key of an archive on a server, and with --apply
+writes them: value and expiry in one step each, a large value under a temporary
+name in its slot first. Running it again changes nothing more, so a run that was
+killed is simply run again.
+
+What is there with its value and expiry is the same, and stays (replace writes it
+again). Of another one --existing says what becomes: fail (an error, nothing of that
+key is changed), skip, replace or different (both replace it).
+
+When keys expire: --ttl absolute (when they would have; what has expired since is
+left out), remaining (what was left when the archive was made), or declared (the
+default of the entry, for keys that expire at all). With the last two a key that is
+there with its value and ends sooner is the same: an earlier run may have written it.
+
+Locks that were held, workers, and who loads or sweeps only make sense in their
+moment: they are left out, unless --momentary is given.
+
+` + sources.MappingHelp + `
+
+` + sources.UnlockHelp + `
+
+Archives of backup --since are named after the archive that they add to, oldest
+first: of each key the newest is restored, and none that was deleted since. Keys of
+the server are never deleted.
+
+` + cli.SelectionHelp + `
+
+` + sources.LibraryHelp + ` Of one that is
+there with another code --existing says what becomes. They are loaded before the keys, at
+every primary.
+
+Exit codes: 0 planned or restored, 1 some keys were not restored (they are named),
+2 usage or no archive, 3 the server cannot be reached, 4 it refuses, 5 the archive
+is not whole or the server takes no more, 130 interrupted.`,
+		Example: `  keywright restore all.kwa
+  keywright restore all.kwa --apply
+  keywright restore all.kwa --entry user --existing different --apply
+  keywright restore all.kwa --from-namespace app --namespace app-test --apply`,
+		Args: func(c *cobra.Command, args []string) error {
+			if slices.ContainsFunc(args, sources.IsURL) {
+				return cli.Usage("name the server with -u", "%s takes archives, not the URL of a server", c.CommandPath())
+			}
+			return saving.OneArchive(c, args[:min(len(args), 1)])
+		},
+		RunE: func(c *cobra.Command, args []string) error { return restore(c.Context(), a, args, &o) },
+	}
+	a.ServerFlags(c)
+	a.NamespaceFlag(c)
+	o.Selecting.Flags(c)
+	o.AnywhereFlag(c)
+	o.Mapping.Flags(c)
+	o.Unlocking.Flags(c)
+	f := c.Flags()
+	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
+	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
+	f.IntVar(&o.db, "to-db", -1, "write into this database (-1: the one that each key was in)")
+	f.BoolVar(&o.momentary, "momentary", false, "restore what only makes sense in its moment, too")
+	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
+	f.BoolVar(&o.evict, "evict", false, evictUsage)
+	f.BoolVar(&o.apply, "apply", false, "do it")
+	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
+	f.Lookup("plan").Annotations = map[string][]string{cli.NoVariable: {"a file of each run"}}
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	cli.Outputs(c, &o.output, "table", "json")
+	cli.Choices(c, "existing", existingModes...)
+	cli.Choices(c, "ttl", ttlModes...)
+	cli.Choices(c, "progress", "auto", "plain", "none")
+	return c
+}
+
+// evictUsage says what --evict does.
+const evictUsage = "go on when the server evicts keys, of any program, to make room"
+
+var (
+	existingModes = []string{string(apply.Fail), string(apply.Skip), string(apply.Replace), string(apply.Different)}
+	ttlModes      = []string{"absolute", "remaining", "declared"}
+)
+
+// RestoreReport describes what was restored, or would be; its JSON names are stable.
+type RestoreReport struct {
+	File    string `json:"file"`
+	Archive string `json:"archive"`
+	Server  string `json:"server"`
+	cli.Scope
+	Applied  bool           `json:"applied"`
+	Complete bool           `json:"complete"` // the whole archive was read, and written where it was to be
+	Problem  string         `json:"problem,omitempty"`
+	Memory   []apply.Memory `json:"memory,omitempty"` // of the servers, before anything was written
+	Total    apply.Counts   `json:"total"`
+	Entries  []restoredPart `json:"entries"`
+	Reasons  []reasonedKey  `json:"reasons,omitempty"`
+	More     int64          `json:"more_reasons,omitempty"`
+	NotMeant int64          `json:"not_selected,omitempty"`
+	leftOut  map[plan.Code]int64
+	saving.TornKeys
+	Foreign    int64                `json:"foreign,omitempty"`                // of the keys that no entry declares: other programs', or keywright's own
+	Libraries  *apply.LibraryReport `json:"libraries,omitempty"`              // of functions; absent: none was to be restored
+	OtherLibs  int                  `json:"libraries_not_selected,omitempty"` // of the archive
+	Resumed    bool                 `json:"resumed,omitempty"`                // the figures of interrupted runs of the plan are counted, too
+	DurationMS int64                `json:"duration_ms"`
+}
+
+type restoredPart struct {
+	Entry string `json:"entry"`
+	apply.Counts
+}
+
+type reasonedKey struct {
+	Key    finding.JSONKey `json:"key"`
+	DB     int             `json:"db"`
+	Reason string          `json:"reason"`
+}
+
+func restore(ctx context.Context, a *cli.App, paths []string, o *restoring) error {
+	err := errors.Join(cli.OneOf("existing", o.existing, existingModes...), cli.OneOf("ttl", o.ttl, ttlModes...),
+		cli.OneOf("output", o.output, "table", "json"), cli.OneOf("progress", o.progress, "auto", "plain", "none"))
+	if err != nil {
+		return err
+	}
+	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
+		return cli.Usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
+	}
+	if o.apply && o.plan != "" {
+		return cli.Usage("look at the plan first: `keywright apply "+cli.ShellWord(o.plan)+"` executes it",
+			"--plan and --apply exclude each other")
+	}
+	r, err := openRestore(ctx, a, paths, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if o.apply {
+		return r.Execute(ctx, paths, nil)
+	}
+	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Plan: true})
+	if out == nil {
+		return failed
+	}
+	if o.plan != "" && failed == nil {
+		p, err := r.asPlan(ctx, paths, out)
+		if err == nil {
+			err = change.WritePlan(o.plan, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.Show(ctx, out, failed)
+}
+
+// Execute restores, as the only process that changes keys. journal may be nil.
+func (r *restoreRun) Execute(ctx context.Context, paths []string, journal *apply.Journal) error {
+	first, err := r.Client(0)
+	if err == nil {
+		err = server.Has(ctx, r.config, server.ToRestoreKeys())
+	}
+	if err != nil {
+		return err
+	}
+	acting, err := change.Act(ctx, r.App, first, r.config, r.planned)
+	if err != nil {
+		return err
+	}
+	defer acting.End()
+	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Journal: journal, StillActs: acting.Still})
+	if out == nil {
+		return failed
+	}
+	return r.Show(ctx, out, failed)
+}
+
+// openRestore opens the archives.
+func openRestore(ctx context.Context, a *cli.App, paths []string, o *restoring) (*restoreRun, error) {
+	sel, err := sources.MapNames(a, &o.Selecting, &o.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	if o.From == "" {
+		a.SayNamespaces(sel.Schema, &o.Selecting)
+	}
+	config, err := a.Server()
+	if err != nil {
+		return nil, err
+	}
+	a.NoteScope(config.String(), o.db, sel.Schema, o.Anywhere)
+	if err := ownDatabases(config, o.db, "--to-db"); err != nil {
+		return nil, err
+	}
+	r := &restoreRun{restoring: o, App: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
+		names: sel.Names(), lavish: cli.Lean()}
+	err = r.open(ctx, paths)
+	if err == nil {
+		err = r.reachable(ctx, paths[len(paths)-1])
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// ownDatabases refuses a target whose URL names a database where keys go to the ones that they
+// were in.
+func ownDatabases(target connect.Config, to int, flag string) error {
+	if to >= 0 || target.DB <= 0 {
+		return nil
+	}
+	return cli.Usage(fmt.Sprintf("add %s %d, or leave the database out of the URL", flag, target.DB),
+		"the URL of the target names database %d, and each key goes to the database that it was in", target.DB)
+}
+
+// open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.
+func (r *restoreRun) open(ctx context.Context, paths []string) error {
+	keys := sources.ArchiveKeys(ctx, r.App, &r.Unlocking)
+	if len(paths) > 1 {
+		opened, err := saving.OpenChain(paths, keys)
+		if err != nil {
+			return err
+		}
+		r.closers = append(r.closers, closerOf(opened))
+		var older []*archive.Archive
+		for _, in := range opened {
+			older = append(older, in.Archive)
+		}
+		newest := older[len(older)-1]
+		r.meta = &newest.Meta
+		r.chain, err = archive.NewChain(newest, older...)
+		return err
+	}
+	plain, closer, err := archivefile.Stream(paths[0], keys)
+	if err != nil {
+		return sources.NoArchive(paths[0], err)
+	}
+	r.closers = append(r.closers, closer)
+	if r.in, err = archive.NewReader(&sources.Cancelled{Ctx: ctx, In: plain}, archivefile.Codecs()...); err != nil {
+		return sources.NoArchive(paths[0], err)
+	}
+	if r.meta = &r.in.Meta; r.meta.Base != "" {
+		return saving.HasBase(paths[0])
+	}
+	return nil
+}
+
+// closerOf closes several files.
+type closerOf []*archivefile.Opened
+
+// Close closes them.
+func (c closerOf) Close() error {
+	sources.CloseAll(c)
+	return nil
+}
+
+// restoreRun represents one run.
+type restoreRun struct {
+	*restoring
+	*cli.App
+	sel       *sources.Mapped
+	meta      *archive.Meta   // of the newest archive
+	in        *archive.Reader // nil: there are several
+	chain     *archive.Chain
+	closers   []io.Closer
+	lavish    func() // takes memory as other programs do again
+	config    connect.Config
+	clients   map[int]*keywright.Client
+	names     []string
+	now       int64 // the server's time, Unix milliseconds
+	notMeant  int64
+	needs     int64 // bytes that will be written; 0: not known
+	complete  bool
+	reader    *server.Reader // of what is there; nil: it is not read
+	opened    *archive.Chain // the archive, or all of them, by the index; nil: it cannot be read so
+	foreign   int64          // keys that no entry declares, and none should
+	otherLibs int            // libraries of functions that are not restored, since not all keys are
+	planned   *plan.Server   // that the plan was compared with; nil: there is none
+	resumed   bool           // the figures of interrupted runs of the plan are counted, too
+}
+
+func (r *restoreRun) Close() {
+	r.lavish()
+	if r.reader != nil {
+		r.reader.Close()
+	}
+	for _, c := range r.clients {
+		c.Close()
+	}
+	for _, c := range r.closers {
+		_ = c.Close()
+	}
+}
+
+// Client opens a database, once.
+func (r *restoreRun) Client(db int) (*keywright.Client, error) {
+	if c := r.clients[db]; c != nil {
+		return c, nil
+	}
+	c, err := openDatabase(r.App, r.URL, db)
+	if err == nil {
+		r.clients[db] = c
+	}
+	return c, err
+}
+
+// openDatabase opens a client for a database of a server; "" is that of the flags.
+func openDatabase(a *cli.App, url string, db int) (*keywright.Client, error) {
+	at, err := cli.WithDatabase(url, a.Getenv, db)
+	if err != nil {
+		return nil, err
+	}
+	o := a.Connect
+	c, err := keywright.Open(context.Background(), at,
+		keywright.Options{Logger: cli.Silent, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile,
+			ServerName: o.ServerName,
+			Insecure:   o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
+	switch {
+	case db > 0 && errors.As(err, new(*connect.ConfigError)): // the URL was good without it
+		return nil, cli.ErrDatabase0
+	case err != nil:
+		return nil, cli.ServerFailure(err)
+	}
+	return c, nil
+}
+
+// live reads what the server has: a key that has its value and its expiry needs nothing.
+func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
+	if r.existing == string(apply.Replace) {
+		return nil, nil
+	}
+	config := r.config
+	config.DB = 0
+	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1},
+		server.ContentsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	r.reader = reader
+	return reader, nil
+}
+
+// pass reads the archive, and restores or plans. The report is nil where there is
+// nothing to say.
+func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptions) (*RestoreReport, error) {
+	started := r.App.Now()
+	first, err := r.Client(max(r.db, 0))
+	if err != nil {
+		return nil, err
+	}
+	clock, err := first.Raw().Do(ctx, first.Raw().B().Time().Build()).AsIntSlice()
+	if err != nil || len(clock) != 2 {
+		return nil, cli.ServerFailure(change.Cannot("ask for the time", err))
+	}
+	r.now = clock[0]*1000 + clock[1]/1000
+	live, err := r.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bar := terminal.NewProgress(r.ProgressMode(r.progress), r.App.Err, started)
+	o.Existing, o.Place, o.Writers, o.Rate, o.Live = apply.Existing(r.existing), r.Place, r.writers, r.rate, live
+	o.Progress = func(done int64) {
+		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.App.Now().Sub(started)}, r.App.Now())
+	}
+	o.Needs, o.MayEvict, o.Waiting = r.needs, r.evict, cli.Patience(bar, r.config)
+	libraries, err := r.loadLibraries(ctx, o.Plan)
+	if err != nil {
+		return nil, err
+	}
+	report, err := apply.Restore(ctx, r.Client, r.records(ctx), o)
+	bar.Clear()
+	if ctx.Err() != nil && report.Keys == 0 {
+		return nil, ctx.Err()
+	}
+	out := &RestoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Scope: r.App.Scope, Applied: !o.Plan,
+		Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut,
+		NotMeant: r.notMeant, DurationMS: r.App.Now().Sub(started).Milliseconds()}
+	if out.Memory = report.Memory; err != nil {
+		out.Complete, out.Problem = false, change.Problem(ctx, err)
+	}
+	out.Foreign = r.foreign
+	out.TornKeys = saving.TornIn(r.opened, func(key []byte) bool { _, ok := r.sel.Moves(key); return ok })
+	if out.Libraries, out.OtherLibs = libraries, r.otherLibs; err == nil && notLoaded(libraries) != "" {
+		out.Complete, out.Problem = false, notLoaded(libraries)
+	}
+	out.Entries = []restoredPart{}
+	for _, entry := range append(cli.Indices(r.names), selection.Undeclared) {
+		if c := report.Entries[entry]; c != nil {
+			out.Entries = append(out.Entries, restoredPart{cli.EntryOrNone(r.names, entry), *c})
+		}
+	}
+	for _, n := range report.Reasons {
+		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
+	}
+	return out, err
+}

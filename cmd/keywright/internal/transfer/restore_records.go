@@ -1,0 +1,161 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/sources"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// records returns those that are meant. Entries are those of this declaration: the archive
+// may have been made with another one.
+func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
+	return func(yield func(*archive.Record, error) bool) {
+		err := r.each(ctx, func(rec *archive.Record) error {
+			entry, ok := r.sel.Moves(rec.Key)
+			if !ok {
+				if !rec.More {
+					r.notMeant++
+				}
+				return nil
+			}
+			if !rec.More && entry == selection.Undeclared && r.sel.Foreign(rec.Key) {
+				r.foreign++
+			}
+			if rec.Entry = entry; !yield(rec, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if r.complete = err == nil; err != nil && err != errEnough {
+			yield(nil, err)
+		}
+	}
+}
+
+// reachable opens each database that keys go to, before the first of them is written. What
+// cannot be read by its index is found when it is restored.
+func (r *restoreRun) reachable(ctx context.Context, path string) error {
+	chain := r.chain
+	if chain == nil {
+		in, err := archivefile.Open(path, sources.ArchiveKeys(ctx, r.App, &r.Unlocking))
+		if err != nil {
+			return nil
+		}
+		r.closers = append(r.closers, in)
+		if chain, err = archive.NewChain(in.Archive); err != nil {
+			return nil
+		}
+	}
+	r.opened = chain
+	if len(r.Selecting.Asked()) == 0 {
+		_, r.needs = chain.Newest().Index.Totals()
+	}
+	if r.db >= 0 {
+		return nil // it is opened first
+	}
+	order, _ := chain.Databases()
+	for _, db := range order {
+		_, err := r.Client(db)
+		if err == nil || !r.has(ctx, chain, db) {
+			continue
+		}
+		return noDatabase(err, fmt.Sprintf("%s has keys of database %d", path, db), r.config.String(),
+			"--to-db 0 writes the keys of all databases into that one")
+	}
+	return ctx.Err()
+}
+
+// has reports whether a database of archives has a key that would be restored.
+func (r *restoreRun) has(ctx context.Context, chain *archive.Chain, db int) bool {
+	for v, err := range chain.Values(db, nil) {
+		if err != nil || ctx.Err() != nil {
+			return false
+		}
+		if _, ok := r.sel.Moves(v.Key); !ok {
+			continue
+		}
+		if _, left := r.Place(&archive.Record{Key: v.Key, DB: db}); left == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// errEnough ends a reading whose consumer wants no more.
+var errEnough = errors.New("no more is wanted")
+
+// each reads the records, in the same order each time.
+func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) error {
+	if r.in != nil {
+		for {
+			rec, err := r.in.Next()
+			if err == io.EOF {
+				return nil
+			}
+			if err == nil && rec.Form != archive.Gone {
+				err = do(rec)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	order, _ := r.chain.Databases()
+	for _, db := range order {
+		for v, err := range r.chain.Values(db, nil) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = v.Records(do)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Place says where and until when a record is restored.
+func (r *restoreRun) Place(rec *archive.Record) (apply.Place, error) {
+	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+	if r.db >= 0 {
+		p.DB = r.db
+	}
+	declared, err := r.sel.Place(&p, r.momentary)
+	if err != nil || rec.Expires == 0 {
+		return p, err
+	}
+	switch r.ttl {
+	case "remaining":
+		p.Expires = shifted(rec.Expires, r.meta.Taken.UnixMilli(), r.now)
+		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires } // as an earlier run gave it
+	case "declared":
+		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
+			p.Expires = r.now + declared.TTL.Default.Milliseconds()
+			p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
+		}
+	}
+	return p, nil
+}
+
+// farthest is the last expiry that a server takes for sure: in Unix milliseconds, some
+// 140,000 years from now.
+const farthest = 1 << 52
+
+// shifted returns an expiry that leaves from now on what was left at a moment. An archive may
+// be forged: what is beyond all reason ends at farthest.
+func shifted(expires, moment, now int64) int64 {
+	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
+	return min(now+max(expires-moment, 1), farthest)
+}

@@ -1,0 +1,132 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// goOn says what to do after a restore that did not come to its end.
+func (out *RestoreReport) goOn(failed error) string {
+	var cut *archive.CutError
+	switch {
+	case errors.As(failed, &cut):
+		return "take another copy of the archive: `keywright archive verify` says how far this one is good"
+	case !out.Applied:
+		return "nothing was changed; it was only a plan"
+	case evicts(failed):
+		return "raise maxmemory, or set maxmemory-policy noeviction; --evict goes on whatever the server evicts"
+	}
+	return "what was restored is right; run it again to go on"
+}
+
+// evicts reports whether an error is that a server evicts keys, or would.
+func evicts(err error) bool {
+	return errors.As(err, new(*apply.EvictionError)) || errors.As(err, new(*apply.RoomError))
+}
+
+// tellMemory says which of the servers that are written to may evict keys, and what they have evicted.
+func tellMemory(a *cli.App, servers []apply.Memory) {
+	for _, m := range servers {
+		if m.Evicts() {
+			a.Print("note: %s has %s of %s (maxmemory) in use, and evicts keys, of any program, when that is full (%s); "+
+				"evicted: %s", m.Server, terminal.Bytes(m.Used), terminal.Bytes(m.Limit), m.Policy, terminal.Count(m.Evicted))
+		}
+	}
+}
+
+// Show says what was done, and gives the exit code.
+func (r *restoreRun) Show(ctx context.Context, out *RestoreReport, failed error) error {
+	var err error
+	if r.output == "json" {
+		err = r.JSON(out)
+	} else {
+		err = r.print(out)
+	}
+	switch t := out.Total; {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(failed, new(*cli.Exit)):
+		return failed
+	case failed != nil || !out.Complete:
+		return &cli.Exit{Code: cli.ExitPartial, Message: out.Problem, Hint: out.goOn(failed)}
+	case librariesFailed(out.Libraries, r.existing), t.Refused+t.Unknown > 0,
+		t.Existing > 0 && r.existing == string(apply.Fail):
+		return &cli.Exit{Code: cli.ExitFindings}
+	}
+	return nil
+}
+
+func (r *restoreRun) print(out *RestoreReport) error {
+	a := r.App
+	a.PrintScope()
+	table := movedTable{did: "restored", would: "to restore", applied: out.Applied}
+	for i := range out.Entries {
+		table.Add(out.Entries[i].Entry, &out.Entries[i].Counts)
+	}
+	if err := table.print(a); err != nil {
+		return err
+	}
+	tellReasons(a, out.Reasons, out.More)
+	if out.NotMeant > 0 {
+		a.Print("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
+	}
+	if out.Foreign > 0 {
+		a.Print("%s of these are foreign: other programs', as the declaration says, or keywright's own",
+			terminal.Count(out.Foreign))
+	}
+	for _, note := range out.TornKeys.Notes() {
+		a.Print("%s", a.Out.Paint(terminal.Yellow, note))
+	}
+	if out.OtherLibs > 0 {
+		a.Print("libraries of functions of the archive that were not asked for, since not all keys were: %d", out.OtherLibs)
+	}
+	tellLoaded(a, out.Libraries, out.Applied)
+	tellMemory(a, out.Memory)
+	if out.Resumed {
+		a.Print("What interrupted runs of this plan did is counted, too.")
+	}
+	return r.Verdict(out)
+}
+
+func (r *restoreRun) Verdict(out *RestoreReport) error {
+	a, t := r.App, out.Total
+	failed := t.Refused + t.Unknown
+	if r.existing == string(apply.Fail) {
+		failed += t.Existing
+	}
+	switch {
+	case !out.Complete:
+		done := "were restored"
+		if !out.Applied {
+			done = "that were read would be written, and nothing was changed"
+		}
+		a.Print("%s",
+			a.Out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored),
+				terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
+	case !out.Applied:
+		a.Print("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"),
+			terminal.Bytes(t.Bytes))
+		if r.plan != "" {
+			a.Print("The plan is in %s; `%s` executes it.", finding.Printable(r.plan), a.CommandFor(r.plan))
+		}
+	case failed > 0:
+		a.Print("%s",
+			a.Out.Paint(terminal.Red,
+				fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
+	default:
+		a.Print("%s",
+			a.Out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"),
+				terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
+	}
+	return nil
+}
