@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/everykeys"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/notice"
 )
 
 // TestAFrozenNodeCostsItsOwnKeysOnly: of a batch over all nodes of a cluster, one of which is silent, what the others
@@ -58,6 +59,57 @@ func TestAFrozenNodeCostsItsOwnKeysOnly(t *testing.T) {
 			}
 		}
 		transactions(t, c, k, sound)
+	})
+}
+
+// TestLookingForNodesEndsNoCall: the question which node has which slot may be the first to use a new connection, and
+// others use that connection too. They are not ended with the question.
+func TestLookingForNodesEndsNoCall(t *testing.T) {
+	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		cluster := keywrighttest.StartCluster(t, brand, 3, 0)
+		lost, dials := make(chan struct{}, 100), make(chan struct{}, 100)
+		c := open(t, cluster.URL(), keywright.Options{Attempts: 1, Hooks: []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
+			switch n.Kind {
+			case notice.Disconnected:
+				lost <- struct{}{}
+			case notice.Reconnecting:
+				dials <- struct{}{}
+			}
+		}}}})
+		k, slow := everykeys.New(c), cluster.Nodes[2]
+		var b keywright.Batch
+		var ofSlow []int64
+		for id := int64(1); id <= 30; id++ {
+			must(t, k.Str(id).Set("old").Do(t.Context()))
+			if _, err := slow.Try("GET", k.Str(id).Name()); err == nil {
+				ofSlow = append(ofSlow, id)
+			}
+			keywright.Queue(&b, k.Str(id).Set("new"))
+		}
+		slow.Do("CLIENT", "KILL", "TYPE", "normal")
+		<-lost
+		for _, node := range cluster.Nodes {
+			node.Stop()
+		}
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := b.Run(t.Context()); err != nil {
+				t.Errorf("the batch: %v", err)
+			}
+		})
+		<-dials // for the question
+		for _, id := range ofSlow {
+			all.Go(func() {
+				if err := k.Str(id).Set("newer").Do(t.Context()); err != nil {
+					t.Errorf("key %d: %v", id, err)
+				}
+			})
+		}
+		<-time.After(time.Second) // the question is given up before
+		for _, node := range cluster.Nodes {
+			node.Continue()
+		}
+		all.Wait()
 	})
 }
 

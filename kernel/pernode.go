@@ -56,19 +56,21 @@ func (m *nodeMap) look(ctx context.Context) *owners {
 	if time.Since(m.read) < mapKept {
 		return m.of
 	}
-	ctx, cancel := context.WithTimeout(ctx, mapWait)
-	defer cancel()
 	nodes := m.client.Nodes()
 	found := make(chan *owners, len(nodes))
 	for _, node := range nodes {
 		go func() { // until the node answers, or its connection is given up
-			if of, err := ownersOf(node.Do(ctx, node.B().ClusterSlots().Build())); err == nil {
+			// Its connection may be a new one, on which others wait, too: the end of a context would cut it.
+			if of, err := ownersOf(node.Do(context.Background(), node.B().ClusterSlots().Build())); err == nil {
 				found <- of
 			}
 		}()
 	}
+	enough := time.NewTimer(mapWait)
+	defer enough.Stop()
 	select {
 	case m.of = <-found:
+	case <-enough.C:
 	case <-ctx.Done():
 	}
 	m.read = time.Now()

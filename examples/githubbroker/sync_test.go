@@ -229,8 +229,9 @@ func TestLateSync(t *testing.T) {
 	h.Close(2)
 	must(t, newer.Sync(ctx))
 	close(release)
-	if err := <-ended; !errors.Is(err, lock.ErrStale) {
-		t.Errorf("the late sync ended with %v, want ErrStale", err)
+	// Its renewal may have told it before its write was refused.
+	if err := <-ended; !errors.Is(err, lock.ErrStale) && !errors.Is(err, lock.ErrLost) {
+		t.Errorf("the late sync ended with %v, want ErrStale or ErrLost", err)
 	}
 	for _, key := range []string{"issue:1", "issue:2", "review_issue_detected_timestamp:2"} {
 		if got := s.Do("EXISTS", key); got != int64(0) {
