@@ -68,7 +68,8 @@ func TestLookingForNodesEndsNoCall(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		cluster := keywrighttest.StartCluster(t, brand, 3, 0)
 		lost, dials := make(chan struct{}, 100), make(chan struct{}, 100)
-		c := open(t, cluster.URL(), keywright.Options{Attempts: 1, Hooks: []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
+		c := open(t, cluster.URL(), keywright.Options{Attempts: 1, Hooks: []keywright.Hook{{Notice: func(_ context.Context,
+			n keywright.Notice) {
 			switch n.Kind {
 			case notice.Disconnected:
 				lost <- struct{}{}
@@ -105,7 +106,12 @@ func TestLookingForNodesEndsNoCall(t *testing.T) {
 				}
 			})
 		}
-		<-time.After(time.Second) // the question is given up before
+		// A second, in which the question is given up: no server answers in that time.
+		second, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := k.Str(ofSlow[0]).Set("not sent").Do(second); err == nil {
+			t.Error("a frozen node has answered")
+		}
 		for _, node := range cluster.Nodes {
 			node.Continue()
 		}

@@ -1,3 +1,6 @@
+// Package access has the verbs that say who may read what: the ACL users of a declaration, and what is sealed with
+// which
+// key.
 package access
 
 import (

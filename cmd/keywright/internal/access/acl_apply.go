@@ -42,7 +42,7 @@ and again afterwards. A plan has no passwords and no hashes of them.
 		RunE: func(c *cobra.Command, _ []string) error {
 			q := plan.Request{Options: map[string]string{"user": user, "select": strconv.FormatBool(choose),
 				"save": strconv.FormatBool(save)}}
-			return change.Change(c.Context(), a, AccessVerbs()["acl apply"], q, &o)
+			return change.Change(c.Context(), a, Verbs()["acl apply"], q, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -196,14 +196,16 @@ func canSave(ctx context.Context, servers []aclServer) error {
 				"nothing was changed; --save asks for the ACL file first, which needs +config|get")
 		}
 		if config["aclfile"] == "" {
-			return &cli.Exit{Code: cli.ExitRefused, Message: node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
-				Hint: "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
+			return &cli.Exit{Code: cli.ExitRefused,
+				Message: node.Server + " has no ACL file, so its users cannot be saved; nothing was changed",
+				Hint:    "set aclfile in its configuration, or leave out --save and run CONFIG REWRITE there"}
 		}
 		reply, err := node.client.Do(ctx, node.client.B().AclDryrun().Username(node.self).Command("ACL").Arg("SAVE").Build()).
 			ToString()
 		if err == nil && reply != "OK" {
-			return &cli.Exit{Code: cli.ExitRefused, Message: node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
-				Hint: "the login needs +acl|save"}
+			return &cli.Exit{Code: cli.ExitRefused,
+				Message: node.Server + ": " + node.self + " may not ACL SAVE; nothing was changed",
+				Hint:    "the login needs +acl|save"}
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ left as it is.`,
   keywright seal ` + verb + ` settings --keys-file ring.json --apply --rate 5000
   keywright seal ` + verb + ` --keys-file ring.json --plan seal.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change.Change(c.Context(), a, AccessVerbs()["seal "+verb], plan.Request{Entries: args}, &o)
+			return change.Change(c.Context(), a, Verbs()["seal "+verb], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)

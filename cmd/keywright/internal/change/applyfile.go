@@ -77,7 +77,8 @@ func OpenJournal(path string, p *plan.Plan, unit string, done func() error) (j *
 	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, apply.ErrInUse):
-		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process", Hint: "wait until it has ended"}
+		return nil, false, &cli.Exit{Code: cli.ExitRefused, Message: path + " is being executed by another process",
+			Hint: "wait until it has ended"}
 	case err != nil:
 		return nil, false, cli.Usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
 	case !j.Done():
@@ -116,5 +117,6 @@ func Drifted(a *cli.App, path string, why []plan.Reason) error {
 	for _, d := range why {
 		a.Print("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &cli.Exit{Code: cli.ExitRefused, Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}
+	return &cli.Exit{Code: cli.ExitRefused,
+		Message: path + " does not hold any more: " + why[0].What + "; nothing was changed", Hint: why[0].Fix}
 }

@@ -1,3 +1,6 @@
+// Package change has the verbs that change keys by a plan, delete, ttl, clean and rename, and what all verbs that plan
+// share: a Verb is a row with words, a function that loads and one that finds what would be changed; a Run plans,
+// prints, executes and reports. Package live has the verbs of constructs, package access those of users and seals.
 package change
 
 import (
@@ -243,7 +246,8 @@ func (r *ChangeRun) MakePlan(ctx context.Context) error {
 // empty returns the plan without what it counts.
 func (r *ChangeRun) empty() *plan.Plan {
 	return &plan.Plan{Format: plan.Format, Verb: r.Name, Made: r.App.Now().UTC().Truncate(time.Millisecond),
-		Tool: cli.Version().Version, Server: PlanServer(r.Config, r.id), Declaration: plan.Digest(r.Schema), Request: r.Request,
+		Tool: cli.Version().Version, Server: PlanServer(r.Config,
+			r.id), Declaration: plan.Digest(r.Schema), Request: r.Request,
 		Entries: []plan.Part{}}
 }
 
@@ -385,8 +389,9 @@ func unmoved(ctx context.Context, a *cli.App, config connect.Config, was *plan.S
 	for _, d := range why {
 		a.Print("%s: %s", d.Code, finding.Printable(d.What))
 	}
-	return &cli.Exit{Code: cli.ExitRefused, Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
-		Hint: "run it again"}
+	return &cli.Exit{Code: cli.ExitRefused,
+		Message: "the servers are not those that were looked at: " + why[0].What + "; nothing was changed",
+		Hint:    "run it again"}
 }
 
 // OnePlan takes the file of a plan.

@@ -196,7 +196,8 @@ func bytesOrNone(n int64) string {
 // left alone is not in order.
 func (r *ChangeRun) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What, Hint: "run it again when the server is at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What,
+			Hint: "run it again when the server is at rest"}
 	}
 	return r.faults(p.Left)
 }
@@ -245,7 +246,8 @@ func (r *ChangeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(failed, apply.ErrActing):
-		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(), Hint: "run it again when that one has ended: what was done is not done twice"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: failed.Error(),
+			Hint: "run it again when that one has ended: what was done is not done twice"}
 	case !res.Complete, report.Unknown > 0 && failed != nil:
 		return &cli.Exit{Code: cli.ExitPartial, Message: res.Problem, Hint: "run it again: what was done is not done twice"}
 	case report.Refused > 0:

@@ -232,9 +232,11 @@ func (r *ChangeRun) showCopied(ctx context.Context, out *namesCopied, last *comp
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed != nil:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(), Hint: "run it again: what is copied is the same"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was read: " + failed.Error(),
+			Hint: "run it again: what is copied is the same"}
 	case !out.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen", Hint: "run it again when the server is at rest"}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen",
+			Hint: "run it again when the server is at rest"}
 	case !out.Settled && (out.Total == nil || out.Rounds > 0):
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

@@ -47,7 +47,8 @@ func (o *Changing) AsIn(q *plan.Request) {
 
 // Selected returns what a request selects.
 func Selected(q *plan.Request) *cli.Selecting {
-	return &cli.Selecting{Entries: q.Entries, Owners: q.Owners, Globs: q.Globs, Where: q.Where, Undeclared: q.Undeclared, Anywhere: q.Anywhere}
+	return &cli.Selecting{Entries: q.Entries, Owners: q.Owners, Globs: q.Globs, Where: q.Where,
+		Undeclared: q.Undeclared, Anywhere: q.Anywhere}
 }
 
 // ruleWork changes what a rule selects.

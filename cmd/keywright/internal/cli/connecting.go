@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -111,4 +112,16 @@ func Patience(bar *terminal.Progress, config connect.Config) apply.Waiting {
 		bar.Say(text + "; the run ends after " + terminal.Duration(config.Patience()))
 	}
 	return apply.Waiting{Server: config.String(), Patience: config.Patience(), Told: told}
+}
+
+// Pause waits. An error says that ctx has ended.
+func Pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
 }

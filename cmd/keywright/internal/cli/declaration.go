@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -335,4 +337,26 @@ func WritableFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// DeclarationDigest returns a digest of what a declaration says of keys.
+func DeclarationDigest(ks *keyspace.Keyspace) string {
+	if ks == nil || len(ks.Entries) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, e := range ks.Entries {
+		fmt.Fprintf(sum, "%q %q %v\n", e.Name, e.Construct, e.Type)
+		for _, k := range e.Keys {
+			fmt.Fprintf(sum, "%q %q\n", k.Role, k.Pattern.String())
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Silenced returns the findings of an audit without those that comments silence.
+func Silenced(a *App, d *Declaration, found []finding.Finding) []finding.Finding {
+	kept := finding.Ignore(finding.WithFixes(d.Moved(found), AllRules()), d.Sources, AllRules(), nil, a.Now())
+	// lint's to say
+	return slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") })
 }

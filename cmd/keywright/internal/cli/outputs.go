@@ -148,3 +148,31 @@ func Plural(n int64, one, many string) string {
 	}
 	return terminal.Count(n) + " " + many
 }
+
+// EntryOrNone returns the name of an entry, "" where it is below zero: there is none.
+func EntryOrNone(names []string, entry int) string {
+	if entry < 0 {
+		return ""
+	}
+	return names[entry]
+}
+
+// LastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
+// takes expiries that are later: they are given as it.
+const LastMoment = 253402300799999
+
+// KeyWidth is how much of a key a table shows, other forms have all of it, and KeyColumn
+// where the next column begins after a shorter key.
+const (
+	KeyWidth  = 96
+	KeyColumn = 48
+)
+
+// Indices returns 0, 1, 2 … of a list.
+func Indices(list []string) []int {
+	out := make([]int, len(list))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}

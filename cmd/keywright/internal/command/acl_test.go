@@ -16,7 +16,8 @@ import (
 // topology is compared and changed.
 func TestACLReachesReplicas(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keyspace.yaml")
-	if err := os.WriteFile(file, []byte("keywright: 1\nowner: api\nkeys: {k: {key: \"k:{id}\", type: string, ttl: 1d, readers: [web]}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("keywright: 1\nowner: api\nkeys: {k: {key: \"k:{id}\", type: string, ttl: 1d, readers: [web]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	topologies := map[string]func() (url string, servers int){
@@ -46,7 +47,8 @@ func TestACLReachesReplicas(t *testing.T) {
 			diff(1)
 			var out, errs strings.Builder
 			if code := Main(t.Context(), []string{"acl", "apply", "--apply", "-f", file, "-u", url},
-				cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != 0 {
+				cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+					Getenv: func(string) string { return "" }}); code != 0 {
 				t.Fatalf("%d %s%s", code, out.String(), errs.String())
 			}
 			diff(0)
@@ -67,7 +69,8 @@ func TestTheRepairUserRepairs(t *testing.T) {
 		t.Helper()
 		var out, errs strings.Builder
 		if code := Main(t.Context(), append(args, "-f", file),
-			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+				Getenv: func(string) string { return "" }}); code != want {
 			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 		return out.String()

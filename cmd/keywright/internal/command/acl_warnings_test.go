@@ -1,9 +1,10 @@
 package command
 
 import (
-	"github.com/keywright/keywright/cmd/keywright/internal/access"
 	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/access"
 )
 
 // TestWarningsOfUsersAreFolded: what a user may do beyond the declaration is told once for

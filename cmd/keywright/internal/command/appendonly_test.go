@@ -50,11 +50,13 @@ func TestAppendOnlyFolder(t *testing.T) {
 			t.Errorf("%s: %d, %s", at, code, errs)
 		}
 		if code, out, errs := run("audit", at, "--replay"); code != 0 || !strings.Contains(out, "Clean: 3 keys") ||
-			!strings.Contains(out, " at "+at) || !strings.Contains(out, "has loaded a copy of the folder, commands: 2, files: 1") {
+			!strings.Contains(out, " at "+at) || !strings.Contains(out,
+			"has loaded a copy of the folder, commands: 2, files: 1") {
 			t.Errorf("%s, replayed: %d, %s%s", at, code, out, errs)
 		}
 	}
-	if code, _, errs := run("audit", alone); code != cli.ExitPartial || !strings.Contains(errs, "base of an append-only folder") {
+	if code, _, errs := run("audit", alone); code != cli.ExitPartial || !strings.Contains(errs,
+		"base of an append-only folder") {
 		t.Errorf("a base alone: %d, %s", code, errs)
 	}
 	if code, _, errs := run("audit", alone, "--replay"); code == 0 || !strings.Contains(errs, "no append-only folder") {
@@ -67,7 +69,8 @@ func TestAppendOnlyFolder(t *testing.T) {
 	if code, out, errs := run("verify", folder, other.URL()); code == 0 || !strings.Contains(out+errs, commands) {
 		t.Errorf("verify: %d, %s%s", code, out, errs)
 	}
-	if code, out, errs := run("verify", folder, "-u", other.URL(), "--replay"); code != 0 || !strings.Contains(out, "The same: 3 keys") ||
+	if code, out, errs := run("verify", folder, "-u", other.URL(), "--replay"); code != 0 || !strings.Contains(out,
+		"The same: 3 keys") ||
 		!strings.Contains(out, "has loaded a copy of the folder") {
 		t.Errorf("verify, replayed: %d, %s%s", code, out, errs)
 	}
@@ -82,7 +85,8 @@ func TestAppendOnlyFolder(t *testing.T) {
 	}
 	expect.NoError(t, os.WriteFile(last[len(last)-1], whole, 0o600))
 	archive := filepath.Join(t.TempDir(), "a.kwa")
-	if code, _, errs := run("backup", folder, "--to", archive); code != cli.ExitPartial || !strings.Contains(errs, commands) {
+	if code, _, errs := run("backup", folder, "--to", archive); code != cli.ExitPartial || !strings.Contains(errs,
+		commands) {
 		t.Errorf("backup: %d, %s", code, errs)
 	}
 	if code, out, errs := run("backup", folder, "--replay", "--to", archive+"2"); code != 0 ||

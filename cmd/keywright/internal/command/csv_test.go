@@ -1,9 +1,10 @@
 package command
 
 import (
-	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 )
 
 // TestNoCellIsAFormula: a name of a key that a spreadsheet would run is text to it.

@@ -71,7 +71,8 @@ foreign: ["bull:*"]
 vars: {n: int, prio: high|low, day: date YYYY-MM-DD}
 keys:
   # keywright:ignore KW510 until 2020-01-01 long ago
-  album: {doc: An album., key: "app:album:{n}", type: hash, ttl: 1h, fields: {title: text, year: int}, was: ["app:alb:{n}"], readers: [site]}
+  album: {doc: An album., key: "app:album:{n}", type: hash, ttl: 1h, fields: {title: text, year: int},
+	was: ["app:alb:{n}"], readers: [site]}
   hold: {key: "lock:{n}", type: lock, ttl: 30s}
   jobs: {key: "jobs:{prio}", type: queue, order: prio, ttl: none, value: {n: int}}
   item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}

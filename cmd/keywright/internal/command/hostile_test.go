@@ -53,8 +53,9 @@ func megabytes(part int) map[string]string {
 		"faults on one line": "keywright: 1\nkeys: {" + lined(90_000, "a#: 1, ") + "}\n",
 		"fields on one line": head + "  e: {key: \"a:{x}\", type: hash, ttl: 1h, fields: {" + lined(70_000,
 			"f#: tex, ") + "}}\n",
-		"an enum":                       "keywright: 1\nvars: {x: \"" + lined(90_000, "w#|") + "z\"}\nkeys: {}\n",
-		"an enum that is not too large": "keywright: 1\nvars: {x: \"" + lined(9_999, "w#|") + "z\"}\nkeys:\n  e: {key: \"a:{x}:{y:" + lined(9_999, "w#|") + "z}\", type: string, ttl: 1h}\n",
+		"an enum": "keywright: 1\nvars: {x: \"" + lined(90_000, "w#|") + "z\"}\nkeys: {}\n",
+		"an enum that is not too large": "keywright: 1\nvars: {x: \"" + lined(9_999,
+			"w#|") + "z\"}\nkeys:\n  e: {key: \"a:{x}:{y:" + lined(9_999, "w#|") + "z}\", type: string, ttl: 1h}\n",
 		"an enum in a key": head + "  e: {key: \"a:{x:" + lined(90_000, "w#|") +
 			"z}\", type: string, ttl: 1h}\n",
 		"an enum in keys":      words(9_999) + lined(9000, "  e#: {key: \"a#:{x}\", type: string, ttl: 1h}\n"),
@@ -95,7 +96,8 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// least returns what the processors give to do, the least of three times: other programs take the caches of a processor,
+// least returns what the processors give to do, the least of three times: other programs take the caches of a
+// processor,
 // and what is slow by itself is slow each time.
 func least(t *testing.T, do func()) (took time.Duration) {
 	for try := range 3 {
@@ -108,12 +110,15 @@ func least(t *testing.T, do func()) (took time.Duration) {
 	return took
 }
 
-// slower says how often more than an ordinary declaration of the same size no hostile one may take of the processors. It is
-// less than a quarter of that on a quiet machine, where an ordinary one takes half a second; what grows with the square of
+// slower says how often more than an ordinary declaration of the same size no hostile one may take of the processors.
+// It is
+// less than a quarter of that on a quiet machine, where an ordinary one takes half a second; what grows with the
+// square of
 // a declaration takes hundreds of times as much.
 const slower = 20
 
-// A declaration of a megabyte is accepted or refused by every command, in little memory, with output that can be read, and
+// A declaration of a megabyte is accepted or refused by every command, in little memory, with output that can be read,
+// and
 // in not much more time than an ordinary one. The gate reads smaller ones, and measures nothing.
 func TestDeclarationsOfAMegabyte(t *testing.T) {
 	part := 60
@@ -122,7 +127,8 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 	}
 	all, dir := megabytes(part), t.TempDir()
 	all[""] = "keywright: 1\npackage: p\nowner: o\nkeys:\n" +
-		lined(9000/part, "  e#: {doc: Things of the user., key: \"a#:{user}:{id}\", type: hash, ttl: 1h, fields: {name: text}}\n")
+		lined(9000/part,
+			"  e#: {doc: Things of the user., key: \"a#:{user}:{id}\", type: hash, ttl: 1h, fields: {name: text}}\n")
 	ordinary := map[string]time.Duration{}
 	for _, name := range slices.Sorted(maps.Keys(all)) { // the ordinary one is the first
 		text, file := all[name], filepath.Join(dir, "keyspace.yaml")
@@ -186,7 +192,8 @@ func TestTheLargestDeclarations(t *testing.T) {
 				"expires: \"app:y#\"\n"),
 	} {
 		other := filepath.Join(t.TempDir(), "other.yaml")
-		if err := os.WriteFile(other, []byte(strings.NewReplacer("app:", "old:", "\n  e", "\n  o", "\n  q", "\n  p").Replace(text)),
+		if err := os.WriteFile(other, []byte(strings.NewReplacer("app:", "old:", "\n  e", "\n  o", "\n  q",
+			"\n  p").Replace(text)),
 			0o600); err != nil {
 			t.Fatal(err)
 		}

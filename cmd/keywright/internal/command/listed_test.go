@@ -18,7 +18,8 @@ import (
 func TestAListIsBounded(t *testing.T) {
 	gate.Skip(t, "a plan of 100,000 changes")
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("keyspace.yaml", []byte("keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n"), 0o600); err != nil {
+	if err := os.WriteFile("keyspace.yaml",
+		[]byte("keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := keywrighttest.Start(t, keywrighttest.Redis)

@@ -22,7 +22,8 @@ func TestPlansThatSayNothing(t *testing.T) {
 	forged := []map[string]string{nil, {}}
 	for _, text := range []string{"", "x", "[]", `[""]`, "{", "-1"} {
 		options := map[string]string{}
-		for _, name := range []string{"files", "identities", "from", "to", "existing", "ttl", "map", "rule", "entry", "queues",
+		for _, name := range []string{"files", "identities", "from", "to", "existing", "ttl", "map", "rule", "entry",
+			"queues",
 			"ids", "keys", "users", "items", "index"} {
 			options[name] = text
 		}

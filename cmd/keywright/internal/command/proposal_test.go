@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/internal/gate"
+	"pgregory.net/rapid"
 )
 
 func TestShellWord(t *testing.T) {

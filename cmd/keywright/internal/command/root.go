@@ -1,3 +1,6 @@
+// Package command is the keywright command line: the root with all verbs, the verb that executes any plan, and the
+// list of
+// the documents that verbs print. The verbs are in packages by what they do; all share package cli.
 package command
 
 import (
@@ -88,22 +91,26 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.Quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.Verbose, "verbose", "v", false, "say which file and which server are used")
 	cli.Choices(root, "color", "auto", "always", "never")
-	root.AddCommand(declare.InitCommand(a), declare.LintCommand(a), declare.FmtCommand(a), declare.RulesCommand(a), declare.ExplainCommand(a),
-		declare.MatchCommand(a), inspect.AuditCommand(a), inspect.MergeCommand(a), inspect.TopCommand(a), declare.InferCommand(a), declare.GenCommand(a),
-		declare.BreakingCommand(a), declare.DiffCommand(a),
-		inspect.DoctorCommand(a), access.ACLCommand(a), live.LocksCommand(a), live.QueuesCommand(a), live.RankingsCommand(a), live.EntitiesCommand(a),
-		access.SealCommand(a), saving.BackupCommand(a), saving.ArchiveCommand(a, transfer.ArchiveDiffCommand(a)), transfer.RestoreCommand(a), transfer.VerifyCommand(a), transfer.CopyCommand(a),
-		change.RenameCommand(a), inspect.LsCommand(a), change.DeleteCommand(a), change.TTLCommand(a), change.CleanCommand(a), applyCommand(a),
-		migration.MigrateCommand(a), inspect.DemoCommand(a), schemaCommand(a), serving.ServeCommand(a), serving.JanitorCommand(a),
-		serving.StatusCommand(a), versionCommand(a))
+	root.AddCommand(declare.InitCommand(a), declare.LintCommand(a), declare.FmtCommand(a), declare.RulesCommand(a),
+		declare.ExplainCommand(a), declare.MatchCommand(a), declare.InferCommand(a), declare.GenCommand(a),
+		declare.BreakingCommand(a), declare.DiffCommand(a), schemaCommand(a))
+	root.AddCommand(inspect.AuditCommand(a), inspect.MergeCommand(a), inspect.TopCommand(a), inspect.LsCommand(a),
+		inspect.DoctorCommand(a), inspect.DemoCommand(a))
+	root.AddCommand(live.LocksCommand(a), live.QueuesCommand(a), live.RankingsCommand(a), live.EntitiesCommand(a),
+		access.ACLCommand(a), access.SealCommand(a))
+	root.AddCommand(saving.BackupCommand(a), saving.ArchiveCommand(a, transfer.ArchiveDiffCommand(a)),
+		transfer.RestoreCommand(a), transfer.VerifyCommand(a), transfer.CopyCommand(a))
+	root.AddCommand(change.RenameCommand(a), change.DeleteCommand(a), change.TTLCommand(a), change.CleanCommand(a),
+		applyCommand(a), migration.MigrateCommand(a))
+	root.AddCommand(serving.ServeCommand(a), serving.JanitorCommand(a), serving.StatusCommand(a), versionCommand(a))
 	return root
 }
 
 // verbs returns all verbs that go through a plan.
 func verbs() map[string]*change.Verb {
 	all := change.KeyVerbs()
-	maps.Copy(all, live.LiveVerbs())
-	maps.Copy(all, access.AccessVerbs())
+	maps.Copy(all, live.Verbs())
+	maps.Copy(all, access.Verbs())
 	return all
 }
 

@@ -2,18 +2,21 @@ package command
 
 import (
 	"errors"
-	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 )
 
 // TestAFullDisk: who has no room is not sent to look for a folder.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
-	for why, hint := range map[error]string{syscall.ENOSPC: "make room", syscall.EDQUOT: "make room", syscall.EACCES: "folder"} {
-		said, ok := errors.AsType[*cli.Exit](cli.Unwritable("the archive", &fs.PathError{Op: "write", Path: "a.kwa", Err: why}))
+	for why, hint := range map[error]string{syscall.ENOSPC: "make room", syscall.EDQUOT: "make room",
+		syscall.EACCES: "folder"} {
+		said, ok := errors.AsType[*cli.Exit](cli.Unwritable("the archive", &fs.PathError{Op: "write", Path: "a.kwa",
+			Err: why}))
 		if !ok || !strings.Contains(said.Hint, hint) || !strings.Contains(said.Error(), why.Error()) {
 			t.Errorf("%v: %v, hint %q", why, said, said.Hint)
 		}

@@ -159,15 +159,16 @@ func TestWrongVariablesAreNotShown(t *testing.T) {
 					end() // it goes on until it is told to end
 				}
 				defer end()
-				code := Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(n string) string {
-					switch {
-					case n == name || name == "KEYWRIGHT_URL" && n == "REDIS_URL":
-						return value
-					case n == "KEYWRIGHT_URL":
-						return s.URL()
-					}
-					return ""
-				}})
+				code := Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs,
+					Getenv: func(n string) string {
+						switch {
+						case n == name || name == "KEYWRIGHT_URL" && n == "REDIS_URL":
+							return value
+						case n == "KEYWRIGHT_URL":
+							return s.URL()
+						}
+						return ""
+					}})
 				if code == cli.ExitUsage && strings.Contains(errs.String(), name) {
 					refused++
 				}

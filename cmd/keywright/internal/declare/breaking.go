@@ -64,7 +64,8 @@ func findBreaking(a *cli.App, c *cobra.Command, o *comparing) error {
 		return err
 	}
 	if o.against == "" {
-		return cli.Usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST", "there is nothing to compare with")
+		return cli.Usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST",
+			"there is nothing to compare with")
 	}
 	categories, err := categoriesOf(o.categories)
 	if err != nil {
@@ -180,7 +181,8 @@ func older(ctx context.Context, a *cli.App, against, path string) (*keyspace.Key
 	d := &cli.Declaration{Keyspace: ks, Findings: found, Sources: map[string][]byte{}, Prefix: ""}
 	if len(ks.Files) == 0 {
 		if _, err := tree.Open(filepath.ToSlash(name)); errors.Is(err, gitfile.ErrLarge) {
-			return nil, cli.Usage("name another ref, or a smaller file", "%s of %s cannot be read: %v", name, ref, gitfile.ErrLarge)
+			return nil, cli.Usage("name another ref, or a smaller file", "%s of %s cannot be read: %v", name, ref,
+				gitfile.ErrLarge)
 		}
 		return nil, cli.Usage("name another ref, or ref:path if the file has moved", "%s is not in %s", name, ref)
 	}

@@ -101,7 +101,8 @@ func noEntry(a *cli.App, d *cli.Declaration, path, name string) error {
 	hint := ""
 	if i := slices.IndexFunc(d.Retired, func(r keyspace.Retired) bool { return r.Name == name }); i >= 0 {
 		r := d.Retired[i]
-		return cli.Usage("choose another name for what is new; keywright explain KW133 says why", "%s is retired: %s%s:%d", name,
+		return cli.Usage("choose another name for what is new; keywright explain KW133 says why", "%s is retired: %s%s:%d",
+			name,
 			d.Prefix, r.Pos.File, r.Pos.Line)
 	}
 	switch near := typo.Nearest(name, d.Names()); {

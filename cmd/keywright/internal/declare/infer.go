@@ -193,11 +193,13 @@ func draft(ctx context.Context, a *cli.App, o *inferring) ([]byte, error) {
 func (o *inferring) ended(ctx context.Context, sum source.Summary, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the draft covers what was seen until then", Hint: ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the draft covers what was seen until then",
+			Hint: ""}
 	case err != nil:
 		return err
 	case len(sum.Incomplete) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was seen: " + sum.Incomplete.String(), Hint: o.Again(sum.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not everything was seen: " + sum.Incomplete.String(),
+			Hint: o.Again(sum.Incomplete)}
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ func draftMigration(ctx context.Context, a *cli.App, o *inferring) ([]byte, erro
 	var bad *record.Error
 	switch {
 	case errors.As(err, &bad):
-		return nil, &cli.Exit{Code: cli.ExitUsage, Message: bad.Error(), Hint: "mend the file, or draft from a folder without it"}
+		return nil, &cli.Exit{Code: cli.ExitUsage, Message: bad.Error(),
+			Hint: "mend the file, or draft from a folder without it"}
 	case err != nil:
 		return nil, err
 	}

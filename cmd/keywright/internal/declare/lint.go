@@ -1,3 +1,5 @@
+// Package declare has the verbs that look at declarations and write what is made of them: init, infer, lint, fmt, gen,
+// breaking, diff, explain, match, rules. Of these infer and explain also read servers; none changes one.
 package declare
 
 import (

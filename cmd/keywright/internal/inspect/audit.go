@@ -1,3 +1,6 @@
+// Package inspect has the verbs that look at a server or a snapshot and change nothing: audit and its parts, merge,
+// top,
+// ls, doctor, and the demonstration.
 package inspect
 
 import (
@@ -273,11 +276,13 @@ func conclude(ctx context.Context, a *cli.App, o *auditing, d *cli.Declaration, 
 	declare.Annotated(a, o.Output, r.Summary)
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
-		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the report covers what was seen until then", Hint: ""}
+		return &cli.Exit{Code: cli.ExitInterrupted, Message: "interrupted: the report covers what was seen until then",
+			Hint: ""}
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete: " + r.Incomplete.String(), Hint: o.Again(r.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete: " + r.Incomplete.String(),
+			Hint: o.Again(r.Incomplete)}
 	}
 	return o.Verdict(r.Summary)
 }

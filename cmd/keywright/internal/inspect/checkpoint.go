@@ -90,7 +90,8 @@ func (o *auditing) mayResume() error {
 	case o.Sample > 0:
 		return cli.Usage(leaveOut, "--checkpoint and --sample exclude each other")
 	case len(o.offending.codes) > 0:
-		return cli.Usage(leaveOut, "--checkpoint and --keys-of exclude each other: keys that were printed would be printed again")
+		return cli.Usage(leaveOut,
+			"--checkpoint and --keys-of exclude each other: keys that were printed would be printed again")
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func auditDemo(ctx context.Context, a *cli.App, url, file string, all bool) erro
 		return a.Getenv(name)
 	}
 	inner.Connect.Timeout = 10 * time.Second
-	o := auditing{Judging: declare.Judging{FailOn: "never", Output: "table"}, Sourcing: sources.Sourcing{Role: "auto", Progress: "none"},
+	o := auditing{Judging: declare.Judging{FailOn: "never", Output: "table"}, Sourcing: sources.Sourcing{Role: "auto",
+		Progress: "none"},
 		values: "none", top: 5, examples: 2}
 	o.audit.Groups = 50
 	o.Scan.OnlyDB = -1

@@ -91,8 +91,9 @@ func diagnose(ctx context.Context, a *cli.App, form, failOn string) error {
 	case failOn != "never" && finding.Count(d.Findings).Failing(declare.Severities[failOn]):
 		return &cli.Exit{Code: cli.ExitFindings}
 	case len(d.NotKnown) > 0:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value,
-			Hint: "run doctor as a user that may ask for it"}
+		return &cli.Exit{Code: cli.ExitPartial,
+			Message: "not all could be looked at: " + d.NotKnown[0].Name + ": " + d.NotKnown[0].Value,
+			Hint:    "run doctor as a user that may ask for it"}
 	}
 	return nil
 }

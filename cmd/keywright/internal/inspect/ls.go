@@ -124,7 +124,8 @@ func ls(ctx context.Context, a *cli.App, o *lsing) error {
 	}
 	a.Say("%s%s", terminal.Plural(listed, "key"), cut)
 	if len(sum.Incomplete) > 0 && cut == "" {
-		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + sum.Incomplete.String(), Hint: o.Again(sum.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "not all keys were seen: " + sum.Incomplete.String(),
+			Hint: o.Again(sum.Incomplete)}
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func lsKey(a *cli.App, out *bufio.Writer, form string, k *source.Key, entry stri
 			size = terminal.Bytes(k.Bytes)
 		}
 		_, err = fmt.Fprintf(out, "%s  %-7s %9s  %9s  db %-2d  %s\n",
-			terminal.Pad(terminal.Shorten(finding.Key(k.Name), cli.LsWidth), cli.LsPad),
+			terminal.Pad(terminal.Shorten(finding.Key(k.Name), cli.KeyWidth), cli.KeyColumn),
 			k.Kind, ttl, size, k.DB, entry)
 	}
 	return err

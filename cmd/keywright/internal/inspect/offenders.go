@@ -46,7 +46,8 @@ func (o *offending) Check(form string, formGiven, values bool) error {
 	unseen := slices.IndexFunc(o.codes, func(code string) bool { return audit.NeedsValues(code) && !values })
 	switch {
 	case unseen >= 0:
-		return cli.Usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at",
+		return cli.Usage("add --values=all, or --values for a sample",
+			"--keys-of %s is about values, which are not looked at",
 			o.codes[unseen])
 	case form == "jsonl" && o.null:
 		return cli.Usage("leave out one of them", "--null and -o jsonl exclude each other")
@@ -64,7 +65,8 @@ func (o *offending) Check(form string, formGiven, values bool) error {
 
 // printer prints keys as the audit meets them: each once, as JSON Lines once for each
 // of its codes.
-func (o *offending) printer(a *cli.App, out *bufio.Writer, chosenDB int) func(codes []string, entry string, k *source.Key) {
+func (o *offending) printer(a *cli.App, out *bufio.Writer, chosenDB int) func(codes []string, entry string,
+	k *source.Key) {
 	o.counts, o.db = map[int]int64{}, max(chosenDB, 0)
 	if o.form == "jsonl" {
 		o.db = chosenDB
@@ -136,7 +138,8 @@ func (o *offending) conclude(ctx context.Context, a *cli.App, out *bufio.Writer,
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the audit is incomplete, and so are the keys: " + r.Incomplete.String(), Hint: again}
+		return &cli.Exit{Code: cli.ExitPartial,
+			Message: "the audit is incomplete, and so are the keys: " + r.Incomplete.String(), Hint: again}
 	case total > 0:
 		return &cli.Exit{Code: cli.ExitFindings}
 	}

@@ -135,7 +135,11 @@ func top(ctx context.Context, a *cli.App, o *topping) error {
 	report := topOf(fold.Report(sum, req.Sample > 0), o)
 	report.Declaration = a.Declared
 	print := map[string]func(*TopReport, *topping) error{
-		"json": func(t *TopReport, _ *topping) error { return a.JSON(t) }, "csv": func(p0 *TopReport, p1 *topping) error { return topCSV(a, p0, p1) }, "table": func(p0 *TopReport, p1 *topping) error { return printTop(a, p0, p1) },
+		"json": func(t *TopReport, _ *topping) error { return a.JSON(t) }, "csv": func(p0 *TopReport,
+			p1 *topping) error {
+			return topCSV(a, p0,
+				p1)
+		}, "table": func(p0 *TopReport, p1 *topping) error { return printTop(a, p0, p1) },
 	}[o.output]
 	err = cmp.Or(print(report, o), err)
 	if report.Others > 0 && o.output != "table" { // the table says it
@@ -147,7 +151,8 @@ func top(ctx context.Context, a *cli.App, o *topping) error {
 	case err != nil:
 		return err
 	case !report.Complete:
-		return &cli.Exit{Code: cli.ExitPartial, Message: "the list is incomplete: " + report.Incomplete.String(), Hint: o.Again(report.Incomplete)}
+		return &cli.Exit{Code: cli.ExitPartial, Message: "the list is incomplete: " + report.Incomplete.String(),
+			Hint: o.Again(report.Incomplete)}
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package inspect
 
 import (
-	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"strconv"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 )
 
 // topCSV prints the groups as CSV. Its rows add up to all keys and bytes; the last,

@@ -115,7 +115,8 @@ func printEntities(a *cli.App, report *answer.Entities) error {
 		if r.Sweeper != nil {
 			sweeper = finding.Key(*r.Sweeper)
 		}
-		rows[i] = []string{r.Entry, cli.ShownName(r.Of), terminal.Count(r.Items), cli.CountOrNone(r.Expired), cli.Seconds(r.Late), sweeper}
+		rows[i] = []string{r.Entry, cli.ShownName(r.Of), terminal.Count(r.Items), cli.CountOrNone(r.Expired),
+			cli.Seconds(r.Late), sweeper}
 	}
 	defer a.PrintGaps(&report.Gaps)
 	return terminal.Table(a.Out,
@@ -167,7 +168,8 @@ func checkEntities(ctx context.Context, a *cli.App, c *keywright.Client, entries
 		err = printCheck(a, &report)
 	}
 	if err == nil && report.Wrong > 0 {
-		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(report.Wrong), "problem") + cli.NotListed(int64(report.Left)),
+		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(report.Wrong),
+			"problem") + cli.NotListed(int64(report.Left)),
 			Hint: "`keywright entities repair` puts them right"}
 	}
 	return cmp.Or(err, cli.ListedInPart(&report.Gaps, "entities"))

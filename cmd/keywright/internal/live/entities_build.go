@@ -41,7 +41,7 @@ more. keywright entities indexes lists what is there.
   keywright entities index item --remove priority --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Entries: args, Options: map[string]string{"remove": change.Packed(remove)}}
-			return change.Change(c.Context(), a, LiveVerbs()["entities index"], q, &o)
+			return change.Change(c.Context(), a, Verbs()["entities index"], q, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -103,7 +103,8 @@ func (r *IndexesReport) Verdict() error {
 	if incomplete == 0 {
 		return nil
 	}
-	return &cli.Exit{Code: cli.ExitFindings, Message: fmt.Sprintf("not complete: %d of %d indexes", incomplete, len(r.Indexes)),
+	return &cli.Exit{Code: cli.ExitFindings, Message: fmt.Sprintf("not complete: %d of %d indexes", incomplete,
+		len(r.Indexes)),
 		Hint: "`keywright entities index` builds them"}
 }
 

@@ -40,7 +40,7 @@ entities index.
   keywright entities repair item --apply --rate 5000
   keywright entities repair --plan repair.plan`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change.Change(c.Context(), a, LiveVerbs()["entities repair"], plan.Request{Entries: args}, &o)
+			return change.Change(c.Context(), a, Verbs()["entities repair"], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)

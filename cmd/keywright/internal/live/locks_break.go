@@ -40,7 +40,7 @@ only safe if it checks the fencing token.
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			q := plan.Request{Options: map[string]string{"keys": change.Packed(args)}}
-			return change.Change(c.Context(), a, LiveVerbs()["locks break"], q, &o)
+			return change.Change(c.Context(), a, Verbs()["locks break"], q, &o)
 		},
 	}
 	o.Flags(a, c)

@@ -1,3 +1,5 @@
+// Package live has the verbs of constructs on a server: queues, locks, entities, rankings. What they show is read with
+// package answer; what they change goes through a plan of package change.
 package live
 
 import (

@@ -46,7 +46,7 @@ match counts the jobs and does not list them, however many there are.
 			if err != nil {
 				return err
 			}
-			return change.Change(c.Context(), a, LiveVerbs()["queues "+verb], q, &o)
+			return change.Change(c.Context(), a, Verbs()["queues "+verb], q, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -76,7 +76,7 @@ the job ends.
 			if err != nil {
 				return err
 			}
-			return change.Change(c.Context(), a, LiveVerbs()["queues cancel"], q, &o)
+			return change.Change(c.Context(), a, Verbs()["queues cancel"], q, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -99,7 +99,7 @@ delayed and not dead, as after an eviction or a DEL by hand.
 		Example: `  keywright queues repair
   keywright queues repair tasks --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return change.Change(c.Context(), a, LiveVerbs()["queues repair"], plan.Request{Entries: args}, &o)
+			return change.Change(c.Context(), a, Verbs()["queues repair"], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -127,7 +127,7 @@ func queuesPauseCommand(a *cli.App, verb string) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return change.Change(c.Context(), a, LiveVerbs()["queues "+verb], plan.Request{Entries: args}, &o)
+			return change.Change(c.Context(), a, Verbs()["queues "+verb], plan.Request{Entries: args}, &o)
 		},
 	}
 	o.Flags(a, c)
@@ -275,7 +275,8 @@ func findState(ctx context.Context, r *change.ChangeRun, found *change.Findings,
 		if !paused {
 			words, turn = [2]string{"paused", "jobs begin"}, q.Resume
 		}
-		found.Add(plan.Change{Verb: change.VerbOf(r.Name), Entry: of, Key: key, DB: r.Request.DB, Before: words[0], After: words[1]},
+		found.Add(plan.Change{Verb: change.VerbOf(r.Name), Entry: of, Key: key, DB: r.Request.DB, Before: words[0],
+			After: words[1]},
 			func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return "", turn(ctx) })
 		return nil
 	})

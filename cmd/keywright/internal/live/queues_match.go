@@ -100,7 +100,8 @@ type matching struct{ *change.ChangeRun }
 const maxMatching = 2_000_000
 
 // each runs for the dead jobs that match, queue by queue, without their reasons.
-func (w *matching) each(ctx context.Context, found *change.Findings, until string, run func(of string, q queue.Queue[string],
+func (w *matching) each(ctx context.Context, found *change.Findings, until string, run func(of string,
+	q queue.Queue[string],
 	jobs []queue.Dead) error) error {
 	last := time.UnixMilli(1 << 62 / int64(time.Millisecond))
 	if ms, err := strconv.ParseInt(until, 10, 64); err == nil {

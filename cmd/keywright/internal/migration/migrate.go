@@ -1,3 +1,5 @@
+// Package migration has the verbs of a migration from JSON files: migrate status, plan, import, verify, diff, advance,
+// rollback, repair, export. Package migrate of the library does the work.
 package migration
 
 import (
@@ -101,7 +103,8 @@ func (o *migrating) Check(c *cobra.Command) error {
 }
 
 // completeParts completes the names of parts.
-func completeParts(a *cli.App, o *migrating) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeParts(a *cli.App, o *migrating) func(*cobra.Command, []string, string) ([]string,
+	cobra.ShellCompDirective) {
 	return func(*cobra.Command, []string, string) (out []string, _ cobra.ShellCompDirective) {
 		path, err := a.Find()
 		if err != nil {
@@ -175,7 +178,8 @@ func openMigration(ctx context.Context, a *cli.App, c *cobra.Command, o *migrati
 	}
 	m, err := record.Compile(r.declared)
 	if err != nil {
-		return nil, cli.Usage("`keywright lint` says what to change", "the migration %s cannot be used: %v", r.declared.Name, err)
+		return nil, cli.Usage("`keywright lint` says what to change", "the migration %s cannot be used: %v",
+			r.declared.Name, err)
 	}
 	if err := r.connect(ctx, n); err != nil {
 		return nil, err
@@ -343,13 +347,16 @@ func migrateFailure(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &bad):
-		return &cli.Exit{Code: cli.ExitFindings, Message: bad.Error(), Hint: "mend the file; nothing of what comes after that place was read"}
+		return &cli.Exit{Code: cli.ExitFindings, Message: bad.Error(),
+			Hint: "mend the file; nothing of what comes after that place was read"}
 	case errors.As(err, &late):
-		return &cli.Exit{Code: cli.ExitRefused, Message: late.Error(), Hint: "these processes live and have not answered: end them, or wait and try again"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: late.Error(),
+			Hint: "these processes live and have not answered: end them, or wait and try again"}
 	}
 	if refused := new(migrate.RefusedError); errors.As(err, &refused) {
-		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(), Hint: "take them away from Redis, or change the declaration: " +
-			"`keywright migrate export` lists them"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: err.Error(),
+			Hint: "take them away from Redis, or change the declaration: " +
+				"`keywright migrate export` lists them"}
 	}
 	for _, refusal := range migrateRefusals {
 		if errors.Is(err, refusal.is) {
@@ -412,8 +419,9 @@ func nothingDone(verb string, off []partOff, parts int) error {
 	if len(off) < parts {
 		return nil
 	}
-	return &cli.Exit{Code: cli.ExitRefused, Message: "no part can be " + verb + ": part " + off[0].Part + ": " + off[0].Why,
-		Hint: "`keywright migrate status` says where each part is"}
+	return &cli.Exit{Code: cli.ExitRefused,
+		Message: "no part can be " + verb + ": part " + off[0].Part + ": " + off[0].Why,
+		Hint:    "`keywright migrate status` says where each part is"}
 }
 
 func (r *migrationRun) tellOff(off []partOff) {

@@ -396,7 +396,7 @@ func listKey(a *cli.App, out *bufio.Writer, form string, rec *archive.Record, en
 			entry += " TORN"
 		}
 		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n",
-			terminal.Pad(terminal.Shorten(finding.Key(rec.Key), cli.LsWidth), cli.LsPad),
+			terminal.Pad(terminal.Shorten(finding.Key(rec.Key), cli.KeyWidth), cli.KeyColumn),
 			typeOf(rec), rec.DB, expires, entry)
 	}
 	return err

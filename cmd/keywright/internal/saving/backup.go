@@ -1,3 +1,5 @@
+// Package saving has the verbs that write and read archives: backup, and archive info, verify, ls and export. Restoring
+// is in package transfer.
 package saving
 
 import (
@@ -338,7 +340,8 @@ func finishBackup(a *cli.App, o *Backing, w *archive.Writer, file *archivefile.F
 		err = printBackup(a, r)
 	}
 	if err == nil && !r.Complete {
-		err = &cli.Exit{Code: cli.ExitPartial, Message: "the backup is incomplete: " + r.Incomplete.String(), Hint: o.Again(r.Incomplete)}
+		err = &cli.Exit{Code: cli.ExitPartial, Message: "the backup is incomplete: " + r.Incomplete.String(),
+			Hint: o.Again(r.Incomplete)}
 	}
 	return err
 }

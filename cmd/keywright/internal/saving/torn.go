@@ -45,8 +45,9 @@ func (t *TornKeys) Notes() (out []string) {
 		if more := t.Torn - int64(len(names)); more > 0 && len(names) > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		out = append(out, fmt.Sprintf("torn, written to each time they were read in parts, so that what the archive has never "+
-			"was their value: %d (%s)", t.Torn, source.Named(names)))
+		out = append(out,
+			fmt.Sprintf("torn, written to each time they were read in parts, so that what the archive has never "+
+				"was their value: %d (%s)", t.Torn, source.Named(names)))
 	}
 	if t.Unsure > 0 {
 		out = append(out, unsure(t.Unsure))

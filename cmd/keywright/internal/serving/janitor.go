@@ -197,7 +197,8 @@ func waits(j *keyspace.Job, err error) error {
 		if w.Reason == janitor.Away {
 			code = cli.ExitUnreachable
 		}
-		return &cli.Exit{Code: code, Message: fmt.Sprintf("the job %s waits (%s): %s", j.Name, w.Reason, w.What), Hint: "run it again later"}
+		return &cli.Exit{Code: code, Message: fmt.Sprintf("the job %s waits (%s): %s", j.Name, w.Reason, w.What),
+			Hint: "run it again later"}
 	}
 	return err
 }
@@ -220,7 +221,8 @@ func jobFlags(j *keyspace.Job, apply bool) *change.Changing {
 }
 
 func janitorClient(ctx context.Context, a *cli.App) (*keywright.Client, error) {
-	return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-janitor", CAFile: a.Connect.CAFile,
+	return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-janitor",
+		CAFile:   a.Connect.CAFile,
 		CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
 		ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 		Connections: -1, Attempts: 2, Getenv: a.Getenv})
@@ -338,7 +340,8 @@ func printDue(a *cli.App, jobs []dueJob, zones map[string]*time.Location) error 
 func quietly(a *cli.App) *cli.App { return (&planner{app: a}).quiet() }
 
 // newJanitor gives what does the jobs of a target of serve; nil: it does none.
-func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context), error) {
+func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *operate.Desk) (func(context.Context),
+	error) {
 	if !o.janitor || len(t.Declaration.Janitor) == 0 {
 		return nil, nil
 	}

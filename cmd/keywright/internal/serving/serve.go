@@ -1,3 +1,5 @@
+// Package serving has the verbs that run for long, or do the same: serve, the janitor, and status. It puts the desk of
+// plans, the readings and the alerts of package serve together with the verbs that do the work.
 package serving
 
 import (
@@ -341,7 +343,8 @@ func openDaemon(ctx context.Context, a *cli.App, name string) (history.Store, er
 }
 
 // watched returns the target that the flags name, or one of the file of targets.
-func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target, error) {
+func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns chan struct{}) (*observe.Target,
+	error) {
 	d := &cli.Declaration{Keyspace: &keyspace.Keyspace{}} // of a target of a file that names none
 	folder := ""
 	if id == "" || a.File != "" {
@@ -375,7 +378,8 @@ func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns 
 	options.Labels, options.Turns, options.Migrations = labels, turns, migrations(a, d, folder)
 	options.Source = func() (source.Source, source.Request, func(), error) { return o.live(config) }
 	options.Server = &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-		return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-serve", CAFile: a.Connect.CAFile,
+		return keywright.Open(ctx, a.URL, keywright.Options{Logger: cli.Silent, Name: "keywright-serve",
+			CAFile:   a.Connect.CAFile,
 			CertFile: a.Connect.CertFile, KeyFile: a.Connect.KeyFile,
 			ServerName: a.Connect.ServerName, Insecure: a.Connect.Insecure, Timeout: a.Connect.Timeout, NoCache: true,
 			Connections: -1, Attempts: 2, Getenv: a.Getenv})
@@ -396,7 +400,8 @@ func (o *Serving) live(config connect.Config) (source.Source, source.Request, fu
 // declaredIfAny returns the declaration; an empty one where there is no file.
 func declaredIfAny(a *cli.App) (*cli.Declaration, error) {
 	if _, err := a.Find(); err != nil && a.File == "" {
-		a.Say("no %s here or in a folder above: all keys are shown as undeclared, with declarations to copy", cli.DeclarationName)
+		a.Say("no %s here or in a folder above: all keys are shown as undeclared, with declarations to copy",
+			cli.DeclarationName)
 		return &cli.Declaration{Keyspace: &keyspace.Keyspace{}}, nil
 	}
 	d, _, err := a.LoadDeclaration()

@@ -96,7 +96,8 @@ func status(ctx context.Context, a *cli.App, output string) error {
 	case err != nil:
 		return err
 	case len(report.Items) > 0:
-		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(len(report.Items)), "thing") + " wrong", Hint: ""}
+		return &cli.Exit{Code: cli.ExitFindings, Message: terminal.Plural(int64(len(report.Items)), "thing") + " wrong",
+			Hint: ""}
 	}
 	return cli.ListedInPart(&report.Gaps, "of it")
 }

@@ -116,7 +116,8 @@ func ArchiveRecipients(ctx context.Context, a *cli.App, o *Encrypting) (out []ag
 		some, err := age.ParseRecipients(f)
 		_ = f.Close()
 		if err != nil {
-			return nil, cli.Usage("name a file with public keys of age, one a line", "%s has no recipients of age", o.RecipientsFile)
+			return nil, cli.Usage("name a file with public keys of age, one a line", "%s has no recipients of age",
+				o.RecipientsFile)
 		}
 		out = append(out, some...)
 	}

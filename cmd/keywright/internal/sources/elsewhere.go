@@ -59,7 +59,8 @@ func MapNames(a *cli.App, s *cli.Selecting, o *Mapping) (*Mapped, error) {
 	}
 	for i, n := range ks.Spaces {
 		if len(ks.Spaces) == len(old.Spaces) && n.Name == old.Spaces[i].Name && len(ks.Spaces) == 1 {
-			return nil, cli.Usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name,
+			return nil, cli.Usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s",
+				n.Name,
 				n.Name)
 		}
 	}

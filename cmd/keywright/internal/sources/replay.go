@@ -30,7 +30,8 @@ func startReplay(a *cli.App, o *Sourcing) (*replayed, error) {
 	}
 	s, err := replay.Start(context.Background(), folder.Manifest)
 	if err != nil {
-		return nil, &cli.Exit{Code: cli.ExitPartial, Message: err.Error(), Hint: "install the server that wrote the folder, or one that is newer"}
+		return nil, &cli.Exit{Code: cli.ExitPartial, Message: err.Error(),
+			Hint: "install the server that wrote the folder, or one that is newer"}
 	}
 	r := &replayed{s, o.Name, fmt.Sprintf("%s has loaded a copy of the folder, commands: %d, files: %d; what has expired "+
 		"since they were written is gone", s.Program, folder.Commands, folder.Files)}
@@ -85,7 +86,8 @@ func replayedContents(a *cli.App, o *Sourcing) (ContentReader, func(), error) {
 		r.Close()
 		return nil, nil, err
 	}
-	told := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+	told := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary,
+		error) {
 		sum, err := read(ctx, req, each)
 		r.Tell(&sum)
 		return sum, err
@@ -152,6 +154,7 @@ func contentsOfDump(a *cli.App, f *dumpfile.File, noCRC bool, onlyDB int) Conten
 
 // NotWritten returns an archive that could not be written to its end.
 func NotWritten(path string, err error) error {
-	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
+	return &cli.Exit{Code: cli.ExitPartial, Message: fmt.Sprintf("%s could not be written to its end: %v",
+		filepath.Base(path), err),
 		Hint: "is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }

@@ -1,3 +1,6 @@
+// Package sources opens what the verbs read from: servers, snapshots, append-only files, archives and their chains,
+// with
+// the flags that choose them, the keys that open them, and the names that keys have elsewhere. It prints no results.
 package sources
 
 import (

@@ -25,7 +25,8 @@ func (m *movedTable) Add(entry string, c *apply.Counts, more ...string) {
 		entry = cli.UndeclaredName
 	}
 	m.rows = append(m.rows,
-		append([]string{entry, terminal.Count(c.Keys), cli.CountOrNone(c.Restored), cli.CountOrNone(c.Replaces), cli.CountOrNone(c.Same),
+		append([]string{entry, terminal.Count(c.Keys), cli.CountOrNone(c.Restored), cli.CountOrNone(c.Replaces),
+			cli.CountOrNone(c.Same),
 			cli.CountOrNone(c.Existing), cli.CountOrNone(c.Expired), cli.CountOrNone(c.Left), cli.CountOrNone(c.Refused + c.Unknown)}, more...))
 }
 

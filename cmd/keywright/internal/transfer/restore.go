@@ -1,3 +1,5 @@
+// Package transfer has the verbs that move keys with their values from one place to another, and the one that compares
+// two places: restore, copy, verify, archive diff.
 package transfer
 
 import (

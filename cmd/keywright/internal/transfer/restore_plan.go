@@ -30,8 +30,9 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *RestoreRep
 		Tool: cli.Version().Version, Server: change.PlanServer(r.config, id), Declaration: plan.Digest(r.sel.Schema)}
 	p.Request = plan.Request{Entries: r.Entries, Owners: r.Owners, Globs: r.Globs, Where: r.Where,
 		Undeclared: r.Undeclared, Anywhere: r.Anywhere, DB: r.db, Archive: r.meta.ID, Namespace: r.App.Namespace}
-	p.Request.Options = map[string]string{"files": change.Packed(files[:len(paths)]), "identities": change.Packed(files[len(paths):]),
-		"existing": r.existing, "ttl": r.ttl,
+	p.Request.Options = map[string]string{"files": change.Packed(files[:len(paths)]),
+		"identities": change.Packed(files[len(paths):]),
+		"existing":   r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary), "from-namespace": r.From}
 	if r.evict {
 		p.Request.Options["evict"] = "true"

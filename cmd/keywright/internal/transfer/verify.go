@@ -157,7 +157,8 @@ func placesArgs(c *cobra.Command, args []string) error {
 func (o *verifying) Check(formGiven bool) error {
 	o.Scan.Role = server.Role(o.Role)
 	err := cmp.Or(cli.OneOf("ttl", o.ttl, expiryModes...), cli.OneOf("output", o.output, "table", "json", "jsonl"),
-		cli.OneOf("progress", o.progress, "auto", "plain", "none"), cli.OneOf("read-from", o.Role, "auto", "primary", "replica"))
+		cli.OneOf("progress", o.progress, "auto", "plain", "none"), cli.OneOf("read-from", o.Role, "auto", "primary",
+			"replica"))
 	if o.snapshots != "" {
 		err = cmp.Or(err, cli.OneOf("snapshot", o.snapshots, snapshotChoices...))
 	}
@@ -167,7 +168,8 @@ func (o *verifying) Check(formGiven bool) error {
 	case o.Forks < 1:
 		return cli.Usage("write --forks 1", "--forks must be above zero")
 	case o.Scan.Rate < 0 || o.Scan.MaxLatency < 0 || o.slack < 0:
-		return cli.Usage("write a positive number, or leave it out", "--rate, --max-latency and --ttl-slack cannot be negative")
+		return cli.Usage("write a positive number, or leave it out",
+			"--rate, --max-latency and --ttl-slack cannot be negative")
 	case o.Scan.OnlyDB < -1 || o.toDB < -1:
 		return cli.Usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.Scan.OnlyDB < 0:
@@ -183,7 +185,8 @@ func (o *verifying) Check(formGiven bool) error {
 	}
 	for _, w := range o.keysOf {
 		if w != "all" && !slices.Contains(compare.Whats, compare.What(w)) {
-			return cli.Usage("write "+strings.Join(whatWords(), ", ")+" or all", "--keys-of %q is no way in which keys differ", w)
+			return cli.Usage("write "+strings.Join(whatWords(), ", ")+" or all",
+				"--keys-of %q is no way in which keys differ", w)
 		}
 	}
 	return nil

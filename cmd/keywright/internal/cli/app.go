@@ -1,9 +1,6 @@
-// Package command is the verbs of the keywright command line: one file per
-// verb, each an options struct, its flags, and a function that prints to the
-// streams it is given. Everything below Main is free of globals and of os.Exit.
-//
-// The verbs do little themselves: they load a declaration, call the library and
-// choose a form of output.
+// Package cli is what all verbs of the command line share: the App with its streams and flags, exit codes and errors,
+// forms of output, the declaration, the selection of keys, and the connection to a server. It knows no verb. The groups
+// of verbs are packages beside it; package command puts them together.
 package cli
 
 import (
@@ -288,4 +285,14 @@ func Dashed(flag string) string {
 		return flag
 	}
 	return "--" + flag
+}
+
+// ValueWords say what --values may be; the last two are what it was.
+var ValueWords = []string{"none", "sample", "all", "true", "false"}
+
+// WithoutVariables marks flags that must be said each time.
+func WithoutVariables(c *cobra.Command, names ...string) {
+	for _, name := range names {
+		c.Flags().Lookup(name).Annotations = map[string][]string{NoVariable: {"it is said each time"}}
+	}
 }

@@ -148,7 +148,8 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 	}
 	if !ok {
 		return nil, 0,
-			&cli.Exit{Code: cli.ExitRefused, Message: "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", Hint: ""}
+			&cli.Exit{Code: cli.ExitRefused,
+				Message: "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", Hint: ""}
 	}
 	out := &MigrationStep{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(),
 		Gates: gates,
@@ -179,8 +180,9 @@ func (r *migrationRun) opens(out *MigrationStep, o *stepping) error {
 		verb = "rollback"
 	}
 	if out.Order != "" {
-		return &cli.Exit{Code: cli.ExitRefused, Message: "part " + out.Order + " must go first: no part is ahead of one before it",
-			Hint: "`keywright migrate " + verb + " " + out.Order + "`"}
+		return &cli.Exit{Code: cli.ExitRefused,
+			Message: "part " + out.Order + " must go first: no part is ahead of one before it",
+			Hint:    "`keywright migrate " + verb + " " + out.Order + "`"}
 	}
 	var closed, hints []string
 	forced := true

@@ -129,7 +129,8 @@ func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 		q.Options = map[string]string{"keys": change.Packed(one("key"))}
 	case "queues retry", "queues discard", "queues cancel":
 		q.Options = map[string]string{"jobs": change.Packed(one("id"))}
-		for option, name := range map[string]string{live.OptionError: "error", live.OptionText: "text", live.OptionOf: "instance"} {
+		for option, name := range map[string]string{live.OptionError: "error", live.OptionText: "text",
+			live.OptionOf: "instance"} {
 			if text := ask.Select[name]; text != "" && (name != "instance" || text != noInstance) {
 				q.Options[option] = text
 			}
@@ -169,7 +170,7 @@ func titleOf(ask *operate.Ask) string {
 
 // verbServed returns a verb of servedVerbs.
 func verbServed(name string) *change.Verb {
-	return cmp.Or(change.KeyVerbs()[name], live.LiveVerbs()[name], access.AccessVerbs()[name])
+	return cmp.Or(change.KeyVerbs()[name], live.Verbs()[name], access.Verbs()[name])
 }
 
 // Plan implements operate.Runner.
@@ -195,7 +196,8 @@ func (p *planner) Execute(ctx context.Context, path string, told func(int64)) (o
 		return out, refusal(ctx, a, err)
 	}
 	a.Namespace = made.Request.Namespace
-	r, journal, err := change.TakeUp(ctx, a, verbServed(made.Verb), path, made, &change.Applying{Changing: *p.Flags(&made.Request), Drift: change.UsualDrift})
+	r, journal, err := change.TakeUp(ctx, a, verbServed(made.Verb), path, made,
+		&change.Applying{Changing: *p.Flags(&made.Request), Drift: change.UsualDrift})
 	if ended, ok := errors.AsType[*change.Ended](err); ok { // the program was killed before it could note that
 		return operate.Outcome{Total: ended.Total, Complete: true}, nil
 	}

@@ -76,7 +76,8 @@ func (o *migrateExporting) refuse() error {
 	case err != nil:
 		return cli.Usage("name a folder that you may write to", "the files cannot be written: %v", err)
 	case len(in) > 0 && !o.replace:
-		return &cli.Exit{Code: cli.ExitRefused, Message: o.to + " has files already", Hint: "name another folder, or write --replace-file"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: o.to + " has files already",
+			Hint: "name another folder, or write --replace-file"}
 	}
 	return nil
 }

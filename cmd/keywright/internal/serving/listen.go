@@ -49,11 +49,13 @@ func (o *Serving) checkListen() error {
 func (o *Serving) checkProxy() error {
 	switch {
 	case o.userHeader == "" && len(o.operators) > 0:
-		return cli.Usage("name it with --proxy-user-header", "--proxy-operators is for a proxy that names the user in a header")
+		return cli.Usage("name it with --proxy-user-header",
+			"--proxy-operators is for a proxy that names the user in a header")
 	case o.userHeader != "" && len(o.proxies) == 0:
 		return cli.Usage("name the proxy's address with --proxy-from", "anyone could send the header %s", o.userHeader)
 	case !o.allow && !o.janitor && o.pace != 0:
-		return cli.Usage("add --allow-apply or --janitor, or leave it out", "--apply-rate is for plans, and none can be applied")
+		return cli.Usage("add --allow-apply or --janitor, or leave it out",
+			"--apply-rate is for plans, and none can be applied")
 	case o.pace < 0:
 		return cli.Usage("write a positive number, or leave it out", "--apply-rate cannot be negative")
 	case o.allow && o.IsFile():
@@ -96,7 +98,8 @@ func (o *Serving) ReadTokens() ([]serve.Token, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, cli.Usage("chmod go-w "+cli.ShellWord(o.Tokens), "%s: other users of this machine may write into it", o.Tokens)
+		return nil, cli.Usage("chmod go-w "+cli.ShellWord(o.Tokens), "%s: other users of this machine may write into it",
+			o.Tokens)
 	}
 	tokens, err := serve.ReadTokens(f)
 	if err != nil {
@@ -118,7 +121,8 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" || strings.ContainsFunc(args[0],
 				func(r rune) bool { return r == ' ' || r == '#' || !unicode.IsPrint(r) }) {
-				return cli.Usage("as in `keywright serve token alice`", "%s takes the name of a user, without spaces", c.CommandPath())
+				return cli.Usage("as in `keywright serve token alice`", "%s takes the name of a user, without spaces",
+					c.CommandPath())
 			}
 			return nil
 		},
@@ -220,12 +224,14 @@ func serveCheck(ctx context.Context, a *cli.App, address string) error {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return &cli.Exit{Code: cli.ExitUnreachable, Message: "it does not answer: " + err.Error(), Hint: "is keywright serve running?"}
+		return &cli.Exit{Code: cli.ExitUnreachable, Message: "it does not answer: " + err.Error(),
+			Hint: "is keywright serve running?"}
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 	if answer.StatusCode != http.StatusOK {
-		return &cli.Exit{Code: cli.ExitUnreachable, Message: "it says: " + finding.Printable(strings.TrimSpace(string(text))), Hint: ""}
+		return &cli.Exit{Code: cli.ExitUnreachable,
+			Message: "it says: " + finding.Printable(strings.TrimSpace(string(text))), Hint: ""}
 	}
 	a.Print("%s", finding.Printable(strings.TrimSpace(string(text))))
 	return nil

@@ -3,13 +3,13 @@ package migration
 import (
 	"cmp"
 	"context"
+	"strings"
+	"time"
+
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/saving"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
-	"strings"
-	"time"
-
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/migrate"
@@ -218,10 +218,12 @@ func (r *migrationRun) wholeBackup(ctx context.Context, o *migrateVerifying) (*s
 	case err != nil:
 		return nil, err
 	case !b.Complete:
-		return nil, &cli.Exit{Code: cli.ExitPartial, Message: o.backup + " is not whole: " + b.Problem, Hint: "make another one with `keywright backup`"}
+		return nil, &cli.Exit{Code: cli.ExitPartial, Message: o.backup + " is not whole: " + b.Problem,
+			Hint: "make another one with `keywright backup`"}
 	case len(b.Chosen) > 0:
-		return nil, &cli.Exit{Code: cli.ExitRefused, Message: o.backup + " has only what was chosen: " + strings.Join(b.Chosen, " "),
-			Hint: "make one of everything with `keywright backup --to FILE`"}
+		return nil, &cli.Exit{Code: cli.ExitRefused,
+			Message: o.backup + " has only what was chosen: " + strings.Join(b.Chosen, " "),
+			Hint:    "make one of everything with `keywright backup --to FILE`"}
 	}
 	return b, nil
 }
@@ -241,7 +243,8 @@ func (r *migrationRun) noteBackup(part string, b *saving.ArchiveReport) error {
 		}
 	}
 	if keys == 0 && is.Phase >= phase.Shadow {
-		return &cli.Exit{Code: cli.ExitRefused, Message: b.File + " has no key of part " + part, Hint: "make one of this server, with this declaration"}
+		return &cli.Exit{Code: cli.ExitRefused, Message: b.File + " has no key of part " + part,
+			Hint: "make one of this server, with this declaration"}
 	}
 	return r.NoteBackup(part, b.Taken)
 }
@@ -324,7 +327,8 @@ func (r *migrationRun) printVerified(out *MigrationVerified) error {
 func (r *migrationRun) printDiffering(all []differingRecord) {
 	side := func(digest string) string { return cmp.Or(digest, "nothing") }
 	for _, d := range all {
-		r.Print("%s: %s: %s: the file has %s, Redis has %s", d.Move, strings.TrimSpace(finding.Key(d.Key)+" "+cli.ShownName(d.Sub)),
+		r.Print("%s: %s: %s: the file has %s, Redis has %s", d.Move,
+			strings.TrimSpace(finding.Key(d.Key)+" "+cli.ShownName(d.Sub)),
 			finding.Printable(strings.Join(d.Kinds, ", ")), side(d.File), side(d.Redis))
 	}
 }
