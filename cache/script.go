@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -223,3 +224,9 @@ func formed(err error) error {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+//go:embed *.lua
+var files embed.FS
+
+// parts lists the scripts of this package and what they share.
+var parts = lua.New(files)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/kernel"
 )
 
 // Policy describes what Trim keeps. Both bounds hold, if both are given.
@@ -100,4 +102,158 @@ func (s Stream[M]) Ack(ctx context.Context, group, id string) (bool, error) {
 
 func (s Stream[M]) ack(group string, ids ...string) keywright.Op[int64] {
 	return command(s, "ack", keywright.Idempotent, number, "XACK", append([]string{group}, ids...)...)
+}
+
+// Stats describes how many messages a stream and its groups have.
+type Stats struct {
+	Length int64
+	Dead   int64 // dead letters
+	Groups []GroupStats
+}
+
+// GroupStats describes how many messages a consumer group has before it.
+type GroupStats struct {
+	Name      string
+	Consumers int64
+	Pending   int64 // delivered and not acknowledged
+	Lag       int64 // not delivered yet; -1: the server cannot tell
+	// Missed is how many were trimmed before they were delivered, as long as the
+	// group has not read on; -1: the server cannot tell.
+	Missed int64
+	Oldest time.Time // when the oldest that is pending was published; zero: none is
+}
+
+// Stats asks for the lengths, and for lag and pending of each group: two round
+// trips, O(groups), whatever is waiting or pending.
+func (s Stream[M]) Stats(ctx context.Context) (Stats, error) {
+	if err := s.usable(); err != nil {
+		return Stats{}, s.invalid("stats", err)
+	}
+	var batch keywright.Batch
+	length := keywright.Queue(&batch, command(s, "stats", keywright.Reads, number, "XLEN"))
+	dead := keywright.Queue(&batch, on(s, s.keys.Dead, "stats", keywright.Reads, number, "XLEN"))
+	stream := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fields, "XINFO STREAM"))
+	groups := keywright.Queue(&batch, command(s, "stats", keywright.Reads, fieldsOfAll, "XINFO GROUPS"))
+	if err := batch.Run(ctx); err != nil {
+		return Stats{}, err
+	}
+	var out Stats
+	out.Length, _ = length.Result()
+	out.Dead, _ = dead.Result()
+	about, _ := stream.Result()
+	all, _ := groups.Result()
+	for _, g := range all {
+		out.Groups = append(out.Groups, groupStats(about, g))
+	}
+	return out, s.oldest(ctx, out.Groups)
+}
+
+// oldest fills in when the oldest pending message of each group was published.
+func (s Stream[M]) oldest(ctx context.Context, groups []GroupStats) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	var batch keywright.Batch
+	first := make([]*keywright.Pending[[]kernel.Value], len(groups))
+	for i, g := range groups {
+		first[i] = keywright.Queue(&batch, command(s, "stats", keywright.Reads, list, "XPENDING", g.Name, "-", "+", "1"))
+	}
+	if err := batch.Run(ctx); err != nil {
+		return err
+	}
+	for i := range groups {
+		rows, _ := first[i].Result()
+		if len(rows) == 0 {
+			continue
+		}
+		if row, err := rows[0].ToArray(); err == nil && len(row) > 0 {
+			id, _ := row[0].ToString()
+			at, _ := split(id)
+			groups[i].Oldest = time.UnixMilli(int64(at))
+		}
+	}
+	return nil
+}
+
+// groupStats returns how many messages a group has before it, from what the server
+// says of the stream and of the group. Redis 6.2 does not know the lag of a
+// group that has read a part.
+func groupStats(stream, group map[string]kernel.Value) GroupStats {
+	integer := func(m map[string]kernel.Value, name string) int64 {
+		if message, there := m[name]; there {
+			if n, err := message.AsInt64(); err == nil {
+				return n
+			}
+		}
+		return -1
+	}
+	id := func(m map[string]kernel.Value, name string) string {
+		if message, there := m[name]; there {
+			text, _ := message.ToString()
+			return text
+		}
+		return ""
+	}
+	g := GroupStats{Name: id(group, "name"), Consumers: integer(group, "consumers")}
+	g.Pending, g.Lag = integer(group, "pending"), integer(group, "lag")
+	at, last := id(group, "last-delivered-id"), id(stream, "last-generated-id")
+	length := integer(stream, "length")
+	first := ""
+	if entry, err := entry(stream, "first-entry"); err == nil && len(entry) > 0 {
+		first, _ = entry[0].ToString()
+	}
+	if at == last {
+		g.Lag = 0
+	} else if first == "" || before(at, first) { // nothing of what is there; and maybe not all of what was
+		g.Lag, g.Missed = length, -1
+		if added, read := integer(stream, "entries-added"), integer(group, "entries-read"); added >= 0 && read >= 0 {
+			g.Missed = max(added-length-read, 0)
+		}
+	}
+	return g
+}
+
+func entry(m map[string]kernel.Value, name string) ([]kernel.Value, error) {
+	if message, there := m[name]; there {
+		return message.ToArray()
+	}
+	return nil, nil
+}
+
+// before reports whether the id a comes before b.
+func before(a, b string) bool {
+	x, m := split(a)
+	y, n := split(b)
+	return x < y || x == y && m < n
+}
+
+func split(id string) (ms, n uint64) {
+	first, second, _ := strings.Cut(id, "-")
+	ms, _ = strconv.ParseUint(first, 10, 64)
+	n, _ = strconv.ParseUint(second, 10, 64)
+	return ms, n
+}
+
+// fields returns the properties of a stream; none if there is no stream.
+func fields(r kernel.Reply) (map[string]kernel.Value, error) {
+	is, err := r.AsMap()
+	return is, present(err)
+}
+
+func fieldsOfAll(r kernel.Reply) (all []map[string]kernel.Value, err error) {
+	found, err := r.ToArray()
+	for _, one := range found {
+		if is, err := one.AsMap(); err == nil {
+			all = append(all, is)
+		}
+	}
+	return all, present(err)
+}
+
+// present is nil for the error that says that there is no such key.
+func present(err error) error {
+	if reply, ok := errors.AsType[*kernel.ServerError](err); ok && strings.Contains(reply.Error(), "no such key") {
+		return nil
+	}
+	return err
 }

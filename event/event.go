@@ -17,6 +17,7 @@ package event
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
@@ -188,3 +190,9 @@ func (t Topic[M]) open(channel, text string) (m Message[M], env envelope, err er
 }
 
 func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+//go:embed *.lua
+var files embed.FS
+
+// parts lists the scripts of this package and what they share.
+var parts = lua.New(files)

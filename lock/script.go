@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"crypto/rand"
+	"embed"
 	"fmt"
 	"os"
 	"strconv"
@@ -230,3 +231,9 @@ func ownerOf(token string) string {
 	}
 	return token
 }
+
+//go:embed *.lua
+var files embed.FS
+
+// parts lists the scripts of this package and what they share.
+var parts = lua.New(files)

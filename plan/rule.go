@@ -231,3 +231,39 @@ func (b *book) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
 	}
 	return s, ""
 }
+
+// Untimed takes back the TTLs that an execution of TTL gave: of a key that still has the end
+// that it was given.
+type Untimed struct {
+	declared *selection.Selection
+	ends     []int64
+}
+
+// NewUntimed makes the rule. ks may be nil: then each key is undeclared.
+func NewUntimed(ks *keyspace.Keyspace) (*Untimed, error) {
+	declared, err := selection.Compile(ks, selection.Request{})
+	return &Untimed{declared: declared}, err
+}
+
+// Known tells which end the next key was given, in Unix milliseconds.
+func (u *Untimed) Known(ends int64) { u.ends = append(u.ends, ends) }
+
+// Decide implements Rule.
+func (u *Untimed) Decide(k *source.Key) Decision {
+	if len(u.ends) == 0 {
+		return Decision{}
+	}
+	ends := u.ends[0]
+	u.ends = u.ends[1:]
+	entry, _, ok := u.declared.Find(k.Name)
+	if !ok {
+		entry = selection.Undeclared
+	}
+	return Decision{Entry: entry, Meant: true, Step: Step{How: Persist, Ends: ends}}
+}
+
+// Names implements Rule.
+func (u *Untimed) Names() []string { return u.declared.Names() }
+
+// Glob implements Rule.
+func (u *Untimed) Glob() string { return "" }

@@ -1,9 +1,11 @@
 package typed
 
 import (
+	"embed"
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lua"
 	"github.com/keywright/keywright/kernel"
 	"github.com/keywright/keywright/value"
 )
@@ -98,3 +100,9 @@ func replyNone(r kernel.Reply) (struct{}, error) {
 	}
 	return struct{}{}, err
 }
+
+//go:embed *.lua
+var files embed.FS
+
+// parts lists the scripts of this package and what they share.
+var parts = lua.New(files)

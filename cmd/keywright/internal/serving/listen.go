@@ -236,3 +236,40 @@ func serveCheck(ctx context.Context, a *cli.App, address string) error {
 	a.Print("%s", finding.Printable(strings.TrimSpace(string(text))))
 	return nil
 }
+
+// tokensEvery says how often the file of --tokens is looked at.
+const tokensEvery = 2 * time.Second
+
+// watchTokens reads the file of --tokens again when it changes, until ctx ends: a token that is
+// taken out is good no longer. Where it cannot be read, the tokens of before hold, and that is told.
+func watchTokens(ctx context.Context, a *cli.App, o *Serving, s *serve.Server) {
+	if o.Tokens == "" {
+		return
+	}
+	tick := time.NewTicker(tokensEvery)
+	defer tick.Stop()
+	var was os.FileInfo
+	for said := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		is, err := os.Stat(o.Tokens)
+		if err == nil && was != nil && os.SameFile(was, is) && was.Size() == is.Size() &&
+			was.ModTime().Equal(is.ModTime()) {
+			continue
+		}
+		tokens, err := o.ReadTokens()
+		if err != nil {
+			if text := finding.Printable(err.Error()); text != said {
+				said = text
+				a.Say("warning: the tokens of before hold: %s", text)
+			}
+			was = nil
+			continue
+		}
+		s.Admit(tokens)
+		said, was = "", is
+	}
+}
