@@ -2,12 +2,16 @@ package pages
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/keyspace/load"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -21,12 +25,70 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// TestFirstProgram runs the program of docs/tutorials/first-go-program.md.
+// TestFirstProgram does what docs/tutorials/first-go-program.md says, in an empty folder: a module hello, the
+// declaration of the page, what keywright gen makes of it, and the program of the page.
 func TestFirstProgram(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	copied := func(to, from string) {
+		text, err := os.ReadFile(filepath.Join(root, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, to), text)
+	}
+	write(t, filepath.Join(dir, "go.mod"), []byte("module hello\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+
+		module+" => "+root+"\n"))
+	copied("go.sum", "go.sum")
+	copied("main.go", "examples/pages/testdata/hello/main.go")
+	generated(t, root, filepath.Join(dir, "appkeys"))
+
+	build := exec.Command("go", "build", "-mod=mod", "-o", "hello", ".")
+	build.Dir, build.Env = dir, append(os.Environ(), "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	out, err := exec.Command(program(t, "first"), "redis://"+s.Addr()).CombinedOutput()
+	out, err := exec.Command(filepath.Join(dir, "hello"), "redis://"+s.Addr()).CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), "kettle costs 3900\na negative id: ") {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+const module = "github.com/keywright/keywright"
+
+// generated writes what is made of the declaration of the page into a folder.
+func generated(t *testing.T, root, folder string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs/tutorials/first-go-program.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, declaration, _ := strings.Cut(string(page), "```yaml\n")
+	declaration, _, _ = strings.Cut(declaration, "```")
+	ks, findings := load.File(fstest.MapFS{"keyspace.yaml": {Data: []byte(declaration)}}, "keyspace.yaml")
+	if len(findings) > 0 {
+		t.Fatalf("%+v", findings)
+	}
+	files, err := golang.Generate(ks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		write(t, filepath.Join(folder, f.Name), f.Text)
+	}
+}
+
+func write(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

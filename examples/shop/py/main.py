@@ -6,7 +6,7 @@ the options of a product, the sales of a day, and the ids of what is cached.
 or redis+cluster://host:port, or redis+sentinel://host:port,…/name.
 
 Keys, values and TTLs are those of ../keyspace.yaml: shopkeys.py is made by
-`keywright gen python`.
+`keywright gen py`.
 """
 
 import json

@@ -5,7 +5,7 @@
 //
 // or redis+cluster://host:port, or redis+sentinel://host:port,…/name.
 // Keys, values and TTLs are those of ../keyspace.yaml: shopkeys.ts is made by
-// `keywright gen typescript`.
+// `keywright gen ts`.
 
 import { Cluster, Redis } from "ioredis";
 import { dailySales, KeyError, productDetail, productOption } from "./shopkeys.js";

@@ -1,6 +1,6 @@
 //doc:begin program
 
-// Command first sets the page of a product and reads it again.
+// Command hello sets the page of a product and reads it again.
 package main
 
 import (
@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"os"
 
+	"hello/appkeys"
+
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/examples/pages/appkeys"
 )
 
 func main() {
