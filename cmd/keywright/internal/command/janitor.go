@@ -179,7 +179,8 @@ func (a *app) janitorApply(ctx context.Context, client *keywright.Client, ks *ke
 	default:
 		err = a.change(held, jobVerbs[j.Do], jobRequest(j), jobFlags(j, true))
 	}
-	end(err == nil && context.Cause(held) == nil)
+	good := err == nil && context.Cause(held) == nil
+	end(good, map[bool]time.Time{true: a.now()}[good])
 	if did != "" {
 		a.tell("%s", did)
 	}
@@ -365,5 +366,8 @@ func (a *app) janitor(o *serving, t *observe.Target, p *planner, desk *operate.D
 	if err != nil {
 		return nil, usage("move it away to begin again", "%s: %v", path, err)
 	}
-	return k.Run, nil
+	return func(ctx context.Context) {
+		a.discardParts(o.backups, fileWord(t.ID), k)
+		k.Run(ctx)
+	}, nil
 }

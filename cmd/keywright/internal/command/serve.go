@@ -15,12 +15,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/dash"
 	"github.com/keywright/keywright/connect"
@@ -49,6 +47,7 @@ type serving struct {
 	allow bool   // plans may be applied
 	show  bool   // operators may look at values
 	plans string // the folder that keeps them
+	sink  string // where the lines of the logs go, too
 	pace  int    // keys per second at most that they change
 	ring  ringing
 
@@ -56,6 +55,7 @@ type serving struct {
 	tidying
 	targets string // the file with several targets
 	atOnce  int    // audits
+	rest    int    // commands a second of readings, while they are not looked at
 
 	userHeader string // of a proxy
 	proxies    []string
@@ -133,6 +133,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.plans, "plans", "keywright.plans",
 		"with --allow-apply, --janitor or --show-values: the folder that keeps plans, their journals and the logs of who "+
 			"did what")
+	f.StringVar(&o.sink, "log-to", "none",
+		"where the lines of these logs go, too, as JSON: stdout, stderr or none")
 	f.IntVar(&o.pace, "apply-rate", 0,
 		"with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
@@ -142,6 +144,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.targets, "targets", "",
 		"a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
 	f.IntVar(&o.atOnce, "audits-at-once", 4, "with --targets: how many servers are audited at once, at most")
+	f.IntVar(&o.rest, "watch-rate", 20,
+		"commands per second that reading queues, locks and the like may cost a server while it is not looked at")
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
@@ -171,6 +175,7 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.Lookup("show-values").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
 	f.Lookup("allow-apply").Annotations = map[string][]string{noVariable: {"it must be said each time"}}
 	choices(c, "audit-by", auditKinds...)
+	choices(c, "log-to", sinks...)
 	choices(c, "read-from", "auto", "primary", "replica")
 	return c
 }
@@ -185,7 +190,7 @@ const (
 const leastEvery = 10 * time.Second
 
 func (o *serving) prepare(a *app) error {
-	if err := oneOf("audit-by", o.by, auditKinds...); err != nil {
+	if err := cmp.Or(oneOf("audit-by", o.by, auditKinds...), oneOf("log-to", o.sink, sinks...)); err != nil {
 		return err
 	}
 	if o.every < leastEvery {
@@ -213,6 +218,8 @@ func (o *serving) checkFleet(a *app) error {
 			"--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
 	case o.atOnce < 1 || o.atOnce > 100:
 		return usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
+	case o.rest < 1:
+		return usage("write --watch-rate 20", "--watch-rate is a number above 0")
 	case o.show && o.isFile():
 		return usage("leave out --show-values", "a snapshot file is shown: there is no server to ask for a value")
 	case o.janitor && o.isFile():
@@ -230,6 +237,7 @@ func (a *app) serve(ctx context.Context, o *serving) (err error) {
 		return err
 	}
 	defer l.Close()
+	a.sayEnded(o, guard.Tokens)
 	h := &house{app: a}
 	if h.store, err = a.openHistory(ctx, o); err != nil {
 		return err
@@ -279,25 +287,6 @@ func (a *app) watching(o *serving, h *house) (watch func(context.Context), err e
 		a.say("watching the targets of %s; ctrl-C stops", o.targets)
 		f.follow(ctx, all, text)
 	}, nil
-}
-
-// openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
-func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
-	if !o.allow && !o.janitor && !o.show {
-		return nil, nil
-	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Told: h.told})
-	switch {
-	case errors.Is(err, apply.ErrInUse):
-		return nil, usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
-			err)
-	case err != nil:
-		return nil, usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
-	}
-	for _, skipped := range d.Skipped {
-		a.say("warning: a plan of %s is not shown: %s", o.plans, skipped)
-	}
-	return d, nil
 }
 
 // openHistory opens the store of --store. A snapshot file has no history.
@@ -353,7 +342,7 @@ func (a *app) watched(o *serving, id string, labels map[string]string, turns cha
 		}
 	}
 	options := observe.Options{Declaration: a.observed(d), Every: o.every, Glance: glanceEvery, Health: healthEvery,
-		Now:   a.now,
+		Rest: o.rest, Now: a.now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
 	if o.isFile() {
 		options.ID, options.Name = "snapshot", filepath.Base(o.name)

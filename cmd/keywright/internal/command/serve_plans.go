@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -218,4 +219,43 @@ func (a *app) refusal(ctx context.Context, err error) error {
 		code = operate.Interrupted
 	}
 	return &operate.Refusal{Code: code, Message: a.discreet(message), Hint: a.discreet(hint)}
+}
+
+// sinks say where the lines of logs go beside their files.
+var sinks = []string{"none", "stdout", "stderr"}
+
+// openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
+func (a *app) openDesk(o *serving, h *house) (*operate.Desk, error) {
+	if !o.allow && !o.janitor && !o.show {
+		return nil, nil
+	}
+	d, err := operate.Open(o.plans, operate.Options{Now: a.now, Told: h.told, Sink: a.sink(o.sink)})
+	switch {
+	case errors.Is(err, apply.ErrInUse):
+		return nil, usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
+			err)
+	case err != nil:
+		return nil, usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
+	}
+	for _, skipped := range d.Skipped {
+		a.say("warning: a plan of %s is not shown: %s", o.plans, skipped)
+	}
+	return d, nil
+}
+
+// escaped writes lines of JSON that command no terminal.
+type escaped struct{ to io.Writer }
+
+func (e escaped) Write(line []byte) (int, error) {
+	_, err := e.to.Write(finding.EscapeJSON(line))
+	return len(line), err
+}
+
+// sink returns what hears of the lines of logs; nil: nothing does.
+func (a *app) sink(name string) *slog.Logger {
+	to := map[string]io.Writer{"stdout": a.out, "stderr": a.err}[name]
+	if to == nil {
+		return nil
+	}
+	return slog.New(slog.NewJSONHandler(escaped{to}, nil))
 }

@@ -41,6 +41,9 @@ func (a *app) watchTokens(ctx context.Context, o *serving, s *serve.Server) {
 			was = nil
 			continue
 		}
+		if was != nil {
+			a.sayEnded(o, tokens)
+		}
 		s.Admit(tokens)
 		said, was = "", is
 	}

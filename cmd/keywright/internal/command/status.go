@@ -71,8 +71,8 @@ func (a *app) status(ctx context.Context, output string) error {
 	t, err := observe.New(observe.Options{ID: "default", Name: config.String(), Declaration: a.observed(d), Now: a.now,
 		Glance: glanceEvery, Health: healthEvery, Every: time.Hour,
 		Server: &observe.Server{Config: config, Open: func(ctx context.Context) (*keywright.Client, error) {
-			return keywright.Open(ctx, a.url, keywright.Options{Name: "keywright-status", CAFile: a.connect.CAFile,
-				CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile, ServerName: a.connect.ServerName,
+			return keywright.Open(ctx, a.url, keywright.Options{Logger: silent, Name: "keywright-status",
+				CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile, ServerName: a.connect.ServerName,
 				Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Connections: -1, Getenv: a.Getenv})
 		}}})
 	if err != nil {

@@ -87,12 +87,8 @@ func (t *Target) audit(ctx context.Context) bool {
 			s.Instances = instances
 		}
 	})
-	for _, reads := range t.found {
-		select {
-		case reads <- struct{}{}:
-		default: // it is to read already
-		}
-	}
+	t.audited.Store(found != nil || t.audited.Load())
+	t.hurry()
 	return found != nil
 }
 
