@@ -80,6 +80,7 @@ var Documents = []Document{
 	{"queues repair", 1, "Which jobs in no place would be brought back, or were.", reflect.TypeFor[changeReport]()},
 	{"queues resume", 1, "Which queues would be resumed, or were.", reflect.TypeFor[changeReport]()},
 	{"queues retry", 1, "Which dead jobs would be brought back, or were.", reflect.TypeFor[changeReport]()},
+	{"queues run", 1, "Which jobs that wait for their time would run now, or do.", reflect.TypeFor[changeReport]()},
 	{"rankings", 1, "The keys of rankings, each with its first member.", reflect.TypeFor[answer.Rankings]()},
 	{"rankings around", 1, "A member of a ranking, with those above and below it.", reflect.TypeFor[rowsReport]()},
 	{"rankings top", 1, "The first members of a ranking.", reflect.TypeFor[rowsReport]()},

@@ -59,7 +59,7 @@ hand; pause and resume stop and start the claiming of jobs.`,
 	f := c.Flags()
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
-	c.AddCommand(a.queuesDeadCommand("retry"), a.queuesDeadCommand("discard"), a.queuesCancelCommand(),
+	c.AddCommand(a.queuesDeadCommand("retry"), a.queuesDeadCommand("discard"), a.queuesCancelCommand(), a.queuesRunCommand(),
 		a.queuesRepairCommand(),
 		a.queuesPauseCommand("pause"), a.queuesPauseCommand("resume"))
 	return c

@@ -83,6 +83,35 @@ the job ends.
 	return c
 }
 
+// queuesRunCommand makes `queues run`.
+func (a *app) queuesRunCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "run ENTRY ID...",
+		Short: "Let jobs run now that wait for their time",
+		Long: `Brings jobs into their lanes that wait for their time, or for another attempt: those that
+are named. Their attempts stay as they are.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: "  keywright queues run tasks task-17 --apply",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usage("as in `keywright queues run tasks task-17`", "queues run takes a queue and ids of jobs")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			q := plan.Request{Entries: args[:1], Options: map[string]string{"jobs": packed(args[1:])}}
+			return a.change(c.Context(), "queues run", q, &o)
+		},
+	}
+	o.flags(a, c)
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	return c
+}
+
 func (a *app) queuesRepairCommand() *cobra.Command {
 	var o changing
 	c := &cobra.Command{

@@ -25,14 +25,15 @@ var servedVerbs = map[string][]string{
 	"clean": {"entry", "owner", "match", "where"}, "ttl": {"entry", "owner", "match", "where"},
 	"queues retry": {"entry", "instance", "error", "text", "id"}, "queues discard": {"entry", "instance", "error",
 		"text", "id"},
-	"queues cancel": {"entry", "instance", "text", "id"}, "queues repair": {"entry"}, "queues pause": {"entry"},
+	"queues cancel": {"entry", "instance", "text", "id"}, "queues run": {"entry", "instance", "id"},
+	"queues repair": {"entry"}, "queues pause": {"entry"},
 	"queues resume":   {"entry"},
 	"entities repair": {"entry"}, "entities index": {"entry"}, "locks break": {"key"}, "seal rotate": {"entry"},
 	"seal adopt": {"entry"},
 }
 
 // needsOne lists the verbs that are about one entry, which must be named.
-var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true,
+var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true, "queues run": true,
 	"queues pause": true, "queues resume": true}
 
 // planner makes and executes the plans of serve.
@@ -88,6 +89,9 @@ func (p *planner) Request(ask operate.Ask) (q plan.Request, title string, err er
 				need), Hint: "add it to select"}
 		}
 	}
+	if ask.Verb == "queues run" && ask.Select["id"] == "" {
+		return q, "", &operate.Refusal{Code: "bad-select", Message: "queues run takes one id", Hint: "add it to select"}
+	}
 	return p.requestOf(&ask), titleOf(&ask), nil
 }
 
@@ -123,14 +127,14 @@ func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 		q.DB = p.db
 	case "locks break":
 		q.Options = map[string]string{"keys": packed(one("key"))}
-	case "queues retry", "queues discard", "queues cancel":
+	case "queues retry", "queues discard", "queues cancel", "queues run":
 		q.Options = map[string]string{"jobs": packed(one("id"))}
 		for option, name := range map[string]string{optionError: "error", optionText: "text", optionOf: "instance"} {
 			if text := ask.Select[name]; text != "" && (name != "instance" || text != noInstance) {
 				q.Options[option] = text
 			}
 		}
-		if ask.Verb != "queues cancel" && ask.Select["id"] == "" {
+		if dead := ask.Verb == "queues retry" || ask.Verb == "queues discard"; dead && ask.Select["id"] == "" {
 			q.Options[optionMatching] = "true"
 		}
 	}

@@ -53,6 +53,8 @@ func init() { // the table names functions that need it
 			open: openDead, oneDB: true, wrong: []plan.Code{plan.NotDead}},
 		"queues cancel": {unit: "job", would: "would be cancelled", did: "Cancelled", load: loadQueues,
 			open: byList(findWaiting, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotWaiting}},
+		"queues run": {unit: "job", would: "would run now", did: "Let run now", load: loadQueues,
+			open: byList(findDelayed, jobsAtOnce), oneDB: true, wrong: []plan.Code{plan.NotDelayed}},
 		"queues repair": {unit: "job", would: "would be brought back", did: "Brought back", load: loadQueues,
 			open: byList(findLost, jobsAtOnce), oneDB: true},
 		"queues pause": {unit: "queue", would: "would be paused", did: "Paused", load: loadQueues,
