@@ -87,8 +87,9 @@ func (t *Target) audit(ctx context.Context) bool {
 			s.Instances = instances
 		}
 	})
-	t.audited.Store(found != nil || t.audited.Load())
-	t.hurry()
+	if found != nil && !t.audited.Swap(true) || t.looks() { // at rest, what is new is read when it is due
+		t.hurry()
+	}
 	return found != nil
 }
 

@@ -143,7 +143,7 @@ func (t *Target) budget(r *reading) float64 {
 		return float64(t.Pace)
 	}
 	fast := float64(r.budget)
-	if t.Now().UnixNano()-t.looked.Load() <= int64(lookFor) || !t.turns[r].calm.Load() {
+	if t.looks() || !t.turns[r].calm.Load() {
 		return fast
 	}
 	return min(fast, float64(cmp.Or(t.Rest, usualRest)*r.rest)/float64(t.shares))
@@ -158,6 +158,9 @@ func (t *Target) Look() {
 		t.hurry()
 	}
 }
+
+// looks reports whether the target was looked at lately.
+func (t *Target) looks() bool { return t.Now().UnixNano()-t.looked.Load() <= int64(lookFor) }
 
 // hurry makes readings sooner than they are due.
 func (t *Target) hurry() {
