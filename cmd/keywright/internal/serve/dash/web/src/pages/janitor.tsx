@@ -36,7 +36,7 @@ export function JanitorPage({ target }: { target: string }) {
                 </Empty>
               }
               columns={[
-                { id: "name", title: "Job", sort: (j) => j.name, cell: (j) => <Name text={j.name} /> },
+                { id: "name", title: "Job", sort: (j) => j.name, cell: (j) => <span class="when"><Name text={j.name} /></span> },
                 { id: "when", title: "What and when", minor: true, sort: (j) => j.when, cell: (j) => j.when },
                 {
                   id: "state",
