@@ -417,8 +417,7 @@ func (c compared) of(item int) (out []suggestion) {
 func (a *Audit) suggestions(c compared) (out []Suggestion, rest *Rest, notes []string) {
 	listed, others := c.list(a.opt.Groups)
 	if all, folded := a.sketch.tree.Keys(); folded > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d undeclared keys have words in their names that too few others have to "+
-			"be "+
+		notes = append(notes, fmt.Sprintf("%d of %d undeclared keys have words in their names that too few others have to be "+
 			"kept apart: these are grouped as {text}", folded, all))
 	}
 	if c.left > 0 {

@@ -41,7 +41,7 @@ func readHolder(r kernel.Reply) (h Holder, err error) {
 	if h.Token, err = all[0].ToString(); err != nil {
 		return h, err
 	}
-	h.Owner = ownerOf(h.Token)
+	h.Owner = OwnerOf(h.Token)
 	var n [5]int64
 	for i := range n {
 		if n[i], err = number(all[i+1]); err != nil {

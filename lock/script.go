@@ -224,8 +224,8 @@ func visible(r rune) rune {
 	return r
 }
 
-// ownerOf returns the part of a token that is for people.
-func ownerOf(token string) string {
+// OwnerOf returns the part of a token that is for people: who holds the lock. It is not unique.
+func OwnerOf(token string) string {
 	if i := strings.LastIndexByte(token, '/'); i >= 0 {
 		return token[:i]
 	}

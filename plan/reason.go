@@ -50,6 +50,7 @@ const (
 	NotHeld     Code = "not-held"        // of a lock
 	NotDead     Code = "not-dead"        // of a job
 	NotWaiting  Code = "not-waiting"     // of a job
+	NotDelayed  Code = "not-delayed"     // of a job
 	NameTaken   Code = "name-taken"      // of a job: another one has its unique name
 	AsAsked     Code = "as-asked"        // it is in the state that was asked for
 	ByHand      Code = "by-hand"         // of an ACL user: only a person can decide it
@@ -125,7 +126,9 @@ var sentences = map[Code][2]string{
 	NotCopied: {"there is no key with the new name", "run it with --phase copy first"},
 	Differs: {"under the new name it has another value or expiry",
 		"--superseded removes the old one if programs write the new one by now"},
-	NotHeld:    {"nothing holds the lock", ""},
+	NotHeld: {"nothing holds the lock", ""},
+	NotDelayed: {"it does not wait for its time: it waits in its lane, runs, is done, or never was",
+		"`keywright queues` counts those that do"},
 	NotWaiting: {"it does not wait: it runs, is done, or never was", "`keywright queues` counts those that wait"},
 	NotDead:    {"it is not among the dead jobs", "`keywright queues ENTRY --dead` lists them"},
 	NameTaken:  {"another job has its unique name", "wait until that one is done, or discard this one"},

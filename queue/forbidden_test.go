@@ -62,6 +62,7 @@ func TestAForbiddenChannel(t *testing.T) {
 			"resume":          func() error { return q.Resume(ctx) },
 			"cancel":          func() error { return expect.Err(q.Cancel(ctx, "held")) },
 			"retry":           func() error { return expect.Err(q.Retry(ctx, "dead")) },
+			"run":             func() error { return expect.Err(q.RunNow(ctx, "late")) },
 			"reconcile":       func() error { return expect.Err(q.Reconcile(ctx, false)) },
 		} {
 			err := call()

@@ -64,14 +64,18 @@ if verb == 'cancel' then
   for _, key in ipairs(short) do redis.call('LREM', key, 0, id) end -- from a long one a claim takes it: an id without a job
   return 1
 end
--- retry, discard: of dead ones
-if not dead then return 0 end
+if verb == 'run' then -- of one that waits for its time
+  if not text or not look(redis.pcall('ZSCORE', delayed, id), delayed) then return 0 end
+elseif not dead then -- retry, discard: of dead ones
+  return 0
+end
 if token ~= '' and math.floor(tonumber(dead)) ~= tonumber(token) then return 0 end -- it died again
 if verb == 'discard' or not text then -- without a text: the job was deleted
   remove()
   redis.call('ZREM', deads, id)
   return verb == 'discard' and 1 or 0
 end
+if verb == 'run' then holder = nil end -- whoever has its name by now, it waits already
 if holder and holder ~= id then return 3 end
 local to, number = KEYS[6], 0
 for declared in lane_names:gmatch('(%S+) ') do
@@ -81,9 +85,9 @@ end
 local length = look(redis.pcall('LLEN', to), to)
 look(redis.pcall('ZCARD', leases), leases)
 if length == 0 then may(channel) end
-redis.call('ZREM', deads, id)
-if name then redis.call('SET', name, id, 'PX', 604800000) end
-if r.fence > 0 then
+redis.call('ZREM', verb == 'run' and delayed or deads, id)
+if verb == 'retry' and name then redis.call('SET', name, id, 'PX', 604800000) end
+if verb == 'retry' and r.fence > 0 then
   r.attempt, r.crashes, r.doubt, r.cancelled, r.reason = 0, 0, 0, false, ''
   note()
 end

@@ -209,6 +209,13 @@ func (q Queue[T]) Cancel(ctx context.Context, id string) (bool, error) {
 	return n > 0, err
 }
 
+// RunNow brings a job that waits for its time, or for another attempt, into its lane; false if it is not one of those.
+// Its attempts stay as they are. One round trip; it is sent once.
+func (q Queue[T]) RunNow(ctx context.Context, id string) (bool, error) {
+	n, err := q.byHand(ctx, "run", id, "")
+	return n == 1, err
+}
+
 // Pause lets no job begin any more until Resume; those that run go on. Those that a
 // worker has claimed and not begun are given back when it hears of the pause: at
 // once by a message, else with its next call, within a third of a lease. One round

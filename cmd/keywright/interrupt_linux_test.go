@@ -99,6 +99,7 @@ var interruptions = map[string]interruption{
 	"rankings around":  {server: []string{"rankings around board:2025-01-15 a -u URL"}},
 	"rankings top":     {server: []string{"rankings top board:2025-01-15 -u URL", "rankings -u URL"}},
 	"queues cancel":    {server: []string{"queues cancel jobs --all -u URL --apply"}},
+	"queues run":       {server: []string{"queues run jobs a -u URL --apply"}},
 	"queues discard":   {server: []string{"queues discard jobs --all -u URL --apply"}},
 	"queues pause":     {server: []string{"queues pause jobs -u URL --apply"}},
 	"queues repair":    {server: []string{"queues repair jobs -u URL --apply"}},

@@ -12,6 +12,8 @@ import (
 // Locks holds the locks that are held or waited for; its JSON names are stable.
 type Locks struct {
 	Locks []Lock `json:"locks"`
+	// locks that are held of which the time left was not read: there are too many
+	Untimed int64 `json:"untimed,omitempty"`
 	Gaps
 }
 
@@ -28,14 +30,27 @@ type Lock struct {
 	Sharing int64            `json:"sharing"` // holders that share the lock
 }
 
-// Locks reads the locks of entries.
+// Locks reads the locks of entries. Those that one process holds, and none waits for, are read together.
 func (r *Reader) Locks(ctx context.Context, entries []*keyspace.Entry) (Locks, error) {
 	report := Locks{Locks: []Lock{}}
 	found, err := r.found(ctx, entries, &report.Gaps)
 	if err != nil {
 		return report, err
 	}
-	err = together(ctx, r, found, LockCost, func(i instance) (lock.Holder, error) {
+	known, untimed, err := r.held(ctx, found)
+	if err != nil {
+		return report, err
+	}
+	report.Untimed = untimed
+	err = together(ctx, r, found, func(i instance) int {
+		if known[i.at] != nil {
+			return 0
+		}
+		return LockCost
+	}, func(i instance) (lock.Holder, error) {
+		if h := known[i.at]; h != nil {
+			return *h, nil
+		}
 		return r.lock(i).Holder(ctx)
 	}, func(i instance, h lock.Holder, err error) error {
 		name := r.lock(i).Name()

@@ -62,14 +62,27 @@ type DeadJob struct {
 	Crashes  int64           `json:"crashes"`
 }
 
-// Queues reads the queues of entries, each with at most so many dead jobs.
+// Queues reads the queues of entries, each with at most so many dead jobs. Of a queue without jobs no more than its
+// workers are asked for.
 func (r *Reader) Queues(ctx context.Context, entries []*keyspace.Entry, dead int64) (Queues, error) {
 	report := Queues{Queues: []Queue{}}
 	found, err := r.found(ctx, entries, &report.Gaps)
 	if err != nil {
 		return report, err
 	}
-	err = together(ctx, r, found, QueueCost, func(i instance) (Queue, error) {
+	idle, err := r.idle(ctx, found)
+	if err != nil {
+		return report, err
+	}
+	err = together(ctx, r, found, func(i instance) int {
+		if idle[i.at] != nil {
+			return 0
+		}
+		return QueueCost
+	}, func(i instance) (Queue, error) {
+		if one := idle[i.at]; one != nil {
+			return *one, nil
+		}
 		return readQueue(ctx, bind.Queue(r.Client, r.Keyspace, i.entry, i.values), dead)
 	}, func(i instance, one Queue, err error) error {
 		name := TitleOf(i.entry, i.values)

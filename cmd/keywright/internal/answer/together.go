@@ -16,6 +16,7 @@ const Together = 32
 type instance struct {
 	entry  *keyspace.Entry
 	values bind.Values
+	at     int // in the list of all
 }
 
 // found gives what there is of entries. Entries that cannot be looked for are gaps.
@@ -26,7 +27,7 @@ func (r *Reader) found(ctx context.Context, entries []*keyspace.Entry, g *Gaps) 
 			return out, err
 		}
 		for _, values := range all {
-			out = append(out, instance{e, values})
+			out = append(out, instance{e, values, len(out)})
 		}
 	}
 	return out, nil
@@ -34,13 +35,15 @@ func (r *Reader) found(ctx context.Context, entries []*keyspace.Entry, g *Gaps) 
 
 // together reads things, so many at once, each of which costs the server so many commands, and hands
 // on what each of them gave, in their order.
-func together[I, R any](ctx context.Context, r *Reader, all []I, cost int, read func(I) (R, error),
+func together[I, R any](ctx context.Context, r *Reader, all []I, cost func(I) int, read func(I) (R, error),
 	each func(I, R, error) error) error {
 	for some := range slices.Chunk(all, Together) {
-		if r.Pace != nil {
-			if err := r.Pace(ctx, cost*len(some)); err != nil {
-				return err
-			}
+		commands := 0
+		for _, one := range some {
+			commands += cost(one)
+		}
+		if err := r.pace(ctx, commands); err != nil {
+			return err
 		}
 		values, errs := make([]R, len(some)), make([]error, len(some))
 		var reading sync.WaitGroup
@@ -56,3 +59,6 @@ func together[I, R any](ctx context.Context, r *Reader, all []I, cost int, read 
 	}
 	return nil
 }
+
+// costs says that each of some things costs the same.
+func costs[I any](commands int) func(I) int { return func(I) int { return commands } }

@@ -140,6 +140,27 @@ func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64
 	return f, a, cut.Offset, err
 }
 
+// Discard removes what a run has left of an archive, but not what a living one writes.
+func Discard(path string) error {
+	file, err := os.OpenFile(path+Part, os.O_RDWR|noFollow, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := &File{file: file, path: path}
+	if err := filelock.Lock(file); errors.Is(err, ErrInUse) {
+		return file.Close()
+	} else if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	if err := f.still(); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return f.Remove()
+}
+
 // Cut forgets what is after the place that is written to next.
 func (f *File) Cut() error {
 	at, err := f.file.Seek(0, io.SeekCurrent)

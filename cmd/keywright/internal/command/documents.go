@@ -110,6 +110,8 @@ var Documents = []cli.Document{
 		Of: reflect.TypeFor[change.ChangeReport]()},
 	{Name: "queues retry", Version: 1, What: "Which dead jobs would be brought back, or were.",
 		Of: reflect.TypeFor[change.ChangeReport]()},
+	{Name: "queues run", Version: 1, What: "Which jobs that wait for their time would run now, or do.",
+		Of: reflect.TypeFor[change.ChangeReport]()},
 	{Name: "rankings", Version: 1, What: "The keys of rankings, each with its first member.",
 		Of: reflect.TypeFor[answer.Rankings]()},
 	{Name: "rankings around", Version: 1, What: "A member of a ranking, with those above and below it.",

@@ -184,6 +184,7 @@ var documentRuns = []documentRun{
 	{"queues retry", 0, "queues retry jobs -o json -u URL --all", ""},
 	{"queues retry", 0, "queues retry jobs -o json -u URL --all --apply", ""},
 	{"queues discard", 1, "queues discard jobs -o json -u URL nosuch --apply", ""},
+	{"queues run", 1, "queues run jobs -o json -u URL nosuch --apply", ""},
 	{"queues cancel", 0, "queues cancel jobs -o json -u URL --text nosuch --apply", ""},
 	{"queues repair", 0, "queues repair jobs -o json -u URL", ""},
 	{"queues resume", 0, "queues resume jobs -o json -u URL --apply", ""},

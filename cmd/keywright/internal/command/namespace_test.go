@@ -27,7 +27,7 @@ var ruleOfNamespaces = map[string][]string{
 		"migrate export", "migrate import", "migrate plan", "migrate repair", "migrate rollback", "migrate status",
 		"migrate verify", "queues", "queues cancel",
 		"queues discard",
-		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top",
+		"queues pause", "queues repair", "queues resume", "queues retry", "queues run", "rankings", "rankings around", "rankings top",
 		"rename",
 		"seal adopt", "seal rotate",
 		"seal status", "status", "ttl"},

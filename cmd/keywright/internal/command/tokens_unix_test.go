@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
+	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/cmd/keywright/internal/serving"
 	"github.com/keywright/keywright/internal/expect"
 )
@@ -33,6 +35,31 @@ func TestLooseTokens(t *testing.T) {
 			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
 		if code != cli.ExitUsage || out.Len() > 0 {
 			t.Errorf("%q: exit code %d, %s", name, code, out.String())
+		}
+	}
+}
+
+// TestTokensWithAnEnd: the line of a token has its end, which a file of tokens gives back; what is no time is refused.
+func TestTokensWithAnEnd(t *testing.T) {
+	t.Parallel()
+	run := func(args ...string) (code int, out string) {
+		var text, errs strings.Builder
+		code = Main(t.Context(), append([]string{"serve", "token"}, args...),
+			cli.Streams{In: strings.NewReader(""), Out: &text, Err: &errs, Getenv: func(string) string { return "" }})
+		return code, text.String()
+	}
+	code, line := run("alice", "--for", "30d")
+	tokens, err := serve.ReadTokens(strings.NewReader(line))
+	if code != 0 || err != nil || len(tokens) != 1 || tokens[0].Line()+"\n" != line {
+		t.Fatalf("exit code %d, %s: %+v, %v", code, line, tokens, err)
+	}
+	if ends := tokens[0].Ends; tokens[0].Ended(ends.Add(-time.Second)) || !tokens[0].Ended(ends) ||
+		time.Until(ends) > 30*24*time.Hour {
+		t.Errorf("it ends on %v", ends)
+	}
+	for _, bad := range []string{"x", "-1h", "0s", "1ms"} {
+		if code, out := run("alice", "--for", bad); code != cli.ExitUsage || out != "" {
+			t.Errorf("%s: exit code %d, %s", bad, code, out)
 		}
 	}
 }

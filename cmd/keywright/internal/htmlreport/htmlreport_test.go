@@ -221,3 +221,22 @@ func number(s string) (f float64) {
 	_, _ = fmt.Sscan(s, &f)
 	return f
 }
+
+// TestThePageIsAccessible: the map is no picture, which would hide its links, and what can be scrolled can be reached by
+// the keyboard and has a name.
+func TestThePageIsAccessible(t *testing.T) {
+	t.Parallel()
+	text := write(t, example())
+	if strings.Contains(text, `role="img"`) || !strings.Contains(text, `role="group" aria-label="`) {
+		t.Error("links are within a picture")
+	}
+	all := regexp.MustCompile(`<div class="wide"[^>]*>`).FindAllString(text, -1)
+	if len(all) < 2 {
+		t.Fatalf("%q", all)
+	}
+	for _, one := range all {
+		if !strings.Contains(one, `tabindex="0" role="region" aria-label="`) {
+			t.Errorf("%s cannot be reached by the keyboard", one)
+		}
+	}
+}

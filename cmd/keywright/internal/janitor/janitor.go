@@ -39,8 +39,17 @@ type Wait struct {
 
 func (w *Wait) Error() string { return w.What }
 
-// ErrDone is returned by a Turn where another program has done what is due.
+// ErrDone is returned by a Turn where another program has done what is due: as a *Done, if it is known when the job was
+// last done well.
 var ErrDone = errors.New("another program has done it")
+
+// Done represents ErrDone with the time when any program has last done the job well.
+type Done struct{ Good time.Time }
+
+func (*Done) Error() string { return ErrDone.Error() }
+
+// Is reports that it is ErrDone.
+func (*Done) Is(target error) bool { return target == ErrDone }
 
 // How long it is until a job that waits is tried again.
 const (
@@ -54,9 +63,10 @@ const look = time.Minute
 // Turn sees that one program does the jobs of a server at a time, and each once.
 type Turn interface {
 	// Take takes the turn for a job that is due since a time. The context that it returns ends
-	// when the turn is lost. end gives it back, and notes whether the job is done. A *Wait says
-	// that another program has it, ErrDone that one has done it.
-	Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(done bool), err error)
+	// when the turn is lost. end gives it back, and notes whether the job is done, and when it was done well; the zero time:
+	// it was not. A *Wait says that another program has it, ErrDone that one has done it.
+	Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(done bool, good time.Time),
+		err error)
 }
 
 // Options of a keeper.
@@ -130,6 +140,14 @@ func New(o Options, text []byte) (*Keeper, error) {
 		}
 	}
 	return k, nil
+}
+
+// Note returns what a run of a job has noted that will go on; "": none will.
+func (k *Keeper) Note(job string) string {
+	if s := k.jobs[job]; s != nil {
+		return s.Note
+	}
+	return ""
 }
 
 // Zones returns the time zones of jobs; an error names one that is not known on this machine.
@@ -246,6 +264,9 @@ func (k *Keeper) run(ctx context.Context, j *keyspace.Job, s *kept) {
 	switch s.Ended = k.Now(); {
 	case other:
 		s.Did = "done by another program"
+		if good, told := errors.AsType[*Done](err); told && good.Good.After(s.Good) {
+			s.Good, s.Failures = good.Good, 0
+		}
 	case err != nil:
 		s.Runs, s.Failed, s.Failures, s.Did = s.Runs+1, s.Failed+1, s.Failures+1, finding.Printable(err.Error())
 	default:
@@ -264,7 +285,7 @@ func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now
 	}
 	held, end, err := k.Turn.Take(ctx, j.Name, due, now)
 	if errors.Is(err, ErrDone) {
-		return "", true, nil
+		return "", true, err
 	}
 	if err != nil {
 		return "", false, err
@@ -275,7 +296,7 @@ func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now
 		s.Began = now
 	}
 	if err := k.save(); err != nil {
-		end(false)
+		end(false, time.Time{})
 		return "", false, fmt.Errorf("it cannot be noted, so it is not done: %w", err)
 	}
 	did, err = k.Do(held, j, resume, begun)
@@ -284,7 +305,11 @@ func (k *Keeper) attempt(ctx context.Context, j *keyspace.Job, s *kept, due, now
 		s.Began = time.Time{}
 	}
 	lost := context.Cause(held) // end gives the turn back, which ends held, too
-	end(!waits && lost == nil)
+	good := k.Now()
+	if err != nil {
+		good = time.Time{}
+	}
+	end(!waits && lost == nil, good)
 	if err == nil && lost != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the turn was lost while it ran: %w", lost)
 	}

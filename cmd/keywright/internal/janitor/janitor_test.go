@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
+	"github.com/keywright/keywright/internal/servertest"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/schedule"
+	"github.com/keywright/keywright/keywrighttest"
 )
 
 // world represents a keeper with a moved clock, and what it was told and asked.
@@ -32,25 +35,30 @@ type world struct {
 // fakeTurn represents the turn of one server in memory, which several keepers share.
 type fakeTurn struct {
 	done map[string]time.Time
+	good map[string]time.Time
 	busy bool
 	lost bool
 }
 
-func (f *fakeTurn) Take(ctx context.Context, job string, due, now time.Time) (context.Context, func(bool), error) {
+func (f *fakeTurn) Take(ctx context.Context, job string, due, now time.Time) (context.Context,
+	func(bool, time.Time), error) {
 	if f.busy {
 		return nil, nil, &Wait{Elsewhere, "another one"}
 	}
 	if at, there := f.done[job]; there && !at.Before(due) {
-		return nil, nil, ErrDone
+		return nil, nil, &Done{f.good[job]}
 	}
 	held, stop := context.WithCancelCause(ctx)
 	if f.lost {
 		stop(errors.New("another one has it"))
 	}
-	return held, func(done bool) {
+	return held, func(done bool, good time.Time) {
 		stop(context.Canceled) // as a lease that is given back
 		if done {
 			f.done[job] = now
+		}
+		if !good.IsZero() {
+			f.good[job] = good
 		}
 	}, nil
 }
@@ -66,7 +74,7 @@ func job(t *testing.T, name, cron, zone string) *keyspace.Job {
 
 func newWorld(t *testing.T, jobs ...*keyspace.Job) *world {
 	return &world{t: t, now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), jobs: jobs,
-		turn: fakeTurn{done: map[string]time.Time{}}}
+		turn: fakeTurn{done: map[string]time.Time{}, good: map[string]time.Time{}}}
 }
 
 // keeper begins with what the file has, as a program that starts.
@@ -330,5 +338,52 @@ func TestRetention(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
+	}
+	parts, err := Parts(dir, "eu", "saves")
+	if err != nil || len(parts) != 1 || filepath.Base(parts[0]) != "eu.saves.20261101T020000Z.kwa" {
+		t.Errorf("%v, %v", parts, err)
+	}
+}
+
+// TestGoodIsKnownByAll: what another program has done well is good here too, at the same time, and no failure any more;
+// what it has not done well is not.
+func TestGoodIsKnownByAll(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	client := servertest.Open(t, s.URL())
+	now := time.Date(2026, 11, 27, 1, 0, 0, 0, time.UTC)
+	fails, told := true, map[string]observe.Job{}
+	keeper := func(name string) *Keeper {
+		k, err := New(Options{Jobs: []*keyspace.Job{job(t, "tidy", "0 2 * * *", "")},
+			Zones: map[string]*time.Location{"": time.UTC}, Now: func() time.Time { return now },
+			Turn:  &ServerTurn{Of: "p", Client: func(context.Context) (*keywright.Client, error) { return client, nil }},
+			Ready: func(context.Context, *keyspace.Job) error { return nil },
+			Do: func(context.Context, *keyspace.Job, string, func(string) error) (string, error) {
+				if fails {
+					return "", errors.New("no")
+				}
+				return "it did", nil
+			},
+			Told: func(all []observe.Job) { told[name] = all[0] }, Save: func([]byte) error { return nil }}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Step(t.Context())
+		return k
+	}
+	a, b := keeper("a"), keeper("b")
+	now = now.Add(2 * time.Hour)
+	a.Step(t.Context())
+	b.Step(t.Context())
+	if !told["b"].Good.IsZero() || told["a"].Failures != 1 {
+		t.Errorf("it failed: %+v", told)
+	}
+	fails = false
+	now = now.Add(24 * time.Hour)
+	b.Step(t.Context())
+	now = now.Add(time.Minute)
+	a.Step(t.Context())
+	if x, y := told["a"], told["b"]; x.Good.IsZero() || !x.Good.Equal(y.Good) || x.Failures != 0 || !x.Other {
+		t.Errorf("it was done well: %+v", told)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 )
 
 // archiveEnd ends the names of backups.
@@ -17,7 +19,20 @@ func BackupName(target, job string, at time.Time) string {
 }
 
 // Backups returns the backups of a job in a folder, the newest first.
-func Backups(dir, target, job string) ([]string, error) {
+func Backups(dir, target, job string) ([]string, error) { return named(dir, target, job, archiveEnd) }
+
+// Parts returns the backups of a job that are being written, or that a run has left, under the names that they get
+// when they are whole, the newest first.
+func Parts(dir, target, job string) ([]string, error) {
+	all, err := named(dir, target, job, archiveEnd+archivefile.Part)
+	for i, path := range all {
+		all[i] = strings.TrimSuffix(path, archivefile.Part)
+	}
+	return all, err
+}
+
+// named returns the files of a job that have such an end, the newest first.
+func named(dir, target, job, end string) ([]string, error) {
 	all, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -25,7 +40,7 @@ func Backups(dir, target, job string) ([]string, error) {
 	var out []string
 	for _, f := range all {
 		stamp, ours := strings.CutPrefix(f.Name(), target+"."+job+".")
-		stamp, archive := strings.CutSuffix(stamp, archiveEnd)
+		stamp, archive := strings.CutSuffix(stamp, end)
 		if _, err := time.Parse("20060102T150405Z", stamp); ours && archive && err == nil && f.Type().IsRegular() {
 			out = append(out, filepath.Join(dir, f.Name()))
 		}

@@ -32,8 +32,8 @@ type ServerTurn struct {
 }
 
 // Take implements Turn.
-func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (held context.Context, end func(bool),
-	err error) {
+func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (held context.Context,
+	end func(bool, time.Time), err error) {
 	c, err := t.Client(ctx)
 	if err != nil {
 		return nil, nil, &Wait{Away, err.Error()}
@@ -60,24 +60,45 @@ func (t *ServerTurn) Take(ctx context.Context, job string, due, now time.Time) (
 		back()
 		return nil, nil, &Wait{Away, fmt.Sprintf("%s cannot be read: %v", DoneKey, err)}
 	}
-	first, _, _ := strings.Cut(text, " ")
-	if ms, err := strconv.ParseInt(first, 10, 64); err == nil && !time.UnixMilli(ms).Before(due) {
+	at, before := doneOf(text)
+	if !at.IsZero() && !at.Before(due) {
 		back()
-		return nil, nil, ErrDone
+		return nil, nil, &Done{before}
 	}
-	return held, func(done bool) {
+	return held, func(done bool, good time.Time) {
 		if done {
+			if good.IsZero() {
+				good = before
+			}
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
 			for _, one := range raw.DoMulti(last,
-				raw.B().Hset().Key(DoneKey).FieldValue().FieldValue(field, fmt.Sprintf("%d %s", now.UnixMilli(), lease.Process())).
-					Build(),
+				raw.B().Hset().Key(DoneKey).FieldValue().FieldValue(field, doneText(now, good)).Build(),
 				raw.B().Pexpire().Key(DoneKey).Milliseconds(doneFor.Milliseconds()).Build()) {
 				_ = one.Error() // the turn ends: another program may do the job again, which is as once
 			}
 		}
 		back()
 	}, nil
+}
+
+// doneText is what the hash has of a job: when it was done, by whom, and when it was done well; 0: it never was.
+func doneText(at, good time.Time) string {
+	return fmt.Sprintf("%d %s %d", at.UnixMilli(), lease.Process(), max(good.UnixMilli(), 0))
+}
+
+// doneOf reads doneText, and what programs of before wrote: they did not say when it was done well.
+func doneOf(text string) (at, good time.Time) {
+	words := strings.Fields(text)
+	for i, to := range map[int]*time.Time{0: &at, 2: &good} {
+		if i >= len(words) {
+			continue
+		}
+		if ms, err := strconv.ParseInt(words[i], 10, 64); err == nil && ms > 0 {
+			*to = time.UnixMilli(ms)
+		}
+	}
+	return at, good
 }
 
 // Limits say when a server is left alone.

@@ -63,8 +63,7 @@ hand; pause and resume stop and start the claiming of jobs.`,
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
 	c.AddCommand(queuesDeadCommand(a, "retry"), queuesDeadCommand(a, "discard"), queuesCancelCommand(a),
-		queuesRepairCommand(a),
-		queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
+		queuesRunCommand(a), queuesRepairCommand(a), queuesPauseCommand(a, "pause"), queuesPauseCommand(a, "resume"))
 	return c
 }
 

@@ -85,6 +85,35 @@ the job ends.
 	return c
 }
 
+// queuesRunCommand makes `queues run`.
+func queuesRunCommand(a *cli.App) *cobra.Command {
+	var o change.Changing
+	c := &cobra.Command{
+		Use:   "run ENTRY ID...",
+		Short: "Let jobs run now that wait for their time",
+		Long: `Brings jobs into their lanes that wait for their time, or for another attempt: those that
+are named. Their attempts stay as they are.
+
+` + change.PlanHelp + `
+
+` + change.ExitCodesOfChanges,
+		Example: "  keywright queues run tasks task-17 --apply",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return cli.Usage("as in `keywright queues run tasks task-17`", "queues run takes a queue and ids of jobs")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			q := plan.Request{Entries: args[:1], Options: map[string]string{"jobs": change.Packed(args[1:])}}
+			return change.Change(c.Context(), a, Verbs()["queues run"], q, &o)
+		},
+	}
+	o.Flags(a, c)
+	c.ValidArgsFunction = a.CompleteConstructs(keyspace.Queue)
+	return c
+}
+
 func queuesRepairCommand(a *cli.App) *cobra.Command {
 	var o change.Changing
 	c := &cobra.Command{
@@ -280,4 +309,51 @@ func findState(ctx context.Context, r *change.ChangeRun, found *change.Findings,
 			func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return "", turn(ctx) })
 		return nil
 	})
+}
+
+// pageOfDelayed says how many jobs that wait for their time are read in a round trip.
+const pageOfDelayed = 1000
+
+// findDelayed finds the jobs to run now: of those that are named, the ones that wait for their time.
+func findDelayed(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+	asked := map[string]bool{} // and whether it waits for its time
+	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
+		asked[id] = false
+	}
+	err := eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
+		for offset := int64(0); ; offset += pageOfDelayed {
+			some, err := q.Delayed(ctx, offset, pageOfDelayed)
+			if err != nil {
+				return err
+			}
+			for _, j := range some {
+				if _, meant := asked[j.ID]; meant {
+					asked[j.ID] = true
+					addDelayed(found, r, of, q, j.ID)
+				}
+			}
+			if len(some) < pageOfDelayed {
+				return nil
+			}
+		}
+	})
+	for id, waits := range asked {
+		if !waits && err == nil {
+			found.Leave(r.Request.Entries[0], plan.NotDelayed, []byte(id), r.Request.DB)
+		}
+	}
+	return err
+}
+
+// addDelayed adds the change of a job that waits for its time.
+func addDelayed(f *change.Findings, r *change.ChangeRun, of string, q queue.Queue[string], id string) {
+	f.Add(plan.Change{Verb: change.VerbOf(r.Name), Entry: of, Key: finding.JSONKey(q.JobOf(id)), DB: r.Request.DB,
+		Before: "waits for its time", After: "waits in its lane"},
+		func(ctx context.Context, _ *plan.Change) (plan.Code, error) {
+			ok, err := q.RunNow(ctx, id)
+			if err == nil && !ok {
+				return plan.Changed, nil
+			}
+			return "", err
+		})
 }

@@ -19,6 +19,8 @@ func Verbs() map[string]*change.Verb {
 			Open: openDead, OneDB: true, Wrong: []plan.Code{plan.NotDead}},
 		"queues cancel": {Name: "queues cancel", Unit: "job", Would: "would be cancelled", Did: "Cancelled", Load: loadQueues,
 			Open: change.ByList(findWaiting, change.JobsAtOnce), OneDB: true, Wrong: []plan.Code{plan.NotWaiting}},
+		"queues run": {Name: "queues run", Unit: "job", Would: "would run now", Did: "Let run now", Load: loadQueues,
+			Open: change.ByList(findDelayed, change.JobsAtOnce), OneDB: true, Wrong: []plan.Code{plan.NotDelayed}},
 		"queues repair": {Name: "queues repair", Unit: "job", Would: "would be brought back", Did: "Brought back",
 			Load: loadQueues,
 			Open: change.ByList(findLost, change.JobsAtOnce), OneDB: true},

@@ -87,11 +87,8 @@ func (t *Target) audit(ctx context.Context) bool {
 			s.Instances = instances
 		}
 	})
-	for _, reads := range t.found {
-		select {
-		case reads <- struct{}{}:
-		default: // it is to read already
-		}
+	if found != nil && !t.audited.Swap(true) || t.looks() { // at rest, what is new is read when it is due
+		t.hurry()
 	}
 	return found != nil
 }

@@ -106,7 +106,7 @@ func crowd() string {
 
 // TestReadingsKeepTheirPace: beside 10,000 locks that are held and a thousand entries, the server, a thousand queues
 // and a thousand streams are read every five seconds, and none of it is more than its budget; how many jobs are dead
-// does not matter. What costs more is read less often, by a time that follows from how much it is.
+// does not matter.
 func TestReadingsKeepTheirPace(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -114,7 +114,8 @@ func TestReadingsKeepTheirPace(t *testing.T) {
 	s.Do("EVAL", `for i = 1, 1000 do
   redis.call('RPUSH', 'jobs:q'..i, 'j'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
   redis.call('SET', 'text'..(i % 988)..':1', 'x', 'EX', 3000)
-  for k = 0, 9 do redis.call('SET', 'lock'..k..':'..i, 'w/1', 'EX', 3000) end
+  for k = 0, 9 do redis.call('SET', 'lock'..k..':'..i, 'w/1', 'EX', 3000)
+    redis.call('SET', '{lock'..k..':'..i..'}:fence', 1700000000000000 + i, 'EX', 3000) end
 end`, "0")
 	target := watching(t, s, crowd(), 1<<20)
 	e, _ := target.Declaration.Lookup("tasks")
@@ -132,13 +133,14 @@ end`, "0")
 			t.Errorf("%s: a reading costs %d commands, and is taken for %d", r.told, sent, spent)
 		}
 		target.Pace = 0
+		target.Look()
 		every := target.every(r, spent)
 		target.Pace = 1 << 20
 		t.Logf("%s: %d commands every %v", r.told, spent, every)
 		if perSecond := float64(spent) / every.Seconds(); perSecond > float64(r.budget) {
 			t.Errorf("%s: %.0f commands a second", r.told, perSecond)
 		}
-		if want := map[What]time.Duration{Locked: 100 * time.Second}[r.told]; every != cmp.Or(want, 5*time.Second) {
+		if want := map[What]time.Duration{Locked: 15 * time.Second}[r.told]; every != cmp.Or(want, 5*time.Second) {
 			t.Errorf("%s is read every %v", r.told, every)
 		}
 	}
@@ -207,25 +209,116 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestPaceIsSaid: a reading that will be made less often from now on says so when it begins, and is not called old for
+// that; one that is looked at is made at once.
+func TestPaceIsSaid(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	target := watching(t, s, "keywright: 1\npackage: p\nowner: o\nkeys:\n  tasks: {key: jobs, type: queue, ttl: none}\n", 0)
+	now := time.Now()
+	target.Now = func() time.Time { return now }
+	for _, r := range target.declared() {
+		if r.told != Queued {
+			continue
+		}
+		<-target.turns[r].now // of the audit
+		target.Look()
+		target.glance(t.Context(), r)
+		target.turns[r].spent.Store(9_000)
+		now = now.Add(lookFor + time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		target.glance(ctx, r)
+		if got := target.State().Queues.Every; got < 5*time.Minute {
+			t.Errorf("the reading is said to be made every %v", got)
+		}
+		if target.Look(); len(target.turns[r].now) != 1 {
+			t.Error("a look makes no reading")
+		}
+	}
+	target.client.Close()
+}
+
 // Readings keep to their pace: so many are let through in a time, however many wait.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &pace{each: 10 * time.Millisecond}
+		rate := 100.0
+		p := &pace{rate: func() float64 { return rate }}
 		began := time.Now()
 		for range 6 {
 			if err := p.wait(t.Context(), 2); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if took := time.Since(began); took != 100*time.Millisecond {
+		if took := time.Since(began).Round(time.Millisecond); took != 100*time.Millisecond {
 			t.Errorf("six readings took %v, not five times 20 ms", took)
+		}
+		_ = p.wait(t.Context(), 100_000)
+		rate = 1e9
+		began = time.Now()
+		if err := p.wait(t.Context(), 1); err != nil || time.Since(began) > patience {
+			t.Errorf("a pace that is another one now lets a reading through after %v: %v", time.Since(began), err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		p.next = time.Now().Add(time.Hour)
+		rate = 1e-3
 		if err := p.wait(ctx, 1); err == nil || !strings.Contains(err.Error(), "canceled") {
 			t.Error(err)
 		}
 	})
+}
+
+// TestCommandsAtRest: while a server is not looked at, all readings of it together cost it 20 commands a second at
+// most, those of scripts included, however many queues, locks and others there are. What would cost more is read less
+// often; as soon as it is looked at, it is read as often as its own budget allows.
+func TestCommandsAtRest(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	s.Do("EVAL", `for i = 1, 1000 do
+  redis.call('ZADD', '{jobs:q'..i..'}:workers', 9e12, 'w'); redis.call('XADD', 'log:'..i, '*', 'a', 1)
+  redis.call('HSET', 'text'..(i % 988)..':1', 'x', 1)
+  for k = 0, 9 do redis.call('SET', 'lock'..k..':'..i, 'w/1', 'EX', 3000)
+    redis.call('SET', '{lock'..k..':'..i..'}:fence', 1700000000000000 + i, 'EX', 3000) end
+end
+for i = 1, 20 do redis.call('RPUSH', 'jobs:q'..i, 'j') end`, "0")
+	target := watching(t, s, crowd(), 0)
+	began := processed(s)
+	if _, err := server.Examine(t.Context(), target.Server.Config, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	all := float64(processed(s)-began-1) / target.Health.Seconds()
+	for _, r := range target.declared() {
+		target.Pace = 1 << 20
+		target.glance(t.Context(), r) // scripts are loaded once
+		before := processed(s)
+		spent := target.glance(t.Context(), r)
+		sent := processed(s) - before - 1 // the question
+		target.Pace = 0
+		every := target.every(r, spent)
+		t.Logf("%s: %d commands every %v", r.told, sent, every)
+		if r.told == Queued && every < 20*time.Second {
+			t.Errorf("a thousand queues are read every %v at rest: the test says nothing", every)
+		}
+		if sent > spent {
+			t.Errorf("%s: a reading costs %d commands, and is taken for %d", r.told, sent, spent)
+		}
+		all += float64(sent) / every.Seconds()
+	}
+	if t.Logf("%.1f commands a second", all); all > 20 {
+		t.Errorf("%.1f commands a second at rest", all)
+	}
+	target.Look()
+	for _, r := range target.declared() {
+		if every := target.every(r, int(target.turns[r].spent.Load())); every > 15*time.Second &&
+			every > time.Duration(r.every)*target.Glance {
+			t.Errorf("%s is read every %v while it is looked at", r.told, every)
+		}
+	}
+	st := target.State()
+	if q, l, n := len(st.Queues.Value.Queues), len(st.Locks.Value.Locks), len(st.Streams.Value.Streams); q != 1000 ||
+		l != 10_000 || n != 1000 || st.Locks.Value.Untimed != 10_000 {
+		t.Errorf("%d queues, %d locks (%d untimed) and %d streams are read", q, l, st.Locks.Value.Untimed, n)
+	}
+	target.client.Close()
 }

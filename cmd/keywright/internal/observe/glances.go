@@ -14,21 +14,22 @@ import (
 )
 
 // readings lists what is read of a server beside audits, each at a pace of its own: what a person on call looks at is
-// read at each glance, however many locks there are. What takes more commands than the budget is read less often.
+// read at each glance, however many locks there are. What takes more commands is read less often: than its
+// part of the budget at rest while the target is not looked at, and than its own while it is.
 var readings = []reading{
-	part(Sharded, "", 1, 100, func(s *State) *Reading[[]Shard] { return &s.Shards }, readShards),
-	part(Queued, keyspace.Queue, 1, 4000, func(s *State) *Reading[answer.Queues] { return &s.Queues },
+	part(Sharded, "", 1, 1, 100, func(s *State) *Reading[[]Shard] { return &s.Shards }, readShards),
+	part(Queued, keyspace.Queue, 1, 8, 4000, func(s *State) *Reading[answer.Queues] { return &s.Queues },
 		readQueues),
-	part(Streamed, "", 1, 1000, func(s *State) *Reading[answer.Streams] { return &s.Streams }, readStreams),
-	part(Locked, keyspace.Lock, 3, 800, func(s *State) *Reading[answer.Locks] { return &s.Locks },
+	part(Streamed, "", 1, 6, 1000, func(s *State) *Reading[answer.Streams] { return &s.Streams }, readStreams),
+	part(Locked, keyspace.Lock, 3, 2, 800, func(s *State) *Reading[answer.Locks] { return &s.Locks },
 		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Locks, error) {
 			return r.Locks(ctx, t.declares(keyspace.Lock))
 		}),
-	part(Counted, keyspace.Entity, 3, 800, func(s *State) *Reading[answer.Entities] { return &s.Entities },
+	part(Counted, keyspace.Entity, 3, 2, 800, func(s *State) *Reading[answer.Entities] { return &s.Entities },
 		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Entities, error) {
 			return r.Entities(ctx, t.declares(keyspace.Entity))
 		}),
-	part(Ranked, keyspace.Ranking, 12, 400, func(s *State) *Reading[answer.Rankings] { return &s.Rankings },
+	part(Ranked, keyspace.Ranking, 12, 1, 400, func(s *State) *Reading[answer.Rankings] { return &s.Rankings },
 		func(ctx context.Context, t *Target, r *answer.Reader) (answer.Rankings, error) {
 			return r.ReadRankings(ctx, t.declares(keyspace.Ranking))
 		}),

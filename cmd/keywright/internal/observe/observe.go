@@ -11,6 +11,7 @@ package observe
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -54,6 +55,7 @@ type Options struct {
 	Glance time.Duration // between readings of queues, streams and shards; of others some times that
 	Health time.Duration // between diagnoses
 	Pace   int           // commands per second of each reading, in the place of its budget; 0: its budget
+	Rest   int           // commands per second of all readings at rest, while it is not looked at; 0: 20
 	Turns  chan struct{} // of audits of several targets: as many as fit into it are made at once; nil: any
 
 	// Turn, if there is one, waits while another program audits the target. Without it, or where it fails, the audit
@@ -76,8 +78,11 @@ type Target struct {
 	state       State
 	subscribers map[*subscriber]bool
 	client      *keywright.Client
-	again       chan struct{}              // asks for an audit now
-	found       map[*reading]chan struct{} // by what reads it: an audit has found which constructs there are
+	again       chan struct{} // asks for an audit now
+	turns       map[*reading]*turn
+	shares      int          // of the commands at rest, in all
+	looked      atomic.Int64 // at last, in ns
+	audited     atomic.Bool
 }
 
 // New prepares a target; Run watches it.
@@ -87,12 +92,13 @@ func New(o Options) (*Target, error) {
 		return nil, err
 	}
 	t := &Target{Options: o, locator: l, subscribers: map[*subscriber]bool{}, again: make(chan struct{}, 1),
-		found: map[*reading]chan struct{}{}}
+		turns: map[*reading]*turn{}}
 	t.state.Began = o.Now()
-	t.expects()
 	for _, r := range t.declared() {
-		t.found[r] = make(chan struct{}, 1)
+		t.turns[r] = &turn{now: make(chan struct{}, 1)}
+		t.shares += r.rest
 	}
+	t.expects()
 	return t, nil
 }
 
@@ -103,7 +109,7 @@ func (t *Target) Run(ctx context.Context) {
 	if t.Server != nil {
 		work.Go(func() { t.diagnoses(ctx) })
 		for _, r := range t.declared() {
-			work.Go(func() { t.watch(ctx, r, t.found[r]) })
+			work.Go(func() { t.watch(ctx, r) })
 		}
 		work.Go(func() { t.moves(ctx) })
 	}

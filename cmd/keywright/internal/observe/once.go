@@ -18,6 +18,7 @@ func (t *Target) Once(ctx context.Context) (st State, gaps answer.Gaps, err erro
 		return st, gaps, err
 	}
 	defer client.Close()
+	t.Look()
 	for _, e := range t.Declaration.Entries {
 		stream := streams(e)
 		if !stream && e.Construct != keyspace.Queue && e.Construct != keyspace.Entity {

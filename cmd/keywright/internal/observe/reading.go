@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/answer"
@@ -62,15 +63,16 @@ type reading struct {
 	told   What
 	of     keyspace.Construct // it is read where one is declared; "": in any case
 	every  int                // from one reading to the next, at least: times Glance
-	budget int                // commands a second, those of scripts included
+	rest   int                // its part of the commands a second at rest, those of scripts included
+	budget int                // commands a second while the target is looked at
 	mark   func(*State) *Mark
 	look   func(context.Context, *Target, *answer.Reader) (keep func(*State), err error)
 }
 
 // part makes a reading.
-func part[T any](told What, of keyspace.Construct, every, budget int, at func(*State) *Reading[T],
+func part[T any](told What, of keyspace.Construct, every, rest, budget int, at func(*State) *Reading[T],
 	look func(context.Context, *Target, *answer.Reader) (T, error)) reading {
-	return reading{told, of, every, budget, func(s *State) *Mark { return &at(s).Mark },
+	return reading{told, of, every, rest, budget, func(s *State) *Mark { return &at(s).Mark },
 		func(ctx context.Context, t *Target, r *answer.Reader) (func(*State), error) {
 			value, err := look(ctx, t, r)
 			return func(s *State) { at(s).Value = &value }, err
@@ -87,11 +89,19 @@ func (t *Target) declares(of keyspace.Construct) (out []*keyspace.Entry) {
 	return out
 }
 
-// watch reads something again and again, until ctx ends: sooner where an audit has found what there is.
-func (t *Target) watch(ctx context.Context, r *reading, found <-chan struct{}) {
+// turn says what a target knows of a reading.
+type turn struct {
+	now   chan struct{} // it is to be made before its time
+	spent atomic.Int64  // commands of the latest one
+	calm  atomic.Bool   // what the audit has seen was read: from now on it may take its time
+}
+
+// watch reads something again and again, until ctx ends: sooner where an audit has found what there is, or the target is
+// looked at.
+func (t *Target) watch(ctx context.Context, r *reading) {
 	for {
 		began := time.Now()
-		if every := t.every(r, t.glance(ctx, r)); !waits(ctx, max(every-time.Since(began), 0), found) {
+		if every := t.every(r, t.glance(ctx, r)); !waits(ctx, max(every-time.Since(began), 0), t.turns[r].now) {
 			return
 		}
 	}
@@ -100,8 +110,11 @@ func (t *Target) watch(ctx context.Context, r *reading, found <-chan struct{}) {
 // glance reads something once, and returns how many commands that took. It sends twice the budget in a second at
 // most, so that it takes half of the time to the next reading.
 func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
-	began := t.Now()
-	p := &pace{each: time.Second / time.Duration(2*cmp.Or(t.Pace, r.budget))}
+	began, audited := t.Now(), t.audited.Load()
+	p := &pace{rate: func() float64 { return 2 * t.budget(r) }}
+	t.mu.Lock() // it is as old as it will be at this pace
+	r.mark(&t.state).Every = t.every(r, int(t.turns[r].spent.Load()))
+	t.mu.Unlock()
 	keep := func(*State) {}
 	client, err := t.Client(ctx)
 	if err == nil {
@@ -109,6 +122,8 @@ func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
 			Instances: t.instances, Rankings: t.rankings(client), Pace: p.wait})
 	}
 	if ctx.Err() == nil {
+		t.turns[r].spent.Store(int64(p.spent))
+		t.turns[r].calm.Store(audited && err == nil)
 		t.settle(r.told, r.mark, keep, began, t.every(r, p.spent), err)
 	}
 	return p.spent
@@ -116,8 +131,45 @@ func (t *Target) glance(ctx context.Context, r *reading) (commands int) {
 
 // every returns how long it is from one reading to the next, that cost so many commands.
 func (t *Target) every(r *reading, commands int) time.Duration {
-	return max(time.Duration(r.every)*t.Glance,
-		time.Duration(commands)*time.Second/time.Duration(cmp.Or(t.Pace, r.budget)))
+	return max(time.Duration(r.every)*t.Glance, time.Duration(float64(commands)/t.budget(r)*float64(time.Second)))
+}
+
+// usualRest says how many commands a second all readings of a target cost it at rest: while it is not looked at.
+const usualRest = 20
+
+// budget returns how many commands a second a reading may cost. At rest all that are made share one budget.
+func (t *Target) budget(r *reading) float64 {
+	if t.Pace > 0 {
+		return float64(t.Pace)
+	}
+	fast := float64(r.budget)
+	if t.looks() || !t.turns[r].calm.Load() {
+		return fast
+	}
+	return min(fast, float64(cmp.Or(t.Rest, usualRest)*r.rest)/float64(t.shares))
+}
+
+// lookFor says how long a look makes readings as frequent as their budgets allow.
+const lookFor = time.Minute
+
+// Look says that the target is looked at: for a minute its readings are made as often as their budgets allow.
+func (t *Target) Look() {
+	if now := t.Now().UnixNano(); now-t.looked.Swap(now) > int64(lookFor) {
+		t.hurry()
+	}
+}
+
+// looks reports whether the target was looked at lately.
+func (t *Target) looks() bool { return t.Now().UnixNano()-t.looked.Load() <= int64(lookFor) }
+
+// hurry makes readings sooner than they are due.
+func (t *Target) hurry() {
+	for _, own := range t.turns {
+		select {
+		case own.now <- struct{}{}:
+		default: // it is to read already
+		}
+	}
 }
 
 // settle puts what was read into its place in the state, and tells of it. What could not be read leaves
@@ -134,19 +186,31 @@ func (t *Target) settle(told What, at func(*State) *Mark, keep func(*State), beg
 	})
 }
 
-// pace lets readings pass so that they send so many commands a second.
+// pace lets readings pass so that they send so many commands a second, at a rate that may change meanwhile.
 type pace struct {
-	each  time.Duration // of a command
-	next  time.Time
+	rate  func() float64
+	owed  float64 // commands that were sent before their time
+	at    time.Time
 	spent int // commands so far
 }
 
+// patience bounds how long a pace keeps to a rate that is another one meanwhile.
+const patience = 200 * time.Millisecond
+
 func (p *pace) wait(ctx context.Context, commands int) error {
 	p.spent += commands
-	wait := time.Until(p.next)
-	if wait > 0 && !waits(ctx, wait, nil) {
-		return ctx.Err()
+	for {
+		now, rate := time.Now(), p.rate()
+		if !p.at.IsZero() {
+			p.owed = max(p.owed-now.Sub(p.at).Seconds()*rate, 0)
+		}
+		p.at = now
+		if p.owed < 1e-6 {
+			p.owed = float64(commands)
+			return ctx.Err()
+		}
+		if !waits(ctx, min(patience, time.Duration(p.owed/rate*float64(time.Second))+1), nil) {
+			return ctx.Err()
+		}
 	}
-	p.next = time.Now().Add(time.Duration(commands) * p.each)
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -82,6 +83,7 @@ type Options struct {
 	// Told hears of each change of a run, with all runs of its target, the newest first.
 	Told func(target string, all []observe.Run, changed observe.Run)
 	Now  func() time.Time
+	Sink *slog.Logger // hears of each line of the logs when it is on the disk; nil: nothing does
 }
 
 // Desk keeps plans and executes them. Its methods may be called by several goroutines.
@@ -91,8 +93,9 @@ type Desk struct {
 
 	dir   string
 	lock  *os.File
-	log   *log
-	looks *log // apart: many looks do not push out who changed what
+	log   *log // who changed what: nothing else is in it that could push that out
+	asked *log // plans that were asked for
+	looks *log
 
 	ctx  context.Context
 	end  context.CancelFunc
@@ -125,8 +128,9 @@ func Open(dir string, o Options) (*Desk, error) {
 	if err := filelock.Lock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), lock.Close())
 	}
-	d := &Desk{Options: o, dir: dir, lock: lock, log: &log{path: filepath.Join(dir, "changes.log")},
-		looks: &log{path: filepath.Join(dir, "looks.log")}, runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+	d := &Desk{Options: o, dir: dir, lock: lock, runs: map[string]*run{}, attended: maps.Clone(o.Runners)}
+	d.log, d.asked, d.looks = d.newLog("changes.log", keptLogs), d.newLog("plans.log", keptPlans),
+		d.newLog("looks.log", keptLogs)
 	if d.attended == nil {
 		d.attended = map[string]Runner{}
 	}

@@ -2,7 +2,9 @@ package operate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,9 +127,13 @@ func TestAPlanIsMadeAppliedAndLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "changes.log"))
-	if err != nil || strings.Count(string(text), "\n") != 3 ||
+	if err != nil || strings.Count(string(text), "\n") != 2 ||
 		!strings.Contains(string(text), `"user":"alice","from":"10.0.0.1","action":"apply"`) {
 		t.Errorf("%v %s", err, text)
+	}
+	asked, err := os.ReadFile(filepath.Join(dir, "plans.log"))
+	if err != nil || strings.Count(string(asked), "\n") != 1 || !strings.Contains(string(asked), `"action":"plan"`) {
+		t.Errorf("%v %s", err, asked)
 	}
 }
 
@@ -250,7 +256,7 @@ func TestWhatCannotBeLoggedIsNotDone(t *testing.T) {
 	d := desk(t, dir, h)
 	defer d.Close()
 	id := makes(t, d)
-	d.log.path = filepath.Join(dir, "no", "folder")
+	d.log.path, d.asked.path = filepath.Join(dir, "no", "folder"), filepath.Join(dir, "no", "folder")
 	refuses(t, d.Apply("a", id, alice), "not-logged")
 	_, _, err := d.Make("a", alice, Ask{Verb: "clean"})
 	refuses(t, err, "not-logged")
@@ -299,21 +305,70 @@ func TestATargetComesAndGoes(t *testing.T) {
 	d.Wait(t.Context(), "a", id, alice)
 }
 
-// The log begins again before it has grown too large.
+// The log begins again before it has grown too large, and when its first line is a month old. So many files of before
+// are kept, the latest.
 func TestTheLogIsBounded(t *testing.T) {
 	t.Parallel()
-	l := &log{path: filepath.Join(t.TempDir(), "log")}
+	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	l := &log{path: filepath.Join(t.TempDir(), "log"), kept: 2, now: func() time.Time { return now }}
+	write := func(run string) {
+		t.Helper()
+		if err := l.write("apply", entry{At: now.Format(time.RFC3339Nano), Run: run}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := func() (runs string) {
+		t.Helper()
+		for _, end := range []string{"", ".1", ".2", ".3"} {
+			text, _ := os.ReadFile(l.path + end)
+			for line := range strings.Lines(string(text)) {
+				var e entry
+				_ = json.Unmarshal([]byte(line), &e)
+				runs += e.Run
+			}
+			runs += " "
+		}
+		return runs
+	}
+	write("a")
+	now = now.Add(logAge - time.Second)
+	write("b")
+	if got := files(); got != "ab    " {
+		t.Errorf("%q", got)
+	}
+	now = now.Add(time.Second)
+	write("c")
+	write("d")
+	if got := files(); got != "cd ab   " {
+		t.Errorf("a month later: %q", got)
+	}
 	if err := os.WriteFile(l.path, make([]byte, maxLog), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.write(entry{Action: "plan"}); err != nil {
+	write("e")
+	now = now.Add(logAge)
+	write("f")
+	if old, err := os.Stat(l.path + ".2"); err != nil || old.Size() != maxLog || files() != "f e   " {
+		t.Errorf("%q, %v", files(), err)
+	}
+}
+
+// TestTheSinkHears: what is logged is told as JSON, too, and commands no terminal.
+func TestTheSinkHears(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	now := time.Now()
+	l := &log{path: filepath.Join(t.TempDir(), "changes.log"), sink: slog.New(slog.NewJSONHandler(&out, nil)),
+		now: func() time.Time { return now }}
+	if err := l.write("apply", entry{User: "alice", Run: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	old, err := os.Stat(l.path + ".1")
-	if err != nil || old.Size() != maxLog {
-		t.Error(old, err)
+	var told struct {
+		Msg, Log string
+		Entry    entry
 	}
-	if text, err := os.ReadFile(l.path); err != nil || !strings.HasPrefix(string(text), `{"at"`) {
-		t.Errorf("%v %s", err, text)
+	if err := json.Unmarshal([]byte(out.String()), &told); err != nil || told.Msg != "apply" ||
+		told.Log != "changes.log" || told.Entry.User != "alice" {
+		t.Errorf("%v %s", err, out.String())
 	}
 }

@@ -49,7 +49,7 @@ func (d *Desk) Make(target string, by By, a Ask) (id string, made <-chan struct{
 	if err := d.room(); err != nil {
 		return "", nil, err
 	}
-	if err := d.log.write(d.entry(r, by, "plan")); err != nil {
+	if err := d.asked.write("plan", d.entry(r, by, "plan")); err != nil {
 		return "", nil, unlogged(err)
 	}
 	if err := d.save(&r.record); err != nil {
@@ -146,7 +146,7 @@ func (d *Desk) Apply(target, id string, by By) error {
 	if busy := d.busy(target, observe.Underway, observe.Stopping); busy != nil {
 		return refusal("busy", "wait until it has ended, or stop it", "another plan is being executed: %s", busy.Title)
 	}
-	if err := d.log.write(d.entry(r, by, "apply")); err != nil {
+	if err := d.log.write("apply", d.entry(r, by, "apply")); err != nil {
 		return unlogged(err)
 	}
 	was := r.record
@@ -215,7 +215,7 @@ func (d *Desk) execute(ctx context.Context, r *run, runner Runner) {
 	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.log.write(d.entry(r, By{User: r.AppliedBy}, "end")); err != nil {
+	if err := d.log.write("end", d.entry(r, By{User: r.AppliedBy}, "end")); err != nil {
 		r.Problem = strings.TrimPrefix(r.Problem+"; ", "; ") + "its end could not be logged: " +
 			finding.Printable(err.Error())
 		_ = d.save(&r.record) // the disk is full: the page says it still
@@ -253,7 +253,7 @@ func (d *Desk) Stop(target, id string, by By) error {
 	case r.stop == nil:
 		return refusal("state", "", "it does not run: it is %s", r.State)
 	}
-	_ = d.log.write(d.entry(r, by, "stop")) // what is dangerous must stop also where the disk is full
+	_ = d.log.write("stop", d.entry(r, by, "stop")) // what is dangerous must stop also where the disk is full
 	r.asked = true
 	if r.State == observe.Underway {
 		r.State = observe.Stopping

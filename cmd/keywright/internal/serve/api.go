@@ -302,6 +302,8 @@ type QueueRow struct {
 type LockList struct {
 	Items  []answer.Lock   `json:"items"`
 	Unread []answer.Unread `json:"unread"`
+	// held locks of which the time left was not read: there are too many
+	Untimed int64 `json:"untimed,omitempty"`
 	Page
 	Measured
 }

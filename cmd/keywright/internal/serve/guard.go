@@ -110,15 +110,21 @@ func (s *Server) admit(r *http.Request) (caller, *failure) {
 	if failed := g.site(r); failed != nil {
 		return caller{}, failed
 	}
+	if public(r) && foreign(r) { // it spends nothing of the user whose browser has sent it
+		return caller{}, s.rates.pass("other sites", s.Now(), strangerCost)
+	}
 	c, known := s.identify(r)
 	if !known {
 		if failed := s.rates.pass("address "+s.address(r), s.Now(), strangerCost); failed != nil {
 			return c, failed
 		}
 		if public(r) {
-			return c, nil
+			return caller{}, nil
 		}
-		return c, problem(http.StatusUnauthorized, "no-token", "this server wants a token",
+		if token, ok := s.token(secretOf(r)); ok && token.Ended(s.Now()) {
+			return caller{}, token.ended()
+		}
+		return caller{}, problem(http.StatusUnauthorized, "no-token", "this server wants a token",
 			"send Authorization: Bearer TOKEN, or sign in on the page")
 	}
 	return c, s.rates.pass("user "+c.Name, s.Now(), 1)
@@ -129,10 +135,10 @@ func (s *Server) identify(r *http.Request) (caller, bool) {
 	g := &s.Guard
 	named, byProxy := g.Proxy.user(r)
 	if secret := secretOf(r); secret != "" {
-		user, ok := s.who(secret)
+		token, ok := s.token(secret)
 		if ok || !byProxy { // what a proxy forwards may be a login of its own
 			own := strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
-			return caller{User: user, proof: secret, own: own}, ok
+			return caller{User: token.User, proof: secret, own: own}, ok && !token.Ended(s.Now())
 		}
 	}
 	if user, id, ok := s.sessions.user(r, s.Now(), s.knows); ok {
@@ -161,7 +167,7 @@ func (s *Server) hasUsers() bool {
 func (g *Guard) site(r *http.Request) *failure {
 	origin, from := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		if from != "cross-site" || public(r) {
+		if !foreign(r) || public(r) {
 			return nil
 		}
 	}
@@ -170,6 +176,9 @@ func (g *Guard) site(r *http.Request) *failure {
 	}
 	return nil
 }
+
+// foreign reports whether a page of another site has made a browser send a request.
+func foreign(r *http.Request) bool { return r.Header.Get("Sec-Fetch-Site") == "cross-site" }
 
 // own reports whether an origin is this server's: another port of this machine is not.
 func (g *Guard) own(origin, host string) bool {

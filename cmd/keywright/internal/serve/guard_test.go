@@ -274,12 +274,45 @@ func TestRequestsAreLimited(t *testing.T) {
 		append(asJSON, "from", "9.9.9.9:1")...))
 }
 
+// TestTokensEnd: a token that has ended is refused and told so, by itself, when signing in, and in a session that was
+// begun before.
+func TestTokensEnd(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	g := newGate(t, serve.Guard{TLS: true})
+	g.api.Now = func() time.Time { return now }
+	g.api.Admit([]serve.Token{{User: serve.User{Name: "alice", Role: serve.Viewer},
+		Digest: sha256.Sum256([]byte("alice's secret")), Ends: now.Add(time.Hour)}})
+	g.me("Authorization", "Bearer alice's secret")
+	w := g.want(200, "", g.send("POST", "/api/v1/session", `{"token":"alice's secret"}`, asJSON...))
+	cookie := w.Result().Cookies()[0]
+	g.me("Cookie", cookie.Name+"="+cookie.Value)
+	now = now.Add(time.Hour)
+	g.want(401, "token-ended", g.send("GET", "/api/v1/me", "", "Authorization", "Bearer alice's secret"))
+	g.want(401, "token-ended", g.send("POST", "/api/v1/session", `{"token":"alice's secret"}`, asJSON...))
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", "Cookie", cookie.Name+"="+cookie.Value))
+	g.want(401, "no-token", g.send("GET", "/api/v1/me", "", "Authorization", "Bearer another"))
+}
+
+// TestOtherSitesSpendNothing: what pages of other sites make a browser ask for takes no request from its user.
+func TestOtherSitesSpendNothing(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	g := newGate(t, serve.Guard{})
+	g.api.Now = func() time.Time { return now }
+	for range 3000 {
+		g.send("GET", "/icon.svg", "", "Sec-Fetch-Site", "cross-site")
+		g.send("GET", "/metrics", "", "Sec-Fetch-Site", "cross-site")
+	}
+	g.me()
+}
+
 // The log of changes is bounded, and what cannot be logged is not done.
 func TestLogOfChanges(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, serve.Guard{AllowApply: true})
 	header := append([]string{serve.CSRFHeader, g.me().CSRF}, asJSON...)
-	log := filepath.Join(g.dir, "changes.log")
+	log := filepath.Join(g.dir, "plans.log")
 	writeFile(t, log, bytes.Repeat([]byte("x\n"), 3<<20))
 	g.want(200, "", g.send("POST", plans, askable, header...))
 	if text := expect.Text(t, log); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"action":"plan"`) ||

@@ -20,6 +20,8 @@ const (
 	foreignPrefix = "(foreign) "
 	legacyPrefix  = "(old name) "
 	totalRow      = "(total)"
+	memoryRow     = "(memory)" // of all servers together
+	queuePrefix   = "(queue) " // and the entry and the instance: jobs, by state as if that were a code
 )
 
 func overview(q *request) (any, error) {
@@ -169,7 +171,7 @@ func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.
 	out := map[string]history.Point{}
 	total := history.Point{At: a.At, Violations: map[string]int64{}}
 	for _, r := range s.rows(t, a) {
-		if len(out) < history.MaxEntries-1 && len(r.Name) <= history.MaxName { // what is beyond would refuse all of it
+		if len(out) < history.MaxEntries-2 && len(r.Name) <= history.MaxName { // what is beyond would refuse all of it
 			out[r.Name] = history.Point{At: a.At, Keys: r.Keys, Bytes: r.Bytes, Violations: r.Codes}
 		}
 		total.Keys, total.Bytes = total.Keys+r.Keys, total.Bytes+r.Bytes
@@ -178,7 +180,35 @@ func (s *Server) Points(t *observe.Target, a *observe.Audit) map[string]history.
 		}
 	}
 	out[totalRow] = total
+	measureNow(t, a.At, out)
 	return out
+}
+
+// measureNow adds what is known of the servers' memory and of the jobs of queues by now, where that is not old, as far
+// as there is room.
+func measureNow(t *observe.Target, at time.Time, out map[string]history.Point) {
+	st, now := t.State(), t.Now()
+	if v := st.Shards.Value; v != nil && !st.Shards.Stale(st.Began, now) {
+		p := history.Point{At: at}
+		for _, shard := range *v {
+			if shard.Memory != nil {
+				p.Bytes += *shard.Memory
+			}
+		}
+		out[memoryRow] = p
+	}
+	v := st.Queues.Value
+	if v == nil || st.Queues.Stale(st.Began, now) {
+		return
+	}
+	for i := range v.Queues {
+		q := rowOfQueue(v.Queues[i])
+		name := queuePrefix + q.Entry + " " + q.Instance
+		if len(out) < history.MaxEntries && len(name) <= history.MaxName {
+			out[name] = history.Point{At: at, Keys: q.Jobs, Violations: map[string]int64{"waiting": q.Waiting,
+				"running": q.Running + q.Zombies, "delayed": q.Delayed, "dead": q.Dead}}
+		}
+	}
 }
 
 // maxChanged bounds what is told of changes.
@@ -191,7 +221,7 @@ func union(rows []EntryRow, then map[string]history.Point, at time.Time) []Entry
 		there[r.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(then)) {
-		if p := then[name]; !there[name] && p.At.Equal(at) && p.Keys > 0 {
+		if p := then[name]; !there[name] && p.At.Equal(at) && p.Keys > 0 && !strings.HasPrefix(name, queuePrefix) {
 			rows = append(rows, EntryRow{Name: name})
 		}
 	}

@@ -213,6 +213,7 @@ func locks(q *request) (any, error) {
 	var err error
 	out.Items, out.Unread, out.Page, out.Measured, err = listed(q, q.state.Locks,
 		func(v *answer.Locks) (rows []answer.Lock, g answer.Gaps) {
+			out.Untimed = v.Untimed
 			for _, l := range v.Locks {
 				l.Token = nil // with it anyone could give the lock back
 				rows = append(rows, l)

@@ -69,9 +69,9 @@ type LeftAlone struct {
 
 // PlanAsk describes what a plan is asked for.
 type PlanAsk struct {
-	Verb    string            `json:"verb"`   // as the command is named, with a point or a space: queues.retry
-	Select  map[string]string `json:"select"` // by what the verb selects: entry, instance, error, text, id …
-	Options map[string]string `json:"options"`
+	Verb    string            `json:"verb"`             // as the command is named, with a point or a space: queues.retry
+	Select  map[string]string `json:"select,omitempty"` // by what the verb selects: entry, instance, error, text, id …
+	Options map[string]string `json:"options,omitempty"`
 }
 
 var planRoutes = []route{

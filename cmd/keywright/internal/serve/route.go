@@ -137,6 +137,7 @@ func (q *request) answer(r route) (any, error) {
 			return nil, problem(http.StatusNotFound, "no-such-target", "there is no such target",
 				"there are: "+strings.Join(q.server.ids(), ", "))
 		}
+		q.target.Look()
 		q.state = q.target.State()
 	}
 	return r.handle(q)

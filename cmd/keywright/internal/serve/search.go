@@ -187,40 +187,69 @@ func (all *searches) forget() bool {
 	return found != nil
 }
 
-// look looks at all dead jobs, the latest first. Jobs that die meanwhile move the others on: those of the page before
-// are not counted again.
+// look looks at all dead jobs, the latest first.
 func (s *search) look(ctx context.Context, of *Server, live *queue.Queue[string]) {
-	var last map[string]bool
-	for offset := int64(0); ; offset += deadPage {
-		page, err := live.Dead(ctx, offset, deadPage)
-		if err != nil || s.take(page, last, of.Now()) {
-			s.end(err, of.Now())
-			return
+	var at walk
+	for {
+		page, err := live.Dead(ctx, at.offset, deadPage)
+		if err == nil {
+			fresh, ended := at.step(page, deadPage)
+			if !s.take(fresh, ended, of.Now()) {
+				pause := time.NewTimer(deadPause)
+				select {
+				case <-pause.C:
+				case <-ctx.Done():
+					pause.Stop()
+				}
+				continue
+			}
 		}
-		last = map[string]bool{}
-		for _, d := range page {
-			last[d.ID] = true
-		}
-		pause := time.NewTimer(deadPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
+		s.end(err, of.Now())
+		return
 	}
 }
 
-// take counts a page of dead jobs; true: it is the last one, or no request asks any more.
-func (s *search) take(page []queue.Dead, last map[string]bool, now time.Time) (enough bool) {
+// walk goes through dead jobs, the latest first, in pages that begin with the last job of the page before. Jobs die and
+// are taken away meanwhile, which moves the others: each one that is there all the time is met once.
+type walk struct {
+	offset int64       // of the next page
+	last   *queue.Dead // the earliest job that was met
+}
+
+// step takes a page of so many jobs, and returns those that were not met before. Where the page begins after the last
+// one that was met, jobs before it may have been missed, and the page before is asked for again.
+func (w *walk) step(page []queue.Dead, size int) (fresh []queue.Dead, ended bool) {
+	if w.offset > 0 && (len(page) == 0 || w.isAfter(&page[0])) {
+		w.offset = max(w.offset-int64(size), 0)
+		return nil, false
+	}
+	for i := range page {
+		if w.last == nil || w.isAfter(&page[i]) {
+			fresh = append(fresh, page[i])
+		}
+	}
+	if len(fresh) > 0 {
+		w.last = &fresh[len(fresh)-1]
+	}
+	w.offset += max(int64(len(page))-1, 0)
+	return fresh, len(page) < size
+}
+
+// isAfter reports whether a job comes after the last one that was met: it died earlier, or at the same time with a
+// lower id.
+func (w *walk) isAfter(d *queue.Dead) bool {
+	return cmp.Or(d.Since.Compare(w.last.Since), cmp.Compare(d.ID, w.last.ID)) < 0
+}
+
+// take counts dead jobs; true: they are the last ones, or no request asks any more.
+func (s *search) take(page []queue.Dead, ended bool, now time.Time) (enough bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range page {
-		if !last[page[i].ID] {
-			s.add(&page[i])
-		}
+		s.add(&page[i])
 	}
-	s.now.ended = len(page) < deadPage
-	return s.now.ended || now.Sub(s.asked) > unasked
+	s.now.ended = ended
+	return ended || now.Sub(s.asked) > unasked
 }
 
 // add counts a dead job.

@@ -13,7 +13,8 @@ import (
 )
 
 var historyParams = []param{
-	{"entry", "the name of a row of the overview; (total), the default, is all of them", "string", false},
+	{"entry", "the name of a row of the overview; (total), the default, is all of them; (memory) is that of the servers, " +
+		"as bytes; `(queue) ENTRY INSTANCE` are the jobs of a queue, by state as codes", "string", false},
 	{"code", "violations of this rule only", "string", false},
 	{"metric", "keys, bytes, violations, codes (violations by rule), with commas between them; all but codes by default",
 		"string", false},

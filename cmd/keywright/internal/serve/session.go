@@ -105,6 +105,9 @@ func signIn(q *request) (any, error) {
 		}
 		return nil, problem(http.StatusUnauthorized, "no-token", "this token is not known", "")
 	}
+	if token.Ended(s.Now()) {
+		return nil, token.ended()
+	}
 	id := s.sessions.begin(token, s.Now())
 	q.setCookie = q.cookie(id, int(sessionTime/time.Second))
 	q.caller = caller{User: token.User, proof: id, session: true}

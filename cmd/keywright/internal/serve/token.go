@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Token represents a user's secret, as a file of tokens has it: never the secret itself. A secret
@@ -18,7 +19,11 @@ import (
 type Token struct {
 	User
 	Digest [sha256.Size]byte
+	Ends   time.Time // it is refused from then on; zero: it has no end
 }
+
+// Ended reports whether a token is good no longer.
+func (t Token) Ended(now time.Time) bool { return !t.Ends.IsZero() && !now.Before(t.Ends) }
 
 // Bounds of a file of tokens.
 const (
@@ -26,8 +31,8 @@ const (
 	maxTokenFile = 1 << 20
 )
 
-// ReadTokens reads a file of tokens: in each line a name, a role and a digest. Lines that
-// begin with # are comments.
+// ReadTokens reads a file of tokens: in each line a name, a role, a digest, and the end of a token that has one. Lines
+// that begin with # are comments.
 func ReadTokens(r io.Reader) (out []Token, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxTokenFile+1))
 	if err != nil {
@@ -61,8 +66,17 @@ func ReadTokens(r io.Reader) (out []Token, err error) {
 
 func readToken(line string) (t Token, err error) {
 	words := strings.Fields(line)
-	if len(words) != 3 {
-		return t, fmt.Errorf("it takes a name, a role and sha256:…, but has %d words", len(words))
+	if len(words) != 3 && len(words) != 4 {
+		return t, fmt.Errorf("it takes a name, a role, sha256:…, and until=… of a token with an end, but has %d words",
+			len(words))
+	}
+	if len(words) == 4 {
+		text, ok := strings.CutPrefix(words[3], untilWord)
+		ends, err := time.Parse(time.RFC3339, text)
+		if !ok || err != nil {
+			return t, fmt.Errorf("the end of a token is as in %s2027-01-31T12:00:00Z", untilWord)
+		}
+		t.Ends = ends.UTC()
 	}
 	t.User = User{words[0], Role(words[1])}
 	if t.Role != Viewer && t.Role != Operator {
@@ -77,23 +91,27 @@ func readToken(line string) (t Token, err error) {
 	return t, nil
 }
 
+// untilWord begins the end of a token in its line.
+const untilWord = "until="
+
 // Line returns a token as a file has it.
 func (t Token) Line() string {
-	return fmt.Sprintf("%s %s sha256:%x", t.Name, t.Role, t.Digest)
+	line := fmt.Sprintf("%s %s sha256:%x", t.Name, t.Role, t.Digest)
+	if !t.Ends.IsZero() {
+		line += " " + untilWord + t.Ends.UTC().Format(time.RFC3339)
+	}
+	return line
 }
 
 // Admit takes other tokens from now on. The sessions of those that are not among them end.
 func (s *Server) Admit(tokens []Token) { s.tokens.Store(&tokens) }
 
 // knows reports whether a token is one of those that are good now.
-func (s *Server) knows(t Token) bool { return slices.Contains(*s.tokens.Load(), t) }
-
-// who returns the user with a secret. All tokens are compared, whichever it is.
-func (s *Server) who(secret string) (found User, ok bool) {
-	t, ok := s.token(secret)
-	return t.User, ok
+func (s *Server) knows(t Token) bool {
+	return slices.Contains(*s.tokens.Load(), t) && !t.Ended(s.Now())
 }
 
+// token returns the token with a secret, also one that has ended. All are compared, whichever it is.
 func (s *Server) token(secret string) (found Token, ok bool) {
 	digest := sha256.Sum256([]byte(secret))
 	for _, t := range *s.tokens.Load() {
@@ -102,6 +120,12 @@ func (s *Server) token(secret string) (found Token, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// ended refuses a token that has ended.
+func (t Token) ended() *failure {
+	return problem(http.StatusUnauthorized, "token-ended", "this token has ended on "+t.Ends.UTC().Format(time.RFC3339),
+		"ask for another: `keywright serve token "+t.Name+" --for 30d` makes one")
 }
 
 // secretOf returns the token of a request: a bearer's, or the password of basic authentication,

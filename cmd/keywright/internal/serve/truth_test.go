@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"maps"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -163,4 +164,45 @@ func (m many) Range(ctx context.Context, q history.Query) ([]history.Point, erro
 		return nil, history.ErrTooMany
 	}
 	return m.Store.Range(ctx, q)
+}
+
+// TestQueuesAndMemoryHaveAHistory: each audit keeps how many jobs each queue has in each state, and how much memory the
+// servers use; neither is a row of the keyspace that has come or gone.
+func TestQueuesAndMemoryHaveAHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	changes, stop := r.target.Subscribe()
+	defer stop()
+	r.until(changes, func(s observe.State) bool {
+		return s.Shards.Value != nil && s.Queues.Value != nil && len(s.Queues.Value.Queues) > 0
+	})
+	now := time.Now().Add(-time.Minute).Truncate(time.Second)
+	points := r.api.Points(r.target, r.target.State().Audit)
+	name := ""
+	for row := range points {
+		if strings.HasPrefix(row, "(queue) ") {
+			name = row
+		}
+	}
+	if points["(memory)"].Bytes < 1<<10 || name == "" {
+		t.Fatalf("%+v", points)
+	}
+	before := map[string]history.Point{}
+	for row, p := range points {
+		p.At = now.Add(-25 * time.Hour)
+		before[row] = p
+	}
+	gone := before[name]
+	gone.Violations = map[string]int64{"dead": 70, "waiting": 3}
+	before[name], before["(queue) gone -"] = gone, gone
+	past(t, r, map[time.Time]map[string]history.Point{now.Add(-25 * time.Hour): before})
+	for ask, want := range map[string]string{"metric=bytes&entry=(memory)": `"name":"bytes"`,
+		"metric=codes&entry=" + url.QueryEscape(name): `"name":"dead","points":[[`} {
+		if text := r.text("/api/v1/t/main/history?" + ask); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", ask, text)
+		}
+	}
+	if text := r.text("/api/v1/t/main/overview"); strings.Contains(text, "(queue)") || strings.Contains(text, "(memory)") {
+		t.Error("the overview has rows that are none")
+	}
 }

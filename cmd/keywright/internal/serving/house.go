@@ -8,6 +8,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/alert"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
+	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
 	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
@@ -110,4 +111,25 @@ func (h *house) Leave(id string, gone bool) {
 	if gone {
 		h.alarm.Leave(id)
 	}
+}
+
+// openHistory opens the store of --store. A snapshot file has no history.
+func openHistory(ctx context.Context, a *cli.App, o *Serving) (history.Store, error) {
+	if o.store == "none" || o.IsFile() {
+		return nil, nil
+	}
+	if daemon.Is(o.store) {
+		return openDaemon(ctx, a, o.store)
+	}
+	f, err := file.Open(o.store, a.Now())
+	var damaged *history.Damaged
+	switch {
+	case errors.As(err, &damaged):
+		a.Say("warning: %v", err)
+	case errors.Is(err, history.ErrInUse):
+		return nil, cli.Usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
+	case err != nil:
+		return nil, cli.Usage("name another file with --store, or write --store none", "%v", err)
+	}
+	return f, nil
 }

@@ -183,7 +183,8 @@ func janitorApply(ctx context.Context, a *cli.App, client *keywright.Client, ks 
 	default:
 		err = change.Change(held, a, change.KeyVerbs()[jobVerbs[j.Do]], jobRequest(j), jobFlags(j, true))
 	}
-	end(err == nil && context.Cause(held) == nil)
+	good := err == nil && context.Cause(held) == nil
+	end(good, map[bool]time.Time{true: a.Now()}[good])
 	if did != "" {
 		a.Print("%s", did)
 	}
@@ -374,5 +375,8 @@ func newJanitor(a *cli.App, o *Serving, t *observe.Target, p *planner, desk *ope
 	if err != nil {
 		return nil, cli.Usage("move it away to begin again", "%s: %v", path, err)
 	}
-	return k.Run, nil
+	return func(ctx context.Context) {
+		discardParts(a, o.backups, fileWord(t.ID), k)
+		k.Run(ctx)
+	}, nil
 }

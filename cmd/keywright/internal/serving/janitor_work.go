@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,6 +231,26 @@ func backupOnce(ctx context.Context, a *cli.App, j *keyspace.Job, dir, target, n
 		did += ", and deleted " + terminal.Plural(int64(deleted), "older backup")
 	}
 	return did, nil
+}
+
+// discardParts removes what runs of backups have left that no run will go on with: they were killed, and another
+// program
+// has made the backup meanwhile, or they have failed.
+func discardParts(a *cli.App, dir, target string, k *janitor.Keeper) {
+	for _, j := range k.Jobs {
+		if j.Do != keyspace.WorkBackup {
+			continue
+		}
+		parts, err := janitor.Parts(dir, target, j.Name)
+		for _, path := range parts {
+			if filepath.Base(path) != k.Note(j.Name) {
+				err = cmp.Or(err, archivefile.Discard(path))
+			}
+		}
+		if err != nil {
+			a.Say("warning: what is left of a backup cannot be removed: %s", finding.Printable(err.Error()))
+		}
+	}
 }
 
 // keepsBackups reports whether some job needs a folder for archives.

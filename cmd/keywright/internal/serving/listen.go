@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 )
 
@@ -110,14 +111,15 @@ func (o *Serving) ReadTokens() ([]serve.Token, error) {
 
 // serveTokenCommand makes tokens.
 func serveTokenCommand(a *cli.App) *cobra.Command {
-	var role string
+	var role, lasts string
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token for a user of serve",
 		Long: `Makes a token for a user. The token is printed to standard error, once; to standard
-output goes the line for the file of --tokens, which has a digest of it only.`,
+output goes the line for the file of --tokens, which has a digest of it only. With --for it
+ends after that time: it is refused then, and told why.`,
 		Example: `  keywright serve token alice >> tokens
-  keywright serve token deploy --role operator >> tokens`,
+  keywright serve token deploy --role operator --for 30d >> tokens`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" || strings.ContainsFunc(args[0],
 				func(r rune) bool { return r == ' ' || r == '#' || !unicode.IsPrint(r) }) {
@@ -132,6 +134,13 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 			}
 			secret := rand.Text() + rand.Text()
 			t := serve.Token{User: serve.User{Name: args[0], Role: serve.Role(role)}, Digest: sha256.Sum256([]byte(secret))}
+			if lasts != "" {
+				d, err := keyspace.ParseDuration(lasts)
+				if err != nil || d < time.Second {
+					return cli.Usage("write --for 30d", "--for %s is no time that a token can last", finding.Printable(lasts))
+				}
+				t.Ends = a.Now().Add(d)
+			}
 			a.Print("%s", t.Line())
 			fmt.Fprintf(a.Err, "the token of %s, which is not shown again: %s\n", finding.Printable(args[0]), secret)
 			return nil
@@ -139,8 +148,19 @@ output goes the line for the file of --tokens, which has a digest of it only.`,
 	}
 	c.Flags().StringVar(&role, "role", string(serve.Viewer),
 		"viewer (looks) or operator (may also apply plans, where that is allowed)")
+	c.Flags().StringVar(&lasts, "for", "", "how long it is good, as in 30d or 12h; without it, it has no end")
 	cli.Choices(c, "role", string(serve.Viewer), string(serve.Operator))
 	return c
+}
+
+// sayEnded tells which tokens of the file are good no longer.
+func sayEnded(a *cli.App, o *Serving, tokens []serve.Token) {
+	for _, t := range tokens {
+		if t.Ended(a.Now()) {
+			a.Say("warning: a token of %s in %s has ended on %s: it is refused", finding.Printable(t.Name),
+				finding.Printable(o.Tokens), t.Ends.Format(time.RFC3339))
+		}
+	}
 }
 
 // listener reads what says who may look, and listens: what is wrong with either is told
@@ -268,6 +288,9 @@ func watchTokens(ctx context.Context, a *cli.App, o *Serving, s *serve.Server) {
 			}
 			was = nil
 			continue
+		}
+		if was != nil {
+			sayEnded(a, o, tokens)
 		}
 		s.Admit(tokens)
 		said, was = "", is

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -29,14 +30,15 @@ var servedVerbs = map[string][]string{
 	"clean": {"entry", "owner", "match", "where"}, "ttl": {"entry", "owner", "match", "where"},
 	"queues retry": {"entry", "instance", "error", "text", "id"}, "queues discard": {"entry", "instance", "error",
 		"text", "id"},
-	"queues cancel": {"entry", "instance", "text", "id"}, "queues repair": {"entry"}, "queues pause": {"entry"},
+	"queues cancel": {"entry", "instance", "text", "id"}, "queues run": {"entry", "instance", "id"},
+	"queues repair": {"entry"}, "queues pause": {"entry"},
 	"queues resume":   {"entry"},
 	"entities repair": {"entry"}, "entities index": {"entry"}, "locks break": {"key"}, "seal rotate": {"entry"},
 	"seal adopt": {"entry"},
 }
 
 // needsOne lists the verbs that are about one entry, which must be named.
-var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true,
+var needsOne = map[string]bool{"queues retry": true, "queues discard": true, "queues cancel": true, "queues run": true,
 	"queues pause": true, "queues resume": true}
 
 // planner makes and executes the plans of serve.
@@ -92,6 +94,9 @@ func (p *planner) Request(ask operate.Ask) (q plan.Request, title string, err er
 				need), Hint: "add it to select"}
 		}
 	}
+	if ask.Verb == "queues run" && ask.Select["id"] == "" {
+		return q, "", &operate.Refusal{Code: "bad-select", Message: "queues run takes one id", Hint: "add it to select"}
+	}
 	return p.requestOf(&ask), titleOf(&ask), nil
 }
 
@@ -127,7 +132,7 @@ func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 		q.DB = p.db
 	case "locks break":
 		q.Options = map[string]string{"keys": change.Packed(one("key"))}
-	case "queues retry", "queues discard", "queues cancel":
+	case "queues retry", "queues discard", "queues cancel", "queues run":
 		q.Options = map[string]string{"jobs": change.Packed(one("id"))}
 		for option, name := range map[string]string{live.OptionError: "error", live.OptionText: "text",
 			live.OptionOf: "instance"} {
@@ -135,7 +140,7 @@ func (p *planner) requestOf(ask *operate.Ask) plan.Request {
 				q.Options[option] = text
 			}
 		}
-		if ask.Verb != "queues cancel" && ask.Select["id"] == "" {
+		if dead := ask.Verb == "queues retry" || ask.Verb == "queues discard"; dead && ask.Select["id"] == "" {
 			q.Options[live.OptionMatching] = "true"
 		}
 	}
@@ -230,4 +235,43 @@ func refusal(ctx context.Context, a *cli.App, err error) error {
 		code = operate.Interrupted
 	}
 	return &operate.Refusal{Code: code, Message: a.HideSecrets(message), Hint: a.HideSecrets(hint)}
+}
+
+// sinks say where the lines of logs go beside their files.
+var sinks = []string{"none", "stdout", "stderr"}
+
+// openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
+func openDesk(a *cli.App, o *Serving, h *house) (*operate.Desk, error) {
+	if !o.allow && !o.janitor && !o.show {
+		return nil, nil
+	}
+	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.told, Sink: sink(a, o.sink)})
+	switch {
+	case errors.Is(err, apply.ErrInUse):
+		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
+			err)
+	case err != nil:
+		return nil, cli.Usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
+	}
+	for _, skipped := range d.Skipped {
+		a.Say("warning: a plan of %s is not shown: %s", o.plans, skipped)
+	}
+	return d, nil
+}
+
+// escaped writes lines of JSON that command no terminal.
+type escaped struct{ to io.Writer }
+
+func (e escaped) Write(line []byte) (int, error) {
+	_, err := e.to.Write(finding.EscapeJSON(line))
+	return len(line), err
+}
+
+// sink returns what hears of the lines of logs; nil: nothing does.
+func sink(a *cli.App, name string) *slog.Logger {
+	to := map[string]io.Writer{"stdout": a.Out, "stderr": a.Err}[name]
+	if to == nil {
+		return nil
+	}
+	return slog.New(slog.NewJSONHandler(escaped{to}, nil))
 }

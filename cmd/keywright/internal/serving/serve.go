@@ -15,14 +15,11 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/cli"
 	"github.com/keywright/keywright/cmd/keywright/internal/declare"
 	"github.com/keywright/keywright/cmd/keywright/internal/history/daemon"
-	"github.com/keywright/keywright/cmd/keywright/internal/history/file"
 	"github.com/keywright/keywright/cmd/keywright/internal/observe"
-	"github.com/keywright/keywright/cmd/keywright/internal/operate"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve"
 	"github.com/keywright/keywright/cmd/keywright/internal/serve/dash"
 	"github.com/keywright/keywright/cmd/keywright/internal/sources"
@@ -52,6 +49,7 @@ type Serving struct {
 	allow bool   // plans may be applied
 	show  bool   // operators may look at values
 	plans string // the folder that keeps them
+	sink  string // where the lines of the logs go, too
 	pace  int    // keys per second at most that they change
 	ring  sources.Ringing
 
@@ -59,6 +57,7 @@ type Serving struct {
 	tidying
 	targets string // the file with several targets
 	atOnce  int    // audits
+	rest    int    // commands a second of readings, while they are not looked at
 
 	userHeader string // of a proxy
 	proxies    []string
@@ -136,6 +135,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.plans, "plans", "keywright.plans",
 		"with --allow-apply, --janitor or --show-values: the folder that keeps plans, their journals and the logs of who "+
 			"did what")
+	f.StringVar(&o.sink, "log-to", "none",
+		"where the lines of these logs go, too, as JSON: stdout, stderr or none")
 	f.IntVar(&o.pace, "apply-rate", 0,
 		"with --allow-apply or --janitor: keys per second at most that a plan changes (0: any)")
 	f.BoolVar(&o.janitor, "janitor", false,
@@ -145,6 +146,8 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.StringVar(&o.targets, "targets", "",
 		"a file with several servers to watch, in the place of -u and -f; it is read again when it changes")
 	f.IntVar(&o.atOnce, "audits-at-once", 4, "with --targets: how many servers are audited at once, at most")
+	f.IntVar(&o.rest, "watch-rate", 20,
+		"commands per second that reading queues, locks and the like may cost a server while it is not looked at")
 	f.StringVar(&o.userHeader, "proxy-user-header", "",
 		"the header in which a proxy names the user, as in X-Forwarded-User; needs --proxy-from")
 	f.StringSliceVar(&o.proxies, "proxy-from", nil,
@@ -174,6 +177,7 @@ Exit codes: 0 stopped, 2 usage or a bad file, 130 interrupted.`,
 	f.Lookup("show-values").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
 	f.Lookup("allow-apply").Annotations = map[string][]string{cli.NoVariable: {"it must be said each time"}}
 	cli.Choices(c, "audit-by", auditKinds...)
+	cli.Choices(c, "log-to", sinks...)
 	cli.Choices(c, "read-from", "auto", "primary", "replica")
 	return c
 }
@@ -188,7 +192,7 @@ const (
 const leastEvery = 10 * time.Second
 
 func (o *Serving) prepare(a *cli.App) error {
-	if err := cli.OneOf("audit-by", o.by, auditKinds...); err != nil {
+	if err := cmp.Or(cli.OneOf("audit-by", o.by, auditKinds...), cli.OneOf("log-to", o.sink, sinks...)); err != nil {
 		return err
 	}
 	if o.every < leastEvery {
@@ -216,6 +220,8 @@ func (o *Serving) checkFleet(a *cli.App) error {
 			"--targets names servers and declarations, and so do -u, -f, --namespace and a snapshot file")
 	case o.atOnce < 1 || o.atOnce > 100:
 		return cli.Usage("write --audits-at-once 4", "--audits-at-once is a number from 1 to 100")
+	case o.rest < 1:
+		return cli.Usage("write --watch-rate 20", "--watch-rate is a number above 0")
 	case o.show && o.IsFile():
 		return cli.Usage("leave out --show-values", "a snapshot file is shown: there is no server to ask for a value")
 	case o.janitor && o.IsFile():
@@ -233,6 +239,7 @@ func serveDashboard(ctx context.Context, a *cli.App, o *Serving) (err error) {
 		return err
 	}
 	defer l.Close()
+	sayEnded(a, o, guard.Tokens)
 	h := &house{app: a}
 	if h.store, err = openHistory(ctx, a, o); err != nil {
 		return err
@@ -284,46 +291,6 @@ func watching(a *cli.App, o *Serving, h *house) (watch func(context.Context), er
 	}, nil
 }
 
-// openDesk opens the folder of --plans; nil: no plan may be applied, and no value is shown.
-func openDesk(a *cli.App, o *Serving, h *house) (*operate.Desk, error) {
-	if !o.allow && !o.janitor && !o.show {
-		return nil, nil
-	}
-	d, err := operate.Open(o.plans, operate.Options{Now: a.Now, Told: h.told})
-	switch {
-	case errors.Is(err, apply.ErrInUse):
-		return nil, cli.Usage("stop it, or name another folder with --plans", "%v: is another keywright serve running?",
-			err)
-	case err != nil:
-		return nil, cli.Usage("name another folder with --plans", "the folder for plans cannot be used: %v", err)
-	}
-	for _, skipped := range d.Skipped {
-		a.Say("warning: a plan of %s is not shown: %s", o.plans, skipped)
-	}
-	return d, nil
-}
-
-// openHistory opens the store of --store. A snapshot file has no history.
-func openHistory(ctx context.Context, a *cli.App, o *Serving) (history.Store, error) {
-	if o.store == "none" || o.IsFile() {
-		return nil, nil
-	}
-	if daemon.Is(o.store) {
-		return openDaemon(ctx, a, o.store)
-	}
-	f, err := file.Open(o.store, a.Now())
-	var damaged *history.Damaged
-	switch {
-	case errors.As(err, &damaged):
-		a.Say("warning: %v", err)
-	case errors.Is(err, history.ErrInUse):
-		return nil, cli.Usage("stop it, or name another file with --store", "%v: is another keywright serve running?", err)
-	case err != nil:
-		return nil, cli.Usage("name another file with --store, or write --store none", "%v", err)
-	}
-	return f, nil
-}
-
 // openDaemon opens a store that keywrightd keeps.
 func openDaemon(ctx context.Context, a *cli.App, name string) (history.Store, error) {
 	program, err := daemon.Find()
@@ -357,7 +324,7 @@ func watched(a *cli.App, o *Serving, id string, labels map[string]string, turns 
 		}
 	}
 	options := observe.Options{Declaration: observed(a, d), Every: o.every, Glance: glanceEvery, Health: healthEvery,
-		Now:   a.Now,
+		Rest: o.rest, Now: a.Now,
 		Audit: audit.Options{Examples: 10, Top: 50, Groups: 50, MinKeys: 1}}
 	if o.IsFile() {
 		options.ID, options.Name = "snapshot", filepath.Base(o.Name)

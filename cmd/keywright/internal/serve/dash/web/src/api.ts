@@ -28,6 +28,7 @@ export interface List<T> extends Measured {
   total: number;
   cut: boolean;
   cursor?: string; // of the following part
+  untimed?: number; // locks of which the time left was not read
 }
 
 export interface Failure {

@@ -32,6 +32,7 @@ function Listing<T>({ target, is }: { target: string; is: Listed<T> }) {
         {(list) => (
           <Panel wide title={`All ${is.title.toLowerCase()}`}>
             {list.cut && <p class="banner warning">There are more than are listed here.</p>}
+            {list.untimed && <p class="note">How long its lease lasts still is not read of {plural(list.untimed, "lock")}: there are too many.</p>}
             <Table<T>
               id={is.id}
               caption={is.title}

@@ -36,7 +36,7 @@ export function JanitorPage({ target }: { target: string }) {
                 </Empty>
               }
               columns={[
-                { id: "name", title: "Job", sort: (j) => j.name, cell: (j) => <Name text={j.name} /> },
+                { id: "name", title: "Job", sort: (j) => j.name, cell: (j) => <span class="when"><Name text={j.name} /></span> },
                 { id: "when", title: "What and when", minor: true, sort: (j) => j.when, cell: (j) => j.when },
                 {
                   id: "state",
@@ -47,7 +47,7 @@ export function JanitorPage({ target }: { target: string }) {
                 { id: "did", title: "Latest", cell: (j) => <Name text={j.why ?? j.did ?? "nothing yet"} /> },
                 { id: "last", title: "Ended", sort: (j) => j.last_run ?? "", cell: (j) => (j.last_run ? <Ago at={j.last_run} /> : "never") },
                 { id: "good", title: "Last good", minor: true, sort: (j) => j.last_good ?? "", cell: (j) => (j.last_good ? <Ago at={j.last_good} /> : "never") },
-                { id: "next", title: "Next", minor: true, sort: (j) => j.next ?? "", cell: (j) => (j.next ? moment(j.next) : "") },
+                { id: "next", title: "Next", minor: true, sort: (j) => j.next ?? "", cell: (j) => (j.next ? <span class="when">{moment(j.next)}</span> : "") },
                 { id: "failed", title: "Failed", num: true, minor: true, sort: (j) => j.failed, cell: (j) => `${count(j.failed)} of ${count(j.runs)}` },
               ]}
             />

@@ -8,7 +8,7 @@ import { Answer, Audit, Empty } from "../ui/states";
 import { Table } from "../ui/table";
 import { Now } from "./now";
 import { grow, inside, labelOf, rowLink, tone, Treemap, type Measure } from "../ui/treemap";
-import { historyAt, Trend } from "../ui/trend";
+import { historyAt, Trend, type Metric } from "../ui/trend";
 
 function Head({ target, o }: { target: string; o: Overview }) {
   const { totals: t } = o;
@@ -234,11 +234,12 @@ function Entries({ target, o }: { target: string; o: Overview }) {
   );
 }
 
-const metrics = [
+const metrics: Metric[] = [
   { id: "violations", name: "All", write: brief },
   { id: "codes", name: "By rule", write: brief },
   { id: "keys", name: "Keys", write: brief },
   { id: "bytes", name: "Memory", write: bytes },
+  { id: "server", name: "Server", write: bytes, of: "bytes", row: "(memory)" },
 ];
 
 const answerAt = (target: string): string => at(["t", target, "overview"]);
@@ -248,7 +249,7 @@ export function overviewAhead(target: string, query: URLSearchParams): void {
   ahead(answerAt(target), "audit", target);
   ahead(at(["t", target, "now"]), "now", target);
   const metric = metrics.find((m) => m.id === query.get("metric")) ?? metrics[0]!;
-  ahead(historyAt(target, metric.id, query), "audit", target);
+  ahead(historyAt(target, metric.of ?? metric.id, query, metric.row), "audit", target);
 }
 
 export function OverviewPage({ target }: { target: string }) {

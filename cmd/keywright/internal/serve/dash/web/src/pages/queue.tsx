@@ -7,6 +7,7 @@ import { Act, mayAct, One } from "../ui/act";
 import { Ago, When, Chip, Figure, Figures, KeyName, Name, Panel } from "../ui/bits";
 import { Answer, Empty } from "../ui/states";
 import { Table } from "../ui/table";
+import { Trend } from "../ui/trend";
 import { Typed } from "../ui/typed";
 import { QueueName } from "./queues";
 
@@ -204,7 +205,13 @@ function Alive({ target, q, me }: { target: string; q: Queue; me: Me }) {
                       {
                         id: "act",
                         title: "At once",
-                        cell: (j: QueueJob) => j.id.base64 === undefined && <One me={me} target={target} verb="queues.cancel" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Cancel" tone="danger" />,
+                        cell: (j: QueueJob) =>
+                          j.id.base64 === undefined && (
+                            <>
+                              {place === "delayed" && <One me={me} target={target} verb="queues.run" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Run now" />}{" "}
+                              <One me={me} target={target} verb="queues.cancel" select={{ entry: q.entry, instance: q.instance, id: j.id.text }} words="Cancel" tone="danger" />
+                            </>
+                          ),
                       },
                     ]
                   : []),
@@ -250,6 +257,12 @@ function Whole({ target, q, me }: { target: string; q: Queue; me: Me }) {
         <Figure name="Dead" value={brief(q.dead)} tone={q.dead > 0 ? "error" : "good"} />
       </Figures>
       <div class="grid">
+        <Trend
+          title="Jobs over time"
+          target={target}
+          entry={`(queue) ${q.entry} ${q.instance}`}
+          metrics={[{ id: "codes", name: "Jobs", write: count }]}
+        />
         <Panel
           title="Lanes"
           note="in the order in which they drain"

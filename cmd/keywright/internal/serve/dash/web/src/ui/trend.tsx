@@ -33,8 +33,18 @@ function shown(h: History): History {
 interface Props {
   title: string;
   target: string;
-  metrics: { id: string; name: string; write: (n: number) => string }[];
+  metrics: Metric[];
   entry?: string;
+  none?: string;
+}
+
+/** Metric is a figure that has a history; where it is of another row than the page, of and row say which. */
+export interface Metric {
+  id: string;
+  name: string;
+  write: (n: number) => string;
+  of?: string;
+  row?: string;
 }
 
 /** from is a moment so many seconds ago, in steps: an address that changes all the time could not be kept. */
@@ -49,11 +59,11 @@ const rangeOf = (query: URLSearchParams) => ranges.find((r) => r[0] === query.ge
 export const historyAt = (target: string, metric: string, query: URLSearchParams, entry?: string): string =>
   at(["t", target, "history"], { entry, metric, from: rangeOf(query)[2] > 0 ? from(rangeOf(query)[2]) : undefined });
 
-export function Trend({ title, target, metrics, entry }: Props) {
+export function Trend({ title, target, metrics, entry, none }: Props) {
   const { query } = useRoute();
   const [id] = rangeOf(query);
   const metric = metrics.find((m) => m.id === query.get("metric")) ?? metrics[0]!;
-  const path = historyAt(target, metric.id, query, entry);
+  const path = historyAt(target, metric.of ?? metric.id, query, metric.row ?? entry);
   const history = useData<History>(path, "audit", target);
   return (
     <Panel
@@ -87,7 +97,7 @@ export function Trend({ title, target, metrics, entry }: Props) {
           h.series.some((s) => s.points.length > 0) ? (
             <Chart of={shown(h)} label={`${title}: ${metric.name} over ${ranges.find((r) => r[0] === id)?.[1]}`} write={metric.write} />
           ) : (
-            <Empty title="No history yet">Each audit adds a point.</Empty>
+            <Empty title="No history yet">{none ?? "Each audit adds a point."}</Empty>
           )
         }
       </Answer>
