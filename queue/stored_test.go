@@ -69,7 +69,7 @@ func TestStoredMutations(t *testing.T) {
 		"a dead job has a name that is taken": {"RetryTakesTheUniqueName",
 			"if holder and holder ~= id then return 3 end", ""},
 		"a dead job has no name again": {"RetryTakesTheUniqueName",
-			"if name then redis.call('SET', name, id, 'PX', 604800000) end", ""},
+			"if verb == 'retry' and name then redis.call('SET', name, id, 'PX', 604800000) end", ""},
 		"a renewal needs the list of workers": {"RenewalsWithAWrongType", "redis.pcall('ZCARD', KEYS[2])",
 			"redis.call('ZCARD', KEYS[2])"},
 		"a renewal needs the state": {"RenewalsWithAWrongType", "redis.pcall('HGET', KEYS[4], 'paused')",

@@ -149,6 +149,7 @@ ends after that time: it is refused then, and told why.`,
 	c.Flags().StringVar(&role, "role", string(serve.Viewer),
 		"viewer (looks) or operator (may also apply plans, where that is allowed)")
 	c.Flags().StringVar(&lasts, "for", "", "how long it is good, as in 30d or 12h; without it, it has no end")
+	c.Flags().Lookup("for").Annotations = map[string][]string{cli.NoVariable: {"it is said of each token"}}
 	cli.Choices(c, "role", string(serve.Viewer), string(serve.Operator))
 	return c
 }
