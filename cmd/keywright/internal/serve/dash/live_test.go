@@ -100,12 +100,12 @@ func fill(t *testing.T, redis *keywrighttest.Server, k *everykeys.Keyspace) {
 	t.Helper()
 	ctx := t.Context()
 	for id := range int64(200) {
-		must(t, k.Str(id+1).Set(ctx, "x"))
+		must(t, k.Str(id+1).Set("x").Do(ctx))
 		_, err := k.ItemStore().Create(ctx, id+1, everykeys.ItemValue{Pri: id%10 + 1, Name: "a name"})
 		must(t, err)
 	}
 	for id := range int64(5) {
-		_, err := k.Rank(time.Now()).Add(ctx, id+1, id*10)
+		_, err := k.Rank(time.Now()).Add(id+1, id*10).Do(ctx)
 		must(t, err)
 		_, err = k.Dur().Publish(ctx, everykeys.DurMessage{N: id, K: "k"})
 		must(t, err)
