@@ -1,6 +1,6 @@
 // What is around every page: navigation, search, the state of the connection, keys of the keyboard.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { List, Me, Target } from "./api";
 import { request } from "./data";
 import { useLink } from "./live";
@@ -103,7 +103,8 @@ function Linked() {
 /** useKeys follows the keys of the keyboard: / searches, g and a letter goes to a page, ? tells of them. */
 function useKeys(target: string | undefined, help: () => void): void {
   const gone = useRef(0);
-  useEffect(() => {
+  // Before the page is painted: who sees it can use its keys.
+  useLayoutEffect(() => {
     const pressed = (e: KeyboardEvent) => {
       const on = e.target as HTMLElement;
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(on.tagName) || document.querySelector("dialog[open]")) return;
