@@ -22,6 +22,7 @@ type nodeMap struct {
 
 	mu    sync.Mutex
 	conns map[string]chan struct{} // room for transactions, by node
+	asked map[string]bool          // nodes that have not answered yet, by address: no node is asked twice at a time
 }
 
 // owners are the ids of nodes by slot, "" where none is known. nil: nothing is known.
@@ -35,7 +36,8 @@ func (o *owners) at(s uint16) string {
 }
 
 func newNodeMap(c rueidis.Client) *nodeMap {
-	return &nodeMap{client: c, turn: make(chan struct{}, 1), conns: map[string]chan struct{}{}}
+	return &nodeMap{client: c, turn: make(chan struct{}, 1), conns: map[string]chan struct{}{},
+		asked: map[string]bool{}}
 }
 
 // The bounds of what a nodeMap knows: for how long, and how long the nodes are waited for, of which the first one that
@@ -58,8 +60,12 @@ func (m *nodeMap) look(ctx context.Context) *owners {
 	}
 	nodes := m.client.Nodes()
 	found := make(chan *owners, len(nodes))
-	for _, node := range nodes {
+	for addr, node := range nodes {
+		if !m.ask(addr) {
+			continue
+		}
 		go func() { // until the node answers, or its connection is given up
+			defer m.answered(addr)
 			// Its connection may be a new one, on which others wait, too: the end of a context would cut it.
 			if of, err := ownersOf(node.Do(context.Background(), node.B().ClusterSlots().Build())); err == nil {
 				found <- of
@@ -75,6 +81,23 @@ func (m *nodeMap) look(ctx context.Context) *owners {
 	}
 	m.read = time.Now()
 	return m.of
+}
+
+// ask reports whether a node may be asked: it is not, as long as it has not answered.
+func (m *nodeMap) ask(addr string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.asked[addr] {
+		return false
+	}
+	m.asked[addr] = true
+	return true
+}
+
+func (m *nodeMap) answered(addr string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.asked, addr)
 }
 
 // ownersOf reads a reply of CLUSTER SLOTS: ranges of slots, each with its primary first.

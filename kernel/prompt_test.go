@@ -138,6 +138,36 @@ func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	}
 }
 
+// TestCallsOfCallersAreBounded: so many calls as half the ring of a connection holds are made on the goroutines of their
+// callers, whatever stripes count them, and a place that is given back can be had again.
+func TestCallsOfCallersAreBounded(t *testing.T) {
+	r := newRooms(nil, t.Context())
+	var all []*stripe
+	for s := r.enter(t.Context()); s != nil && len(all) < 2*mostDirect; s = r.enter(t.Context()) {
+		all = append(all, s)
+	}
+	if len(all) != mostDirect {
+		t.Fatalf("%d places, want %d", len(all), mostDirect)
+	}
+	all[7].leave()
+	if s := r.enter(t.Context()); s != all[7] || r.enter(t.Context()) != nil {
+		t.Error("one place is given back, and not one can be had")
+	}
+}
+
+// TestANodeIsAskedOnce: a node that has not answered is not asked which slots it has again, or each second of its
+// silence would leave one more goroutine.
+func TestANodeIsAskedOnce(t *testing.T) {
+	m := newNodeMap(nil)
+	if !m.ask("a") || m.ask("a") || !m.ask("b") {
+		t.Error("a node is asked twice, or another one is not asked")
+	}
+	m.answered("a")
+	if !m.ask("a") {
+		t.Error("a node that has answered is not asked again")
+	}
+}
+
 // TestNothingIsTakenForACallerWhoLeft: a connection that comes too late is given
 // back.
 func TestNothingIsTakenForACallerWhoLeft(t *testing.T) {

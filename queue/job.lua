@@ -75,7 +75,7 @@ if verb == 'discard' or not text then -- without a text: the job was deleted
   redis.call('ZREM', deads, id)
   return verb == 'discard' and 1 or 0
 end
-if verb == 'run' then holder = nil end -- whoever has its name by now, it waits already
+if verb == 'run' then holder = nil end -- it waits already, also if another job has its name by now
 if holder and holder ~= id then return 3 end
 local to, number = KEYS[6], 0
 for declared in lane_names:gmatch('(%S+) ') do

@@ -55,7 +55,7 @@ and again afterwards. A plan has no passwords and no hashes of them.
 }
 
 // loadUsers reads the users of the declaration.
-func loadUsers(_ context.Context, r *change.ChangeRun) error {
+func loadUsers(_ context.Context, r *change.Run) error {
 	d, users, err := declaredUsers(r.App, r.Request.Options["user"])
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func loadUsers(_ context.Context, r *change.ChangeRun) error {
 }
 
 // findUsers finds the users that are not as declared, server by server.
-func findUsers(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findUsers(ctx context.Context, r *change.Run, found *change.Findings) error {
 	users := r.Users
 	if r.Request.Options["select"] == "true" || r.Config.DB != 0 {
 		users = withSelect(users)
@@ -97,7 +97,7 @@ func findUsers(ctx context.Context, r *change.ChangeRun, found *change.Findings)
 
 // saves says whether the plan that is executed lets a server save: a run that was killed
 // may have changed its users, and not saved them.
-func saves(r *change.ChangeRun, server string) bool {
+func saves(r *change.Run, server string) bool {
 	return r.File != nil && slices.ContainsFunc(r.File.Changes, func(c plan.Change) bool {
 		return c.Verb == "save" && c.Entry == server
 	})

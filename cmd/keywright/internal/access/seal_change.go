@@ -69,7 +69,7 @@ left as it is.`,
 var sealFaults = []plan.Code{plan.NoSuchKey, plan.DoesNotOpen, plan.NotSealed, plan.NotAsTyped}
 
 // loadSealed reads the declaration and the ring.
-func loadSealed(ctx context.Context, r *change.ChangeRun) error {
+func loadSealed(ctx context.Context, r *change.Run) error {
 	if err := r.Ring.Check(); err != nil {
 		return err
 	}
@@ -93,9 +93,9 @@ func loadSealed(ctx context.Context, r *change.ChangeRun) error {
 }
 
 // sealer represents the work of `seal rotate` and `seal adopt`.
-type sealer struct{ *change.ChangeRun }
+type sealer struct{ *change.Run }
 
-func openSealing(_ context.Context, r *change.ChangeRun) (change.Work, error) { return &sealer{r}, nil }
+func openSealing(_ context.Context, r *change.Run) (change.Work, error) { return &sealer{r}, nil }
 
 // walk returns the walk over what is declared encrypted.
 func (w *sealer) walk(bar *terminal.Progress) (*reseal.Walk, error) {

@@ -93,7 +93,7 @@ func (r *Reader) holders(ctx context.Context, keys []lockKeys, some []int, out [
 	tokens, err := replies[0].ToArray()
 	numbers, failed := replies[1].ToArray()
 	now, timeless := replies[2].AsStrSlice()
-	if err != nil || failed != nil || timeless != nil {
+	if err != nil || failed != nil || timeless != nil || len(tokens) != len(some) || len(numbers) != len(some) {
 		return nil
 	}
 	for n, i := range some {

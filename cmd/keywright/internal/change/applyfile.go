@@ -32,7 +32,7 @@ const UsualDrift = 10
 const leastDrift = 10
 
 // TakeUp prepares the execution of a plan of a verb, or goes on with one, if the plan holds.
-func TakeUp(ctx context.Context, a *cli.App, v *Verb, path string, p *plan.Plan, o *Applying) (r *ChangeRun,
+func TakeUp(ctx context.Context, a *cli.App, v *Verb, path string, p *plan.Plan, o *Applying) (r *Run,
 	journal *apply.Journal, err error) {
 	o.plan = path
 	if r, err = Prepare(ctx, a, v, p.Request, &o.Changing, p); err != nil {
@@ -49,7 +49,7 @@ func TakeUp(ctx context.Context, a *cli.App, v *Verb, path string, p *plan.Plan,
 }
 
 // hold refuses a plan that does not hold any more, and opens what notes how it is undone.
-func (r *ChangeRun) hold(ctx context.Context, path string, p *plan.Plan, journal *apply.Journal,
+func (r *Run) hold(ctx context.Context, path string, p *plan.Plan, journal *apply.Journal,
 	o *Applying) (err error) {
 	if err := r.MakePlan(ctx); err != nil {
 		return err

@@ -103,8 +103,8 @@ const ExitCodesOfChanges = `Exit codes: 0 planned or done, 1 the server refused 
 server cannot be reached, 4 it refuses, or the plan does not hold any more, 5 not all
 keys were seen or changed, 130 interrupted.`
 
-// ChangeRun represents one run of a verb: a plan, and its execution where that was asked for.
-type ChangeRun struct {
+// Run represents one run of a verb: a plan, and its execution where that was asked for.
+type Run struct {
 	*Changing
 	*cli.App
 	Name    string // of the verb
@@ -164,9 +164,9 @@ func Change(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changin
 }
 
 // Prepare reads what the verb needs, and connects. file is the plan that is executed.
-func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing, file *plan.Plan) (*ChangeRun,
+func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changing, file *plan.Plan) (*Run,
 	error) {
-	r := &ChangeRun{Changing: o, App: a, Name: v.Name, verb: v, Request: q, File: file}
+	r := &Run{Changing: o, App: a, Name: v.Name, verb: v, Request: q, File: file}
 	err := r.verb.Load(ctx, r)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func Prepare(ctx context.Context, a *cli.App, v *Verb, q plan.Request, o *Changi
 
 // database returns what the URL names, where it names one, else what was asked for. A plan is for one,
 // or for all, and does not hold for another one.
-func (r *ChangeRun) database(asked int) int {
+func (r *Run) database(asked int) int {
 	switch named := r.Config.DB > 0; {
 	case r.verb.NoDB, asked >= 0 && !r.verb.OneDB && r.File == nil: // --db
 	case named, r.verb.OneDB && r.File == nil:
@@ -201,7 +201,7 @@ func (r *ChangeRun) database(asked int) int {
 }
 
 // scoped notes where the verb works.
-func (r *ChangeRun) scoped() {
+func (r *Run) scoped() {
 	db := max(r.Request.DB, cli.AllDatabases)
 	switch {
 	case r.verb.NoDB:
@@ -215,7 +215,7 @@ func (r *ChangeRun) scoped() {
 	}
 }
 
-func (r *ChangeRun) Close() {
+func (r *Run) Close() {
 	for _, c := range r.Closers {
 		c()
 	}
@@ -226,12 +226,12 @@ func (r *ChangeRun) Close() {
 }
 
 // Client returns the client of the database that the verb is about.
-func (r *ChangeRun) Client() (*keywright.Client, error) {
+func (r *Run) Client() (*keywright.Client, error) {
 	return r.clients.Client(max(r.Request.DB, 0))
 }
 
 // MakePlan looks at what there is now.
-func (r *ChangeRun) MakePlan(ctx context.Context) error {
+func (r *Run) MakePlan(ctx context.Context) error {
 	p := r.empty()
 	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, r.App.Now())
 	err := r.work.Plan(ctx, p, bar)
@@ -244,7 +244,7 @@ func (r *ChangeRun) MakePlan(ctx context.Context) error {
 }
 
 // empty returns the plan without what it counts.
-func (r *ChangeRun) empty() *plan.Plan {
+func (r *Run) empty() *plan.Plan {
 	return &plan.Plan{Format: plan.Format, Verb: r.Name, Made: r.App.Now().UTC().Truncate(time.Millisecond),
 		Tool: cli.Version().Version, Server: PlanServer(r.Config,
 			r.id), Declaration: plan.Digest(r.Schema), Request: r.Request,
@@ -252,7 +252,7 @@ func (r *ChangeRun) empty() *plan.Plan {
 }
 
 // Bare returns the plan without what it counts, sealed.
-func (r *ChangeRun) Bare() (*plan.Plan, error) {
+func (r *Run) Bare() (*plan.Plan, error) {
 	p := r.empty()
 	return p, p.Seal()
 }
@@ -294,7 +294,7 @@ func ReadPlan(path string) (*plan.Plan, error) {
 }
 
 // Execute changes the server as a plan says, and prints what was done. journal may be nil.
-func (r *ChangeRun) Execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
+func (r *Run) Execute(ctx context.Context, p *plan.Plan, journal *apply.Journal) error {
 	began := r.App.Now()
 	bar := terminal.NewProgress(r.ProgressMode(r.Progress), r.App.Err, began)
 	report, err := r.Perform(ctx, p, journal, bar, func(done int64) {
@@ -314,7 +314,7 @@ type notBegun struct{ error }
 func (n *notBegun) Unwrap() error { return n.error }
 
 // Perform changes the server as a plan says. journal and bar may be nil.
-func (r *ChangeRun) Perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
+func (r *Run) Perform(ctx context.Context, p *plan.Plan, journal *apply.Journal,
 	bar *terminal.Progress, told func(int64)) (report apply.KeysReport, err error) {
 	first, err := r.clients.Client(0)
 	if err == nil {

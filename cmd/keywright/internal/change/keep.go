@@ -47,7 +47,7 @@ func (k *keeper) Sync() error { return errors.Join(k.w.Flush(), k.file.Sync()) }
 
 // kept deletes the keys of the rule, each after it was kept, and gives the archive its name
 // if that came to its end.
-func (r *ChangeRun) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (apply.KeysReport, error) {
+func (r *Run) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (apply.KeysReport, error) {
 	values, err := r.values(ctx)
 	if err != nil {
 		return apply.KeysReport{}, errors.Join(err, k.file.Abandon())
@@ -66,7 +66,7 @@ func (r *ChangeRun) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (a
 
 // nameKept gives the archive its name, if a run was killed after it had deleted everything and
 // before it did that.
-func (r *ChangeRun) nameKept() error {
+func (r *Run) nameKept() error {
 	if r.Keep == "" {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (r *ChangeRun) nameKept() error {
 // keeper begins the archive. What a run has left that did not come to its end gets its name
 // first, and is not added to: it may have the only copy of what that run deleted, and may have
 // keys that were written to since, as they were.
-func (r *ChangeRun) keeper() (*keeper, error) {
+func (r *Run) keeper() (*keeper, error) {
 	if _, err := os.Lstat(r.Keep); err == nil {
 		return nil, cli.Usage("name a new file", "%s is there already", r.Keep)
 	}
@@ -111,7 +111,7 @@ func (r *ChangeRun) keeper() (*keeper, error) {
 }
 
 // shards returns the servers that keys are deleted from.
-func (r *ChangeRun) shards() (out []source.Shard) {
+func (r *Run) shards() (out []source.Shard) {
 	for _, s := range r.id.Shards {
 		out = append(out,
 			source.Shard{Address: s.Address, Brand: s.Brand, Version: s.Version, RunID: s.RunID, ReplID: s.ReplID})
@@ -121,7 +121,7 @@ func (r *ChangeRun) shards() (out []source.Shard) {
 
 // finishKept gives what another run has left of the archive its name. n is how many records it
 // has; 0: there is nothing, and nothing was done.
-func (r *ChangeRun) finishKept() (n int64, err error) {
+func (r *Run) finishKept() (n int64, err error) {
 	file, a, end, err := archivefile.Continue(r.Keep, false)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, archive.ErrNotArchive), errors.Is(err, io.EOF):

@@ -16,8 +16,8 @@ import (
 	"github.com/keywright/keywright/plan"
 )
 
-// ChangeReport describes what would be changed, or was; its JSON names are stable.
-type ChangeReport struct {
+// Report describes what would be changed, or was; its JSON names are stable.
+type Report struct {
 	Verb   string `json:"verb"` // the command, as in "queues retry"
 	Server string `json:"server"`
 	cli.Scope
@@ -46,8 +46,8 @@ type changedPart struct {
 }
 
 // report returns what each report of the run has.
-func (r *ChangeRun) report() *ChangeReport {
-	out := &ChangeReport{Verb: r.Name, Server: r.Config.String(), Scope: r.Scope, Undoes: r.undo}
+func (r *Run) report() *Report {
+	out := &Report{Verb: r.Name, Server: r.Config.String(), Scope: r.Scope, Undoes: r.undo}
 	if r.Name == "rename" {
 		out.Phase = r.phase
 	}
@@ -55,7 +55,7 @@ func (r *ChangeRun) report() *ChangeReport {
 }
 
 // words returns how the verb is told.
-func (r *ChangeRun) words() *Verb {
+func (r *Run) words() *Verb {
 	v := *r.verb
 	switch {
 	case r.undo != "" && r.Name == "ttl":
@@ -71,7 +71,7 @@ func (r *ChangeRun) words() *Verb {
 }
 
 // showPlan prints a plan.
-func (r *ChangeRun) showPlan(p *plan.Plan, file string) error {
+func (r *Run) showPlan(p *plan.Plan, file string) error {
 	a := r.App
 	if r.Output == "json" {
 		report := r.report()
@@ -194,7 +194,7 @@ func bytesOrNone(n int64) string {
 
 // Verdict returns the exit code of a plan: that it may lack keys, or that something which is
 // left alone is not in order.
-func (r *ChangeRun) Verdict(p *plan.Plan) error {
+func (r *Run) Verdict(p *plan.Plan) error {
 	if len(p.Incomplete) > 0 {
 		return &cli.Exit{Code: cli.ExitPartial, Message: "not all was seen: " + p.Incomplete[0].What,
 			Hint: "run it again when the server is at rest"}
@@ -203,7 +203,7 @@ func (r *ChangeRun) Verdict(p *plan.Plan) error {
 }
 
 // faults returns exit code 1 if something that was left alone is not in order.
-func (r *ChangeRun) faults(left []plan.Left) error {
+func (r *Run) faults(left []plan.Left) error {
 	if slices.ContainsFunc(left, func(l plan.Left) bool { return slices.Contains(r.verb.Wrong, l.Code) }) {
 		return &cli.Exit{Code: cli.ExitFindings}
 	}
@@ -211,7 +211,7 @@ func (r *ChangeRun) faults(left []plan.Left) error {
 }
 
 // Result returns what was done, in short.
-func (r *ChangeRun) Result(ctx context.Context, report *apply.KeysReport, failed error) *changeResult {
+func (r *Run) Result(ctx context.Context, report *apply.KeysReport, failed error) *changeResult {
 	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
 		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
 	for _, name := range slices.Sorted(maps.Keys(report.Entries)) {
@@ -227,7 +227,7 @@ func (r *ChangeRun) Result(ctx context.Context, report *apply.KeysReport, failed
 }
 
 // showDone prints what was done, and gives the exit code.
-func (r *ChangeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
+func (r *Run) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
 	a, res := r.App, r.Result(ctx, report, failed)
 	var err error
 	if r.Output == "json" {
@@ -256,7 +256,7 @@ func (r *ChangeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.Ke
 	return r.faults(report.Left)
 }
 
-func (r *ChangeRun) printDone(res *changeResult) error {
+func (r *Run) printDone(res *changeResult) error {
 	a := r.App
 	a.PrintScope()
 	var rows [][]string

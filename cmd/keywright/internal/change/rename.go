@@ -182,7 +182,7 @@ func renamingOf(q map[string]string) (o renaming) {
 }
 
 // pairs returns the old and new patterns that were asked for.
-func (r *ChangeRun) pairs() (*plan.Pairs, error) {
+func (r *Run) pairs() (*plan.Pairs, error) {
 	var pairs *plan.Pairs
 	var err error
 	switch {
@@ -210,7 +210,7 @@ func (r *ChangeRun) pairs() (*plan.Pairs, error) {
 }
 
 // renameRule makes the rule of a rename.
-func (r *ChangeRun) renameRule() (plan.Rule, error) {
+func (r *Run) renameRule() (plan.Rule, error) {
 	pairs, err := r.pairs()
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (r *ChangeRun) renameRule() (plan.Rule, error) {
 
 // reader reads values of the server's primaries, whole only if they are small: a script
 // compares those.
-func (r *ChangeRun) reader(ctx context.Context, req server.ContentsRequest) (*server.Reader, error) {
+func (r *Run) reader(ctx context.Context, req server.ContentsRequest) (*server.Reader, error) {
 	return server.NewReader(ctx, r.Config,
 		server.Options{Role: server.Primary, OnlyDB: r.Request.DB, MaxLatency: r.MaxLatency}, req)
 }
@@ -231,7 +231,7 @@ func (r *ChangeRun) reader(ctx context.Context, req server.ContentsRequest) (*se
 const comparedAtOnce = 64 << 10
 
 // values returns the reader of a rename, opened once.
-func (r *ChangeRun) values(ctx context.Context) (apply.Asker, error) {
+func (r *Run) values(ctx context.Context) (apply.Asker, error) {
 	if r.asker == nil {
 		asker, err := r.reader(ctx, server.ContentsRequest{Largest: comparedAtOnce})
 		if err != nil {
@@ -243,7 +243,7 @@ func (r *ChangeRun) values(ctx context.Context) (apply.Asker, error) {
 }
 
 // blocked asks for what is in the way of keys.
-func (r *ChangeRun) blocked(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
+func (r *Run) blocked(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
 	values, err := r.values(ctx)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (r *ChangeRun) blocked(ctx context.Context, batch []source.Key, decisions [
 }
 
 // names yields the names of keys and nothing else, where the type of the keys is one.
-func (r *ChangeRun) names(rule *plan.Rename) apply.Scan {
+func (r *Run) names(rule *plan.Rename) apply.Scan {
 	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
 		reader, err := r.reader(ctx, server.ContentsRequest{Match: rule.Glob(), Type: string(rule.Kind())})
 		if err != nil {
@@ -271,7 +271,7 @@ func (r *ChangeRun) names(rule *plan.Rename) apply.Scan {
 }
 
 // toChange returns what is scanned when keys are changed.
-func (r *ChangeRun) toChange() apply.Scan {
+func (r *Run) toChange() apply.Scan {
 	rule, ok := r.rule.(*plan.Rename)
 	if !ok || rule.Typed() && rule.Kind() == "" {
 		return r.scan(nil, "")
@@ -321,7 +321,7 @@ func UndoRename(ctx context.Context, a *cli.App, path string, o *Changing) error
 }
 
 // planUndo says what would be brought back. look looks at the keys as they are now.
-func (r *ChangeRun) planUndo(ctx context.Context, path string,
+func (r *Run) planUndo(ctx context.Context, path string,
 	look func(context.Context, []source.Key, []plan.Decision) error) error {
 	c := plan.NewCollector(r.rule)
 	_, err := r.source(ctx, func(batch []source.Key) error {
@@ -344,7 +344,7 @@ func (r *ChangeRun) planUndo(ctx context.Context, path string,
 }
 
 // there leaves out keys that are gone, and finds what is in the way of the others.
-func (r *ChangeRun) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
+func (r *Run) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
 	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
 		return b.Exists().Key(key).Build()
 	})

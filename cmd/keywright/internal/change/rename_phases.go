@@ -38,7 +38,7 @@ type newNames struct {
 	rule, back *plan.Rename
 }
 
-func (r *ChangeRun) newNames() (*newNames, error) {
+func (r *Run) newNames() (*newNames, error) {
 	rule, err := r.renameRule()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (n *newNames) from(k compare.Key) (compare.Key, bool) {
 }
 
 // ends opens the server twice: for old names and for new ones.
-func (r *ChangeRun) ends(ctx context.Context) (n *newNames, from, to *server.Reader, err error) {
+func (r *Run) ends(ctx context.Context) (n *newNames, from, to *server.Reader, err error) {
 	if n, err = r.newNames(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -103,7 +103,7 @@ func (r *ChangeRun) ends(ctx context.Context) (n *newNames, from, to *server.Rea
 }
 
 // copyNames copies keys to their new names until both are the same.
-func (r *ChangeRun) copyNames(ctx context.Context) error {
+func (r *Run) copyNames(ctx context.Context) error {
 	n, from, to, err := r.ends(ctx)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (r *ChangeRun) copyNames(ctx context.Context) error {
 }
 
 // Tell tells the tags of caches that keep their names the new names of values.
-func (r *ChangeRun) Tell(ctx context.Context, still func() error) error {
+func (r *Run) Tell(ctx context.Context, still func() error) error {
 	pairs, err := r.pairs()
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (r *ChangeRun) Tell(ctx context.Context, still func() error) error {
 var errNoNewName = fmt.Errorf("it has no new name")
 
 // verifyNames compares each old key with what is under its new name.
-func (r *ChangeRun) verifyNames(ctx context.Context) error {
+func (r *Run) verifyNames(ctx context.Context) error {
 	n, from, to, err := r.ends(ctx)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (r *ChangeRun) verifyNames(ctx context.Context) error {
 }
 
 // showCopied prints what was copied or compared, and gives the exit code.
-func (r *ChangeRun) showCopied(ctx context.Context, out *namesCopied, last *compare.Report, failed error) error {
+func (r *Run) showCopied(ctx context.Context, out *namesCopied, last *compare.Report, failed error) error {
 	for i := range last.Named {
 		out.Differences = append(out.Differences, Differing(r.rule.Names(), &last.Named[i]))
 	}
@@ -243,7 +243,7 @@ func (r *ChangeRun) showCopied(ctx context.Context, out *namesCopied, last *comp
 	return nil
 }
 
-func (r *ChangeRun) printCopied(out *namesCopied, last *compare.Report) {
+func (r *Run) printCopied(out *namesCopied, last *compare.Report) {
 	a := r.App
 	for i := range last.Named {
 		d := Differing(r.rule.Names(), &last.Named[i])

@@ -52,7 +52,7 @@ func Selected(q *plan.Request) *cli.Selecting {
 }
 
 // ruleWork changes what a rule selects.
-type ruleWork struct{ *ChangeRun }
+type ruleWork struct{ *Run }
 
 // ruleOf makes the rule of a verb.
 type ruleOf func(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, now time.Time) (plan.Rule, error)
@@ -74,7 +74,7 @@ func cleanRule(ks *keyspace.Keyspace, r selection.Request, _ *plan.Request, now 
 }
 
 // loadRule reads the declaration of a verb with a rule.
-func loadRule(_ context.Context, r *ChangeRun) error {
+func loadRule(_ context.Context, r *Run) error {
 	_, ks, err := r.Selection(Selected(&r.Request))
 	if err != nil {
 		return err
@@ -91,8 +91,8 @@ func loadRule(_ context.Context, r *ChangeRun) error {
 }
 
 // byRule opens the work of a verb with a rule.
-func byRule(of ruleOf) func(context.Context, *ChangeRun) (Work, error) {
-	return func(_ context.Context, r *ChangeRun) (Work, error) {
+func byRule(of ruleOf) func(context.Context, *Run) (Work, error) {
+	return func(_ context.Context, r *Run) (Work, error) {
 		var err error
 		if r.selects, err = Selected(&r.Request).Request(); err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func byRule(of ruleOf) func(context.Context, *ChangeRun) (Work, error) {
 }
 
 // scan yields all keys of the primaries that the rule may mean.
-func (r *ChangeRun) scan(bar *terminal.Progress, what string) apply.Scan {
+func (r *Run) scan(bar *terminal.Progress, what string) apply.Scan {
 	began := r.App.Now()
 	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
 		s := server.New(r.Config, server.Options{Role: server.Primary, OnlyDB: r.Request.DB, MaxLatency: r.MaxLatency})
@@ -119,7 +119,7 @@ func (r *ChangeRun) scan(bar *terminal.Progress, what string) apply.Scan {
 }
 
 // learn shows the rule all keys, where it must know all of them to decide about one.
-func (r *ChangeRun) learn(ctx context.Context) (source.Summary, error) {
+func (r *Run) learn(ctx context.Context) (source.Summary, error) {
 	c, ok := r.rule.(*plan.Clean)
 	if !ok || !c.Keeps() {
 		return source.Summary{}, nil

@@ -51,7 +51,7 @@ func undoTTL(ctx context.Context, a *cli.App, path string, u *apply.Undo, o *Cha
 
 // timed leaves out keys that are gone, and leaves alone those that do not end any more as they
 // were told to.
-func (r *ChangeRun) timed(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
+func (r *Run) timed(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
 	all, err := r.numbers(ctx, batch, func(b kernel.Builder, key string) kernel.Command {
 		return b.Pexpiretime().Key(key).Build()
 	})
@@ -67,7 +67,7 @@ func (r *ChangeRun) timed(ctx context.Context, batch []source.Key, decisions []p
 }
 
 // numbers asks one thing of each key of a batch, which is of one database, in one round trip.
-func (r *ChangeRun) numbers(ctx context.Context, batch []source.Key,
+func (r *Run) numbers(ctx context.Context, batch []source.Key,
 	ask func(kernel.Builder, string) kernel.Command) ([]int64, error) {
 	c, err := r.clients.Client(batch[0].DB)
 	if err != nil {

@@ -18,10 +18,10 @@ type Verb struct {
 	Would string // "3 keys would be deleted"
 	Did   string // "Deleted 3 keys"
 
-	Load  func(ctx context.Context, r *ChangeRun) error         // reads what it needs of files
-	Open  func(ctx context.Context, r *ChangeRun) (Work, error) // looks at nothing yet
-	OneDB bool                                                  // it is about the database that the URL names
-	NoDB  bool                                                  // it is about no database
+	Load  func(ctx context.Context, r *Run) error         // reads what it needs of files
+	Open  func(ctx context.Context, r *Run) (Work, error) // looks at nothing yet
+	OneDB bool                                            // it is about the database that the URL names
+	NoDB  bool                                            // it is about no database
 
 	Wrong []plan.Code // why something is left alone that is not in order: exit code 1
 }
@@ -54,7 +54,7 @@ func VerbOf(name string) string { return name[strings.LastIndexByte(name, ' ')+1
 const JobsAtOnce = 32
 
 // finder finds the changes of a verb that lists each of them.
-type finder func(ctx context.Context, r *ChangeRun, found *Findings) error
+type finder func(ctx context.Context, r *Run, found *Findings) error
 
 // Findings holds changes that were found, and how each is made.
 type Findings struct {
@@ -86,20 +86,20 @@ func (f *Findings) Lacks(code plan.Code, what string) {
 
 // listedWork represents the work of a verb that lists each of its changes.
 type listedWork struct {
-	*ChangeRun
+	*Run
 	find   finder
 	found  *Findings
 	atOnce int
 }
 
 // ByList opens the work of a verb that lists its changes.
-func ByList(find finder, atOnce int) func(context.Context, *ChangeRun) (Work, error) {
-	return func(_ context.Context, r *ChangeRun) (Work, error) { return &listedWork{r, find, nil, atOnce}, nil }
+func ByList(find finder, atOnce int) func(context.Context, *Run) (Work, error) {
+	return func(_ context.Context, r *Run) (Work, error) { return &listedWork{r, find, nil, atOnce}, nil }
 }
 
 func (w *listedWork) Plan(ctx context.Context, p *plan.Plan, _ *terminal.Progress) error {
 	w.found = &Findings{Tally: plan.NewTally(), make: map[string]func(context.Context, *plan.Change) (plan.Code, error){}}
-	if err := w.find(ctx, w.ChangeRun, w.found); err != nil {
+	if err := w.find(ctx, w.Run, w.found); err != nil {
 		return err
 	}
 	w.found.Into(p)

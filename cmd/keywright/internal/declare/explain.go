@@ -31,7 +31,7 @@ func ExplainCommand(a *cli.App) *cobra.Command {
 		Use:   "explain CODE | ENTRY | --key KEY",
 		Short: "Explain a rule, an entry, or which entry a key belongs to",
 		Long: `With a code, the rule: why, an example, the source. With the name of an entry,
-every key it stands for, helper keys included, with type and TTL. With --key,
+every key that it declares, helper keys included, with type and TTL. With --key,
 the entry a key belongs to and its policy; with -u too, the key's live type,
 TTL and size.
 

@@ -203,7 +203,7 @@ func LintCommand(a *cli.App) *cobra.Command {
 		Short: "Check declarations without a server",
 		Long: `Checks declarations: everything that cannot be read, and what is legal but
 unwise, such as overlapping patterns or a cache that never expires. A folder
-stands for every keyspace.yaml below it. No server is needed.
+means every keyspace.yaml below it. No server is needed.
 
 Exit codes: 0 clean, 1 findings, 2 usage or a file that does not exist.`,
 		Example: `  keywright lint

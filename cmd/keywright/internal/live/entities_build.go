@@ -56,7 +56,7 @@ type building struct {
 	remove []string
 }
 
-func openIndexing(_ context.Context, r *change.ChangeRun) (change.Work, error) {
+func openIndexing(_ context.Context, r *change.Run) (change.Work, error) {
 	return &building{entityWork{r}, change.Unpacked(r.Request.Options["remove"])}, nil
 }
 

@@ -48,12 +48,12 @@ entities index.
 	return c
 }
 
-func loadEntities(_ context.Context, r *change.ChangeRun) error {
+func loadEntities(_ context.Context, r *change.Run) error {
 	return loadConstructs(r, keyspace.Entity)
 }
 
 // entityWork represents the work of the verbs that go through the stores of entities.
-type entityWork struct{ *change.ChangeRun }
+type entityWork struct{ *change.Run }
 
 // each runs for each store of the request, and gives what could not be read.
 func (w *entityWork) each(ctx context.Context,
@@ -63,7 +63,7 @@ func (w *entityWork) each(ctx context.Context,
 		return nil, err
 	}
 	g := &answer.Gaps{}
-	return g, w.ConstructReader(c).EachEntity(ctx, constructs(w.ChangeRun, keyspace.Entity), g, run)
+	return g, w.ConstructReader(c).EachEntity(ctx, constructs(w.Run, keyspace.Entity), g, run)
 }
 
 // reasonsOf gives gaps as a plan has them.
@@ -84,7 +84,7 @@ func summaryOf(g *answer.Gaps) (sum source.Summary) {
 // repairing represents the work of `entities repair`.
 type repairing struct{ entityWork }
 
-func openRepair(_ context.Context, r *change.ChangeRun) (change.Work, error) {
+func openRepair(_ context.Context, r *change.Run) (change.Work, error) {
 	return &repairing{entityWork{r}}, nil
 }
 

@@ -48,7 +48,7 @@ only safe if it checks the fencing token.
 }
 
 // loadConstructs reads the declaration and checks that it has entries of a construct.
-func loadConstructs(r *change.ChangeRun, of keyspace.Construct) error {
+func loadConstructs(r *change.Run, of keyspace.Construct) error {
 	d, path, err := r.LoadDeclaration()
 	if err != nil {
 		return err
@@ -59,13 +59,13 @@ func loadConstructs(r *change.ChangeRun, of keyspace.Construct) error {
 }
 
 // constructs returns the entries that the request names.
-func constructs(r *change.ChangeRun, of keyspace.Construct) []*keyspace.Entry {
+func constructs(r *change.Run, of keyspace.Construct) []*keyspace.Entry {
 	entries, _ := cli.ConstructsOf(r.Schema, of, r.Request.Entries, "") // that they are there was checked
 	return entries
 }
 
 // loadLocks checks that the keys are those of locks.
-func loadLocks(_ context.Context, r *change.ChangeRun) error {
+func loadLocks(_ context.Context, r *change.Run) error {
 	if err := loadConstructs(r, keyspace.Lock); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func loadLocks(_ context.Context, r *change.ChangeRun) error {
 }
 
 // lockOf returns the entry of a lock, and the values in its key; nil for no lock.
-func lockOf(r *change.ChangeRun, key string) (*keyspace.Entry, bind.Values) {
+func lockOf(r *change.Run, key string) (*keyspace.Entry, bind.Values) {
 	for _, e := range constructs(r, keyspace.Lock) {
 		if values, ok := bind.Read(e.Keys[0].Pattern, key); ok {
 			return e, values
@@ -88,7 +88,7 @@ func lockOf(r *change.ChangeRun, key string) (*keyspace.Entry, bind.Values) {
 }
 
 // findHeld finds those of the locks that are held.
-func findHeld(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findHeld(ctx context.Context, r *change.Run, found *change.Findings) error {
 	c, err := r.Client()
 	if err != nil {
 		return err

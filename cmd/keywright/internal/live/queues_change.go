@@ -164,12 +164,12 @@ func queuesPauseCommand(a *cli.App, verb string) *cobra.Command {
 	return c
 }
 
-func loadQueues(_ context.Context, r *change.ChangeRun) error {
+func loadQueues(_ context.Context, r *change.Run) error {
 	return loadConstructs(r, keyspace.Queue)
 }
 
 // eachQueueOf runs for the queues of a request, and says what could not be read.
-func eachQueueOf(ctx context.Context, r *change.ChangeRun, found *change.Findings,
+func eachQueueOf(ctx context.Context, r *change.Run, found *change.Findings,
 	run func(of string, q queue.Queue[string]) error) error {
 	c, err := r.Client()
 	if err != nil {
@@ -206,7 +206,7 @@ func gaps(f *change.Findings, g *answer.Gaps) {
 const pageOfDead = 1000
 
 // findDead finds the dead jobs that were asked for.
-func findDead(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findDead(ctx context.Context, r *change.Run, found *change.Findings) error {
 	asked := map[string]bool{} // and whether it was found dead
 	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
 		asked[id] = false
@@ -246,7 +246,7 @@ func findDead(ctx context.Context, r *change.ChangeRun, found *change.Findings) 
 }
 
 // dead adds the change of a dead job.
-func dead(f *change.Findings, r *change.ChangeRun, of string, q queue.Queue[string], d queue.Dead) {
+func dead(f *change.Findings, r *change.Run, of string, q queue.Queue[string], d queue.Dead) {
 	after := "waits in its lane"
 	if r.Name == "queues discard" {
 		after = "removed"
@@ -258,7 +258,7 @@ func dead(f *change.Findings, r *change.ChangeRun, of string, q queue.Queue[stri
 }
 
 // findLost finds jobs that are in no place.
-func findLost(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findLost(ctx context.Context, r *change.Run, found *change.Findings) error {
 	return eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
 		ids, err := q.Reconcile(ctx, true)
 		for _, id := range ids {
@@ -280,16 +280,16 @@ func findLost(ctx context.Context, r *change.ChangeRun, found *change.Findings) 
 	})
 }
 
-func findRunning(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findRunning(ctx context.Context, r *change.Run, found *change.Findings) error {
 	return findState(ctx, r, found, true)
 }
 
-func findPaused(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findPaused(ctx context.Context, r *change.Run, found *change.Findings) error {
 	return findState(ctx, r, found, false)
 }
 
 // findState finds the queues that are not in the state that was asked for.
-func findState(ctx context.Context, r *change.ChangeRun, found *change.Findings, paused bool) error {
+func findState(ctx context.Context, r *change.Run, found *change.Findings, paused bool) error {
 	return eachQueueOf(ctx, r, found, func(of string, q queue.Queue[string]) error {
 		s, err := q.Stats(ctx)
 		if err != nil {
@@ -315,7 +315,7 @@ func findState(ctx context.Context, r *change.ChangeRun, found *change.Findings,
 const pageOfDelayed = 1000
 
 // findDelayed finds the jobs to run now: of those that are named, the ones that wait for their time.
-func findDelayed(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findDelayed(ctx context.Context, r *change.Run, found *change.Findings) error {
 	asked := map[string]bool{} // and whether it waits for its time
 	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
 		asked[id] = false
@@ -346,7 +346,7 @@ func findDelayed(ctx context.Context, r *change.ChangeRun, found *change.Finding
 }
 
 // addDelayed adds the change of a job that waits for its time.
-func addDelayed(f *change.Findings, r *change.ChangeRun, of string, q queue.Queue[string], id string) {
+func addDelayed(f *change.Findings, r *change.Run, of string, q queue.Queue[string], id string) {
 	f.Add(plan.Change{Verb: change.VerbOf(r.Name), Entry: of, Key: finding.JSONKey(q.JobOf(id)), DB: r.Request.DB,
 		Before: "waits for its time", After: "waits in its lane"},
 		func(ctx context.Context, _ *plan.Change) (plan.Code, error) {

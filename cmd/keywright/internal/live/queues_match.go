@@ -86,7 +86,7 @@ func filterOf(q *plan.Request) answer.DeadFilter {
 
 // openDead opens the work of `queues retry` and `queues discard`: jobs that are named are
 // listed, and those that match are counted.
-func openDead(ctx context.Context, r *change.ChangeRun) (change.Work, error) {
+func openDead(ctx context.Context, r *change.Run) (change.Work, error) {
 	if r.Request.Options[OptionMatching] != "" {
 		return &matching{r}, nil
 	}
@@ -94,7 +94,7 @@ func openDead(ctx context.Context, r *change.ChangeRun) (change.Work, error) {
 }
 
 // matching changes the dead jobs that match a filter.
-type matching struct{ *change.ChangeRun }
+type matching struct{ *change.Run }
 
 // maxMatching bounds the jobs of one plan.
 const maxMatching = 2_000_000
@@ -108,7 +108,7 @@ func (w *matching) each(ctx context.Context, found *change.Findings, until strin
 		last = time.UnixMilli(ms)
 	}
 	left := maxMatching
-	return eachQueueOf(ctx, w.ChangeRun, found, func(of string, q queue.Queue[string]) error {
+	return eachQueueOf(ctx, w.Run, found, func(of string, q queue.Queue[string]) error {
 		jobs, err := w.dead(ctx, q, last, left)
 		if err != nil {
 			return err
@@ -255,7 +255,7 @@ func changeDead(ctx context.Context, verb string, q queue.Queue[string], d queue
 }
 
 // findWaiting finds the jobs to cancel: those that wait in a lane or for their time.
-func findWaiting(ctx context.Context, r *change.ChangeRun, found *change.Findings) error {
+func findWaiting(ctx context.Context, r *change.Run, found *change.Findings) error {
 	asked := map[string]bool{}
 	for _, id := range change.Unpacked(r.Request.Options["jobs"]) {
 		asked[id] = false

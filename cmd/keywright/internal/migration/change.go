@@ -79,8 +79,8 @@ func stepFlags(a *cli.App, c *cobra.Command, o *stepping) {
 	cli.WithoutVariables(c, "force")
 }
 
-// MigrationStep represents a step of a part, taken or not; its JSON names are stable.
-type MigrationStep struct {
+// Step represents a step of a part, taken or not; its JSON names are stable.
+type Step struct {
 	Migration string                 `json:"migration"`
 	Part      string                 `json:"part"`
 	From      string                 `json:"from"`
@@ -132,7 +132,7 @@ func migrateStep(a *cli.App, c *cobra.Command, args []string, o *stepping, forwa
 }
 
 // stepOf returns the next step of a part, with its gates.
-func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*MigrationStep, phase.Phase, error) {
+func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*Step, phase.Phase, error) {
 	_, all, err := r.statusOf(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -151,7 +151,7 @@ func (r *migrationRun) stepOf(ctx context.Context, part string, forward bool) (*
 			&cli.Exit{Code: cli.ExitRefused,
 				Message: "part " + part + " is in phase " + s.State.Phase.String() + ": there is none beyond it", Hint: ""}
 	}
-	out := &MigrationStep{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(),
+	out := &Step{Migration: r.declared.Name, Part: part, From: s.State.Phase.String(), To: to.String(),
 		Gates: gates,
 		Epoch: int64(s.State.Epoch), Marks: s.Facts.Marks, Order: goesFirst(all, at, to)}
 	return out, to, nil
@@ -174,7 +174,7 @@ func goesFirst(all []migrate.PartStatus, at int, to phase.Phase) string {
 }
 
 // opens is nil if a step can be taken.
-func (r *migrationRun) opens(out *MigrationStep, o *stepping) error {
+func (r *migrationRun) opens(out *Step, o *stepping) error {
 	verb := "advance"
 	if to, err := phase.Parse(out.To); err == nil && to.String() != "" && to < phaseNamed(out.From) {
 		verb = "rollback"
@@ -228,7 +228,7 @@ var gateHints = map[string]string{
 }
 
 // take takes a step.
-func (r *migrationRun) take(ctx context.Context, out *MigrationStep, to phase.Phase, o *stepping) error {
+func (r *migrationRun) take(ctx context.Context, out *Step, to phase.Phase, o *stepping) error {
 	r.Say("waiting until every live process has confirmed")
 	done, err := r.Change(ctx, out.Part, to, migrate.ChangeOptions{Force: o.force, Only: forceable, By: byCommand})
 	if err != nil {
@@ -240,7 +240,7 @@ func (r *migrationRun) take(ctx context.Context, out *MigrationStep, to phase.Ph
 	return nil
 }
 
-func (r *migrationRun) printStep(out *MigrationStep, o *stepping) error {
+func (r *migrationRun) printStep(out *Step, o *stepping) error {
 	var rows [][]string
 	for _, g := range out.Gates {
 		state, lacks := "open", ""

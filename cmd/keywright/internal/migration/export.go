@@ -82,8 +82,8 @@ func (o *migrateExporting) refuse() error {
 	return nil
 }
 
-// MigrationExported describes what was exported; its JSON names are stable.
-type MigrationExported struct {
+// Exported describes what was exported; its JSON names are stable.
+type Exported struct {
 	Migration  string         `json:"migration"`
 	Folder     string         `json:"folder"`
 	Parts      []exportedPart `json:"parts"`
@@ -107,7 +107,7 @@ type exportedPart struct {
 }
 
 func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) error {
-	out := &MigrationExported{Migration: r.declared.Name, Folder: o.to, Parts: []exportedPart{}}
+	out := &Exported{Migration: r.declared.Name, Folder: o.to, Parts: []exportedPart{}}
 	files := map[string]bool{}
 	for _, part := range r.parts {
 		is, err := r.in("export", part, &out.Off, append(verifiable, phase.Complete)...)
@@ -158,7 +158,7 @@ func (r *migrationRun) exportParts(ctx context.Context, o *migrateExporting) err
 }
 
 // alikeFiles compares what was written with the sources.
-func (r *migrationRun) alikeFiles(ctx context.Context, out *MigrationExported, files map[string]bool) error {
+func (r *migrationRun) alikeFiles(ctx context.Context, out *Exported, files map[string]bool) error {
 	for name := range files {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -188,7 +188,7 @@ func digestOf(path string) ([]byte, error) {
 	return sum.Sum(nil), err
 }
 
-func (r *migrationRun) printExported(out *MigrationExported) error {
+func (r *migrationRun) printExported(out *Exported) error {
 	var rows [][]string
 	for _, p := range out.Parts {
 		rows = append(rows, []string{p.Part, terminal.Count(p.Files), terminal.Count(p.Records), terminal.Count(p.Changed),

@@ -103,8 +103,8 @@ func classNamed(text string) (move, path string, kind record.DiffKind, err error
 	return move, rest[:at], record.DiffKind(rest[at+1:]), nil
 }
 
-// MigrationRepaired describes what was repaired, or would be; its JSON names are stable.
-type MigrationRepaired struct {
+// Repaired describes what was repaired, or would be; its JSON names are stable.
+type Repaired struct {
 	Migration  string       `json:"migration"`
 	Part       string       `json:"part"`
 	Applied    bool         `json:"applied"`
@@ -131,13 +131,13 @@ func (r *migrationRun) repairClass(ctx context.Context, part string, o *mending)
 	if _, err := r.in("repair", part, nil, verifiable...); err != nil {
 		return err
 	}
-	found := &MigrationVerified{}
+	found := &Verified{}
 	if err := r.verifyPart(ctx, part, v, found); err != nil {
 		r.bar.Clear()
 		return err
 	}
 	sides := found.Parts[0]
-	out := &MigrationRepaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides}
+	out := &Repaired{Migration: r.declared.Name, Part: part, Applied: r.apply, Class: o.class, Sides: &sides}
 	out.Left = sides.Missing + sides.Extra + sides.Unequal + sides.Rejected - sides.Repaired
 	if err := r.showRepaired(out, func() error {
 		found.Equal = out.Left == 0
@@ -174,7 +174,7 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 	if err != nil {
 		return migrateFailure(err)
 	}
-	out := &MigrationRepaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply,
+	out := &Repaired{Migration: r.declared.Name, Part: part, From: o.from, Applied: r.apply,
 		Was:   is.Phase.String(),
 		Phase: is.Phase.String(), Epoch: int64(is.Epoch)}
 	done, err := r.Repair(ctx, part, migrate.RepairOptions{From: side, Accept: o.accept, By: byCommand, Look: !r.apply})
@@ -199,7 +199,7 @@ func (r *migrationRun) repairFrom(ctx context.Context, part string, o *mending) 
 	})
 }
 
-func (r *migrationRun) showRepaired(out *MigrationRepaired, table func() error) error {
+func (r *migrationRun) showRepaired(out *Repaired, table func() error) error {
 	r.bar.Clear()
 	is, err := r.Phase(out.Part)
 	if err != nil {

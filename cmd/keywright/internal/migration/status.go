@@ -44,8 +44,8 @@ Exit codes: 0 shown, 1 shown, and Redis has lost data or is ahead of the files, 
 	return c
 }
 
-// MigrationStatus describes where a migration is; its JSON names are stable.
-type MigrationStatus struct {
+// Status describes where a migration is; its JSON names are stable.
+type Status struct {
 	Migration string                 `json:"migration"`
 	Folder    string                 `json:"folder"` // of the sources
 	Server    string                 `json:"server"`
@@ -55,12 +55,12 @@ type MigrationStatus struct {
 }
 
 // statusOf returns the status of the parts that were asked for.
-func (r *migrationRun) statusOf(ctx context.Context) (*MigrationStatus, []migrate.PartStatus, error) {
+func (r *migrationRun) statusOf(ctx context.Context) (*Status, []migrate.PartStatus, error) {
 	all, err := r.Status(ctx)
 	if err != nil {
 		return nil, nil, migrateFailure(err)
 	}
-	out := &MigrationStatus{Migration: r.declared.Name, Folder: r.folder, Server: r.server,
+	out := &Status{Migration: r.declared.Name, Folder: r.folder, Server: r.server,
 		Parts: []answer.MigrationPart{}}
 	for i := range all {
 		if err := all[i].Facts.Unanswered; r.away == nil && err != nil && r.server != "" {
@@ -96,7 +96,7 @@ func (r *migrationRun) showStatus(ctx context.Context) error {
 	return nil
 }
 
-func (r *migrationRun) printStatus(out *MigrationStatus) error {
+func (r *migrationRun) printStatus(out *Status) error {
 	columns := []terminal.Column{{Title: "part"}, {Title: "phase"}, {Title: "decides", Drop: 2},
 		{Title: "epoch", Right: true, Drop: 1},
 		{Title: "for", Right: true}, {Title: "marks", Right: true}, {Title: "compared", Right: true, Drop: 3},
@@ -157,7 +157,7 @@ func gateText(g answer.MigrationGate) string {
 }
 
 // printProcesses lists the processes, with what they have confirmed of each part.
-func (r *migrationRun) printProcesses(out *MigrationStatus) error {
+func (r *migrationRun) printProcesses(out *Status) error {
 	var rows [][]string
 	for i := range out.Parts {
 		for _, p := range out.Parts[i].Processes {

@@ -71,8 +71,8 @@ equal and no move reads some of the files, 130 interrupted.`,
 	return c
 }
 
-// MigrationVerified describes how both sides compare; its JSON names are stable.
-type MigrationVerified struct {
+// Verified describes how both sides compare; its JSON names are stable.
+type Verified struct {
 	Migration  string        `json:"migration"`
 	Equal      bool          `json:"equal"` // of all parts that were compared
 	Parts      []sidesOfPart `json:"parts"`
@@ -168,7 +168,7 @@ func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) err
 			return err
 		}
 	}
-	out := &MigrationVerified{Migration: r.declared.Name, Parts: []sidesOfPart{}}
+	out := &Verified{Migration: r.declared.Name, Parts: []sidesOfPart{}}
 	for _, part := range r.parts {
 		is, err := r.in("verify", part, &out.Off, verifiable...)
 		if err == nil && is {
@@ -191,7 +191,7 @@ func (r *migrationRun) verifyParts(ctx context.Context, o *migrateVerifying) err
 }
 
 func (r *migrationRun) verifyPart(ctx context.Context, part string, o migrate.VerifyOptions,
-	out *MigrationVerified) error {
+	out *Verified) error {
 	if err := r.begin(ctx, part); err != nil {
 		return migrateFailure(err)
 	}
@@ -250,7 +250,7 @@ func (r *migrationRun) noteBackup(part string, b *saving.ArchiveReport) error {
 }
 
 // showVerified says how the sides compare, and gives the exit code.
-func (r *migrationRun) showVerified(out *MigrationVerified) error {
+func (r *migrationRun) showVerified(out *Verified) error {
 	r.bar.Clear()
 	out.DurationMS, out.Equal = r.durationMS(), len(out.Parts) > 0
 	for _, p := range out.Parts {
@@ -270,7 +270,7 @@ func (r *migrationRun) showVerified(out *MigrationVerified) error {
 	return nil
 }
 
-func (r *migrationRun) printVerified(out *MigrationVerified) error {
+func (r *migrationRun) printVerified(out *Verified) error {
 	columns := []terminal.Column{{Title: "part"}, {Title: "records", Right: true}, {Title: "equal", Right: true},
 		{Title: "missing", Right: true}, {Title: "extra", Right: true}, {Title: "unequal", Right: true},
 		{Title: "marked", Right: true}, {Title: "rejected", Right: true}}
@@ -376,8 +376,8 @@ Exit codes: 0 there is none, 1 there are some, 2 usage, 130 interrupted.`,
 	return c
 }
 
-// MigrationDifferences holds the classes of differences; its JSON names are stable.
-type MigrationDifferences struct {
+// Differences holds the classes of differences; its JSON names are stable.
+type Differences struct {
 	Migration string          `json:"migration"`
 	Parts     []differingPart `json:"parts"`
 }
@@ -391,7 +391,7 @@ type differingPart struct {
 }
 
 func (r *migrationRun) showDifferences() error {
-	out := &MigrationDifferences{Migration: r.declared.Name, Parts: []differingPart{}}
+	out := &Differences{Migration: r.declared.Name, Parts: []differingPart{}}
 	var all []differenceClass
 	cut := int64(0)
 	for _, part := range r.parts {
