@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Documents lists all of them. What is printed by app.json must be here.
+// Documents lists all of them. What is printed by App.JSON must be here.
 var Documents = []cli.Document{
 	{Name: "acl apply", Version: 1, What: "Which ACL users would be changed, or were.",
 		Of: reflect.TypeFor[change.Report]()},

@@ -88,7 +88,7 @@ func openRepair(_ context.Context, r *change.Run) (change.Work, error) {
 	return &repairing{entityWork{r}}, nil
 }
 
-// plan checks all items. Those that have expired are swept, too.
+// Plan checks all items. Those that have expired are swept, too.
 func (w *repairing) Plan(ctx context.Context, p *plan.Plan, _ *terminal.Progress) error {
 	t := plan.NewTally()
 	g, err := w.each(ctx, func(e *keyspace.Entry, _ *finding.JSONKey, s *bind.Items) error {
