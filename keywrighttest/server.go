@@ -421,12 +421,15 @@ func (s *Server) Pipe(commands ...[]string) {
 	}
 }
 
-// Info returns one field of INFO, "" if there is none.
+// Info returns one field of INFO, "" if there is none. What each command has cost takes the server much longer to tell
+// than all the rest, and is asked for last.
 func (s *Server) Info(field string) string {
-	text, _ := s.Try("INFO", "everything")
-	for _, line := range strings.Split(fmt.Sprint(text), "\r\n") {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			return value
+	for _, section := range []string{"default", "everything"} {
+		text, _ := s.Try("INFO", section)
+		for line := range strings.SplitSeq(fmt.Sprint(text), "\r\n") {
+			if value, ok := strings.CutPrefix(line, field+":"); ok {
+				return value
+			}
 		}
 	}
 	return ""

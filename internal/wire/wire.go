@@ -79,8 +79,11 @@ func (e *ServerError) Error() string { return e.Message }
 // New makes a Conn of an open connection. timeout bounds each flush, each wait for
 // bytes, and together with leastRate each whole reply; 0 means none.
 func New(nc net.Conn, timeout time.Duration) *Conn {
-	return &Conn{nc: nc, timeout: timeout, in: make([]byte, 64<<10), bulk: 64 << 20, now: time.Now}
+	return &Conn{nc: nc, timeout: timeout, in: make([]byte, 4<<10), bulk: 64 << 20, now: time.Now}
 }
+
+// fullBuffer is the size of the buffer after a reply that fills the first, smaller one. Most connections ask one question.
+const fullBuffer = 64 << 10
 
 // next begins the reading of a reply, or of an element of one.
 func (c *Conn) next() {
@@ -391,13 +394,15 @@ func (c *Conn) need(n int) error {
 // doubling, never to a length that was only announced.
 func (c *Conn) fill() error {
 	switch {
+	case c.r == c.w && c.w == len(c.in) && c.w < fullBuffer:
+		c.r, c.w, c.in = 0, 0, make([]byte, fullBuffer)
 	case c.r == c.w:
 		c.r, c.w = 0, 0
 	case c.w == len(c.in) && c.r > len(c.in)/2:
 		c.w = copy(c.in, c.in[c.r:c.w])
 		c.r = 0
 	case c.w == len(c.in):
-		bigger := make([]byte, 2*len(c.in))
+		bigger := make([]byte, max(2*len(c.in), fullBuffer))
 		c.w = copy(bigger, c.in[c.r:c.w])
 		c.r, c.in = 0, bigger
 	}
