@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"text/template/parse"
 )
 
@@ -21,10 +22,9 @@ type Raw string
 
 // Layout represents a document with holes. It may be filled by several goroutines.
 type Layout struct {
-	root   *parse.ListNode
+	root   func() (*parse.ListNode, error) // reads the text, once: most runs of a program fill no document
 	funcs  map[string]Func
 	escape func(string) string
-	err    error // why the text is no layout
 }
 
 // builtin lists the functions that every layout has.
@@ -40,7 +40,8 @@ var builtin = map[string]Func{
 	},
 }
 
-// New reads a layout. Every text that is filled in is escaped first, but Raw. What is wrong with it is told by Fill.
+// New makes a layout. Every text that is filled in is escaped first, but Raw. Fill reads the layout, and says what is
+// wrong with it.
 func New(name, text string, escape func(string) string, funcs map[string]Func) *Layout {
 	known := map[string]any{}
 	all := map[string]Func{}
@@ -49,11 +50,13 @@ func New(name, text string, escape func(string) string, funcs map[string]Func) *
 			known[name], all[name] = f, f
 		}
 	}
-	trees, err := parse.Parse(name, text, "", "", known)
-	if err != nil {
-		return &Layout{err: err}
-	}
-	return &Layout{root: trees[name].Root, funcs: all, escape: escape}
+	return &Layout{funcs: all, escape: escape, root: sync.OnceValues(func() (*parse.ListNode, error) {
+		trees, err := parse.Parse(name, text, "", "", known)
+		if err != nil {
+			return nil, err
+		}
+		return trees[name].Root, nil
+	})}
 }
 
 // Of returns a function of a layout that takes one argument.
@@ -63,8 +66,12 @@ func Of[A, R any](f func(A) R) Func {
 
 // Fill fills the layout. An error says that the layout asks for what the data has not.
 func (l *Layout) Fill(data any) (string, error) {
-	s := &state{layout: l, variables: []variable{{"$", reflect.ValueOf(data)}}, err: l.err}
-	s.list(l.root, reflect.ValueOf(data))
+	root, err := l.root()
+	if err != nil {
+		return "", err
+	}
+	s := &state{layout: l, variables: []variable{{"$", reflect.ValueOf(data)}}}
+	s.list(root, reflect.ValueOf(data))
 	return s.out.String(), s.err
 }
 
