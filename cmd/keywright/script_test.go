@@ -17,11 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/internal/expect"
-	"github.com/keywright/keywright/internal/gate"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
-	"slices"
 )
 
 // programs lists those that the tests find in PATH.
@@ -30,10 +28,6 @@ var programs = map[string]func(){"keywright": main}
 func TestMain(m *testing.M) {
 	testscript.Main(m, programs)
 }
-
-// beyond are the scripts that the gate goes without, of the folders that have others: each starts dozens of programs.
-var beyond = []string{"namespace/databases", "namespace/elsewherecluster", "namespace/since", "namespace/snapshot",
-	"namespace/users", "audit/sample", "audit/mistakes"}
 
 // TestScripts runs testdata/script/<verb>/*.txtar. KEYWRIGHT_UPDATE=1 rewrites
 // the golden files in them.
@@ -54,9 +48,6 @@ func TestScripts(t *testing.T) {
 			if err != nil || len(files) == 0 {
 				t.Fatalf("%d scripts, %v", len(files), err)
 			}
-			files = slices.DeleteFunc(files, func(file string) bool {
-				return !gate.All() && slices.Contains(beyond, filepath.Base(dir)+"/"+strings.TrimSuffix(filepath.Base(file), ".txtar"))
-			})
 			testscript.Run(t, testscript.Params{
 				Files: files, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("KEYWRIGHT_UPDATE") != "",
 				Setup: func(env *testscript.Env) error {
@@ -64,6 +55,7 @@ func TestScripts(t *testing.T) {
 					env.Setenv("GORACE", "atexit_sleep_ms=0") // else every run with -race ends with a second of sleep
 					env.Setenv("GOGC", "off")                 // most of them are over before there is something to collect
 					env.Values["tb"], env.Values["values"] = env.T().(testing.TB), env.Values
+					env.Values["names"] = append(namesOf(env.Vars), "URL", "ADDR", "SOCKET", "CA", "CERT", "KEY", "OTHERCA")
 					return nil
 				},
 				Cmds: commands,
@@ -74,6 +66,7 @@ func TestScripts(t *testing.T) {
 
 // commands say what the scripts can say beside testscript's own words.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"run":       run,
 	"server":    startServer,
 	"cluster":   startCluster,
 	"redis":     askServer,
@@ -274,11 +267,17 @@ func stripped(v any) any {
 	return v
 }
 
-// exits is `exits CODE PROGRAM ARG…`: exec, and the very exit code.
+// exits is `exits CODE run ARG…` or `exits CODE exec PROGRAM ARG…`: run or exec, and the very exit code.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	if got := codeOf(ts.Exec(args[1], args[2:]...)); got != want {
+	var got int
+	if args[1] == "exec" {
+		got = codeOf(ts.Exec(args[2], args[3:]...))
+	} else {
+		got = runCommand(ts, args[2:]).Code
+	}
+	if got != want {
 		ts.Fatalf("%s exits with %d, not %d", strings.Join(args[1:], " "), got, want)
 	}
 }
