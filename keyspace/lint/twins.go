@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,16 +11,15 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-// decomposed returns what each character that has a decomposition is made of. Both tables are read when the first
-// character is met that is not ASCII, which is seldom.
-var decomposed = sync.OnceValue(func() map[rune]string {
+// decompositions reads the table: words of a character and what it is made of.
+func decompositions(table string) map[rune]string {
 	out := map[rune]string{}
-	for word := range strings.FieldsSeq(decomposedText) {
+	for _, word := range strings.Fields(table) {
 		r, size := utf8.DecodeRuneInString(word)
 		out[r] = word[size:]
 	}
 	return out
-})
+}
 
 // alike are letters of other scripts that look as Latin ones do, each with what it
 // looks like after it.
@@ -31,14 +29,13 @@ const alike = "АAВBЕEКKМMНHОOРPСCТTУYХXЅSІIЈJҮYԌGԀDЗ3" +
 	"αaοoνvρpυuκkιiγyχxτtηn" +
 	"ıiɑaɡgɩiʋuѵvᴏoᴄcᴠvᴡwᴢzꞌ'՝'ʼ'’'‘'‐-‑-‒-–-—-−-ー-٭*∗*∶:։:：:꞉:ː:܃:⁄/∕/․.。.‚,"
 
-// looksLike returns the Latin letter of each character that looks like one.
-var looksLike = sync.OnceValue(func() map[rune]rune {
+var looksLike = func() map[rune]rune {
 	letters, out := []rune(alike), map[rune]rune{}
 	for i := 0; i+1 < len(letters); i += 2 {
 		out[letters[i]] = letters[i+1]
 	}
 	return out
-})
+}()
 
 // Hangul syllables are made of two or three letters.
 const (
@@ -52,17 +49,13 @@ const (
 func appearance(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r < utf8.RuneSelf {
-			b.WriteRune(unicode.ToLower(r))
-			continue
-		}
 		if invisible(r) {
 			continue
 		}
 		if r >= 0xff01 && r <= 0xff5e { // full width
 			r -= 0xfee0
 		}
-		if l, ok := looksLike()[r]; ok {
+		if l, ok := looksLike[r]; ok {
 			r = l
 		}
 		switch {
@@ -73,8 +66,8 @@ func appearance(text string) string {
 			if t := s % hangulPerVowel; t > 0 {
 				b.WriteRune(hangulT + t)
 			}
-		case decomposed()[r] != "":
-			b.WriteString(strings.ToLower(decomposed()[r]))
+		case decomposed[r] != "":
+			b.WriteString(strings.ToLower(decomposed[r]))
 		default:
 			b.WriteRune(unicode.ToLower(r))
 		}
@@ -119,10 +112,7 @@ func visible(p *pattern.Pattern) string {
 	}
 	var codes []string
 	for _, r := range text {
-		if r < utf8.RuneSelf {
-			continue
-		}
-		if _, twin := looksLike()[r]; twin || invisible(r) || unicode.Is(unicode.Mn, r) || decomposed()[r] != "" {
+		if _, twin := looksLike[r]; twin || invisible(r) || unicode.Is(unicode.Mn, r) || decomposed[r] != "" {
 			codes = append(codes, fmt.Sprintf("U+%04X", r))
 		}
 	}
