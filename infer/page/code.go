@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -90,7 +91,7 @@ func (c *collector) reply(name string, lines []string) {
 			last.typ = strings.Trim(answer, `"`)
 		}
 	case strings.HasPrefix(answer, "(integer) -1") && !strings.HasPrefix(answer, "(integer) -1"+"0"):
-		last.ttl = orElse(last.ttl, "none")
+		last.ttl = cmp.Or(last.ttl, "none")
 	}
 }
 
@@ -228,8 +229,8 @@ func (c *collector) program(l string, at candidate) {
 	c.strings(l, at)
 	if len(c.found) == before+1 {
 		one := &c.found[before]
-		one.typ = orElse(one.typ, c.above.typ)
-		one.ttl = orElse(orElse(one.ttl, ttl), c.above.ttl)
+		one.typ = cmp.Or(one.typ, c.above.typ)
+		one.ttl = cmp.Or(one.ttl, ttl, c.above.ttl)
 	}
 	last := strings.LastIndexAny(l, "\"'`")
 	if len(c.found) > before+1 || last < 0 {
@@ -249,9 +250,9 @@ func (c *collector) program(l string, at candidate) {
 		return
 	}
 	one := &c.found[before]
-	one.typ = orElse(orElse(one.typ, typeIn(m[1])), verbIn(m[1]))
-	one.ttl = orElse(one.ttl, ttlOfRemark(m[1]))
-	one.doc = orElse(one.doc, plainText(m[1]))
+	one.typ = cmp.Or(one.typ, typeIn(m[1]), verbIn(m[1]))
+	one.ttl = cmp.Or(one.ttl, ttlOfRemark(m[1]))
+	one.doc = cmp.Or(one.doc, plainText(m[1]))
 }
 
 // strings reads the strings of a program's line.
@@ -309,7 +310,7 @@ func (c *collector) strings(l string, at candidate) {
 			} else if c.listing && here.place == inProse {
 				here.place = inListing
 			}
-			here.ttl = orElse(here.ttl, ttlBeside(rest))
+			here.ttl = cmp.Or(here.ttl, ttlBeside(rest))
 		}
 		c.add(raw, here)
 		i += m[1] + used

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func (c *collector) withNumbers(value string) string {
 	}
 	return constantIn.ReplaceAllStringFunc(value, func(m string) string {
 		_, last := cutLast(m)
-		return orElse(c.amounts[last], m)
+		return cmp.Or(c.amounts[last], m)
 	})
 }
 

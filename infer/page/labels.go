@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -48,7 +49,7 @@ func (c *collector) attribute(l string, line int) bool {
 	n := len(c.found)
 	if n == 0 || c.heading.line > c.found[n-1].line {
 		if c.heading.line > 0 && line-c.heading.line <= attributeLines {
-			c.ahead = told{orElse(about.typ, c.ahead.typ), orElse(about.ttl, c.ahead.ttl), c.heading.line}
+			c.ahead = told{cmp.Or(about.typ, c.ahead.typ), cmp.Or(about.ttl, c.ahead.ttl), c.heading.line}
 		}
 		return false
 	}
@@ -56,7 +57,7 @@ func (c *collector) attribute(l string, line int) bool {
 	if line <= last.line || line-last.line > attributeLines && (c.inCode || line-last.line > sectionLines) {
 		return false
 	}
-	if last.typ, last.ttl = orElse(last.typ, about.typ), orElse(last.ttl, about.ttl); c.inCode || depth(l) > 0 ||
+	if last.typ, last.ttl = cmp.Or(last.typ, about.typ), cmp.Or(last.ttl, about.ttl); c.inCode || depth(l) > 0 ||
 		bullet.MatchString(l) {
 		return true
 	}
@@ -94,12 +95,12 @@ func (c *collector) saidBelow(l string, line int) bool {
 		first := strings.Fields(l)
 		typ := typeIn(strings.Join(first[:min(2, len(first))], " "))
 		if ttl := ttlOfRemark(l); last.typ == "" && typ != "" || last.ttl == "" && ttl != "" {
-			last.typ, last.ttl = orElse(last.typ, typ), orElse(last.ttl, ttl)
+			last.typ, last.ttl = cmp.Or(last.typ, typ), cmp.Or(last.ttl, ttl)
 			return true
 		}
 	}
 	label, value := labelOf(unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3")))
-	last.maxlen = orElse(last.maxlen, maxLen(l))
+	last.maxlen = cmp.Or(last.maxlen, maxLen(l))
 	switch low := folded(label); {
 	case label == "":
 	case last.ttl == "" && beginsWord(low, ttlTitles) && !notLife.MatchString(low):
@@ -109,7 +110,7 @@ func (c *collector) saidBelow(l string, line int) bool {
 		last.typ = typeIn(value)
 		return true
 	case valueLabel.MatchString(low) && typeIn(value) == "string":
-		last.hint = orElse(last.hint, "string")
+		last.hint = cmp.Or(last.hint, "string")
 		return true
 	}
 	if last.ttl == "" && bullet.MatchString(l) && depth(l) > 0 {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -53,10 +54,10 @@ func (c *collector) codeBlock(b block) {
 			continue
 		}
 		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
-			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+			at.place, at.doc = inListing, cmp.Or(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
 			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = orElse(typeIn(rest), partType(pending)), orElse(ttlOfRemark(rest), ttlOfRemark(pending))
-			at.maxlen = orElse(maxLen(rest), maxLen(pending))
+			at.typ, at.ttl = cmp.Or(typeIn(rest), partType(pending)), cmp.Or(ttlOfRemark(rest), ttlOfRemark(pending))
+			at.maxlen = cmp.Or(maxLen(rest), maxLen(pending))
 			c.add(key, at)
 			continue
 		}
@@ -99,19 +100,12 @@ func (c *collector) indented(b block, i int, t string) bool {
 	if _, _, isKey := listed(t); isKey {
 		return false
 	}
-	last.typ = orElse(last.typ, typeIn(t))
+	last.typ = cmp.Or(last.typ, typeIn(t))
 	return true
 }
 
 // depth returns how far in a line begins.
 func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
 
 // isProgram: languages whose lines are not lists of keys.
 func isProgram(lang string) bool {

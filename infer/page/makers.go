@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -86,7 +87,7 @@ func (c *collector) withWords(l string) string {
 	if len(c.words) == 0 {
 		return l
 	}
-	return used.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.words[strings.Trim(m, "${}")], m) })
+	return used.ReplaceAllStringFunc(l, func(m string) string { return cmp.Or(c.words[strings.Trim(m, "${}")], m) })
 }
 
 // usesMade returns a line that calls a client, with the keys that it names written out.
@@ -95,14 +96,14 @@ func (c *collector) usesMade(l string) string {
 		return l
 	}
 	if len(c.periods) > 0 {
-		l = name.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.periods[m], m) })
+		l = name.ReplaceAllStringFunc(l, func(m string) string { return cmp.Or(c.periods[m], m) })
 	}
 	return made.ReplaceAllStringFunc(l, func(m string) string {
 		use := made.FindStringSubmatch(m)
 		if text := c.made[use[1]+"("]; text != "" && use[2] != "" {
 			return text
 		}
-		return orElse(c.made[use[1]], m)
+		return cmp.Or(c.made[use[1]], m)
 	})
 }
 

@@ -29,7 +29,7 @@ func (g *merged) add(m candidate) {
 	g.shows, g.quoted = g.shows && m.shows, g.quoted && m.quoted
 	g.commands = g.commands && m.place == inCommand
 	g.shown = g.shown || m.shows
-	g.maxlen = orElse(g.maxlen, m.maxlen)
+	g.maxlen = cmp.Or(g.maxlen, m.maxlen)
 	g.shape.nameHoles(&m.shape)
 	if m.place > g.place {
 		g.place = m.place
@@ -37,9 +37,9 @@ func (g *merged) add(m candidate) {
 			g.doc = cmp.Or(m.doc, g.doc)
 		}
 	}
-	g.typ, g.hint = betterType(g.typ, m.typ), orElse(g.hint, m.hint)
+	g.typ, g.hint = betterType(g.typ, m.typ), cmp.Or(g.hint, m.hint)
 	if m.weak {
-		g.maybe = orElse(g.maybe, m.ttl)
+		g.maybe = cmp.Or(g.maybe, m.ttl)
 	} else {
 		g.say(m.ttl, m.line)
 	}
@@ -204,7 +204,7 @@ func (g *merged) key() (Key, bool) {
 			return Key{}, false
 		}
 	}
-	typ := orElse(g.typ, g.hint)
+	typ := cmp.Or(g.typ, g.hint)
 	if typ == "" || typ == "string" {
 		if g.shape.says(channelWords) {
 			typ = "channel"
@@ -214,7 +214,7 @@ func (g *merged) key() (Key, bool) {
 			typ = "channel"
 		}
 	}
-	ttl := orElse(g.ttl, g.maybe)
+	ttl := cmp.Or(g.ttl, g.maybe)
 	if typ == "channel" || g.doubt() != "" {
 		ttl = ""
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -111,8 +112,8 @@ const maxComment = 12
 // aboveKey returns the type and the TTL that the comment above a line tells.
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
-		typ = orElse(typ, partType(l))
-		ttl = orElse(ttl, ttlOfRemark(l))
+		typ = cmp.Or(typ, partType(l))
+		ttl = cmp.Or(ttl, ttlOfRemark(l))
 	}
 	return typ, ttl
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -470,7 +471,7 @@ func (c *collector) sentence(l string, line int, section string) {
 	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")
-			at.typ = orElse(typeNear(behind), typeBefore(l[:m[0]]))
+			at.typ = cmp.Or(typeNear(behind), typeBefore(l[:m[0]]))
 		}
 	}
 	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.ttl == "" {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ scan:
 				continue // a hash tag
 			}
 			p := piece{hole: true, name: holeName(name)}
-			p.typ = orElse(dateForms[strings.ToLower(name)], formatType(m[0]))
+			p.typ = cmp.Or(dateForms[strings.ToLower(name)], formatType(m[0]))
 			if strings.HasPrefix(m[0], "*") {
 				p.name, s.glob = "", true
 			}
