@@ -230,9 +230,6 @@ func timeOf(name, value, lang, above string) string {
 	return write(time.Duration(total) * unit)
 }
 
-// maxLifetime bounds what is taken for a TTL.
-const maxLifetime = 100 * 365 * 24 * time.Hour
-
 // unitOf returns the unit that a name of a time ends with.
 func unitOf(name string) (time.Duration, bool) {
 	m := timeWords.FindAllStringSubmatch(name, -1)

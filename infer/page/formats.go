@@ -56,8 +56,6 @@ func formatted(text, rest string) (raw string, used int) {
 	return raw, len(m[0])
 }
 
-func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
-
 // afterFormat returns what follows a format's values: "a:%{b}" % { b: x }, 60.
 func afterFormat(rest string) string {
 	trimmed := strings.TrimLeft(rest, " ")

@@ -434,3 +434,5 @@ func loads(text string, types map[string]string) bool {
 	})
 	return err == nil
 }
+
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }

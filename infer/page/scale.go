@@ -145,20 +145,3 @@ func (s scale) time(text string) string {
 	}
 	return ""
 }
-
-// scale returns that of the column of TTLs, with its title.
-func (col columns) scale(head row) (by scale, title string) {
-	if col.ttl < 0 {
-		return 0, ""
-	}
-	title = head.cells[col.ttl]
-	return scaleOf(title, head.cells), plainText(title)
-}
-
-// unscaled notes a number of which it is not certain what time it is.
-func (c *collector) unscaled(line int, title, cell string) {
-	text := plainText(cell)
-	if anyNumber.MatchString(text) {
-		c.pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
-	}
-}

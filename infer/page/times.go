@@ -312,3 +312,6 @@ func longest(list []span) string {
 	}
 	return write(best)
 }
+
+// maxLifetime bounds what is taken for a TTL.
+const maxLifetime = 100 * 365 * 24 * time.Hour
