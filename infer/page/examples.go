@@ -25,26 +25,6 @@ func exampleLabel(l string) bool {
 	return text != "" && utf8.RuneCountInString(text) < 24 && isExampleTitle(text)
 }
 
-// instanceOfKey reports whether a key without placeholders is another one with words in their
-// places: person:anna of person:{handle}.
-func (s *shape) instanceOfKey(o *shape) bool {
-	if s.sep != o.sep || len(s.parts) != len(o.parts) || s.holes() > 0 && !s.concrete() {
-		return false
-	}
-	words := 0
-	for i, p := range s.parts {
-		q := o.parts[i]
-		switch {
-		case same(p, q):
-		case i > 0 && q.isHole() && !q[0].value:
-			words++
-		default:
-			return false
-		}
-	}
-	return words > 0
-}
-
 // illustrates reports whether a key that is mentioned as an example, or in a command below the
 // key that it is one of, says nothing of its own.
 func (g *merged) illustrates(h *merged) bool {
@@ -63,19 +43,6 @@ func (c *collector) dropExamples(list []*merged) []*merged {
 		}
 		return g.quoted
 	})
-}
-
-// lastLine returns the last line of a piece of text that says anything, or what was before it.
-func (b *block) lastLine(before string) string {
-	if b.code != nil || b.rows != nil {
-		return ""
-	}
-	for i := len(b.text) - 1; i >= 0; i-- {
-		if strings.TrimSpace(b.text[i]) != "" {
-			return b.text[i]
-		}
-	}
-	return before
 }
 
 // onlyExamples notes that what was found is given as an example, and is dropped if it is one of

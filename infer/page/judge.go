@@ -436,3 +436,23 @@ func loads(text string, types map[string]string) bool {
 }
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// instanceOfKey reports whether a key without placeholders is another one with words in their
+// places: person:anna of person:{handle}.
+func (s *shape) instanceOfKey(o *shape) bool {
+	if s.sep != o.sep || len(s.parts) != len(o.parts) || s.holes() > 0 && !s.concrete() {
+		return false
+	}
+	words := 0
+	for i, p := range s.parts {
+		q := o.parts[i]
+		switch {
+		case same(p, q):
+		case i > 0 && q.isHole() && !q[0].value:
+			words++
+		default:
+			return false
+		}
+	}
+	return words > 0
+}

@@ -193,3 +193,24 @@ func plainText(s string) string {
 	s = marks.Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// lastLine returns the last line of a piece of text that says anything, or what was before it.
+func (b *block) lastLine(before string) string {
+	if b.code != nil || b.rows != nil {
+		return ""
+	}
+	for i := len(b.text) - 1; i >= 0; i-- {
+		if strings.TrimSpace(b.text[i]) != "" {
+			return b.text[i]
+		}
+	}
+	return before
+}
+
+// cell returns a cell, "" where the row has none.
+func (r *row) cell(i int) string {
+	if i < 0 || i >= len(r.cells) {
+		return ""
+	}
+	return r.cells[i]
+}

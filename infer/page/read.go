@@ -77,7 +77,7 @@ func (c *collector) table(b block) {
 			list = between.Split(plainKey(key), -1)
 		}
 		for _, raw := range list {
-			if whole := r.prefixed(raw, col.key); whole != "" {
+			if whole := wholeKey(&r, raw, col.key); whole != "" {
 				raw = whole
 			}
 			c.add(raw, at)
@@ -117,10 +117,10 @@ func (c *collector) narrow(rows []row) {
 // between is between several keys in one cell.
 var between = lazy(`\s*(?:,|、|\s/\s|\s)\s*`)
 
-// prefixed returns the key of a row that gives a prefix (login:) and, in another
+// wholeKey returns the key of a row that gives a prefix (login:) and, in another
 // column, an example: the example, or the prefix and a placeholder where the
 // example does not show what varies. Without an example a prefix is no key.
-func (r *row) prefixed(prefix string, at int) string {
+func wholeKey(r *row, prefix string, at int) string {
 	if !strings.HasSuffix(prefix, ":") || len(prefix) < 3 {
 		return ""
 	}
@@ -139,13 +139,6 @@ func (r *row) prefixed(prefix string, at int) string {
 }
 
 func plainKey(cell string) string { return strings.Trim(unescape(cell), " *_\"'") }
-
-func (r *row) cell(i int) string {
-	if i < 0 || i >= len(r.cells) {
-		return ""
-	}
-	return r.cells[i]
-}
 
 // maxTold says how many rows tell which column is which.
 const maxTold = 300
@@ -214,7 +207,7 @@ func keysIn(rows []row, i int) int {
 		if len(list) == 0 {
 			list = []string{plainKey(cell)}
 		}
-		if whole := r.prefixed(list[0], i); whole != "" {
+		if whole := wholeKey(&r, list[0], i); whole != "" {
 			list[0] = whole
 		}
 		s, ok := parse(list[0])
