@@ -4,6 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // verbs are commands whose first argument is a key, and the type they tell.
@@ -29,9 +34,9 @@ var verbs = map[string]string{
 	"EXPIREAT": "", "PEXPIREAT": "", "TOUCH": "", "DUMP": "",
 }
 
-var prompt = lazy(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
+var prompt = regex.Lazy(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
 	`|redis(?:-cli)?[^>\s]*>\s*|\(\w+\)\s*)+`)
-var cli = lazy(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
+var cli = regex.Lazy(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
 	`|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
 
 // command returns a Redis command in a line, with its arguments; "" if it is none.
@@ -55,9 +60,9 @@ func command(t string) (name string, args []string) {
 // arrow is what is before a command in a sequence diagram: App->>Redis: GET x;
 // step is what a page writes before one in a table of steps: save → SET x.
 var (
-	arrow = lazy(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
-	step  = lazy(`^.*(?:→|->|=>)\s*([A-Z]{2,}\s.*)$`)
-	call  = lazy(`^([A-Za-z]+)\((.*)\)\s*$`)
+	arrow = regex.Lazy(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
+	step  = regex.Lazy(`^.*(?:→|->|=>)\s*([A-Z]{2,}\s.*)$`)
+	call  = regex.Lazy(`^([A-Za-z]+)\((.*)\)\s*$`)
 )
 
 // anyCommand returns a command in a line of code, alone or in a diagram.
@@ -173,7 +178,7 @@ func (c *collector) command(name string, args []string, at candidate) {
 		return
 	}
 	if nx && at.ttl != "" && at.typ == "string" {
-		if s, ok := parse(key); ok && s.says(lockWords) {
+		if s, ok := shape.Parse(key); ok && s.Says(shape.LockWords) {
 			at.typ = "lock"
 		}
 	}
@@ -184,39 +189,39 @@ func ttlOf(args []string, i int, per int64) string {
 	if i >= len(args) {
 		return ""
 	}
-	return seconds(args[i], per)
+	return wording.Seconds(args[i], per)
 }
 
 // literal is a string in a program: quoted, with what is joined to it.
-var literal = lazy("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|" +
+var literal = regex.Lazy("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|" +
 	"`(?:[^`\\\\\n]|\\\\.)*`)")
 
 var (
-	joined = lazy(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
-	joiner = lazy(`^\s*(?:\+|\.\s)\s*`)
-	called = lazy(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
+	joined = regex.Lazy(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
+	joiner = regex.Lazy(`^\s*(?:\+|\.\s)\s*`)
+	called = regex.Lazy(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
 		`redis_client|client|conn)\s*,\s*)?&?(?:[A-Za-z_.]+!?\()?$`)
-	named = lazy(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
+	named = regex.Lazy(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
 		`(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
-	returns = lazy(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
-	formats = lazy(`%[-+0-9.]*[sdvi]`)
+	returns = regex.Lazy(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
+	formats = regex.Lazy(`%[-+0-9.]*[sdvi]`)
 )
 
 // inChannels: a line of settings that lists channels.
-var inChannels = lazy(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*[{\[][^}\]]*$`)
+var inChannels = regex.Lazy(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*[{\[][^}\]]*$`)
 
 // springCall is a call of Spring's templates, railsCall one of Rails' cache.
 var (
-	springCall = lazy(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)` +
+	springCall = regex.Lazy(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)` +
 		`\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
 	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string",
 		"Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
-	railsCall = lazy(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$|\bCache::(?:\w+\([^()]*\)->)?` +
+	railsCall = regex.Lazy(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$|\bCache::(?:\w+\([^()]*\)->)?` +
 		`(?:remember|rememberForever|put|get|add|forever|pull|has|increment|decrement)\(\s*$`)
 )
 
 // remark is the comment behind the code of a line.
-var remark = lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
+var remark = regex.Lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
 // program reads a line of a program: its strings, and what the comment behind
 // them says of the one key among them.
@@ -241,7 +246,7 @@ func (c *collector) program(l string, at candidate) {
 		return
 	}
 	if len(c.found) == before { // a word or two with a comment that tells a type
-		if list := literal.FindAllStringSubmatch(l, -1); len(list) == 1 && typeIn(m[1]) != "" {
+		if list := literal.FindAllStringSubmatch(l, -1); len(list) == 1 && wording.TypeIn(m[1]) != "" {
 			at.place, at.doc = inListing, ""
 			c.add(strings.Trim(list[0][1], "\"'`"), at)
 		}
@@ -250,9 +255,9 @@ func (c *collector) program(l string, at candidate) {
 		return
 	}
 	one := &c.found[before]
-	one.typ = cmp.Or(one.typ, typeIn(m[1]), verbIn(m[1]))
-	one.ttl = cmp.Or(one.ttl, ttlOfRemark(m[1]))
-	one.doc = cmp.Or(one.doc, plainText(m[1]))
+	one.typ = cmp.Or(one.typ, wording.TypeIn(m[1]), verbIn(m[1]))
+	one.ttl = cmp.Or(one.ttl, wording.TTLOfRemark(m[1]))
+	one.doc = cmp.Or(one.doc, markdown.PlainText(m[1]))
 }
 
 // strings reads the strings of a program's line.
@@ -282,7 +287,7 @@ func (c *collector) strings(l string, at candidate) {
 		switch {
 		case known:
 			here.place, here.typ = inCommand, typ
-			here.ttl = ttlInCall(verb, afterFormat(rest[used:]))
+			here.ttl = wording.TTLInCall(verb, afterFormat(rest[used:]))
 		case strings.Contains(strings.ToLower(verb), "lock") && !strings.Contains(strings.ToLower(verb), "key"):
 			i += m[1] + used
 			continue // the name of a lock, from which a library makes the key
@@ -290,7 +295,7 @@ func (c *collector) strings(l string, at candidate) {
 			here.place, here.typ = inListing, "channel"
 		case named.MatchString(before), returns.MatchString(before):
 			here.place = inListing
-			here.ttl = ttlIn(rest, false, 0)
+			here.ttl = wording.TTLIn(rest, false, 0)
 		}
 		if here.place == inCommand && typ != "" && plainWord.MatchString(raw) {
 			c.pass(at.line, raw, "it is a word alone in a program, which may be anything")
@@ -325,17 +330,17 @@ func ttlBeside(rest string) string {
 	}
 	rest = withinCall(rest)
 	if m := timeMember.FindStringSubmatch(rest); m != nil {
-		return seconds(m[1], 1)
+		return wording.Seconds(m[1], 1)
 	}
-	return unitTime(rest)
+	return wording.UnitTime(rest)
 }
 
 // timeMember is a member of an array or an object that is a time.
-var timeMember = lazy(
+var timeMember = regex.Lazy(
 	`(?i)["']?\b(?:ttl|expires?|expiry|time|lifetime)["']?\s*(?:=>|:)\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*(?:[,\])}]|$)`)
 
 // plainWord is the name of a key that has nothing of one but its place.
-var plainWord = lazy(`^[A-Za-z][\w.-]*$`)
+var plainWord = regex.Lazy(`^[A-Za-z][\w.-]*$`)
 
 // withinCall returns what is left of the arguments of a call.
 func withinCall(rest string) string {
@@ -373,7 +378,7 @@ func verbOf(name string) (string, bool) {
 
 // stackExchange is a method of the client that most C# programs use.
 var (
-	stackExchange = lazy(
+	stackExchange = regex.Lazy(
 		`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
 			`|CONTAINS|MEMBERS|LENGTH|POP|LEFTPUSH|RIGHTPUSH|LEFTPOP|RIGHTPOP|RANGE|TRIM|READ|EXPIRE|EXISTS|DELETE|RANK|SCORE|RANGEBYRANK` +
 			`|RANGEBYSCORE|DELETEASYNC|TIMETOLIVE)(?:ASYNC)?$`)
@@ -394,7 +399,7 @@ func together(text, rest string) (string, int) {
 		if m == nil {
 			return text, used
 		}
-		text += "{" + holeName(m[1]) + "}"
+		text += "{" + shape.HoleName(m[1]) + "}"
 		used += len(m[0])
 	}
 }

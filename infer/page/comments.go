@@ -4,10 +4,13 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // markup is that of comments: <summary>.
-var markup = lazy(`</?[a-z]+>`)
+var markup = regex.Lazy(`</?[a-z]+>`)
 
 // isPart: what separates the parts of a remark, for words that are a part alone.
 func isPart(r rune) bool {
@@ -15,7 +18,7 @@ func isPart(r rune) bool {
 }
 
 // articles are before a type that is alone.
-var articles = lazy(`(?i)^(?:an?|the|as|ein(?:e[nr]?)?|une?|el|la|un[ao]?|redis|type|typ)\s+`)
+var articles = regex.Lazy(`(?i)^(?:an?|the|as|ein(?:e[nr]?)?|une?|el|la|un[ao]?|redis|type|typ)\s+`)
 
 // partType returns the type that a part of a remark is, or begins with: "open orders (list)".
 func partType(text string) string {
@@ -28,7 +31,7 @@ func partType(text string) string {
 			}
 			continue
 		}
-		if t := typeIn(part); t != "" && (len(words) == 1 || t == "zset" && len(words) == 2) {
+		if t := wording.TypeIn(part); t != "" && (len(words) == 1 || t == "zset" && len(words) == 2) {
 			return t
 		}
 	}
@@ -36,25 +39,25 @@ func partType(text string) string {
 }
 
 // units of comments may be said beside these words.
-var unitFiller = lazy(`(?i)^(?:all |ttls?,? |time |unit |value )*(?:in |en |unit: ?|单位 ?|單位 ?|単位 ?|단위 ?)?`)
+var unitFiller = regex.Lazy(`(?i)^(?:all |ttls?,? |time |unit |value )*(?:in |en |unit: ?|单位 ?|單位 ?|単位 ?|단위 ?)?`)
 
 // unitSaid returns the unit that a comment gives the number n: a time of that number, or a part
 // that is a unit and nothing else. 0: none, or several.
 func unitSaid(comment string, n int64) time.Duration {
-	low := folded(markup.ReplaceAllString(comment, " "))
-	for _, s := range timesIn(low) {
-		if s.time == time.Duration(n)*s.unit && !isOften(low, s) {
-			return s.unit
+	low := wording.Folded(markup.ReplaceAllString(comment, " "))
+	for _, s := range wording.TimesIn(low) {
+		if s.Time == time.Duration(n)*s.Unit && !wording.IsOften(low, s) {
+			return s.Unit
 		}
 	}
 	var unit time.Duration
 	for _, part := range strings.FieldsFunc(low, isPart) {
 		part = strings.TrimSpace(part)
 		part = strings.TrimSpace(part[len(unitFiller.FindString(part)):])
-		if utf8.RuneCountInString(part) < 2 && !strings.ContainsFunc(part, isDense) {
+		if utf8.RuneCountInString(part) < 2 && !strings.ContainsFunc(part, wording.IsDense) {
 			continue
 		}
-		switch one := unitWord(part); {
+		switch one := wording.UnitWord(part); {
 		case one == 0:
 		case unit != 0 && unit != one:
 			return 0

@@ -6,21 +6,25 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // constant is a string that a program gives a name: one in capitals, or one that says
 // that it is of a key.
 var (
-	constant = lazy(`\b([A-Z][A-Z0-9_]{2,}|[A-Za-z]\w*(?:Key|Prefix|_key|_prefix|KeyFormat|Pattern|Template)` +
+	constant = regex.Lazy(`\b([A-Z][A-Z0-9_]{2,}|[A-Za-z]\w*(?:Key|Prefix|_key|_prefix|KeyFormat|Pattern|Template)` +
 		`|[kK]ey[A-Z]\w+)` +
 		`\s*(?::\s*\w+\s*)?:?=\s*["']([^"'\s]+)["']`)
-	constantIn = lazy(`\b[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w*)*\b`)
+	constantIn = regex.Lazy(`\b[A-Za-z]\w*(?:(?:\.|::)[A-Za-z]\w*)*\b`)
 	// entry is a constant that is a member of an object: HOT: 'web:hot'.
-	entry = lazy(`^\s*["']?([A-Z][A-Z0-9_]{2,})["']?\s*(?::|=>)\s*["']([^"'\s]+)["']\s*,?\s*(?:$|//|#)`)
+	entry = regex.Lazy(`^\s*["']?([A-Z][A-Z0-9_]{2,})["']?\s*(?::|=>)\s*["']([^"'\s]+)["']\s*,?\s*(?:$|//|#)`)
 	// amount is a constant that is a number: ONE_DAY = 24 * 60 * 60.
-	amount = lazy(`\b([A-Z][A-Z0-9_]{2,}|[a-z]\w*(?:Second|Minute|Hour|Day|Week)s?)\s*(?::\s*\w+\s*)?=\s*` +
+	amount = regex.Lazy(`\b([A-Z][A-Z0-9_]{2,}|[a-z]\w*(?:Second|Minute|Hour|Day|Week)s?)\s*(?::\s*\w+\s*)?=\s*` +
 		`(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\s*(?:$|;|//|#)`)
-	keyName = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_|(?:Key|Prefix|_key|_prefix)$`)
+	keyName = regex.Lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_|(?:Key|Prefix|_key|_prefix)$`)
 )
 
 // maxConstants bounds those of a page.
@@ -28,9 +32,9 @@ const maxConstants = 500
 
 // constants remembers the strings that a block names, and takes those that are
 // the beginning of keys for keys, unless the block says how they go on.
-func (c *collector) constants(b block) {
+func (c *collector) constants(b markdown.Block) {
 	var code string
-	for i, l := range b.code {
+	for i, l := range b.Code {
 		if m := entry.FindStringSubmatch(l); m != nil && strings.Contains(m[2], ":") && len(c.consts) < maxConstants &&
 			!strings.HasSuffix(m[2], ":") {
 			c.consts = known(c.consts, m[1], m[2])
@@ -48,11 +52,11 @@ func (c *collector) constants(b block) {
 				continue
 			}
 			if code == "" {
-				code = strings.Join(b.code, "\n")
+				code = strings.Join(b.Code, "\n")
 			}
 			if uses(code, m[1]) < 2 {
 				c.add(m[2]+"{}",
-					candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])], prefix: true})
+					candidate{place: inListing, line: b.Line + i, section: b.Section, ttl: c.lives[stem(m[1])], prefix: true})
 			}
 		}
 	}
@@ -124,19 +128,19 @@ func (c *collector) resolved(l string) string {
 
 // A name of a time, its parts that say so, and the unit that it may name.
 var (
-	lifetime = lazy(`(?i)\b((?:ttl|expir\w*|lifetime)_\w+|\w*?(?:ttl|expire|expires|expiry|expiration|lifetime|timeout)` +
+	lifetime = regex.Lazy(`(?i)\b((?:ttl|expir\w*|lifetime)_\w+|\w*?(?:ttl|expire|expires|expiry|expiration|lifetime|timeout)` +
 		`(?:_?(?:in|time))?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
 		`\s*(?::\s*[\w.]+\s*)?(?::=|=>|=|:)\s*(.+)$`)
-	timeWords = lazy(
+	timeWords = regex.Lazy(
 		`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
 			`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
-	keyWords = lazy(
+	keyWords = regex.Lazy(
 		`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
-	factors = lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
+	factors = regex.Lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
 )
 
 // member is a line of an object.
-var member = lazy(`^["']?([A-Za-z_]\w*)["']?\s*(?::|=>|=)\s*(.+)$`)
+var member = regex.Lazy(`^["']?([A-Za-z_]\w*)["']?\s*(?::|=>|=)\s*(.+)$`)
 
 // stem returns what a name says besides that it is of a key or of a time: SeedListPrefix,
 // SEED_LIST_TTL and seed_list_expire have one.
@@ -163,9 +167,9 @@ func (c *collector) number(l string) {
 }
 
 // lifetimes remembers the times that a block gives names to.
-func (c *collector) lifetimes(b block) {
-	inside := parents(b.code)
-	for i, l := range b.code {
+func (c *collector) lifetimes(b markdown.Block) {
+	inside := parents(b.Code)
+	for i, l := range b.Code {
 		c.number(l)
 		m := lifetime.FindStringSubmatch(strings.TrimSpace(l))
 		if m == nil && timesOpen.MatchString(inside[i].open) {
@@ -174,7 +178,7 @@ func (c *collector) lifetimes(b block) {
 		if m == nil || isComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
 			continue
 		}
-		of, ttl := stem(m[1]), timeOf(m[1], c.withNumbers(m[2]), b.lang, groupComment(b.code, i))
+		of, ttl := stem(m[1]), timeOf(m[1], c.withNumbers(m[2]), b.Lang, groupComment(b.Code, i))
 		if of == "" || ttl == "" {
 			continue
 		}
@@ -188,7 +192,7 @@ func (c *collector) lifetimes(b block) {
 // timeOf returns the time that a program gives a name. A number alone is one if the name tells its
 // unit, if the comment after or above it does, or in languages whose clients take seconds.
 func timeOf(name, value, lang, above string) string {
-	if t := ttlInCall("", value); t != "" {
+	if t := wording.TTLInCall("", value); t != "" {
 		return t
 	}
 	m := factors.FindStringSubmatch(value)
@@ -197,8 +201,8 @@ func timeOf(name, value, lang, above string) string {
 	}
 	after := ""
 	if r := remark.FindStringSubmatch(value); r != nil {
-		if after = r[1]; duration(after) != "" {
-			return duration(after)
+		if after = r[1]; wording.LongestIn(after) != "" {
+			return wording.LongestIn(after)
 		}
 	}
 	total := int64(1)
@@ -224,10 +228,10 @@ func timeOf(name, value, lang, above string) string {
 	default:
 		return ""
 	}
-	if total > int64(maxLifetime/unit) {
+	if total > int64(wording.MaxLifetime/unit) {
 		return ""
 	}
-	return write(time.Duration(total) * unit)
+	return wording.FormatTTL(time.Duration(total) * unit)
 }
 
 // unitOf returns the unit that a name of a time ends with.
@@ -254,9 +258,9 @@ var inSeconds = []string{"python", "py", "ruby", "rb", "php"}
 // defined is the name that a line of a program gives what it says; function is one whose
 // lines follow.
 var (
-	defined = lazy(
+	defined = regex.Lazy(
 		`^\s*(?:(?:export|public|private|static|final|const|let|var|val|String|string|readonly)\s+)*\$?([A-Za-z_]\w*)\s*(?::\s*\w+\s*)?(?::=|=>|=|:)`)
-	function = lazy(`\b(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?([A-Za-z_]\w*)`)
+	function = regex.Lazy(`\b(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?([A-Za-z_]\w*)`)
 )
 
 // lifetimeOf returns the TTL of the constant that belongs to what a line names.
@@ -291,9 +295,9 @@ func typeAbove(doc string) string {
 	switch {
 	case len(words) == 0:
 		return ""
-	case words[0] == "redis", typeIn(words[0]) != "" && (len(words) == 1 || strings.HasSuffix(words[0], ":") ||
+	case words[0] == "redis", wording.TypeIn(words[0]) != "" && (len(words) == 1 || strings.HasSuffix(words[0], ":") ||
 		slices.Contains([]string{"of", "-", "–", "—"}, words[1])):
-		return typeIn(doc)
+		return wording.TypeIn(doc)
 	}
 	return ""
 }

@@ -4,14 +4,18 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // isExampleTitle reports whether a word of a title is one for examples.
 func isExampleTitle(title string) bool {
-	for _, w := range wordsIn(title) {
-		low := folded(w)
-		for _, e := range exampleTitles {
-			if low == folded(e) || len(e) > 5 && strings.HasPrefix(low, folded(e)) {
+	for _, w := range wording.WordsIn(title) {
+		low := wording.Folded(w)
+		for _, e := range wording.ExampleTitles {
+			if low == wording.Folded(e) || len(e) > 5 && strings.HasPrefix(low, wording.Folded(e)) {
 				return true
 			}
 		}
@@ -21,7 +25,7 @@ func isExampleTitle(title string) bool {
 
 // exampleLabel reports whether a line says that what follows are examples: **Example:**.
 func exampleLabel(l string) bool {
-	text := strings.Trim(plainText(l), " *_-:：#>")
+	text := strings.Trim(markdown.PlainText(l), " *_-:：#>")
 	return text != "" && utf8.RuneCountInString(text) < 24 && isExampleTitle(text)
 }
 
@@ -32,14 +36,14 @@ func (g *merged) illustrates(h *merged) bool {
 		return false
 	}
 	return (g.shown || g.commands && g.section != "" && g.section == h.section && g.line > h.line) &&
-		g.shape.instanceOfKey(&h.shape)
+		g.Shape.InstanceOfKey(&h.Shape)
 }
 
 // dropExamples drops what the page names only as an example, in a sentence.
 func (c *collector) dropExamples(list []*merged) []*merged {
 	return slices.DeleteFunc(list, func(g *merged) bool {
 		if g.quoted {
-			c.pass(g.line, g.shape.raw, "it is given as an example")
+			c.pass(g.line, g.Shape.Raw, "it is given as an example")
 		}
 		return g.quoted
 	})
@@ -50,7 +54,7 @@ func (c *collector) dropExamples(list []*merged) []*merged {
 func (c *collector) onlyExamples(from int) {
 	for i := from; i < len(c.found); i++ {
 		one := &c.found[i]
-		one.shows = one.holes() == 0 || one.concrete()
+		one.shows = one.Holes() == 0 || one.Concrete()
 		one.quoted = one.shows
 	}
 }
@@ -68,7 +72,7 @@ func (c *collector) withoutFields(keys []Key) []Key {
 		return keys
 	}
 	for _, l := range c.lines {
-		for _, s := range spans(l[:min(len(l), maxLine)]) {
+		for _, s := range markdown.Spans(l[:min(len(l), maxLine)]) {
 			named[s] = true
 		}
 	}
@@ -84,4 +88,4 @@ func (c *collector) withoutFields(keys []Key) []Key {
 }
 
 // nameless are placeholders, whose names say nothing here.
-var nameless = lazy(`\{[^{}#]*\}`)
+var nameless = regex.Lazy(`\{[^{}#]*\}`)

@@ -2,11 +2,14 @@ package page
 
 import (
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
 )
 
 // strftime are the layouts of days that Python's formats have.
 var (
-	strftime  = lazy(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
+	strftime  = regex.Lazy(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
 	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}",
 		"%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
 )
@@ -18,13 +21,13 @@ func strftimed(text string) string {
 		if p := strftimes[parts[2]]; p != "" {
 			return p
 		}
-		return "{" + holeName(parts[1]) + "}"
+		return "{" + shape.HoleName(parts[1]) + "}"
 	})
 }
 
 var (
-	formatCall = lazy(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-	formatHole = lazy(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
+	formatCall = regex.Lazy(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	formatHole = regex.Lazy(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
 )
 
 // formatted fills in the names of Python's "a:{}".format(b). used is 0 if it is
@@ -38,17 +41,17 @@ func formatted(text, rest string) (raw string, used int) {
 	next := 0
 	raw = formatHole.ReplaceAllStringFunc(strftimed(text), func(hole string) string {
 		name := formatHole.FindStringSubmatch(hole)[1]
-		if _, isDate := dateForms[strings.ToLower(strings.Trim(hole, "{}"))]; isDate {
+		if _, isDate := shape.DateForms[strings.ToLower(strings.Trim(hole, "{}"))]; isDate {
 			return hole
 		}
-		if name == "" || allDigits(name) {
+		if name == "" || shape.AllDigits(name) {
 			i := next
 			next++
 			if name != "" {
 				i = int(name[0] - '0')
 			}
 			if i < len(args) {
-				name = holeName(strings.TrimSpace(args[i]))
+				name = shape.HoleName(strings.TrimSpace(args[i]))
 			}
 		}
 		return "{" + name + "}"
@@ -93,7 +96,7 @@ func withArguments(raw, rest string) string {
 			if text := quoted(args[i-1]); text != "" { // a constant, written out
 				return text
 			}
-			name = holeName(strings.Trim(args[i-1], " )('\""))
+			name = shape.HoleName(strings.Trim(args[i-1], " )('\""))
 		}
 		switch {
 		case name == "":

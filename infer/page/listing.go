@@ -5,38 +5,43 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
-var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
+var isLog = regex.Lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
 	`panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
 	`System\.out|^\s*(?:desc|task|namespace)\s+[:"']|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
-func (c *collector) codeBlock(b block) {
-	c.inside, c.coded, c.inCode = "", isProgram(b.lang), true
+func (c *collector) codeBlock(b markdown.Block) {
+	c.inside, c.coded, c.inCode = "", isProgram(b.Lang), true
 	defer func() { c.coded, c.inCode = false, false }()
 	c.lifetimes(b)
 	c.constants(b)
 	c.makers(b)
-	b.code = unfolded(b.code)
-	inside := parents(b.code)
+	b.Code = unfolded(b.Code)
+	inside := parents(b.Code)
 	docstring := false
 	pending := "" // a comment above
-	for i, l := range b.code {
-		line := b.line + i
+	for i, l := range b.Code {
+		line := b.Line + i
 		if c.cut > 0 {
 			return
 		}
 		t := strings.TrimSpace(l)
-		at := candidate{line: line, section: b.section, doc: pending}
-		if c.attribute(t, line) || c.labelled(t, line, b.section) || c.indented(b, i, t) {
+		at := candidate{line: line, section: b.Section, doc: pending}
+		if c.attribute(t, line) || c.labelled(t, line, b.Section) || c.indented(b, i, t) {
 			continue
 		}
 		if quotes := strings.Count(t, `"""`); quotes > 0 {
 			docstring = docstring != (quotes%2 > 0)
 		}
-		if isProgram(b.lang) && (docstring || isComment(t)) && c.remarked(t, at) {
+		if isProgram(b.Lang) && (docstring || isComment(t)) && c.remarked(t, at) {
 			continue
 		}
 		if isComment(t) {
@@ -44,19 +49,19 @@ func (c *collector) codeBlock(b block) {
 			c.comment(t, at)
 			continue
 		}
-		if name, args := anyCommand(t, b.lang); name != "" {
+		if name, args := anyCommand(t, b.Lang); name != "" {
 			c.command(name, args, at)
-			c.reply(name, b.code[i+1:])
+			c.reply(name, b.Code[i+1:])
 			continue
 		}
 		if t == "" {
 			pending = ""
 			continue
 		}
-		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
-			at.place, at.doc = inListing, cmp.Or(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+		if key, rest, ok := listed(t); ok && !isProgram(b.Lang) {
+			at.place, at.doc = inListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
 			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = cmp.Or(typeIn(rest), partType(pending)), cmp.Or(ttlOfRemark(rest), ttlOfRemark(pending))
+			at.typ, at.ttl = cmp.Or(wording.TypeIn(rest), partType(pending)), cmp.Or(wording.TTLOfRemark(rest), wording.TTLOfRemark(pending))
 			at.maxlen = cmp.Or(maxLen(rest), maxLen(pending))
 			c.add(key, at)
 			continue
@@ -64,8 +69,8 @@ func (c *collector) codeBlock(b block) {
 		if isLog.MatchString(t) {
 			continue
 		}
-		c.above.typ, c.above.ttl = aboveKey(b.code, i)
-		c.within(inside[i], b.section)
+		c.above.typ, c.above.ttl = aboveKey(b.Code, i)
+		c.within(inside[i], b.Section)
 		before := len(c.found)
 		c.program(l, at)
 		c.members(b, i, before)
@@ -75,32 +80,32 @@ func (c *collector) codeBlock(b block) {
 // remarked reads a line of a comment that begins with a key and explains it.
 func (c *collector) remarked(t string, at candidate) bool {
 	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
-	if s, is := parse(key); !ok || !is || s.holes() == 0 && typeAbove(rest) == "" {
+	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && typeAbove(rest) == "" {
 		return false
 	}
 	before := len(c.found)
-	at.place, at.doc = inListing, plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
-	at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
+	at.place, at.doc = inListing, markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
+	at.typ, at.ttl = wording.TypeIn(rest), wording.TTLOfRemark(rest)
 	c.add(key, at)
 	return len(c.found) > before
 }
 
 // indented takes a type that is alone on a line below a key and further in.
-func (c *collector) indented(b block, i int, t string) bool {
+func (c *collector) indented(b markdown.Block, i int, t string) bool {
 	n := len(c.found)
-	if n == 0 || isProgram(b.lang) || len(strings.Fields(t)) > 3 || typeIn(t) == "" {
+	if n == 0 || isProgram(b.Lang) || len(strings.Fields(t)) > 3 || wording.TypeIn(t) == "" {
 		return false
 	}
 	last := &c.found[n-1]
-	above := last.line - b.line
+	above := last.line - b.Line
 	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing ||
-		depth(b.code[i]) <= depth(b.code[above]) {
+		depth(b.Code[i]) <= depth(b.Code[above]) {
 		return false
 	}
 	if _, _, isKey := listed(t); isKey {
 		return false
 	}
-	last.typ = cmp.Or(last.typ, typeIn(t))
+	last.typ = cmp.Or(last.typ, wording.TypeIn(t))
 	return true
 }
 
@@ -119,7 +124,7 @@ func isComment(t string) bool {
 		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
 }
 
-var inComment = lazy(
+var inComment = regex.Lazy(
 	"(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
@@ -193,14 +198,14 @@ func listed(t string) (key, rest string, ok bool) {
 }
 
 // afterKey says what a comment or a description begins with.
-var afterKey = lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
+var afterKey = regex.Lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
 
 // keyLine: a key alone, or with what a comment or a description begins with.
 func keyLine(key, rest string) bool {
-	s, ok := parse(strings.TrimSuffix(key, ":"))
-	if !ok || s.colons() == 0 || !s.rooted() || s.notAKey() {
+	s, ok := shape.Parse(strings.TrimSuffix(key, ":"))
+	if !ok || s.Colons() == 0 || !s.Rooted() || s.NotAKey() {
 		return false
 	}
 	rest = strings.TrimSpace(rest)
-	return rest == "" || typeIn(rest) != "" || afterKey.MatchString(rest)
+	return rest == "" || wording.TypeIn(rest) != "" || afterKey.MatchString(rest)
 }

@@ -3,32 +3,35 @@ package page
 import (
 	"cmp"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
 // maker is a function, or a name that is not in capitals, that a program gives a key.
 var (
-	maker = lazy(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
+	maker = regex.Lazy(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
 		`\s*(?:\([^()]*\)\s*(?:\w+\s*)?)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
 		`(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*,[^()]*\))?)`)
-	made = lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
-	word = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
+	made = regex.Lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
+	word = regex.Lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
 	// property is a function in an object: product: (sku) => `shop:product:${sku}`.
-	property = lazy(
+	property = regex.Lazy(
 		`^\s*([A-Za-z_]\w{2,})\s*:\s*\([^()]*\)\s*(?::\s*\w+\s*)?=>\s*(\x60[^\x60\n]*\x60|"[^"\n]*"|'[^'\n]*')`)
 	// period is a constant that is a time: offerTTL = 45 * time.Second.
-	period = lazy(
+	period = regex.Lazy(
 		`(?i)\b(\w*(?:ttl|expir\w*|lifetime|timeout))\s*(?:time\.Duration\s*)?=\s*((?:\d+\s*\*\s*)+time\.\w+|time\.\w+(?:\s*\*\s*\d+)+)\s*(?:$|[,;)]|//)`)
-	name = lazy(`\b[A-Za-z_]\w*\b`)
-	used = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
+	name = regex.Lazy(`\b[A-Za-z_]\w*\b`)
+	used = regex.Lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
 )
 
 // makers remembers the keys that a block gives names to.
-func (c *collector) makers(b block) {
+func (c *collector) makers(b markdown.Block) {
 	if c.made == nil {
 		c.made, c.words, c.periods = map[string]string{}, map[string]string{}, map[string]string{}
 	}
 	inside := ""
-	for _, l := range b.code {
+	for _, l := range b.Code {
 		inside = c.makesBelow(l, inside)
 		for _, m := range word.FindAllStringSubmatch(l, -1) {
 			if len(c.words) < maxConstants {
@@ -58,9 +61,9 @@ func (c *collector) makers(b block) {
 // method is the head of a function of which a line below returns the key; result is that
 // line.
 var (
-	method = lazy(
+	method = regex.Lazy(
 		`\b(?:(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?|(?:String|string)\s+)([A-Za-z_]\w{2,})\s*\([^()]*\)[^"'\x60]*[{:]\s*$`)
-	result = lazy(
+	result = regex.Lazy(
 		`^\s*return\s+((?:[frbu$@]{1,2})?(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*[+.]\s*(?:\w+|"[^"\n]*"|'[^'\n]*'))*)\s*;?\s*$`)
 )
 
@@ -108,5 +111,5 @@ func (c *collector) usesMade(l string) string {
 }
 
 // clientCall: a method of a client is called in a line.
-var clientCall = lazy(
+var clientCall = regex.Lazy(
 	`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|pipe(?:line)?|tx|multi|r)\b\s*(?:\.|->|::)|\bcommands\.`)

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // merged represents one key in all its mentions.
 type merged struct {
-	shape
+	shape.Shape
 	candidate // the best mention's facts
 	seen      bool
 	values    map[int][]string // of placeholders, by place
@@ -22,7 +25,7 @@ type merged struct {
 
 func (g *merged) add(m candidate) {
 	if !g.seen {
-		g.seen, g.shape, g.candidate = true, m.shape, m
+		g.seen, g.Shape, g.candidate = true, m.Shape, m
 		g.values = map[int][]string{}
 		g.commands = true
 	}
@@ -30,7 +33,7 @@ func (g *merged) add(m candidate) {
 	g.commands = g.commands && m.place == inCommand
 	g.shown = g.shown || m.shows
 	g.maxlen = cmp.Or(g.maxlen, m.maxlen)
-	g.shape.nameHoles(&m.shape)
+	g.Shape.NameHoles(&m.Shape)
 	if m.place > g.place {
 		g.place = m.place
 		if m.place == inColumn {
@@ -45,8 +48,8 @@ func (g *merged) add(m candidate) {
 	}
 	g.doc = cmp.Or(g.doc, m.doc)
 	g.line = min(g.line, m.line)
-	if g.example == "" && m.shape.concrete() {
-		g.example = m.shape.raw
+	if g.example == "" && m.Shape.Concrete() {
+		g.example = m.Shape.Raw
 	}
 }
 
@@ -103,7 +106,7 @@ func absorb(list []*merged) []*merged {
 	for _, g := range list {
 		into := -1
 		for i, h := range list {
-			if h != g && (h.shape.covers(&g.shape) || g.illustrates(h)) {
+			if h != g && (h.Shape.Covers(&g.Shape) || g.illustrates(h)) {
 				into = i
 				break
 			}
@@ -113,19 +116,19 @@ func absorb(list []*merged) []*merged {
 			continue
 		}
 		h := list[into]
-		h.shape.doubt(&g.shape)
-		g.candidate.shape = h.shape
+		h.Shape.Doubt(&g.Shape)
+		g.candidate.Shape = h.Shape
 		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
 		h.hear(g)
 		h.line = min(h.line, g.line)
-		h.example = cmp.Or(h.example, g.example, concreteOf(&g.shape))
+		h.example = cmp.Or(h.example, g.example, concreteOf(&g.Shape))
 	}
 	return out
 }
 
-func concreteOf(s *shape) string {
-	if s.holes() == 0 || s.concrete() {
-		return s.raw
+func concreteOf(s *shape.Shape) string {
+	if s.Holes() == 0 || s.Concrete() {
+		return s.Raw
 	}
 	return ""
 }
@@ -134,13 +137,13 @@ func concreteOf(s *shape) string {
 // app:issue:{type}:{number} beside app:issue:status:{n} and app:issue:meta:{n}.
 func withoutSchemes(list []*merged) []*merged {
 	return slices.DeleteFunc(slices.Clone(list), func(h *merged) bool {
-		generic := h.shape.genericHoles()
+		generic := h.Shape.GenericHoles()
 		if generic == 0 {
 			return false
 		}
 		instances := 0
 		for _, g := range list {
-			if g != h && g.shape.instanceOf(&h.shape) {
+			if g != h && g.Shape.InstanceOf(&h.Shape) {
 				instances++
 			}
 		}
@@ -153,31 +156,31 @@ func withoutSchemes(list []*merged) []*merged {
 func enumerate(list []*merged) []*merged {
 	gone := map[*merged]bool{}
 	for _, h := range list {
-		for at, p := range h.shape.parts {
-			if !p.isHole() || at < len(h.shape.parts)-1 {
+		for at, p := range h.Shape.Parts {
+			if !p.IsHole() || at < len(h.Shape.Parts)-1 {
 				continue
 			}
 			var values []*merged
 			for _, g := range list {
-				if g != h && !gone[g] && g.shape.differsAt(&h.shape, at) {
+				if g != h && !gone[g] && g.Shape.DiffersAt(&h.Shape, at) {
 					values = append(values, g)
 				}
 			}
-			if len(values) < 2 || p.isGeneric() && h.typ == "" && typed(values) > 1 {
+			if len(values) < 2 || p.IsGeneric() && h.typ == "" && typed(values) > 1 {
 				continue
 			}
 			free := slices.ContainsFunc(values, func(g *merged) bool {
-				return strings.ContainsAny(g.shape.parts[at].text(), ".@0123456789")
+				return strings.ContainsAny(g.Shape.Parts[at].Text(), ".@0123456789")
 			})
 			for _, g := range values {
 				gone[g] = true
 				if !free {
-					h.values[at] = append(h.values[at], g.shape.parts[at].text())
+					h.values[at] = append(h.values[at], g.Shape.Parts[at].Text())
 				}
 				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
 				h.hear(g)
 				h.line = min(h.line, g.line)
-				h.example = cmp.Or(h.example, g.shape.raw)
+				h.example = cmp.Or(h.example, g.Shape.Raw)
 			}
 		}
 	}
@@ -196,21 +199,21 @@ func typed(list []*merged) int {
 }
 
 func (g *merged) key() (Key, bool) {
-	g.shape.widen()
-	pattern, types := g.shape.print(g.values)
-	if !loads(pattern, types) {
-		g.shape.narrow()
-		if pattern, types = g.shape.print(g.values); !loads(pattern, types) {
+	g.Shape.Widen()
+	pattern, types := g.Shape.Print(g.values)
+	if !shape.Loads(pattern, types) {
+		g.Shape.Narrow()
+		if pattern, types = g.Shape.Print(g.values); !shape.Loads(pattern, types) {
 			return Key{}, false
 		}
 	}
 	typ := cmp.Or(g.typ, g.hint)
 	if typ == "" || typ == "string" {
-		if g.shape.says(channelWords) {
+		if g.Shape.Says(shape.ChannelWords) {
 			typ = "channel"
-		} else if g.shape.says(lockWords) {
+		} else if g.Shape.Says(shape.LockWords) {
 			typ = "lock"
-		} else if saysAny(g.section, channelTitles) {
+		} else if wording.SaysAny(g.section, wording.ChannelTitles) {
 			typ = "channel"
 		}
 	}

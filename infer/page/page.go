@@ -14,6 +14,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // Key represents a key that a page documents.
@@ -51,14 +55,14 @@ func Read(text []byte) Page {
 	c := &collector{}
 	label := ""
 	c.lines = strings.Split(string(text), "\n")
-	for _, b := range blocks(string(text)) {
+	for _, b := range markdown.Blocks(string(text)) {
 		if c.cut > 0 {
 			break
 		}
-		c.showing = b.code != nil && (exampleLabel(label) || isExampleTitle(b.section))
-		label = b.lastLine(label)
-		if what := gone.FindString(b.section); what != "" {
-			c.pass(b.line, b.section, "the section says "+what)
+		c.showing = b.Code != nil && (exampleLabel(label) || isExampleTitle(b.Section))
+		label = b.LastLine(label)
+		if what := wording.Gone.FindString(b.Section); what != "" {
+			c.pass(b.Line, b.Section, "the section says "+what)
 			c.skip(b)
 			continue
 		}
@@ -84,7 +88,7 @@ const maybe place = -1
 
 // candidate represents one mention of what may be a key.
 type candidate struct {
-	shape
+	shape.Shape
 	place
 	line    int
 	typ     string
@@ -159,16 +163,16 @@ func (c *collector) add(raw string, at candidate) {
 	if c.cut > 0 {
 		return
 	}
-	s, ok := parse(raw)
+	s, ok := shape.Parse(raw)
 	if !ok {
 		return
 	}
-	at.shape = s
-	if at.shows = at.shows || at.quoted || c.showing; s.holes() > 0 && !s.concrete() {
+	at.Shape = s
+	if at.shows = at.shows || at.quoted || c.showing; s.Holes() > 0 && !s.Concrete() {
 		at.shows, at.quoted = false, false // an example of a pattern is one
 	}
 	if why := at.implausible(); why != "" {
-		if s.colons() > 0 && s.hasWord() && why != short {
+		if s.Colons() > 0 && s.HasWord() && why != short {
 			c.pass(at.line, raw, why)
 		}
 		return
@@ -182,51 +186,51 @@ const short = "too little to be a key"
 // implausible says why a shape is not taken for a key where it stands, "" if it
 // is.
 func (c *candidate) implausible() string {
-	s := &c.shape
+	s := &c.Shape
 	switch {
-	case s.meta(), c.place < inColumn && len(s.parts) > 1 && s.genericHoles() == len(s.parts)-1:
+	case s.Meta(), c.place < inColumn && len(s.Parts) > 1 && s.GenericHoles() == len(s.Parts)-1:
 		return "it is a naming scheme"
-	case s.isPort() && c.place != inCommand:
+	case s.IsPort() && c.place != inCommand:
 		return "it is a host and a port"
-	case s.notAKey():
+	case s.NotAKey():
 		return "it is an address, a version or a file"
-	case isOption[s.raw], s.sep == "" && isSyntax[strings.ToLower(strings.Trim(s.raw, "<>{}[]"))]:
+	case isOption[s.Raw], s.Sep == "" && isSyntax[strings.ToLower(strings.Trim(s.Raw, "<>{}[]"))]:
 		return short
 	}
 	switch c.place {
 	case inColumn:
-		if !s.hasWord() {
+		if !s.HasWord() {
 			return short
 		}
 		return ""
 	case inCommand:
-		if !s.hasWord() {
+		if !s.HasWord() {
 			return short
-		} else if s.glob {
+		} else if s.Glob {
 			return "it is a glob"
 		}
 		return ""
 	case inListing:
-		if s.glob && !s.endsInGlob() {
+		if s.Glob && !s.EndsInGlob() {
 			return "it is a glob"
-		} else if s.colons() == 0 || !s.rooted() && !(s.holes() > 0 && s.lettered()) && !s.prefixed() {
+		} else if s.Colons() == 0 || !s.Rooted() && !(s.Holes() > 0 && s.Lettered()) && !s.Prefixed() {
 			return short
 		}
 		return ""
 	}
 	switch {
-	case s.glob:
+	case s.Glob:
 		return "it is a glob"
-	case c.place == maybe && s.colons() > 0 && s.rooted():
+	case c.place == maybe && s.Colons() > 0 && s.Rooted():
 		return ""
-	case s.colons() > 0 && s.rooted() && (s.holes() > 0 || s.colons() > 1):
+	case s.Colons() > 0 && s.Rooted() && (s.Holes() > 0 || s.Colons() > 1):
 		return ""
 	}
 	return short
 }
 
 // isOption: words of commands.
-var isOption = set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
+var isOption = shape.Set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
@@ -237,7 +241,7 @@ func (c *collector) keys() []Key {
 	groups := map[string]*merged{}
 	var order []string
 	for _, m := range c.found {
-		name := m.shape.signature()
+		name := m.Shape.Signature()
 		g := groups[name]
 		if g == nil {
 			if len(order) == maxKeys {
@@ -258,7 +262,7 @@ func (c *collector) keys() []Key {
 	for _, g := range list {
 		k, ok := g.key()
 		if !ok {
-			c.pass(g.line, g.shape.raw, "no pattern of the language says it")
+			c.pass(g.line, g.Shape.Raw, "no pattern of the language says it")
 			continue
 		}
 		if k.TTL == "" && k.Type != "channel" && k.Doubt == "" {
@@ -274,14 +278,14 @@ func (c *collector) keys() []Key {
 func (c *collector) dropPrefixes() {
 	whole := map[string]bool{}
 	for _, m := range c.found {
-		for i := range m.raw {
-			if !m.prefix && m.raw[i] == ':' {
-				whole[m.raw[:i+1]] = true
+		for i := range m.Raw {
+			if !m.prefix && m.Raw[i] == ':' {
+				whole[m.Raw[:i+1]] = true
 			}
 		}
 	}
 	c.found = slices.DeleteFunc(c.found,
-		func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.raw, "{}")] })
+		func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.Raw, "{}")] })
 }
 
 // dropStrays drops mentions in prose and code that share their first word with
@@ -291,20 +295,20 @@ func (c *collector) dropStrays() {
 	roots, sure := map[string]bool{}, false
 	for _, m := range c.found {
 		if m.place > inProse {
-			roots[m.shape.root()], sure = true, true
+			roots[m.Shape.Root()], sure = true, true
 		}
 	}
 	for _, m := range c.found {
-		if m.place == inProse && m.shape.holes() > 0 && (!m.shape.concrete() || m.typ != "" || m.ttl != "") {
-			roots[m.shape.root()] = true
+		if m.place == inProse && m.Shape.Holes() > 0 && (!m.Shape.Concrete() || m.typ != "" || m.ttl != "") {
+			roots[m.Shape.Root()] = true
 		}
 	}
 	stray := func(m candidate) bool {
-		return !roots[m.shape.root()] && (m.place == maybe || sure && m.place == inProse && m.shape.holes() == 0)
+		return !roots[m.Shape.Root()] && (m.place == maybe || sure && m.place == inProse && m.Shape.Holes() == 0)
 	}
 	for _, m := range c.found {
 		if stray(m) {
-			c.pass(m.line, m.shape.raw, "nothing else on the page begins like it")
+			c.pass(m.line, m.Shape.Raw, "nothing else on the page begins like it")
 		}
 	}
 	c.found = slices.DeleteFunc(c.found, stray)
@@ -328,7 +332,7 @@ func (c *collector) labelledTTL(doc string) string {
 	if len(c.byLabel) == 0 {
 		return ""
 	}
-	text := plainText(doc)
+	text := markdown.PlainText(doc)
 	for n := min(len(text), maxLabel); n > 0; n-- {
 		if ttl, known := c.byLabel[text[:n]]; known {
 			return ttl

@@ -1,6 +1,10 @@
 package page
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+)
 
 // maxTail bounds what of the lines around is read with a line.
 const maxTail = 240
@@ -55,7 +59,7 @@ func sentenceOf(l, key string) string {
 
 // withoutCommands returns a sentence with the keys of its commands in their places.
 func withoutCommands(l string) string {
-	return codeSpan.ReplaceAllStringFunc(l, func(m string) string {
+	return markdown.CodeSpan.ReplaceAllStringFunc(l, func(m string) string {
 		if name, args := command(strings.Trim(m, "` ")); name != "" && mayBeKey(args[0]) && !strings.Contains(args[0], "*") {
 			return "`" + args[0] + "`"
 		}

@@ -4,15 +4,19 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // A listing is a part of a program that names keys one after another: an object, an
 // array, an enum or a class whose own name says so. times is one that names times.
 var (
-	keysOpen = lazy(
+	keysOpen = regex.Lazy(
 		`(?im)\b\w*(?:redis_?\w*(?:key|const|prefix)|cache_?key|key_?prefix|prefixes|keys\b|keyspace|key_?names?\b)\w*\b[^"']*[{(\[]?\s*$`)
-	redisOpen = lazy(`(?i)redis_?\w*(?:key|const)`)
-	timesOpen = lazy(`(?i)\b\w*(?:ttls?|expir\w*|lifetimes?)\w*\b[^"']*[{(\[]\s*$`)
+	redisOpen = regex.Lazy(`(?i)redis_?\w*(?:key|const)`)
+	timesOpen = regex.Lazy(`(?i)\b\w*(?:ttls?|expir\w*|lifetimes?)\w*\b[^"']*[{(\[]\s*$`)
 )
 
 // around describes what lines of a block are in: the line that opens it, and those that open
@@ -55,10 +59,10 @@ func parents(lines []string) []around {
 const maxParents = 500
 
 // opensByWord: class X, module Y, whose brace is in the next line, or that has none.
-var opensByWord = lazy(`^(?:export\s+|public\s+|final\s+|static\s+)*(?:class|enum|interface|object|module|trait)\s+\w+`)
+var opensByWord = regex.Lazy(`^(?:export\s+|public\s+|final\s+|static\s+)*(?:class|enum|interface|object|module|trait)\s+\w+`)
 
 // keysFile is a heading that names a file of keys.
-var keysFile = lazy(`(?i)redis[\s_.-]?(?:keys?|const\w*)\b|\bkeys?\.\w+$`)
+var keysFile = regex.Lazy(`(?i)redis[\s_.-]?(?:keys?|const\w*)\b|\bkeys?\.\w+$`)
 
 // within notes what a line of a program is in.
 func (c *collector) within(in around, section string) {
@@ -68,13 +72,13 @@ func (c *collector) within(in around, section string) {
 }
 
 // given: a string is what a name, a place in an array or an enum is given.
-var given = lazy(`(?:[:=(,\[]|=>)\s*(?:[frbu$@]{1,2})?$`)
+var given = regex.Lazy(`(?:[:=(,\[]|=>)\s*(?:[frbu$@]{1,2})?$`)
 
 // prefixLine is a string with which keys begin: "user:session:", "clinic_token_".
 var (
-	manyWords  = lazy(`^[A-Za-z][\w-]*(?::[\w-]+)+:$`)
-	oneWord    = lazy(`^[A-Za-z][\w-]+:$`)
-	underlined = lazy(`^[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?$`)
+	manyWords  = regex.Lazy(`^[A-Za-z][\w-]*(?::[\w-]+)+:$`)
+	oneWord    = regex.Lazy(`^[A-Za-z][\w-]+:$`)
+	underlined = regex.Lazy(`^[a-z][a-z0-9]*(?:_[a-z0-9]+)+_?$`)
 )
 
 // inKeys returns how a string reads that a part of a program for keys gives a name; false if
@@ -113,14 +117,14 @@ const maxComment = 12
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
 		typ = cmp.Or(typ, partType(l))
-		ttl = cmp.Or(ttl, ttlOfRemark(l))
+		ttl = cmp.Or(ttl, wording.TTLOfRemark(l))
 	}
 	return typ, ttl
 }
 
 // verbIn returns the type that a command in a remark tells: uid of conId (hSet).
 func verbIn(text string) string {
-	for _, w := range wordIn.FindAllString(text, -1) {
+	for _, w := range shape.WordIn.FindAllString(text, -1) {
 		if typ, known := verbOf(strings.ToUpper(w)); known && typ != "" && len(w) > 3 {
 			return typ
 		}

@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/shape"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // block reads one piece of the page.
-func (c *collector) block(b block) {
+func (c *collector) block(b markdown.Block) {
 	switch {
-	case b.rows != nil:
+	case b.Rows != nil:
 		c.table(b)
-	case b.code != nil:
+	case b.Code != nil:
 		c.codeBlock(b)
 	default:
 		c.prose(b)
@@ -23,16 +28,16 @@ func (c *collector) block(b block) {
 type columns struct{ key, typ, ttl, doc, label int }
 
 // table reads a table.
-func (c *collector) table(b block) {
-	c.narrow(b.rows)
-	if len(b.rows) < 2 {
+func (c *collector) table(b markdown.Block) {
+	c.narrow(b.Rows)
+	if len(b.Rows) < 2 {
 		c.cells(b)
 		return
 	}
-	b.rows = upright(b.rows)
-	col := columnsOf(b.rows)
-	title := plainText(b.rows[0].cells[0])
-	if saysAny(title, fieldTitles) && !saysAny(title, keyTitles) && col.key <= 0 || col.key < 0 && c.about(b.rows) {
+	b.Rows = upright(b.Rows)
+	col := columnsOf(b.Rows)
+	title := markdown.PlainText(b.Rows[0].Cells[0])
+	if wording.SaysAny(title, wording.FieldTitles) && !wording.SaysAny(title, wording.KeyTitles) && col.key <= 0 || col.key < 0 && c.about(b.Rows) {
 		return // of what is in a key
 	}
 	if col.key < 0 {
@@ -40,39 +45,39 @@ func (c *collector) table(b block) {
 		c.cells(b)
 		return
 	}
-	by, title := col.scale(b.rows[0])
-	for _, r := range b.rows[1:] {
+	by, title := col.scale(b.Rows[0])
+	for _, r := range b.Rows[1:] {
 		if c.cut > 0 {
 			return
 		}
-		if row := strings.Join(r.cells, " | "); c.present(row, r.line) != row {
+		if row := strings.Join(r.Cells, " | "); c.present(row, r.Line) != row {
 			continue
 		}
-		at := candidate{place: inColumn, line: r.line, section: b.section}
-		if t := r.cell(col.typ); t != "" {
-			at.typ = typeIn(t)
+		at := candidate{place: inColumn, line: r.Line, section: b.Section}
+		if t := r.Cell(col.typ); t != "" {
+			at.typ = wording.TypeIn(t)
 		}
-		if t := r.cell(col.ttl); t != "" {
-			if at.ttl = ttlIn(t, true, by); at.ttl == "" {
-				c.unscaled(r.line, title, t)
+		if t := r.Cell(col.ttl); t != "" {
+			if at.ttl = wording.TTLIn(t, true, by); at.ttl == "" {
+				c.unscaled(r.Line, title, t)
 			}
 		}
-		at.doc, at.maxlen = plainText(r.cell(col.doc)), maxLen(strings.Join(r.cells, " | "))
+		at.doc, at.maxlen = markdown.PlainText(r.Cell(col.doc)), maxLen(strings.Join(r.Cells, " | "))
 		if at.ttl == "" {
-			for i, cell := range r.cells {
+			for i, cell := range r.Cells {
 				if i != col.key && at.ttl == "" {
-					at.ttl = ttlIn(cell, false, 0)
+					at.ttl = wording.TTLIn(cell, false, 0)
 				}
 			}
 		}
-		key := r.cell(col.key)
+		key := r.Cell(col.key)
 		if at.typ == "" {
-			at.typ = typeIn(codeSpan.ReplaceAllString(key, ""))
+			at.typ = wording.TypeIn(markdown.CodeSpan.ReplaceAllString(key, ""))
 		}
 		if at.typ == "" && col.typ < 0 {
-			at.typ = typeIn(at.doc)
+			at.typ = wording.TypeIn(at.doc)
 		}
-		list := spans(key)
+		list := markdown.Spans(key)
 		if len(list) == 0 {
 			list = between.Split(plainKey(key), -1)
 		}
@@ -82,11 +87,11 @@ func (c *collector) table(b block) {
 			}
 			c.add(raw, at)
 		}
-		for i, cell := range r.cells { // examples, and keys that are named beside it
+		for i, cell := range r.Cells { // examples, and keys that are named beside it
 			if i != col.key {
 				before := len(c.found)
-				c.inline(cell, r.line, b.section)
-				if i < len(b.rows[0].cells) && isExampleTitle(plainText(b.rows[0].cells[i])) {
+				c.inline(cell, r.Line, b.Section)
+				if i < len(b.Rows[0].Cells) && isExampleTitle(markdown.PlainText(b.Rows[0].Cells[i])) {
 					c.onlyExamples(before)
 				}
 			}
@@ -99,37 +104,37 @@ func (c *collector) table(b block) {
 const maxColumns = 100
 
 // narrow passes over the columns that are too many.
-func (c *collector) narrow(rows []row) {
+func (c *collector) narrow(rows []markdown.Row) {
 	told := false
 	for i := range rows {
 		r := &rows[i]
-		if len(r.cells) <= maxColumns {
+		if len(r.Cells) <= maxColumns {
 			continue
 		}
 		if !told {
-			c.pass(r.line, r.cells[maxColumns], fmt.Sprintf("only %d columns of a table are read", maxColumns))
+			c.pass(r.Line, r.Cells[maxColumns], fmt.Sprintf("only %d columns of a table are read", maxColumns))
 			told = true
 		}
-		r.cells = r.cells[:maxColumns]
+		r.Cells = r.Cells[:maxColumns]
 	}
 }
 
 // between is between several keys in one cell.
-var between = lazy(`\s*(?:,|、|\s/\s|\s)\s*`)
+var between = regex.Lazy(`\s*(?:,|、|\s/\s|\s)\s*`)
 
 // wholeKey returns the key of a row that gives a prefix (login:) and, in another
 // column, an example: the example, or the prefix and a placeholder where the
 // example does not show what varies. Without an example a prefix is no key.
-func wholeKey(r *row, prefix string, at int) string {
+func wholeKey(r *markdown.Row, prefix string, at int) string {
 	if !strings.HasSuffix(prefix, ":") || len(prefix) < 3 {
 		return ""
 	}
-	for i, cell := range r.cells {
-		for _, t := range append(spans(cell), plainKey(cell)) {
+	for i, cell := range r.Cells {
+		for _, t := range append(markdown.Spans(cell), plainKey(cell)) {
 			if i == at || !strings.HasPrefix(t, prefix) || len(t) == len(prefix) || strings.ContainsAny(t, " *") {
 				continue
 			}
-			if s, ok := parse(t); ok && s.holes() > 0 {
+			if s, ok := shape.Parse(t); ok && s.Holes() > 0 {
 				return t
 			}
 			return prefix + "{}"
@@ -138,43 +143,43 @@ func wholeKey(r *row, prefix string, at int) string {
 	return ""
 }
 
-func plainKey(cell string) string { return strings.Trim(unescape(cell), " *_\"'") }
+func plainKey(cell string) string { return strings.Trim(markdown.Unescape(cell), " *_\"'") }
 
 // maxTold says how many rows tell which column is which.
 const maxTold = 300
 
 // columnsOf finds the columns: the key's by what is in it, the others by their
 // titles first.
-func columnsOf(rows []row) columns {
+func columnsOf(rows []markdown.Row) columns {
 	rows = rows[:min(len(rows), maxTold)]
 	col := columns{-1, -1, -1, -1, -1}
 	best := 0
-	for i := range rows[0].cells {
-		title := strings.ToLower(plainText(rows[0].cells[i]))
+	for i := range rows[0].Cells {
+		title := strings.ToLower(markdown.PlainText(rows[0].Cells[i]))
 		score := 2 * keysIn(rows[1:], i)
-		if score > 0 && saysAny(title, keyTitles) {
+		if score > 0 && wording.SaysAny(title, wording.KeyTitles) {
 			score += len(rows)
 		}
-		if saysAny(title, exampleTitles) {
+		if wording.SaysAny(title, wording.ExampleTitles) {
 			score = min(score, 1)
 		}
 		if score > best && score >= len(rows)-1 {
 			best, col.key = score, i
 		}
 	}
-	for i := range rows[0].cells {
-		title := strings.ToLower(plainText(rows[0].cells[i]))
+	for i := range rows[0].Cells {
+		title := strings.ToLower(markdown.PlainText(rows[0].Cells[i]))
 		switch {
 		case i == col.key:
-		case col.ttl < 0 && saysAny(title, ttlTitles):
+		case col.ttl < 0 && wording.SaysAny(title, wording.TTLTitles):
 			col.ttl = i
-		case col.typ < 0 && saysAny(title, typeTitles):
+		case col.typ < 0 && wording.SaysAny(title, wording.TypeTitles):
 			col.typ = i
-		case col.doc < 0 && saysAny(title, docTitles):
+		case col.doc < 0 && wording.SaysAny(title, wording.DocTitles):
 			col.doc = i
 		}
 	}
-	for i := range rows[0].cells {
+	for i := range rows[0].Cells {
 		if col.typ < 0 && i != col.key && i != col.ttl && typesOnly(rows[1:], i) {
 			col.typ = i
 		}
@@ -183,14 +188,14 @@ func columnsOf(rows []row) columns {
 }
 
 // typesOnly reports whether a column has types and nothing else, whatever its title says.
-func typesOnly(rows []row, i int) bool {
+func typesOnly(rows []markdown.Row, i int) bool {
 	n := 0
 	for _, r := range rows {
-		cell := plainText(r.cell(i))
+		cell := markdown.PlainText(r.Cell(i))
 		if cell == "" {
 			continue
 		}
-		if typeIn(cell) == "" || len(strings.Fields(cell)) > 2 {
+		if wording.TypeIn(cell) == "" || len(strings.Fields(cell)) > 2 {
 			return false
 		}
 		n++
@@ -199,19 +204,19 @@ func typesOnly(rows []row, i int) bool {
 }
 
 // keysIn counts the rows whose cell is a key and nothing else.
-func keysIn(rows []row, i int) int {
+func keysIn(rows []markdown.Row, i int) int {
 	n := 0
 	for _, r := range rows {
-		cell := r.cell(i)
-		list := spans(cell)
+		cell := r.Cell(i)
+		list := markdown.Spans(cell)
 		if len(list) == 0 {
 			list = []string{plainKey(cell)}
 		}
 		if whole := wholeKey(&r, list[0], i); whole != "" {
 			list[0] = whole
 		}
-		s, ok := parse(list[0])
-		if ok && s.hasWord() && !s.notAKey() && !s.meta() && (s.colons() > 0 || s.holes() > 0 && strings.ContainsAny(s.raw,
+		s, ok := shape.Parse(list[0])
+		if ok && s.HasWord() && !s.NotAKey() && !s.Meta() && (s.Colons() > 0 || s.Holes() > 0 && strings.ContainsAny(s.Raw,
 			"_-/.")) && !strings.Contains(list[0], "://") {
 			n++
 		}
@@ -220,25 +225,25 @@ func keysIn(rows []row, i int) int {
 }
 
 // labels are TTLs of things that a table names in words.
-func (c *collector) labels(b block, col columns) {
+func (c *collector) labels(b markdown.Block, col columns) {
 	if col.ttl < 0 {
 		return
 	}
-	by, _ := col.scale(b.rows[0])
-	for _, r := range b.rows[1:] {
-		if ttl := ttlIn(r.cell(col.ttl), true, by); ttl != "" && col.ttl > 0 {
-			c.ttls = append(c.ttls, labelled{plainText(r.cells[0]), ttl})
+	by, _ := col.scale(b.Rows[0])
+	for _, r := range b.Rows[1:] {
+		if ttl := wording.TTLIn(r.Cell(col.ttl), true, by); ttl != "" && col.ttl > 0 {
+			c.ttls = append(c.ttls, labelled{markdown.PlainText(r.Cells[0]), ttl})
 		}
 	}
 }
 
-func (c *collector) cells(b block) {
-	for _, r := range b.rows {
+func (c *collector) cells(b markdown.Block) {
+	for _, r := range b.Rows {
 		if c.cut > 0 {
 			return
 		}
-		for _, cell := range r.cells {
-			c.inline(cell, r.line, b.section)
+		for _, cell := range r.Cells {
+			c.inline(cell, r.Line, b.Section)
 		}
 	}
 }
@@ -246,10 +251,10 @@ func (c *collector) cells(b block) {
 // inline reads the code in a line of text.
 func (c *collector) inline(l string, line int, section string) {
 	rest := l
-	for _, s := range spans(l) {
+	for _, s := range markdown.Spans(l) {
 		before, behind, _ := strings.Cut(rest, s)
-		at := candidate{line: line, section: section, quoted: isExample(before)}
-		if rest = behind; saysAny(before[max(0, len(before)-24):], channelTitles) {
+		at := candidate{line: line, section: section, quoted: wording.IsExample(before)}
+		if rest = behind; wording.SaysAny(before[max(0, len(before)-24):], wording.ChannelTitles) {
 			at.typ, at.place = "channel", maybe
 			if typeBefore(before) == "channel" && mayBeKey(s) {
 				at.place = inListing
@@ -263,15 +268,15 @@ func (c *collector) inline(l string, line int, section string) {
 	}
 }
 
-var listItem = lazy("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
+var listItem = regex.Lazy("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
 
-var bullet = lazy(`^\s*(?:[-*+]|\d+[.)])\s+`)
+var bullet = regex.Lazy(`^\s*(?:[-*+]|\d+[.)])\s+`)
 
 // only returns the one key in a line of text, "" if there is none or more.
 func only(l string) string {
 	found := ""
-	for _, t := range spans(l) {
-		if s, ok := parse(t); ok && s.colons() > 0 && s.rooted() && s.holes() > 0 && !s.glob && !s.notAKey() {
+	for _, t := range markdown.Spans(l) {
+		if s, ok := shape.Parse(t); ok && s.Colons() > 0 && s.Rooted() && s.Holes() > 0 && !s.Glob && !s.NotAKey() {
 			if found != "" {
 				return ""
 			}
@@ -284,18 +289,18 @@ func only(l string) string {
 // present returns a line without what it strikes out, "" if it names what is not there
 // any more or not yet.
 func (c *collector) present(l string, line int) string {
-	if struck.MatchString(l) {
-		for _, s := range struck.FindAllString(l, -1) {
+	if wording.Struck.MatchString(l) {
+		for _, s := range wording.Struck.FindAllString(l, -1) {
 			c.pass(line, s, "it is struck out")
 		}
-		l = struck.ReplaceAllString(l, " ")
+		l = wording.Struck.ReplaceAllString(l, " ")
 	}
 	var kept strings.Builder
 	for _, part := range sentences(l) {
-		what := goneLine.FindString(plainText(part))
+		what := wording.GoneLine.FindString(markdown.PlainText(part))
 		if what == "" {
 			kept.WriteString(part)
-		} else if len(spans(part)) > 0 || strings.Contains(part, ":") {
+		} else if len(markdown.Spans(part)) > 0 || strings.Contains(part, ":") {
 			c.pass(line, part, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
 		}
 	}
@@ -304,61 +309,61 @@ func (c *collector) present(l string, line int) string {
 
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
-func (c *collector) prose(b block) {
-	indent, among := amongKeys(b.text)
+func (c *collector) prose(b markdown.Block) {
+	indent, among := amongKeys(b.Text)
 	c.hint = ""
-	for i, l := range b.text {
-		line := b.line + i
+	for i, l := range b.Text {
+		line := b.Line + i
 		if c.cut > 0 {
 			return
 		}
-		if b.title {
+		if b.Title {
 			c.heading = mention{line: line}
-			if list := spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
+			if list := markdown.Spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
 				c.heading.text = list[0]
-				if c.titled(l, list[0], line, b.section) {
+				if c.titled(l, list[0], line, b.Section) {
 					continue
 				}
-			} else if len(list) == 0 && c.alone(l, line, b.section) {
+			} else if len(list) == 0 && c.alone(l, line, b.Section) {
 				continue
 			}
 		}
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.saidBelow(l, line) ||
-			c.labelled(l, line, b.section) || c.typedLine(l, line, b.section) || c.alone(l, line, b.section) {
+			c.labelled(l, line, b.Section) || c.typedLine(l, line, b.Section) || c.alone(l, line, b.Section) {
 			continue
 		}
 		c.hinted(l)
-		if among && depth(l) == indent && c.single(l, line, b.section) {
+		if among && depth(l) == indent && c.single(l, line, b.Section) {
 			continue
 		}
 		l = c.marked(l, line)
-		if item := numberedItem.MatchString(l); item && len(spans(l)) == 0 {
+		if item := numberedItem.MatchString(l); item && len(markdown.Spans(l)) == 0 {
 			c.heading = mention{line: line}
 		}
-		c.bracketed(l, line, b.section)
+		c.bracketed(l, line, b.Section)
 		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
-			if c.item(m[1], m[2], line, b.section) {
+			if c.item(m[1], m[2], line, b.Section) {
 				l = m[2]
 			}
 		} else {
-			for _, sentence := range sentences(wholeSentences(b.text, i, l)) {
-				c.sentence(withoutCommands(sentence), line, b.section)
+			for _, sentence := range sentences(wholeSentences(b.Text, i, l)) {
+				c.sentence(withoutCommands(sentence), line, b.Section)
 			}
 		}
-		c.inline(l, line, b.section)
+		c.inline(l, line, b.Section)
 	}
 }
 
-var sentenceEnd = lazy(`[.;!?]\s+|[。；！？]`)
+var sentenceEnd = regex.Lazy(`[.;!?]\s+|[。；！？]`)
 
 // sentences returns those of a line, if it names more than one key; a stop within code
 // is none.
 func sentences(l string) []string {
-	if len(spans(l)) < 2 {
+	if len(markdown.Spans(l)) < 2 {
 		return []string{l}
 	}
-	masked := codeSpan.ReplaceAllStringFunc(l, func(m string) string { return strings.Repeat("x", len(m)) })
+	masked := markdown.CodeSpan.ReplaceAllStringFunc(l, func(m string) string { return strings.Repeat("x", len(m)) })
 	var out []string
 	start := 0
 	for _, at := range sentenceEnd.FindAllStringIndex(masked, -1) {
@@ -370,8 +375,8 @@ func sentences(l string) []string {
 
 // mayBeKey: two words with a colon, or more.
 func mayBeKey(raw string) bool {
-	s, ok := parse(raw)
-	return ok && s.colons() > 0 && s.rooted()
+	s, ok := shape.Parse(raw)
+	return ok && s.Colons() > 0 && s.Rooted()
 }
 
 // near says how far after a key the word for its type is.
@@ -384,28 +389,28 @@ func typeNear(behind string) string {
 		_, size := utf8.DecodeLastRuneInString(behind)
 		behind = behind[:len(behind)-size]
 	}
-	return typeIn(behind)
+	return wording.TypeIn(behind)
 }
 
 // naming is between the word for a type and the key: a hash named, the set.
-var naming = lazy(`(?i)(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?` +
+var naming = regex.Lazy(`(?i)(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?` +
 	`|sous|chamad[oa]|em))?` +
 	`\s*[,(:]?\s*$`)
 
 // typeBefore returns the type that the words right before a key tell.
 func typeBefore(text string) string {
 	text = strings.TrimRight(text, "*_` ")
-	text = folded(text[:len(text)-len(naming.FindString(text))])
+	text = wording.Folded(text[:len(text)-len(naming.FindString(text))])
 	for len(text) > near {
 		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}
 	best, at := "", len(text)+1
-	for _, t := range typeWords {
-		for _, f := range []form{t.common, t.spoken} {
+	for _, t := range wording.TypeWords {
+		for _, f := range []regex.Form{t.Common, t.Spoken} {
 			all := f.FindAllStringIndex(text, -1)
 			if n := len(all); n > 0 && all[n-1][1] == len(text) && all[n-1][0] < at {
-				best, at = t.typ, all[n-1][0]
+				best, at = t.Type, all[n-1][0]
 			}
 		}
 	}
@@ -416,7 +421,7 @@ func typeBefore(text string) string {
 // from the list x:jobs, and puts others into y:failed.
 func (c *collector) typed(l, but string, line int, section string) {
 	last := 0
-	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
+	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
 		if i >= maxTyped {
 			return
 		}
@@ -433,46 +438,46 @@ func (c *collector) typed(l, but string, line int, section string) {
 const maxTyped = 20
 
 // bracketBehind is a remark in brackets right after a key.
-var bracketBehind = lazy("^`\\s*[(（]([^()（）]*)[)）]")
+var bracketBehind = regex.Lazy("^`\\s*[(（]([^()（）]*)[)）]")
 
 // headingKey says what a heading names in code that may be a key.
-var headingKey = lazy(`^[A-Za-z][\w:{}<>.-]*$`)
+var headingKey = regex.Lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
 // sentence reads what is said of the one key in it.
 func (c *collector) sentence(l string, line int, section string) {
 	s := only(l)
-	list := spans(l)
+	list := markdown.Spans(l)
 	c.typed(l, s, line, section)
 	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
 		return
 	}
-	about := codeSpan.ReplaceAllString(l, "")
+	about := markdown.CodeSpan.ReplaceAllString(l, "")
 	if s == "" {
-		m := codeSpan.FindStringIndex(l)
-		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, 0); typ != "" || ttl != "" {
+		m := markdown.CodeSpan.FindStringIndex(l)
+		if typ, ttl := typeNear(l[m[1]:]), wording.TTLIn(about, false, 0); typ != "" || ttl != "" {
 			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl,
-				quoted: isExample(l[:m[0]])})
+				quoted: wording.IsExample(l[:m[0]])})
 		}
 		return
 	}
 	at := candidate{line: line, section: section, maxlen: maxLen(about)}
-	at.ttl = ttlIn(codeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
+	at.ttl = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
 	if at.ttl == "" {
-		at.ttl, at.weak = ttlIn(about, false, 0), true
+		at.ttl, at.weak = wording.TTLIn(about, false, 0), true
 	}
-	at.quoted = isExample(l[:strings.Index(l, s)])
-	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
+	at.quoted = wording.IsExample(l[:strings.Index(l, s)])
+	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")
 			at.typ = cmp.Or(typeNear(behind), typeBefore(l[:m[0]]))
 		}
 	}
 	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.ttl == "" {
-		at.ttl, at.weak = ttlOfRemark(m[1]), false
+		at.ttl, at.weak = wording.TTLOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {
-		at.place, at.typ, at.ttl = inListing, typeIn(about), ttlOfRemark(about)
-		at.doc = strings.Trim(plainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
+		at.place, at.typ, at.ttl = inListing, wording.TypeIn(about), wording.TTLOfRemark(about)
+		at.doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
 	c.add(s, at)
 }

@@ -3,16 +3,20 @@ package page
 import (
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
+	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
 // A record is a part of a program that tells of one key: { pattern: 'a:{b}', ttl: 60 }.
 var (
-	memberKey = lazy("(?i)(?:^|[{\\[(,\\s])[\"']?(?:pattern|key|prefix|template|format|key_?pattern)[\"']?" +
+	memberKey = regex.Lazy("(?i)(?:^|[{\\[(,\\s])[\"']?(?:pattern|key|prefix|template|format|key_?pattern)[\"']?" +
 		"\\s*(?:=>|:|=)\\s*(?:\\([^()]*\\)\\s*=>\\s*)?[\"'`]")
-	memberTTL  = lazy(`(?i)["']?\b(\w*ttl\w*|expir\w*|lifetime\w*|max_?age\w*)["']?\s*(?:=>|:|=)\s*(.*)$`)
-	memberType = lazy(`(?i)["']?\b(?:data_?|redis_?)?(?:type|structure|kind)["']?\s*(?:=>|:|=)\s*["']?([\w -]+)`)
-	neverValue = lazy(`(?i)^["']?(?:null|nil|none|undefined|false|infinity|never|-1|0)\b`)
-	textValue  = lazy("^[\"'`]([^\"'`]*)[\"'`]")
+	memberTTL  = regex.Lazy(`(?i)["']?\b(\w*ttl\w*|expir\w*|lifetime\w*|max_?age\w*)["']?\s*(?:=>|:|=)\s*(.*)$`)
+	memberType = regex.Lazy(`(?i)["']?\b(?:data_?|redis_?)?(?:type|structure|kind)["']?\s*(?:=>|:|=)\s*["']?([\w -]+)`)
+	neverValue = regex.Lazy(`(?i)^["']?(?:null|nil|none|undefined|false|infinity|never|-1|0)\b`)
+	textValue  = regex.Lazy("^[\"'`]([^\"'`]*)[\"'`]")
 )
 
 // maxRecord says how many lines a record has above and below its key.
@@ -46,19 +50,19 @@ func record(lines []string, i int) []string {
 }
 
 // members reads what a record tells of the key in a line of it.
-func (c *collector) members(b block, i, before int) {
+func (c *collector) members(b markdown.Block, i, before int) {
 	if len(c.found) != before+1 {
 		return
 	}
 	one := &c.found[before]
-	for _, l := range record(b.code, i) {
+	for _, l := range record(b.Code, i) {
 		if m := memberTTL.FindStringSubmatch(l); m != nil {
-			if ttl := c.memberTime(m[1], m[2], b.lang); ttl != "" {
+			if ttl := c.memberTime(m[1], m[2], b.Lang); ttl != "" {
 				one.ttl = ttl
 			}
 		}
-		if m := memberType.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" && len(strings.Fields(m[1])) < 3 {
-			one.typ = typeIn(m[1])
+		if m := memberType.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" && len(strings.Fields(m[1])) < 3 {
+			one.typ = wording.TypeIn(m[1])
 		}
 	}
 }
@@ -68,10 +72,10 @@ func (c *collector) members(b block, i, before int) {
 func (c *collector) memberTime(name, value, lang string) string {
 	value = strings.TrimSpace(value)
 	if m := textValue.FindStringSubmatch(value); m != nil {
-		return ttlIn(m[1], true, scale(time.Second))
+		return wording.TTLIn(m[1], true, wording.Scale(time.Second))
 	} else if neverValue.MatchString(value) {
 		return "none"
-	} else if t := unitTime(value); t != "" {
+	} else if t := wording.UnitTime(value); t != "" {
 		return t
 	}
 	if t := timeOf(name, c.withNumbers(value), lang, ""); t != "" {
@@ -84,5 +88,5 @@ func (c *collector) memberTime(name, value, lang string) string {
 	if _, named := unitOf(name); named {
 		return ""
 	}
-	return seconds(m[1], 1)
+	return wording.Seconds(m[1], 1)
 }

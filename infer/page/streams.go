@@ -1,14 +1,18 @@
 package page
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
+)
 
 // Ways to say how long a stream may get; the number is group 1.
-var lengths = []form{
-	lazy(`(?i)\bmaxlen\W{0,12}(\d[\d,_.]*)\s?([km]?)\b`),
-	lazy(`(?i)\b(?:trimmed|capped|limited|bounded|cut|begrenzt|gekürzt|limitado|limité|` +
+var lengths = []regex.Form{
+	regex.Lazy(`(?i)\bmaxlen\W{0,12}(\d[\d,_.]*)\s?([km]?)\b`),
+	regex.Lazy(`(?i)\b(?:trimmed|capped|limited|bounded|cut|begrenzt|gekürzt|limitado|limité|` +
 		`limitato)\b\D{0,30}?(\d[\d,_.]*)\s?([km]?)\b` +
 		`\s*(?:entries|messages|events|items|elements|einträge|entradas|entrées|mensajes|messaggi)?`),
-	lazy(`(?i)\b(\d[\d,_.]*)\s?([km]?) (?:entries|messages|events) (?:are kept|at most)`),
+	regex.Lazy(`(?i)\b(\d[\d,_.]*)\s?([km]?) (?:entries|messages|events) (?:are kept|at most)`),
 }
 
 // maxLen returns how many entries a text says that a stream has at most, "" if it says none.
@@ -25,7 +29,7 @@ func maxLen(text string) string {
 }
 
 // plainLength is a length as a draft reads it.
-var plainLength = lazy(`(?i)\bmaxlen\s*[~=≈]?\s*[1-9]`)
+var plainLength = regex.Lazy(`(?i)\bmaxlen\s*[~=≈]?\s*[1-9]`)
 
 // withLength returns the line about a stream with its length in it, as a draft reads it.
 func withLength(doc, maxlen string) string {

@@ -1,54 +1,58 @@
-package page
+// Package markdown cuts a page into blocks: headings, tables, code and prose, each with its line and the heading that it
+// is below. It is no renderer: what a page looks like is not its concern, and it knows no keys.
+package markdown
 
 import (
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
-// block represents a piece of a page: a table, a code block, or lines of text.
-type block struct {
-	title   bool // a heading alone
-	section string
-	line    int // of its first line
-	lang    string
-	code    []string
-	rows    []row
-	text    []string
+// Block represents a piece of a page: a table, a code block, or lines of text.
+type Block struct {
+	Title   bool // a heading alone
+	Section string
+	Line    int // of its first line
+	Lang    string
+	Code    []string
+	Rows    []Row
+	Text    []string
 }
 
-type row struct {
-	line  int
-	cells []string
+type Row struct {
+	Line  int
+	Cells []string
 }
 
 var (
-	heading   = lazy(`^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
-	fence     = lazy("^\\s*(?:[-*>]\\s+)?(```+|~~~+)\\s*([\\w+#.-]*)")
-	tableRow  = lazy(`^\s*\|.*\|?\s*$`)
-	dashes    = lazy(`^[\s|:+=-]*-[\s|:+=-]*$`)
-	htmlRow   = lazy(`(?is)<tr[^>]*>(.*?)</tr>`)
-	htmlCell  = lazy(`(?is)<t[dh][^>]*>(.*?)</t[dh]>`)
-	htmlTag   = lazy(`(?i)</?(?:code|b|i|em|strong|p|br|span|a|tt|pre|td|th|tr|table|div)\b[^>]*>`)
-	htmlTable = lazy(`(?i)<table|<tr`)
+	heading   = regex.Lazy(`^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
+	fence     = regex.Lazy("^\\s*(?:[-*>]\\s+)?(```+|~~~+)\\s*([\\w+#.-]*)")
+	tableRow  = regex.Lazy(`^\s*\|.*\|?\s*$`)
+	dashes    = regex.Lazy(`^[\s|:+=-]*-[\s|:+=-]*$`)
+	htmlRow   = regex.Lazy(`(?is)<tr[^>]*>(.*?)</tr>`)
+	htmlCell  = regex.Lazy(`(?is)<t[dh][^>]*>(.*?)</t[dh]>`)
+	htmlTag   = regex.Lazy(`(?i)</?(?:code|b|i|em|strong|p|br|span|a|tt|pre|td|th|tr|table|div)\b[^>]*>`)
+	htmlTable = regex.Lazy(`(?i)<table|<tr`)
 )
 
-// blocks takes a page apart.
-func blocks(text string) []block {
+// Blocks takes a page apart.
+func Blocks(text string) []Block {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	var out []block
+	var out []Block
 	section := ""
-	prose := block{}
+	prose := Block{}
 	flush := func() {
-		if len(prose.text) > 0 {
+		if len(prose.Text) > 0 {
 			out = append(out, prose)
 		}
-		prose = block{}
+		prose = Block{}
 	}
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
 		if m := heading.FindStringSubmatch(l); m != nil {
 			flush()
-			section = plainText(m[1])
-			out = append(out, block{section: section, line: i + 1, text: []string{m[1]}, title: true})
+			section = PlainText(m[1])
+			out = append(out, Block{Section: section, Line: i + 1, Text: []string{m[1]}, Title: true})
 			continue
 		}
 		if m := fence.FindStringSubmatch(l); m != nil {
@@ -57,7 +61,7 @@ func blocks(text string) []block {
 			for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), m[1]) {
 				end++
 			}
-			out = append(out, block{section: section, line: i + 2, lang: strings.ToLower(m[2]), code: lines[i+1 : min(end,
+			out = append(out, Block{Section: section, Line: i + 2, Lang: strings.ToLower(m[2]), Code: lines[i+1 : min(end,
 				len(lines))]})
 			i = end
 			continue
@@ -74,23 +78,23 @@ func blocks(text string) []block {
 		}
 		if isTableRow(lines, i) {
 			flush()
-			var b block
+			var b Block
 			b, i = tableBlock(lines, i)
-			b.section = section
+			b.Section = section
 			out = append(out, b)
 			continue
 		}
 		if strings.HasPrefix(l, "    ") || strings.HasPrefix(l, "\t") { // an indented block, or a nested list
 			if t := strings.TrimSpace(l); t != "" && !strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "*") &&
-				!strings.Contains(t, "`") && len(prose.text) == 0 {
-				out = append(out, block{section: section, line: i + 1, code: []string{l}})
+				!strings.Contains(t, "`") && len(prose.Text) == 0 {
+				out = append(out, Block{Section: section, Line: i + 1, Code: []string{l}})
 				continue
 			}
 		}
-		if len(prose.text) == 0 {
-			prose.line, prose.section = i+1, section
+		if len(prose.Text) == 0 {
+			prose.Line, prose.Section = i+1, section
 		}
-		prose.text = append(prose.text, l)
+		prose.Text = append(prose.Text, l)
 	}
 	flush()
 	return out
@@ -110,21 +114,21 @@ func isTableRow(lines []string, i int) bool {
 }
 
 // tableBlock reads a table; blank lines between its rows are not its end.
-func tableBlock(lines []string, i int) (block, int) {
-	b := block{line: i + 1}
+func tableBlock(lines []string, i int) (Block, int) {
+	b := Block{Line: i + 1}
 	last := i
 	for ; i < len(lines); i++ {
 		l := strings.TrimSpace(lines[i])
 		switch {
 		case l == "" && i-last < 2:
 			continue
-		case !strings.Contains(l, "|"), last < i-1 && isTableRow(lines, i) && len(b.rows) > 1 &&
+		case !strings.Contains(l, "|"), last < i-1 && isTableRow(lines, i) && len(b.Rows) > 1 &&
 			dashes.MatchString(strings.TrimSpace(lines[min(i+1, len(lines)-1)])):
 			return b, last // the end, or the head of another table
 		}
 		last = i
 		if !dashes.MatchString(l) {
-			b.rows = append(b.rows, row{i + 1, cellsOf(l)})
+			b.Rows = append(b.Rows, Row{i + 1, cellsOf(l)})
 		}
 	}
 	return b, last
@@ -154,15 +158,15 @@ func cellsOf(l string) []string {
 	return append(out, strings.TrimSpace(b.String()))
 }
 
-func htmlBlock(section string, line int, text string) block {
-	b := block{section: section, line: line}
+func htmlBlock(section string, line int, text string) Block {
+	b := Block{Section: section, Line: line}
 	for _, m := range htmlRow.FindAllStringSubmatchIndex(text, -1) {
-		r := row{line: line + strings.Count(text[:m[0]], "\n")}
+		r := Row{Line: line + strings.Count(text[:m[0]], "\n")}
 		for _, c := range htmlCell.FindAllStringSubmatch(text[m[2]:m[3]], -1) {
-			r.cells = append(r.cells, unescape(strings.TrimSpace(htmlTag.ReplaceAllString(c[1], " "))))
+			r.Cells = append(r.Cells, Unescape(strings.TrimSpace(htmlTag.ReplaceAllString(c[1], " "))))
 		}
-		if len(r.cells) > 0 {
-			b.rows = append(b.rows, r)
+		if len(r.Cells) > 0 {
+			b.Rows = append(b.Rows, r)
 		}
 	}
 	return b
@@ -170,16 +174,17 @@ func htmlBlock(section string, line int, text string) block {
 
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&#39;", "'", "&nbsp;", " ")
 
-func unescape(s string) string { return entities.Replace(s) }
+// Unescape returns a text with the characters that entities of HTML are.
+func Unescape(s string) string { return entities.Replace(s) }
 
 var (
-	codeSpan = lazy("``\\s*(.+?)\\s*``|`([^`]+)`")
+	CodeSpan = regex.Lazy("``\\s*(.+?)\\s*``|`([^`]+)`")
 )
 
-// spans returns the pieces of code in a line of text.
-func spans(l string) []string {
+// Spans returns the pieces of code in a line of text.
+func Spans(l string) []string {
 	var out []string
-	for _, m := range codeSpan.FindAllStringSubmatch(l, -1) {
+	for _, m := range CodeSpan.FindAllStringSubmatch(l, -1) {
 		out = append(out, strings.TrimSpace(m[1]+m[2]))
 	}
 	return out
@@ -187,30 +192,30 @@ func spans(l string) []string {
 
 var marks = strings.NewReplacer("**", "", "`", "", "__", "")
 
-// plainText returns a text without its markup, in one line.
-func plainText(s string) string {
+// PlainText returns a text without its markup, in one line.
+func PlainText(s string) string {
 	s = htmlTag.ReplaceAllString(s, " ")
 	s = marks.Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// lastLine returns the last line of a piece of text that says anything, or what was before it.
-func (b *block) lastLine(before string) string {
-	if b.code != nil || b.rows != nil {
+// LastLine returns the last line of a piece of text that says anything, or what was before it.
+func (b *Block) LastLine(before string) string {
+	if b.Code != nil || b.Rows != nil {
 		return ""
 	}
-	for i := len(b.text) - 1; i >= 0; i-- {
-		if strings.TrimSpace(b.text[i]) != "" {
-			return b.text[i]
+	for i := len(b.Text) - 1; i >= 0; i-- {
+		if strings.TrimSpace(b.Text[i]) != "" {
+			return b.Text[i]
 		}
 	}
 	return before
 }
 
-// cell returns a cell, "" where the row has none.
-func (r *row) cell(i int) string {
-	if i < 0 || i >= len(r.cells) {
+// Cell returns a cell, "" where the row has none.
+func (r *Row) Cell(i int) string {
+	if i < 0 || i >= len(r.Cells) {
 		return ""
 	}
-	return r.cells[i]
+	return r.Cells[i]
 }

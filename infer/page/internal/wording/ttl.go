@@ -1,4 +1,4 @@
-package page
+package wording
 
 import (
 	"cmp"
@@ -7,43 +7,46 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
 // product and number are times without a unit.
 var (
-	product = lazy(`^\d[\d_]*(?:\s*\*\s*\d[\d_]*)+$`)
-	number  = lazy(`^\d+$|^\d{1,3}(?:[,_]\d{3})+$`)
-	dashed  = lazy(`^\s*[-–—]+(?:[^\d]|$)`)
+	product = regex.Lazy(`^\d[\d_]*(?:\s*\*\s*\d[\d_]*)+$`)
+	number  = regex.Lazy(`^\d+$|^\d{1,3}(?:[,_]\d{3})+$`)
+	dashed  = regex.Lazy(`^\s*[-–—]+(?:[^\d]|$)`)
 )
 
 // someTime: a number that may be a time, whatever is before it.
-var someTime = lazy(`\d{2,}|\d\s*\p{L}`)
+var someTime = regex.Lazy(`\d{2,}|\d\s*\p{L}`)
 
 // bareSeconds is a number that only its name says to be a time, as a command has it: ttl 120.
-var bareSeconds = lazy(`(?i)\b(?:ttl|ex|expire|setex)\b\s*[:=]?\s*(\d[\d_]*)\s*(?:$|[,;)])`)
+var bareSeconds = regex.Lazy(`(?i)\b(?:ttl|ex|expire|setex)\b\s*[:=]?\s*(\d[\d_]*)\s*(?:$|[,;)])`)
 
 // setTime is the TTL in the command that writes a string.
-var setTime = lazy(`\b(EX|PX)\s+(\d+)\b`)
+var setTime = regex.Lazy(`\b(EX|PX)\s+(\d+)\b`)
 
-// ttlIn returns the TTL that a text gives. In a TTL column any time is one; elsewhere
+// TTLIn returns the TTL that a text gives. In a TTL column any time is one; elsewhere
 // the text must speak of expiry, or be a comment that is nothing but a time. A number
 // alone is one in a column, by the scale of its title. What begins at an event, or lasts
 // until one, is none.
-func ttlIn(text string, column bool, by scale) string {
-	text = plainText(text)
+func TTLIn(text string, column bool, by Scale) string {
+	text = markdown.PlainText(text)
 	if m := setCommand.FindStringIndex(text); m != nil && !column {
 		if arg := setTime.FindStringSubmatch(text[m[0]:]); arg != nil {
-			return seconds(arg[2], map[string]int64{"EX": 1, "PX": 1000}[arg[1]])
+			return Seconds(arg[2], map[string]int64{"EX": 1, "PX": 1000}[arg[1]])
 		}
 	}
-	low := folded(text)
-	list := timesIn(low)
+	low := Folded(text)
+	list := TimesIn(low)
 	switch {
 	case !column && foreverForm.MatchString(low), column && len(list) == 0 && isAlone(low):
 		return "none"
 	case !column && len(list) == 0:
 		if m := bareSeconds.FindStringSubmatch(text); m != nil {
-			return seconds(m[1], 1)
+			return Seconds(m[1], 1)
 		}
 		return ""
 	case !column:
@@ -81,28 +84,28 @@ func isAlone(low string) bool {
 // lives keeps the times that are TTLs.
 func lives(low string, list []span, also func(span) bool) []span {
 	return slices.DeleteFunc(slices.Clone(list), func(s span) bool {
-		return isOften(low, s) || isEvent(low, s) || !also(s)
+		return IsOften(low, s) || isEvent(low, s) || !also(s)
 	})
 }
 
-// duration returns the longest time a text names.
-func duration(text string) string {
-	low := folded(text)
-	return longest(lives(low, timesIn(low), func(span) bool { return true }))
+// LongestIn returns the longest time a text names.
+func LongestIn(text string) string {
+	low := Folded(text)
+	return longest(lives(low, TimesIn(low), func(span) bool { return true }))
 }
 
 // parted are between the parts of a remark.
 const parted = ",;()（）、。，—–|"
 
-// ttlOfRemark returns the TTL in a comment or in what is after a key: where it
+// TTLOfRemark returns the TTL in a comment or in what is after a key: where it
 // speaks of expiry, or has a part that is a time and nothing else.
-func ttlOfRemark(text string) string {
+func TTLOfRemark(text string) string {
 	text = strings.NewReplacer(" - ", " – ", ". ", "; ").Replace(strings.TrimRight(text, " ."))
-	if t := ttlIn(text, false, 0); t != "" {
+	if t := TTLIn(text, false, 0); t != "" {
 		return t
 	}
-	low := folded(plainText(text))
-	bare := lives(low, timesIn(low), func(s span) bool {
+	low := Folded(markdown.PlainText(text))
+	bare := lives(low, TimesIn(low), func(s span) bool {
 		from, to := strings.LastIndexAny(low[:s.from], parted), strings.IndexAny(low[s.to:], parted)
 		if from >= 0 {
 			_, size := utf8.DecodeRuneInString(low[from:])
@@ -126,8 +129,8 @@ func ttlOfRemark(text string) string {
 	return ""
 }
 
-// seconds reads a number, or a product of numbers.
-func seconds(text string, per int64) string {
+// Seconds reads a number, or a product of numbers.
+func Seconds(text string, per int64) string {
 	text = strings.Trim(strings.TrimSpace(text), ");,")
 	total := int64(1)
 	switch {
@@ -151,11 +154,11 @@ func seconds(text string, per int64) string {
 	if total <= 0 || total > 1e12 {
 		return ""
 	}
-	return write(time.Duration(total) * time.Second / time.Duration(per))
+	return FormatTTL(time.Duration(total) * time.Second / time.Duration(per))
 }
 
-// write returns a duration as a declaration has it, "" below a second.
-func write(d time.Duration) string {
+// FormatTTL returns a duration as a declaration has it, "" below a second.
+func FormatTTL(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
@@ -181,23 +184,23 @@ const (
 // unitTimes lists the ways in which programs give a time its unit; number and unit are the
 // groups. Without a number it is one.
 var unitTimes = []struct {
-	form         form
+	form         regex.Form
 	number, unit int
 }{
-	{lazy(begins + figures + `\s*\*\s*time\.(Second|Minute|Hour)` + ends), 1, 2},
-	{lazy(begins + `time\.(Second|Minute|Hour)(?:\s*\*\s*` + figures + `)?` + ends), 2, 1},
-	{lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
-	{lazy(begins + figures + `\s*,\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)`), 1, 2},
-	{lazy(`timedelta\(\s*(seconds|minutes|hours|days|weeks)\s*=\s*` + figures + `\s*\)`), 2, 1},
-	{lazy(begins + `(\d+)\.(second|minute|hour|day|week)s?\b`), 1, 2},
-	{lazy(`TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
-	{lazy(`Duration::from_(secs|mins|hours|days)\(\s*` + figures + `\s*\)`), 2, 1},
-	{lazy(`add(Second|Minute|Hour|Day|Week)s?\(\s*(?:` + figures + `)?\s*\)`), 2, 1},
-	{lazy(`ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*` + figures + ends), 2, 1},
+	{regex.Lazy(begins + figures + `\s*\*\s*time\.(Second|Minute|Hour)` + ends), 1, 2},
+	{regex.Lazy(begins + `time\.(Second|Minute|Hour)(?:\s*\*\s*` + figures + `)?` + ends), 2, 1},
+	{regex.Lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{regex.Lazy(begins + figures + `\s*,\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)`), 1, 2},
+	{regex.Lazy(`timedelta\(\s*(seconds|minutes|hours|days|weeks)\s*=\s*` + figures + `\s*\)`), 2, 1},
+	{regex.Lazy(begins + `(\d+)\.(second|minute|hour|day|week)s?\b`), 1, 2},
+	{regex.Lazy(`TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{regex.Lazy(`Duration::from_(secs|mins|hours|days)\(\s*` + figures + `\s*\)`), 2, 1},
+	{regex.Lazy(`add(Second|Minute|Hour|Day|Week)s?\(\s*(?:` + figures + `)?\s*\)`), 2, 1},
+	{regex.Lazy(`ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*` + figures + ends), 2, 1},
 }
 
-// unitTime returns the time that a program gives with its unit.
-func unitTime(text string) string {
+// UnitTime returns the time that a program gives with its unit.
+func UnitTime(text string) string {
 	for _, t := range unitTimes {
 		if m := t.form.FindStringSubmatch(text); m != nil {
 			unit := goUnits[strings.TrimSuffix(strings.ToLower(m[t.unit]), "s")]
@@ -208,45 +211,45 @@ func unitTime(text string) string {
 }
 
 var (
-	railsTime = lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*` + figures + ends + `|((?:ttl|expire|ex` +
+	railsTime = regex.Lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
+	exOption  = regex.Lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*` + figures + ends + `|((?:ttl|expire|ex` +
 		`|timeout)\w*)\s*[=:]\s*` + figures + ends)
 	// format!("a:{}", id), value, 60)
-	numberArg = lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
-	firstArg  = lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+	numberArg = regex.Lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+	firstArg  = regex.Lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
 
 var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour,
 	"sec": time.Second, "min": time.Minute, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
-// ttlInCall returns the TTL among the arguments after a key.
-func ttlInCall(verb, rest string) string {
-	if t := unitTime(rest); t != "" {
+// TTLInCall returns the TTL among the arguments after a key.
+func TTLInCall(verb, rest string) string {
+	if t := UnitTime(rest); t != "" {
 		return t
 	}
 	if m := railsTime.FindStringSubmatch(rest); m != nil {
-		return seconds(m[1], 1)
+		return Seconds(m[1], 1)
 	}
 	if m := exOption.FindStringSubmatch(rest); m != nil {
 		if strings.EqualFold(m[1], "px") {
-			return seconds(m[2], 1000)
+			return Seconds(m[2], 1000)
 		}
 		if m[3] != "" {
-			return scaleOf(m[3], nil).time(m[4])
+			return ScaleOf(m[3], nil).time(m[4])
 		}
-		return seconds(m[2], 1)
+		return Seconds(m[2], 1)
 	}
 	switch strings.ReplaceAll(verb, "_", "") {
 	case "SETEX", "EXPIRE", "REMEMBER", "PUT":
 		if m := numberArg.FindStringSubmatch(rest); m != nil && strings.Count(rest[:len(m[0])], "(") <= 1 {
-			return seconds(m[1], 1)
+			return Seconds(m[1], 1)
 		}
 		if m := firstArg.FindStringSubmatch(rest); m != nil {
-			return seconds(m[1], 1)
+			return Seconds(m[1], 1)
 		}
 	case "PSETEX", "PEXPIRE":
 		if m := firstArg.FindStringSubmatch(rest); m != nil {
-			return seconds(m[1], 1000)
+			return Seconds(m[1], 1000)
 		}
 	}
 	return ""
@@ -257,10 +260,10 @@ func times(n string, unit time.Duration) string {
 	total := int64(1)
 	for _, f := range strings.Split(strings.ReplaceAll(n, "_", ""), "*") {
 		v, err := strconv.ParseInt(strings.TrimSpace(f), 10, 32)
-		if err != nil || v <= 0 || total > int64(maxLifetime/unit)/v {
+		if err != nil || v <= 0 || total > int64(MaxLifetime/unit)/v {
 			return ""
 		}
 		total *= v
 	}
-	return write(time.Duration(total) * unit)
+	return FormatTTL(time.Duration(total) * unit)
 }

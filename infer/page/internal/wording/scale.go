@@ -1,4 +1,4 @@
-package page
+package wording
 
 import (
 	"slices"
@@ -7,33 +7,36 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
-// scale describes what a bare number under a title counts: "TTL (min)", "Expiry [days]",
+// Scale describes what a bare number under a title counts: "TTL (min)", "Expiry [days]",
 // 有効期限(秒). A title without a unit means seconds. One that says something else has no
 // scale: a number below it is passed over, since a wrong TTL is worse than none.
-type scale time.Duration
+type Scale time.Duration
 
 var (
-	inBrackets = lazy(`[(\[（［【〔]([^()\[\]（）［］【】〔〕]*)[)\]）］】〕]`)
-	ofUnit     = lazy(`(?i)^(?:(?:in|en|em|i|w|per|als|unit|в|как)(?:\s*[:：]\s*|\s+)|(?:単位は?|单位|單位|단위)\s*[:：]?\s*)`)
+	inBrackets = regex.Lazy(`[(\[（［【〔]([^()\[\]（）［］【】〔〕]*)[)\]）］】〕]`)
+	ofUnit     = regex.Lazy(`(?i)^(?:(?:in|en|em|i|w|per|als|unit|в|как)(?:\s*[:：]\s*|\s+)|(?:単位は?|单位|單位|단위)\s*[:：]?\s*)`)
 	// counted says how titles without brackets end that name a unit in Han, where a word has no
 	// borders: 过期秒数. 时间 and 시간 alone are "time".
-	counted = lazy(`(?:(毫秒|ミリ秒)|(秒)|(分钟|分鐘)|(小时|小時)|(天|日)|(週間|週|周))数?$`)
+	counted = regex.Lazy(`(?:(毫秒|ミリ秒)|(秒)|(分钟|分鐘)|(小时|小時)|(天|日)|(週間|週|周))数?$`)
 	// moment are titles of the moment at which a key expires, which is no time to live.
-	moment    = lazy(`(?i)\b(?:at|on|until|date|datum|fecha|data d[aeio]|day|timestamp|epoch)\b|дата|日付|日時|日期|날짜|期限日|일시`)
-	shortMins = lazy(`(?i)^min\.?$`)
-	largest   = lazy(`(?i)\bmax(?:imum|imal)?\b`)
-	wholeTime = lazy(`^\d+$`)
-	anyNumber = lazy(`^[\d.,_*\s]*\d$`)
-	partTime  = lazy(`^\d+[.,]\d{1,2}$`)
+	moment    = regex.Lazy(`(?i)\b(?:at|on|until|date|datum|fecha|data d[aeio]|day|timestamp|epoch)\b|дата|日付|日時|日期|날짜|期限日|일시`)
+	shortMins = regex.Lazy(`(?i)^min\.?$`)
+	largest   = regex.Lazy(`(?i)\bmax(?:imum|imal)?\b`)
+	wholeTime = regex.Lazy(`^\d+$`)
+	AnyNumber = regex.Lazy(`^[\d.,_*\s]*\d$`)
+	partTime  = regex.Lazy(`^\d+[.,]\d{1,2}$`)
 )
 
 // shortUnits are abbreviations that only titles have.
 var shortUnits = map[string]time.Duration{"sek": time.Second, "stdn": time.Hour, "tg": 24 * time.Hour}
 
-// unitWord returns the unit that a text is, 0 if it is none.
-func unitWord(text string) time.Duration {
+// UnitWord returns the unit that a text is, 0 if it is none.
+func UnitWord(text string) time.Duration {
 	text = strings.TrimSuffix(strings.TrimSpace(text), ".")
 	if text == "M" || text == "" { // minutes, or months
 		return 0
@@ -41,16 +44,16 @@ func unitWord(text string) time.Duration {
 	if unit := shortUnits[strings.ToLower(text)]; unit > 0 {
 		return unit
 	}
-	low := folded(text)
+	low := Folded(text)
 	if m, to := spoken().unitAt(low, 0); to == len(low) {
 		return m.unit
 	}
 	return 0
 }
 
-// scaleOf reads a title. The other titles of its table tell whether (min) is the least.
-func scaleOf(title string, others []string) scale {
-	title = plainText(title)
+// ScaleOf reads a title. The other titles of its table tell whether (min) is the least.
+func ScaleOf(title string, others []string) Scale {
+	title = markdown.PlainText(title)
 	if all := inBrackets.FindAllStringSubmatch(title, -1); len(all) > 0 {
 		said := strings.TrimSpace(all[len(all)-1][1])
 		said = strings.TrimSpace(ofUnit.ReplaceAllString(said, ""))
@@ -61,7 +64,7 @@ func scaleOf(title string, others []string) scale {
 		if shortMins.MatchString(first) && slices.ContainsFunc(others, largest.MatchString) || unitIn(rest) {
 			return 0
 		}
-		return scale(unitWord(first))
+		return Scale(UnitWord(first))
 	}
 	if moment.MatchString(title) {
 		return 0
@@ -70,11 +73,11 @@ func scaleOf(title string, others []string) scale {
 }
 
 // scaleOfWords reads a title without brackets.
-func scaleOfWords(title string) scale {
+func scaleOfWords(title string) Scale {
 	unit := time.Duration(0)
-	words := wordsIn(title)
+	words := WordsIn(title)
 	for i, w := range words {
-		one := unitWord(w)
+		one := UnitWord(w)
 		short := utf8.RuneCountInString(w) <= 3 && i < len(words)-1 // a standard TTL, one that has an end
 		switch {
 		case one == 0 || strings.ContainsFunc(w, isTime):
@@ -95,11 +98,11 @@ func scaleOfWords(title string) scale {
 	if unit == 0 {
 		unit = time.Second
 	}
-	return scale(unit)
+	return Scale(unit)
 }
 
-// wordsIn returns the words of a title: TTL_ms and ttlMinutes have two.
-func wordsIn(title string) []string {
+// WordsIn returns the words of a title: TTL_ms and ttlMinutes have two.
+func WordsIn(title string) []string {
 	var spaced strings.Builder
 	before := rune(0)
 	for _, r := range title {
@@ -116,16 +119,16 @@ func wordsIn(title string) []string {
 func isTime(r rune) bool { return strings.ContainsRune("시時时", r) }
 
 func unitIn(text string) bool {
-	return slices.ContainsFunc(wordsIn(text), func(w string) bool { return unitWord(w) > 0 })
+	return slices.ContainsFunc(WordsIn(text), func(w string) bool { return UnitWord(w) > 0 })
 }
 
 // time returns a bare number in units of the scale, "" if it may be another one.
-func (s scale) time(text string) string {
+func (s Scale) time(text string) string {
 	switch unit := time.Duration(s); {
 	case unit == 0:
 		return ""
 	case unit <= time.Second:
-		return seconds(text, int64(time.Second/unit))
+		return Seconds(text, int64(time.Second/unit))
 	case wholeTime.MatchString(text), product.MatchString(text):
 		total := int64(1)
 		for _, f := range strings.Split(text, "*") {
@@ -135,13 +138,13 @@ func (s scale) time(text string) string {
 			}
 			total *= n
 		}
-		return write(time.Duration(total) * unit)
+		return FormatTTL(time.Duration(total) * unit)
 	case partTime.MatchString(text):
 		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", "."), 64)
 		if err != nil || n > 1e6 {
 			return ""
 		}
-		return write(time.Duration(n * float64(unit)))
+		return FormatTTL(time.Duration(n * float64(unit)))
 	}
 	return ""
 }

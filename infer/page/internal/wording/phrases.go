@@ -1,4 +1,4 @@
-package page
+package wording
 
 import (
 	"regexp"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
 // field lists what all languages have in a field.
@@ -24,26 +26,26 @@ var accents = strings.NewReplacer("á", "a", "à", "a", "â", "a", "ã", "a", "�
 	"õ", "o", "ö", "o", "ř", "r", "ś", "s", "š", "s", "ş", "s", "ť", "t", "ú", "u", "ù", "u", "û", "u", "ü", "u",
 	"ů", "u", "ý", "y", "ź", "z", "ż", "z", "ž", "z", "ё", "е", "’", "'")
 
-// folded returns a text in small letters, without accents.
-func folded(text string) string { return accents.Replace(strings.ToLower(text)) }
+// Folded returns a text in small letters, without accents.
+func Folded(text string) string { return accents.Replace(strings.ToLower(text)) }
 
-// isDense reports whether a script writes words without blanks between them.
-func isDense(r rune) bool {
+// IsDense reports whether a script writes words without blanks between them.
+func IsDense(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
 // phrases makes a form that finds any of a list in a text in small letters; group 1 or 2 is
 // the phrase. around is put before and after the choice.
-func phrases(list []string, before, after string) form {
-	return lazyOf(func() string {
+func phrases(list []string, before, after string) regex.Form {
+	return regex.LazyOf(func() string {
 		var spaced, dense []string
 		slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
 		for _, p := range slices.Compact(list) {
 			stem := strings.TrimSuffix(p, "*")
-			text := strings.ReplaceAll(regexp.QuoteMeta(folded(stem)), "_", `\s?`)
+			text := strings.ReplaceAll(regexp.QuoteMeta(Folded(stem)), "_", `\s?`)
 			text = strings.ReplaceAll(text, `\*`, `\p{L}*`)
 			switch {
-			case strings.ContainsFunc(stem, isDense):
+			case strings.ContainsFunc(stem, IsDense):
 				dense = append(dense, text)
 			case stem != p:
 				spaced = append(spaced, strings.ReplaceAll(text, `\s?`, `\s`)+`\p{L}*`)
@@ -87,14 +89,14 @@ var (
 		return out
 	}()
 	// oftenBehind follows a time that says how often, in languages that write so.
-	oftenBehind = lazy(`^\s*(?:ごと|毎|おき|마다)`)
-	nobreak     = lazy(`[.;。；！？]\s|[。；！？]|[.;]$`)
+	oftenBehind = regex.Lazy(`^\s*(?:ごと|毎|おき|마다)`)
+	nobreak     = regex.Lazy(`[.;。；！？]\s|[。；！？]|[.;]$`)
 )
 
 // spokenForm is a form of one language.
 type spokenForm struct {
 	code string
-	form form
+	form regex.Form
 }
 
 // reach says how far around a time the words are that tell what it is.
@@ -168,8 +170,8 @@ func phraseEnd(text string) string {
 	return text
 }
 
-// isOften reports whether a time says how often something happens, or of when something is.
-func isOften(text string, s span) bool {
+// IsOften reports whether a time says how often something happens, or of when something is.
+func IsOften(text string, s span) bool {
 	text, s.from, s.to = nearby(text, s.from, s.to)
 	before := text[:s.from]
 	if oftenBehind.MatchString(text[s.to:]) || pastForm.MatchString(before) {
@@ -209,8 +211,8 @@ func isOnlyTime(text string, s span) bool {
 	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// isExample reports whether what follows a text is an example: for instance.
-func isExample(before string) bool {
+// IsExample reports whether what follows a text is an example: for instance.
+func IsExample(before string) bool {
 	const far = 40
-	return exampleForm.MatchString(folded(before[max(0, len(before)-far):]))
+	return exampleForm.MatchString(Folded(before[max(0, len(before)-far):]))
 }

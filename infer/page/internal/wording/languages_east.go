@@ -1,4 +1,4 @@
-package page
+package wording
 
 // eastern lists those of the east of Europe and of Asia.
 var eastern = []language{

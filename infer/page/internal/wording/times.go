@@ -1,4 +1,4 @@
-package page
+package wording
 
 import (
 	"cmp"
@@ -9,13 +9,15 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
 // span represents a time that a text names.
 type span struct {
-	time     time.Duration
+	Time     time.Duration
 	from, to int
-	unit     time.Duration
+	Unit     time.Duration
 	codes    []string // languages that its unit is a word of; those of digits alone are all
 }
 
@@ -54,7 +56,7 @@ var spoken = sync.OnceValue(func() *lexicon {
 			{week, l.week}, {month, l.month}, {year, l.year}} {
 			for _, w := range strings.Fields(u.words) {
 				if stem := strings.TrimSuffix(w, "*"); stem != w {
-					x.stems = append(x.stems, folded(stem))
+					x.stems = append(x.stems, Folded(stem))
 					w = stem
 				}
 				x.learn(x.units, w, meaning{unit: u.unit}, l.code)
@@ -86,7 +88,7 @@ func parseWhole(t string) time.Duration {
 
 // learn puts a word into a table. The language that is first tells what it means.
 func (x *lexicon) learn(table map[string]meaning, w string, m meaning, code string) {
-	w = strings.ReplaceAll(folded(w), "_", " ")
+	w = strings.ReplaceAll(Folded(w), "_", " ")
 	known, ok := table[w]
 	if !ok {
 		known = m
@@ -102,8 +104,8 @@ func (x *lexicon) learn(table map[string]meaning, w string, m meaning, code stri
 // maxTimes bounds the times of a text that are looked at.
 const maxTimes = 64
 
-// timesIn finds the times of a text in small letters.
-func timesIn(text string) []span {
+// TimesIn finds the times of a text in small letters.
+func TimesIn(text string) []span {
 	x := spoken()
 	var out []span
 	for i := 0; i < len(text) && len(out) < maxTimes; {
@@ -139,7 +141,7 @@ func mayBegin(text string, i int, r rune) bool {
 	case unicode.Is(unicode.Han, r):
 		return true
 	}
-	return !unicode.IsLetter(before) && !unicode.IsDigit(before) || isDense(before) && !isDense(r)
+	return !unicode.IsLetter(before) && !unicode.IsDigit(before) || IsDense(before) && !IsDense(r)
 }
 
 // timeAt reads a time at a place.
@@ -154,7 +156,7 @@ func (x *lexicon) timeAt(text string, i int, r rune) (span, bool) {
 		var m meaning
 		m, at = x.longestAt(x.numbers, text, i)
 		n, codes = m.number, m.codes
-		if at > 0 && !isDense(r) && (at == len(text) || text[at] != ' ' && text[at] != '-' && text[at-1] != '\'') {
+		if at > 0 && !IsDense(r) && (at == len(text) || text[at] != ' ' && text[at] != '-' && text[at-1] != '\'') {
 			return span{}, false
 		}
 	}
@@ -168,7 +170,7 @@ func (x *lexicon) timeAt(text string, i int, r rune) (span, bool) {
 	if to == 0 || codes != nil && (!meets(codes, unit.codes) || to-at < 2) {
 		return span{}, false
 	}
-	if float64(unit.unit)*n > float64(maxLifetime) {
+	if float64(unit.unit)*n > float64(MaxLifetime) {
 		return span{}, false
 	}
 	return span{time.Duration(n * float64(unit.unit)), i, to, unit.unit, unit.codes}, true
@@ -190,7 +192,7 @@ func (x *lexicon) longestAt(table map[string]meaning, text string, i int) (meani
 		}
 		last, _ := utf8.DecodeLastRuneInString(text[:i+n])
 		next, _ := utf8.DecodeRuneInString(text[i+n:])
-		if !isDense(last) && unicode.IsLetter(last) && i+n < len(text) && unicode.IsLetter(next) {
+		if !IsDense(last) && unicode.IsLetter(last) && i+n < len(text) && unicode.IsLetter(next) {
 			continue // a part of a word
 		}
 		return m, i + n
@@ -219,9 +221,9 @@ func figure(text string, i int) (float64, int) {
 }
 
 var (
-	digits       = lazy(`^\d[\d_]*(?:,\d{3})+|^\d+(?:_\d+)+|^\d+(?:[.,]\d+)?`)
-	grouped      = lazy(`^\d{1,3}(?:,\d{3})+$`)
-	inSmallUnits = lazy(`^\s*(?:m?s|sec\w*|milli\w*|m?secs?)\b`)
+	digits       = regex.Lazy(`^\d[\d_]*(?:,\d{3})+|^\d+(?:_\d+)+|^\d+(?:[.,]\d+)?`)
+	grouped      = regex.Lazy(`^\d{1,3}(?:,\d{3})+$`)
+	inSmallUnits = regex.Lazy(`^\s*(?:m?s|sec\w*|milli\w*|m?secs?)\b`)
 )
 
 // hanFigure reads a number of Chinese and Japanese: 三十, 两.
@@ -236,7 +238,7 @@ func (x *lexicon) unitAt(text string, i int) (meaning, int) {
 	if !unicode.IsLetter(r) {
 		return meaning{}, 0
 	}
-	if isDense(r) {
+	if IsDense(r) {
 		for n := min(len("个小时间间间"), len(text)-i); n > 0; n-- {
 			if m, ok := x.units[text[i:i+n]]; ok {
 				return m, i + n
@@ -247,7 +249,7 @@ func (x *lexicon) unitAt(text string, i int) (meaning, int) {
 	to := i
 	for to < len(text) {
 		r, size := utf8.DecodeRuneInString(text[to:])
-		if !unicode.IsLetter(r) || isDense(r) {
+		if !unicode.IsLetter(r) || IsDense(r) {
 			break
 		}
 		to += size
@@ -274,8 +276,8 @@ func joinTimes(text string, list []span) []span {
 		if n := len(out); n > 0 {
 			last := &out[n-1]
 			gap := text[last.to:s.from]
-			if strings.Trim(gap, " ") == "" && len(gap) < 2 && s.time < last.time && text[s.from] <= '9' {
-				last.time, last.to = last.time+s.time, s.to
+			if strings.Trim(gap, " ") == "" && len(gap) < 2 && s.Time < last.Time && text[s.from] <= '9' {
+				last.Time, last.to = last.Time+s.Time, s.to
 				continue
 			}
 		}
@@ -287,7 +289,7 @@ func joinTimes(text string, list []span) []span {
 // hanDigits are the digits of Chinese and Japanese numbers below a hundred.
 var (
 	hanDigits = map[rune]int{'一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
-	hanNumber = lazy(`^[一二两兩三四五六七八九十]+`)
+	hanNumber = regex.Lazy(`^[一二两兩三四五六七八九十]+`)
 )
 
 // hanValue returns a number such as 三十 or 十五.
@@ -308,10 +310,10 @@ func hanValue(s string) int {
 func longest(list []span) string {
 	var best time.Duration
 	for _, s := range list {
-		best = max(best, s.time)
+		best = max(best, s.Time)
 	}
-	return write(best)
+	return FormatTTL(best)
 }
 
-// maxLifetime bounds what is taken for a TTL.
-const maxLifetime = 100 * 365 * 24 * time.Hour
+// MaxLifetime bounds what is taken for a TTL.
+const MaxLifetime = 100 * 365 * 24 * time.Hour

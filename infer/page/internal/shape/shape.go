@@ -1,19 +1,23 @@
-package page
+// Package shape takes a key apart as a page writes it: segments of literal text, placeholders and example values; and
+// judges whether it is one, and whether two are one. It knows nothing of where on a page a key is.
+package shape
 
 import (
 	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/keywright/keywright/infer/page/internal/regex"
 )
 
-// shape represents a key as it is written, taken apart: segments between colons (or
+// Shape represents a key as it is written, taken apart: segments between colons (or
 // slashes), each of literal text and holes.
-type shape struct {
-	raw   string
-	sep   string
-	parts []part
-	glob  bool // it has a * in it
+type Shape struct {
+	Raw   string
+	Sep   string
+	Parts []part
+	Glob  bool // it has a * in it
 }
 
 // part represents a segment.
@@ -28,11 +32,13 @@ type piece struct {
 	value bool   // the page writes a value, not a placeholder
 }
 
-func (p part) isHole() bool { return len(p) == 1 && p[0].hole }
+// IsHole reports whether a segment is one hole and nothing else.
+func (p part) IsHole() bool { return len(p) == 1 && p[0].hole }
 
 func (p part) hasHole() bool { return slices.ContainsFunc(p, func(x piece) bool { return x.hole }) }
 
-func (p part) text() string {
+// Text returns the literal text of a segment.
+func (p part) Text() string {
 	var b strings.Builder
 	for _, x := range p {
 		b.WriteString(x.lit)
@@ -41,22 +47,22 @@ func (p part) text() string {
 }
 
 // holeForms lists the ways to write a placeholder. The first submatch is its name.
-var holeForms = []form{
-	lazy(`^\$\{\s*([^{}]*?)\s*\}`),
-	lazy(`^#\{\s*([^{}]*?)\s*\}`),
-	lazy(`^%\{\s*([^{}]*?)\s*\}`),
-	lazy(`^\{\{\s*([^{}]*?)\s*\}\}`),
-	lazy(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
-	lazy(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
-	lazy(`^<(\.{3}|…)>`),
-	lazy(`^\[([A-Za-z][A-Za-z0-9_-]*)\]`),
-	lazy(`^%(?:\(([a-z_]+)\))?[-+#0]*\d*(?:\.\d+)?[sdviuxX]`),
-	lazy(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
-	lazy(`^(\*+)`),
+var holeForms = []regex.Form{
+	regex.Lazy(`^\$\{\s*([^{}]*?)\s*\}`),
+	regex.Lazy(`^#\{\s*([^{}]*?)\s*\}`),
+	regex.Lazy(`^%\{\s*([^{}]*?)\s*\}`),
+	regex.Lazy(`^\{\{\s*([^{}]*?)\s*\}\}`),
+	regex.Lazy(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
+	regex.Lazy(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
+	regex.Lazy(`^<(\.{3}|…)>`),
+	regex.Lazy(`^\[([A-Za-z][A-Za-z0-9_-]*)\]`),
+	regex.Lazy(`^%(?:\(([a-z_]+)\))?[-+#0]*\d*(?:\.\d+)?[sdviuxX]`),
+	regex.Lazy(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
+	regex.Lazy(`^(\*+)`),
 }
 
-// dateForms are placeholders that say how a date is written.
-var dateForms = map[string]string{
+// DateForms are placeholders that say how a date is written.
+var DateForms = map[string]string{
 	"yyyy-mm-dd": "date", "yyyymmdd": "date YYYYMMDD", "yyyy-mm": "date YYYY-MM", "yyyymm": "date YYYYMM",
 	"yyyy-mm-dd-hh": "date YYYY-MM-DD-HH",
 	"yyyymmddhh":    "date YYYYMMDDHH", "yyyy": "date YYYY",
@@ -64,32 +70,32 @@ var dateForms = map[string]string{
 
 // values are words that are examples and not names.
 var values = []struct {
-	form form
+	form regex.Form
 	typ  string
 }{
-	{lazy(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
-	{lazy(`^\d{4}-\d{2}-\d{2}$`), "date"},
-	{lazy(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
-	{lazy(`^20\d{2}-(0[1-9]|1[0-2])$`), "date YYYY-MM"},
-	{lazy(`^20\d{2}-?W\d{2}$`), `/20[0-9]{2}-?W[0-9]{2}/`},
-	{lazy(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
-	{lazy(`^\d+$`), ""},
-	{lazy(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
-	{lazy(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
-	{lazy(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
-	{lazy(`^[a-z]{1,4}[-_]?0\d+$`), ""},
-	{lazy(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)*$`), ""},
-	{lazy(`^(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|edu|example)$`), ""},
-	{lazy(`^(?:u|usr|user|item|prod|product|ord|order|cust|customer|sess|session|task|job|msg|room|node|rule)[_-]?\d+$`), ""},
+	{regex.Lazy(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
+	{regex.Lazy(`^\d{4}-\d{2}-\d{2}$`), "date"},
+	{regex.Lazy(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
+	{regex.Lazy(`^20\d{2}-(0[1-9]|1[0-2])$`), "date YYYY-MM"},
+	{regex.Lazy(`^20\d{2}-?W\d{2}$`), `/20[0-9]{2}-?W[0-9]{2}/`},
+	{regex.Lazy(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
+	{regex.Lazy(`^\d+$`), ""},
+	{regex.Lazy(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
+	{regex.Lazy(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
+	{regex.Lazy(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
+	{regex.Lazy(`^[a-z]{1,4}[-_]?0\d+$`), ""},
+	{regex.Lazy(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)*$`), ""},
+	{regex.Lazy(`^(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|edu|example)$`), ""},
+	{regex.Lazy(`^(?:u|usr|user|item|prod|product|ord|order|cust|customer|sess|session|task|job|msg|room|node|rule)[_-]?\d+$`), ""},
 }
 
 // maxKey bounds the bytes of what is taken for a key.
 const maxKey = 300
 
-// parse takes a key apart. It is false for what cannot be one.
-func parse(raw string) (shape, bool) {
+// Parse takes a key apart. It is false for what cannot be one.
+func Parse(raw string) (Shape, bool) {
 	raw = strings.TrimSpace(raw)
-	s := shape{raw: raw}
+	s := Shape{Raw: raw}
 	if len(raw) > maxKey {
 		return s, false
 	}
@@ -98,7 +104,7 @@ func parse(raw string) (shape, bool) {
 		return s, false
 	}
 	s.split(pieces)
-	for _, p := range s.parts {
+	for _, p := range s.Parts {
 		if len(p) == 0 {
 			return s, false // a:, :a or a::b
 		}
@@ -111,9 +117,9 @@ func parse(raw string) (shape, bool) {
 const forbidden = " \t\"'`()[]<>=;,!?&|^~\\$"
 
 // nameOfValue: page={page} within a key.
-var nameOfValue = lazy(`^\w=[{<%$#]`)
+var nameOfValue = regex.Lazy(`^\w=[{<%$#]`)
 
-func (s *shape) pieces(raw string) ([]piece, bool) {
+func (s *Shape) pieces(raw string) ([]piece, bool) {
 	var out []piece
 	literal := func(t string) {
 		if n := len(out); n > 0 && !out[n-1].hole {
@@ -134,10 +140,10 @@ scan:
 				!isFormat(name) {
 				continue // a hash tag
 			}
-			p := piece{hole: true, name: holeName(name)}
-			p.typ = cmp.Or(dateForms[strings.ToLower(name)], formatType(m[0]))
+			p := piece{hole: true, name: HoleName(name)}
+			p.typ = cmp.Or(DateForms[strings.ToLower(name)], formatType(m[0]))
 			if strings.HasPrefix(m[0], "*") {
-				p.name, s.glob = "", true
+				p.name, s.Glob = "", true
 			}
 			out = append(out, p)
 			i += len(m[0])
@@ -163,10 +169,10 @@ func isFormat(name string) bool {
 	return formatForm.MatchString(format)
 }
 
-var formatForm = lazy(`^(int|str|string|uuid|\d*[ds]|[.\d]*f|(?:yyyy|YYYY)[-_.]?(?:MM|mm)[-_.]?(?:dd|DD)?(?:HH|hh)?)$`)
+var formatForm = regex.Lazy(`^(int|str|string|uuid|\d*[ds]|[.\d]*f|(?:yyyy|YYYY)[-_.]?(?:MM|mm)[-_.]?(?:dd|DD)?(?:HH|hh)?)$`)
 
 // numberForm is what a format says of a number: %d, %02d, {n:03d}.
-var numberForm = lazy(`^(?:%|\{[^{}:]*:)(0?)(\d*)d\}?$|^\{[^{}:]*:(int|uuid)\}$`)
+var numberForm = regex.Lazy(`^(?:%|\{[^{}:]*:)(0?)(\d*)d\}?$|^\{[^{}:]*:(int|uuid)\}$`)
 
 // formatType returns the type that a format tells: a number, so many digits, a day.
 func formatType(hole string) string {
@@ -180,7 +186,7 @@ func formatType(hole string) string {
 		return "int"
 	}
 	if _, format, ok := strings.Cut(strings.Trim(hole, "{}$"), ":"); ok {
-		return dateForms[strings.ToLower(format)]
+		return DateForms[strings.ToLower(format)]
 	}
 	return ""
 }
@@ -188,16 +194,16 @@ func formatType(hole string) string {
 // digitsType is a type of so many digits.
 func digitsType(width int, more string) string { return "/[0-9]{" + strconv.Itoa(width) + more + "}/" }
 
-var identifier = lazy(`[\p{L}_][\p{L}\p{N}_]*`)
+var identifier = regex.Lazy(`[\p{L}_][\p{L}\p{N}_]*`)
 
 // conversion is a call that only changes the form of what it is given.
-var conversion = lazy(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
+var conversion = regex.Lazy(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
 	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote|hash|sha1|sha256|md5|lower|upper|escape|encode|normalize)\(([^()]+)\)?`)
 
-// holeName returns the name in an expression: the last part of item.contextId ||
+// HoleName returns the name in an expression: the last part of item.contextId ||
 // 'global', what is asked of user.getId().
-func holeName(expr string) string {
-	if dateForms[strings.ToLower(expr)] != "" {
+func HoleName(expr string) string {
+	if DateForms[strings.ToLower(expr)] != "" {
 		return "date"
 	}
 	if m := conversion.FindStringSubmatch(expr); m != nil {
@@ -228,23 +234,23 @@ func holeName(expr string) string {
 
 // split cuts the pieces at the separator: the colon, the slash where there is no
 // colon.
-func (s *shape) split(pieces []piece) {
-	s.sep = ""
+func (s *Shape) split(pieces []piece) {
+	s.Sep = ""
 	for _, sep := range []string{":", "/"} {
 		if slices.ContainsFunc(pieces, func(p piece) bool { return strings.Contains(p.lit, sep) }) {
-			s.sep = sep
+			s.Sep = sep
 			break
 		}
 	}
 	current := part{}
 	for _, p := range pieces {
-		if p.hole || s.sep == "" {
+		if p.hole || s.Sep == "" {
 			current = append(current, p)
 			continue
 		}
-		for i, t := range strings.Split(p.lit, s.sep) {
+		for i, t := range strings.Split(p.lit, s.Sep) {
 			if i > 0 {
-				s.parts = append(s.parts, current)
+				s.Parts = append(s.Parts, current)
 				current = part{}
 			}
 			if t != "" {
@@ -252,42 +258,42 @@ func (s *shape) split(pieces []piece) {
 			}
 		}
 	}
-	s.parts = append(s.parts, current)
+	s.Parts = append(s.Parts, current)
 }
 
 // findValues takes example values for holes.
-func (s *shape) findValues() {
+func (s *Shape) findValues() {
 	lower := 0
-	for _, p := range s.parts {
-		if t := p.text(); t != "" && t != strings.ToUpper(t) {
+	for _, p := range s.Parts {
+		if t := p.Text(); t != "" && t != strings.ToUpper(t) {
 			lower++
 		}
 	}
-	for i, p := range s.parts {
+	for i, p := range s.Parts {
 		if len(p) != 1 || p[0].hole {
-			s.parts[i] = valuesWithin(p)
+			s.Parts[i] = valuesWithin(p)
 			continue
 		}
 		t := p[0].lit
-		if s.sep == ":" && strings.Contains(t, "/") {
-			s.parts[i] = slashed(t)
-		} else if typ, ok := valueType(t); ok && (i > 0 || len(s.parts) == 1) {
-			s.parts[i] = part{{hole: true, value: true, typ: typ, lit: t}}
-		} else if d := dateForms[strings.ToLower(t)]; d != "" {
-			s.parts[i] = part{{hole: true, name: "date", typ: d}}
+		if s.Sep == ":" && strings.Contains(t, "/") {
+			s.Parts[i] = slashed(t)
+		} else if typ, ok := valueType(t); ok && (i > 0 || len(s.Parts) == 1) {
+			s.Parts[i] = part{{hole: true, value: true, typ: typ, lit: t}}
+		} else if d := DateForms[strings.ToLower(t)]; d != "" {
+			s.Parts[i] = part{{hole: true, name: "date", typ: d}}
 		} else if inner := strings.Trim(t, "{}"); inner != t && isValue(inner) {
 			open, shut, _ := strings.Cut(t, inner)
-			s.parts[i] = part{{hole: true, value: true, lit: inner}}
+			s.Parts[i] = part{{hole: true, value: true, lit: inner}}
 			if open != "" {
-				s.parts[i] = append(part{{lit: open}}, s.parts[i]...)
+				s.Parts[i] = append(part{{lit: open}}, s.Parts[i]...)
 			}
 			if shut != "" {
-				s.parts[i] = append(s.parts[i], piece{lit: shut})
+				s.Parts[i] = append(s.Parts[i], piece{lit: shut})
 			}
 		} else if i > 0 && lower > 0 && isShouted(t) {
-			s.parts[i] = part{{hole: true, name: strings.ToLower(t)}}
+			s.Parts[i] = part{{hole: true, name: strings.ToLower(t)}}
 		} else {
-			s.parts[i] = valuesWithin(p)
+			s.Parts[i] = valuesWithin(p)
 		}
 	}
 }
