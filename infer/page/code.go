@@ -416,3 +416,18 @@ func literalAfter(rest string) []string {
 	whole := rest[:len(m)+l[1]]
 	return []string{whole, rest[len(m)+l[2]+1 : len(m)+l[3]-1]}
 }
+
+// isProgram: languages whose lines are not lists of keys.
+func isProgram(lang string) bool {
+	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
+		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
+		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
+}
+
+func isComment(t string) bool {
+	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") ||
+		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
+}
+
+// depth returns how far in a line begins.
+func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }

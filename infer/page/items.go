@@ -107,10 +107,6 @@ func (c *collector) single(l string, line int, section string) bool {
 	return true
 }
 
-// isSyntax: words for keys in the syntax of commands.
-var isSyntax = shape.Set("key mykey my_key key_name keyname key1 key2 your_key yourkey some_key k foo bar name source " +
-	"destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
-
 // typedLabel is a line that names a key after its type: Stream: orders, MAXLEN 50000.
 var typedLabel = regex.Lazy("^\\W*([A-Za-z][A-Za-z -]{1,12}?)[*_]*\\s*[:：]\\s*[*_]*\\s*[\"'`]?([^\\s\"'`,;]+)[\"'`]?(.*)$")
 

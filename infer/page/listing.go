@@ -109,21 +109,6 @@ func (c *collector) indented(b markdown.Block, i int, t string) bool {
 	return true
 }
 
-// depth returns how far in a line begins.
-func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
-
-// isProgram: languages whose lines are not lists of keys.
-func isProgram(lang string) bool {
-	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
-		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
-		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
-}
-
-func isComment(t string) bool {
-	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") ||
-		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
-}
-
 var inComment = regex.Lazy(
 	"(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 

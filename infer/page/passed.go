@@ -4,18 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
-
-// pass remembers what is not taken for a key.
-func (c *collector) pass(line int, text, why string) {
-	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
-		text = scheme + "://…"
-	}
-	if len(c.passed) < maxPassed {
-		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
-	}
-}
 
 // unread returns what was passed over and is no key of another line either.
 func (c *collector) unread(keys []Key) []Passed {
