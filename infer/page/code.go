@@ -85,7 +85,7 @@ func anyCommand(t, lang string) (name string, args []string) {
 }
 
 // reply reads what the server answers to TYPE and TTL.
-func (c *collector) reply(name string, lines []string) {
+func (c *program) reply(name string, lines []string) {
 	if len(lines) == 0 || len(c.found) == 0 || name != "TYPE" && name != "TTL" && name != "PTTL" {
 		return
 	}
@@ -142,7 +142,7 @@ func arguments(t string) []string {
 }
 
 // command reads the key of a command, and what it tells about it.
-func (c *collector) command(name string, args []string, at candidate) {
+func (c *program) command(name string, args []string, at candidate) {
 	at.place, at.typ = inCommand, verbs[name]
 	upper := make([]string, len(args))
 	for i, a := range args {
@@ -223,9 +223,41 @@ var (
 // remark is the comment behind the code of a line.
 var remark = regex.Lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
-// program reads a line of a program: its strings, and what the comment behind
+// program reads the parts of a page that are programs or commands. The zero value knows no constants.
+type program struct {
+	*list
+	consts  map[string]string // the strings
+	made    map[string]string // keys that a function or a name gives
+	words   map[string]string // words that constants mean
+	periods map[string]string // times that constants mean
+	amounts map[string]string // numbers that constants mean
+	lives   map[string]string // TTLs of constants, by the stem of their name
+	inside  string            // the function that a line is in
+	above   told              // what the comment above a line tells
+	listing bool              // a line is in a part that names keys
+	redis   bool              // … and says that they are Redis's
+}
+
+// learn remembers what a block gives names to.
+func (c *program) learn(b markdown.Block) {
+	c.inside = ""
+	c.lifetimes(b)
+	c.constants(b)
+	c.makers(b)
+}
+
+// line reads a line of a block, which is in a part of it.
+func (c *program) line(b markdown.Block, i int, in around, at candidate) {
+	c.above.typ, c.above.ttl = aboveKey(b.Code, i)
+	c.within(in, b.Section)
+	before := len(c.found)
+	c.text(b.Code[i], at)
+	c.members(b, i, before)
+}
+
+// text reads a line of a program: its strings, and what the comment behind
 // them says of the one key among them.
-func (c *collector) program(l string, at candidate) {
+func (c *program) text(l string, at candidate) {
 	ttl := c.lifetimeOf(l)
 	whole := c.resolved(l)
 	c.listing = c.listing && whole == l
@@ -261,7 +293,7 @@ func (c *collector) program(l string, at candidate) {
 }
 
 // strings reads the strings of a program's line.
-func (c *collector) strings(l string, at candidate) {
+func (c *program) strings(l string, at candidate) {
 	for i := 0; i < len(l); {
 		m := literal.FindStringSubmatchIndex(l[i:])
 		if m == nil {

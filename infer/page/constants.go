@@ -32,7 +32,7 @@ const maxConstants = 500
 
 // constants remembers the strings that a block names, and takes those that are
 // the beginning of keys for keys, unless the block says how they go on.
-func (c *collector) constants(b markdown.Block) {
+func (c *program) constants(b markdown.Block) {
 	var code string
 	for i, l := range b.Code {
 		if m := entry.FindStringSubmatch(l); m != nil && strings.Contains(m[2], ":") && len(c.consts) < maxConstants &&
@@ -72,7 +72,7 @@ func known(table map[string]string, name, value string) map[string]string {
 }
 
 // withNumbers returns a time of a program with the numbers of its constants.
-func (c *collector) withNumbers(value string) string {
+func (c *program) withNumbers(value string) string {
 	if len(c.amounts) == 0 {
 		return value
 	}
@@ -109,7 +109,7 @@ func isNameByte(b byte) bool {
 }
 
 // resolved returns a line with the strings of its constants in their places.
-func (c *collector) resolved(l string) string {
+func (c *program) resolved(l string) string {
 	l = c.withWords(c.usesMade(l))
 	if len(c.consts) == 0 || constant.MatchString(l) {
 		return l
@@ -154,7 +154,7 @@ func stem(name string) string {
 }
 
 // number remembers a number that a line gives a name to, which may be made of another one.
-func (c *collector) number(l string) {
+func (c *program) number(l string) {
 	if len(c.amounts) >= maxConstants || isComment(strings.TrimSpace(l)) {
 		return
 	}
@@ -167,7 +167,7 @@ func (c *collector) number(l string) {
 }
 
 // lifetimes remembers the times that a block gives names to.
-func (c *collector) lifetimes(b markdown.Block) {
+func (c *program) lifetimes(b markdown.Block) {
 	inside := parents(b.Code)
 	for i, l := range b.Code {
 		c.number(l)
@@ -264,7 +264,7 @@ var (
 )
 
 // lifetimeOf returns the TTL of the constant that belongs to what a line names.
-func (c *collector) lifetimeOf(l string) string {
+func (c *program) lifetimeOf(l string) string {
 	if m := function.FindStringSubmatch(l); m != nil {
 		c.inside = m[1]
 	}

@@ -235,7 +235,7 @@ func (c *collector) alone(l string, line int, section string) bool {
 	at := candidate{place: inListing, line: line, section: section}
 	if bare := bullet.ReplaceAllString(t, ""); !strings.Contains(bare, "`") {
 		if name, args := command(bare); name != "" && mayBeKey(args[0]) {
-			c.command(name, args, at)
+			c.code.command(name, args, at)
 			return len(c.found) > before
 		}
 	}

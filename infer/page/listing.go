@@ -19,11 +19,9 @@ var isLog = regex.Lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|cons
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b markdown.Block) {
-	c.inside, c.coded, c.inCode = "", isProgram(b.Lang), true
+	c.coded, c.inCode = isProgram(b.Lang), true
 	defer func() { c.coded, c.inCode = false, false }()
-	c.lifetimes(b)
-	c.constants(b)
-	c.makers(b)
+	c.code.learn(b)
 	b.Code = unfolded(b.Code)
 	inside := parents(b.Code)
 	docstring := false
@@ -50,8 +48,8 @@ func (c *collector) codeBlock(b markdown.Block) {
 			continue
 		}
 		if name, args := anyCommand(t, b.Lang); name != "" {
-			c.command(name, args, at)
-			c.reply(name, b.Code[i+1:])
+			c.code.command(name, args, at)
+			c.code.reply(name, b.Code[i+1:])
 			continue
 		}
 		if t == "" {
@@ -69,11 +67,7 @@ func (c *collector) codeBlock(b markdown.Block) {
 		if isLog.MatchString(t) {
 			continue
 		}
-		c.above.typ, c.above.ttl = aboveKey(b.Code, i)
-		c.within(inside[i], b.Section)
-		before := len(c.found)
-		c.program(l, at)
-		c.members(b, i, before)
+		c.code.line(b, i, inside[i], at)
 	}
 }
 

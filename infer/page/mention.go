@@ -36,7 +36,8 @@ type candidate struct {
 	quoted  bool   // it is an example within a sentence
 }
 
-func (c *collector) add(raw string, at candidate) {
+// add notes what may be a key where it is one by its looks; else it is passed over.
+func (c *list) add(raw string, at candidate) {
 	if len(c.found) >= maxCandidates && c.cut == 0 {
 		c.cut = at.line
 	}
@@ -109,6 +110,27 @@ func (c *candidate) implausible() string {
 	return short
 }
 
+// list holds the mentions of a page, and what was passed over.
+type list struct {
+	found   []candidate
+	passed  []passedOver
+	showing bool // what is read is an example
+	cut     int  // the line from which on nothing is read; 0: none
+}
+
+// passedOver describes what looks like a key and was not taken for one.
+type passedOver struct {
+	line int
+	text string
+	why  string
+}
+
+// Bounds of what is kept of a page. No page that people read comes near.
+const (
+	maxCandidates = 10_000
+	maxPassed     = 200
+)
+
 // isOption: words of commands.
 var isOption = shape.Set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
 
@@ -123,11 +145,11 @@ var isSyntax = shape.Set("key mykey my_key key_name keyname key1 key2 your_key y
 	"destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
 
 // pass remembers what is not taken for a key.
-func (c *collector) pass(line int, text, why string) {
+func (c *list) pass(line int, text, why string) {
 	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
 		text = scheme + "://…"
 	}
 	if len(c.passed) < maxPassed {
-		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
+		c.passed = append(c.passed, passedOver{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
 	}
 }

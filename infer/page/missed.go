@@ -22,14 +22,14 @@ func (c *collector) missed(lines []string, keys []Key) {
 		known[m.Raw] = true
 	}
 	for _, p := range c.passed {
-		known[p.Text] = true
+		known[p.text] = true
 	}
 	for _, k := range keys {
 		known[k.Pattern] = true
 	}
 	passed := map[int]string{}
 	for _, p := range c.passed {
-		passed[p.Line] += p.Text + "\n"
+		passed[p.line] += p.text + "\n"
 	}
 	for i, l := range lines {
 		if c.skipped[i+1] {

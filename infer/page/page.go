@@ -51,7 +51,8 @@ const maxPage = 4 << 20
 // Read finds the keys that a page documents, and what it passed over.
 func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
-	c := &collector{}
+	all := &list{}
+	c := &collector{list: all, code: &program{list: all}}
 	label := ""
 	c.lines = strings.Split(string(text), "\n")
 	for _, b := range markdown.Blocks(string(text)) {
@@ -74,24 +75,13 @@ func Read(text []byte) Page {
 
 // collector gathers candidates of a page.
 type collector struct {
-	found    []candidate
+	*list
+	code     *program
 	ttls     []labelled        // TTLs that tables give by a label
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
-	passed   []Passed
-	consts   map[string]string // of programs: their strings
-	made     map[string]string // of programs: keys that a function or a name gives
-	words    map[string]string // of programs: words that constants mean
-	periods  map[string]string // of programs: times that constants mean
-	amounts  map[string]string // of programs: numbers that constants mean
-	lives    map[string]string // of programs: TTLs of constants, by the stem of their name
-	inside   string            // of programs: the function that a line is in
-	above    told              // of programs: what the comment above a line tells
-	listing  bool              // of programs: a line is in a part that names keys
-	redis    bool              // … and says that they are Redis's
 	ahead    told              // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
 	heading  mention           // a word that a heading names, in code
-	showing  bool              // what is read is an example
 	compared int               // how often what was missed was compared
 	lines    []string          // of the page
 	hint     string            // the type that a label above a list tells
@@ -99,7 +89,6 @@ type collector struct {
 	coded    bool              // what is read is a program
 	skipped  map[int]bool      // lines of sections that are not read
 	taken    []candidate       // of found, before any was dropped
-	cut      int               // the line from which on nothing is read; 0: none
 }
 
 // mention represents a word in a line.
@@ -111,13 +100,9 @@ type mention struct {
 // labelled represents a TTL of something that a table names in words.
 type labelled struct{ label, ttl string }
 
-// Bounds of what is kept: mentions, and different keys, which are compared with
-// each other. No page that people read comes near.
-const (
-	maxCandidates = 10_000
-	maxKeys       = 1_500
-	maxPassed     = 200
-)
+// maxKeys bounds the different keys of a page, which are compared with each other. No page that people read comes
+// near.
+const maxKeys = 1_500
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {

@@ -12,18 +12,19 @@ func (c *collector) unread(keys []Key) []Passed {
 	for _, k := range keys {
 		taken[k.Pattern] = true
 	}
-	seen := map[string]bool{}
-	out := slices.DeleteFunc(c.passed, func(p Passed) bool {
-		again := seen[p.Text] || taken[p.Text]
-		seen[p.Text] = true
-		return again
-	})
+	var out []Passed
+	for _, p := range c.passed {
+		if !taken[p.text] {
+			out = append(out, Passed{p.line, p.text, p.why})
+		}
+		taken[p.text] = true
+	}
 	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
 	switch {
 	case c.cut > 0:
 		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
 	case len(c.passed) == maxPassed:
-		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest",
+		out = append(out, Passed{c.passed[maxPassed-1].line, "the rest",
 			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
 	}
 	return out

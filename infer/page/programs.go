@@ -65,7 +65,7 @@ var opensByWord = regex.Lazy(`^(?:export\s+|public\s+|final\s+|static\s+)*(?:cla
 var keysFile = regex.Lazy(`(?i)redis[\s_.-]?(?:keys?|const\w*)\b|\bkeys?\.\w+$`)
 
 // within notes what a line of a program is in.
-func (c *collector) within(in around, section string) {
+func (c *program) within(in around, section string) {
 	file := in.open != "" && keysFile.MatchString(section)
 	c.listing = file || keysOpen.MatchString(in.all)
 	c.redis = file && strings.Contains(strings.ToLower(section), "redis") || redisOpen.MatchString(in.all)

@@ -261,7 +261,7 @@ func (c *collector) inline(l string, line int, section string) {
 			}
 		}
 		if name, args := command(s); name != "" {
-			c.command(name, args, candidate{line: line, section: section})
+			c.code.command(name, args, candidate{line: line, section: section})
 			continue
 		}
 		c.add(s, at)

@@ -50,7 +50,7 @@ func record(lines []string, i int) []string {
 }
 
 // members reads what a record tells of the key in a line of it.
-func (c *collector) members(b markdown.Block, i, before int) {
+func (c *program) members(b markdown.Block, i, before int) {
 	if len(c.found) != before+1 {
 		return
 	}
@@ -69,7 +69,7 @@ func (c *collector) members(b markdown.Block, i, before int) {
 
 // memberTime returns the time that a member has: a number of seconds, if neither its name nor a
 // comment says another unit.
-func (c *collector) memberTime(name, value, lang string) string {
+func (c *program) memberTime(name, value, lang string) string {
 	value = strings.TrimSpace(value)
 	if m := textValue.FindStringSubmatch(value); m != nil {
 		return wording.TTLIn(m[1], true, wording.Scale(time.Second))
