@@ -213,7 +213,7 @@ func (c *collector) labelled(l string, line int, section string) bool {
 	}
 	before := len(c.found)
 	if plainWord.MatchString(m[1]) && !c.coded && !isSyntax[strings.ToLower(m[1])] {
-		c.heading = mention{m[1], line} // a key, if its type follows
+		c.heading = headword{m[1], line} // a key, if its type follows
 		return false
 	}
 	at := candidate{place: inListing, line: line, section: section}

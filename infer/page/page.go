@@ -81,7 +81,7 @@ type collector struct {
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
 	ahead    told              // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
-	heading  mention           // a word that a heading names, in code
+	heading  headword          // a word that a heading names, in code
 	compared int               // how often what was missed was compared
 	lines    []string          // of the page
 	hint     string            // the type that a label above a list tells
@@ -91,8 +91,8 @@ type collector struct {
 	taken    []candidate       // of found, before any was dropped
 }
 
-// mention represents a word in a line.
-type mention struct {
+// headword represents a word in a line.
+type headword struct {
 	text string
 	line int
 }

@@ -318,7 +318,7 @@ func (c *collector) prose(b markdown.Block) {
 			return
 		}
 		if b.Title {
-			c.heading = mention{line: line}
+			c.heading = headword{line: line}
 			if list := markdown.Spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
 				c.heading.text = list[0]
 				if c.titled(l, list[0], line, b.Section) {
@@ -338,7 +338,7 @@ func (c *collector) prose(b markdown.Block) {
 		}
 		l = c.marked(l, line)
 		if item := numberedItem.MatchString(l); item && len(markdown.Spans(l)) == 0 {
-			c.heading = mention{line: line}
+			c.heading = headword{line: line}
 		}
 		c.bracketed(l, line, b.Section)
 		c.says(l)
