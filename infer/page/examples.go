@@ -32,30 +32,30 @@ func exampleLabel(l string) bool {
 // illustrates reports whether a key that is mentioned as an example, or in a command below the
 // key that it is one of, says nothing of its own.
 func (g *merged) illustrates(h *merged) bool {
-	if g.typ != "" && h.typ != "" && g.typ != h.typ && betterType(h.typ, g.typ) != h.typ {
+	if g.Type != "" && h.Type != "" && g.Type != h.Type && betterType(h.Type, g.Type) != h.Type {
 		return false
 	}
-	return (g.shown || g.commands && g.section != "" && g.section == h.section && g.line > h.line) &&
+	return (g.shown || g.commands && g.Section != "" && g.Section == h.Section && g.Line > h.Line) &&
 		g.Shape.InstanceOfKey(&h.Shape)
 }
 
 // dropExamples drops what the page names only as an example, in a sentence.
 func (c *collector) dropExamples(list []*merged) []*merged {
 	return slices.DeleteFunc(list, func(g *merged) bool {
-		if g.quoted {
-			c.pass(g.line, g.Shape.Raw, "it is given as an example")
+		if g.Quoted {
+			c.Pass(g.Line, g.Shape.Raw, "it is given as an example")
 		}
-		return g.quoted
+		return g.Quoted
 	})
 }
 
 // onlyExamples notes that what was found is given as an example, and is dropped if it is one of
 // nothing.
 func (c *collector) onlyExamples(from int) {
-	for i := from; i < len(c.found); i++ {
-		one := &c.found[i]
-		one.shows = one.Holes() == 0 || one.Concrete()
-		one.quoted = one.shows
+	for i := from; i < len(c.Found); i++ {
+		one := &c.Found[i]
+		one.Shows = one.Holes() == 0 || one.Concrete()
+		one.Quoted = one.Shows
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *collector) withoutFields(keys []Key) []Key {
 			!hashes[nameless.ReplaceAllString(k.Pattern[:at], "{}")] {
 			return false
 		}
-		c.pass(k.Line, k.Pattern, "it may be a field of a hash")
+		c.Pass(k.Line, k.Pattern, "it may be a field of a hash")
 		return true
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
@@ -31,7 +33,7 @@ func (c *collector) marked(l string, line int) string {
 	switch {
 	case m == nil || !hasHole(m[2]) && !isParted(m[2]):
 	case wording.TypeIn(m[3]) == "" && wording.TTLOfRemark(m[3]) == "":
-		c.pass(line, m[2], "nothing says that it is a key")
+		c.Pass(line, m[2], "nothing says that it is a key")
 	default:
 		l = m[1] + "`" + m[2] + "` " + m[3]
 	}
@@ -54,23 +56,23 @@ func isParted(word string) bool {
 // item reads a list item that begins with a key in code, and reports whether it does.
 func (c *collector) item(key, rest string, line int, section string) bool {
 	doc := strings.TrimLeft(markdown.PlainText(rest), "-–—:→> ")
-	at := candidate{place: inListing, line: line, section: section, doc: doc, ttl: wording.TTLOfRemark(doc)}
-	at.maxlen, at.typ = maxLen(doc), wording.TypeIn(markdown.CodeSpan.ReplaceAllString(rest, ""))
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section, Doc: doc, TTL: wording.TTLOfRemark(doc)}
+	at.MaxLen, at.Type = wording.MaxLen(doc), wording.TypeIn(markdown.CodeSpan.ReplaceAllString(rest, ""))
 	s, ok := shape.Parse(key)
-	told := at.typ != "" || at.ttl != ""
-	if !ok || s.Colons()+s.Holes() == 0 || s.Glob && !(at.typ != "" && at.ttl != "" && s.EndsInGlob()) {
+	told := at.Type != "" || at.TTL != ""
+	if !ok || s.Colons()+s.Holes() == 0 || s.Glob && !(at.Type != "" && at.TTL != "" && s.EndsInGlob()) {
 		return false
 	}
 	if s.Colons() == 0 || !s.Rooted() {
 		if !told || !s.HasWord() || s.Concrete() {
 			return false
 		}
-		at.place = inColumn // what it is in text, and no key without that
+		at.Place = mention.InColumn // what it is in text, and no key without that
 	}
-	if at.hint = c.hint; at.typ != "" {
-		at.place = inColumn
+	if at.Hint = c.hint; at.Type != "" {
+		at.Place = mention.InColumn
 	}
-	c.add(key, at)
+	c.Add(key, at)
 	return true
 }
 
@@ -84,7 +86,7 @@ func amongKeys(lines []string) (indent int, ok bool) {
 			word = m[2]
 		}
 		if word != "" && (hasHole(word) || isParted(word)) {
-			return depth(l), true
+			return program.Depth(l), true
 		}
 	}
 	return 0, false
@@ -99,11 +101,12 @@ func (c *collector) single(l string, line int, section string) bool {
 	}
 	first := strings.Fields(m[3])
 	typ := wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))
-	if typ == "" || typ == "string" || typ == "channel" || isSyntax[strings.ToLower(m[2])] {
+	if typ == "" || typ == "string" || typ == "channel" || mention.IsSyntax[strings.ToLower(m[2])] {
 		return false
 	}
-	c.add(m[2], candidate{place: inColumn, line: line, section: section, typ: typ, ttl: wording.TTLOfRemark(m[3]),
-		doc: markdown.PlainText(m[3])})
+	c.Add(m[2], mention.Mention{Place: mention.InColumn, Line: line, Section: section, Type: typ,
+		TTL: wording.TTLOfRemark(m[3]),
+		Doc: markdown.PlainText(m[3])})
 	return true
 }
 
@@ -116,10 +119,11 @@ func (c *collector) typedLine(l string, line int, section string) bool {
 	if m == nil || !isType[strings.ToLower(strings.TrimSpace(m[1]))] || !mayBeKey(m[2]) {
 		return false
 	}
-	before := len(c.found)
-	c.add(m[2], candidate{place: inListing, line: line, section: section, typ: wording.TypeIn(m[1]), ttl: wording.TTLOfRemark(m[3]),
-		doc: strings.Trim(markdown.PlainText(m[3]), ",;–— "), maxlen: maxLen(l)})
-	return len(c.found) > before
+	before := len(c.Found)
+	c.Add(m[2], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: wording.TypeIn(m[1]),
+		TTL: wording.TTLOfRemark(m[3]),
+		Doc: strings.Trim(markdown.PlainText(m[3]), ",;–— "), MaxLen: wording.MaxLen(l)})
+	return len(c.Found) > before
 }
 
 // isType: words that are a type and nothing else.

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
@@ -36,39 +38,41 @@ var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " 
 func (c *collector) attribute(l string, line int) bool {
 	c.named(l, line)
 	l = unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3"))
-	var about told
+	var about mention.Told
 	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
-		about.typ = wording.TypeIn(m[1])
+		about.Type = wording.TypeIn(m[1])
 		if rest := typeEnd.FindStringSubmatch(m[1]); rest != nil {
-			about.ttl = wording.TTLIn(rest[1], false, 0)
+			about.TTL = wording.TTLIn(rest[1], false, 0)
 		}
 	} else if m := ttlLabel.FindStringSubmatch(l); m != nil {
 		by := wording.ScaleOf(m[1], nil)
-		if about.ttl = wording.TTLIn(strings.TrimRight(m[2], ","), true, by); about.ttl == "" {
+		if about.TTL = wording.TTLIn(strings.TrimRight(m[2], ","), true, by); about.TTL == "" {
 			c.unscaled(line, m[1], m[2])
 		}
 	}
-	if about.typ == "" && about.ttl == "" {
+	if about.Type == "" && about.TTL == "" {
 		return false
 	}
-	n := len(c.found)
-	if n == 0 || c.heading.line > c.found[n-1].line {
+	n := len(c.Found)
+	if n == 0 || c.heading.line > c.Found[n-1].Line {
 		if c.heading.line > 0 && line-c.heading.line <= attributeLines {
-			c.ahead = told{cmp.Or(about.typ, c.ahead.typ), cmp.Or(about.ttl, c.ahead.ttl), c.heading.line}
+			c.ahead = mention.Told{Type: cmp.Or(about.Type, c.ahead.Type), TTL: cmp.Or(about.TTL, c.ahead.TTL),
+				Line: c.heading.line}
 		}
 		return false
 	}
-	last := &c.found[n-1]
-	if line <= last.line || line-last.line > attributeLines && (c.inCode || line-last.line > sectionLines) {
+	last := &c.Found[n-1]
+	if line <= last.Line || line-last.Line > attributeLines && (c.inCode || line-last.Line > sectionLines) {
 		return false
 	}
-	if last.typ, last.ttl = cmp.Or(last.typ, about.typ), cmp.Or(last.ttl, about.ttl); c.inCode || depth(l) > 0 ||
+	if last.Type, last.TTL = cmp.Or(last.Type, about.Type), cmp.Or(last.TTL,
+		about.TTL); c.inCode || program.Depth(l) > 0 ||
 		bullet.MatchString(l) {
 		return true
 	}
-	for i := n - 2; i >= 0 && c.found[i].line == c.found[i+1].line-1 && c.found[i].ttl == "" && // a list of keys
-		c.found[i].place >= inListing && c.found[i].section == last.section; i-- {
-		c.found[i].ttl = about.ttl
+	for i := n - 2; i >= 0 && c.Found[i].Line == c.Found[i+1].Line-1 && c.Found[i].TTL == "" && // a list of keys
+		c.Found[i].Place >= mention.InListing && c.Found[i].Section == last.Section; i-- {
+		c.Found[i].TTL = about.TTL
 	}
 	return true
 }
@@ -77,7 +81,7 @@ func (c *collector) attribute(l string, line int) bool {
 func (c *collector) hinted(l string) {
 	text := strings.Trim(markdown.PlainText(l), " *_")
 	switch {
-	case text == "", bullet.MatchString(l), depth(l) > 0:
+	case text == "", bullet.MatchString(l), program.Depth(l) > 0:
 	case strings.ContainsAny(text[len(text)-1:], ":") && len(strings.Fields(text)) < 4 && !strings.Contains(l, "`"):
 		c.hint = wording.TypeIn(text)
 	default:
@@ -88,39 +92,39 @@ func (c *collector) hinted(l string) {
 // saidBelow takes a label in any language, or an item below a key and further in that speaks of
 // expiry, for the key named before it.
 func (c *collector) saidBelow(l string, line int) bool {
-	n := len(c.found)
+	n := len(c.Found)
 	if n == 0 || strings.Contains(l, "`") || strings.TrimSpace(l) == "" {
 		return false
 	}
-	last := &c.found[n-1]
-	if line <= last.line || line-last.line > attributeLines || c.heading.line > last.line || last.place < inListing {
+	last := &c.Found[n-1]
+	if line <= last.Line || line-last.Line > attributeLines || c.heading.line > last.Line || last.Place < mention.InListing {
 		return false
 	}
-	if depth(l) > 0 && !bullet.MatchString(l) && line <= last.line+2 && !strings.ContainsAny(l, ":：") {
+	if program.Depth(l) > 0 && !bullet.MatchString(l) && line <= last.Line+2 && !strings.ContainsAny(l, ":：") {
 		first := strings.Fields(l)
 		typ := wording.TypeIn(strings.Join(first[:min(2, len(first))], " "))
-		if ttl := wording.TTLOfRemark(l); last.typ == "" && typ != "" || last.ttl == "" && ttl != "" {
-			last.typ, last.ttl = cmp.Or(last.typ, typ), cmp.Or(last.ttl, ttl)
+		if ttl := wording.TTLOfRemark(l); last.Type == "" && typ != "" || last.TTL == "" && ttl != "" {
+			last.Type, last.TTL = cmp.Or(last.Type, typ), cmp.Or(last.TTL, ttl)
 			return true
 		}
 	}
 	label, value := labelOf(unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3")))
-	last.maxlen = cmp.Or(last.maxlen, maxLen(l))
+	last.MaxLen = cmp.Or(last.MaxLen, wording.MaxLen(l))
 	switch low := wording.Folded(label); {
 	case label == "":
-	case last.ttl == "" && beginsWord(low, wording.TTLTitles) && !notLife.MatchString(low):
-		last.ttl = wording.TTLIn(value, true, 0)
-		return last.ttl != ""
-	case last.typ == "" && beginsWord(low, wording.TypeTitles) && wording.TypeIn(value) != "":
-		last.typ = wording.TypeIn(value)
+	case last.TTL == "" && beginsWord(low, wording.TTLTitles) && !notLife.MatchString(low):
+		last.TTL = wording.TTLIn(value, true, 0)
+		return last.TTL != ""
+	case last.Type == "" && beginsWord(low, wording.TypeTitles) && wording.TypeIn(value) != "":
+		last.Type = wording.TypeIn(value)
 		return true
 	case valueLabel.MatchString(low) && wording.TypeIn(value) == "string":
-		last.hint = cmp.Or(last.hint, "string")
+		last.Hint = cmp.Or(last.Hint, "string")
 		return true
 	}
-	if last.ttl == "" && bullet.MatchString(l) && depth(l) > 0 {
-		last.ttl = wording.TTLIn(strings.TrimSpace(l), false, 0)
-		return last.ttl != ""
+	if last.TTL == "" && bullet.MatchString(l) && program.Depth(l) > 0 {
+		last.TTL = wording.TTLIn(strings.TrimSpace(l), false, 0)
+		return last.TTL != ""
 	}
 	return false
 }
@@ -166,25 +170,25 @@ func labelOf(l string) (label, value string) {
 func (c *collector) titled(l, key string, line int, section string) bool {
 	about := strings.TrimSpace(markdown.CodeSpan.ReplaceAllString(l, ""))
 	typ := wording.TypeIn(about)
-	if typ == "" || len(strings.Fields(about)) > 4 || isSyntax[strings.ToLower(key)] {
+	if typ == "" || len(strings.Fields(about)) > 4 || mention.IsSyntax[strings.ToLower(key)] {
 		return false
 	}
-	before := len(c.found)
-	c.add(key, candidate{place: inColumn, line: line, section: section, typ: typ})
-	return len(c.found) > before
+	before := len(c.Found)
+	c.Add(key, mention.Mention{Place: mention.InColumn, Line: line, Section: section, Type: typ})
+	return len(c.Found) > before
 }
 
 // named takes a word that a heading names for a key, if what follows it tells its type.
 func (c *collector) named(l string, line int) {
 	h := c.heading
-	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines ||
-		n > 0 && c.found[n-1].line > h.line {
+	if n := len(c.Found); h.text == "" || line <= h.line || line-h.line > attributeLines ||
+		n > 0 && c.Found[n-1].Line > h.line {
 		return
 	}
 	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
 	if m := typeLabel.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" {
 		c.heading.text = ""
-		c.add(h.text, candidate{place: inColumn, line: h.line})
+		c.Add(h.text, mention.Mention{Place: mention.InColumn, Line: h.line})
 	}
 }
 
@@ -204,45 +208,45 @@ var (
 // labelled reads a line that names a key.
 func (c *collector) labelled(l string, line int, section string) bool {
 	if m := channelLabel.FindStringSubmatch(l); m != nil && mayBeKey(m[1]) {
-		c.add(m[1], candidate{place: inListing, line: line, section: section, typ: "channel"})
+		c.Add(m[1], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: "channel"})
 		return true
 	}
 	m := keyLabel.FindStringSubmatch(boldLabel.ReplaceAllString(l, "$1$2: $3"))
 	if m == nil {
 		return false
 	}
-	before := len(c.found)
-	if plainWord.MatchString(m[1]) && !c.coded && !isSyntax[strings.ToLower(m[1])] {
+	before := len(c.Found)
+	if program.PlainWord.MatchString(m[1]) && !c.coded && !mention.IsSyntax[strings.ToLower(m[1])] {
 		c.heading = headword{m[1], line} // a key, if its type follows
 		return false
 	}
-	at := candidate{place: inListing, line: line, section: section}
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section}
 	if t := titleType.FindStringSubmatch(section); t != nil {
-		at.hint = wording.TypeIn(t[1])
+		at.Hint = wording.TypeIn(t[1])
 	}
-	if c.ahead.line > 0 && c.ahead.line == c.heading.line {
-		at.typ, at.ttl = c.ahead.typ, c.ahead.ttl
-		c.ahead = told{}
+	if c.ahead.Line > 0 && c.ahead.Line == c.heading.line {
+		at.Type, at.TTL = c.ahead.Type, c.ahead.TTL
+		c.ahead = mention.Told{}
 	}
-	c.add(m[1], at)
-	return len(c.found) > before
+	c.Add(m[1], at)
+	return len(c.Found) > before
 }
 
 // alone reads a line of text that is a key and nothing else, or a command.
 func (c *collector) alone(l string, line int, section string) bool {
 	t := strings.TrimSpace(l)
-	before := len(c.found)
-	at := candidate{place: inListing, line: line, section: section}
+	before := len(c.Found)
+	at := mention.Mention{Place: mention.InListing, Line: line, Section: section}
 	if bare := bullet.ReplaceAllString(t, ""); !strings.Contains(bare, "`") {
-		if name, args := command(bare); name != "" && mayBeKey(args[0]) {
-			c.code.command(name, args, at)
-			return len(c.found) > before
+		if name, args := program.ParseCommand(bare); name != "" && mayBeKey(args[0]) {
+			c.code.Command(name, args, at)
+			return len(c.Found) > before
 		}
 	}
 	if s, ok := shape.Parse(t); ok && !strings.ContainsAny(t, " .,") && s.Colons() > 0 && s.Rooted() && !s.Glob {
-		c.add(t, at)
+		c.Add(t, at)
 	}
-	return len(c.found) > before
+	return len(c.Found) > before
 }
 
 var (
@@ -261,7 +265,8 @@ func (c *collector) bracketed(l string, line int, section string) {
 		s, ok := shape.Parse(m[1])
 		if ok && s.Rooted() &&
 			(s.Holes() > 0 && !s.Concrete() || wording.TypeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
-			c.add(m[1], candidate{place: inListing, line: line, section: section, typ: wording.TypeIn(m[2]), ttl: wording.TTLOfRemark(m[2])})
+			c.Add(m[1], mention.Mention{Place: mention.InListing, Line: line, Section: section, Type: wording.TypeIn(m[2]),
+				TTL: wording.TTLOfRemark(m[2])})
 		}
 	}
 }
@@ -291,17 +296,17 @@ func (c *collector) putCommonPrefix() {
 		return
 	}
 	with, _ := shape.Parse(c.common + "x")
-	for _, m := range c.found {
+	for _, m := range c.Found {
 		if m.Root() == with.Root() {
 			return
 		}
 	}
-	for i, m := range c.found {
-		if m.place < inListing || m.typ == "channel" {
+	for i, m := range c.Found {
+		if m.Place < mention.InListing || m.Type == "channel" {
 			continue
 		}
 		if s, ok := shape.Parse(c.common + m.Raw); ok {
-			c.found[i].Shape = s
+			c.Found[i].Shape = s
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
@@ -19,87 +21,88 @@ var isLog = regex.Lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|cons
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b markdown.Block) {
-	c.coded, c.inCode = isProgram(b.Lang), true
+	c.coded, c.inCode = program.IsProgram(b.Lang), true
 	defer func() { c.coded, c.inCode = false, false }()
-	c.code.learn(b)
+	c.code.Learn(b)
 	b.Code = unfolded(b.Code)
-	inside := parents(b.Code)
+	inside := program.Parents(b.Code)
 	docstring := false
 	pending := "" // a comment above
 	for i, l := range b.Code {
 		line := b.Line + i
-		if c.cut > 0 {
+		if c.Cut > 0 {
 			return
 		}
 		t := strings.TrimSpace(l)
-		at := candidate{line: line, section: b.Section, doc: pending}
+		at := mention.Mention{Line: line, Section: b.Section, Doc: pending}
 		if c.attribute(t, line) || c.labelled(t, line, b.Section) || c.indented(b, i, t) {
 			continue
 		}
 		if quotes := strings.Count(t, `"""`); quotes > 0 {
 			docstring = docstring != (quotes%2 > 0)
 		}
-		if isProgram(b.Lang) && (docstring || isComment(t)) && c.remarked(t, at) {
+		if program.IsProgram(b.Lang) && (docstring || program.IsComment(t)) && c.remarked(t, at) {
 			continue
 		}
-		if isComment(t) {
+		if program.IsComment(t) {
 			pending = strings.TrimLeft(t, "#/-*; ")
 			c.comment(t, at)
 			continue
 		}
-		if name, args := anyCommand(t, b.Lang); name != "" {
-			c.code.command(name, args, at)
-			c.code.reply(name, b.Code[i+1:])
+		if name, args := program.FindCommand(t, b.Lang); name != "" {
+			c.code.Command(name, args, at)
+			c.code.Reply(name, b.Code[i+1:])
 			continue
 		}
 		if t == "" {
 			pending = ""
 			continue
 		}
-		if key, rest, ok := listed(t); ok && !isProgram(b.Lang) {
-			at.place, at.doc = inListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
-			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = cmp.Or(wording.TypeIn(rest), partType(pending)), cmp.Or(wording.TTLOfRemark(rest), wording.TTLOfRemark(pending))
-			at.maxlen = cmp.Or(maxLen(rest), maxLen(pending))
-			c.add(key, at)
+		if key, rest, ok := listed(t); ok && !program.IsProgram(b.Lang) {
+			at.Place, at.Doc = mention.InListing, cmp.Or(markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+			at.Doc = strings.TrimSuffix(at.Doc, ")")
+			at.Type, at.TTL = cmp.Or(wording.TypeIn(rest), program.PartType(pending)), cmp.Or(wording.TTLOfRemark(rest),
+				wording.TTLOfRemark(pending))
+			at.MaxLen = cmp.Or(wording.MaxLen(rest), wording.MaxLen(pending))
+			c.Add(key, at)
 			continue
 		}
 		if isLog.MatchString(t) {
 			continue
 		}
-		c.code.line(b, i, inside[i], at)
+		c.code.Line(b, i, inside[i], at)
 	}
 }
 
 // remarked reads a line of a comment that begins with a key and explains it.
-func (c *collector) remarked(t string, at candidate) bool {
+func (c *collector) remarked(t string, at mention.Mention) bool {
 	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
-	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && typeAbove(rest) == "" {
+	if s, is := shape.Parse(key); !ok || !is || s.Holes() == 0 && program.TypeAbove(rest) == "" {
 		return false
 	}
-	before := len(c.found)
-	at.place, at.doc = inListing, markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
-	at.typ, at.ttl = wording.TypeIn(rest), wording.TTLOfRemark(rest)
-	c.add(key, at)
-	return len(c.found) > before
+	before := len(c.Found)
+	at.Place, at.Doc = mention.InListing, markdown.PlainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
+	at.Type, at.TTL = wording.TypeIn(rest), wording.TTLOfRemark(rest)
+	c.Add(key, at)
+	return len(c.Found) > before
 }
 
 // indented takes a type that is alone on a line below a key and further in.
 func (c *collector) indented(b markdown.Block, i int, t string) bool {
-	n := len(c.found)
-	if n == 0 || isProgram(b.Lang) || len(strings.Fields(t)) > 3 || wording.TypeIn(t) == "" {
+	n := len(c.Found)
+	if n == 0 || program.IsProgram(b.Lang) || len(strings.Fields(t)) > 3 || wording.TypeIn(t) == "" {
 		return false
 	}
-	last := &c.found[n-1]
-	above := last.line - b.Line
-	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing ||
-		depth(b.Code[i]) <= depth(b.Code[above]) {
+	last := &c.Found[n-1]
+	above := last.Line - b.Line
+	if above < 0 || above >= i || i-above > attributeLines || last.Place != mention.InListing ||
+		program.Depth(b.Code[i]) <= program.Depth(b.Code[above]) {
 		return false
 	}
 	if _, _, isKey := listed(t); isKey {
 		return false
 	}
-	last.typ = cmp.Or(last.typ, wording.TypeIn(t))
+	last.Type = cmp.Or(last.Type, wording.TypeIn(t))
 	return true
 }
 
@@ -107,10 +110,10 @@ var inComment = regex.Lazy(
 	"(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
-func (c *collector) comment(t string, at candidate) {
-	at.doc = ""
+func (c *collector) comment(t string, at mention.Mention) {
+	at.Doc = ""
 	for _, m := range inComment.FindAllStringSubmatch(t, -1) {
-		c.add(m[1], at)
+		c.Add(m[1], at)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/infer/page/internal/mention"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
 )
@@ -13,41 +14,41 @@ import (
 // merged represents one key in all its mentions.
 type merged struct {
 	shape.Shape
-	candidate // the best mention's facts
-	seen      bool
-	values    map[int][]string // of placeholders, by place
-	example   string
-	given     []said
-	maybe     string // a TTL that another sentence tells
-	shown     bool   // a mention is an example
-	commands  bool   // it is named in commands only
+	mention.Mention // the best mention's facts
+	seen            bool
+	values          map[int][]string // of placeholders, by place
+	example         string
+	given           []said
+	maybe           string // a TTL that another sentence tells
+	shown           bool   // a mention is an example
+	commands        bool   // it is named in commands only
 }
 
-func (g *merged) add(m candidate) {
+func (g *merged) add(m mention.Mention) {
 	if !g.seen {
-		g.seen, g.Shape, g.candidate = true, m.Shape, m
+		g.seen, g.Shape, g.Mention = true, m.Shape, m
 		g.values = map[int][]string{}
 		g.commands = true
 	}
-	g.shows, g.quoted = g.shows && m.shows, g.quoted && m.quoted
-	g.commands = g.commands && m.place == inCommand
-	g.shown = g.shown || m.shows
-	g.maxlen = cmp.Or(g.maxlen, m.maxlen)
+	g.Shows, g.Quoted = g.Shows && m.Shows, g.Quoted && m.Quoted
+	g.commands = g.commands && m.Place == mention.InCommand
+	g.shown = g.shown || m.Shows
+	g.MaxLen = cmp.Or(g.MaxLen, m.MaxLen)
 	g.Shape.NameHoles(&m.Shape)
-	if m.place > g.place {
-		g.place = m.place
-		if m.place == inColumn {
-			g.doc = cmp.Or(m.doc, g.doc)
+	if m.Place > g.Place {
+		g.Place = m.Place
+		if m.Place == mention.InColumn {
+			g.Doc = cmp.Or(m.Doc, g.Doc)
 		}
 	}
-	g.typ, g.hint = betterType(g.typ, m.typ), cmp.Or(g.hint, m.hint)
-	if m.weak {
-		g.maybe = cmp.Or(g.maybe, m.ttl)
+	g.Type, g.Hint = betterType(g.Type, m.Type), cmp.Or(g.Hint, m.Hint)
+	if m.Weak {
+		g.maybe = cmp.Or(g.maybe, m.TTL)
 	} else {
-		g.say(m.ttl, m.line)
+		g.say(m.TTL, m.Line)
 	}
-	g.doc = cmp.Or(g.doc, m.doc)
-	g.line = min(g.line, m.line)
+	g.Doc = cmp.Or(g.Doc, m.Doc)
+	g.Line = min(g.Line, m.Line)
 	if g.example == "" && m.Shape.Concrete() {
 		g.example = m.Shape.Raw
 	}
@@ -65,7 +66,7 @@ func (g *merged) say(ttl string, line int) {
 		return
 	}
 	g.given = append(g.given, said{ttl, line})
-	g.ttl = g.given[0].ttl
+	g.TTL = g.given[0].ttl
 }
 
 // hear takes what is said of another key that this one has. An example's own TTL
@@ -117,10 +118,10 @@ func absorb(list []*merged) []*merged {
 		}
 		h := list[into]
 		h.Shape.Doubt(&g.Shape)
-		g.candidate.Shape = h.Shape
-		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+		g.Mention.Shape = h.Shape
+		h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
 		h.hear(g)
-		h.line = min(h.line, g.line)
+		h.Line = min(h.Line, g.Line)
 		h.example = cmp.Or(h.example, g.example, concreteOf(&g.Shape))
 	}
 	return out
@@ -166,7 +167,7 @@ func enumerate(list []*merged) []*merged {
 					values = append(values, g)
 				}
 			}
-			if len(values) < 2 || p.IsGeneric() && h.typ == "" && typed(values) > 1 {
+			if len(values) < 2 || p.IsGeneric() && h.Type == "" && typed(values) > 1 {
 				continue
 			}
 			free := slices.ContainsFunc(values, func(g *merged) bool {
@@ -177,9 +178,9 @@ func enumerate(list []*merged) []*merged {
 				if !free {
 					h.values[at] = append(h.values[at], g.Shape.Parts[at].Text())
 				}
-				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+				h.Type, h.Doc = betterType(h.Type, g.Type), cmp.Or(h.Doc, g.Doc)
 				h.hear(g)
-				h.line = min(h.line, g.line)
+				h.Line = min(h.Line, g.Line)
 				h.example = cmp.Or(h.example, g.Shape.Raw)
 			}
 		}
@@ -191,7 +192,7 @@ func enumerate(list []*merged) []*merged {
 func typed(list []*merged) int {
 	n := 0
 	for _, g := range list {
-		if g.typ != "" {
+		if g.Type != "" {
 			n++
 		}
 	}
@@ -207,23 +208,23 @@ func (g *merged) key() (Key, bool) {
 			return Key{}, false
 		}
 	}
-	typ := cmp.Or(g.typ, g.hint)
+	typ := cmp.Or(g.Type, g.Hint)
 	if typ == "" || typ == "string" {
 		if g.Shape.Says(shape.ChannelWords) {
 			typ = "channel"
 		} else if g.Shape.Says(shape.LockWords) {
 			typ = "lock"
-		} else if wording.SaysAny(g.section, wording.ChannelTitles) {
+		} else if wording.SaysAny(g.Section, wording.ChannelTitles) {
 			typ = "channel"
 		}
 	}
-	ttl := cmp.Or(g.ttl, g.maybe)
+	ttl := cmp.Or(g.TTL, g.maybe)
 	if typ == "channel" || g.doubt() != "" {
 		ttl = ""
 	}
 	if typ == "stream" {
-		g.doc = withLength(g.doc, g.maxlen)
+		g.Doc = wording.WithLength(g.Doc, g.MaxLen)
 	}
-	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section,
-		Example: g.example, Line: g.line}, true
+	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.Doc, Section: g.Section,
+		Example: g.example, Line: g.Line}, true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 )
@@ -21,21 +22,21 @@ func (c *collector) missed(lines []string, keys []Key) {
 		known[m.Signature()] = true
 		known[m.Raw] = true
 	}
-	for _, p := range c.passed {
-		known[p.text] = true
+	for _, p := range c.Passed {
+		known[p.Text] = true
 	}
 	for _, k := range keys {
 		known[k.Pattern] = true
 	}
 	passed := map[int]string{}
-	for _, p := range c.passed {
-		passed[p.line] += p.text + "\n"
+	for _, p := range c.Passed {
+		passed[p.Line] += p.Text + "\n"
 	}
 	for i, l := range lines {
 		if c.skipped[i+1] {
 			continue
 		}
-		if c.cut > 0 && i+1 >= c.cut || len(c.passed) >= maxPassed {
+		if c.Cut > 0 && i+1 >= c.Cut || len(c.Passed) >= mention.MaxPassed {
 			return
 		}
 		if len(l) > maxLine || !strings.ContainsAny(l, "<{[%`") {
@@ -52,7 +53,7 @@ func (c *collector) missed(lines []string, keys []Key) {
 			}
 			known[raw] = true
 			if s, _ := shape.Parse(raw); !known[s.Signature()] && !c.isTaken(&s) {
-				c.pass(i+1, raw, "nothing says that it is a key")
+				c.Pass(i+1, raw, "nothing says that it is a key")
 			}
 		}
 	}
@@ -61,7 +62,7 @@ func (c *collector) missed(lines []string, keys []Key) {
 // isTaken reports whether a word is one of a key that was taken.
 func (c *collector) isTaken(s *shape.Shape) bool {
 	c.compared += len(c.taken)
-	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m candidate) bool {
+	return c.compared > maxCompared || slices.ContainsFunc(c.taken, func(m mention.Mention) bool {
 		return m.Covers(s) ||
 			s.InstanceOfKey(&m.Shape)
 	})

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/wording"
 )
 
@@ -51,18 +53,18 @@ const maxPage = 4 << 20
 // Read finds the keys that a page documents, and what it passed over.
 func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
-	all := &list{}
-	c := &collector{list: all, code: &program{list: all}}
+	all := &mention.List{}
+	c := &collector{List: all, code: &program.Reader{List: all}}
 	label := ""
 	c.lines = strings.Split(string(text), "\n")
 	for _, b := range markdown.Blocks(string(text)) {
-		if c.cut > 0 {
+		if c.Cut > 0 {
 			break
 		}
-		c.showing = b.Code != nil && (exampleLabel(label) || isExampleTitle(b.Section))
+		c.Showing = b.Code != nil && (exampleLabel(label) || isExampleTitle(b.Section))
 		label = b.LastLine(label)
 		if what := wording.Gone.FindString(b.Section); what != "" {
-			c.pass(b.Line, b.Section, "the section says "+what)
+			c.Pass(b.Line, b.Section, "the section says "+what)
 			c.skip(b)
 			continue
 		}
@@ -75,11 +77,11 @@ func Read(text []byte) Page {
 
 // collector gathers candidates of a page.
 type collector struct {
-	*list
-	code     *program
+	*mention.List
+	code     *program.Reader
 	ttls     []labelled        // TTLs that tables give by a label
 	byLabel  map[string]string // of ttls: the first TTL of each; nil until it is asked
-	ahead    told              // what labels tell before the key is named
+	ahead    mention.Told      // what labels tell before the key is named
 	common   string            // what all keys begin with, as a sentence says
 	heading  headword          // a word that a heading names, in code
 	compared int               // how often what was missed was compared
@@ -88,7 +90,7 @@ type collector struct {
 	inCode   bool              // what is read is a block of code
 	coded    bool              // what is read is a program
 	skipped  map[int]bool      // lines of sections that are not read
-	taken    []candidate       // of found, before any was dropped
+	taken    []mention.Mention // of found, before any was dropped
 }
 
 // headword represents a word in a line.
@@ -106,13 +108,13 @@ const maxKeys = 1_500
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
-	c.taken = slices.Clone(c.found)
+	c.taken = slices.Clone(c.Found)
 	c.putCommonPrefix()
 	c.dropPrefixes()
 	c.dropStrays()
 	groups := map[string]*merged{}
 	var order []string
-	for _, m := range c.found {
+	for _, m := range c.Found {
 		name := m.Shape.Signature()
 		g := groups[name]
 		if g == nil {
@@ -134,7 +136,7 @@ func (c *collector) keys() []Key {
 	for _, g := range list {
 		k, ok := g.key()
 		if !ok {
-			c.pass(g.line, g.Shape.Raw, "no pattern of the language says it")
+			c.Pass(g.Line, g.Shape.Raw, "no pattern of the language says it")
 			continue
 		}
 		if k.TTL == "" && k.Type != "channel" && k.Doubt == "" {
@@ -149,15 +151,15 @@ func (c *collector) keys() []Key {
 // dropPrefixes drops what keys begin with where the page says how they go on.
 func (c *collector) dropPrefixes() {
 	whole := map[string]bool{}
-	for _, m := range c.found {
+	for _, m := range c.Found {
 		for i := range m.Raw {
-			if !m.prefix && m.Raw[i] == ':' {
+			if !m.Prefix && m.Raw[i] == ':' {
 				whole[m.Raw[:i+1]] = true
 			}
 		}
 	}
-	c.found = slices.DeleteFunc(c.found,
-		func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.Raw, "{}")] })
+	c.Found = slices.DeleteFunc(c.Found,
+		func(m mention.Mention) bool { return m.Prefix && whole[strings.TrimSuffix(m.Raw, "{}")] })
 }
 
 // dropStrays drops mentions in prose and code that share their first word with
@@ -165,25 +167,25 @@ func (c *collector) dropPrefixes() {
 // else.
 func (c *collector) dropStrays() {
 	roots, sure := map[string]bool{}, false
-	for _, m := range c.found {
-		if m.place > inProse {
+	for _, m := range c.Found {
+		if m.Place > mention.InProse {
 			roots[m.Shape.Root()], sure = true, true
 		}
 	}
-	for _, m := range c.found {
-		if m.place == inProse && m.Shape.Holes() > 0 && (!m.Shape.Concrete() || m.typ != "" || m.ttl != "") {
+	for _, m := range c.Found {
+		if m.Place == mention.InProse && m.Shape.Holes() > 0 && (!m.Shape.Concrete() || m.Type != "" || m.TTL != "") {
 			roots[m.Shape.Root()] = true
 		}
 	}
-	stray := func(m candidate) bool {
-		return !roots[m.Shape.Root()] && (m.place == maybe || sure && m.place == inProse && m.Shape.Holes() == 0)
+	stray := func(m mention.Mention) bool {
+		return !roots[m.Shape.Root()] && (m.Place == mention.Maybe || sure && m.Place == mention.InProse && m.Shape.Holes() == 0)
 	}
-	for _, m := range c.found {
+	for _, m := range c.Found {
 		if stray(m) {
-			c.pass(m.line, m.Shape.Raw, "nothing else on the page begins like it")
+			c.Pass(m.Line, m.Shape.Raw, "nothing else on the page begins like it")
 		}
 	}
-	c.found = slices.DeleteFunc(c.found, stray)
+	c.Found = slices.DeleteFunc(c.Found, stray)
 }
 
 // maxLabel bounds the bytes of a label: longer ones are sentences.

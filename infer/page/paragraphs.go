@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/program"
 )
 
 // maxTail bounds what of the lines around is read with a line.
@@ -60,7 +61,8 @@ func sentenceOf(l, key string) string {
 // withoutCommands returns a sentence with the keys of its commands in their places.
 func withoutCommands(l string) string {
 	return markdown.CodeSpan.ReplaceAllStringFunc(l, func(m string) string {
-		if name, args := command(strings.Trim(m, "` ")); name != "" && mayBeKey(args[0]) && !strings.Contains(args[0], "*") {
+		if name, args := program.ParseCommand(strings.Trim(m,
+			"` ")); name != "" && mayBeKey(args[0]) && !strings.Contains(args[0], "*") {
 			return "`" + args[0] + "`"
 		}
 		return m

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/keywright/keywright/infer/page/internal/mention"
 )
 
 // unread returns what was passed over and is no key of another line either.
@@ -13,19 +15,19 @@ func (c *collector) unread(keys []Key) []Passed {
 		taken[k.Pattern] = true
 	}
 	var out []Passed
-	for _, p := range c.passed {
-		if !taken[p.text] {
-			out = append(out, Passed{p.line, p.text, p.why})
+	for _, p := range c.Passed {
+		if !taken[p.Text] {
+			out = append(out, Passed{p.Line, p.Text, p.Why})
 		}
-		taken[p.text] = true
+		taken[p.Text] = true
 	}
 	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
 	switch {
-	case c.cut > 0:
-		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
-	case len(c.passed) == maxPassed:
-		out = append(out, Passed{c.passed[maxPassed-1].line, "the rest",
-			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
+	case c.Cut > 0:
+		out = append(out, Passed{c.Cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", mention.MaxCandidates)})
+	case len(c.Passed) == mention.MaxPassed:
+		out = append(out, Passed{c.Passed[mention.MaxPassed-1].Line, "the rest",
+			fmt.Sprintf("only %d of what is passed over are listed", mention.MaxPassed)})
 	}
 	return out
 }

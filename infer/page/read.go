@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
+	"github.com/keywright/keywright/infer/page/internal/program"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
@@ -37,7 +39,8 @@ func (c *collector) table(b markdown.Block) {
 	b.Rows = upright(b.Rows)
 	col := columnsOf(b.Rows)
 	title := markdown.PlainText(b.Rows[0].Cells[0])
-	if wording.SaysAny(title, wording.FieldTitles) && !wording.SaysAny(title, wording.KeyTitles) && col.key <= 0 || col.key < 0 && c.about(b.Rows) {
+	if wording.SaysAny(title, wording.FieldTitles) && !wording.SaysAny(title,
+		wording.KeyTitles) && col.key <= 0 || col.key < 0 && c.about(b.Rows) {
 		return // of what is in a key
 	}
 	if col.key < 0 {
@@ -47,35 +50,35 @@ func (c *collector) table(b markdown.Block) {
 	}
 	by, title := col.scale(b.Rows[0])
 	for _, r := range b.Rows[1:] {
-		if c.cut > 0 {
+		if c.Cut > 0 {
 			return
 		}
 		if row := strings.Join(r.Cells, " | "); c.present(row, r.Line) != row {
 			continue
 		}
-		at := candidate{place: inColumn, line: r.Line, section: b.Section}
+		at := mention.Mention{Place: mention.InColumn, Line: r.Line, Section: b.Section}
 		if t := r.Cell(col.typ); t != "" {
-			at.typ = wording.TypeIn(t)
+			at.Type = wording.TypeIn(t)
 		}
 		if t := r.Cell(col.ttl); t != "" {
-			if at.ttl = wording.TTLIn(t, true, by); at.ttl == "" {
+			if at.TTL = wording.TTLIn(t, true, by); at.TTL == "" {
 				c.unscaled(r.Line, title, t)
 			}
 		}
-		at.doc, at.maxlen = markdown.PlainText(r.Cell(col.doc)), maxLen(strings.Join(r.Cells, " | "))
-		if at.ttl == "" {
+		at.Doc, at.MaxLen = markdown.PlainText(r.Cell(col.doc)), wording.MaxLen(strings.Join(r.Cells, " | "))
+		if at.TTL == "" {
 			for i, cell := range r.Cells {
-				if i != col.key && at.ttl == "" {
-					at.ttl = wording.TTLIn(cell, false, 0)
+				if i != col.key && at.TTL == "" {
+					at.TTL = wording.TTLIn(cell, false, 0)
 				}
 			}
 		}
 		key := r.Cell(col.key)
-		if at.typ == "" {
-			at.typ = wording.TypeIn(markdown.CodeSpan.ReplaceAllString(key, ""))
+		if at.Type == "" {
+			at.Type = wording.TypeIn(markdown.CodeSpan.ReplaceAllString(key, ""))
 		}
-		if at.typ == "" && col.typ < 0 {
-			at.typ = wording.TypeIn(at.doc)
+		if at.Type == "" && col.typ < 0 {
+			at.Type = wording.TypeIn(at.Doc)
 		}
 		list := markdown.Spans(key)
 		if len(list) == 0 {
@@ -85,11 +88,11 @@ func (c *collector) table(b markdown.Block) {
 			if whole := wholeKey(&r, raw, col.key); whole != "" {
 				raw = whole
 			}
-			c.add(raw, at)
+			c.Add(raw, at)
 		}
 		for i, cell := range r.Cells { // examples, and keys that are named beside it
 			if i != col.key {
-				before := len(c.found)
+				before := len(c.Found)
 				c.inline(cell, r.Line, b.Section)
 				if i < len(b.Rows[0].Cells) && isExampleTitle(markdown.PlainText(b.Rows[0].Cells[i])) {
 					c.onlyExamples(before)
@@ -112,7 +115,7 @@ func (c *collector) narrow(rows []markdown.Row) {
 			continue
 		}
 		if !told {
-			c.pass(r.Line, r.Cells[maxColumns], fmt.Sprintf("only %d columns of a table are read", maxColumns))
+			c.Pass(r.Line, r.Cells[maxColumns], fmt.Sprintf("only %d columns of a table are read", maxColumns))
 			told = true
 		}
 		r.Cells = r.Cells[:maxColumns]
@@ -239,7 +242,7 @@ func (c *collector) labels(b markdown.Block, col columns) {
 
 func (c *collector) cells(b markdown.Block) {
 	for _, r := range b.Rows {
-		if c.cut > 0 {
+		if c.Cut > 0 {
 			return
 		}
 		for _, cell := range r.Cells {
@@ -253,18 +256,18 @@ func (c *collector) inline(l string, line int, section string) {
 	rest := l
 	for _, s := range markdown.Spans(l) {
 		before, behind, _ := strings.Cut(rest, s)
-		at := candidate{line: line, section: section, quoted: wording.IsExample(before)}
+		at := mention.Mention{Line: line, Section: section, Quoted: wording.IsExample(before)}
 		if rest = behind; wording.SaysAny(before[max(0, len(before)-24):], wording.ChannelTitles) {
-			at.typ, at.place = "channel", maybe
+			at.Type, at.Place = "channel", mention.Maybe
 			if typeBefore(before) == "channel" && mayBeKey(s) {
-				at.place = inListing
+				at.Place = mention.InListing
 			}
 		}
-		if name, args := command(s); name != "" {
-			c.code.command(name, args, candidate{line: line, section: section})
+		if name, args := program.ParseCommand(s); name != "" {
+			c.code.Command(name, args, mention.Mention{Line: line, Section: section})
 			continue
 		}
-		c.add(s, at)
+		c.Add(s, at)
 	}
 }
 
@@ -291,7 +294,7 @@ func only(l string) string {
 func (c *collector) present(l string, line int) string {
 	if wording.Struck.MatchString(l) {
 		for _, s := range wording.Struck.FindAllString(l, -1) {
-			c.pass(line, s, "it is struck out")
+			c.Pass(line, s, "it is struck out")
 		}
 		l = wording.Struck.ReplaceAllString(l, " ")
 	}
@@ -301,7 +304,7 @@ func (c *collector) present(l string, line int) string {
 		if what == "" {
 			kept.WriteString(part)
 		} else if len(markdown.Spans(part)) > 0 || strings.Contains(part, ":") {
-			c.pass(line, part, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
+			c.Pass(line, part, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
 		}
 	}
 	return kept.String()
@@ -314,7 +317,7 @@ func (c *collector) prose(b markdown.Block) {
 	c.hint = ""
 	for i, l := range b.Text {
 		line := b.Line + i
-		if c.cut > 0 {
+		if c.Cut > 0 {
 			return
 		}
 		if b.Title {
@@ -333,7 +336,7 @@ func (c *collector) prose(b markdown.Block) {
 			continue
 		}
 		c.hinted(l)
-		if among && depth(l) == indent && c.single(l, line, b.Section) {
+		if among && program.Depth(l) == indent && c.single(l, line, b.Section) {
 			continue
 		}
 		l = c.marked(l, line)
@@ -429,7 +432,7 @@ func (c *collector) typed(l, but string, line int, section string) {
 		last = m[1]
 		text := strings.Trim(l[m[0]:m[1]], "`")
 		if typ := typeBefore(before); typ != "" && text != but && mayBeKey(text) {
-			c.add(text, candidate{place: maybe, line: line, section: section, typ: typ})
+			c.Add(text, mention.Mention{Place: mention.Maybe, Line: line, Section: section, Type: typ})
 		}
 	}
 }
@@ -455,29 +458,29 @@ func (c *collector) sentence(l string, line int, section string) {
 	if s == "" {
 		m := markdown.CodeSpan.FindStringIndex(l)
 		if typ, ttl := typeNear(l[m[1]:]), wording.TTLIn(about, false, 0); typ != "" || ttl != "" {
-			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl,
-				quoted: wording.IsExample(l[:m[0]])})
+			c.Add(list[0], mention.Mention{Place: mention.Maybe, Line: line, Section: section, Type: typ, TTL: ttl,
+				Quoted: wording.IsExample(l[:m[0]])})
 		}
 		return
 	}
-	at := candidate{line: line, section: section, maxlen: maxLen(about)}
-	at.ttl = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
-	if at.ttl == "" {
-		at.ttl, at.weak = wording.TTLIn(about, false, 0), true
+	at := mention.Mention{Line: line, Section: section, MaxLen: wording.MaxLen(about)}
+	at.TTL = wording.TTLIn(markdown.CodeSpan.ReplaceAllString(sentenceOf(l, s), ""), false, 0)
+	if at.TTL == "" {
+		at.TTL, at.Weak = wording.TTLIn(about, false, 0), true
 	}
-	at.quoted = wording.IsExample(l[:strings.Index(l, s)])
+	at.Quoted = wording.IsExample(l[:strings.Index(l, s)])
 	for i, m := range markdown.CodeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")
-			at.typ = cmp.Or(typeNear(behind), typeBefore(l[:m[0]]))
+			at.Type = cmp.Or(typeNear(behind), typeBefore(l[:m[0]]))
 		}
 	}
-	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.ttl == "" {
-		at.ttl, at.weak = wording.TTLOfRemark(m[1]), false
+	if m := bracketBehind.FindStringSubmatch(l[strings.Index(l, s)+len(s):]); m != nil && at.TTL == "" {
+		at.TTL, at.Weak = wording.TTLOfRemark(m[1]), false
 	}
 	if bullet.MatchString(l) {
-		at.place, at.typ, at.ttl = inListing, wording.TypeIn(about), wording.TTLOfRemark(about)
-		at.doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
+		at.Place, at.Type, at.TTL = mention.InListing, wording.TypeIn(about), wording.TTLOfRemark(about)
+		at.Doc = strings.Trim(markdown.PlainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
-	c.add(s, at)
+	c.Add(s, at)
 }

@@ -47,23 +47,23 @@ const maxAttributes = 40
 
 // about takes what a table without a key tells of the key that the heading above it is.
 func (c *collector) about(rows []markdown.Row) bool {
-	n := len(c.found)
-	if n == 0 || c.heading.line == 0 || c.found[n-1].line != c.heading.line || len(rows) > maxAttributes {
+	n := len(c.Found)
+	if n == 0 || c.heading.line == 0 || c.Found[n-1].Line != c.heading.line || len(rows) > maxAttributes {
 		return false
 	}
-	last, told := &c.found[n-1], false
+	last, told := &c.Found[n-1], false
 	for _, r := range rows {
 		if len(r.Cells) != 2 {
 			return false
 		}
 		switch title := strings.ToLower(markdown.PlainText(r.Cells[0])); {
-		case last.ttl == "" && wording.SaysAny(title, wording.TTLTitles):
+		case last.TTL == "" && wording.SaysAny(title, wording.TTLTitles):
 			by := wording.ScaleOf(r.Cells[0], nil)
-			if last.ttl, told = wording.TTLIn(r.Cells[1], true, by), true; last.ttl == "" {
+			if last.TTL, told = wording.TTLIn(r.Cells[1], true, by), true; last.TTL == "" {
 				c.unscaled(r.Line, r.Cells[0], r.Cells[1])
 			}
-		case last.typ == "" && wording.SaysAny(title, wording.TypeTitles):
-			last.typ, told = wording.TypeIn(r.Cells[1]), true
+		case last.Type == "" && wording.SaysAny(title, wording.TypeTitles):
+			last.Type, told = wording.TypeIn(r.Cells[1]), true
 		}
 	}
 	return told
@@ -82,6 +82,6 @@ func (col columns) scale(head markdown.Row) (by wording.Scale, title string) {
 func (c *collector) unscaled(line int, title, cell string) {
 	text := markdown.PlainText(cell)
 	if wording.AnyNumber.MatchString(text) {
-		c.pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
+		c.Pass(line, title+" "+text, "the time that the number means is not certain, or below a second")
 	}
 }

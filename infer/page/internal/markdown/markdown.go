@@ -1,4 +1,5 @@
-// Package markdown cuts a page into blocks: headings, tables, code and prose, each with its line and the heading that it
+// Package markdown cuts a page into blocks: headings, tables, code and prose, each with its line and the heading that
+// it
 // is below. It is no renderer: what a page looks like is not its concern, and it knows no keys.
 package markdown
 

@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/wording"
 )
@@ -32,7 +33,7 @@ const maxConstants = 500
 
 // constants remembers the strings that a block names, and takes those that are
 // the beginning of keys for keys, unless the block says how they go on.
-func (c *program) constants(b markdown.Block) {
+func (c *Reader) constants(b markdown.Block) {
 	var code string
 	for i, l := range b.Code {
 		if m := entry.FindStringSubmatch(l); m != nil && strings.Contains(m[2], ":") && len(c.consts) < maxConstants &&
@@ -55,8 +56,9 @@ func (c *program) constants(b markdown.Block) {
 				code = strings.Join(b.Code, "\n")
 			}
 			if uses(code, m[1]) < 2 {
-				c.add(m[2]+"{}",
-					candidate{place: inListing, line: b.Line + i, section: b.Section, ttl: c.lives[stem(m[1])], prefix: true})
+				c.Add(m[2]+"{}",
+					mention.Mention{Place: mention.InListing, Line: b.Line + i, Section: b.Section, TTL: c.lives[stem(m[1])],
+						Prefix: true})
 			}
 		}
 	}
@@ -72,7 +74,7 @@ func known(table map[string]string, name, value string) map[string]string {
 }
 
 // withNumbers returns a time of a program with the numbers of its constants.
-func (c *program) withNumbers(value string) string {
+func (c *Reader) withNumbers(value string) string {
 	if len(c.amounts) == 0 {
 		return value
 	}
@@ -109,7 +111,7 @@ func isNameByte(b byte) bool {
 }
 
 // resolved returns a line with the strings of its constants in their places.
-func (c *program) resolved(l string) string {
+func (c *Reader) resolved(l string) string {
 	l = c.withWords(c.usesMade(l))
 	if len(c.consts) == 0 || constant.MatchString(l) {
 		return l
@@ -154,8 +156,8 @@ func stem(name string) string {
 }
 
 // number remembers a number that a line gives a name to, which may be made of another one.
-func (c *program) number(l string) {
-	if len(c.amounts) >= maxConstants || isComment(strings.TrimSpace(l)) {
+func (c *Reader) number(l string) {
+	if len(c.amounts) >= maxConstants || IsComment(strings.TrimSpace(l)) {
 		return
 	}
 	if name, value, ok := strings.Cut(l, "="); ok {
@@ -167,15 +169,15 @@ func (c *program) number(l string) {
 }
 
 // lifetimes remembers the times that a block gives names to.
-func (c *program) lifetimes(b markdown.Block) {
-	inside := parents(b.Code)
+func (c *Reader) lifetimes(b markdown.Block) {
+	inside := Parents(b.Code)
 	for i, l := range b.Code {
 		c.number(l)
 		m := lifetime.FindStringSubmatch(strings.TrimSpace(l))
 		if m == nil && timesOpen.MatchString(inside[i].open) {
 			m = member.FindStringSubmatch(strings.TrimSpace(l))
 		}
-		if m == nil || isComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
+		if m == nil || IsComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
 			continue
 		}
 		of, ttl := stem(m[1]), timeOf(m[1], c.withNumbers(m[2]), b.Lang, groupComment(b.Code, i))
@@ -264,7 +266,7 @@ var (
 )
 
 // lifetimeOf returns the TTL of the constant that belongs to what a line names.
-func (c *program) lifetimeOf(l string) string {
+func (c *Reader) lifetimeOf(l string) string {
 	if m := function.FindStringSubmatch(l); m != nil {
 		c.inside = m[1]
 	}
@@ -289,8 +291,8 @@ func (c *program) lifetimeOf(l string) string {
 	return ""
 }
 
-// typeAbove returns the type that a comment above a key tells, if it begins with it.
-func typeAbove(doc string) string {
+// TypeAbove returns the type that a comment above a key tells, if it begins with it.
+func TypeAbove(doc string) string {
 	words := strings.Fields(strings.ToLower(doc))
 	switch {
 	case len(words) == 0:

@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ var (
 )
 
 // makers remembers the keys that a block gives names to.
-func (c *program) makers(b markdown.Block) {
+func (c *Reader) makers(b markdown.Block) {
 	if c.made == nil {
 		c.made, c.words, c.periods = map[string]string{}, map[string]string{}, map[string]string{}
 	}
@@ -70,7 +70,7 @@ var (
 // makesBelow remembers the key that a function returns in a line of its own, and says which
 // function the next line is in. It is used where it is called, and not where a variable has
 // its name.
-func (c *program) makesBelow(l, inside string) string {
+func (c *Reader) makesBelow(l, inside string) string {
 	if m := method.FindStringSubmatch(l); m != nil {
 		return m[1]
 	}
@@ -86,7 +86,7 @@ func (c *program) makesBelow(l, inside string) string {
 }
 
 // withWords returns a line of a program with the words that its constants stand for.
-func (c *program) withWords(l string) string {
+func (c *Reader) withWords(l string) string {
 	if len(c.words) == 0 {
 		return l
 	}
@@ -94,7 +94,7 @@ func (c *program) withWords(l string) string {
 }
 
 // usesMade returns a line that calls a client, with the keys that it names written out.
-func (c *program) usesMade(l string) string {
+func (c *Reader) usesMade(l string) string {
 	if len(c.made)+len(c.periods) == 0 || maker.MatchString(l) || !clientCall.MatchString(l) {
 		return l
 	}

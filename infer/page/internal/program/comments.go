@@ -1,6 +1,7 @@
-package page
+package program
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,12 +21,12 @@ func isPart(r rune) bool {
 // articles are before a type that is alone.
 var articles = regex.Lazy(`(?i)^(?:an?|the|as|ein(?:e[nr]?)?|une?|el|la|un[ao]?|redis|type|typ)\s+`)
 
-// partType returns the type that a part of a remark is, or begins with: "open orders (list)".
-func partType(text string) string {
+// PartType returns the type that a part of a remark is, or begins with: "open orders (list)".
+func PartType(text string) string {
 	for _, part := range strings.FieldsFunc(markup.ReplaceAllString(text, " "), isPart) {
 		part = articles.ReplaceAllString(strings.TrimSpace(part), "")
 		words := strings.Fields(part)
-		if t := typeAbove(part); t != "" || len(words) == 0 {
+		if t := TypeAbove(part); t != "" || len(words) == 0 {
 			if t != "" {
 				return t
 			}
@@ -82,4 +83,20 @@ func groupComment(lines []string, i int) string {
 		}
 	}
 	return ""
+}
+
+// IsComment reports whether a line is a comment, or within one.
+func IsComment(t string) bool {
+	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") ||
+		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
+}
+
+// Depth returns how far in a line begins.
+func Depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
+
+// IsProgram: languages whose lines are not lists of keys.
+func IsProgram(lang string) bool {
+	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
+		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
+		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
 }

@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"cmp"
@@ -26,17 +26,17 @@ type around struct {
 	open, all string
 }
 
-// parents are, for each line of a program, what it is in.
-func parents(lines []string) []around {
+// Parents are, for each line of a program, what it is in.
+func Parents(lines []string) []around {
 	out := make([]around, len(lines))
 	var above []around
 	last := ""
 	for i, l := range lines {
 		t := strings.TrimSpace(l)
-		if t == "" || isComment(t) {
+		if t == "" || IsComment(t) {
 			continue
 		}
-		for len(above) > 0 && above[len(above)-1].at >= depth(l) {
+		for len(above) > 0 && above[len(above)-1].at >= Depth(l) {
 			above = above[:len(above)-1]
 		}
 		if n := len(above); n > 0 {
@@ -48,7 +48,7 @@ func parents(lines []string) []around {
 		}
 		if strings.ContainsAny(t[len(t)-1:], "{[(") || opensByWord.MatchString(t) {
 			all := out[i].all + "\n" + open
-			above = append(above, around{depth(l), open, all[max(0, len(all)-maxParents):]})
+			above = append(above, around{Depth(l), open, all[max(0, len(all)-maxParents):]})
 		}
 		last = t
 	}
@@ -65,7 +65,7 @@ var opensByWord = regex.Lazy(`^(?:export\s+|public\s+|final\s+|static\s+)*(?:cla
 var keysFile = regex.Lazy(`(?i)redis[\s_.-]?(?:keys?|const\w*)\b|\bkeys?\.\w+$`)
 
 // within notes what a line of a program is in.
-func (c *program) within(in around, section string) {
+func (c *Reader) within(in around, section string) {
 	file := in.open != "" && keysFile.MatchString(section)
 	c.listing = file || keysOpen.MatchString(in.all)
 	c.redis = file && strings.Contains(strings.ToLower(section), "redis") || redisOpen.MatchString(in.all)
@@ -101,7 +101,7 @@ func commented(lines []string, i int) []string {
 	var out []string
 	for i--; i >= 0 && len(out) < maxComment; i-- {
 		t := strings.TrimSpace(lines[i])
-		if !isComment(t) && t != "*/" && t != "*" {
+		if !IsComment(t) && t != "*/" && t != "*" {
 			break
 		}
 		out = append(out, markup.ReplaceAllString(strings.Trim(t, "#/-*; \t"), " "))
@@ -116,7 +116,7 @@ const maxComment = 12
 // aboveKey returns the type and the TTL that the comment above a line tells.
 func aboveKey(lines []string, i int) (typ, ttl string) {
 	for _, l := range commented(lines, i) {
-		typ = cmp.Or(typ, partType(l))
+		typ = cmp.Or(typ, PartType(l))
 		ttl = cmp.Or(ttl, wording.TTLOfRemark(l))
 	}
 	return typ, ttl

@@ -1,4 +1,4 @@
-package page
+package wording
 
 import (
 	"strings"
@@ -15,8 +15,8 @@ var lengths = []regex.Form{
 	regex.Lazy(`(?i)\b(\d[\d,_.]*)\s?([km]?) (?:entries|messages|events) (?:are kept|at most)`),
 }
 
-// maxLen returns how many entries a text says that a stream has at most, "" if it says none.
-func maxLen(text string) string {
+// MaxLen returns how many entries a text says that a stream has at most, "" if it says none.
+func MaxLen(text string) string {
 	for _, f := range lengths {
 		if m := f.FindStringSubmatch(text); m != nil {
 			n := strings.Trim(strings.NewReplacer(",", "", "_", "", ".", "").Replace(m[1]), " ")
@@ -31,8 +31,8 @@ func maxLen(text string) string {
 // plainLength is a length as a draft reads it.
 var plainLength = regex.Lazy(`(?i)\bmaxlen\s*[~=≈]?\s*[1-9]`)
 
-// withLength returns the line about a stream with its length in it, as a draft reads it.
-func withLength(doc, maxlen string) string {
+// WithLength returns the line about a stream with its length in it, as a draft reads it.
+func WithLength(doc, maxlen string) string {
 	if maxlen == "" || plainLength.MatchString(doc) {
 		return doc
 	}

@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/infer/page/internal/markdown"
+	"github.com/keywright/keywright/infer/page/internal/mention"
 	"github.com/keywright/keywright/infer/page/internal/regex"
 	"github.com/keywright/keywright/infer/page/internal/shape"
 	"github.com/keywright/keywright/infer/page/internal/wording"
@@ -39,8 +40,8 @@ var prompt = regex.Lazy(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>
 var cli = regex.Lazy(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
 	`|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
 
-// command returns a Redis command in a line, with its arguments; "" if it is none.
-func command(t string) (name string, args []string) {
+// ParseCommand returns a Redis command in a line, with its arguments; "" if it is none.
+func ParseCommand(t string) (name string, args []string) {
 	t = strings.TrimSpace(prompt.ReplaceAllString(t, ""))
 	fromCLI := false
 	if m := cli.FindStringSubmatch(t); m != nil {
@@ -65,38 +66,38 @@ var (
 	call  = regex.Lazy(`^([A-Za-z]+)\((.*)\)\s*$`)
 )
 
-// anyCommand returns a command in a line of code, alone or in a diagram.
-func anyCommand(t, lang string) (name string, args []string) {
+// FindCommand returns a command in a line of code, alone or in a diagram.
+func FindCommand(t, lang string) (name string, args []string) {
 	if m := arrow.FindStringSubmatch(t); m != nil {
 		text := m[1]
 		if f := call.FindStringSubmatch(text); f != nil {
 			text = f[1] + " " + strings.ReplaceAll(f[2], ",", " ")
 		}
 		first, rest, _ := strings.Cut(text, " ")
-		return command(strings.ToUpper(first) + " " + rest)
+		return ParseCommand(strings.ToUpper(first) + " " + rest)
 	}
-	if name, args = command(t); name != "" || isProgram(lang) {
+	if name, args = ParseCommand(t); name != "" || IsProgram(lang) {
 		return name, args
 	}
 	if m := step.FindStringSubmatch(t); m != nil {
-		return command(m[1])
+		return ParseCommand(m[1])
 	}
 	return "", nil
 }
 
-// reply reads what the server answers to TYPE and TTL.
-func (c *program) reply(name string, lines []string) {
-	if len(lines) == 0 || len(c.found) == 0 || name != "TYPE" && name != "TTL" && name != "PTTL" {
+// Reply reads what the server answers to TYPE and TTL.
+func (c *Reader) Reply(name string, lines []string) {
+	if len(lines) == 0 || len(c.Found) == 0 || name != "TYPE" && name != "TTL" && name != "PTTL" {
 		return
 	}
-	last := &c.found[len(c.found)-1]
+	last := &c.Found[len(c.Found)-1]
 	switch answer := strings.TrimSpace(lines[0]); {
 	case name == "TYPE":
 		if slices.Contains([]string{"string", "hash", "list", "set", "zset", "stream"}, strings.Trim(answer, `"`)) {
-			last.typ = strings.Trim(answer, `"`)
+			last.Type = strings.Trim(answer, `"`)
 		}
 	case strings.HasPrefix(answer, "(integer) -1") && !strings.HasPrefix(answer, "(integer) -1"+"0"):
-		last.ttl = cmp.Or(last.ttl, "none")
+		last.TTL = cmp.Or(last.TTL, "none")
 	}
 }
 
@@ -141,33 +142,33 @@ func arguments(t string) []string {
 	return out
 }
 
-// command reads the key of a command, and what it tells about it.
-func (c *program) command(name string, args []string, at candidate) {
-	at.place, at.typ = inCommand, verbs[name]
+// Command reads the key of a command, and what it tells about it.
+func (c *Reader) Command(name string, args []string, at mention.Mention) {
+	at.Place, at.Type = mention.InCommand, verbs[name]
 	upper := make([]string, len(args))
 	for i, a := range args {
 		upper[i] = strings.ToUpper(a)
 	}
 	switch name {
 	case "SETEX", "EXPIRE":
-		at.ttl = ttlOf(args, 1, 1)
+		at.TTL = ttlOf(args, 1, 1)
 	case "PSETEX", "PEXPIRE":
-		at.ttl = ttlOf(args, 1, 1000)
+		at.TTL = ttlOf(args, 1, 1000)
 	}
 	nx := false
 	for i, a := range upper {
 		switch a {
 		case "EX":
-			at.ttl = ttlOf(args, i+1, 1)
+			at.TTL = ttlOf(args, i+1, 1)
 		case "PX":
-			at.ttl = ttlOf(args, i+1, 1000)
+			at.TTL = ttlOf(args, i+1, 1000)
 		case "NX":
 			nx = true
 		}
 	}
 	key := args[0]
 	if (name == "XACK" || name == "XREAD") && len(args) > 1 {
-		at.typ = "stream"
+		at.Type = "stream"
 		for i, a := range upper {
 			if a == "STREAMS" && i+1 < len(args) {
 				key = args[i+1]
@@ -177,12 +178,12 @@ func (c *program) command(name string, args []string, at candidate) {
 	if strings.Contains(key, "*") {
 		return
 	}
-	if nx && at.ttl != "" && at.typ == "string" {
+	if nx && at.TTL != "" && at.Type == "string" {
 		if s, ok := shape.Parse(key); ok && s.Says(shape.LockWords) {
-			at.typ = "lock"
+			at.Type = "lock"
 		}
 	}
-	c.add(key, at)
+	c.Add(key, at)
 }
 
 func ttlOf(args []string, i int, per int64) string {
@@ -223,9 +224,9 @@ var (
 // remark is the comment behind the code of a line.
 var remark = regex.Lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
-// program reads the parts of a page that are programs or commands. The zero value knows no constants.
-type program struct {
-	*list
+// Reader reads the parts of a page that are programs or commands. The zero value knows no constants.
+type Reader struct {
+	*mention.List
 	consts  map[string]string // the strings
 	made    map[string]string // keys that a function or a name gives
 	words   map[string]string // words that constants mean
@@ -233,67 +234,67 @@ type program struct {
 	amounts map[string]string // numbers that constants mean
 	lives   map[string]string // TTLs of constants, by the stem of their name
 	inside  string            // the function that a line is in
-	above   told              // what the comment above a line tells
+	above   mention.Told      // what the comment above a line tells
 	listing bool              // a line is in a part that names keys
 	redis   bool              // … and says that they are Redis's
 }
 
-// learn remembers what a block gives names to.
-func (c *program) learn(b markdown.Block) {
+// Learn remembers what a block gives names to.
+func (c *Reader) Learn(b markdown.Block) {
 	c.inside = ""
 	c.lifetimes(b)
 	c.constants(b)
 	c.makers(b)
 }
 
-// line reads a line of a block, which is in a part of it.
-func (c *program) line(b markdown.Block, i int, in around, at candidate) {
-	c.above.typ, c.above.ttl = aboveKey(b.Code, i)
+// Line reads a line of a block, which is in a part of it.
+func (c *Reader) Line(b markdown.Block, i int, in around, at mention.Mention) {
+	c.above.Type, c.above.TTL = aboveKey(b.Code, i)
 	c.within(in, b.Section)
-	before := len(c.found)
+	before := len(c.Found)
 	c.text(b.Code[i], at)
 	c.members(b, i, before)
 }
 
 // text reads a line of a program: its strings, and what the comment behind
 // them says of the one key among them.
-func (c *program) text(l string, at candidate) {
+func (c *Reader) text(l string, at mention.Mention) {
 	ttl := c.lifetimeOf(l)
 	whole := c.resolved(l)
 	c.listing = c.listing && whole == l
 	l = whole
-	before := len(c.found)
+	before := len(c.Found)
 	c.strings(l, at)
-	if len(c.found) == before+1 {
-		one := &c.found[before]
-		one.typ = cmp.Or(one.typ, c.above.typ)
-		one.ttl = cmp.Or(one.ttl, ttl, c.above.ttl)
+	if len(c.Found) == before+1 {
+		one := &c.Found[before]
+		one.Type = cmp.Or(one.Type, c.above.Type)
+		one.TTL = cmp.Or(one.TTL, ttl, c.above.TTL)
 	}
 	last := strings.LastIndexAny(l, "\"'`")
-	if len(c.found) > before+1 || last < 0 {
+	if len(c.Found) > before+1 || last < 0 {
 		return
 	}
 	m := remark.FindStringSubmatch(l[last+1:])
 	if m == nil {
 		return
 	}
-	if len(c.found) == before { // a word or two with a comment that tells a type
+	if len(c.Found) == before { // a word or two with a comment that tells a type
 		if list := literal.FindAllStringSubmatch(l, -1); len(list) == 1 && wording.TypeIn(m[1]) != "" {
-			at.place, at.doc = inListing, ""
-			c.add(strings.Trim(list[0][1], "\"'`"), at)
+			at.Place, at.Doc = mention.InListing, ""
+			c.Add(strings.Trim(list[0][1], "\"'`"), at)
 		}
 	}
-	if len(c.found) != before+1 {
+	if len(c.Found) != before+1 {
 		return
 	}
-	one := &c.found[before]
-	one.typ = cmp.Or(one.typ, wording.TypeIn(m[1]), verbIn(m[1]))
-	one.ttl = cmp.Or(one.ttl, wording.TTLOfRemark(m[1]))
-	one.doc = cmp.Or(one.doc, markdown.PlainText(m[1]))
+	one := &c.Found[before]
+	one.Type = cmp.Or(one.Type, wording.TypeIn(m[1]), verbIn(m[1]))
+	one.TTL = cmp.Or(one.TTL, wording.TTLOfRemark(m[1]))
+	one.Doc = cmp.Or(one.Doc, markdown.PlainText(m[1]))
 }
 
 // strings reads the strings of a program's line.
-func (c *program) strings(l string, at candidate) {
+func (c *Reader) strings(l string, at mention.Mention) {
 	for i := 0; i < len(l); {
 		m := literal.FindStringSubmatchIndex(l[i:])
 		if m == nil {
@@ -305,7 +306,7 @@ func (c *program) strings(l string, at candidate) {
 			raw, used = together(strftimed(text), rest)
 		}
 		here := at
-		here.doc = ""
+		here.Doc = ""
 		verb := ""
 		if f := called.FindStringSubmatch(before); f != nil {
 			verb = strings.ToUpper(f[1])
@@ -318,38 +319,38 @@ func (c *program) strings(l string, at candidate) {
 		}
 		switch {
 		case known:
-			here.place, here.typ = inCommand, typ
-			here.ttl = wording.TTLInCall(verb, afterFormat(rest[used:]))
+			here.Place, here.Type = mention.InCommand, typ
+			here.TTL = wording.TTLInCall(verb, afterFormat(rest[used:]))
 		case strings.Contains(strings.ToLower(verb), "lock") && !strings.Contains(strings.ToLower(verb), "key"):
 			i += m[1] + used
 			continue // the name of a lock, from which a library makes the key
 		case inChannels.MatchString(before):
-			here.place, here.typ = inListing, "channel"
+			here.Place, here.Type = mention.InListing, "channel"
 		case named.MatchString(before), returns.MatchString(before):
-			here.place = inListing
-			here.ttl = wording.TTLIn(rest, false, 0)
+			here.Place = mention.InListing
+			here.TTL = wording.TTLIn(rest, false, 0)
 		}
-		if here.place == inCommand && typ != "" && plainWord.MatchString(raw) {
-			c.pass(at.line, raw, "it is a word alone in a program, which may be anything")
+		if here.Place == mention.InCommand && typ != "" && PlainWord.MatchString(raw) {
+			c.Pass(at.Line, raw, "it is a word alone in a program, which may be anything")
 		}
-		if here.place == inCommand && !strings.ContainsAny(raw, ":/") && !strings.ContainsAny(raw, "{$%#") {
-			here.place = inProse // a word alone may be a field, a command, anything
+		if here.Place == mention.InCommand && !strings.ContainsAny(raw, ":/") && !strings.ContainsAny(raw, "{$%#") {
+			here.Place = mention.InProse // a word alone may be a field, a command, anything
 		}
 		if formats.MatchString(raw) && !strings.Contains(raw, "{YYYY") {
 			raw = withArguments(raw, rest[used:])
 		}
 		if used == 0 && given.MatchString(before) {
 			if whole, prefix, ok := inKeys(raw, c.listing, c.redis); ok && (named.MatchString(before) || c.listing) {
-				raw, here.prefix, here.place = whole, prefix, max(here.place, inListing)
+				raw, here.Prefix, here.Place = whole, prefix, max(here.Place, mention.InListing)
 				if !strings.Contains(raw, ":") {
-					here.place = inColumn
+					here.Place = mention.InColumn
 				}
-			} else if c.listing && here.place == inProse {
-				here.place = inListing
+			} else if c.listing && here.Place == mention.InProse {
+				here.Place = mention.InListing
 			}
-			here.ttl = cmp.Or(here.ttl, ttlBeside(rest))
+			here.TTL = cmp.Or(here.TTL, ttlBeside(rest))
 		}
-		c.add(raw, here)
+		c.Add(raw, here)
 		i += m[1] + used
 	}
 }
@@ -371,8 +372,8 @@ func ttlBeside(rest string) string {
 var timeMember = regex.Lazy(
 	`(?i)["']?\b(?:ttl|expires?|expiry|time|lifetime)["']?\s*(?:=>|:)\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*(?:[,\])}]|$)`)
 
-// plainWord is the name of a key that has nothing of one but its place.
-var plainWord = regex.Lazy(`^[A-Za-z][\w.-]*$`)
+// PlainWord is the name of a key that has nothing of one but its place.
+var PlainWord = regex.Lazy(`^[A-Za-z][\w.-]*$`)
 
 // withinCall returns what is left of the arguments of a call.
 func withinCall(rest string) string {
@@ -417,49 +418,3 @@ var (
 	stackTypes = map[string]string{"STRING": "string", "HASH": "hash", "LIST": "list", "SORTEDSET": "zset", "SET": "set",
 		"STREAM": "stream", "GEO": "zset"}
 )
-
-// together joins "user:" + id + ":cart".
-func together(text, rest string) (string, int) {
-	used := 0
-	for {
-		if m := literalAfter(rest[used:]); m != nil {
-			text += m[1]
-			used += len(m[0])
-			continue
-		}
-		m := joined.FindStringSubmatch(rest[used:])
-		if m == nil {
-			return text, used
-		}
-		text += "{" + shape.HoleName(m[1]) + "}"
-		used += len(m[0])
-	}
-}
-
-func literalAfter(rest string) []string {
-	m := joiner.FindString(rest)
-	if m == "" {
-		return nil
-	}
-	l := literal.FindStringSubmatchIndex(rest[len(m):])
-	if l == nil || l[0] != 0 {
-		return nil
-	}
-	whole := rest[:len(m)+l[1]]
-	return []string{whole, rest[len(m)+l[2]+1 : len(m)+l[3]-1]}
-}
-
-// isProgram: languages whose lines are not lists of keys.
-func isProgram(lang string) bool {
-	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go",
-		"golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json",
-		"toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
-}
-
-func isComment(t string) bool {
-	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") ||
-		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
-}
-
-// depth returns how far in a line begins.
-func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }

@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func record(lines []string, i int) []string {
 	out := []string{lines[i]}
 	for _, step := range []int{-1, 1} {
 		for j := i + step; j >= 0 && j < len(lines) && (j-i)*step <= maxRecord; j += step {
-			if l := lines[j]; strings.TrimSpace(l) == "" || depth(l) != depth(lines[i]) || memberKey.MatchString(l) {
+			if l := lines[j]; strings.TrimSpace(l) == "" || Depth(l) != Depth(lines[i]) || memberKey.MatchString(l) {
 				break
 			}
 			out = append(out, lines[j])
@@ -50,26 +50,26 @@ func record(lines []string, i int) []string {
 }
 
 // members reads what a record tells of the key in a line of it.
-func (c *program) members(b markdown.Block, i, before int) {
-	if len(c.found) != before+1 {
+func (c *Reader) members(b markdown.Block, i, before int) {
+	if len(c.Found) != before+1 {
 		return
 	}
-	one := &c.found[before]
+	one := &c.Found[before]
 	for _, l := range record(b.Code, i) {
 		if m := memberTTL.FindStringSubmatch(l); m != nil {
 			if ttl := c.memberTime(m[1], m[2], b.Lang); ttl != "" {
-				one.ttl = ttl
+				one.TTL = ttl
 			}
 		}
 		if m := memberType.FindStringSubmatch(l); m != nil && wording.TypeIn(m[1]) != "" && len(strings.Fields(m[1])) < 3 {
-			one.typ = wording.TypeIn(m[1])
+			one.Type = wording.TypeIn(m[1])
 		}
 	}
 }
 
 // memberTime returns the time that a member has: a number of seconds, if neither its name nor a
 // comment says another unit.
-func (c *program) memberTime(name, value, lang string) string {
+func (c *Reader) memberTime(name, value, lang string) string {
 	value = strings.TrimSpace(value)
 	if m := textValue.FindStringSubmatch(value); m != nil {
 		return wording.TTLIn(m[1], true, wording.Scale(time.Second))

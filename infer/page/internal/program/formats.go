@@ -1,4 +1,4 @@
-package page
+package program
 
 import (
 	"strings"
@@ -106,4 +106,35 @@ func withArguments(raw, rest string) string {
 		}
 		return "{" + name + "}"
 	})
+}
+
+// together joins "user:" + id + ":cart".
+func together(text, rest string) (string, int) {
+	used := 0
+	for {
+		if m := literalAfter(rest[used:]); m != nil {
+			text += m[1]
+			used += len(m[0])
+			continue
+		}
+		m := joined.FindStringSubmatch(rest[used:])
+		if m == nil {
+			return text, used
+		}
+		text += "{" + shape.HoleName(m[1]) + "}"
+		used += len(m[0])
+	}
+}
+
+func literalAfter(rest string) []string {
+	m := joiner.FindString(rest)
+	if m == "" {
+		return nil
+	}
+	l := literal.FindStringSubmatchIndex(rest[len(m):])
+	if l == nil || l[0] != 0 {
+		return nil
+	}
+	whole := rest[:len(m)+l[1]]
+	return []string{whole, rest[len(m)+l[2]+1 : len(m)+l[3]-1]}
 }
