@@ -97,7 +97,8 @@ func (c *collector) saidBelow(l string, line int) bool {
 		return false
 	}
 	last := &c.Found[n-1]
-	if line <= last.Line || line-last.Line > attributeLines || c.heading.line > last.Line || last.Place < mention.InListing {
+	if line <= last.Line || line-last.Line > attributeLines || c.heading.line > last.Line ||
+		last.Place < mention.InListing {
 		return false
 	}
 	if program.Depth(l) > 0 && !bullet.MatchString(l) && line <= last.Line+2 && !strings.ContainsAny(l, ":：") {

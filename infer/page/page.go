@@ -178,7 +178,8 @@ func (c *collector) dropStrays() {
 		}
 	}
 	stray := func(m mention.Mention) bool {
-		return !roots[m.Shape.Root()] && (m.Place == mention.Maybe || sure && m.Place == mention.InProse && m.Shape.Holes() == 0)
+		return !roots[m.Shape.Root()] &&
+			(m.Place == mention.Maybe || sure && m.Place == mention.InProse && m.Shape.Holes() == 0)
 	}
 	for _, m := range c.Found {
 		if stray(m) {

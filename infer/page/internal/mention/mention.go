@@ -1,3 +1,6 @@
+// Package mention gathers what may be a key on a page, each with its line and what is said of it, and notes what was
+// passed over and why. It judges a mention by its looks and its place alone; what two mentions make together, package
+// page knows.
 package mention
 
 import (
@@ -141,8 +144,8 @@ type Told struct {
 }
 
 // IsSyntax: words for keys in the syntax of commands.
-var IsSyntax = shape.Set("key mykey my_key key_name keyname key1 key2 your_key yourkey some_key k foo bar name source " +
-	"destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
+var IsSyntax = shape.Set("key mykey my_key key_name keyname key1 key2 your_key yourkey some_key k foo bar name " +
+	"source destination numkeys field value clave chave clé schlüssel ключ キー 键 키")
 
 // Pass remembers what is not taken for a key.
 func (c *List) Pass(line int, text, why string) {

@@ -1,3 +1,6 @@
+// Package program reads the parts of a page that are programs or commands of Redis: which strings are keys, which types
+// and times the calls and constants give them. It parses no language: it knows the forms that clients of a dozen
+// languages have.
 package program
 
 import (
