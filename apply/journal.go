@@ -278,3 +278,73 @@ func (j *Journal) Close() error {
 	}
 	return filelock.Close(j.file)
 }
+
+// KeyCounts holds the keys of a report. Changed, Gone, Left, Refused and Unknown add up to
+// Keys.
+type KeyCounts struct {
+	Keys    int64 `json:"keys"`    // that are meant
+	Changed int64 `json:"changed"` // removed, or given a TTL
+	Gone    int64 `json:"gone"`    // were gone before they were changed
+	Left    int64 `json:"left_alone"`
+	Refused int64 `json:"refused"` // that the server did not permit to change
+	Unknown int64 `json:"unknown"` // whose change was interrupted; it may have been done
+	Bytes   int64 `json:"bytes"`   // memory of the changed ones
+}
+
+// plus adds counts.
+func (c *KeyCounts) plus(o KeyCounts) {
+	c.Keys += o.Keys
+	c.Changed += o.Changed
+	c.Gone += o.Gone
+	c.Left += o.Left
+	c.Refused += o.Refused
+	c.Unknown += o.Unknown
+	c.Bytes += o.Bytes
+}
+
+// Counts holds the keys of a report. The figures add up to Keys.
+type Counts struct {
+	Keys     int64 `json:"keys"`     // that were given
+	Restored int64 `json:"restored"` // written; in a plan: to be written
+	Same     int64 `json:"same"`     // were there with the same value and expiry
+	Existing int64 `json:"existing"` // were there and were left
+	Expired  int64 `json:"expired"`  // had expired before they could be restored
+	Left     int64 `json:"left_out"` // that Place left out
+	Refused  int64 `json:"refused"`  // that the server did not take
+	Unknown  int64 `json:"unknown"`  // whose writing was interrupted
+
+	Replaces int64 `json:"replaces,omitempty"` // in a plan: of Restored, those that are there now
+	Bytes    int64 `json:"bytes"`              // of keys and values that were written
+}
+
+// plus adds counts.
+func (c *Counts) plus(o *Counts) {
+	c.Keys += o.Keys
+	c.Restored += o.Restored
+	c.Same += o.Same
+	c.Existing += o.Existing
+	c.Expired += o.Expired
+	c.Left += o.Left
+	c.Refused += o.Refused
+	c.Unknown += o.Unknown
+	c.Replaces += o.Replaces
+	c.Bytes += o.Bytes
+}
+
+// openOwn opens a file to go on with it, or makes it. What is no file of a folder, as a
+// link to another one, is an error: it is none of ours.
+func openOwn(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return os.OpenFile(path, os.O_RDWR, 0o600)
+}
+
+// listedBatch says how many changes are in a batch.
+const listedBatch = 256

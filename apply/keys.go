@@ -54,29 +54,6 @@ type KeysReport struct {
 	Summary source.Summary        `json:"-"` // of the scan
 }
 
-// KeyCounts holds the keys of a report. Changed, Gone, Left, Refused and Unknown add up to
-// Keys.
-type KeyCounts struct {
-	Keys    int64 `json:"keys"`    // that are meant
-	Changed int64 `json:"changed"` // removed, or given a TTL
-	Gone    int64 `json:"gone"`    // were gone before they were changed
-	Left    int64 `json:"left_alone"`
-	Refused int64 `json:"refused"` // that the server did not permit to change
-	Unknown int64 `json:"unknown"` // whose change was interrupted; it may have been done
-	Bytes   int64 `json:"bytes"`   // memory of the changed ones
-}
-
-// plus adds counts.
-func (c *KeyCounts) plus(o KeyCounts) {
-	c.Keys += o.Keys
-	c.Changed += o.Changed
-	c.Gone += o.Gone
-	c.Left += o.Left
-	c.Refused += o.Refused
-	c.Unknown += o.Unknown
-	c.Bytes += o.Bytes
-}
-
 // Scan yields the keys of a server, as the Scan of a source.Source does.
 type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summary, error)
 

@@ -76,9 +76,6 @@ type listing struct {
 	torn    bool // not all of the batch has an outcome
 }
 
-// listedBatch says how many changes are in a batch.
-const listedBatch = 256
-
 func (w *listing) run(ctx context.Context) error {
 	for w.at < len(w.Changes) {
 		if err := ctx.Err(); err != nil {

@@ -15,21 +15,6 @@ type Report struct {
 	More    int64   `json:"more_reasons,omitempty"`
 }
 
-// Counts holds the keys of a report. The figures add up to Keys.
-type Counts struct {
-	Keys     int64 `json:"keys"`     // that were given
-	Restored int64 `json:"restored"` // written; in a plan: to be written
-	Same     int64 `json:"same"`     // were there with the same value and expiry
-	Existing int64 `json:"existing"` // were there and were left
-	Expired  int64 `json:"expired"`  // had expired before they could be restored
-	Left     int64 `json:"left_out"` // that Place left out
-	Refused  int64 `json:"refused"`  // that the server did not take
-	Unknown  int64 `json:"unknown"`  // whose writing was interrupted
-
-	Replaces int64 `json:"replaces,omitempty"` // in a plan: of Restored, those that are there now
-	Bytes    int64 `json:"bytes"`              // of keys and values that were written
-}
-
 // Named represents a key that was not restored, and why.
 type Named struct {
 	Key    []byte `json:"key"`

@@ -107,17 +107,3 @@ func (p *progress) end(whole bool, all map[int]*Counts) error {
 	}
 	return p.note(whole)
 }
-
-// plus adds counts.
-func (c *Counts) plus(o *Counts) {
-	c.Keys += o.Keys
-	c.Restored += o.Restored
-	c.Same += o.Same
-	c.Existing += o.Existing
-	c.Expired += o.Expired
-	c.Left += o.Left
-	c.Refused += o.Refused
-	c.Unknown += o.Unknown
-	c.Replaces += o.Replaces
-	c.Bytes += o.Bytes
-}
